@@ -1,0 +1,25 @@
+package sources
+
+import "errors"
+
+// ErrChanged says that an object is not the one that was listed any more.
+var ErrChanged = errors.New("changed since it was listed")
+
+// An Error tells what went wrong at a source, and with which object.
+type Error struct {
+	Op     string // "list", "open", "read"
+	Source string // where, without secrets
+	Key    Key    // empty if it is about the source as a whole
+	Err    error
+	Hint   string // the next step for a person; may be empty
+}
+
+func (e *Error) Error() string {
+	s := e.Op + " " + e.Source
+	if e.Key != "" {
+		s += ": " + string(e.Key)
+	}
+	return s + ": " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,106 @@
+// Package sources says what a source of digital assets is: an ordered,
+// resumable listing of objects, and a way to open exactly the object that was
+// listed. Adapters live one package below, and package sourcetest holds the law
+// that each of them passes.
+package sources
+
+import (
+	"context"
+	"io"
+	"iter"
+	"time"
+)
+
+// A Source lists objects and opens them. Its methods may be called from
+// several goroutines at once.
+type Source interface {
+	// Traits says what the engine may rely on. It costs nothing and never changes.
+	Traits() Traits
+
+	// Objects lists every object whose key is greater than after, all of them
+	// if after is empty, and makes these promises:
+	//
+	//   - keys ascend strictly by bytes, so no key comes twice and the last key
+	//     seen is all that is needed to go on later;
+	//   - at most one error comes, it comes last and with a zero Object, and it
+	//     means that the listing is not complete;
+	//   - an entry that cannot be read is no error of the listing: it comes as an
+	//     Object with an Obstacle, and the listing goes on;
+	//   - when the loop ends early everything is released, and no goroutine
+	//     outlives the loop;
+	//   - on cancellation the error is context.Cause(ctx);
+	//   - each call starts a new walk of the source as it is then.
+	//
+	// An error that satisfies errors.Is(err, fs.ErrNotExist) says that the
+	// source itself is not there.
+	Objects(ctx context.Context, after Key) iter.Seq2[Object, error]
+
+	// Open reads the content of a listed object from offset, which is between 0
+	// and the object's size. It reads the version that was listed or fails:
+	// with ErrChanged if the object is another one by now (that may be noticed
+	// only while reading), with fs.ErrNotExist if it is gone. A reader that
+	// cannot deliver all bytes up to the listed size ends with
+	// io.ErrUnexpectedEOF or a better reason, never with io.EOF.
+	Open(ctx context.Context, o Object, offset int64) (io.ReadCloser, error)
+}
+
+// Traits are facts about a source, as data, so that the engine adapts without
+// asking which adapter it talks to.
+type Traits struct {
+	// Precision is the resolution of Object.Time; 0 means that times are unknown.
+	Precision time.Duration
+	// Digest names the algorithm of the digests that come free with a listing,
+	// such as "sha256"; empty if there are none.
+	Digest string
+	// PinsVersions says that Open reads the listed version even if the object
+	// has been overwritten since.
+	PinsVersions bool
+	// Concurrency is the most Opens at once that do the source good; 0 means
+	// that it does not matter.
+	Concurrency int
+}
+
+// An Object is an item at the source. It is a comparable value: Time is in UTC
+// and without a monotonic reading.
+type Object struct {
+	Key         Key
+	Size        int64     // bytes; 0 where there is an Obstacle and the size is unknown
+	Time        time.Time // last change as far as the source knows; zero if unknown
+	VersionTag  string    // opaque change marker, empty if there is none; never an MD5
+	ContentType string    // only if the source knows it; never guessed from the name
+	Digest      Digest    // only if it comes free with the listing
+	Obstacle    Obstacle  // why the content cannot be taken; empty if it can
+}
+
+// A Digest is a hash of content with its algorithm.
+type Digest struct {
+	Algorithm string // "sha256", "md5", ...
+	Hex       string // lower case
+}
+
+// IsZero reports whether there is no digest.
+func (d Digest) IsZero() bool { return d == Digest{} }
+
+// An Obstacle is the reason why a listed entry cannot be taken over. Its text is
+// stored in journals and shown to people.
+type Obstacle string
+
+// The obstacles that adapters report.
+const (
+	Symlink             Obstacle = "symbolic link"
+	BrokenSymlink       Obstacle = "symbolic link that leads nowhere or out of the source"
+	Special             Obstacle = "not a regular file"
+	Unreadable          Obstacle = "cannot be read"
+	UnreadableDirectory Obstacle = "directory cannot be read" // its key ends with "/"
+	Archived            Obstacle = "in an archived storage class"
+)
+
+// HidesObjects reports whether there may be objects behind the entry that the
+// listing could not see, so that nothing may be concluded from their absence.
+func (o Obstacle) HidesObjects() bool { return o == UnreadableDirectory }
+
+// IsFailure reports whether the entry was meant to be taken and could not be,
+// as opposed to an entry that is left out by its nature.
+func (o Obstacle) IsFailure() bool {
+	return o == Unreadable || o == UnreadableDirectory || o == BrokenSymlink
+}
