@@ -1,0 +1,33 @@
+// Package filelock holds a file for one process at a time. The operating system
+// frees the lock when its holder dies, so a dead holder never blocks anybody and
+// a live one cannot be robbed.
+package filelock
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// ErrLocked says that another process, or another Lock of this one, holds the file.
+var ErrLocked = errors.New("locked by another process")
+
+// A Lock is a held file.
+type Lock struct{ f *os.File }
+
+// Acquire takes the lock on the file at path, which it creates if needed and
+// never removes: removing it would let two holders lock two different files.
+func Acquire(path string) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock file: %w", err)
+	}
+	if err := lock(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &Lock{f}, nil
+}
+
+// Release frees the lock. It may be called once.
+func (l *Lock) Release() error { return l.f.Close() }

@@ -1,0 +1,138 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+	"time"
+)
+
+// An Entry is an asset seen at the destination.
+type Entry struct {
+	Asset     string
+	Slot      int64
+	Category  string
+	Folder    string // id
+	Name      string
+	Extension string
+	Size      int64
+	Status    string // of processing; empty if the service says nothing
+	URL       string
+}
+
+// A Scope keeps inventories apart that are taken for different purposes.
+type Scope int64
+
+// RunScope is the inventory of a run's first contact with a destination.
+func RunScope(run int64) Scope { return Scope(run) }
+
+// PairScope is the inventory that verifies a pair.
+func PairScope(pair int64) Scope { return Scope(-pair) }
+
+// StageInventory adds assets to an inventory; one seen before is seen anew.
+func (s *Store) StageInventory(ctx context.Context, scope Scope, entries []Entry) error {
+	return s.write(ctx, "stage inventory", func(ctx context.Context, tx *sql.Tx) error {
+		insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO inventory
+			(scope, asset, slot, category, folder, name, extension, size, status, url) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+		if err != nil {
+			return err
+		}
+		defer insert.Close()
+		for _, e := range entries {
+			if _, err := insert.ExecContext(ctx, scope, e.Asset, e.Slot, e.Category, e.Folder, e.Name, e.Extension,
+				e.Size, e.Status, e.URL); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DropInventory forgets an inventory.
+func (s *Store) DropInventory(ctx context.Context, scope Scope) error {
+	return s.write(ctx, "drop inventory", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, scope)
+		return err
+	})
+}
+
+// EntriesAt lists the assets of an inventory that occupy a place, in the order
+// of their ids.
+func (s *Store) EntriesAt(ctx context.Context, scope Scope, slot int64) ([]Entry, error) {
+	return query(ctx, s.reader(), "look up inventory", func(rows *sql.Rows) (e Entry, err error) {
+		return e, rows.Scan(&e.Asset, &e.Slot, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL)
+	}, `SELECT asset, slot, category, folder, name, extension, size, status, url FROM inventory
+		WHERE scope = ? AND slot = ? ORDER BY asset`, scope, slot)
+}
+
+// A Container is a place that holds assets directly: a folder, or a category
+// where Folder is empty.
+type Container struct{ Category, Folder string }
+
+// Containers lists where the assets of a pair are.
+func (s *Store) Containers(ctx context.Context, pair int64) ([]Container, error) {
+	return query(ctx, s.reader(), "list containers", func(rows *sql.Rows) (c Container, err error) {
+		return c, rows.Scan(&c.Category, &c.Folder)
+	}, `SELECT DISTINCT category, folder FROM receipts WHERE pair = ? ORDER BY 1, 2`, pair)
+}
+
+// A Sighting is a receipt next to what an inventory saw of its asset; Seen is
+// false if it did not.
+type Sighting struct {
+	Receipt Receipt
+	Entry   Entry
+	Seen    bool
+}
+
+// Sightings joins the receipts of a pair with its inventory, in key order.
+func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, error] {
+	return paged("", func(v Sighting) string { return v.Receipt.Key }, func(after string) ([]Sighting, error) {
+		return query(ctx, s.reader(), "compare with inventory", scanSighting, `SELECT r.key, r.size, r.time, r.version_tag, r.digest,
+			r.asset, r.name, r.extension, r.category, r.folder, r.url, r.slot, r.adopted,
+			i.asset IS NOT NULL, coalesce(i.category, ''), coalesce(i.folder, ''), coalesce(i.name, ''),
+			coalesce(i.extension, ''), coalesce(i.size, 0), coalesce(i.status, ''), coalesce(i.url, '')
+			FROM receipts r LEFT JOIN inventory i ON i.scope = ? AND i.asset = r.asset
+			WHERE r.pair = ? AND r.key > ? ORDER BY r.key LIMIT ?`, PairScope(pair), pair, after, pageSize)
+	})
+}
+
+func scanSighting(rows *sql.Rows) (v Sighting, err error) {
+	r, e := &v.Receipt, &v.Entry
+	var modified int64
+	err = rows.Scan(&r.Key, &r.Size, &modified, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension, &r.Category,
+		&r.Folder, &r.URL, &r.Slot, &r.Adopted,
+		&v.Seen, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL)
+	r.Time, e.Asset = fromNanos(modified), r.Asset
+	return v, err
+}
+
+// A Verification is what one call of verify found.
+type Verification struct {
+	Pair        int64
+	At          time.Time
+	Level       string // listing, sample or content
+	Receipts    int64  // compared with the listing
+	Contents    int64  // read back and compared byte for byte, by digest
+	Differences int64
+}
+
+// SaveVerification records a verification.
+func (s *Store) SaveVerification(ctx context.Context, v Verification) error {
+	return s.write(ctx, "save verification", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO verifications (pair, at, level, receipts, contents, differences)
+			VALUES (?, ?, ?, ?, ?, ?)`, v.Pair, s.now().UnixMilli(), v.Level, v.Receipts, v.Contents, v.Differences)
+		return err
+	})
+}
+
+// LastVerification finds the newest verification of a pair; ErrNotFound if
+// there is none.
+func (s *Store) LastVerification(ctx context.Context, pair int64) (Verification, error) {
+	all, err := query(ctx, s.r, "find verification", func(rows *sql.Rows) (v Verification, err error) {
+		var at int64
+		err = rows.Scan(&v.Pair, &at, &v.Level, &v.Receipts, &v.Contents, &v.Differences)
+		v.At = fromMillis(at)
+		return v, err
+	}, `SELECT pair, at, level, receipts, contents, differences FROM verifications WHERE pair = ? ORDER BY id DESC LIMIT 1`, pair)
+	return first(all, err, "verification")
+}

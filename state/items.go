@@ -1,0 +1,322 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Action is what a plan wants to happen to an object or an asset.
+type Action string
+
+// The actions.
+const (
+	Create    Action = "create"
+	Adopt     Action = "adopt"
+	Replace   Action = "replace"
+	Describe  Action = "describe"
+	Move      Action = "move"
+	Trash     Action = "trash"
+	Unchanged Action = "unchanged"
+	Skip      Action = "skip"
+	Conflict  Action = "conflict"
+)
+
+// An ItemState says how far an item has come.
+type ItemState string
+
+// The states of an item.
+const (
+	ItemStaged   ItemState = "staged" // listed, not decided yet
+	ItemPlanned  ItemState = "planned"
+	ItemSending  ItemState = "sending" // intent is durable, the effect may have begun
+	ItemSent     ItemState = "sent"
+	ItemDone     ItemState = "done"
+	ItemWaiting  ItemState = "waiting"
+	ItemFailed   ItemState = "failed"
+	ItemParked   ItemState = "parked"
+	ItemChanged  ItemState = "changed" // the source moved on
+	ItemSkipped  ItemState = "skipped"
+	ItemConflict ItemState = "conflict"
+	ItemInDoubt  ItemState = "in_doubt" // sent, outcome unknown
+)
+
+// An Item is one planned action and its life.
+type Item struct {
+	Key        string
+	Size       int64
+	Time       time.Time
+	VersionTag string
+	Obstacle   string
+
+	Action   Action
+	Reason   string
+	State    ItemState
+	Category string // id, or "new:" and the name of a category to be created
+	Folder   string // path within the category
+	Name     string // with extension
+	Slot     int64  // hash of the place at the destination, for finding collisions
+	Digest   []byte // known before sending only where the plan compared contents
+
+	Attempts int
+	IntentAt time.Time // by the server's clock
+	Asset    string
+	Class    string
+	Error    string
+}
+
+// A Page is one step of a listing: objects to stage and how far it came.
+type Page struct {
+	Items          []Item
+	Cursor         string // the last key seen
+	Unchanged      int64  // objects that need no staging
+	UnchangedBytes int64
+	Done           bool // the listing came to its end
+}
+
+// Stage stores a page of the listing together with its cursor. Objects of which
+// the run has an outcome already keep it.
+func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
+	return s.write(ctx, "stage listing", func(ctx context.Context, tx *sql.Tx) error {
+		if err := one(ctx, tx, `UPDATE runs SET cursor = ?, unchanged = unchanged + ?, unchanged_bytes = unchanged_bytes + ?,
+			scanned = ?, state = CASE WHEN ? THEN 'planning' ELSE state END WHERE num = ? AND state = 'scanning'`,
+			p.Cursor, p.Unchanged, p.UnchangedBytes, p.Done, p.Done, run); err != nil {
+			return err
+		}
+		insert, err := tx.PrepareContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle)
+			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (run, key) DO NOTHING`)
+		if err != nil {
+			return err
+		}
+		defer insert.Close()
+		for _, i := range p.Items {
+			if _, err := insert.ExecContext(ctx, run, i.Key, i.Size, nanos(i.Time), i.VersionTag, i.Obstacle); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Decided stores the decisions of a plan on staged items. It may be repeated
+// until the plan is finished.
+func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
+	return s.write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
+		update, err := tx.PrepareContext(ctx, `UPDATE items SET action = ?, reason = ?, state = ?, category = ?, folder = ?,
+			name = ?, slot = ?, digest = ?, asset = ?, class = ?, error = ? WHERE run = ? AND key = ? AND attempts = 0`)
+		if err != nil {
+			return err
+		}
+		defer update.Close()
+		for _, i := range items {
+			if _, err := update.ExecContext(ctx, i.Action, i.Reason, i.State, i.Category, i.Folder, i.Name, i.Slot,
+				i.Digest, i.Asset, i.Class, i.Error, run, i.Key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''), reason, state, category, folder, name, slot,
+	digest, attempts, coalesce(intent_at, 0), asset, class, error`
+
+func scanItem(rows *sql.Rows) (i Item, err error) {
+	var modified, intent int64
+	err = rows.Scan(&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Category,
+		&i.Folder, &i.Name, &i.Slot, &i.Digest, &i.Attempts, &intent, &i.Asset, &i.Class, &i.Error)
+	i.Time = fromNanos(modified)
+	if intent != 0 {
+		i.IntentAt = fromMillis(intent)
+	}
+	return i, err
+}
+
+// Items lists the items of a run in key order, those in the given states or all.
+func (s *Store) Items(ctx context.Context, run int64, states ...ItemState) iter.Seq2[Item, error] {
+	where, args := inStates(states)
+	return paged("", func(i Item) string { return i.Key }, func(after string) ([]Item, error) {
+		return query(ctx, s.r, "list items", scanItem, `SELECT `+itemColumns+` FROM items
+			WHERE run = ? AND key > ?`+where+` ORDER BY key LIMIT ?`, slices.Concat([]any{run, after}, args, []any{pageSize})...)
+	})
+}
+
+func inStates(states []ItemState) (where string, args []any) {
+	if len(states) == 0 {
+		return "", nil
+	}
+	for _, st := range states {
+		args = append(args, st)
+	}
+	return ` AND state IN (?` + strings.Repeat(`, ?`, len(states)-1) + `)`, args
+}
+
+// Item finds one item of a run; ErrNotFound if there is none.
+func (s *Store) Item(ctx context.Context, run int64, key string) (Item, error) {
+	items, err := query(ctx, s.reader(), "find item", scanItem,
+		`SELECT `+itemColumns+` FROM items WHERE run = ? AND key = ?`, run, key)
+	return first(items, err, "item "+key)
+}
+
+// Collisions lists the items of a run that want a place which another item
+// wants too, or which a receipt of the pair holds, ordered by place and key.
+func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Item, error) {
+	return query(ctx, s.reader(), "find collisions", scanItem, `SELECT `+itemColumns+` FROM items
+		WHERE run = ?1 AND action = 'create' AND slot IN (
+			SELECT slot FROM (
+				SELECT slot FROM items WHERE run = ?1 AND action = 'create'
+				UNION ALL SELECT slot FROM receipts WHERE pair = ?2)
+			GROUP BY slot HAVING count(*) > 1)
+		ORDER BY slot, key`, run, pair)
+}
+
+// HoldsSlot reports whether a receipt of the pair holds the place.
+func (s *Store) HoldsSlot(ctx context.Context, pair, slot int64) (held bool, err error) {
+	err = s.reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM receipts WHERE pair = ? AND slot = ?)`, pair, slot).Scan(&held)
+	return held, wrap("look up place", err)
+}
+
+// Take marks the next planned items after a key as being sent, so that the
+// intent is durable before any effect, and returns them in key order.
+func (s *Store) Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) (items []Item, err error) {
+	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?
+			WHERE run = ? AND key IN (SELECT key FROM items WHERE run = ? AND key > ? AND state = 'planned' ORDER BY key LIMIT ?)
+			RETURNING `+itemColumns, serverTime.UnixMilli(), run, run, after, n)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			i, err := scanItem(rows)
+			if err != nil {
+				return err
+			}
+			items = append(items, i)
+		}
+		return rows.Err()
+	})
+	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
+	return items, err
+}
+
+// Resend marks an item in doubt, of which the destination knows nothing, as
+// being sent once more.
+func (s *Store) Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error {
+	return s.write(ctx, "send again", func(ctx context.Context, tx *sql.Tx) error {
+		for _, key := range keys {
+			if err := one(ctx, tx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?, error = '', class = ''
+				WHERE run = ? AND key = ? AND state = 'in_doubt'`, serverTime.UnixMilli(), run, key); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Release gives back items that were taken and certainly not sent.
+func (s *Store) Release(ctx context.Context, run int64, keys []string) error {
+	return s.write(ctx, "release items", func(ctx context.Context, tx *sql.Tx) error {
+		for _, key := range keys {
+			if err := one(ctx, tx, `UPDATE items SET state = 'planned', attempts = attempts - 1, intent_at = NULL
+				WHERE run = ? AND key = ? AND state = 'sending'`, run, key); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Interrupted puts every item that a former process was sending in doubt, and
+// returns all that are. There are at most about as many as that process held.
+func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
+	err := s.write(ctx, "recover interrupted items", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'in_doubt', class = 'transient', error = 'the process ended while sending'
+			WHERE run = ? AND state IN ('sending', 'sent')`, run)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return query(ctx, s.w, "list items in doubt", scanItem,
+		`SELECT `+itemColumns+` FROM items WHERE run = ? AND state = 'in_doubt' ORDER BY key`, run)
+}
+
+// An Outcome ends an attempt at an item, with a receipt if it is done.
+type Outcome struct {
+	Key     string
+	State   ItemState // done, failed, changed, conflict, in_doubt
+	Class   string
+	Error   string
+	Receipt *Receipt
+}
+
+// Record stores outcomes of items that are being sent or in doubt.
+func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome) error {
+	now := s.now().UnixMilli()
+	return s.write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) error {
+		for _, o := range outcomes {
+			if err := record(ctx, tx, run, pair, now, o); err != nil {
+				return fmt.Errorf("%s: %w", o.Key, err)
+			}
+		}
+		return nil
+	})
+}
+
+func record(ctx context.Context, tx *sql.Tx, run, pair, now int64, o Outcome) error {
+	asset := ""
+	if o.Receipt != nil {
+		asset = o.Receipt.Asset
+		if err := saveReceipt(ctx, tx, run, pair, now, *o.Receipt); err != nil {
+			return err
+		}
+	}
+	if o.State != ItemDone {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO attempts (run, key, attempt, at, class, error)
+			SELECT run, key, attempts, ?, ?, ? FROM items WHERE run = ? AND key = ?`, now, o.Class, o.Error, run, o.Key); err != nil {
+			return err
+		}
+	}
+	return one(ctx, tx, `UPDATE items SET state = ?, asset = ?, class = ?, error = ?
+		WHERE run = ? AND key = ? AND state IN ('sending', 'sent', 'in_doubt')`, o.State, asset, o.Class, o.Error, run, o.Key)
+}
+
+// A Tally counts the items of a run that share an action, a reason and a state.
+type Tally struct {
+	Action  Action
+	Reason  string
+	State   ItemState
+	Objects int64
+	Bytes   int64
+}
+
+// Tallies sums a run up. Objects that are as remembered, and therefore were not
+// staged, are counted as unchanged.
+func (s *Store) Tallies(ctx context.Context, run int64) ([]Tally, error) {
+	return query(ctx, s.reader(), "sum up run", func(rows *sql.Rows) (t Tally, err error) {
+		return t, rows.Scan(&t.Action, &t.Reason, &t.State, &t.Objects, &t.Bytes)
+	}, `SELECT coalesce(action, ''), reason, state, count(*), sum(size) FROM items WHERE run = ?1 GROUP BY 1, 2, 3
+		UNION ALL SELECT 'unchanged', 'as the journal remembers it', 'skipped', unchanged, unchanged_bytes
+		FROM runs WHERE num = ?1 AND unchanged > 0
+		ORDER BY 1, 2, 3`, run)
+}
+
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func fromNanos(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}

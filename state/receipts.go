@@ -1,0 +1,89 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// A Receipt is what the destination confirmed of an object: the asset that
+// carries it, with the fingerprint and the digest of the content that was sent.
+type Receipt struct {
+	Key        string
+	Size       int64
+	Time       time.Time
+	VersionTag string
+	Digest     []byte // SHA-256
+	Asset      string
+	Name       string // without extension, as the service answered
+	Extension  string
+	Category   string
+	Folder     string // id; empty directly in the category
+	URL        string
+	Slot       int64
+	Adopted    bool // the asset was there before us
+}
+
+func saveReceipt(ctx context.Context, tx *sql.Tx, run, pair, now int64, r Receipt) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
+		category, folder, url, slot, adopted, run, done_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		pair, r.Key, r.Size, nanos(r.Time), r.VersionTag, r.Digest, r.Asset, r.Name, r.Extension,
+		r.Category, r.Folder, r.URL, r.Slot, r.Adopted, run, now)
+	if err != nil {
+		return fmt.Errorf("save receipt: %w", err)
+	}
+	return nil
+}
+
+const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url, slot, adopted`
+
+func scanReceipt(rows *sql.Rows) (r Receipt, err error) {
+	var modified int64
+	err = rows.Scan(&r.Key, &r.Size, &modified, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
+		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted)
+	r.Time = fromNanos(modified)
+	return r, err
+}
+
+// Receipts lists the receipts of a pair in key order, those with keys after the
+// given one.
+func (s *Store) Receipts(ctx context.Context, pair int64, after string) iter.Seq2[Receipt, error] {
+	return paged(after, func(r Receipt) string { return r.Key }, func(after string) ([]Receipt, error) {
+		return query(ctx, s.reader(), "list receipts", scanReceipt, `SELECT `+receiptColumns+` FROM receipts
+			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
+	})
+}
+
+// Receipt finds the receipt of an object; ErrNotFound if there is none.
+func (s *Store) Receipt(ctx context.Context, pair int64, key string) (Receipt, error) {
+	all, err := query(ctx, s.reader(), "find receipt", scanReceipt,
+		`SELECT `+receiptColumns+` FROM receipts WHERE pair = ? AND key = ?`, pair, key)
+	return first(all, err, "receipt of "+key)
+}
+
+// A ReceiptSum counts receipts and their bytes.
+type ReceiptSum struct{ Objects, Bytes int64 }
+
+// SumReceipts counts what a pair has at its destination.
+func (s *Store) SumReceipts(ctx context.Context, pair int64) (sum ReceiptSum, err error) {
+	err = s.reader().QueryRowContext(ctx, `SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = ?`, pair).
+		Scan(&sum.Objects, &sum.Bytes)
+	return sum, wrap("sum up receipts", err)
+}
+
+// OwnsAsset reports whether an asset of the destination stands for an object of
+// any source.
+func (s *Store) OwnsAsset(ctx context.Context, destination, asset string) (owns bool, err error) {
+	err = s.reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs p JOIN receipts r ON r.pair = p.id
+		WHERE p.destination = ? AND r.asset = ?)`, destination, asset).Scan(&owns)
+	return owns, wrap("look up asset", err)
+}
+
+// Remembers reports whether the journal knows any asset of the destination.
+func (s *Store) Remembers(ctx context.Context, destination string) (known bool, err error) {
+	err = s.reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs p JOIN receipts r ON r.pair = p.id
+		WHERE p.destination = ?)`, destination).Scan(&known)
+	return known, wrap("look up destination", err)
+}

@@ -1,0 +1,254 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A RunState says how far a run has come.
+type RunState string
+
+// The states of a run. A superseded run gave way to a newer one before it was
+// finished.
+const (
+	Scanning   RunState = "scanning"
+	Planning   RunState = "planning"
+	Planned    RunState = "planned"
+	Applying   RunState = "applying"
+	Finished   RunState = "finished"
+	Superseded RunState = "superseded"
+)
+
+// A Pair is a source and a destination that belong together.
+type Pair struct {
+	ID          int64
+	Source      string
+	Destination string
+	Address     string // where the destination was last reached; only noted
+}
+
+// A Run is one plan and its carrying out, over as many invocations as that takes.
+type Run struct {
+	Num            int64
+	ID             string // what people call it
+	Pair           Pair
+	Command        string
+	State          RunState
+	Rules          json.RawMessage
+	Cursor         string // the last key staged
+	Scanned        bool   // the listing came to its end
+	Unchanged      int64  // objects that are as the journal remembers them, and not staged
+	UnchangedBytes int64
+	Categories     json.RawMessage // categories to be created, as the plan wrote them
+	PlanHash       string
+	StartedAt      time.Time
+	ListedAt       time.Time // when the listing began
+	FinishedAt     time.Time // zero until then
+}
+
+// Open reports whether the run can be continued.
+func (r Run) Open() bool { return r.State != Finished && r.State != Superseded }
+
+// Pair finds or makes the pair and notes the address of its destination.
+func (s *Store) Pair(ctx context.Context, source, destination, address string) (Pair, error) {
+	p := Pair{Source: source, Destination: destination, Address: address}
+	err := s.write(ctx, "find pair", func(ctx context.Context, tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `INSERT INTO pairs (source, destination, address) VALUES (?, ?, ?)
+			ON CONFLICT (source, destination) DO UPDATE SET address = excluded.address RETURNING id`,
+			source, destination, address).Scan(&p.ID)
+	})
+	return p, err
+}
+
+// Pairs lists every pair that the journal knows.
+func (s *Store) Pairs(ctx context.Context) ([]Pair, error) {
+	return query(ctx, s.r, "list pairs", func(rows *sql.Rows) (p Pair, err error) {
+		return p, rows.Scan(&p.ID, &p.Source, &p.Destination, &p.Address)
+	}, `SELECT id, source, destination, address FROM pairs ORDER BY id`)
+}
+
+// Begin starts a run. Earlier runs of the pair that only planned give way to it
+// and lose their items.
+func (s *Store) Begin(ctx context.Context, pair Pair, command string, rules json.RawMessage) (Run, error) {
+	now := s.now().UTC().Truncate(time.Millisecond)
+	r := Run{
+		ID: runID(now), Pair: pair, Command: command, State: Scanning, Rules: rules,
+		Categories: json.RawMessage("[]"), StartedAt: now, ListedAt: now,
+	}
+	err := s.write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error {
+		if err := supersedePlans(ctx, tx, pair.ID, now); err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, pair, command, state, rules, started_at, listed_at)
+			VALUES (?, ?, ?, 'scanning', ?, ?, ?)`, r.ID, pair.ID, command, string(rules), now.UnixMilli(), now.UnixMilli())
+		if err != nil {
+			return err
+		}
+		r.Num, err = res.LastInsertId()
+		return err
+	})
+	return r, err
+}
+
+// runID names a run by its start, which people can read, and a few random
+// letters, which keep it unique.
+func runID(now time.Time) string {
+	return now.Format("20060102-1504") + "-" + strings.ToLower(rand.Text()[:5])
+}
+
+// supersedePlans ends the runs of a pair that have not begun to apply. What was
+// never sent can be planned again at no risk.
+func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) error {
+	const unsent = `SELECT num FROM runs WHERE pair = ? AND state IN ('scanning', 'planning', 'planned')`
+	for _, stmt := range []string{
+		`DELETE FROM items WHERE run IN (` + unsent + `)`,
+		`DELETE FROM inventory WHERE scope IN (` + unsent + `)`,
+	} {
+		if _, err := tx.ExecContext(ctx, stmt, pair); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE runs SET state = 'superseded', finished_at = ?
+		WHERE pair = ? AND state IN ('scanning', 'planning', 'planned')`, now.UnixMilli(), pair)
+	return err
+}
+
+// Relist makes a run forget its listing and everything planned that was not
+// sent, so that it can be listed again under its old name. Outcomes stay.
+func (s *Store) Relist(ctx context.Context, run int64) error {
+	return s.write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
+		if err := one(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
+			unchanged_bytes = 0, listed_at = ? WHERE num = ? AND state NOT IN ('finished', 'superseded')
+			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt'))`,
+			s.now().UnixMilli(), run); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state <> 'done'`, run)
+		return err
+	})
+}
+
+// Supersede ends a run that is not to be continued. It fails with ErrConflict
+// while the outcome of an item is unknown.
+func (s *Store) Supersede(ctx context.Context, run int64) error {
+	return s.write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
+		if err := one(ctx, tx, `UPDATE runs SET state = 'superseded', finished_at = ?
+			WHERE num = ? AND state NOT IN ('finished', 'superseded')
+			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt'))`,
+			s.now().UnixMilli(), run); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state IN ('staged', 'planned')`, run)
+		return err
+	})
+}
+
+// SetRunState moves a run from one state to the next.
+func (s *Store) SetRunState(ctx context.Context, run int64, from, to RunState) error {
+	return s.write(ctx, "set run state", func(ctx context.Context, tx *sql.Tx) error {
+		return one(ctx, tx, `UPDATE runs SET state = ? WHERE num = ? AND state = ?`, to, run, from)
+	})
+}
+
+// FinishPlan records the outcome of planning.
+func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error {
+	return s.write(ctx, "finish plan", func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, run); err != nil {
+			return err
+		}
+		return one(ctx, tx, `UPDATE runs SET state = 'planned', plan_hash = ?, categories = ?
+			WHERE num = ? AND state = 'planning'`, hash, string(categories), run)
+	})
+}
+
+// FinishRun ends a run in which nothing is left to do.
+func (s *Store) FinishRun(ctx context.Context, run int64) error {
+	return s.write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
+		return one(ctx, tx, `UPDATE runs SET state = 'finished', finished_at = ? WHERE num = ? AND state = 'applying'
+			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent'))
+			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state = 'planned')`,
+			s.now().UnixMilli(), run)
+	})
+}
+
+const runColumns = `r.num, r.id, p.id, p.source, p.destination, p.address, r.command, r.state, r.rules, r.cursor,
+	r.scanned, r.unchanged, r.unchanged_bytes, r.categories, r.plan_hash, r.started_at, r.listed_at,
+	coalesce(r.finished_at, 0) FROM runs r JOIN pairs p ON p.id = r.pair`
+
+func scanRun(rows *sql.Rows) (r Run, err error) {
+	var rules, categories string
+	var started, listed, finished int64
+	err = rows.Scan(&r.Num, &r.ID, &r.Pair.ID, &r.Pair.Source, &r.Pair.Destination, &r.Pair.Address, &r.Command,
+		&r.State, &rules, &r.Cursor, &r.Scanned, &r.Unchanged, &r.UnchangedBytes, &categories, &r.PlanHash,
+		&started, &listed, &finished)
+	r.Rules, r.Categories = json.RawMessage(rules), json.RawMessage(categories)
+	r.StartedAt, r.ListedAt = fromMillis(started), fromMillis(listed)
+	if finished != 0 {
+		r.FinishedAt = fromMillis(finished)
+	}
+	return r, err
+}
+
+// Run finds a run by its id; ErrNotFound if there is none.
+func (s *Store) Run(ctx context.Context, id string) (Run, error) {
+	runs, err := query(ctx, s.reader(), "find run", scanRun, `SELECT `+runColumns+` WHERE r.id = ?`, id)
+	return first(runs, err, "run "+id)
+}
+
+// LastRuns lists the newest runs, newest first.
+func (s *Store) LastRuns(ctx context.Context, limit int) ([]Run, error) {
+	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` ORDER BY r.num DESC LIMIT ?`, limit)
+}
+
+// Unfinished finds the run of the pair that has begun to apply and is not
+// finished; ErrNotFound if there is none.
+func (s *Store) Unfinished(ctx context.Context, pair int64) (Run, error) {
+	runs, err := query(ctx, s.reader(), "find unfinished run", scanRun,
+		`SELECT `+runColumns+` WHERE r.pair = ? AND r.state NOT IN ('finished', 'superseded')
+		AND r.command <> 'plan' ORDER BY r.num DESC LIMIT 1`, pair)
+	return first(runs, err, "unfinished run")
+}
+
+// reader gives the handle for reads that must see the latest write.
+func (s *Store) reader() *sql.DB {
+	if s.w != nil {
+		return s.w
+	}
+	return s.r
+}
+
+func first[T any](all []T, err error, what string) (T, error) {
+	var zero T
+	if err != nil {
+		return zero, err
+	}
+	if len(all) == 0 {
+		return zero, fmt.Errorf("%s: %w", what, ErrNotFound)
+	}
+	return all[0], nil
+}
+
+// query collects the rows of a statement; it is for results of bounded size.
+func query[T any](ctx context.Context, db *sql.DB, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) (all []T, err error) {
+	rows, err := db.QueryContext(ctx, stmt, args...)
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	defer func() { err = errors.Join(err, wrap(op, rows.Close())) }()
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, wrap(op, err)
+		}
+		all = append(all, v)
+	}
+	return all, wrap(op, rows.Err())
+}
+
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

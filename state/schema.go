@@ -1,0 +1,118 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// applicationID marks a SQLite file as one of ours ("ASTF").
+const applicationID = 0x41535446
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// probe refuses a file that is not a journal, or one that is newer than this
+// program, before any connection that could write to it.
+func probe(ctx context.Context, path string) error {
+	fresh, err := checkHeader(path)
+	if err != nil || fresh {
+		return err
+	}
+	db, err := connect(path, reading, 1)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var id, version, tables int
+	err = db.QueryRowContext(ctx, `SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id a, pragma_user_version v`).Scan(&id, &version, &tables)
+	switch {
+	case err != nil:
+		return fmt.Errorf("open journal %s: %w", path, err)
+	case id == 0 && tables == 0:
+		return nil // we died right after making it
+	case id != applicationID:
+		return fmt.Errorf("%s: %w", path, ErrForeign)
+	case version > len(steps()):
+		return fmt.Errorf("%s: %w (its schema is %d, this version knows %d)", path, ErrNewer, version, len(steps()))
+	}
+	return nil
+}
+
+// checkHeader reports whether there is no database yet, and refuses anything
+// that is not a SQLite file.
+func checkHeader(path string) (fresh bool, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	} else if err != nil {
+		return false, fmt.Errorf("open journal: %w", err)
+	}
+	defer f.Close()
+	magic := []byte("SQLite format 3\x00")
+	head := make([]byte, len(magic))
+	switch _, err := io.ReadFull(f, head); {
+	case errors.Is(err, io.EOF):
+		return true, nil
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return false, fmt.Errorf("open journal: %w", err)
+	case !bytes.Equal(head, magic):
+		return false, fmt.Errorf("%s: %w", path, ErrForeign)
+	}
+	return false, nil
+}
+
+// steps are the migrations in order; the n-th brings the schema to version n.
+func steps() []string {
+	entries, err := fs.ReadDir(migrations, "migrations")
+	if err != nil {
+		panic(err) // embedded at build time
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = "migrations/" + e.Name()
+	}
+	return names
+}
+
+// upgrade applies the migrations that are missing, each with its version number
+// in one transaction.
+func upgrade(ctx context.Context, db *sql.DB, path string) error {
+	var version int
+	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+		return fmt.Errorf("open journal %s: %w", path, err)
+	}
+	for i, name := range steps() {
+		if i < version {
+			continue
+		}
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("open journal: %w", err)
+		}
+		script := fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", text, i+1, applicationID)
+		if err := runScript(ctx, db, script); err != nil {
+			return fmt.Errorf("open journal %s: %s: %w", path, name, err)
+		}
+	}
+	return nil
+}
+
+func runScript(ctx context.Context, db *sql.DB, script string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, script); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

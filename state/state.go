@@ -1,0 +1,228 @@
+// Package state is the journal: the durable record of what was listed, planned,
+// attempted and confirmed, in one SQLite file. It is the only package that knows
+// SQL. Its methods are transitions, each one short transaction; a transition
+// that finds the journal in another state than it expects fails and changes
+// nothing.
+//
+// One process owns a journal at a time, others may read it meanwhile. The owner
+// writes through a single connection with synchronous=FULL: a lost outcome can
+// be found out by asking the destination, a lost intent would be sent twice.
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assetferry/internal/filelock"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// A Store is an open journal. Its methods may be called from several goroutines.
+type Store struct {
+	path  string
+	epoch string // names this owner in every write
+	lock  *filelock.Lock
+	w     *sql.DB // the one writing connection; nil if opened for reading
+	r     *sql.DB
+	now   func() time.Time
+}
+
+// Open opens the journal at path, makes it if it is not there, brings its schema
+// up to date, and takes ownership of it. Errors: ErrInUse, ErrForeign, ErrNewer.
+func Open(ctx context.Context, path string) (_ *Store, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	lock, err := filelock.Acquire(path + lockSuffix)
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, inUse(ctx, path)
+	} else if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	s := &Store{path: path, epoch: rand.Text(), lock: lock, now: time.Now}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	if err := probe(ctx, path); err != nil {
+		return nil, err
+	}
+	if s.w, err = connect(path, writing, 1); err != nil {
+		return nil, err
+	}
+	if err := upgrade(ctx, s.w, path); err != nil {
+		return nil, err
+	}
+	if err := s.takeOwnership(ctx); err != nil {
+		return nil, err
+	}
+	if s.r, err = connect(path, reading, 4); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// OpenReadOnly opens the journal at path for reading, also while another process
+// owns it. A journal that is not there is an fs.ErrNotExist.
+func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	} else if info.Size() == 0 {
+		return nil, fmt.Errorf("open journal %s: %w", path, fs.ErrNotExist)
+	}
+	if err := probe(ctx, path); err != nil {
+		return nil, err
+	}
+	r, err := connect(path, reading, 4)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{path: path, r: r, now: time.Now}, nil
+}
+
+// Path is the absolute path of the journal.
+func (s *Store) Path() string { return s.path }
+
+// Files names every file a journal at path may consist of, so that a source
+// that holds them can leave them out.
+func Files(path string) []string {
+	return []string{path, path + "-wal", path + "-shm", path + "-journal", path + lockSuffix}
+}
+
+// Close gives up ownership and closes the journal.
+func (s *Store) Close() error {
+	var errs []error
+	if s.r != nil {
+		errs = append(errs, s.r.Close())
+	}
+	if s.w != nil {
+		errs = append(errs, s.w.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Release())
+	}
+	return errors.Join(errs...)
+}
+
+const lockSuffix = ".lock"
+
+type mode int
+
+const (
+	reading mode = iota
+	writing
+)
+
+// connect opens the database with everything that the journal relies on.
+// busy_timeout comes first: the other pragmas may have to wait.
+func connect(path string, m mode, connections int) (*sql.DB, error) {
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "cache_size(-32768)"}}
+	if m == writing {
+		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
+		q.Set("_txlock", "immediate")
+	} else {
+		q.Set("mode", "ro")
+	}
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("open journal %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// An Owner is the process that holds a journal.
+type Owner struct {
+	PID   int
+	Host  string
+	Since time.Time
+}
+
+func (s *Store) takeOwnership(ctx context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	_, err = s.w.ExecContext(ctx, `INSERT INTO owner (id, epoch, pid, host, since) VALUES (1, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since`,
+		s.epoch, os.Getpid(), host, s.now().UnixMilli())
+	return wrap("take ownership", err)
+}
+
+// inUse tells who owns the journal at path, as far as the journal says.
+func inUse(ctx context.Context, path string) error {
+	e := &InUseError{Path: path}
+	r, err := connect(path, reading, 1)
+	if err != nil {
+		return e
+	}
+	defer r.Close()
+	var since int64
+	if r.QueryRowContext(ctx, `SELECT pid, host, since FROM owner`).Scan(&e.Owner.PID, &e.Owner.Host, &since) == nil {
+		e.Owner.Since = time.UnixMilli(since).UTC()
+	}
+	return e
+}
+
+// write runs f in one transaction, provided that this process still owns the
+// journal.
+func (s *Store) write(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) (err error) {
+	if s.w == nil {
+		return fmt.Errorf("journal: %s: %w", op, ErrReadOnly)
+	}
+	tx, err := s.w.BeginTx(ctx, nil)
+	if err != nil {
+		return wrap(op, err)
+	}
+	defer tx.Rollback() // does nothing after a commit
+	var mine bool
+	if err := tx.QueryRowContext(ctx, `SELECT epoch = ? FROM owner`, s.epoch).Scan(&mine); err != nil {
+		return wrap(op, err)
+	}
+	if !mine {
+		return fmt.Errorf("journal: %s: %w", op, ErrNotOwner)
+	}
+	if err := f(ctx, tx); err != nil {
+		return wrap(op, err)
+	}
+	return wrap(op, tx.Commit())
+}
+
+// one runs a guarded statement that must change exactly one row.
+func one(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
+	res, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return errors.Join(ErrConflict, err)
+	}
+	return nil
+}
+
+func wrap(op string, err error) error {
+	if err == nil || strings.HasPrefix(err.Error(), "journal: ") {
+		return err
+	}
+	return fmt.Errorf("journal: %s: %w", op, err)
+}
