@@ -1,0 +1,58 @@
+package local
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"assetferry/sources"
+)
+
+// An entry is what the walk knows of a name in a directory.
+type entry struct {
+	info fs.FileInfo // of what a followed link leads to; of the link itself if that failed
+	link bool        // a link was followed
+	err  error
+}
+
+// look says what a name in a directory is at this moment.
+func (w *walk) look(d *directory, name string) entry {
+	info, err := d.root.Lstat(name)
+	if err != nil || !w.follow || info.Mode()&fs.ModeSymlink == 0 {
+		return entry{info: info, err: err}
+	}
+	path, err := toPath(sources.Key(d.prefix + name))
+	if err != nil {
+		return entry{info: info, link: true, err: err}
+	}
+	target, err := w.root.Stat(path)
+	if err != nil {
+		return entry{info: info, link: true, err: err}
+	}
+	return entry{info: target, link: true}
+}
+
+// isGone reports whether the entry itself, not what it links to, is not there.
+func (e entry) isGone() bool { return !e.link && errors.Is(e.err, fs.ErrNotExist) }
+
+// isUnknown reports whether the entry is there but may be anything.
+func (e entry) isUnknown() bool {
+	if e.link {
+		return errors.Is(e.err, fs.ErrPermission)
+	}
+	return e.err != nil && !e.isGone()
+}
+
+// descends reports whether the walk enters an entry of d: a directory, unless a
+// link leads back to one that the walk is in.
+func (w *walk) descends(d *directory, e entry) bool {
+	if e.err != nil || !e.info.IsDir() {
+		return false
+	}
+	for ; e.link && d != nil; d = d.parent {
+		if os.SameFile(d.info, e.info) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,151 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"assetferry/sources"
+)
+
+// errStop says that the consumer wants no more objects.
+var errStop = errors.New("stopped")
+
+// A walk is one listing of a tree.
+type walk struct {
+	ctx      context.Context
+	root     *os.Root // of the source; links are followed from here
+	follow   bool
+	excluded exclusions
+	after    string
+	yield    func(sources.Object, error) bool
+}
+
+// A directory is one that the walk is in.
+type directory struct {
+	root   *os.Root
+	prefix string // of the keys in it: empty at the top, else with a slash at its end
+	info   fs.FileInfo
+	parent *directory
+}
+
+// list yields what is in a directory and below it.
+func (w *walk) list(d *directory) error {
+	names, err := w.names(d)
+	if err != nil {
+		if d.parent == nil || w.isFatal(err) {
+			return err
+		}
+		if err := w.obstacle(d.prefix, sources.UnreadableDirectory); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if w.ctx.Err() != nil {
+			return context.Cause(w.ctx)
+		}
+		step := w.file
+		if strings.HasSuffix(name, "/") {
+			step = w.enter
+		}
+		if err := step(d, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file yields the object or the obstacle of an entry that is no directory.
+func (w *walk) file(d *directory, name string) error {
+	key := d.prefix + name
+	if key <= w.after {
+		return nil
+	}
+	e := w.look(d, name)
+	switch {
+	case e.isGone(), w.descends(d, e):
+		return nil // since the directory was read
+	case e.isUnknown():
+		return w.obstacle(key, sources.Unreadable)
+	case e.err != nil:
+		return w.obstacle(key, sources.BrokenSymlink)
+	case e.info.IsDir(), e.info.Mode()&fs.ModeSymlink != 0:
+		return w.obstacle(key, sources.Symlink)
+	case !e.info.Mode().IsRegular():
+		return w.obstacle(key, sources.Special)
+	}
+	return w.emit(sources.Object{Key: sources.Key(key), Size: e.info.Size(), Time: e.info.ModTime().UTC()})
+}
+
+// enter lists the directory of an entry, unless everything in it is listed already.
+func (w *walk) enter(d *directory, name string) error {
+	prefix := d.prefix + name
+	if prefix < w.after && !strings.HasPrefix(w.after, prefix) {
+		return nil
+	}
+	name = strings.TrimSuffix(name, "/")
+	e := w.look(d, name)
+	if e.isUnknown() {
+		return w.obstacle(prefix, sources.UnreadableDirectory)
+	}
+	if !w.descends(d, e) {
+		return nil
+	}
+	child, err := w.open(d, name, e)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil && w.isFatal(err):
+		return err
+	case err != nil:
+		return w.obstacle(prefix, sources.UnreadableDirectory)
+	}
+	defer child.Close()
+	return w.list(&directory{root: child, prefix: prefix, info: e.info, parent: d})
+}
+
+// open opens the directory that an entry was seen to be, and no other.
+func (w *walk) open(d *directory, name string, e entry) (*os.Root, error) {
+	parent := d.root
+	if e.link {
+		path, err := toPath(sources.Key(d.prefix + name))
+		if err != nil {
+			return nil, err
+		}
+		parent, name = w.root, path
+	}
+	child, err := openDirectory(parent.OpenRoot, name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := child.Stat(".")
+	if err == nil && !os.SameFile(info, e.info) {
+		err = sources.ErrChanged
+	}
+	if err != nil {
+		child.Close()
+		return nil, err
+	}
+	return child, nil
+}
+
+func (w *walk) obstacle(key string, o sources.Obstacle) error {
+	return w.emit(sources.Object{Key: sources.Key(key), Obstacle: o})
+}
+
+func (w *walk) emit(o sources.Object) error {
+	if string(o.Key) > w.after && !w.yield(o, nil) {
+		return errStop
+	}
+	return nil
+}
+
+// isFatal reports whether an error is about this process and not about an entry.
+func (w *walk) isFatal(err error) bool { return w.ctx.Err() != nil || isExhausted(err) }
+
+func isExhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
+}
