@@ -1,0 +1,154 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+)
+
+// schema is the version of every JSON line. Fields may be added under the same
+// version; a changed meaning needs the next one.
+const schema = 1
+
+// Event writes one JSON line to stdout: type, version and time, then the fields
+// of a struct in their order. Without JSON mode it writes nothing.
+func (o *Out) Event(kind string, fields any) {
+	if !o.json {
+		return
+	}
+	head := struct {
+		Type    string `json:"type"`
+		Version int    `json:"version"`
+		Time    string `json:"time"`
+	}{kind, schema, o.now().UTC().Format(time.RFC3339)}
+
+	line, err := flatten(head, fields)
+	if err != nil { // a programming error; say so rather than lose the line
+		head.Type = "error"
+		line, _ = flatten(head, ErrorLine{Class: "error", Message: kind + " event: " + err.Error()})
+	}
+	o.write(o.stdout, line+"\n")
+}
+
+// flatten joins two structs into one JSON object.
+func flatten(head, fields any) (string, error) {
+	a, err := marshal(head)
+	if err != nil {
+		return "", err
+	}
+	b, err := marshal(fields)
+	if err != nil {
+		return "", err
+	}
+	if len(b) <= len("{}") || b[0] != '{' {
+		return string(a), nil
+	}
+	return string(a[:len(a)-1]) + "," + string(b[1:]), nil
+}
+
+// marshal leaves "&" and "<" alone: addresses stay readable.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// A PlanLine is a "plan" event: what will happen to one object, and why.
+type PlanLine struct {
+	Key      string `json:"key"`
+	Action   string `json:"action"`
+	Reason   string `json:"reason"`
+	Category string `json:"category"`
+	Folder   string `json:"folder"`
+	Name     string `json:"name"`
+	Size     int64  `json:"size"`
+}
+
+// An ItemLine is an "item" event: how one item came out.
+type ItemLine struct {
+	Key     string `json:"key"`
+	Action  string `json:"action"`
+	State   string `json:"state"`
+	AssetID string `json:"asset_id,omitempty"`
+	URL     string `json:"url,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// A CheckLine is a "check" event: what verification found about one item.
+type CheckLine struct {
+	Key     string `json:"key"`
+	AssetID string `json:"asset_id,omitempty"`
+	Result  string `json:"result"`
+	Field   string `json:"field,omitempty"` // what differs
+	Want    string `json:"want,omitempty"`
+	Got     string `json:"got,omitempty"`
+}
+
+// A ProgressLine is a "progress" event. What is not known is left out.
+type ProgressLine struct {
+	Phase          string `json:"phase"`
+	Items          int64  `json:"items"`
+	TotalItems     *int64 `json:"total_items,omitempty"`
+	Bytes          int64  `json:"bytes"`
+	TotalBytes     *int64 `json:"total_bytes,omitempty"`
+	ItemsPerSecond *Rate  `json:"items_per_second,omitempty"`
+	BytesPerSecond *Rate  `json:"bytes_per_second,omitempty"`
+	ETASeconds     *int64 `json:"eta_seconds,omitempty"`
+	Done           bool   `json:"done"` // the phase is over
+}
+
+// A SummaryLine is a "summary" event, the last line of a run.
+type SummaryLine struct {
+	Run         string  `json:"run"`
+	Command     string  `json:"command"`
+	Source      string  `json:"source"`
+	Destination string  `json:"destination"`
+	Actions     Counts  `json:"actions"` // over the whole run
+	States      Counts  `json:"states"`
+	Bytes       int64   `json:"bytes"`
+	Seconds     Seconds `json:"seconds"`
+	Exit        int     `json:"exit"`
+}
+
+// An ErrorLine is an "error" event: why the program ends.
+type ErrorLine struct {
+	Class   string `json:"class"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+}
+
+// Counts maps a word to how often it occurred. Without any it is {} in JSON,
+// never null.
+type Counts map[string]int64
+
+// MarshalJSON implements json.Marshaler.
+func (c Counts) MarshalJSON() ([]byte, error) {
+	if c == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]int64(c))
+}
+
+// Seconds is a duration that is a number of seconds in JSON, to the millisecond.
+type Seconds time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	return Rate(time.Duration(s).Round(time.Millisecond).Seconds()).MarshalJSON()
+}
+
+// A Rate is a number per second. What JSON cannot express becomes 0.
+type Rate float64
+
+// MarshalJSON implements json.Marshaler.
+func (r Rate) MarshalJSON() ([]byte, error) {
+	f := float64(r)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		f = 0
+	}
+	return strconv.AppendFloat(nil, math.Round(f*1000)/1000, 'f', -1, 64), nil
+}

@@ -1,0 +1,178 @@
+// Package ui is everything that people and machines see of a run: result lines,
+// progress, log lines and JSON events.
+//
+// One Out owns both streams and serialises them. Stdout carries results and
+// nothing else; diagnostics, progress and logs go to stderr. There are no
+// colours and no cursor movements: the only control character ever written is
+// the carriage return that redraws the progress bar, so every terminal will do
+// and nothing needs to be switched off.
+package ui
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Options say where output goes and how much of it there is.
+type Options struct {
+	Stdout, Stderr io.Writer
+
+	JSON     bool   // stdout is JSON Lines
+	Quiet    bool   // no progress, errors only
+	Verbose  bool   // log lines down to debug
+	Progress string // "auto" (or empty), "bar", "plain", "none"
+
+	LogFile io.Writer // gets every log record as JSON; may be nil
+
+	Now        func() time.Time // time.Now if nil
+	IsTerminal func() bool      // whether a bar can be drawn on Stderr; asks the system if nil
+	Width      func() int       // columns of the terminal; asks the system if nil
+}
+
+// Out writes results, diagnostics, progress and logs. Its methods may be called
+// from several goroutines at once.
+type Out struct {
+	json    bool
+	quiet   bool
+	verbose bool
+	now     func() time.Time
+	width   func() int
+
+	log      *slog.Logger
+	progress *Progress
+
+	mu             sync.Mutex // held for every write, so that lines stay whole
+	stdout, stderr io.Writer
+	bar            string // the bar on the terminal's last line; empty if there is none
+	err            error  // the first failure to write to stdout
+}
+
+// New returns an Out.
+func New(o Options) *Out {
+	out := &Out{
+		json:    o.JSON,
+		quiet:   o.Quiet,
+		verbose: o.Verbose,
+		now:     o.Now,
+		width:   o.Width,
+		stdout:  o.Stdout,
+		stderr:  o.Stderr,
+	}
+	if out.now == nil {
+		out.now = time.Now
+	}
+	if out.width == nil {
+		out.width = func() int { return terminalWidth(o.Stderr) }
+	}
+	isTerminal := o.IsTerminal
+	if isTerminal == nil {
+		isTerminal = func() bool { return drawsBars(o.Stderr) }
+	}
+	out.log = newLogger(out, o.LogFile)
+	out.progress = &Progress{out: out, form: chooseForm(o, isTerminal), events: o.JSON && showsProgress(o)}
+	return out
+}
+
+// Log returns the logger: terse lines on stderr, full records in the log file.
+func (o *Out) Log() *slog.Logger { return o.log }
+
+// Progress returns the progress display, of which there is one.
+func (o *Out) Progress() *Progress { return o.progress }
+
+// JSON reports whether stdout is JSON Lines.
+func (o *Out) JSON() bool { return o.json }
+
+// Verbose reports whether the user asked to be told more.
+func (o *Out) Verbose() bool { return o.verbose }
+
+// Printf writes result lines to stdout; a missing last line break is added. In
+// JSON mode it writes nothing, so that a command may call both Printf and Event
+// without asking. Text from the outside goes through Sanitize first.
+func (o *Out) Printf(format string, args ...any) {
+	if !o.json {
+		text := fmt.Sprintf(format, args...)
+		if !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		o.write(o.stdout, text)
+	}
+}
+
+// Notef writes a line for people to stderr, such as where a run writes to.
+func (o *Out) Notef(format string, args ...any) {
+	if !o.quiet {
+		o.write(o.stderr, clean(fmt.Sprintf(format, args...), true)+"\n")
+	}
+}
+
+// Fail tells why the program ends and what to try next; the hint may be empty.
+func (o *Out) Fail(e ErrorLine) {
+	text := "assetferry: " + clean(e.Message, true) + "\n"
+	if e.Hint != "" {
+		text += "Try: " + clean(e.Hint, true) + "\n"
+	}
+	o.write(o.stderr, text)
+	o.Event("error", e)
+}
+
+// Err returns the first failure to write to stdout: results that reached nobody
+// must not look like success.
+func (o *Out) Err() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// write puts whole lines on one of the streams, with the bar out of the way.
+func (o *Out) write(w io.Writer, lines string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	bar := o.bar
+	o.drawLocked("")
+	if _, err := io.WriteString(w, lines); err != nil && w == o.stdout && o.err == nil {
+		o.err = fmt.Errorf("write results: %w", err)
+	}
+	o.drawLocked(bar)
+}
+
+// draw replaces the bar; an empty one clears the line.
+func (o *Out) draw(bar string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drawLocked(bar)
+}
+
+func (o *Out) drawLocked(bar string) {
+	if bar == o.bar {
+		return
+	}
+	rest := max(0, textWidth(o.bar)-textWidth(bar)) // what the old bar leaves behind
+	text := "\r" + bar + strings.Repeat(" ", rest)
+	if bar == "" {
+		text += "\r"
+	}
+	io.WriteString(o.stderr, text) // a bar that cannot be seen is no failure
+	o.bar = bar
+}
+
+// drawsBars reports whether w is a terminal that can return to the start of a line.
+func drawsBars(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
+}

@@ -1,0 +1,270 @@
+package ui
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How often progress is shown.
+const (
+	barEvery   = 100 * time.Millisecond
+	plainEvery = 10 * time.Second
+	eventEvery = 5 * time.Second
+)
+
+// A form is how progress looks on stderr.
+type form int
+
+const (
+	formNone form = iota
+	formPlain
+	formBar
+)
+
+func showsProgress(o Options) bool { return !o.Quiet && o.Progress != "none" }
+
+func chooseForm(o Options, isTerminal func() bool) form {
+	switch {
+	case !showsProgress(o):
+		return formNone
+	case o.Progress == "bar": // asked for by name, so it is drawn anywhere
+		return formBar
+	case o.Progress == "plain":
+		return formPlain
+	case isTerminal():
+		return formBar
+	case o.JSON: // the events tell already
+		return formNone
+	}
+	return formPlain
+}
+
+// Progress shows how far a run is. A run has one phase at a time; Add may be
+// called from any number of goroutines and costs two atomic additions.
+type Progress struct {
+	out    *Out
+	form   form
+	events bool
+
+	items, bytes           atomic.Int64
+	totalItems, totalBytes atomic.Int64 // -1: unknown
+
+	mu    sync.Mutex // guards phase
+	phase *phase     // nil between phases
+}
+
+// A phase is shown by one goroutine. All of its fields but the channels belong
+// to that goroutine, and to EndPhase after it has ended.
+type phase struct {
+	name   string
+	start  sample
+	window window
+	bar    *bar
+
+	lastPlain, lastEvent time.Time
+
+	stop, stopped chan struct{}
+}
+
+// StartPhase begins a phase and ends the one before, if any. A total of -1 is
+// unknown.
+func (p *Progress) StartPhase(name string, totalItems, totalBytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endLocked()
+	p.items.Store(0)
+	p.bytes.Store(0)
+	p.SetTotal(totalItems, totalBytes)
+	if p.form == formNone && !p.events {
+		return
+	}
+	now := p.out.now()
+	ph := &phase{
+		name:      Sanitize(name),
+		start:     sample{at: now},
+		bar:       newBar(),
+		lastPlain: now,
+		lastEvent: now,
+		stop:      make(chan struct{}),
+		stopped:   make(chan struct{}),
+	}
+	ph.window.add(ph.start)
+	p.phase = ph
+	go p.watch(ph)
+}
+
+// SetTotal says how much the current phase has to do in all; -1 is unknown.
+func (p *Progress) SetTotal(items, bytes int64) {
+	p.totalItems.Store(items)
+	p.totalBytes.Store(bytes)
+}
+
+// Add says that this much more is done. Negative numbers take something back,
+// such as the bytes of an upload that starts again.
+func (p *Progress) Add(items, bytes int64) {
+	p.items.Add(items)
+	p.bytes.Add(bytes)
+}
+
+// EndPhase shows where the phase ended. Without a phase it does nothing.
+func (p *Progress) EndPhase() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endLocked()
+}
+
+func (p *Progress) endLocked() {
+	ph := p.phase
+	if ph == nil {
+		return
+	}
+	p.phase = nil
+	close(ph.stop)
+	<-ph.stopped
+	p.last(ph, p.status(ph))
+}
+
+// watch shows the phase at its ticks until the phase ends.
+func (p *Progress) watch(ph *phase) {
+	defer close(ph.stopped)
+	every := time.Second
+	if p.form == formBar {
+		every = barEvery
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ph.stop:
+			return
+		case <-ticker.C:
+			p.tick(ph, p.status(ph))
+		}
+	}
+}
+
+// tick shows what is due.
+func (p *Progress) tick(ph *phase, s status) {
+	ph.window.add(s.now)
+	if p.form == formBar {
+		p.out.draw(ph.bar.line(s, s.left(), p.out.width()))
+	}
+	if p.form == formPlain && s.now.at.Sub(ph.lastPlain) >= plainEvery {
+		ph.lastPlain = s.now.at
+		p.out.write(p.out.stderr, s.text(" of ", s.left())+"\n")
+	}
+	if p.events && s.now.at.Sub(ph.lastEvent) >= eventEvery {
+		ph.lastEvent = s.now.at
+		p.out.Event("progress", s.event())
+	}
+}
+
+// last shows the end of a phase, with rates over all of it.
+func (p *Progress) last(ph *phase, s status) {
+	s.ended = true
+	s.itemRate, s.byteRate = ratesBetween(ph.start, s.now)
+	took := "in " + Duration(s.now.at.Sub(ph.start.at))
+	switch p.form {
+	case formBar:
+		p.out.draw("")
+		p.out.write(p.out.stderr, ph.bar.line(s, took, p.out.width())+"\n")
+	case formPlain:
+		p.out.write(p.out.stderr, s.text(" of ", took)+"\n")
+	}
+	if p.events {
+		p.out.Event("progress", s.event())
+	}
+}
+
+// A status is a consistent view of a phase at one moment.
+type status struct {
+	phase                  string
+	now                    sample
+	totalItems, totalBytes int64 // -1: unknown
+	itemRate, byteRate     float64
+	ended                  bool
+}
+
+func (p *Progress) status(ph *phase) status {
+	s := status{
+		phase: ph.name,
+		now: sample{
+			at:    p.out.now(),
+			items: max(0, p.items.Load()),
+			bytes: max(0, p.bytes.Load()),
+		},
+		totalItems: p.totalItems.Load(),
+		totalBytes: p.totalBytes.Load(),
+	}
+	// More may come than was announced; "7 of 5" helps nobody.
+	if s.totalItems >= 0 {
+		s.totalItems = max(s.totalItems, s.now.items)
+	}
+	if s.totalBytes >= 0 {
+		s.totalBytes = max(s.totalBytes, s.now.bytes)
+	}
+	s.itemRate, s.byteRate = ph.window.rates(s.now)
+	return s
+}
+
+// left says when the phase will be over.
+func (s status) left() string {
+	d, ok := eta(s.now, s.totalItems, s.totalBytes, s.itemRate, s.byteRate)
+	switch {
+	case !ok:
+		return "ETA unknown"
+	case d < 10*time.Second: // tenths would be a promise
+		return fmt.Sprintf("ETA %.0fs", d.Seconds())
+	}
+	return "ETA " + Duration(d)
+}
+
+// text describes the status. of stands between a count and its total, and end
+// is the last part.
+func (s status) text(of, end string) string {
+	text := s.phase + ": " + Count(s.now.items)
+	switch {
+	case s.totalItems >= 0:
+		text += of + Count(s.totalItems) + " objects"
+	case s.ended:
+		text += " objects"
+	default:
+		text += " objects so far"
+	}
+	switch {
+	case s.totalBytes > 0:
+		text += ", " + Bytes(s.now.bytes) + of + Bytes(s.totalBytes)
+	case s.now.bytes > 0:
+		text += ", " + Bytes(s.now.bytes)
+	}
+	if s.itemRate > 0 {
+		text += ", " + perSecond(s.itemRate)
+	}
+	if s.byteRate > 0 {
+		text += ", " + Bytes(int64(s.byteRate)) + "/s"
+	}
+	return text + ", " + end
+}
+
+// event is the status as a JSON line.
+func (s status) event() ProgressLine {
+	line := ProgressLine{Phase: s.phase, Items: s.now.items, Bytes: s.now.bytes, Done: s.ended}
+	if s.totalItems >= 0 {
+		line.TotalItems = &s.totalItems
+	}
+	if s.totalBytes >= 0 {
+		line.TotalBytes = &s.totalBytes
+	}
+	if s.itemRate > 0 {
+		line.ItemsPerSecond = new(Rate(s.itemRate))
+	}
+	if s.byteRate > 0 {
+		line.BytesPerSecond = new(Rate(s.byteRate))
+	}
+	if d, ok := eta(s.now, s.totalItems, s.totalBytes, s.itemRate, s.byteRate); ok && !s.ended {
+		line.ETASeconds = new(int64(d.Round(time.Second).Seconds()))
+	}
+	return line
+}
