@@ -1,0 +1,182 @@
+// Package memory holds a source in a map: for tests, and as the reference of
+// what a source does.
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"assetferry/sources"
+)
+
+// A Source is a set of objects that tests change while it is read. The zero
+// value is empty and ready.
+type Source struct {
+	mu      sync.RWMutex
+	items   map[sources.Key]item
+	changes int // counts Puts; makes version tags and times
+	gone    bool
+}
+
+// An item is never changed, only replaced, so that readers need no lock.
+type item struct {
+	object  sources.Object
+	content []byte
+}
+
+// Put stores content under a key, a second later than the last one, and returns
+// the object.
+func (s *Source) Put(key sources.Key, content []byte) sources.Object {
+	return s.PutObject(sources.Object{Key: key}, content)
+}
+
+// PutObject stores an object as it is given, with the size of the content and a
+// new version tag, and with a time if it has none. Its size stays if it has an
+// obstacle.
+func (s *Source) PutObject(o sources.Object, content []byte) sources.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.put(o, content)
+}
+
+func (s *Source) put(o sources.Object, content []byte) sources.Object {
+	if s.items == nil {
+		s.items = make(map[sources.Key]item)
+	}
+	s.gone = false
+	s.changes++
+	if o.Obstacle == "" {
+		o.Size = int64(len(content))
+		o.VersionTag = strconv.Itoa(s.changes)
+		if o.Time.IsZero() {
+			o.Time = time.Date(2026, 1, 1, 0, 0, s.changes, 0, time.UTC)
+		}
+	}
+	s.items[o.Key] = item{o, slices.Clone(content)}
+	return o
+}
+
+// Delete removes an object, if it is there.
+func (s *Source) Delete(key sources.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.items, key)
+}
+
+// Replace puts these contents in the place of everything that is there.
+func (s *Source) Replace(contents map[sources.Key][]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.items)
+	s.gone = false
+	for key, content := range contents {
+		s.put(sources.Object{Key: key}, content)
+	}
+}
+
+// Vanish takes the source itself away, until something is put into it again.
+func (s *Source) Vanish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.items)
+	s.gone = true
+}
+
+// Traits implements sources.Source.
+func (s *Source) Traits() sources.Traits {
+	return sources.Traits{Precision: time.Second}
+}
+
+// Objects implements sources.Source. It lists what was there when the loop began.
+func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		objects, err := s.snapshot(after)
+		for _, o := range objects {
+			if ctx.Err() != nil {
+				break
+			}
+			if !yield(o, nil) {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			yield(sources.Object{}, err)
+		}
+	}
+}
+
+// snapshot returns the objects behind a key, in order.
+func (s *Source) snapshot(after sources.Key) ([]sources.Object, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.gone {
+		return nil, fail("list", "", fs.ErrNotExist)
+	}
+	objects := make([]sources.Object, 0, len(s.items))
+	for _, i := range s.items {
+		objects = append(objects, i.object)
+	}
+	slices.SortFunc(objects, func(a, b sources.Object) int { return cmp.Compare(a.Key, b.Key) })
+	first, found := slices.BinarySearchFunc(objects, after, func(o sources.Object, k sources.Key) int { return cmp.Compare(o.Key, k) })
+	if found {
+		first++
+	}
+	return objects[first:], nil
+}
+
+// Open implements sources.Source.
+func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	s.mu.RLock()
+	current, ok := s.items[o.Key]
+	s.mu.RUnlock()
+	switch {
+	case !ok:
+		return nil, fail("open", o.Key, fs.ErrNotExist)
+	case current.object.Obstacle != "":
+		return nil, fail("open", o.Key, errors.New(string(current.object.Obstacle)))
+	case current.object.VersionTag != o.VersionTag:
+		return nil, fail("open", o.Key, sources.ErrChanged)
+	case offset < 0 || offset > o.Size:
+		return nil, fail("open", o.Key, fmt.Errorf("offset %d is not between 0 and %d", offset, o.Size))
+	}
+	return &reader{ctx, current.content[offset:]}, nil
+}
+
+func fail(op string, key sources.Key, err error) error {
+	return &sources.Error{Op: op, Source: "memory", Key: key, Err: err}
+}
+
+// A reader reads the version that it was opened on.
+type reader struct {
+	ctx  context.Context
+	left []byte
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	if len(r.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.left)
+	r.left = r.left[n:]
+	return n, nil
+}
+
+func (r *reader) Close() error { return nil }
