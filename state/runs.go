@@ -171,7 +171,7 @@ func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categori
 func (s *Store) FinishRun(ctx context.Context, run int64) error {
 	return s.write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
 		return one(ctx, tx, `UPDATE runs SET state = 'finished', finished_at = ? WHERE num = ? AND state = 'applying'
-			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent'))
+			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt', 'waiting'))
 			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state = 'planned')`,
 			s.now().UnixMilli(), run)
 	})

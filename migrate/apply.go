@@ -1,0 +1,354 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"assetferry/state"
+)
+
+const (
+	// DefaultConcurrency is how many items are sent at once.
+	DefaultConcurrency = 16
+	// DefaultSettle is how long an effect may take to become visible at the
+	// destination after its answer was lost.
+	DefaultSettle = 10 * time.Second
+
+	recordBatch   = 128 // outcomes in one transaction
+	recordEvery   = 100 * time.Millisecond
+	recordTimeout = 30 * time.Second // for what must be written even when aborting
+	breakAfter    = 20               // failures in a row, all alike, stop the run
+)
+
+// An Applier carries out plans.
+type Applier struct {
+	Deps
+	Write       Writer
+	Concurrency int
+	Settle      time.Duration
+	// Stop, once closed, ends the run in good order: what has begun is finished.
+	// Cancelling the context instead aborts what is in flight.
+	Stop <-chan struct{}
+
+	run        state.Run
+	settleOnly bool
+}
+
+// NewApplier makes an applier with the usual settings.
+func NewApplier(d Deps, w Writer) *Applier {
+	return &Applier{Deps: d.withDefaults(), Write: w, Concurrency: DefaultConcurrency, Settle: DefaultSettle}
+}
+
+// Apply carries out the plan of a run, from wherever a former process left it.
+// Items that fail are data: they are in the journal, and Apply goes on. Its error
+// says why the run as a whole ended early: ErrStopped, the context's cause, or
+// what makes it useless to go on.
+func (a *Applier) Apply(ctx context.Context, run state.Run) error {
+	a.run = run
+	if err := a.begin(ctx); err != nil {
+		return err
+	}
+	d, err := a.work(ctx)
+	if err != nil || d.unclear > 0 || a.settleOnly {
+		return err // a run with items in doubt stays open
+	}
+	return a.Journal.FinishRun(ctx, run.Num)
+}
+
+// SettleDoubts finds out about the items of a run that are in doubt, without
+// sending anything. What did not arrive is planned again.
+func (a *Applier) SettleDoubts(ctx context.Context, run state.Run) error {
+	a.run, a.settleOnly = run, true
+	defer func() { a.settleOnly = false }()
+	_, err := a.work(ctx)
+	return err
+}
+
+// work runs a dispatcher and its workers to their end.
+func (a *Applier) work(ctx context.Context) (*dispatcher, error) {
+	run := a.run
+	doubts, err := a.Journal.Interrupted(ctx, run.Num)
+	if err != nil {
+		return nil, err
+	}
+	s := newStructure(a, run.Pair.Destination)
+	if err := s.makeCategories(ctx, run.Categories); err != nil {
+		return nil, err
+	}
+	d := &dispatcher{
+		Applier: a, structure: s, doubts: doubts, exhausted: a.settleOnly,
+		work: make(chan state.Item), results: make(chan result, a.Concurrency), settled: make(chan []finding, 1),
+	}
+	var workers sync.WaitGroup
+	for range a.Concurrency {
+		workers.Go(func() {
+			for i := range d.work {
+				d.results <- a.send(ctx, s, i)
+			}
+		})
+	}
+	err = d.dispatch(ctx)
+	close(d.work)
+	workers.Wait()
+	return d, err
+}
+
+func (a *Applier) begin(ctx context.Context) error {
+	left, bytes := int64(0), int64(0)
+	tallies, err := a.Journal.Tallies(ctx, a.run.Num)
+	if err != nil {
+		return err
+	}
+	for _, t := range tallies {
+		switch t.State {
+		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt:
+			left, bytes = left+t.Objects, bytes+t.Bytes
+		}
+	}
+	a.Watch.Phase(PhaseApply, left, bytes)
+	if a.run.State == state.Planned {
+		return a.Journal.SetRunState(ctx, a.run.Num, state.Planned, state.Applying)
+	}
+	return nil
+}
+
+// A dispatcher hands items to the workers and is the only one that writes their
+// fate into the journal, in batches.
+type dispatcher struct {
+	*Applier
+	structure *structure
+	work      chan state.Item
+	results   chan result
+	settled   chan []finding
+
+	queue     []state.Item // taken, not handed out yet
+	cursor    string       // the last key taken
+	exhausted bool         // nothing is planned after the cursor
+	inHand    int          // items that workers have
+	doubts    []state.Item // to be looked at when due
+	settling  bool
+	unclear   int // items that could not be found out about
+
+	done    []state.Outcome // to be recorded
+	items   []state.Item    // those of done
+	release []string        // keys to be given back
+
+	stopping bool
+	why      error // of stopping
+	alike    int   // failures in a row, all alike
+	last     string
+}
+
+// dispatch runs until nothing is left to do, or the run has to end early.
+func (d *dispatcher) dispatch(ctx context.Context) error {
+	tick := time.NewTicker(recordEvery)
+	defer tick.Stop()
+	stop, aborted := d.Stop, ctx.Done()
+	for {
+		if err := d.refill(ctx); err != nil {
+			d.stop(err)
+		}
+		if d.idle() {
+			return errors.Join(d.why, d.record(ctx))
+		}
+		var work chan<- state.Item
+		var next state.Item
+		if len(d.queue) > 0 {
+			work, next = d.work, d.queue[0]
+		}
+		var err error
+		select {
+		case work <- next:
+			d.queue = d.queue[1:]
+			d.inHand++
+		case r := <-d.results:
+			d.inHand--
+			err = d.take(ctx, r)
+		case findings := <-d.settled:
+			d.settling = false
+			err = d.learn(ctx, findings)
+		case <-tick.C:
+			err = d.record(ctx)
+			d.look(ctx)
+		case <-stop:
+			stop = nil
+			d.stop(ErrStopped)
+		case <-aborted:
+			aborted = nil
+			d.stop(context.Cause(ctx))
+		}
+		if err != nil {
+			d.stop(err)
+		}
+	}
+}
+
+// stop takes no more work. What the workers have is waited for.
+func (d *dispatcher) stop(why error) {
+	if d.stopping {
+		return
+	}
+	d.stopping, d.why = true, why
+	for _, i := range d.queue {
+		d.release = append(d.release, i.Key)
+	}
+	d.queue = nil
+}
+
+func (d *dispatcher) idle() bool {
+	if d.inHand > 0 || d.settling || len(d.queue) > 0 {
+		return false
+	}
+	return d.stopping || d.exhausted && len(d.doubts) == 0
+}
+
+// refill takes more items from the journal. Few are taken at a time: a crash
+// leaves all that are taken in doubt.
+func (d *dispatcher) refill(ctx context.Context) error {
+	if d.stopping || d.exhausted || len(d.queue) > d.Concurrency/2 {
+		return nil
+	}
+	n := min(2*d.Concurrency, recordBatch)
+	items, err := d.Journal.Take(ctx, d.run.Num, d.cursor, n, d.Now())
+	if err != nil {
+		return err
+	}
+	if len(items) < n {
+		d.exhausted = true
+	}
+	if len(items) > 0 {
+		d.cursor = items[len(items)-1].Key
+	}
+	d.queue = append(d.queue, items...)
+	return nil
+}
+
+// take deals with the result of a worker.
+func (d *dispatcher) take(ctx context.Context, r result) error {
+	switch {
+	case r.release:
+		d.release = append(d.release, r.item.Key)
+	case r.outcome.State == state.ItemInDoubt:
+		d.doubts = append(d.doubts, r.item)
+		fallthrough
+	default:
+		d.add(r.item, r.outcome)
+	}
+	if r.fatal != nil {
+		return r.fatal
+	}
+	if err := d.breaker(r.outcome); err != nil && !r.release {
+		return err
+	}
+	if len(d.done) >= recordBatch {
+		return d.record(ctx)
+	}
+	return nil
+}
+
+// breaker stops a run in which everything fails in the same way: the trouble is
+// then not with the items.
+func (d *dispatcher) breaker(o state.Outcome) error {
+	if o.State != state.ItemFailed {
+		d.alike = 0
+		return nil
+	}
+	if what := strings.ReplaceAll(o.Error, o.Key, ""); what != d.last {
+		d.alike, d.last = 0, what
+	}
+	d.alike++
+	if d.alike < breakAfter {
+		return nil
+	}
+	return fmt.Errorf("%d items in a row failed alike, the last with: %s", d.alike, o.Error)
+}
+
+func (d *dispatcher) add(i state.Item, o state.Outcome) {
+	d.done = append(d.done, o)
+	d.items = append(d.items, i)
+}
+
+// record writes what has gathered, also while the run is being aborted: an
+// outcome that is known must not get lost.
+func (d *dispatcher) record(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	if len(d.release) > 0 {
+		if err := d.Journal.Release(ctx, d.run.Num, d.release); err != nil {
+			return err
+		}
+		d.release = nil
+	}
+	if len(d.done) == 0 {
+		return nil
+	}
+	if err := d.Journal.Record(ctx, d.run.Num, d.run.Pair.ID, d.done); err != nil {
+		return err
+	}
+	for n, o := range d.done {
+		if o.State != state.ItemInDoubt {
+			d.Watch.Progress(1, 0)
+		}
+		d.Watch.Item(d.items[n], o)
+	}
+	d.done, d.items = nil, nil
+	return nil
+}
+
+// look starts to settle the items in doubt that are due, aside from the uploads.
+func (d *dispatcher) look(ctx context.Context) {
+	if d.settling || d.stopping {
+		return
+	}
+	now := d.Now()
+	var due, later []state.Item
+	for _, i := range d.doubts {
+		if now.Before(d.due(i)) {
+			later = append(later, i)
+		} else {
+			due = append(due, i)
+		}
+	}
+	if len(due) == 0 {
+		return
+	}
+	d.doubts, d.settling = later, true
+	go func() { d.settled <- d.settleAll(ctx, d.structure, due) }()
+}
+
+// learn takes note of what was found out about items in doubt. What did not
+// arrive is sent again, with a new intent.
+func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
+	var again []state.Item
+	var keys []string
+	for _, f := range findings {
+		o, resend := f.outcome()
+		if resend {
+			again, keys = append(again, f.item), append(keys, f.item.Key)
+			continue
+		}
+		if o.State == state.ItemInDoubt {
+			d.unclear++
+		}
+		d.add(f.item, o)
+	}
+	if err := d.record(ctx); err != nil || d.stopping || len(again) == 0 {
+		return err
+	}
+	now := d.Now()
+	if err := d.Journal.Resend(ctx, d.run.Num, keys, now); err != nil {
+		return err
+	}
+	if d.settleOnly {
+		return d.Journal.Release(ctx, d.run.Num, keys)
+	}
+	for n := range again {
+		again[n].IntentAt = now
+	}
+	d.queue = append(d.queue, again...)
+	return nil
+}

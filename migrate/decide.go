@@ -1,0 +1,133 @@
+package migrate
+
+import "assetferry/state"
+
+// A Reason says in a person's words why an action was chosen. It is stored in
+// journals and compared, so its text does not change.
+type Reason string
+
+// The reasons of a plan.
+const (
+	ReasonNew       Reason = "not at the destination yet"
+	ReasonRenamed   Reason = "not at the destination yet; renamed, the name is taken"
+	ReasonSame      Reason = "as the journal remembers it"
+	ReasonUseSync   Reason = "changed, use sync"
+	ReasonOrphan    Reason = "gone from the source, kept"
+	ReasonEqual     Reason = "an equal asset is there already"
+	ReasonDuplicate Reason = "another asset of that name is there; sent beside it"
+
+	ReasonJunk      Reason = "left behind by an operating system or a tool"
+	ReasonFiltered  Reason = "left out by --include or --exclude"
+	ReasonNotListed Reason = "not in --files-from"
+	ReasonTooYoung  Reason = "younger than --min-age"
+	ReasonLimit     Reason = "beyond --limit"
+	ReasonSymlink   Reason = "symbolic link, see --symlinks"
+	ReasonSpecial   Reason = "not a regular file"
+	ReasonArchived  Reason = "in an archived storage class"
+	ReasonUnmatched Reason = "no category allows its extension"
+
+	ReasonUnreadable Reason = "cannot be read"
+	ReasonMissing    Reason = "in --files-from but not at the source"
+	ReasonKey        Reason = "its key cannot become folders and a name"
+	ReasonNameLong   Reason = "a name is longer than the service allows"
+	ReasonTooLarge   Reason = "larger than the service allows"
+	ReasonExists     Reason = "another asset of that name is there, see --on-existing"
+	ReasonCollision  Reason = "another object has that name, see --on-collision"
+)
+
+// IsFailure reports whether a skip for this reason means that something was
+// meant to arrive and cannot, so that the run must not look like a success.
+func (r Reason) IsFailure() bool { return r == ReasonUnreadable || r == ReasonMissing }
+
+// Memory is what the journal knows of an object.
+type Memory int
+
+// What the journal may know: nothing, an object with the same fingerprint, or
+// one with another.
+const (
+	Unknown Memory = iota
+	Same
+	Changed
+)
+
+// Existing is what a destination that the journal knows nothing of holds at the
+// place an object would take.
+type Existing int
+
+// What may be there.
+const (
+	Nothing Existing = iota
+	Equal
+	Other
+)
+
+// A Situation is everything that a decision depends on.
+type Situation struct {
+	Gone     bool     // the object is not listed any more
+	LeftOut  Reason   // a rule of the user or the object's nature leaves it out
+	Failed   Reason   // it was meant to be taken and cannot be read
+	Problem  Reason   // it cannot go where it should
+	Memory   Memory   // of the journal
+	Existing Existing // at the destination
+	Taken    bool     // another object takes the same place
+}
+
+// Decide says what has to happen to an object, and why. It is a pure function:
+// the same situation under the same rules always gives the same action.
+func Decide(s Situation, r Rules) (state.Action, Reason) {
+	switch {
+	case s.Gone:
+		return state.Unchanged, ReasonOrphan
+	case s.Failed != "":
+		return state.Skip, s.Failed
+	case s.LeftOut != "":
+		return state.Skip, s.LeftOut
+	case s.Memory == Same:
+		return state.Unchanged, ReasonSame
+	case s.Memory == Changed:
+		return state.Skip, ReasonUseSync
+	case s.Problem == ReasonUnmatched:
+		return state.Skip, ReasonUnmatched
+	case s.Problem != "":
+		return state.Conflict, s.Problem
+	case s.Existing == Equal && r.OnExisting != "duplicate":
+		return state.Adopt, ReasonEqual
+	case s.Existing != Nothing:
+		return decideExisting(r)
+	case s.Taken:
+		return decideTaken(r)
+	}
+	return state.Create, ReasonNew
+}
+
+// decideExisting settles what happens beside an asset of the same name. Even
+// "adopt" takes over only equal content: anything else would be an overwrite.
+func decideExisting(r Rules) (state.Action, Reason) {
+	if r.OnExisting == "duplicate" {
+		return state.Create, ReasonDuplicate
+	}
+	return state.Conflict, ReasonExists
+}
+
+func decideTaken(r Rules) (state.Action, Reason) {
+	switch r.OnCollision {
+	case "keep":
+		return state.Create, ReasonNew
+	case "conflict":
+		return state.Conflict, ReasonCollision
+	}
+	return state.Create, ReasonRenamed
+}
+
+// firstState is the state in which a decided item starts.
+func firstState(a state.Action, why Reason) state.ItemState {
+	switch {
+	case why.IsFailure():
+		return state.ItemFailed
+	case a == state.Skip || a == state.Unchanged:
+		return state.ItemSkipped
+	case a == state.Conflict:
+		return state.ItemConflict
+	}
+	return state.ItemPlanned
+}

@@ -1,0 +1,72 @@
+package migrate
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io"
+	"sync"
+
+	"assetferry/sources"
+)
+
+// digestOfObject reads an object and hashes it.
+func digestOfObject(ctx context.Context, s sources.Source, o sources.Object) ([]byte, error) {
+	r, err := s.Open(ctx, o, 0)
+	if err != nil {
+		return nil, err
+	}
+	digest, _, err := digestOf(r)
+	return digest, err
+}
+
+// digestOfAsset reads an asset's content and hashes it, and counts its bytes.
+func digestOfAsset(ctx context.Context, d Reader, url string) ([]byte, int64, error) {
+	r, _, err := d.Download(ctx, url, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	return digestOf(r)
+}
+
+func digestOf(r io.ReadCloser) ([]byte, int64, error) {
+	h := sha256.New()
+	n, err := io.Copy(h, r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return nil, n, err
+	}
+	return h.Sum(nil), n, nil
+}
+
+// hashing counts and hashes what is read through it. The reader is another
+// goroutine, the transport's, hence the lock.
+type hashing struct {
+	io.ReadCloser
+	tell func(n int64)
+
+	mu   sync.Mutex
+	hash hash.Hash
+	n    int64
+}
+
+func newHashing(r io.ReadCloser, tell func(n int64)) *hashing {
+	return &hashing{ReadCloser: r, tell: tell, hash: sha256.New()}
+}
+
+func (r *hashing) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.mu.Lock()
+	r.hash.Write(p[:n])
+	r.n += int64(n)
+	r.mu.Unlock()
+	r.tell(int64(n))
+	return n, err
+}
+
+// sum gives the digest and the count of what was read so far.
+func (r *hashing) sum() ([]byte, int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hash.Sum(nil), r.n
+}

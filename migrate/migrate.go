@@ -1,0 +1,165 @@
+// Package migrate is the engine: it lists a source, decides for every object
+// what has to happen and why, writes that plan down, carries it out, and proves
+// the result. It knows no SQL, no HTTP and no terminal.
+//
+// The work is split by what a step may touch. A Planner holds only what can
+// read the destination, so a dry run cannot write even by mistake. An Applier
+// carries out one plan from the journal, as often as it takes: intent is durable
+// before every effect and the outcome after it, and whatever lies between the
+// two after a crash is settled by looking, never by guessing. A Verifier compares
+// the destination with the journal.
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A Reader is the part of the destination that planning and verifying need.
+type Reader interface {
+	Categories(ctx context.Context) iter.Seq2[assets.Category, error]
+	Folders(ctx context.Context) ([]assets.Folder, error)
+	Folder(ctx context.Context, id string, depth int) (assets.Folder, error)
+	Asset(ctx context.Context, id string) (assets.Asset, error)
+	List(ctx context.Context, o assets.ListOptions) iter.Seq2[assets.Asset, error]
+	Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error)
+	Limits(ctx context.Context) (assets.Limits, error)
+}
+
+// A Writer is the part of the destination that only applying needs.
+type Writer interface {
+	CreateCategory(ctx context.Context, c assets.NewCategory) (string, error)
+	CreateFolder(ctx context.Context, f assets.NewFolder) (string, error)
+	Upload(ctx context.Context, u assets.Upload) (assets.Asset, error)
+	Trash(ctx context.Context, ids ...string) error
+}
+
+// A Journal is what the engine asks of state.Store, so that tests can make it fail.
+type Journal interface {
+	Begin(ctx context.Context, pair state.Pair, command string, rules json.RawMessage) (state.Run, error)
+	Run(ctx context.Context, id string) (state.Run, error)
+	SetRunState(ctx context.Context, run int64, from, to state.RunState) error
+	FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error
+	FinishRun(ctx context.Context, run int64) error
+
+	Stage(ctx context.Context, run int64, p state.Page) error
+	Decided(ctx context.Context, run int64, items []state.Item) error
+	Items(ctx context.Context, run int64, states ...state.ItemState) iter.Seq2[state.Item, error]
+	Item(ctx context.Context, run int64, key string) (state.Item, error)
+	Collisions(ctx context.Context, run, pair int64) ([]state.Item, error)
+	HoldsSlot(ctx context.Context, pair, slot int64) (bool, error)
+	Tallies(ctx context.Context, run int64) ([]state.Tally, error)
+
+	Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) ([]state.Item, error)
+	Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error
+	Release(ctx context.Context, run int64, keys []string) error
+	Interrupted(ctx context.Context, run int64) ([]state.Item, error)
+	Record(ctx context.Context, run, pair int64, outcomes []state.Outcome) error
+
+	Receipts(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error]
+	Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error)
+	Remembers(ctx context.Context, destination string) (bool, error)
+	OwnsAsset(ctx context.Context, destination, asset string) (bool, error)
+	SumReceipts(ctx context.Context, pair int64) (state.ReceiptSum, error)
+
+	Choices(ctx context.Context, destination string) (map[string]string, error)
+	SaveChoices(ctx context.Context, destination string, choices map[string]string) error
+	Folders(ctx context.Context, destination, category string) (map[string]string, error)
+	SaveFolder(ctx context.Context, destination, category, path, id string) error
+
+	StageInventory(ctx context.Context, scope state.Scope, entries []state.Entry) error
+	DropInventory(ctx context.Context, scope state.Scope) error
+	EntriesAt(ctx context.Context, scope state.Scope, slot int64) ([]state.Entry, error)
+	Containers(ctx context.Context, pair int64) ([]state.Container, error)
+	Sightings(ctx context.Context, pair int64) iter.Seq2[state.Sighting, error]
+	SaveVerification(ctx context.Context, v state.Verification) error
+}
+
+// A Phase is a part of a run that people watch.
+type Phase string
+
+// The phases.
+const (
+	PhaseScan      Phase = "list the source"
+	PhaseInventory Phase = "look at the destination"
+	PhasePlan      Phase = "plan"
+	PhaseApply     Phase = "send"
+	PhaseVerify    Phase = "verify"
+)
+
+// An Observer watches a run. Its methods must not block and may be called from
+// several goroutines. The engine has no other way to talk to people.
+type Observer interface {
+	// Phase begins a phase; totals are -1 where they are unknown.
+	Phase(p Phase, items, bytes int64)
+	// Progress says that so much more is done in the phase.
+	Progress(items, bytes int64)
+	// Item tells the outcome of an item, after the journal has it.
+	Item(i state.Item, o state.Outcome)
+	// Found tells a difference that verifying found.
+	Found(d Difference)
+}
+
+// Silent is an Observer that keeps quiet.
+type Silent struct{}
+
+// Phase does nothing.
+func (Silent) Phase(Phase, int64, int64) {}
+
+// Progress does nothing.
+func (Silent) Progress(int64, int64) {}
+
+// Item does nothing.
+func (Silent) Item(state.Item, state.Outcome) {}
+
+// Found does nothing.
+func (Silent) Found(Difference) {}
+
+// Deps are what every part of the engine works with.
+type Deps struct {
+	Source  sources.Source
+	Dest    Reader
+	Journal Journal
+	Watch   Observer
+	Log     *slog.Logger
+	Now     func() time.Time // the server's clock, as well as it is known
+}
+
+func (d Deps) withDefaults() Deps {
+	if d.Watch == nil {
+		d.Watch = Silent{}
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	return d
+}
+
+// ErrStopped says that the run was told to stop and did so in good order: what
+// had begun was finished and recorded.
+var ErrStopped = errors.New("stopped on request")
+
+// categories collects the categories in the service's order, which is the order
+// in which they are chosen.
+func categories(ctx context.Context, r Reader) ([]assets.Category, error) {
+	var all []assets.Category
+	for c, err := range r.Categories(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}

@@ -1,0 +1,177 @@
+package migrate
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"assetferry/sources"
+)
+
+// Rules are the user's decisions that shape a plan. They are stored with a run,
+// so that it is only continued under the rules it was planned with.
+type Rules struct {
+	Include   []string      `json:"include,omitempty"`    // globs; an object must match one, if there are any
+	Exclude   []string      `json:"exclude,omitempty"`    // globs; beat Include
+	FilesFrom *KeyList      `json:"files_from,omitempty"` // only these keys
+	MinAge    time.Duration `json:"min_age,omitempty"`    // objects changed more recently wait for a later run
+	Limit     int           `json:"limit,omitempty"`      // the most objects to create; 0 is no limit
+	Symlinks  string        `json:"symlinks,omitempty"`   // decided in the adapter; here for the comparison
+
+	CategoryBy  string `json:"category_by"`        // "extension" or "folder"
+	Category    string `json:"category,omitempty"` // everything into this one, by name
+	Unmatched   string `json:"unmatched"`          // "stop", "skip" or "create"
+	OnCollision string `json:"on_collision"`       // "rename", "keep" or "conflict"
+	OnExisting  string `json:"on_existing"`        // "conflict", "adopt" or "duplicate"
+}
+
+// DefaultRules are the rules where the user says nothing.
+func DefaultRules() Rules {
+	return Rules{
+		Symlinks: "skip", CategoryBy: "extension", Unmatched: "stop",
+		OnCollision: "rename", OnExisting: "conflict",
+	}
+}
+
+// A KeyList is a set of keys given by the user. Only its digest is stored.
+type KeyList struct {
+	Digest string `json:"digest"`
+	keys   map[sources.Key]bool
+}
+
+// NewKeyList makes a set of the keys, order and repetition aside.
+func NewKeyList(keys []sources.Key) *KeyList {
+	l := &KeyList{keys: make(map[sources.Key]bool, len(keys))}
+	for _, k := range keys {
+		l.keys[k] = true
+	}
+	h := sha256.New()
+	for _, k := range l.sorted() {
+		fmt.Fprintf(h, "%d:%s", len(k), k)
+	}
+	l.Digest = hex.EncodeToString(h.Sum(nil))[:16]
+	return l
+}
+
+func (l *KeyList) sorted() []sources.Key {
+	all := make([]sources.Key, 0, len(l.keys))
+	for k := range l.keys {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Differences names the rules that differ, with both values, or nothing.
+func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
+	var was Rules
+	if err := json.Unmarshal(stored, &was); err != nil {
+		return nil, fmt.Errorf("read rules of the run: %w", err)
+	}
+	var out []string
+	a, b := reflect.ValueOf(was), reflect.ValueOf(r)
+	for i := range a.NumField() {
+		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+		x, _ := json.Marshal(a.Field(i).Interface())
+		y, _ := json.Marshal(b.Field(i).Interface())
+		if string(x) != string(y) {
+			out = append(out, fmt.Sprintf("--%s was %s, is %s", strings.ReplaceAll(name, "_", "-"), x, y))
+		}
+	}
+	return out, nil
+}
+
+// junk are names that operating systems and tools leave behind; no library
+// misses them. A name that matches makes everything below it junk.
+func isJunk(key sources.Key) bool {
+	for segment := range strings.SplitSeq(string(key), "/") {
+		switch {
+		case segment == ".DS_Store", segment == "@eaDir", segment == "__MACOSX", segment == ".git",
+			strings.EqualFold(segment, "Thumbs.db"), strings.EqualFold(segment, "desktop.ini"),
+			strings.HasPrefix(segment, "._"), strings.HasPrefix(segment, "~$"):
+			return true
+		}
+	}
+	return strings.HasSuffix(strings.ToLower(string(key)), ".part")
+}
+
+// leaveOut gives the rule that leaves an object out, or no reason.
+func (r Rules) leaveOut(o sources.Object, now time.Time) Reason {
+	switch {
+	case o.Obstacle == sources.Symlink:
+		return ReasonSymlink
+	case o.Obstacle == sources.Special:
+		return ReasonSpecial
+	case o.Obstacle == sources.Archived:
+		return ReasonArchived
+	case isJunk(o.Key):
+		return ReasonJunk
+	case r.FilesFrom != nil && !r.FilesFrom.keys[o.Key]:
+		return ReasonNotListed
+	case len(r.Include) > 0 && !matchAny(r.Include, o.Key), matchAny(r.Exclude, o.Key):
+		return ReasonFiltered
+	case r.MinAge > 0 && now.Sub(o.Time) < r.MinAge:
+		return ReasonTooYoung
+	}
+	return ""
+}
+
+func matchAny(globs []string, key sources.Key) bool {
+	return slices.ContainsFunc(globs, func(g string) bool { return Match(g, key) })
+}
+
+// Match reports whether a key, or a folder it is in, matches a glob. Within a
+// segment the syntax is that of path.Match, and ** stands for any number of
+// segments. A glob with a slash, except at its end, is anchored at the top of
+// the source; one without may match any segment, so "*.psd" and "drafts" work
+// at any depth.
+func Match(glob string, key sources.Key) bool {
+	glob = strings.TrimSuffix(glob, "/")
+	segments := strings.Split(strings.TrimSuffix(string(key), "/"), "/")
+	if !strings.Contains(glob, "/") {
+		return slices.ContainsFunc(segments, func(s string) bool { ok, _ := path.Match(glob, s); return ok || glob == "**" })
+	}
+	return matchSegments(strings.Split(strings.TrimPrefix(glob, "/"), "/"), segments)
+}
+
+// matchSegments keeps one row of a table instead of recursing, so that many
+// "**" in one glob cost no more than their product with the key's depth.
+func matchSegments(globs, segments []string) bool {
+	reach := make([]bool, len(segments)+1) // reach[n]: the globs so far match the first n segments
+	reach[0] = true
+	for _, g := range globs {
+		next := make([]bool, len(reach))
+		for n := range reach {
+			switch {
+			case g == "**":
+				next[n] = reach[n] || n > 0 && next[n-1]
+			case n > 0 && reach[n-1]:
+				next[n], _ = path.Match(g, segments[n-1])
+			}
+		}
+		reach = next
+	}
+	return slices.Contains(reach[1:], true) // a match of a folder holds for all that is in it
+}
+
+// CheckGlob reports what is wrong with a glob, or nil.
+func CheckGlob(glob string) error {
+	if strings.Trim(glob, "/") == "" {
+		return fmt.Errorf("glob %q matches nothing", glob)
+	}
+	for segment := range strings.SplitSeq(glob, "/") {
+		if _, err := path.Match(segment, ""); err != nil {
+			return fmt.Errorf("glob %q: %w", glob, err)
+		}
+	}
+	return nil
+}
+
+func (r Rules) categoryBy() string { return cmp.Or(r.CategoryBy, "extension") }

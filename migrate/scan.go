@@ -1,0 +1,136 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// stagePage is how many objects go into the journal in one transaction; a crash
+// loses at most that much of a listing.
+const stagePage = 1000
+
+// scan lists the source from where the run's listing stopped and stages what is
+// not as the journal remembers it.
+func (p *Planner) scan(ctx context.Context, run state.Run) error {
+	p.Watch.Phase(PhaseScan, -1, -1)
+	memory, stop := p.remembered(ctx, run.Pair.ID, run.Cursor)
+	defer stop()
+	page := state.Page{Cursor: run.Cursor}
+	flush := func() error {
+		err := p.Journal.Stage(ctx, run.Num, page)
+		p.Watch.Progress(int64(len(page.Items))+page.Unchanged, 0)
+		page = state.Page{Cursor: page.Cursor}
+		return err
+	}
+	for o, err := range p.Source.Objects(ctx, sources.Key(run.Cursor)) {
+		if err != nil {
+			return errors.Join(err, flush())
+		}
+		if string(o.Key) <= page.Cursor && page.Cursor != "" {
+			return errors.Join(fmt.Errorf("the source listed %q after %q: its listing is not in order and cannot be trusted",
+				o.Key, page.Cursor), flush())
+		}
+		page.Cursor = string(o.Key)
+		known, err := memory(o)
+		if err != nil {
+			return err
+		}
+		delete(p.unseen, o.Key)
+		if action, _ := Decide(Situation{LeftOut: p.Rules.leaveOut(o, p.started), Failed: failed(o), Memory: known}, p.Rules); action == state.Unchanged {
+			page.Unchanged++
+			page.UnchangedBytes += o.Size
+		} else {
+			page.Items = append(page.Items, staged(o))
+		}
+		if len(page.Items)+int(page.Unchanged) >= stagePage {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := p.stageMissing(ctx, run, &page); err != nil {
+		return err
+	}
+	page.Done = true
+	return flush()
+}
+
+// stageMissing adds the keys that the user named and the source does not have.
+func (p *Planner) stageMissing(ctx context.Context, run state.Run, page *state.Page) error {
+	for key := range p.unseen {
+		_, err := p.Journal.Item(ctx, run.Num, string(key))
+		if errors.Is(err, state.ErrNotFound) {
+			// A part of the listing that was done before may have found it unchanged.
+			if _, err = p.Journal.Receipt(ctx, run.Pair.ID, string(key)); errors.Is(err, state.ErrNotFound) {
+				page.Items = append(page.Items, state.Item{Key: string(key), Obstacle: string(ReasonMissing)})
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failed gives the reason why an object that is meant to be taken cannot be.
+func failed(o sources.Object) Reason {
+	switch {
+	case o.Obstacle == sources.Obstacle(ReasonMissing):
+		return ReasonMissing
+	case o.Obstacle.IsFailure():
+		return ReasonUnreadable
+	}
+	return ""
+}
+
+func staged(o sources.Object) state.Item {
+	return state.Item{Key: string(o.Key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag, Obstacle: string(o.Obstacle)}
+}
+
+// object is a staged item as the source listed it.
+func object(i state.Item) sources.Object {
+	return sources.Object{
+		Key: sources.Key(i.Key), Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Obstacle: sources.Obstacle(i.Obstacle),
+	}
+}
+
+// remembered gives a function that tells what the journal knows of an object.
+// Objects must come in key order: both sides are walked once, side by side.
+func (p *Planner) remembered(ctx context.Context, pair int64, after string) (func(sources.Object) (Memory, error), func()) {
+	next, stop := iter.Pull2(p.Journal.Receipts(ctx, pair, after))
+	precision := p.Source.Traits().Precision
+	receipt, err, more := next()
+	return func(o sources.Object) (Memory, error) {
+		for more && err == nil && receipt.Key < string(o.Key) {
+			receipt, err, more = next()
+		}
+		switch {
+		case err != nil:
+			return Unknown, err
+		case !more || receipt.Key != string(o.Key):
+			return Unknown, nil
+		case sameFingerprint(o, receipt, precision):
+			return Same, nil
+		}
+		return Changed, nil
+	}, stop
+}
+
+// sameFingerprint compares the cheap signs of change; a side that does not know
+// a sign has no say.
+func sameFingerprint(o sources.Object, r state.Receipt, precision time.Duration) bool {
+	if o.Size != r.Size {
+		return false
+	}
+	if o.VersionTag != "" && r.VersionTag != "" && o.VersionTag != r.VersionTag {
+		return false
+	}
+	return o.Time.IsZero() || r.Time.IsZero() || o.Time.Sub(r.Time).Abs() < max(precision, 1)
+}

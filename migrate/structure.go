@@ -1,0 +1,209 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/state"
+)
+
+// structure gives the categories and folders that items go to. What is there is
+// adopted by name, what is missing is made once, however many workers want it at
+// once. Nothing here needs an intent in the journal: a folder is made only where
+// we have looked and not found it, or where we made its parent ourselves.
+type structure struct {
+	Deps
+	write       Writer
+	destination string
+	settle      time.Duration // how long a lost answer may take to become visible
+	tree        *tree
+	flight      singleflight.Group
+
+	mu         sync.Mutex
+	categories map[string]string            // wanted name -> id
+	folders    map[string]map[string]string // category -> path -> id
+}
+
+func newStructure(a *Applier, destination string) *structure {
+	return &structure{
+		Deps: a.Deps, write: a.Write, destination: destination, settle: a.Settle, tree: newTree(a.Dest),
+		categories: map[string]string{}, folders: map[string]map[string]string{},
+	}
+}
+
+// A container is where an asset goes; folder is empty directly in the category.
+type container struct{ category, folder string }
+
+// makeCategories makes the categories that a plan wants and that are not there
+// by now.
+func (s *structure) makeCategories(ctx context.Context, wanted json.RawMessage) error {
+	var plan []NewCategory
+	if err := json.Unmarshal(wanted, &plan); err != nil {
+		return fmt.Errorf("read plan: %w", err)
+	}
+	for _, c := range plan {
+		id, err := s.category(ctx, c)
+		if err != nil {
+			return fmt.Errorf("make category %q: %w", c.Name, err)
+		}
+		s.categories[c.Name] = id
+	}
+	return nil
+}
+
+func (s *structure) category(ctx context.Context, c NewCategory) (string, error) {
+	look := func() (string, error) { return s.findCategory(ctx, c) }
+	return s.make(ctx, look, func() {}, func() (string, error) {
+		return s.write.CreateCategory(ctx, assets.NewCategory{Name: c.Name, Extensions: c.Extensions})
+	})
+}
+
+// findCategory looks for a category of that name that allows all the
+// extensions, and gives "" if there is none.
+func (s *structure) findCategory(ctx context.Context, want NewCategory) (string, error) {
+	there, err := categories(ctx, s.Dest)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range there {
+		lacks := func(e string) bool { return !allows(c.Extensions, e) }
+		if norm.NFC.String(c.Name) == norm.NFC.String(want.Name) && !slices.ContainsFunc(want.Extensions, lacks) {
+			return c.ID, nil
+		}
+	}
+	return "", nil
+}
+
+// container gives the ids of a place, making its folders if they are missing.
+func (s *structure) container(ctx context.Context, category, folder string) (container, error) {
+	if name, ok := strings.CutPrefix(category, newPrefix); ok {
+		id, ok := s.categories[name]
+		if !ok {
+			return container{}, fmt.Errorf("category %q was not made", name)
+		}
+		category = id
+	}
+	id, err := s.folder(ctx, category, folder)
+	return container{category, id}, err
+}
+
+func (s *structure) folder(ctx context.Context, category, dir string) (string, error) {
+	if dir == "" {
+		return "", nil
+	}
+	known, err := s.known(ctx, category)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	id, ok := known[dir]
+	s.mu.Unlock()
+	if ok {
+		return id, nil
+	}
+	made, err, _ := s.flight.Do(category+"/"+dir, func() (any, error) {
+		id, err := s.adoptOrMake(ctx, category, dir)
+		if err != nil {
+			return "", err
+		}
+		s.mu.Lock()
+		known[dir] = id
+		s.mu.Unlock()
+		return id, s.Journal.SaveFolder(ctx, s.destination, category, dir, id)
+	})
+	id, _ = made.(string)
+	return id, err
+}
+
+// known gives the folders of a category that the journal knows.
+func (s *structure) known(ctx context.Context, category string) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.folders[category] == nil {
+		paths, err := s.Journal.Folders(ctx, s.destination, category)
+		if err != nil {
+			return nil, err
+		}
+		s.folders[category] = paths
+	}
+	return s.folders[category], nil
+}
+
+func (s *structure) adoptOrMake(ctx context.Context, category, dir string) (string, error) {
+	up, name := path.Split(dir)
+	parent, err := s.folder(ctx, category, strings.TrimSuffix(up, "/"))
+	if err != nil {
+		return "", err
+	}
+	l := level{category, parent}
+	look := func() (string, error) { return s.tree.child(ctx, l, name) }
+	return s.make(ctx, look, func() { s.tree.forget(l) }, func() (string, error) {
+		f := assets.NewFolder{Name: name, ParentID: parent}
+		if parent == "" {
+			f.CategoryID = category
+		}
+		id, err := s.write.CreateFolder(ctx, f)
+		if err == nil {
+			s.tree.add(l, name, id)
+		}
+		return id, err
+	})
+}
+
+// make looks for something and makes it if it is not there. If the answer to
+// making it is lost, it looks again, at once and after the settle time, before
+// it makes it once more.
+func (s *structure) make(ctx context.Context, look func() (string, error), forget func(), create func() (string, error)) (string, error) {
+	id, err := look()
+	if id != "" || err != nil {
+		return id, err
+	}
+	const tries = 3
+	for try := 1; ; try++ {
+		id, err := create()
+		if err == nil || !errors.Is(err, assets.ErrInDoubt) || try == tries {
+			return id, err
+		}
+		for _, wait := range []time.Duration{0, s.settle} {
+			if err := sleep(ctx, wait); err != nil {
+				return "", err
+			}
+			forget()
+			if id, err := look(); id != "" || err != nil {
+				return id, err
+			}
+		}
+	}
+}
+
+// sleep waits, or gives the reason why not.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// receiptOf is what the journal keeps of an asset that carries an item.
+func receiptOf(i state.Item, a assets.Asset, c container, digest []byte) *state.Receipt {
+	return &state.Receipt{
+		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: digest,
+		Asset: a.ID, Name: a.Name, Extension: a.Extension, Category: c.category, Folder: c.folder,
+		URL: a.URL, Slot: i.Slot, Adopted: i.Action == state.Adopt,
+	}
+}

@@ -1,0 +1,188 @@
+package migrate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/state"
+)
+
+// The levels of proof.
+const (
+	LevelListing = "listing" // every asset is listed with the name and size that we know
+	LevelSample  = "sample"  // and the content of some was read back
+	LevelContent = "content" // and the content of all was read back
+)
+
+// A Verifier compares a destination with the journal.
+type Verifier struct {
+	Deps
+	Level       string
+	Sample      int // how many contents LevelSample reads
+	Concurrency int
+}
+
+// NewVerifier makes a verifier. sample counts only at LevelSample.
+func NewVerifier(d Deps, level string, sample int) *Verifier {
+	return &Verifier{Deps: d.withDefaults(), Level: level, Sample: sample, Concurrency: DefaultConcurrency}
+}
+
+// A Difference is one thing that is not as the journal says. A Note is no fault
+// of the transfer, such as an image that the service cannot process.
+type Difference struct {
+	Key, Asset, What string
+	Note             bool
+}
+
+// Verify looks at every asset that the journal has a receipt of, and tells the
+// observer what differs.
+func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verification, error) {
+	result := state.Verification{Pair: pair.ID, Level: v.Level}
+	scope := state.PairScope(pair.ID)
+	if err := v.Journal.DropInventory(ctx, scope); err != nil {
+		return result, err
+	}
+	if err := v.inventory(ctx, pair.ID, scope); err != nil {
+		return result, err
+	}
+	if err := v.compare(ctx, pair.ID, &result); err != nil {
+		return result, err
+	}
+	if err := v.Journal.DropInventory(ctx, scope); err != nil {
+		return result, err
+	}
+	return result, v.Journal.SaveVerification(ctx, result)
+}
+
+func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope) error {
+	containers, err := v.Journal.Containers(ctx, pair)
+	if err != nil {
+		return err
+	}
+	v.Watch.Phase(PhaseInventory, int64(len(containers)), -1)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(v.Concurrency)
+	for _, c := range containers {
+		g.Go(func() error {
+			_, err := stageContainer(ctx, v.Deps, scope, c, func(assets.Asset) int64 { return 0 })
+			v.Watch.Progress(1, 0)
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// compare walks the receipts beside the inventory and reads back contents.
+func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verification) error {
+	total, err := v.Journal.SumReceipts(ctx, pair)
+	if err != nil {
+		return err
+	}
+	v.Watch.Phase(PhaseVerify, total.Objects, -1)
+	wanted := v.choose(total.Objects)
+	var mu sync.Mutex
+	found := func(d Difference) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !d.Note {
+			result.Differences++
+		}
+		v.Watch.Found(d)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(v.Concurrency)
+	for s, err := range v.Journal.Sightings(ctx, pair) {
+		if err != nil {
+			return endGroup(g, err)
+		}
+		n := result.Receipts
+		result.Receipts++
+		ok := v.look(s, found)
+		if !ok || !wanted(n) {
+			v.Watch.Progress(1, 0)
+			continue
+		}
+		result.Contents++
+		g.Go(func() error {
+			defer v.Watch.Progress(1, s.Receipt.Size)
+			return v.readBack(ctx, s, found)
+		})
+	}
+	return g.Wait()
+}
+
+func endGroup(g *errgroup.Group, err error) error {
+	if e := g.Wait(); e != nil {
+		return e
+	}
+	return err
+}
+
+// choose tells which receipts, by their position, have their content read back.
+func (v *Verifier) choose(total int64) func(int64) bool {
+	switch v.Level {
+	case LevelContent:
+		return func(int64) bool { return true }
+	case LevelSample:
+		return sample(int64(v.Sample), total)
+	}
+	return func(int64) bool { return false }
+}
+
+// sample picks n of total positions at random, each set equally likely. The
+// positions are asked for in ascending order, so that nothing need be stored.
+func sample(n, total int64) func(int64) bool {
+	return func(at int64) bool {
+		if left := total - at; left > 0 && n > 0 && rand.Int64N(left) < n {
+			n--
+			return true
+		}
+		return false
+	}
+}
+
+// look compares a receipt with what the listing said, and reports whether its
+// content is worth reading.
+func (v *Verifier) look(s state.Sighting, found func(Difference)) bool {
+	r, e := s.Receipt, s.Entry
+	var what []string
+	switch {
+	case !s.Seen:
+		what = append(what, "is not where it was put")
+	default:
+		if e.Size != r.Size {
+			what = append(what, fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
+		}
+		if norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension {
+			what = append(what, fmt.Sprintf("is called %q instead of %q", e.Name+"."+e.Extension, r.Name+"."+r.Extension))
+		}
+		if e.Status == string(assets.Failed) {
+			found(Difference{Key: r.Key, Asset: r.Asset, What: "the service could not process the image", Note: true})
+		}
+	}
+	for _, w := range what {
+		found(Difference{Key: r.Key, Asset: r.Asset, What: w})
+	}
+	return s.Seen && !slices.ContainsFunc(what, func(w string) bool { return e.Size != r.Size })
+}
+
+func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(Difference)) error {
+	digest, n, err := digestOfAsset(ctx, v.Dest, s.Entry.URL)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		found(Difference{Key: s.Receipt.Key, Asset: s.Receipt.Asset, What: "its content cannot be read: " + err.Error()})
+	case n != s.Receipt.Size || !bytes.Equal(digest, s.Receipt.Digest):
+		found(Difference{Key: s.Receipt.Key, Asset: s.Receipt.Asset, What: fmt.Sprintf("its content differs from what was sent (%d bytes)", n)})
+	}
+	return nil
+}
