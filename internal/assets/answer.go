@@ -1,0 +1,161 @@
+package assets
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"assetferry/internal/retry"
+)
+
+const (
+	maxAnswer  = 64 << 20  // no page of a listing is larger
+	maxFault   = 64 << 10  // of the body of an error
+	maxDrain   = 256 << 10 // what is read for nothing to keep a connection
+	maxMessage = 300       // characters of a message in an error
+)
+
+// receive takes in the answer to a request and judges it.
+func (c *Client) receive(ctx context.Context, r *request, s *sending, secret string, resp *http.Response) error {
+	defer drain(resp.Body)
+	c.observe(resp, s)
+	complete := s.finish()
+	s.dog.alive() // all of the answer has to come within the stall timeout
+	err := c.judge(r, secret, resp)
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	// Only a 4xx says for certain that nothing was made.
+	definite := resp.StatusCode >= 400 && resp.StatusCode < 500
+	e.InDoubt = r.creates && complete && !definite
+	e.resend = resp.StatusCode == http.StatusTooManyRequests
+	if e.Err != nil && ctx.Err() != nil {
+		e.Err = contextError(ctx)
+	}
+	return e
+}
+
+// judge reads the body of an answer and returns what is wrong with it.
+func (c *Client) judge(r *request, secret string, resp *http.Response) error {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // half of an error is one, too
+		return c.fault(r, resp, parseFault(body, secret))
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err == nil && len(body) > maxAnswer {
+		err = errors.New("it is too long")
+	}
+	if err != nil {
+		return c.unreadable(r, resp, err)
+	}
+	if f := parseFault(body, secret); f.status >= 400 {
+		return c.fault(r, resp, f) // clients of the service expect errors that come as 200
+	}
+	if err := decode(resp.StatusCode, body, r.into); err != nil {
+		return c.unreadable(r, resp, err)
+	}
+	return nil
+}
+
+// decode reads a successful answer. Some answers mean different things with
+// different statuses and read themselves.
+func decode(status int, body []byte, into answer) error {
+	if a, ok := into.(interface{ read(int, []byte) error }); ok {
+		return a.read(status, body)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return err
+	}
+	return into.check()
+}
+
+// unreadable is a successful answer that is not what it should be.
+func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error {
+	e := c.newError(r)
+	e.Status = resp.StatusCode
+	e.Err = fmt.Errorf("the answer is not readable: %w", cause)
+	e.class = retry.Transient
+	return e
+}
+
+// fault is an answer that says no.
+func (c *Client) fault(r *request, resp *http.Response, f fault) *Error {
+	e := c.newError(r)
+	e.Status = resp.StatusCode
+	if resp.StatusCode < 300 {
+		e.Status = f.status
+	}
+	e.Message = printable(f.message)
+	e.TraceID = printable(f.traceID)
+	e.Data = f.data
+	e.RetryAfter = retry.ParseRetryAfter(resp.Header.Get("Retry-After"), serverTime(resp, c.now()))
+	e.class = classOf(e)
+	return e
+}
+
+// A fault is the body of an error.
+type fault struct {
+	status  int
+	message string
+	traceID string
+	data    map[string]any
+}
+
+// parseFault reads the four keys of an error as far as they are there. A body
+// that is something else is its own message. Should the server repeat the token
+// that we sent, it goes no further.
+func parseFault(body []byte, secret string) fault {
+	if secret != "" {
+		body = bytes.ReplaceAll(body, []byte(secret), []byte("[redacted]"))
+	}
+	var keys struct {
+		StatusCode json.RawMessage `json:"statusCode"`
+		Message    json.RawMessage `json:"message"`
+		TraceID    json.RawMessage `json:"traceId"`
+		Data       json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(body, &keys) != nil {
+		return fault{message: plain(body)}
+	}
+	var f fault
+	// Each key on its own: one of an unexpected type must not hide the others.
+	_ = json.Unmarshal(keys.StatusCode, &f.status)
+	_ = json.Unmarshal(keys.TraceID, &f.traceID)
+	_ = json.Unmarshal(keys.Data, &f.data)
+	if json.Unmarshal(keys.Message, &f.message) != nil {
+		f.message = string(keys.Message)
+	}
+	return f
+}
+
+// plain is the message of a body that is not JSON; pages of proxies say nothing.
+func plain(body []byte) string {
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
+		return ""
+	}
+	return string(body)
+}
+
+// printable makes one short line of what a server says.
+func printable(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if runes := []rune(s); len(runes) > maxMessage {
+		return string(runes[:maxMessage]) + "…"
+	}
+	return s
+}
+
+// drain reads the rest of a body, within reason, so that its connection can be
+// used again.
+func drain(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, maxDrain)
+	_ = body.Close()
+}

@@ -1,0 +1,165 @@
+package assets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// An Asset is an item in the service.
+type Asset struct {
+	ID             string            `json:"id"`
+	Name           string            `json:"name"`      // without the extension
+	Extension      string            `json:"extension"` // without a dot
+	Size           int64             `json:"size"`
+	MIMEType       string            `json:"mimeType"`
+	CategoryID     string            `json:"categoryId"`
+	FolderID       string            `json:"folderId"` // empty: directly in the category
+	UploadedAt     time.Time         `json:"-"`        // zero if the service did not say
+	LastModifiedAt time.Time         `json:"-"`
+	Tags           []string          `json:"tags"`
+	URL            string            `json:"url"`
+	ImageURLs      map[string]string `json:"imageUrls"` // width or "default" to address; images only
+	Metadata       Metadata          `json:"metadata"`
+}
+
+// Filename is the name with its extension.
+func (a Asset) Filename() string {
+	if a.Extension == "" {
+		return a.Name
+	}
+	return a.Name + "." + a.Extension
+}
+
+// Metadata describes an asset. All but Description and CustomAttributes are of
+// images only, and there once the service has processed them.
+type Metadata struct {
+	Description      string           `json:"description"`
+	CustomAttributes map[string]any   `json:"customAttributes"`
+	Width            int              `json:"width"` // pixels
+	Height           int              `json:"height"`
+	BlurHash         string           `json:"blurHash"`
+	Status           ProcessingStatus `json:"metadataProcessingStatus"`
+	AnalysisStatus   ProcessingStatus `json:"analysisProcessingStatus"`
+}
+
+// A ProcessingStatus says how far the service is with an image; empty for other
+// assets.
+type ProcessingStatus string
+
+// The states of processing. Skipped occurs with analysis only.
+const (
+	Queued  ProcessingStatus = "queued"
+	Success ProcessingStatus = "success"
+	Failed  ProcessingStatus = "error"
+	Skipped ProcessingStatus = "skipped"
+)
+
+// UnmarshalJSON reads the times, which come in any form of ISO 8601.
+func (a *Asset) UnmarshalJSON(data []byte) error {
+	type plain Asset
+	wire := struct {
+		*plain
+		UploadedAt     isoTime `json:"uploadedAt"`
+		LastModifiedAt isoTime `json:"lastModifiedAt"`
+	}{plain: (*plain)(a)}
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return err
+	}
+	a.UploadedAt, a.LastModifiedAt = wire.UploadedAt.Time, wire.LastModifiedAt.Time
+	return nil
+}
+
+func (a *Asset) check() error {
+	if a.ID == "" {
+		return errors.New("it is not an asset: no id")
+	}
+	return nil
+}
+
+// Asset returns one asset.
+func (c *Client) Asset(ctx context.Context, id string) (Asset, error) {
+	var a Asset
+	err := c.do(ctx, &request{
+		op: "read asset", subject: id,
+		method: http.MethodGet, route: "/assets/{id}", path: "/assets/" + url.PathEscape(id),
+		into: &a,
+	})
+	return a, err
+}
+
+// Changes are the fields to set; what is nil stays as it is.
+type Changes struct {
+	Name        *string // without the extension
+	Extension   *string
+	Description *string
+	Tags        *[]string // all of them
+	// CustomAttributes are all of them: whether the service merges them is
+	// not known, so read, merge, and give the full set.
+	CustomAttributes map[string]any
+}
+
+func (ch Changes) body() map[string]any {
+	body, metadata := map[string]any{}, map[string]any{}
+	if ch.Name != nil {
+		body["name"] = *ch.Name
+	}
+	if ch.Extension != nil {
+		body["extension"] = *ch.Extension
+	}
+	if ch.Tags != nil {
+		body["tags"] = append([]string{}, *ch.Tags...) // never null
+	}
+	if ch.Description != nil {
+		metadata["description"] = *ch.Description
+	}
+	if ch.CustomAttributes != nil {
+		metadata["customAttributes"] = ch.CustomAttributes
+	}
+	if len(metadata) > 0 {
+		body["metadata"] = metadata
+	}
+	return body
+}
+
+// Update changes an asset's metadata and returns it as it is then. It carries
+// whole values, so doing it twice is the same as once, and it is repeated after
+// transient errors.
+func (c *Client) Update(ctx context.Context, id string, changes Changes) (Asset, error) {
+	var a Asset
+	err := c.do(ctx, &request{
+		op: "update asset", subject: id,
+		method: http.MethodPatch, route: "/assets/{id}", path: "/assets/" + url.PathEscape(id),
+		body: jsonPayload(changes.body()),
+		into: &a,
+	})
+	return a, err
+}
+
+// An isoTime reads an ISO 8601 time; null and "" are the zero time. Anything
+// else is an error: a wrong time would hide a fresh upload from whoever looks
+// for it.
+type isoTime struct{ time.Time }
+
+func (t *isoTime) UnmarshalJSON(data []byte) error {
+	var s *string
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	if s == nil || *s == "" {
+		t.Time = time.Time{}
+		return nil
+	}
+	for layout := range strings.SplitSeq("2006-01-02T15:04:05Z07:00|2006-01-02T15:04:05Z0700|2006-01-02T15:04:05|2006-01-02 15:04:05Z07:00|2006-01-02 15:04:05|2006-01-02", "|") {
+		if parsed, err := time.Parse(layout, *s); err == nil { // a fraction is accepted by any of them
+			t.Time = parsed.UTC()
+			return nil
+		}
+	}
+	return fmt.Errorf("%.40q is not a time", *s)
+}

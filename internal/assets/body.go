@@ -1,0 +1,96 @@
+package assets
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+)
+
+var errAbandoned = errors.New("request is over")
+
+// open starts a new body, which replaces the one before.
+func (s *sending) open(ctx context.Context, p *payload) (io.ReadCloser, error) {
+	content, err := p.open(ctx)
+	if err != nil {
+		return nil, &BodyError{Op: "open", Err: err}
+	}
+	body := &trackedBody{content: content, sending: s, total: p.length, decisive: p.decisive}
+	s.body.Store(body)
+	return body, nil
+}
+
+// A trackedBody counts what of a body was handed to the transport, which may read
+// and close it from goroutines of its own, even after the request is over. The
+// content is spared that: it is closed once, and never during a read.
+type trackedBody struct {
+	content  io.ReadCloser
+	sending  *sending
+	total    int64
+	decisive int64
+
+	mu      sync.Mutex
+	handed  int64
+	err     error
+	over    bool // nothing is handed out any more
+	reading bool // by the transport; whoever ends last closes the content
+}
+
+func (b *trackedBody) Read(p []byte) (int, error) {
+	if !b.begin() {
+		return 0, errAbandoned
+	}
+	n, err := b.content.Read(p)
+	return b.end(n, err)
+}
+
+func (b *trackedBody) begin() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reading = !b.over
+	return b.reading
+}
+
+func (b *trackedBody) end(n int, err error) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reading = false
+	if b.over {
+		_ = b.content.Close()
+		return 0, errAbandoned
+	}
+	if n > 0 {
+		b.sending.touched.Store(true)
+		b.handed += int64(n)
+	}
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	if b.handed < b.total && err == nil {
+		b.sending.dog.alive()
+	} else {
+		b.sending.dog.rest() // from here on the response timeout counts
+	}
+	return n, err
+}
+
+func (b *trackedBody) Close() error {
+	b.finish()
+	return nil
+}
+
+func (b *trackedBody) finish() (complete bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.over && !b.reading {
+		_ = b.content.Close()
+	}
+	b.over = true
+	return b.handed >= b.decisive
+}
+
+func (b *trackedBody) failure() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}

@@ -1,0 +1,177 @@
+// Package assets is a typed client of the asset management API.
+//
+// What it knows of the service is partly documented and partly inferred;
+// inferences are marked as such where they matter. Its care goes to requests
+// that create something: the service has no idempotency key and accepts equal
+// names, so such a request is never sent again if it may have arrived. Its error
+// then satisfies errors.Is(err, ErrInDoubt).
+package assets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"assetferry/internal/retry"
+	"assetferry/internal/token"
+)
+
+// Options say where the service is and how to talk to it.
+type Options struct {
+	BaseURL   string       // such as "https://api.ckbox.io"
+	Tokens    token.Source // required
+	Workspace string       // optional; the service's default workspace if empty
+
+	Transport http.RoundTripper // nil means NewTransport(nil)
+	UserAgent string            // "assetferry" if empty
+	Retry     retry.Policy      // the zero policy gets a budget of two minutes
+	ReadOnly  bool              // refuse every method but GET and HEAD, see ErrReadOnly
+	AllowHTTP bool              // allow plain HTTP to hosts other than this one
+
+	// OnWait is called before each wait between two tries; it may be nil. It is
+	// called from whatever goroutine makes the request.
+	OnWait func(retry.Wait)
+	// Now is our clock; nil means time.Now.
+	Now func() time.Time
+	// CompensateClock sets iat by the server's clock, as far as Tokens has a
+	// method SetSkew(time.Duration), and gives a refused token a second chance
+	// once the server's clock is known.
+	CompensateClock bool
+}
+
+// A Client talks to the service. Its methods may be called from several
+// goroutines at once.
+type Client struct {
+	base      *url.URL // without a slash at its end
+	workspace string
+	userAgent string
+	policy    retry.Policy
+	onWait    func(retry.Wait)
+	now       func() time.Time
+	allowHTTP bool
+
+	api   *http.Client // follows no redirects
+	files *http.Client // follows redirects, without taking the token elsewhere
+
+	tokens     token.Source
+	compensate bool
+	mu         sync.Mutex
+	current    string    // the token last used
+	since      time.Time // when we saw it first
+
+	clock clock
+}
+
+// New returns a client. It makes no request.
+func New(o Options) (*Client, error) {
+	if o.Tokens == nil {
+		return nil, errors.New("assets: no source of tokens")
+	}
+	base, err := parseBase(o.BaseURL, o.AllowHTTP)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		base:       base,
+		workspace:  o.Workspace,
+		userAgent:  cmp.Or(o.UserAgent, "assetferry"),
+		policy:     o.Retry,
+		onWait:     o.OnWait,
+		now:        o.Now,
+		allowHTTP:  o.AllowHTTP,
+		tokens:     o.Tokens,
+		compensate: o.CompensateClock,
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	c.policy.Budget = cmp.Or(c.policy.Budget, 2*time.Minute)
+	c.api, c.files = c.httpClients(o.Transport, o.ReadOnly)
+	return c, nil
+}
+
+// parseBase checks a base address. Its errors do not repeat the address, which
+// may hold a password.
+func parseBase(raw string, allowHTTP bool) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(raw, "/"))
+	switch {
+	case err != nil || u.Host == "":
+		return nil, errors.New("base address is not of the form https://host")
+	case u.User != nil:
+		return nil, fmt.Errorf("base address %s: must not hold a user name or password", origin(u))
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("base address %s: must end with its path", origin(u))
+	}
+	return u, checkScheme(u, allowHTTP)
+}
+
+// checkScheme keeps tokens and assets off the open network.
+func checkScheme(u *url.URL, allowHTTP bool) error {
+	switch {
+	case u.Scheme == "https", u.Scheme == "http" && (allowHTTP || isLoopback(u.Hostname())):
+		return nil
+	case u.Scheme == "http":
+		return fmt.Errorf("address %s: plain HTTP is allowed to this computer only, unless --allow-http is given", origin(u))
+	}
+	return fmt.Errorf("address %s: scheme is not https", origin(u))
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// origin is the part of an address that decides who gets the token, and all of
+// it that errors show.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// CloseIdleConnections closes connections that are not in use.
+func (c *Client) CloseIdleConnections() { c.api.CloseIdleConnections() }
+
+// Skew returns how far the server's clock is ahead of ours (behind, if
+// negative), as of its last answer, and whether it is known. A server tells its
+// time in whole seconds, so the result is one too, and 0 if the difference may
+// be nothing but that.
+func (c *Client) Skew() (time.Duration, bool) { return c.clock.skew() }
+
+const pingTimeout = 10 * time.Second
+
+// Ping makes the first contact: whether the service is there and accepts our
+// token. Whoever waits for it is a person, so it gives up within ten seconds.
+func (c *Client) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	return c.do(ctx, &request{
+		op: "first contact", method: http.MethodGet, route: "/categories",
+		query: c.inWorkspace("limit", "1"),
+		into:  new(page[Category]),
+	})
+}
+
+// inWorkspace makes a query of pairs of key and value, and names the workspace.
+func (c *Client) inWorkspace(pairs ...string) url.Values {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		query.Set(pairs[i], pairs[i+1])
+	}
+	if c.workspace != "" {
+		query.Set("workspaceId", c.workspace)
+	}
+	return query
+}

@@ -1,0 +1,270 @@
+package assets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"assetferry/internal/retry"
+)
+
+// Download reads the content at an asset's URL from an offset. The size is that
+// of the whole content, -1 if it is not known. A body that ends early ends with
+// io.ErrUnexpectedEOF; if the connection is cut and the service vouches for the
+// version (a strong ETag), reading goes on by itself, or ends with ErrChanged if
+// the content was replaced.
+//
+// The token is sent only if the URL's origin is that of the service: delivery is
+// often somebody else's.
+func (c *Client) Download(ctx context.Context, rawURL string, offset int64) (io.ReadCloser, int64, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host == "" || offset < 0 {
+		return nil, 0, errors.New("download: not an absolute address, or a negative offset")
+	}
+	if err := checkScheme(u, c.allowHTTP); err != nil {
+		return nil, 0, fmt.Errorf("download: %w", err)
+	}
+	d := &download{c: c, ctx: ctx, url: u, at: offset}
+	if err := d.open(); err != nil {
+		return nil, 0, err
+	}
+	return d, d.size, nil
+}
+
+// A download is a body that knows how far it was read.
+type download struct {
+	c   *Client
+	ctx context.Context // of the caller, for further requests
+	url *url.URL
+
+	at   int64
+	size int64  // -1 if unknown
+	etag string // strong, or empty
+	cuts int    // in a row
+	err  error  // for good
+
+	body io.ReadCloser
+	dog  *watchdog
+}
+
+func (d *download) request() *request {
+	return &request{
+		op: "download", subject: origin(d.url) + d.url.EscapedPath(),
+		method: http.MethodGet, route: "(asset url)",
+	}
+}
+
+// open asks for the content from where we are.
+func (d *download) open() error {
+	r := d.request()
+	return d.c.policy.Do(d.ctx, d.c.onWait, func(ctx context.Context) error {
+		if origin(d.url) != origin(d.c.base) {
+			return d.exchange(ctx, r, "")
+		}
+		return d.c.authorized(ctx, r, d.exchange)
+	})
+}
+
+func (d *download) exchange(ctx context.Context, r *request, secret string) error {
+	ctx, dog := watch(ctx, stallTimeout)
+	s := &sending{dog: dog, start: d.c.now()}
+	resp, err := d.get(httptrace.WithClientTrace(ctx, s.trace(d.c.now)), secret)
+	if err != nil {
+		dog.stop()
+		return d.foreign(d.c.sendError(ctx, r, s, secret, err))
+	}
+	if origin(resp.Request.URL) == origin(d.c.base) {
+		d.c.observe(resp, s)
+	}
+	dog.alive() // skipping to the offset may take a while
+	err = d.accept(r, secret, resp)
+	dog.rest()
+	if err != nil {
+		drain(resp.Body)
+		dog.stop()
+		return d.foreign(err)
+	}
+	d.body, d.dog = resp.Body, dog
+	return nil
+}
+
+func (d *download) get(ctx context.Context, secret string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", d.c.userAgent)
+	req.Header.Set("Accept-Encoding", "identity") // lengths are those of the content
+	if secret != "" {
+		req.Header.Set("Authorization", secret)
+	}
+	if d.at > 0 {
+		req.Header.Set("Range", "bytes="+strconv.FormatInt(d.at, 10)+"-")
+	}
+	if d.at > 0 && d.etag != "" {
+		req.Header.Set("If-Range", d.etag)
+	}
+	return d.c.files.Do(req)
+}
+
+// foreign corrects errors of a delivery host that is not the service: its 403 is
+// about this one asset, and none of its errors is about our token.
+func (d *download) foreign(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || origin(d.url) == origin(d.c.base) {
+		return err
+	}
+	e.where, e.Skew = origin(d.url), 0
+	if e.class == retry.Fatal && e.Err == nil {
+		e.class = retry.Permanent
+	}
+	return e
+}
+
+// accept looks at an answer's head and places its body at our offset.
+func (d *download) accept(r *request, secret string, resp *http.Response) error {
+	switch {
+	case resp.StatusCode == http.StatusOK:
+		return d.acceptWhole(r, resp)
+	case resp.StatusCode == http.StatusPartialContent && d.at > 0:
+		return d.acceptPart(r, resp)
+	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && d.isAtEnd(resp):
+		resp.Body = http.NoBody
+		return nil
+	case resp.StatusCode < 300:
+		return d.c.unreadable(r, resp, errors.New("it is not the content"))
+	}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault))
+	return d.c.fault(r, resp, parseFault(body, secret))
+}
+
+// acceptWhole takes an answer with all of the content: to a first request, or
+// because the server does not know ranges, or because the content is another.
+func (d *download) acceptWhole(r *request, resp *http.Response) error {
+	tag := strongTag(resp)
+	if d.etag != "" && tag != d.etag {
+		return d.changed(r)
+	}
+	d.etag, d.size = tag, resp.ContentLength
+	if d.at == 0 {
+		return nil
+	}
+	if _, err := io.CopyN(io.Discard, resp.Body, d.at); err != nil {
+		return d.c.unreadable(r, resp, fmt.Errorf("skip to offset %d: %w", d.at, noEOF(err)))
+	}
+	return nil
+}
+
+func (d *download) acceptPart(r *request, resp *http.Response) error {
+	start, size, ok := parseContentRange(resp.Header.Get("Content-Range"))
+	tag := strongTag(resp)
+	switch {
+	case !ok || start != d.at:
+		return d.c.unreadable(r, resp, errors.New("it is another range than was asked for"))
+	case d.etag != "" && (tag != d.etag || size != d.size):
+		return d.changed(r)
+	}
+	d.etag, d.size = tag, size
+	return nil
+}
+
+// isAtEnd reports that there is no such range because all was read.
+func (d *download) isAtEnd(resp *http.Response) bool {
+	size, err := strconv.ParseInt(strings.TrimPrefix(resp.Header.Get("Content-Range"), "bytes */"), 10, 64)
+	if err != nil || size != d.at {
+		return false
+	}
+	d.size = size
+	return true
+}
+
+func (d *download) changed(r *request) error {
+	e := d.c.newError(r)
+	e.Err, e.class = ErrChanged, retry.Permanent
+	return e
+}
+
+func (d *download) Read(p []byte) (int, error) {
+	for {
+		if d.err != nil {
+			return 0, d.err
+		}
+		d.dog.alive()
+		n, err := d.body.Read(p)
+		d.dog.rest() // between reads it is our caller who takes time
+		d.at += int64(n)
+		if n > 0 {
+			d.cuts = 0
+		}
+		if err == nil || err == io.EOF && (d.size < 0 || d.at == d.size) {
+			return n, err
+		}
+		if n > 0 {
+			return n, nil // the error comes again
+		}
+		d.err = d.goOn(noEOF(err))
+	}
+}
+
+// goOn opens the content again where it was cut, if that is sure to be the same
+// content.
+func (d *download) goOn(cut error) error {
+	stalled, isStall := errors.AsType[stallError](cut)
+	d.release()
+	if d.ctx.Err() != nil {
+		cut = contextError(d.ctx)
+	} else if d.cuts++; d.etag != "" && d.size >= 0 && d.at < d.size && d.cuts < cmp.Or(d.c.policy.Attempts, 3) {
+		return d.open()
+	}
+	if isStall {
+		cut = fmt.Errorf("%w: %w", stalled, io.ErrUnexpectedEOF)
+	}
+	e := d.c.newError(d.request())
+	e.Err, e.class = withoutURL(cut), retry.Transient
+	return d.foreign(e)
+}
+
+func (d *download) release() {
+	_ = d.body.Close()
+	d.dog.stop()
+}
+
+// Close ends the download. What is left is not read: it may be a lot.
+func (d *download) Close() error {
+	d.release()
+	return nil
+}
+
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// strongTag is the ETag, if it promises equal bytes.
+func strongTag(resp *http.Response) string {
+	if tag := resp.Header.Get("ETag"); strings.HasPrefix(tag, `"`) {
+		return tag
+	}
+	return ""
+}
+
+// parseContentRange reads "bytes 5-9/10".
+func parseContentRange(s string) (start, size int64, ok bool) {
+	s, ok = strings.CutPrefix(s, "bytes ")
+	span, total, ok2 := strings.Cut(s, "/")
+	first, last, ok3 := strings.Cut(span, "-")
+	start, err := strconv.ParseInt(first, 10, 64)
+	end, err2 := strconv.ParseInt(last, 10, 64)
+	size, err3 := strconv.ParseInt(total, 10, 64)
+	ok = ok && ok2 && ok3 && err == nil && err2 == nil && err3 == nil && start >= 0 && end == size-1 && start <= end
+	return start, size, ok
+}

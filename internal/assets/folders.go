@@ -1,0 +1,122 @@
+package assets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// A Folder is part of a category.
+type Folder struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	CategoryID  string    `json:"categoryId"`
+	ParentID    string    `json:"parentId"` // empty: top level of its category
+	CreatedAt   time.Time `json:"-"`        // zero if the service did not say
+	UpdatedAt   time.Time `json:"-"`
+	Folders     []Folder  `json:"folders"` // as deep as was asked for
+	AssetsCount int       `json:"assetsCount"`
+}
+
+// UnmarshalJSON reads the times, which come in any form of ISO 8601.
+func (f *Folder) UnmarshalJSON(data []byte) error {
+	type plain Folder
+	wire := struct {
+		*plain
+		CreatedAt isoTime `json:"createdAt"`
+		UpdatedAt isoTime `json:"updatedAt"`
+	}{plain: (*plain)(f)}
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return err
+	}
+	f.CreatedAt, f.UpdatedAt = wire.CreatedAt.Time, wire.UpdatedAt.Time
+	return nil
+}
+
+func (f *Folder) check() error {
+	if f.ID == "" {
+		return errors.New("it is not a folder: no id")
+	}
+	return nil
+}
+
+// Folders returns the top-level folders of all categories. The route is not
+// known to page.
+func (c *Client) Folders(ctx context.Context) ([]Folder, error) {
+	var all page[Folder]
+	err := c.do(ctx, &request{
+		op: "list folders", method: http.MethodGet, route: "/folders",
+		query: c.inWorkspace(),
+		into:  &all,
+	})
+	return all.Items, err
+}
+
+// Folder returns a folder with the folders below it, down to depth levels. (That
+// depth 1 means its direct children is inferred.)
+func (c *Client) Folder(ctx context.Context, id string, depth int) (Folder, error) {
+	var folder Folder
+	err := c.do(ctx, &request{
+		op: "read folder", subject: id,
+		method: http.MethodGet, route: "/folders/{id}", path: "/folders/" + url.PathEscape(id),
+		query: c.inWorkspace("depth", strconv.Itoa(depth)),
+		into:  &folder,
+	})
+	return folder, err
+}
+
+// NewFolder describes a folder to be made: in a folder, or at the top level of a
+// category.
+type NewFolder struct {
+	Name       string
+	CategoryID string
+	ParentID   string // wins over CategoryID
+}
+
+// CreateFolder makes a folder and returns its ID. The service does not mind equal
+// names.
+func (c *Client) CreateFolder(ctx context.Context, n NewFolder) (string, error) {
+	body := map[string]string{"name": n.Name}
+	switch {
+	case n.ParentID != "":
+		body["parentId"] = n.ParentID
+	case n.CategoryID != "":
+		body["categoryId"] = n.CategoryID
+	default:
+		return "", errors.New("create folder: needs a category or a parent")
+	}
+	return c.create(ctx, "create folder", n.Name, "/folders", c.inWorkspace(), body)
+}
+
+// created is the answer to a request that makes something with an ID.
+type created struct {
+	ID string `json:"id"`
+}
+
+func (c *created) check() error {
+	if c.ID == "" {
+		return errors.New("it has no id")
+	}
+	return nil
+}
+
+// create makes something named by a JSON body, and returns its ID.
+func (c *Client) create(ctx context.Context, op, name, route string, query url.Values, body any) (string, error) {
+	var made created
+	err := c.do(ctx, &request{
+		op: op, subject: strconv.Quote(name),
+		method: http.MethodPost, route: route,
+		query:   query,
+		body:    jsonPayload(body),
+		creates: true,
+		into:    &made,
+	})
+	if err != nil {
+		return "", err
+	}
+	return made.ID, nil
+}

@@ -1,0 +1,102 @@
+package assets
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A frame is what multipart/form-data puts around a file. It is made by hand so
+// that its length is known beforehand and no goroutine has to pump: the request
+// carries a Content-Length, by which a server can tell half an upload.
+type frame struct {
+	contentType string
+	before      []byte
+	after       []byte
+}
+
+// newFrame frames an upload the way the vendor's clients do: where the asset
+// goes comes first, the file comes last.
+func newFrame(u Upload, boundary string) frame {
+	field, value := "categoryId", u.CategoryID
+	if u.FolderID != "" {
+		field, value = "folderId", u.FolderID
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "--%s\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n", boundary, field, value)
+	fmt.Fprintf(&b, "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n", boundary, escapeFilename(u.Filename))
+	b.WriteString("Content-Type: application/octet-stream\r\n\r\n")
+	return frame{
+		contentType: "multipart/form-data; boundary=" + boundary,
+		before:      b.Bytes(),
+		after:       []byte("\r\n--" + boundary + "--\r\n"),
+	}
+}
+
+// escapeFilename writes a name the way browsers do: as it is, in UTF-8, with
+// quotes and line ends percent-encoded. Browsers leave a backslash alone, which
+// makes the end of the name unclear if it is the last character; doubled, it is
+// what every reader of quoted strings turns back into one.
+func escapeFilename(name string) string {
+	return strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A", `\`, `\\`).Replace(name)
+}
+
+func (f frame) payload(u Upload) *payload {
+	head := int64(len(f.before)) + u.Size
+	return &payload{
+		contentType: f.contentType,
+		length:      head + int64(len(f.after)),
+		decisive:    head + 1, // the first byte of the closing boundary ends the file
+		open: func(ctx context.Context) (io.ReadCloser, error) {
+			content, err := u.Open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			body := io.MultiReader(bytes.NewReader(f.before), &exactly{r: content, left: u.Size}, bytes.NewReader(f.after))
+			return &framed{body, content}, nil
+		},
+	}
+}
+
+type framed struct {
+	io.Reader
+	io.Closer
+}
+
+// exactly reads as many bytes as were announced. Fewer or more are an error, and
+// it comes before the closing boundary, so that no server takes such a body.
+type exactly struct {
+	r    io.Reader
+	left int64
+}
+
+func (e *exactly) Read(p []byte) (int, error) {
+	if e.left == 0 {
+		return 0, e.end()
+	}
+	n, err := e.r.Read(p[:min(int64(len(p)), e.left)])
+	e.left -= int64(n)
+	switch {
+	case err != io.EOF:
+		return n, err
+	case e.left > 0:
+		return n, fmt.Errorf("%w: it ends %d bytes early: %w", ErrSize, e.left, io.ErrUnexpectedEOF)
+	}
+	return n, nil
+}
+
+// end is io.EOF if there is nothing behind the announced bytes. The source may
+// also say only now that what it delivered is not what was listed.
+func (e *exactly) end() error {
+	n, err := io.ReadFull(e.r, make([]byte, 1))
+	switch {
+	case n > 0:
+		return fmt.Errorf("%w: there is more", ErrSize)
+	case errors.Is(err, io.ErrUnexpectedEOF): // a reader may end with it, ReadFull does not for one byte
+		return fmt.Errorf("%w: %w", ErrSize, err)
+	}
+	return err
+}

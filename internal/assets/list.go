@@ -1,0 +1,92 @@
+package assets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+)
+
+// Values of ListOptions.
+const (
+	ByName           = "name"
+	BySize           = "size"
+	ByUploadedAt     = "uploadedAt"
+	ByLastModifiedAt = "lastModifiedAt"
+
+	Ascending  = "asc"
+	Descending = "desc"
+)
+
+// defaultPageSize is what the vendor's own clients ask for.
+const defaultPageSize = 50
+
+// ListOptions say what to list: a category or a folder. A category's list does
+// not hold what is in its folders.
+type ListOptions struct {
+	CategoryID string
+	FolderID   string
+	SortBy     string // empty: as the service likes
+	Order      string
+	PageSize   int // 50 if zero
+}
+
+// List yields the assets of a category or a folder. At most one error comes, it
+// comes last, and it means that the list is not complete. An asset may come twice
+// if many are added meanwhile.
+func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Asset, error] {
+	if (o.CategoryID == "") == (o.FolderID == "") {
+		return failed[Asset](errors.New("list assets: needs a category or a folder, and not both"))
+	}
+	subject := "of folder " + o.FolderID
+	query := c.inWorkspace()
+	if o.FolderID == "" {
+		subject = "of category " + o.CategoryID
+		query.Set("categoryId", o.CategoryID)
+	} else {
+		query.Set("folderId", o.FolderID)
+	}
+	setUnlessEmpty(query, "sortBy", o.SortBy)
+	setUnlessEmpty(query, "order", o.Order)
+	return list(ctx, c, request{op: "list assets", subject: subject, route: "/assets", query: query},
+		cmp.Or(o.PageSize, defaultPageSize), func(a Asset) string { return a.ID })
+}
+
+// list yields the items of any paged route.
+func list[T any](ctx context.Context, c *Client, r request, limit int, id func(T) string) iter.Seq2[T, error] {
+	r.method = http.MethodGet
+	p := pager[T]{id: id, query: r.query, limit: limit}
+	p.fetch = func(ctx context.Context, query url.Values) (page[T], error) {
+		var got page[T]
+		r := r
+		r.query, r.into = query, &got
+		err := c.do(ctx, &r)
+		return got, err
+	}
+	return func(yield func(T, error) bool) {
+		for item, err := range p.items(ctx) {
+			if _, ok := errors.AsType[*Error](err); err != nil && !ok {
+				err = fmt.Errorf("%s: %w", r.op, err)
+			}
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+}
+
+func failed[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		yield(none, err)
+	}
+}
+
+func setUnlessEmpty(query url.Values, key, value string) {
+	if value != "" {
+		query.Set(key, value)
+	}
+}

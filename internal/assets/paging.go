@@ -1,0 +1,141 @@
+package assets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+)
+
+// maxRepeats is how many pages in a row may hold nothing new, before we take it
+// that the service does not look at the offset.
+const maxRepeats = 4
+
+// A page is the envelope of a list.
+type page[T any] struct {
+	Items      []T  `json:"items"`
+	TotalCount *int `json:"totalCount"`
+	Limit      int  `json:"limit"`
+}
+
+func (p *page[T]) check() error {
+	if p.Items == nil && p.TotalCount == nil {
+		return errors.New("it is not a list: no items, no totalCount")
+	}
+	return nil
+}
+
+// A pager reads a list page by page.
+type pager[T any] struct {
+	fetch func(ctx context.Context, query url.Values) (page[T], error)
+	id    func(T) string
+	query url.Values
+	limit int
+
+	offset  int
+	total   int // as of the page before
+	repeats int
+	recent  recent
+}
+
+// items yields each item of the list once, as far as that can be had from a
+// service that pages by offset, where what is added or removed meanwhile shifts
+// the rest. Items that come again soon are left out; when the list gets shorter,
+// the offset goes back by as much, so that nothing is missed.
+func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		p := p // each loop starts anew
+		for more := true; more; {
+			got, err := p.fetch(ctx, p.at(p.offset))
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			fresh := p.fresh(got.Items)
+			for _, item := range fresh {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if more, err = p.advance(got, len(fresh)); err != nil {
+				yield(none, err)
+				return
+			}
+		}
+	}
+}
+
+func (p *pager[T]) at(offset int) url.Values {
+	query := maps.Clone(p.query)
+	query.Set("limit", strconv.Itoa(p.limit))
+	query.Set("offset", strconv.Itoa(offset))
+	return query
+}
+
+// fresh returns the items that did not come on the pages just before.
+func (p *pager[T]) fresh(items []T) []T {
+	p.recent.turn()
+	return slices.DeleteFunc(items, func(item T) bool { return !p.recent.add(p.id(item)) })
+}
+
+// advance moves to the next page and reports whether there is one. A list that
+// ends early or does not advance is an error: an incomplete list must not pass
+// for a complete one.
+func (p *pager[T]) advance(got page[T], fresh int) (more bool, err error) {
+	seen := p.recent.size()
+	if p.repeats++; fresh > 0 {
+		p.repeats = 0
+	}
+	if p.repeats >= maxRepeats {
+		return false, fmt.Errorf("list does not advance: nothing new at %d", p.offset)
+	}
+	if got.TotalCount == nil { // not documented, so all we have is a page that is not full
+		p.offset += seen
+		return seen > 0 && seen >= p.fullPage(got), nil
+	}
+	total := *got.TotalCount
+	gone := p.total - total
+	p.total = total
+	switch {
+	case gone > p.limit:
+		return false, fmt.Errorf("list got shorter by %d while it was read", gone)
+	case gone > 0 && p.offset > 0: // as many may have slipped below the offset
+		p.offset = max(0, p.offset-gone)
+		return true, nil
+	}
+	p.offset += seen
+	if p.offset < total && seen == 0 {
+		return false, fmt.Errorf("list ends at %d of %d", p.offset, total)
+	}
+	return p.offset < total, nil
+}
+
+// fullPage is the length of a page that has another one behind it. A service may
+// allow less than we ask for.
+func (p *pager[T]) fullPage(got page[T]) int {
+	if got.Limit > 0 {
+		return min(got.Limit, p.limit)
+	}
+	return p.limit
+}
+
+// recent remembers the IDs of this page and the two before.
+type recent [3]map[string]bool
+
+func (r *recent) turn() {
+	r[2], r[1], r[0] = r[1], r[0], map[string]bool{}
+}
+
+// add reports whether an ID is new.
+func (r *recent) add(id string) bool {
+	known := r[0][id] || r[1][id] || r[2][id]
+	r[0][id] = true
+	return !known
+}
+
+func (r *recent) size() int { return len(r[0]) }

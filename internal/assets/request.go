@@ -1,0 +1,234 @@
+package assets
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"assetferry/internal/retry"
+)
+
+// tokenRest is the age under which a refused token is not replaced: a new one
+// would say the same.
+const tokenRest = time.Minute
+
+// A request says what to ask of the service and what to make of the answer.
+type request struct {
+	op      string // what we do, for people
+	subject string // to what, for people; may be empty
+	method  string
+	route   string // the pattern, which logs can count by
+	path    string // the escaped path; the route if empty
+	query   url.Values
+	body    *payload // nil if there is none
+
+	// creates says that carrying the request out twice makes a second thing.
+	creates bool
+	into    answer // where a successful answer goes
+}
+
+// An answer is a value that a JSON document is decoded into, and that says
+// whether it is what it should be.
+type answer interface{ check() error }
+
+// A payload is the body of a request that can be had several times.
+type payload struct {
+	contentType string
+	length      int64
+	// decisive is the number of bytes with which a server might be content,
+	// although more are announced.
+	decisive int64
+	open     func(context.Context) (io.ReadCloser, error)
+}
+
+func jsonPayload(value any) *payload {
+	data, err := json.Marshal(value)
+	size := int64(len(data))
+	return &payload{
+		contentType: "application/json", length: size, decisive: size,
+		open: func(context.Context) (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(data)), err
+		},
+	}
+}
+
+// do carries a request out, repeating it where that is safe.
+func (c *Client) do(ctx context.Context, r *request) error {
+	return c.policy.Do(ctx, c.onWait, func(ctx context.Context) error {
+		return r.stopUnsafe(c.authorized(ctx, r, c.exchange))
+	})
+}
+
+// stopUnsafe keeps a request that creates something from being repeated unless
+// it certainly did not: it was refused for its rate, or no byte of it was
+// written. A body that failed at its source is not for us to repeat either.
+func (r *request) stopUnsafe(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || r.creates && !e.resend || isBodyError(e.Err) {
+		return retry.Stop(err)
+	}
+	return err
+}
+
+// authorized calls send with a token, and once more with a new token if that is
+// worth it. A 401 is definite, so that holds for requests that create, too.
+func (c *Client) authorized(ctx context.Context, r *request, send func(context.Context, *request, string) error) error {
+	for second := false; ; second = true {
+		secret, err := c.token(ctx)
+		if err != nil {
+			return c.tokenError(ctx, r, err)
+		}
+		err = send(ctx, r, secret)
+		e, ok := errors.AsType[*Error](err)
+		if second || !ok || e.Status != http.StatusUnauthorized || e.InDoubt || !c.renew(secret) {
+			return err
+		}
+	}
+}
+
+// token returns the current token and remembers since when it is in use.
+func (c *Client) token(ctx context.Context) (string, error) {
+	secret, err := c.tokens.Token(ctx)
+	if err != nil {
+		return "", err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := secret.Reveal(); s != c.current {
+		c.current, c.since = s, c.now()
+	}
+	return c.current, nil
+}
+
+// renew replaces a token that was refused, unless it has been replaced already,
+// and reports whether another try makes sense.
+func (c *Client) renew(refused string) bool {
+	skewed := c.followServer()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if refused != c.current {
+		return true
+	}
+	if !skewed && c.now().Sub(c.since) < tokenRest {
+		return false
+	}
+	c.tokens.Invalidate()
+	return true
+}
+
+// followServer sets the tokens' clock by the server's, if it should, and reports
+// whether that makes a difference.
+func (c *Client) followServer() bool {
+	source, ok := c.tokens.(interface{ SetSkew(time.Duration) })
+	skew, known := c.clock.skew()
+	if !c.compensate || !ok || !known {
+		return false
+	}
+	source.SetSkew(skew)
+	return skew != 0
+}
+
+// exchange sends a request once and takes its answer in.
+func (c *Client) exchange(ctx context.Context, r *request, secret string) error {
+	ctx, dog := watch(ctx, stallTimeout)
+	defer dog.stop()
+	s := &sending{dog: dog, start: c.now()}
+	req, err := c.build(ctx, r, s)
+	if err != nil {
+		return c.sendError(ctx, r, s, secret, err)
+	}
+	req.Header.Set("Authorization", secret)
+	resp, err := c.api.Do(req)
+	if err != nil {
+		return c.sendError(ctx, r, s, secret, err)
+	}
+	return c.receive(ctx, r, s, secret, resp)
+}
+
+// build makes the HTTP request, whose progress s follows.
+func (c *Client) build(ctx context.Context, r *request, s *sending) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, s.trace(c.now)), r.method, c.address(r), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", c.userAgent)
+	req.Header.Set("Accept", "application/json")
+	if r.body == nil {
+		return req, nil
+	}
+	req.Header.Set("Content-Type", r.body.contentType)
+	req.ContentLength = r.body.length
+	// net/http asks for another body only if nothing of this one was written
+	// or the server promised not to have looked at it.
+	req.GetBody = func() (io.ReadCloser, error) { return s.open(ctx, r.body) }
+	req.Body, err = req.GetBody()
+	return req, err
+}
+
+func (c *Client) address(r *request) string {
+	path := r.path
+	if path == "" {
+		path = r.route
+	}
+	address := c.base.String() + path
+	if len(r.query) > 0 {
+		address += "?" + r.query.Encode()
+	}
+	return address
+}
+
+// A sending knows how far a request got.
+type sending struct {
+	dog   *watchdog
+	start time.Time
+
+	connected atomic.Bool
+	touched   atomic.Bool               // a byte of a body was handed out
+	written   atomic.Pointer[time.Time] // when all of the request was
+	body      atomic.Pointer[trackedBody]
+}
+
+func (s *sending) trace(now func() time.Time) *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn:      func(httptrace.GotConnInfo) { s.connected.Store(true) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { s.written.Store(new(now())) },
+	}
+}
+
+// sent is the time from which the server could answer.
+func (s *sending) sent() time.Time {
+	if at := s.written.Load(); at != nil {
+		return *at
+	}
+	return s.start
+}
+
+// untouched reports that no byte of the request can have been written. Both
+// signs are needed: not every transport reports its connections.
+func (s *sending) untouched() bool { return !s.connected.Load() && !s.touched.Load() }
+
+// finish stops the body where it is, and reports whether all that a server needs
+// of it was handed to the transport.
+//
+// This decides between failed and in doubt. The request announces its length, so
+// a server cannot take a body for complete whose end it has not seen; and the
+// transport cannot have sent what it was not given. That holds for good, since
+// after finish the body yields nothing more.
+func (s *sending) finish() (complete bool) {
+	body := s.body.Load()
+	return body != nil && body.finish()
+}
+
+func (s *sending) bodyError() error {
+	if body := s.body.Load(); body != nil {
+		return body.failure()
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package assets
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+)
+
+// ErrReadOnly says that a client made for reading was asked to write.
+var ErrReadOnly = errors.New("refused: this client only reads")
+
+const (
+	// ResponseTimeout is how long the service may think about a request that
+	// it has got completely. Whoever settles a request in doubt waits at least
+	// as long.
+	ResponseTimeout = 60 * time.Second
+	// stallTimeout is how long a body may stand still on its way, in either
+	// direction, before the request is given up.
+	stallTimeout = 2 * time.Minute
+
+	maxRedirects = 10
+)
+
+// NewTransport returns a transport for many workers at once; config may be nil.
+func NewTransport(config *tls.Config) *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSClientConfig:       config,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: ResponseTimeout, // counts from the end of the request's body
+		ExpectContinueTimeout: time.Second,
+		IdleConnTimeout:       90 * time.Second,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          128,
+		MaxIdleConnsPerHost:   128, // more than there are workers, so that none dials twice
+		WriteBufferSize:       64 << 10,
+		ReadBufferSize:        16 << 10,
+	}
+}
+
+func (c *Client) httpClients(transport http.RoundTripper, readOnly bool) (api, files *http.Client) {
+	if transport == nil {
+		transport = NewTransport(nil)
+	}
+	if readOnly {
+		transport = readOnlyTransport{transport}
+	}
+	api = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // nobody else gets the token or a second copy of a body
+	}}
+	return api, &http.Client{Transport: transport, CheckRedirect: c.checkRedirect}
+}
+
+// checkRedirect keeps the token away from any origin but the service's own.
+// (net/http keeps it on the way to a subdomain, too.)
+func (c *Client) checkRedirect(next *http.Request, via []*http.Request) error {
+	if len(via) >= maxRedirects {
+		return errors.New("too many redirects")
+	}
+	if origin(next.URL) != origin(c.base) {
+		next.Header.Del("Authorization")
+	}
+	return checkScheme(next.URL, c.allowHTTP)
+}
+
+// A readOnlyTransport makes a dry run harmless even if there is a mistake in it.
+type readOnlyTransport struct{ next http.RoundTripper }
+
+func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return t.next.RoundTrip(r)
+	}
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+	return nil, ErrReadOnly
+}
+
+func (t readOnlyTransport) CloseIdleConnections() {
+	if next, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		next.CloseIdleConnections()
+	}
+}
