@@ -1,0 +1,94 @@
+package sandbox
+
+import (
+	"database/sql"
+	"encoding/json"
+)
+
+const assetColumns = `id, workspace_id, category_id, coalesce(folder_id, ''), name, extension, size, digest, content,
+	uploaded_at, modified_at, image, processed_at, width, height, description, tags, attributes`
+
+func scanAsset(scan func(...any) error) (asset, error) {
+	var a asset
+	var uploaded, modified, processed int64
+	var tags, attributes string
+	err := scan(&a.ID, &a.Workspace, &a.Category, &a.Folder, &a.Name, &a.Extension, &a.size, &a.digest, &a.content,
+		&uploaded, &modified, &a.picture.state, &processed, &a.picture.width, &a.picture.height,
+		&a.Description, &tags, &attributes)
+	a.Uploaded, a.Modified, a.Processed = fromMillis(uploaded), fromMillis(modified), fromMillis(processed)
+	a.Tags, a.Attributes = json.RawMessage(tags), json.RawMessage(attributes)
+	return a, err
+}
+
+func insertAsset(s *session, a asset) error {
+	_, err := s.exec(`INSERT INTO assets (id, workspace_id, category_id, folder_id, name, extension, folded, size, digest,
+			content, uploaded_at, modified_at, image, processed_at, width, height, description, tags, attributes)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		a.ID, a.Workspace, a.Category, orNull(a.Folder), a.Name, a.Extension, fold(a.Extension), a.size, a.digest,
+		a.content, millis(a.Uploaded), millis(a.Modified), a.picture.state, millis(a.Processed),
+		a.picture.width, a.picture.height, a.Description, string(a.Tags), string(a.Attributes))
+	return err
+}
+
+func updateAsset(s *session, a asset) error {
+	_, err := s.exec(`UPDATE assets SET name = ?, extension = ?, folded = ?, description = ?, tags = ?, attributes = ?,
+			modified_at = ? WHERE id = ?`,
+		a.Name, a.Extension, fold(a.Extension), a.Description, string(a.Tags), string(a.Attributes),
+		millis(a.Modified), a.ID)
+	return err
+}
+
+// selectAsset finds an asset that is not in the trash.
+func selectAsset(s *session, id string) (asset, error) {
+	stmt, err := s.prepare("SELECT " + assetColumns + " FROM assets WHERE id = ? AND trashed_at IS NULL")
+	if err != nil {
+		return asset{}, err
+	}
+	a, err := scanAsset(stmt.QueryRow(id).Scan)
+	return a, notThere(err)
+}
+
+// selectAssets lists what is directly in a place; order is SQL of ours.
+func selectAssets(s *session, at place, order string, limit, offset int) ([]asset, int, error) {
+	const here = " FROM assets WHERE category_id = ? AND folder_id IS ? AND trashed_at IS NULL"
+	return pageOfAssets(s, here, order, []any{at.category, orNull(at.folder)}, limit, offset)
+}
+
+// selectTrash lists the trash of a workspace, newest first.
+func selectTrash(s *session, workspace string, limit, offset int) ([]asset, int, error) {
+	const there = " FROM assets WHERE workspace_id = ? AND trashed_at IS NOT NULL"
+	return pageOfAssets(s, there, "trashed_at DESC, seq DESC", []any{workspace}, limit, offset)
+}
+
+func pageOfAssets(s *session, from, order string, args []any, limit, offset int) (found []asset, total int, err error) {
+	if err := s.row("SELECT count(*)"+from, args, &total); err != nil {
+		return nil, 0, err
+	}
+	err = s.rows("SELECT "+assetColumns+from+" ORDER BY "+order+" LIMIT ? OFFSET ?", append(args, limit, offset),
+		func(r *sql.Rows) error {
+			a, err := scanAsset(r.Scan)
+			found = append(found, a)
+			return err
+		})
+	return found, total, err
+}
+
+// contentsOf gives the names of the stored bytes of assets, so that these can be
+// removed after the assets.
+func contentsOf(s *session, where string, args ...any) (ids []string, err error) {
+	err = s.rows("SELECT content FROM assets WHERE "+where, args, func(r *sql.Rows) error {
+		var id string
+		err := r.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
+}
+
+// hasContent reports whether an asset needs stored bytes.
+func (st *store) hasContent(id string) (ok bool, err error) {
+	err = st.read(func(s *session) error {
+		return s.row("SELECT EXISTS (SELECT 1 FROM assets WHERE content = ?)", []any{id}, &ok)
+	})
+	return ok, err
+}

@@ -1,0 +1,283 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+	"unicode/utf8"
+)
+
+// An asset is a stored file with what is known of it.
+type asset struct {
+	ID, Workspace, Category, Folder string // Folder is empty directly in a category
+	Name, Extension                 string
+	Uploaded, Modified, Processed   time.Time
+	Description                     string
+	Tags, Attributes                json.RawMessage
+	stored
+}
+
+type assetView struct {
+	ID             string            `json:"id"`
+	Name           string            `json:"name"`
+	Extension      string            `json:"extension"`
+	Size           int64             `json:"size"`
+	MimeType       string            `json:"mimeType"`
+	CategoryID     string            `json:"categoryId"`
+	FolderID       string            `json:"folderId,omitempty"`
+	UploadedAt     string            `json:"uploadedAt"`
+	LastModifiedAt string            `json:"lastModifiedAt"`
+	Tags           json.RawMessage   `json:"tags"`
+	URL            string            `json:"url"`
+	ImageURLs      map[string]string `json:"imageUrls,omitempty"`
+	Metadata       metadataView      `json:"metadata"`
+}
+
+type metadataView struct {
+	Description      string          `json:"description"`
+	CustomAttributes json.RawMessage `json:"customAttributes"`
+	Width            int             `json:"width,omitempty"`
+	Height           int             `json:"height,omitempty"`
+	Status           string          `json:"metadataProcessingStatus,omitempty"`
+}
+
+// view shows an asset. Addresses are made from the host that the request came
+// to, so that they are right after a restart on another port.
+func (c *call) view(a asset, queued bool) assetView {
+	base := c.origin() + "/" + a.Workspace + "/assets/" + a.ID
+	v := assetView{
+		ID: a.ID, Name: a.Name, Extension: a.Extension, Size: a.size, MimeType: mimeType(fold(a.Extension)),
+		CategoryID: a.Category, FolderID: a.Folder,
+		UploadedAt: timestamp(a.Uploaded), LastModifiedAt: timestamp(a.Modified),
+		Tags: a.Tags, URL: base + "/file",
+		Metadata: metadataView{Description: a.Description, CustomAttributes: a.Attributes},
+	}
+	if a.picture.state == "readable" { // also while it is queued: the service has them in the answer to the upload
+		v.ImageURLs = imageURLs(base, a.picture.width, fold(a.Extension))
+	}
+	switch {
+	case a.picture.state == "no":
+	case queued || c.server.now().Before(a.Processed):
+		v.Metadata.Status = "queued"
+	case a.picture.state == "broken":
+		v.Metadata.Status = "error"
+	default:
+		v.Metadata.Status = "success"
+		v.Metadata.Width, v.Metadata.Height = a.picture.width, a.picture.height
+	}
+	return v
+}
+
+func (c *call) origin() string {
+	if c.r.TLS != nil {
+		return "https://" + c.r.Host
+	}
+	return "http://" + c.r.Host
+}
+
+// asset finds one in any workspace that the token sees: clients name no
+// workspace where there is an ID. What is in the trash is not there.
+func (s *Server) asset(c *call, id string) (asset, error) {
+	var a asset
+	err := s.store.read(func(ses *session) (err error) {
+		a, err = selectAsset(ses, id)
+		return err
+	})
+	if errors.Is(err, errNotThere) || err == nil && !c.sees(a.Workspace) {
+		return asset{}, noAsset(id)
+	}
+	if err != nil {
+		return asset{}, fmt.Errorf("find asset %s: %w", id, err)
+	}
+	return a, nil
+}
+
+func noAsset(id string) *problem { return refuse(http.StatusNotFound, "There is no asset %q.", id) }
+
+func (s *Server) getAsset(c *call) error {
+	a, err := s.asset(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, c.view(a, false))
+}
+
+// listAssets lists what is directly in a category or in a folder.
+func (s *Server) listAssets(c *call) error {
+	limit, offset, err := c.page()
+	if err != nil {
+		return err
+	}
+	order, err := c.order(sortField{"uploadedAt", "uploaded_at"}, sortField{"name", "name"},
+		sortField{"size", "size"}, sortField{"lastModifiedAt", "modified_at"})
+	if err != nil {
+		return err
+	}
+	q := c.r.URL.Query()
+	at, err := s.place(c, query(q, "categoryId"), query(q, "folderId"))
+	if err != nil {
+		return err
+	}
+	if at.category == "" {
+		return refuse(http.StatusBadRequest, "A categoryId or a folderId is needed.")
+	}
+	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) {
+		return selectAssets(ses, at, order, limit, offset)
+	})
+}
+
+func query(q map[string][]string, name string) *string {
+	if v, ok := q[name]; ok {
+		return &v[0]
+	}
+	return nil
+}
+
+func (s *Server) listTrash(c *call) error {
+	limit, offset, err := c.page()
+	if err != nil {
+		return err
+	}
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) {
+		return selectTrash(ses, ws, limit, offset)
+	})
+}
+
+func (s *Server) replyAssets(c *call, limit, offset int, find func(*session) ([]asset, int, error)) error {
+	var found []asset
+	out := list[assetView]{Items: []assetView{}, Offset: offset, Limit: limit}
+	err := s.store.read(func(ses *session) (err error) {
+		found, out.TotalCount, err = find(ses)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list assets: %w", err)
+	}
+	for _, a := range found {
+		out.Items = append(out.Items, c.view(a, false))
+	}
+	return c.reply(http.StatusOK, out)
+}
+
+// A place is where assets lie. The zero value is no place.
+type place struct{ workspace, category, folder string }
+
+// place finds the category or folder that a request names, if any. Both at once
+// are refused: a guess.
+func (s *Server) place(c *call, categoryID, folderID *string) (place, error) {
+	switch {
+	case categoryID != nil && folderID != nil:
+		return place{}, refuse(http.StatusBadRequest, "Give either categoryId or folderId.")
+	case categoryID != nil:
+		cat, err := s.category(c, *categoryID)
+		return place{workspace: cat.workspace, category: cat.ID}, err
+	case folderID != nil:
+		f, err := s.folderHere(c, *folderID)
+		return place{workspace: f.workspace, category: f.Category, folder: f.ID}, err
+	}
+	return place{}, nil
+}
+
+// An assetPatch is what a PATCH may change. What is absent stays.
+type assetPatch struct {
+	Name, Extension *string
+	Tags            *[]string
+	Metadata        struct {
+		Description      *string
+		CustomAttributes json.RawMessage
+	}
+}
+
+func (p assetPatch) check() error {
+	if p.Name != nil {
+		if err := checkName("name", *p.Name); err != nil {
+			return err
+		}
+	}
+	if p.Extension != nil {
+		if err := checkExtension(*p.Extension); err != nil {
+			return err
+		}
+	}
+	if d := p.Metadata.Description; d != nil && utf8.RuneCountInString(*d) > maxDescription {
+		return refuse(http.StatusBadRequest, "The description is longer than %d characters.", maxDescription)
+	}
+	if a := p.Metadata.CustomAttributes; a != nil {
+		if _, ok := decodeObject(a); !ok {
+			return refuse(http.StatusBadRequest, "metadata.customAttributes must be an object.")
+		}
+	}
+	return nil
+}
+
+// apply changes an asset. Tags and custom attributes are replaced as a whole; for
+// the attributes that is a guess.
+func (p assetPatch) apply(a *asset) error {
+	if p.Name != nil {
+		a.Name = *p.Name
+	}
+	if p.Extension != nil {
+		a.Extension = *p.Extension
+	}
+	if p.Metadata.Description != nil {
+		a.Description = *p.Metadata.Description
+	}
+	if p.Metadata.CustomAttributes != nil {
+		var b bytes.Buffer
+		if err := json.Compact(&b, p.Metadata.CustomAttributes); err != nil {
+			return err
+		}
+		a.Attributes = b.Bytes()
+	}
+	if p.Tags == nil {
+		return nil
+	}
+	tags, err := json.Marshal(*p.Tags)
+	a.Tags = tags
+	return err
+}
+
+func (s *Server) patchAsset(c *call) error {
+	a, err := s.asset(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	var in assetPatch
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	now := s.now()
+	err = s.store.write(func(ses *session) (err error) {
+		if a, err = selectAsset(ses, a.ID); err != nil {
+			return err
+		}
+		if err := in.apply(&a); err != nil {
+			return err
+		}
+		a.Modified = now
+		return updateAsset(ses, a)
+	})
+	switch {
+	case errors.Is(err, errNotThere):
+		return noAsset(a.ID)
+	case isForeignKey(err):
+		return notAllowed(a.Extension)
+	case err != nil:
+		return fmt.Errorf("change asset %s: %w", a.ID, err)
+	}
+	return c.reply(http.StatusOK, c.view(a, false))
+}
+
+func notAllowed(extension string) *problem {
+	return refuse(http.StatusBadRequest, "The extension %q is not allowed in the category.", extension)
+}

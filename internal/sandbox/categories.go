@@ -1,0 +1,203 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+)
+
+// A category is the top of a tree of folders and says which extensions may be in it.
+type category struct {
+	ID, Name   string
+	Extensions []string
+	Private    bool
+	workspace  string
+}
+
+// firstCategories are those of a new workspace. That there are these three is
+// documented, what they take is not.
+func firstCategories() []category {
+	return []category{
+		{Name: "Files", Extensions: strings.Fields(
+			"zip gz tgz tar 7z rar css js mjs map woff woff2 ttf otf eot mp4 m4v mov webm avi mkv mpg mpeg wmv " +
+				"mp3 m4a wav ogg flac aac psd ai eps indd sketch fig epub vtt srt ics vcf sql")},
+		{Name: "Images", Extensions: strings.Fields(
+			"jpg jpeg png gif webp tif tiff bmp svg heic heif avif ico")},
+		{Name: "Documents", Extensions: strings.Fields(
+			"pdf txt md doc docx dot dotx odt ott rtf xls xlsx xlsm csv tsv ods ppt pptx pps ppsx odp " +
+				"html htm json xml yaml yml log tex pages numbers key")},
+	}
+}
+
+type categoryView struct {
+	ID              string    `json:"id"`
+	Name            string    `json:"name"`
+	Extensions      []string  `json:"extensions"`
+	AssetsCount     int       `json:"assetsCount"`
+	IsPrivate       bool      `json:"isPrivate"`
+	ExtensionsInUse *[]string `json:"extensionsInUse,omitempty"`
+}
+
+func (s *Server) listCategories(c *call) error      { return s.replyCategories(c, false) }
+func (s *Server) listCategoriesInUse(c *call) error { return s.replyCategories(c, true) }
+
+func (s *Server) replyCategories(c *call, inUse bool) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	limit, offset, err := c.page()
+	if err != nil {
+		return err
+	}
+	out := list[categoryView]{Items: []categoryView{}, Offset: offset, Limit: limit}
+	err = s.store.read(func(ses *session) (err error) {
+		out.Items, out.TotalCount, err = selectCategories(ses, ws, limit, offset, inUse)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list categories of %s: %w", ws, err)
+	}
+	return c.reply(http.StatusOK, out)
+}
+
+func (s *Server) getCategory(c *call) error {
+	cat, err := s.category(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	out := cat.view()
+	err = s.store.read(func(ses *session) (err error) {
+		out.AssetsCount, err = countCategory(ses, cat.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("count assets of category %s: %w", cat.ID, err)
+	}
+	return c.reply(http.StatusOK, out)
+}
+
+func (c category) view() categoryView {
+	return categoryView{ID: c.ID, Name: c.Name, Extensions: c.Extensions, IsPrivate: c.Private}
+}
+
+// category finds one in the workspace of the call.
+func (s *Server) category(c *call, id string) (category, error) {
+	ws, err := c.workspace()
+	if err != nil {
+		return category{}, err
+	}
+	var cat category
+	err = s.store.read(func(ses *session) (err error) {
+		cat, err = selectCategory(ses, id)
+		return err
+	})
+	if errors.Is(err, errNotThere) || err == nil && cat.workspace != ws {
+		return category{}, refuse(http.StatusNotFound, "There is no category %q in workspace %q.", id, ws)
+	}
+	if err != nil {
+		return category{}, fmt.Errorf("find category %s: %w", id, err)
+	}
+	return cat, nil
+}
+
+// categoryBody is what creating and updating send; other fields are ignored.
+type categoryBody struct {
+	Name       string
+	Extensions []string
+	IsPrivate  bool
+}
+
+func (c *call) categoryBody() (categoryBody, error) {
+	var in categoryBody
+	if err := c.json(&in); err != nil {
+		return in, err
+	}
+	if err := checkName("category name", in.Name); err != nil {
+		return in, err
+	}
+	if n := len(in.Extensions); n == 0 || n > maxExtensions {
+		return in, refuse(http.StatusBadRequest, "A category needs 1 to %d extensions, not %d.", maxExtensions, n)
+	}
+	seen := make(map[string]bool)
+	for _, e := range in.Extensions {
+		if err := checkExtension(e); err != nil {
+			return in, err
+		}
+		if seen[fold(e)] {
+			return in, refuse(http.StatusBadRequest, "The extension %q is there twice.", e)
+		}
+		seen[fold(e)] = true
+	}
+	return in, nil
+}
+
+func checkExtension(e string) error {
+	if e == "" || utf8.RuneCountInString(e) > maxExtension || strings.ContainsAny(e, "./\\ ") || !utf8.ValidString(e) {
+		return refuse(http.StatusBadRequest, "The extension %q must have 1 to %d characters and no dot.", e, maxExtension)
+	}
+	return nil
+}
+
+func (s *Server) createCategory(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	in, err := c.categoryBody()
+	if err != nil {
+		return err
+	}
+	cat := category{ID: newUUID(), Name: in.Name, Extensions: in.Extensions, Private: in.IsPrivate, workspace: ws}
+	if err := s.store.write(func(ses *session) error { return insertCategory(ses, cat) }); err != nil {
+		return fmt.Errorf("create category in %s: %w", ws, err)
+	}
+	return c.reply(http.StatusCreated, cat.view())
+}
+
+// updateCategory sets everything. As with the service, an extension that is
+// dropped takes its assets along for good.
+func (s *Server) updateCategory(c *call) error {
+	cat, err := s.category(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	in, err := c.categoryBody()
+	if err != nil {
+		return err
+	}
+	cat.Name, cat.Extensions, cat.Private = in.Name, in.Extensions, in.IsPrivate
+	var gone []string
+	err = s.store.write(func(ses *session) (err error) {
+		gone, err = updateCategory(ses, cat)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("update category %s: %w", cat.ID, err)
+	}
+	s.forget(gone)
+	return c.reply(http.StatusOK, cat.view())
+}
+
+// deleteCategory deletes every asset in the category for good.
+func (s *Server) deleteCategory(c *call) error {
+	cat, err := s.category(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	var gone []string
+	err = s.store.write(func(ses *session) (err error) {
+		if gone, err = contentsOf(ses, "category_id = ?", cat.ID); err != nil {
+			return err
+		}
+		_, err = ses.exec("DELETE FROM categories WHERE id = ?", cat.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete category %s: %w", cat.ID, err)
+	}
+	s.forget(gone)
+	return c.done()
+}

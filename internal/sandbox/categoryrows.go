@@ -1,0 +1,138 @@
+package sandbox
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+)
+
+// errNotThere says that a row was not found.
+var errNotThere = errors.New("not there")
+
+// notThere turns the driver's word for a missing row into ours.
+func notThere(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return errNotThere
+	}
+	return err
+}
+
+func insertCategory(s *session, c category) error {
+	_, err := s.exec("INSERT INTO categories (id, workspace_id, name, private) VALUES (?, ?, ?, ?)",
+		c.ID, c.workspace, c.Name, c.Private)
+	if err != nil {
+		return err
+	}
+	return setExtensions(s, c)
+}
+
+func setExtensions(s *session, c category) error {
+	for i, e := range c.Extensions {
+		_, err := s.exec(`INSERT INTO extensions (category_id, folded, extension, position) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET extension = excluded.extension, position = excluded.position`, c.ID, fold(e), e, i)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updateCategory gives back the contents of the assets that went with their extensions.
+func updateCategory(s *session, c category) (gone []string, err error) {
+	folded := make([]string, len(c.Extensions))
+	for i, e := range c.Extensions {
+		folded[i] = fold(e)
+	}
+	kept, err := json.Marshal(folded)
+	if err != nil {
+		return nil, err
+	}
+	const dropped = "category_id = ? AND folded NOT IN (SELECT value FROM json_each(?))"
+	if gone, err = contentsOf(s, dropped, c.ID, string(kept)); err != nil {
+		return nil, err
+	}
+	if _, err := s.exec("DELETE FROM extensions WHERE "+dropped, c.ID, string(kept)); err != nil {
+		return nil, err
+	}
+	if err := setExtensions(s, c); err != nil {
+		return nil, err
+	}
+	_, err = s.exec("UPDATE categories SET name = ?, private = ? WHERE id = ?", c.Name, c.Private, c.ID)
+	return gone, err
+}
+
+func selectCategory(s *session, id string) (category, error) {
+	c := category{ID: id}
+	var extensions string
+	err := s.row(`SELECT workspace_id, name, private, (
+			SELECT json_group_array(extension ORDER BY position) FROM extensions WHERE category_id = c.id
+		) FROM categories c WHERE id = ?`, []any{id}, &c.workspace, &c.Name, &c.Private, &extensions)
+	if err != nil {
+		return c, notThere(err)
+	}
+	return c, json.Unmarshal([]byte(extensions), &c.Extensions)
+}
+
+// selectCategories lists the categories of a workspace in the order of creation.
+func selectCategories(s *session, workspace string, limit, offset int, inUse bool) ([]categoryView, int, error) {
+	var ids []string
+	err := s.rows("SELECT id FROM categories WHERE workspace_id = ? ORDER BY seq", []any{workspace}, func(r *sql.Rows) error {
+		var id string
+		err := r.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	views := []categoryView{}
+	from := min(offset, len(ids))
+	for _, id := range ids[from:min(from+limit, len(ids))] {
+		v, err := viewCategory(s, id, inUse)
+		if err != nil {
+			return nil, 0, err
+		}
+		views = append(views, v)
+	}
+	return views, len(ids), nil
+}
+
+func viewCategory(s *session, id string, inUse bool) (categoryView, error) {
+	c, err := selectCategory(s, id)
+	if err != nil {
+		return categoryView{}, err
+	}
+	v := c.view()
+	if v.AssetsCount, err = countCategory(s, id); err != nil || !inUse {
+		return v, err
+	}
+	used := []string{}
+	err = s.rows("SELECT DISTINCT folded FROM assets WHERE category_id = ? ORDER BY folded", []any{id}, func(r *sql.Rows) error {
+		var e string
+		err := r.Scan(&e)
+		used = append(used, e)
+		return err
+	})
+	v.ExtensionsInUse = &used
+	return v, err
+}
+
+// countCategory counts the assets of a category and its folders, without the
+// trash: a guess.
+func countCategory(s *session, id string) (n int, err error) {
+	err = s.row("SELECT count(*) FROM assets WHERE category_id = ? AND trashed_at IS NULL", []any{id}, &n)
+	return n, err
+}
+
+// categoryFor is the first category of a workspace that takes an extension.
+func categoryFor(s *session, workspace, folded string) (id string, err error) {
+	err = s.row(`SELECT c.id FROM categories c JOIN extensions e ON e.category_id = c.id
+		WHERE c.workspace_id = ? AND e.folded = ? ORDER BY c.seq LIMIT 1`, []any{workspace, folded}, &id)
+	return id, notThere(err)
+}
+
+// takes reports whether a category allows an extension.
+func takes(s *session, category, folded string) (ok bool, err error) {
+	err = s.row("SELECT EXISTS (SELECT 1 FROM extensions WHERE category_id = ? AND folded = ?)", []any{category, folded}, &ok)
+	return ok, err
+}

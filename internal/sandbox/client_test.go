@@ -1,0 +1,193 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/sandboxtest"
+)
+
+// object is JSON as it came, so that the tests see what is really on the wire.
+type object = map[string]any
+
+// A client talks to a stand-in as one user.
+type client struct {
+	testing.TB
+	url   string
+	token string
+	env   sandbox.Environment
+}
+
+// start runs a stand-in and gives a superadmin of it.
+func start(t testing.TB, o sandbox.Options) *client {
+	t.Helper()
+	url, env := sandboxtest.Start(t, o)
+	return &client{t, url, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, "superadmin")), env}
+}
+
+// as gives the same client with another token.
+func (c *client) as(role string, workspaces ...string) *client {
+	other := *c
+	other.token = sandboxtest.Sign(c.env.AccessKey, sandboxtest.Claims(c.env, role, workspaces...))
+	return &other
+}
+
+// A reply is an answer read to its end.
+type reply struct {
+	*http.Response
+	body []byte
+}
+
+func (r reply) object(t testing.TB) object {
+	t.Helper()
+	var o object
+	if err := json.Unmarshal(r.body, &o); err != nil {
+		t.Fatalf("%s %s: %d, not an object: %q", r.Request.Method, r.Request.URL, r.StatusCode, r.body)
+	}
+	return o
+}
+
+// send makes a request and reads the answer; err is that of the connection.
+func (c *client) send(method, path, contentType string, body io.Reader) (reply, error) {
+	r, err := http.NewRequestWithContext(c.Context(), method, c.url+path, body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", c.token)
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return reply{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	return reply{resp, b}, err
+}
+
+// do makes a request with a JSON body, typed as the official clients do, and
+// insists on a status.
+func (c *client) do(want int, method, path string, body any) reply {
+	c.Helper()
+	var b io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			c.Fatal(err)
+		}
+		b = bytes.NewReader(text)
+	}
+	r, err := c.send(method, path, "text/plain;charset=UTF-8", b)
+	if err != nil {
+		c.Fatalf("%s %s: %v", method, path, err)
+	}
+	if r.StatusCode != want {
+		c.Fatalf("%s %s: status %d, want %d: %s", method, path, r.StatusCode, want, r.body)
+	}
+	if want >= 400 && method != http.MethodHead {
+		checkProblem(c, r)
+	}
+	return r
+}
+
+func (c *client) get(path string) object {
+	c.Helper()
+	return c.do(http.StatusOK, "GET", path, nil).object(c)
+}
+
+// checkProblem insists on the four keys by which clients know an error.
+func checkProblem(t testing.TB, r reply) {
+	t.Helper()
+	o := r.object(t)
+	for _, key := range []string{"message", "statusCode", "data", "traceId"} {
+		if _, ok := o[key]; !ok {
+			t.Errorf("error body has no %s: %s", key, r.body)
+		}
+	}
+	if o["statusCode"] != float64(r.StatusCode) {
+		t.Errorf("error body says status %v, the answer %d", o["statusCode"], r.StatusCode)
+	}
+}
+
+// form encodes an upload: pairs of fields, then the file.
+func form(t testing.TB, file string, content []byte, fields ...string) (body []byte, contentType string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for i := 0; i < len(fields); i += 2 {
+		if err := w.WriteField(fields[i], fields[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	part, err := w.CreateFormFile("file", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := part.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), w.FormDataContentType()
+}
+
+// tryUpload uploads and gives whatever comes back.
+func (c *client) tryUpload(path, file, content string, fields ...string) reply {
+	c.Helper()
+	body, contentType := form(c, file, []byte(content), fields...)
+	r, err := c.send("POST", path, contentType, bytes.NewReader(body))
+	if err != nil {
+		c.Fatalf("upload %s: %v", file, err)
+	}
+	return r
+}
+
+// upload uploads and insists that it worked.
+func (c *client) upload(file, content string, fields ...string) object {
+	c.Helper()
+	r := c.tryUpload("/assets", file, content, fields...)
+	if r.StatusCode != http.StatusCreated {
+		c.Fatalf("upload %s: %d %s", file, r.StatusCode, r.body)
+	}
+	return r.object(c)
+}
+
+// category gives the ID of a category of the default workspace.
+func (c *client) category(name string, query ...string) string {
+	c.Helper()
+	for _, item := range items(c.get("/categories?" + strings.Join(query, "&"))) {
+		if item["name"] == name {
+			return item["id"].(string)
+		}
+	}
+	c.Fatalf("no category %s", name)
+	return ""
+}
+
+func items(list object) []object {
+	var found []object
+	for _, item := range list["items"].([]any) {
+		found = append(found, item.(object))
+	}
+	return found
+}
+
+// column gives one field of every item.
+func column(list object, field string) []string {
+	found := []string{}
+	for _, item := range items(list) {
+		found = append(found, fmt.Sprint(item[field]))
+	}
+	return found
+}

@@ -1,0 +1,77 @@
+package sandbox
+
+import "errors"
+
+// errClosed is the answer to changes after Close.
+var errClosed = errors.New("the sandbox is closed")
+
+// maxTogether is the most changes in one transaction.
+const maxTogether = 256
+
+// A change waits to be committed.
+type change struct {
+	do   func(*session) error
+	done chan error
+}
+
+// write makes a change and returns when it is durable. It may be run twice, if
+// the first transaction was undone; so it must do nothing that cannot be.
+func (st *store) write(do func(*session) error) error {
+	c := &change{do: do, done: make(chan error, 1)}
+	select {
+	case st.queue <- c:
+		return <-c.done
+	case <-st.stopped:
+		return errClosed
+	}
+}
+
+// commitAll commits changes until the store is closed: all that wait, together,
+// so that they share the cost of getting to the disk.
+func (st *store) commitAll() {
+	defer close(st.ended)
+	for {
+		select {
+		case <-st.stopped:
+			return
+		case c := <-st.queue:
+			st.commit(st.gather(c))
+		}
+	}
+}
+
+// gather takes the changes that wait already.
+func (st *store) gather(first *change) []*change {
+	together := []*change{first}
+	for len(together) < maxTogether {
+		select {
+		case c := <-st.queue:
+			together = append(together, c)
+		default:
+			return together
+		}
+	}
+	return together
+}
+
+// commit makes changes in one transaction. If one fails, each gets its own, so
+// that none suffers from another.
+func (st *store) commit(together []*change) {
+	s := <-st.writing
+	defer func() { st.writing <- s }()
+	err := s.exclusively(func() error {
+		for _, c := range together {
+			if err := c.do(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, c := range together {
+		if err != nil && len(together) > 1 {
+			c.done <- s.exclusively(func() error { return c.do(s) })
+			continue
+		}
+		c.done <- err
+	}
+}

@@ -1,0 +1,108 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// An AccessKey signs tokens. It does not show itself when printed, logged or
+// encoded; a conversion to string gives it.
+type AccessKey string
+
+const redacted = "[redacted]"
+
+func (AccessKey) String() string               { return redacted }
+func (AccessKey) GoString() string             { return redacted }
+func (AccessKey) LogValue() slog.Value         { return slog.StringValue(redacted) }
+func (AccessKey) MarshalJSON() ([]byte, error) { return json.Marshal(redacted) }
+
+// Format covers the verbs that would print the text regardless of String.
+func (AccessKey) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+
+// Credentials are what a client needs to sign tokens.
+type Credentials struct {
+	EnvironmentID string
+	AccessKey     AccessKey
+}
+
+// The names in the file are those of the environment variables of assetferry,
+// so that a shell can read it.
+const (
+	credentialsFile = "credentials.env"
+	environmentName = "ASSETFERRY_ENVIRONMENT_ID"
+	accessKeyName   = "ASSETFERRY_ACCESS_KEY"
+)
+
+// LoadOrCreateCredentials reads dir/credentials.env, or makes credentials up and
+// writes them there. Of several processes that do so at once, all get the same.
+func LoadOrCreateCredentials(dir string) (Credentials, error) {
+	path := filepath.Join(dir, credentialsFile)
+	c, err := readCredentials(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = createCredentials(path); err == nil {
+			c, err = readCredentials(path)
+		}
+	}
+	if err != nil {
+		return Credentials{}, fmt.Errorf("sandbox credentials: %w", err)
+	}
+	return c, nil
+}
+
+func readCredentials(path string) (Credentials, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Credentials{}, err
+	}
+	var c Credentials
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		switch name {
+		case environmentName:
+			c.EnvironmentID = value
+		case accessKeyName:
+			c.AccessKey = AccessKey(value)
+		}
+	}
+	if c.EnvironmentID == "" || c.AccessKey == "" {
+		return Credentials{}, fmt.Errorf("%s: %s or %s is missing", path, environmentName, accessKeyName)
+	}
+	return c, nil
+}
+
+// createCredentials writes new credentials unless the file has appeared by then.
+func createCredentials(path string) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".credentials-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = fmt.Fprintf(f, "%s=%s\n%s=%s\n", environmentName, newWorkspaceID(), accessKeyName, rand.Text()+rand.Text())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	// A link, unlike a rename, never replaces a file that another process has
+	// written meanwhile. Some file systems have none.
+	err = os.Link(f.Name(), path)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		if err := os.Rename(f.Name(), path); err != nil {
+			return err
+		}
+	}
+	return syncDir(dir)
+}

@@ -1,0 +1,212 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// maxDepth is how deep a tree of folders is shown at most; a guess.
+const maxDepth = 1000
+
+// A folder lies in a category or in another folder of it.
+type folder struct {
+	ID, Name, Category, Parent string // Parent is empty at the top of a category
+	Created, Updated           time.Time
+	Assets                     int // directly in it
+	workspace                  string
+	depth                      int
+}
+
+// folderView leaves folders out where it was not asked to look, so that it is
+// not mistaken for "there are none".
+type folderView struct {
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	CategoryID  string         `json:"categoryId"`
+	ParentID    string         `json:"parentId,omitempty"`
+	CreatedAt   string         `json:"createdAt"`
+	UpdatedAt   string         `json:"updatedAt"`
+	AssetsCount int            `json:"assetsCount"`
+	Folders     *[]*folderView `json:"folders,omitempty"`
+}
+
+func (f folder) view() *folderView {
+	return &folderView{
+		ID: f.ID, Name: f.Name, CategoryID: f.Category, ParentID: f.Parent,
+		CreatedAt: timestamp(f.Created), UpdatedAt: timestamp(f.Updated), AssetsCount: f.Assets,
+	}
+}
+
+// folder finds one in the workspaces that the token sees. Current clients name
+// no workspace where there is an ID.
+func (s *Server) folder(c *call, id string) (folder, error) {
+	var f folder
+	err := s.store.read(func(ses *session) (err error) {
+		f, err = selectFolder(ses, id)
+		return err
+	})
+	if errors.Is(err, errNotThere) || err == nil && !c.sees(f.workspace) {
+		return folder{}, refuse(http.StatusNotFound, "There is no folder %q.", id)
+	}
+	if err != nil {
+		return folder{}, fmt.Errorf("find folder %s: %w", id, err)
+	}
+	return f, nil
+}
+
+// folderHere finds a folder in the workspace of the call.
+func (s *Server) folderHere(c *call, id string) (folder, error) {
+	ws, err := c.workspace()
+	if err != nil {
+		return folder{}, err
+	}
+	f, err := s.folder(c, id)
+	if err == nil && f.workspace != ws {
+		return folder{}, refuse(http.StatusNotFound, "There is no folder %q in workspace %q.", id, ws)
+	}
+	return f, err
+}
+
+func (s *Server) createFolder(c *call) error {
+	var in struct {
+		Name                 string
+		CategoryID, ParentID *string
+	}
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	if err := checkName("folder name", in.Name); err != nil {
+		return err
+	}
+	f := folder{ID: newUUID(), Name: in.Name, Created: s.now()}
+	f.Updated = f.Created
+	if in.ParentID != nil {
+		parent, err := s.folderHere(c, *in.ParentID)
+		if err != nil {
+			return err
+		}
+		f.Parent, f.Category = parent.ID, parent.Category
+	}
+	if in.CategoryID != nil {
+		cat, err := s.category(c, *in.CategoryID)
+		if err != nil {
+			return err
+		}
+		if f.Parent != "" && f.Category != cat.ID {
+			return refuse(http.StatusBadRequest, "The parent is in another category.")
+		}
+		f.Category = cat.ID
+	}
+	if f.Category == "" {
+		return refuse(http.StatusBadRequest, "A folder needs a categoryId or a parentId.")
+	}
+	err := s.store.write(func(ses *session) error { return insertFolder(ses, f) })
+	if isForeignKey(err) {
+		return refuse(http.StatusNotFound, "The place for the folder has just been deleted.")
+	}
+	if err != nil {
+		return fmt.Errorf("create folder in %s: %w", f.Category, err)
+	}
+	return c.reply(http.StatusCreated, f.view())
+}
+
+// listFolders lists the folders at the top of all categories, without those
+// inside: a guess. It is not paged, because no client pages it.
+func (s *Server) listFolders(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	var found []folder
+	err = s.store.read(func(ses *session) (err error) {
+		found, err = selectTopFolders(ses, ws)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list folders of %s: %w", ws, err)
+	}
+	out := list[*folderView]{Items: []*folderView{}, TotalCount: len(found), Limit: len(found)}
+	for _, f := range found {
+		out.Items = append(out.Items, f.view())
+	}
+	return c.reply(http.StatusOK, out)
+}
+
+// getFolder shows a folder, with what is in it down to depth. Without depth
+// nothing is shown below it: a guess.
+func (s *Server) getFolder(c *call) error {
+	depth, err := c.number("depth", 0, 0, maxDepth)
+	if err != nil {
+		return err
+	}
+	f, err := s.folder(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	var tree []folder
+	err = s.store.read(func(ses *session) (err error) {
+		tree, err = selectTree(ses, f.ID, depth)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("show folder %s: %w", f.ID, err)
+	}
+	if len(tree) == 0 { // deleted just now
+		return refuse(http.StatusNotFound, "There is no folder %q.", f.ID)
+	}
+	return c.reply(http.StatusOK, nest(tree, depth))
+}
+
+// nest makes a tree of folders that come parents first.
+func nest(folders []folder, depth int) *folderView {
+	views := make(map[string]*folderView)
+	for _, f := range folders {
+		v := f.view()
+		if f.depth < depth {
+			v.Folders = &[]*folderView{}
+		}
+		views[f.ID] = v
+		if parent := views[f.Parent]; f.depth > 0 && parent != nil {
+			*parent.Folders = append(*parent.Folders, v)
+		}
+	}
+	return views[folders[0].ID]
+}
+
+func (s *Server) renameFolder(c *call) error {
+	f, err := s.folder(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	var in struct{ Name string }
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	if err := checkName("folder name", in.Name); err != nil {
+		return err
+	}
+	f.Name, f.Updated = in.Name, s.now()
+	err = s.store.write(func(ses *session) error {
+		_, err := ses.exec("UPDATE folders SET name = ?, updated_at = ? WHERE id = ?", f.Name, millis(f.Updated), f.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("rename folder %s: %w", f.ID, err)
+	}
+	return c.reply(http.StatusOK, f.view())
+}
+
+// deleteFolder moves what is in the folder one level up and deletes only the
+// folder itself.
+func (s *Server) deleteFolder(c *call) error {
+	f, err := s.folder(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	if err := s.store.write(func(ses *session) error { return dissolveFolder(ses, f) }); err != nil {
+		return fmt.Errorf("delete folder %s: %w", f.ID, err)
+	}
+	return c.done()
+}

@@ -1,0 +1,32 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+)
+
+// newAssetID gives 12 characters fit for addresses; as with the service, it may
+// start with "-" or "_".
+func newAssetID() string { return base64.RawURLEncoding.EncodeToString(random(9)) }
+
+// newWorkspaceID gives 20 characters, as do the IDs of environments.
+func newWorkspaceID() string { return hex.EncodeToString(random(10)) }
+
+// newContentID names stored bytes. It is lower case for file systems that fold case.
+func newContentID() string { return hex.EncodeToString(random(16)) }
+
+// newUUID gives a random UUID (version 4).
+func newUUID() string {
+	b := random(16)
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return b
+}

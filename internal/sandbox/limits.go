@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/http"
+)
+
+// Limits are those of a plan. Zero means the default, a negative number no limit.
+type Limits struct {
+	// MaxFileSizeInBytes is the largest file; default 5 GiB, which is what a
+	// sample published by the vendor shows.
+	MaxFileSizeInBytes int64
+	// MaxImageInMegapixels is the largest image; default 50, from the same sample.
+	MaxImageInMegapixels int
+	// MaxStorageInBytes is for all assets of an environment, trash included;
+	// default none.
+	MaxStorageInBytes int64
+	// PricingPlan is the name of the plan; default "ckbox.personal".
+	PricingPlan string
+}
+
+func (l Limits) withDefaults() Limits {
+	l.MaxFileSizeInBytes = cmp.Or(l.MaxFileSizeInBytes, 5<<30)
+	l.MaxImageInMegapixels = cmp.Or(l.MaxImageInMegapixels, 50)
+	l.MaxStorageInBytes = cmp.Or(l.MaxStorageInBytes, -1)
+	l.PricingPlan = cmp.Or(l.PricingPlan, "ckbox.personal")
+	if l.MaxFileSizeInBytes < 0 {
+		l.MaxFileSizeInBytes = math.MaxInt64 - 1
+	}
+	return l
+}
+
+func (l Limits) exceeded(size int64) bool { return size > l.MaxFileSizeInBytes }
+
+// The status of these refusals is a guess; clients know them by their data.
+
+func (l Limits) tooLarge() *problem {
+	return refuse(http.StatusRequestEntityTooLarge, "The file is larger than %d bytes.", l.MaxFileSizeInBytes).
+		with("sizeLimit", l.MaxFileSizeInBytes)
+}
+
+func (l Limits) checkPixels(p picture) error {
+	if l.MaxImageInMegapixels < 0 || p.width*p.height <= l.MaxImageInMegapixels*1_000_000 {
+		return nil
+	}
+	return refuse(http.StatusBadRequest, "The image has more than %d megapixels.", l.MaxImageInMegapixels).
+		with("megapixelsLimit", l.MaxImageInMegapixels)
+}
+
+// checkStorage refuses an asset that does not fit into the environment any more.
+func (s *Server) checkStorage(ses *session, a asset) error {
+	limit := s.options.Limits.MaxStorageInBytes
+	if limit < 0 {
+		return nil
+	}
+	w, _ := s.workspaces.get(a.Workspace)
+	used, err := usedStorage(ses, w.Environment)
+	if err != nil {
+		return err
+	}
+	if used+a.size > limit {
+		return refuse(http.StatusBadRequest, "The storage of the plan is used up.").with("limit", limit)
+	}
+	return nil
+}
+
+func usedStorage(ses *session, environment string) (used int64, err error) {
+	err = ses.row(`SELECT coalesce(sum(a.size), 0) FROM assets a JOIN workspaces w ON w.id = a.workspace_id
+		WHERE w.environment = ?`, []any{environment}, &used)
+	return used, err
+}
+
+type limitsView struct {
+	MaxFileSize          *int64 `json:"maxFileSizeInBytesLimit"`
+	MaxImageInMegapixels *int   `json:"maxImageInMegapixelsLimit"`
+	PricingPlanName      string `json:"pricingPlanName"`
+	BandwidthExceeded    bool   `json:"isMaxBandwidthExceeded"`
+	StorageExceeded      bool   `json:"isMaxStorageSizeExceeded"`
+}
+
+// getLimits shows null where there is no limit: a guess.
+func (s *Server) getLimits(c *call) error {
+	l := s.options.Limits
+	out := limitsView{PricingPlanName: l.PricingPlan}
+	if l.MaxFileSizeInBytes < math.MaxInt64-1 {
+		out.MaxFileSize = &l.MaxFileSizeInBytes
+	}
+	if l.MaxImageInMegapixels > 0 {
+		out.MaxImageInMegapixels = &l.MaxImageInMegapixels
+	}
+	if l.MaxStorageInBytes >= 0 {
+		var used int64
+		err := s.store.read(func(ses *session) (err error) {
+			used, err = usedStorage(ses, c.who.environment)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("add up storage: %w", err)
+		}
+		out.StorageExceeded = used >= l.MaxStorageInBytes
+	}
+	return c.reply(http.StatusOK, out)
+}
+
+// getPermissions grants everything on every category: there are no groups here.
+func (s *Server) getPermissions(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	granted := make(map[string]map[string]bool)
+	err = s.store.read(func(ses *session) error {
+		all, _, err := selectCategories(ses, ws, math.MaxInt32, 0, false)
+		for _, cat := range all {
+			granted[cat.ID] = allPermissions()
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list permissions in %s: %w", ws, err)
+	}
+	return c.reply(http.StatusOK, granted)
+}
+
+func allPermissions() map[string]bool {
+	granted := make(map[string]bool)
+	for _, p := range []string{
+		"category:access", "asset:create", "asset:delete", "asset:metadata:modify", "asset:overwrite",
+		"asset:revision:change", "asset:revision:delete", "folder:create", "folder:delete", "folder:metadata:modify",
+	} {
+		granted[p] = true
+	}
+	return granted
+}

@@ -1,0 +1,67 @@
+package sandbox
+
+import (
+	"io"
+	"net/http"
+)
+
+// The cookie that opens private categories. Over TLS it is bound to the host.
+const (
+	cookieName       = "CKBox-Auth"
+	secureCookieName = "__Host-CKBox-Auth"
+)
+
+// authorizePrivateAccess sets a cookie that lets a browser see private assets.
+// It holds the token itself, so it lives exactly as long.
+func (s *Server) authorizePrivateAccess(c *call) error {
+	parts, err := c.r.MultipartReader()
+	if err != nil {
+		return refuse(http.StatusBadRequest, "The body is not a multipart form: %v.", err)
+	}
+	var token string
+	for {
+		part, err := parts.NextRawPart()
+		if err == io.EOF { // bare: the form's end was seen
+			break
+		}
+		if err != nil {
+			return refuse(http.StatusBadRequest, "The form is damaged: %v.", err)
+		}
+		value, err := io.ReadAll(io.LimitReader(part, maxToken+1))
+		if err != nil {
+			return refuse(http.StatusBadRequest, "The form is damaged: %v.", err)
+		}
+		if field, _, _ := disposition(part.Header.Get("Content-Disposition")); field == "token" {
+			token = string(value)
+		}
+	}
+	if _, err := s.tokens.verify(token, s.now()); err != nil {
+		return err
+	}
+	cookie := &http.Cookie{Name: cookieName, Value: token, Path: "/", HttpOnly: true}
+	if c.r.TLS != nil {
+		cookie.Name, cookie.Secure, cookie.Partitioned = secureCookieName, true, true
+		cookie.SameSite = http.SameSiteNoneMode
+	}
+	http.SetCookie(c.w, cookie)
+	return c.done()
+}
+
+// admitPrivate lets through who has the cookie. That a token in Authorization
+// does as well is a guess.
+func (s *Server) admitPrivate(c *call, workspace string) error {
+	token := c.r.Header.Get("Authorization")
+	for _, name := range []string{cookieName, secureCookieName} {
+		if cookie, err := c.r.Cookie(name); err == nil && token == "" {
+			token = cookie.Value
+		}
+	}
+	who, err := s.tokens.verify(token, s.now())
+	if err != nil {
+		return err
+	}
+	if !s.sees(who, workspace) {
+		return refuse(http.StatusForbidden, "The token does not give access to workspace %q.", workspace)
+	}
+	return nil
+}

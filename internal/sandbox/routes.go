@@ -1,0 +1,135 @@
+package sandbox
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// unknown is the pattern of every request that the sandbox has no route for.
+const unknown = "unknown"
+
+// A route is a method and a pattern with its handler.
+type route struct {
+	method, pattern string
+	role            role // the least role that may call it; nobody: no token needed
+	handle          func(*Server, *call) error
+}
+
+// routes is the list of everything the sandbox answers.
+func routes() []route {
+	return []route{
+		{"POST", "/assets", user, (*Server).uploadAsset},
+		{"GET", "/assets", user, (*Server).listAssets},
+		{"POST", "/assets/trash", user, (*Server).trashAssets},
+		{"GET", "/assets/trash", user, (*Server).listTrash},
+		{"POST", "/assets/restore", user, (*Server).restoreAssets},
+		{"POST", "/assets/delete", user, (*Server).deleteAssets},
+		{"GET", "/assets/{id}", user, (*Server).getAsset},
+		{"PATCH", "/assets/{id}", user, (*Server).patchAsset},
+
+		{"POST", "/folders", user, (*Server).createFolder},
+		{"GET", "/folders", user, (*Server).listFolders},
+		{"GET", "/folders/{id}", user, (*Server).getFolder},
+		{"PUT", "/folders/{id}", user, (*Server).renameFolder},
+		{"DELETE", "/folders/{id}", user, (*Server).deleteFolder},
+
+		{"GET", "/categories", user, (*Server).listCategories},
+		{"GET", "/categories/{id}", user, (*Server).getCategory},
+		{"POST", "/categories/authorizePrivateAccess", nobody, (*Server).authorizePrivateAccess},
+		{"GET", "/admin/categories", admin, (*Server).listCategoriesInUse},
+		{"POST", "/admin/categories", admin, (*Server).createCategory},
+		{"PUT", "/admin/categories/{id}", admin, (*Server).updateCategory},
+		{"DELETE", "/admin/categories/{id}", admin, (*Server).deleteCategory},
+
+		{"GET", "/limits", user, (*Server).getLimits},
+		{"GET", "/permissions", user, (*Server).getPermissions},
+
+		{"GET", "/workspaces", user, (*Server).listWorkspaces},
+		{"GET", "/v2/workspaces", user, (*Server).listWorkspaces},
+		{"GET", "/v3/workspaces", user, (*Server).listWorkspaces},
+		{"POST", "/superadmin/workspaces", superadmin, (*Server).createWorkspace},
+		{"PUT", "/superadmin/workspaces/{id}", superadmin, (*Server).renameWorkspace},
+		{"DELETE", "/superadmin/workspaces/{id}", superadmin, (*Server).deleteWorkspace},
+
+		{"GET", "/{workspaceId}/assets/{id}/file", nobody, (*Server).deliver},
+	}
+}
+
+// A router finds routes. It is used instead of http.ServeMux because that one
+// redirects unclean paths, refuses routes that overlap, and knows the route only
+// after the handler has been called.
+type router struct {
+	routes   []route
+	segments [][]string // of each route's pattern
+}
+
+func newRouter(rs []route) router {
+	r := router{routes: rs}
+	for _, rt := range rs {
+		r.segments = append(r.segments, strings.Split(rt.pattern[1:], "/"))
+	}
+	return r
+}
+
+// match finds the first route for a request and the values of its wildcards.
+// HEAD is answered wherever GET is.
+func (rt router) match(method string, u *url.URL) (route, []string) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	path := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+	for i, r := range rt.routes {
+		if r.method != method {
+			continue
+		}
+		if args, ok := matchSegments(rt.segments[i], path); ok {
+			return r, args
+		}
+	}
+	return route{method: method, pattern: unknown, role: nobody, handle: (*Server).notImplemented}, nil
+}
+
+func matchSegments(pattern, path []string) (args []string, ok bool) {
+	if len(pattern) != len(path) {
+		return nil, false
+	}
+	for i, p := range pattern {
+		if !strings.HasPrefix(p, "{") {
+			if p != path[i] {
+				return nil, false
+			}
+			continue
+		}
+		v, err := url.PathUnescape(path[i])
+		if err != nil || v == "" {
+			return nil, false
+		}
+		args = append(args, v)
+	}
+	return args, true
+}
+
+func (s *Server) notImplemented(c *call) error {
+	return refuse(http.StatusNotImplemented, "The sandbox has no route %s %s.", c.r.Method, c.r.URL.Path)
+}
+
+// preflight lets browsers in: every answer may be read from anywhere, and the
+// question beforehand is answered here. It reports whether that was one.
+func (c *call) preflight() bool {
+	origin := c.r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	h := c.w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Credentials", "true")
+	h.Add("Vary", "Origin")
+	if c.r.Method != http.MethodOptions || c.r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, CKBox-Version, CKBox-Timestamp, CKBox-Signature")
+	c.w.WriteHeader(http.StatusNoContent)
+	return true
+}

@@ -1,0 +1,204 @@
+// Package sandbox is a stand-in of the asset management service: an
+// http.Handler that keeps workspaces, categories, folders and assets, in memory
+// or under a directory, so that a migration can be rehearsed before it touches
+// the service. It is written from the documented behaviour of the service and
+// shares no code with any client. Where the behaviour is not documented it takes
+// the stricter choice, and the comment there says "guess".
+//
+// An upload is stored first and becomes visible with one commit, so no asset is
+// without its bytes. A request whose body arrived in full is carried out even if
+// the client has gone by then; a body cut short changes nothing.
+//
+// Knobs make the service slow, wrong or absent: see [Options] and [ParseFault].
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Options say what a sandbox is like. The zero value is one in memory that knows
+// no environment and so refuses every token.
+type Options struct {
+	// Dir is where everything is kept; it is created if missing. Empty keeps
+	// everything in memory.
+	Dir string
+	// Environments are those that tokens may name in aud. Each is isolated.
+	Environments []Environment
+	// Service is the key under the auth claim; default "ckbox". A token with
+	// only one key there may call it as it likes.
+	Service string
+	// Latency is waited before every request is handled.
+	Latency time.Duration
+	// ClockSkew is how far the server's clock is ahead: in the Date header, in
+	// the check of iat, and in the times of assets.
+	ClockSkew time.Duration
+	// Faults are asked in order; the first that fires decides.
+	Faults []Fault
+	// ProcessingDelay is how long an image stays queued after its upload. With
+	// 0 it is queued in the answer to the upload and done at the next look.
+	ProcessingDelay time.Duration
+	// TokenAge is the oldest iat accepted; default 24 h. The service does age
+	// tokens out, but its window is not documented: a guess.
+	TokenAge time.Duration
+	// Limits are those of the plan.
+	Limits Limits
+	// Log receives what goes wrong inside; default is nowhere.
+	Log *slog.Logger
+	// Now is the clock before skew; default time.Now.
+	Now func() time.Time
+}
+
+// An Environment is a tenant: its ID is also the ID of its default workspace.
+type Environment struct {
+	ID        string
+	AccessKey AccessKey
+}
+
+// A Server is a running stand-in. It is an http.Handler, safe for concurrent use.
+type Server struct {
+	options    Options
+	tokens     tokenRules
+	routes     router
+	store      *store
+	contents   contents
+	workspaces *workspaces
+	faults     *faults
+	stats      *stats
+	unlock     func() error
+	closed     atomic.Bool
+}
+
+// New starts a stand-in. If another one uses the directory, the error is
+// [ErrInUse]. Close must be called.
+func New(o Options) (*Server, error) {
+	o.Service = cmp.Or(o.Service, "ckbox")
+	o.TokenAge = cmp.Or(o.TokenAge, 24*time.Hour)
+	o.Limits = o.Limits.withDefaults()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Server{options: o, stats: newStats(), routes: newRouter(routes())}
+	var err error
+	if s.faults, err = newFaults(o.Faults, s.routes, o.Now); err != nil {
+		return nil, fmt.Errorf("start sandbox: %w", err)
+	}
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("start sandbox: %w", errors.Join(err, s.release()))
+	}
+	return s, nil
+}
+
+// open takes hold of the storage and makes sure that every environment has its
+// default workspace.
+func (s *Server) open() error {
+	keys := make(map[string]AccessKey)
+	for _, e := range s.options.Environments {
+		if e.ID == "" || strings.ContainsAny(e.ID, "/?#%") || e.AccessKey == "" {
+			return fmt.Errorf("environment %q: an ID fit for an address and an access key are needed", e.ID)
+		}
+		if _, twice := keys[e.ID]; twice {
+			return fmt.Errorf("environment %q is there twice", e.ID)
+		}
+		keys[e.ID] = e.AccessKey
+	}
+	if err := s.openStorage(); err != nil {
+		return err
+	}
+	var err error
+	if s.workspaces, err = loadWorkspaces(s.store); err != nil {
+		return err
+	}
+	for id := range keys {
+		if w, ok := s.workspaces.get(id); ok && w.Environment == id {
+			continue
+		} else if ok {
+			return fmt.Errorf("environment %q: its ID is that of a workspace of another one", id)
+		}
+		w := workspace{ID: id, Environment: id, Name: "Default workspace", Created: s.now()}
+		if err := s.addWorkspace(w); err != nil {
+			return err
+		}
+	}
+	s.tokens = tokenRules{
+		keys: keys, service: s.options.Service, age: s.options.TokenAge,
+		workspace: s.workspaces.in,
+	}
+	return nil
+}
+
+// openStorage opens memory or the directory, and clears away what a crash left.
+func (s *Server) openStorage() (err error) {
+	if s.options.Dir == "" {
+		s.contents = newMemoryContents()
+		s.store, err = openMemoryStore()
+		return err
+	}
+	disk, err := openDiskContents(s.options.Dir)
+	if err != nil {
+		return err
+	}
+	s.contents = disk
+	if s.unlock, err = lockDir(s.options.Dir); err != nil {
+		return err
+	}
+	if s.store, err = openStore(s.options.Dir); err != nil {
+		return err
+	}
+	if err := disk.clearDrafts(); err != nil {
+		return err
+	}
+	clean, err := s.store.setClean(false)
+	if err != nil || clean {
+		return err
+	}
+	return disk.sweep(s.store.hasContent)
+}
+
+// Close ends the stand-in. Requests still running fail; stop the HTTP server first.
+func (s *Server) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	_, err := s.store.setClean(true)
+	if err = errors.Join(err, s.release()); err != nil {
+		return fmt.Errorf("close sandbox: %w", err)
+	}
+	return nil
+}
+
+// release gives back what open took, as far as it came.
+func (s *Server) release() error {
+	var errs []error
+	if s.store != nil {
+		errs = append(errs, s.store.close())
+	}
+	if s.unlock != nil {
+		errs = append(errs, s.unlock())
+	}
+	return errors.Join(errs...)
+}
+
+// now is the server's own clock, in the precision that the service shows.
+func (s *Server) now() time.Time {
+	return s.options.Now().Add(s.options.ClockSkew).UTC().Truncate(time.Millisecond)
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == statsPath {
+		s.serveStats(w, r)
+		return
+	}
+	c := newCall(s, w, r)
+	s.serve(c)
+}

@@ -1,0 +1,76 @@
+// Package sandboxtest starts stand-ins of the asset management service for tests
+// of their clients, and signs tokens for them.
+package sandboxtest
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"assetferry/internal/sandbox"
+)
+
+// Environment is the one that Start adds if the options name none.
+func Environment() sandbox.Environment {
+	return sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "a-key-for-tests-of-no-use-anywhere-else"}
+}
+
+// Start runs a stand-in on a loopback address until the test ends, and gives its
+// address and its first environment.
+func Start(tb testing.TB, o sandbox.Options) (url string, e sandbox.Environment) {
+	tb.Helper()
+	if len(o.Environments) == 0 {
+		o.Environments = []sandbox.Environment{Environment()}
+	}
+	s, err := sandbox.New(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	tb.Cleanup(func() {
+		h.CloseClientConnections()
+		h.Close()
+		if err := s.Close(); err != nil {
+			tb.Errorf("close sandbox: %v", err)
+		}
+	})
+	return h.URL, o.Environments[0]
+}
+
+// Claims are those of a valid token of a role, to be changed at will. Workspaces
+// may be left out.
+func Claims(e sandbox.Environment, role string, workspaces ...string) map[string]any {
+	service := map[string]any{"role": role}
+	if len(workspaces) > 0 {
+		service["workspaces"] = workspaces
+	}
+	return map[string]any{
+		"aud": e.ID, "sub": "tester", "iat": time.Now().Unix(),
+		"auth": map[string]any{"ckbox": service},
+	}
+}
+
+// Sign makes a token of claims.
+func Sign(key sandbox.AccessKey, claims map[string]any) string {
+	return SignAs(key, map[string]any{"alg": "HS256", "typ": "JWT"}, claims)
+}
+
+// SignAs makes a token with any header; the signature is always that of HS256.
+func SignAs(key sandbox.AccessKey, header, claims map[string]any) string {
+	text := encode(header) + "." + encode(claims)
+	m := hmac.New(sha256.New, []byte(string(key)))
+	m.Write([]byte(text))
+	return text + "." + base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+}
+
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // claims of a test that are no JSON
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}

@@ -1,0 +1,285 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
+)
+
+//go:embed schema.sql
+var schema string
+
+const (
+	applicationID = 0x41465342 // "AFSB": never open somebody else's database
+	schemaVersion = 1
+	storeFile     = "sandbox.db"
+	readers       = 4
+)
+
+// A store holds everything but the contents. It does not look at contexts: a
+// request that has begun to change something goes on to the end.
+type store struct {
+	dbs      []*sql.DB
+	sessions chan *session   // for reading
+	writing  chan *session   // for the committer; the same channel in memory
+	opened   []chan *session // where each connection belongs
+	queue    chan *change
+	stopped  chan struct{} // closed to end the committer
+	ended    chan struct{} // closed when it has
+}
+
+const pragmas = "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-65536)"
+
+// openMemoryStore opens a store that has one connection, because that is where
+// an SQLite database in memory lives.
+func openMemoryStore() (*store, error) {
+	st := newStore(0)
+	if err := st.connect("file::memory:"+pragmas, 1, st.sessions); err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	return st.start()
+}
+
+// openStore opens or creates the store under a directory.
+func openStore(dir string) (*store, error) {
+	path, err := filepath.Abs(filepath.Join(dir, storeFile))
+	if err != nil {
+		return nil, err
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // a drive letter
+		path = "/" + path
+	}
+	dsn := (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String() + pragmas
+	st := newStore(readers)
+	wal := "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(8000)"
+	if err := st.connect(dsn+wal, 1, st.writing); err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	if st, err = st.start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", storeFile, err)
+	}
+	if err := st.connect(dsn+"&mode=ro", readers, st.sessions); err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	return st, nil
+}
+
+// newStore gives a store without connections. Without readers the one for
+// writing serves both.
+func newStore(readers int) *store {
+	st := &store{
+		sessions: make(chan *session, readers), writing: make(chan *session, 1),
+		queue: make(chan *change), stopped: make(chan struct{}), ended: make(chan struct{}),
+	}
+	if readers == 0 {
+		st.sessions = st.writing
+	}
+	go st.commitAll()
+	return st
+}
+
+// connect opens n connections into pool.
+func (st *store) connect(dsn string, n int, pool chan *session) error {
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	st.dbs = append(st.dbs, db)
+	for range n {
+		conn, err := db.Conn(context.Background())
+		if err != nil {
+			return fmt.Errorf("open database: %w", err)
+		}
+		pool <- &session{conn: conn, statements: make(map[string]*sql.Stmt)}
+		st.opened = append(st.opened, pool)
+	}
+	return nil
+}
+
+// start creates what is missing.
+func (st *store) start() (*store, error) {
+	s := <-st.writing
+	err := s.migrate()
+	st.writing <- s
+	if err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	return st, nil
+}
+
+// migrate creates the schema in an empty database and refuses any other but its own.
+func (s *session) migrate() error {
+	var application, version, tables int
+	err := errors.Join(
+		s.row("PRAGMA application_id", nil, &application),
+		s.row("PRAGMA user_version", nil, &version),
+		s.row("SELECT count(*) FROM sqlite_schema", nil, &tables))
+	switch {
+	case err != nil:
+		return err
+	case application == applicationID && version == schemaVersion:
+		return nil
+	case application == applicationID && version > schemaVersion:
+		return fmt.Errorf("the data is of a newer sandbox (schema %d, this one knows %d): use a newer program", version, schemaVersion)
+	case application != 0 || tables != 0:
+		return errors.New("this is not a sandbox's database")
+	}
+	return s.exclusively(func() error {
+		for _, q := range []string{
+			schema,
+			fmt.Sprintf("PRAGMA application_id = %d", applicationID),
+			fmt.Sprintf("PRAGMA user_version = %d", schemaVersion),
+		} {
+			if _, err := s.conn.ExecContext(context.Background(), q); err != nil {
+				return fmt.Errorf("create schema: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// setClean notes whether the next start has to look for leftovers, and says what
+// was noted before.
+func (st *store) setClean(clean bool) (was bool, err error) {
+	err = st.write(func(s *session) error {
+		if err := s.row("SELECT clean FROM sandbox", nil, &was); err != nil {
+			return err
+		}
+		_, err := s.exec("UPDATE sandbox SET clean = ?", clean)
+		return err
+	})
+	return was, err
+}
+
+// read runs do with a connection for reading.
+func (st *store) read(do func(*session) error) error {
+	select {
+	case s := <-st.sessions:
+		defer func() { st.sessions <- s }()
+		return do(s)
+	case <-st.stopped:
+		return errClosed
+	}
+}
+
+// close ends the committer and the connections, after what is under way.
+func (st *store) close() error {
+	close(st.stopped)
+	<-st.ended
+	var errs []error
+	for _, pool := range st.opened {
+		errs = append(errs, (<-pool).close())
+	}
+	for _, db := range st.dbs {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// A session is a connection with its prepared statements, used by one goroutine
+// at a time. Transactions are begun by statement, because statements prepared
+// through sql.Tx end with it.
+type session struct {
+	conn       *sql.Conn
+	statements map[string]*sql.Stmt
+}
+
+func (s *session) prepare(query string) (*sql.Stmt, error) {
+	if stmt, ok := s.statements[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := s.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %q: %w", query, err)
+	}
+	s.statements[query] = stmt
+	return stmt, nil
+}
+
+// exec runs a statement and says how many rows it changed.
+func (s *session) exec(query string, args ...any) (int64, error) {
+	stmt, err := s.prepare(query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// row reads one row; the error is sql.ErrNoRows if there is none.
+func (s *session) row(query string, args []any, into ...any) error {
+	stmt, err := s.prepare(query)
+	if err != nil {
+		return err
+	}
+	return stmt.QueryRow(args...).Scan(into...)
+}
+
+// rows calls each for every row.
+func (s *session) rows(query string, args []any, each func(*sql.Rows) error) (err error) {
+	stmt, err := s.prepare(query)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.Query(args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// exclusively runs do in a transaction.
+func (s *session) exclusively(do func() error) error {
+	if _, err := s.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := do()
+	if err == nil {
+		if _, err = s.exec("COMMIT"); err == nil {
+			return nil
+		}
+	}
+	_, rollback := s.exec("ROLLBACK")
+	return errors.Join(err, rollback)
+}
+
+func (s *session) close() error {
+	var errs []error
+	for _, stmt := range s.statements {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, s.conn.Close())...)
+}
+
+// isForeignKey reports whether a change failed because something it hangs on is
+// not there.
+func isForeignKey(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == sqlitelib.SQLITE_CONSTRAINT_FOREIGNKEY
+}
+
+func millis(t time.Time) int64         { return t.UnixMilli() }
+func fromMillis(ms int64) time.Time    { return time.UnixMilli(ms).UTC() }
+func timestamp(t time.Time) string     { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func orNull(s string) sql.Null[string] { return sql.Null[string]{V: s, Valid: s != ""} }

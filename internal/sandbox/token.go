@@ -1,0 +1,241 @@
+package sandbox
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// iatLeeway is how far ahead of the server's clock a token may be issued; a guess.
+const iatLeeway = time.Minute
+
+// maxToken is the longest token looked at; a guess.
+const maxToken = 16 << 10
+
+// A role is what a token allows; each includes the ones before.
+type role int
+
+const (
+	nobody role = iota
+	user
+	admin
+	superadmin
+)
+
+func (r role) String() string { return [...]string{"nobody", "user", "admin", "superadmin"}[r] }
+
+func parseRole(s string) (role, bool) {
+	for _, r := range []role{user, admin, superadmin} {
+		if r.String() == s {
+			return r, true
+		}
+	}
+	return nobody, false
+}
+
+// An identity is whom a valid token names.
+type identity struct {
+	environment string
+	user        string
+	role        role
+	workspaces  []string // at least one; the first is the default. Binds all but a superadmin
+}
+
+// tokenRules say which tokens are valid.
+type tokenRules struct {
+	keys      map[string]AccessKey // by environment
+	service   string
+	age       time.Duration
+	workspace func(environment, id string) bool
+}
+
+// claims are the parts of a token, by their exact names. encoding/json would
+// match struct fields whatever their case.
+type claims map[string]json.RawMessage
+
+// verify checks the value of an Authorization header.
+func (t tokenRules) verify(header string, now time.Time) (identity, error) {
+	c, who, err := t.authenticate(header)
+	if err != nil {
+		return identity{}, err
+	}
+	if err := t.checkTimes(c, now); err != nil {
+		return identity{}, err
+	}
+	if err := t.authorize(c, &who); err != nil {
+		return identity{}, err
+	}
+	return who, nil
+}
+
+// authenticate checks the form and the signature, and knows from then on which
+// environment the token belongs to.
+func (t tokenRules) authenticate(header string) (claims, identity, error) {
+	switch {
+	case header == "":
+		return nil, identity{}, invalid("there is no Authorization header")
+	case len(header) >= 7 && strings.EqualFold(header[:7], "bearer "):
+		// Whether the service takes it is not known; no official client sends it.
+		return nil, identity{}, invalid(`Authorization is the bare token, without "Bearer "`)
+	case len(header) > maxToken:
+		return nil, identity{}, invalid("it is too long")
+	}
+	parts := strings.Split(header, ".")
+	if len(parts) != 3 {
+		return nil, identity{}, invalid("it does not have three parts")
+	}
+	head, ok := decodePart(parts[0])
+	if alg, _ := head.text("alg"); !ok || alg != "HS256" {
+		return nil, identity{}, invalid("alg must be HS256")
+	}
+	if _, there := head["crit"]; there {
+		return nil, identity{}, invalid("crit is not supported")
+	}
+	c, ok := decodePart(parts[1])
+	if !ok {
+		return nil, identity{}, invalid("its claims are not a JSON object")
+	}
+	environment, ok := c.text("aud")
+	if !ok {
+		return nil, identity{}, invalid("aud must be the environment ID, as a string")
+	}
+	key, ok := t.keys[environment]
+	if !ok {
+		return nil, identity{}, invalid("aud names no environment of this server")
+	}
+	signature, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
+	if err != nil || !hmac.Equal(signature, sign(key, parts[0]+"."+parts[1])) {
+		return nil, identity{}, invalid("the signature does not fit the access key of the environment")
+	}
+	return c, identity{environment: environment}, nil
+}
+
+func sign(key AccessKey, text string) []byte {
+	m := hmac.New(sha256.New, []byte(key))
+	m.Write([]byte(text))
+	return m.Sum(nil)
+}
+
+// checkTimes holds iat and exp against the server's clock.
+func (t tokenRules) checkTimes(c claims, now time.Time) error {
+	iat, ok := c.seconds("iat")
+	if !ok {
+		return invalid("iat is missing, or is not a number of seconds")
+	}
+	age := now.Sub(iat)
+	switch {
+	case age < -100*365*24*time.Hour:
+		return invalid("iat is in seconds; this looks like milliseconds")
+	case age < -iatLeeway:
+		return invalid("iat is %v in the future of the server's clock, which says %s: check the clock of the machine that signs",
+			-age.Round(time.Second), now.Format(time.RFC3339))
+	case age > t.age:
+		return invalid("iat is %v old, and %v is the limit: sign a new token, or check the clock of the machine that signs",
+			age.Round(time.Second), t.age)
+	}
+	if _, there := c["exp"]; !there {
+		return nil
+	}
+	exp, ok := c.seconds("exp")
+	if !ok {
+		return invalid("exp is not a number of seconds")
+	}
+	if !now.Before(exp) {
+		return invalid("it expired at %s, and the server's clock says %s", exp.Format(time.RFC3339), now.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// authorize reads user, role and workspaces.
+func (t tokenRules) authorize(c claims, who *identity) error {
+	var ok bool
+	if who.user, ok = c.text("sub"); !ok {
+		return invalid("sub must be the user ID")
+	}
+	service, ok := t.serviceClaim(c)
+	if !ok {
+		return invalid("auth.%s is missing", t.service)
+	}
+	name, _ := service.text("role")
+	if who.role, ok = parseRole(name); !ok {
+		return invalid("auth.%s.role must be user, admin or superadmin", t.service)
+	}
+	listed, there := service["workspaces"]
+	if !there {
+		who.workspaces = []string{who.environment}
+		if !t.workspace(who.environment, who.environment) {
+			return invalid("the default workspace is not there")
+		}
+		return nil
+	}
+	if err := json.Unmarshal(listed, &who.workspaces); err != nil || who.workspaces == nil {
+		return invalid("auth.%s.workspaces must be an array of workspace IDs", t.service)
+	}
+	if len(who.workspaces) == 0 {
+		return invalid("auth.%s.workspaces is empty: leave it out for the default workspace", t.service)
+	}
+	for _, id := range who.workspaces {
+		if !t.workspace(who.environment, id) {
+			return invalid("there is no workspace %q in the environment", id)
+		}
+	}
+	return nil
+}
+
+// serviceClaim is what stands under auth for this service. Another name is
+// accepted if it is the only one.
+func (t tokenRules) serviceClaim(c claims) (claims, bool) {
+	auth, ok := decodeObject(c["auth"])
+	if !ok {
+		return nil, false
+	}
+	if v, there := auth[t.service]; there {
+		return decodeObject(v)
+	}
+	if len(auth) == 1 {
+		for _, v := range auth {
+			return decodeObject(v)
+		}
+	}
+	return nil, false
+}
+
+func decodePart(s string) (claims, bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil {
+		return nil, false
+	}
+	return decodeObject(b)
+}
+
+func decodeObject(b []byte) (c claims, ok bool) {
+	return c, json.Unmarshal(b, &c) == nil && c != nil
+}
+
+// text is a claim that must be a string with something in it.
+func (c claims) text(name string) (string, bool) {
+	var s *string
+	if json.Unmarshal(c[name], &s) != nil || s == nil {
+		return "", false
+	}
+	return *s, *s != ""
+}
+
+// seconds is a claim that must be a time in seconds.
+func (c claims) seconds(name string) (time.Time, bool) {
+	var n *float64
+	if json.Unmarshal(c[name], &n) != nil || n == nil || *n < 0 || *n > 1e15 {
+		return time.Time{}, false
+	}
+	whole, part := math.Modf(*n)
+	return time.Unix(int64(whole), int64(part*1e9)).UTC(), true
+}
+
+func invalid(format string, args ...any) *problem {
+	return refuse(http.StatusUnauthorized, "Invalid token: "+format+".", args...)
+}

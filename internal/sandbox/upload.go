@@ -1,0 +1,231 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+)
+
+const (
+	// maxField is the longest form field read; a guess.
+	maxField = 4 << 10
+	// maxForm is more than a form needs around its file.
+	maxForm = 64 << 10
+)
+
+// A form is an upload as it came in.
+type form struct {
+	categoryID, folderID *string
+	at                   place
+	placed               bool // at is known
+	hasFile              bool
+	name, extension      string
+	draft                draft
+	stored
+}
+
+// uploadAsset receives a file, stores it, and makes it an asset with one commit.
+func (s *Server) uploadAsset(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	if s.options.Limits.exceeded(c.r.ContentLength - maxForm) {
+		return s.options.Limits.tooLarge()
+	}
+	f := &form{}
+	kept := false
+	defer func() {
+		if f.draft != nil && !kept {
+			f.draft.discard()
+		}
+	}()
+	if err := s.receive(c, ws, f); err != nil {
+		return err
+	}
+	f.content = newContentID()
+	if err := f.draft.keep(f.content); err != nil {
+		return err
+	}
+	kept = true
+	a, err := s.createAsset(f)
+	if err != nil {
+		s.forget([]string{f.content})
+		return err
+	}
+	return c.reply(http.StatusCreated, c.view(a, true))
+}
+
+// receive reads the whole body. Location fields normally come before the file,
+// which lets a file that has no place be refused before it is read.
+func (s *Server) receive(c *call, workspace string, f *form) error {
+	parts, err := c.r.MultipartReader()
+	if err != nil {
+		return refuse(http.StatusBadRequest, "The body is not a multipart form: %v.", err)
+	}
+	for {
+		part, err := parts.NextRawPart()
+		if err == io.EOF { // bare: the form's end was seen
+			break
+		}
+		if err != nil {
+			return refuse(http.StatusBadRequest, "The form is damaged: %v.", err)
+		}
+		if err := s.receivePart(c, workspace, f, part); err != nil {
+			return err
+		}
+	}
+	if !f.hasFile {
+		return refuse(http.StatusBadRequest, "The form has no part %q with a file name.", "file")
+	}
+	if err := s.settlePlace(c, workspace, f); err != nil {
+		return err
+	}
+	return c.finish()
+}
+
+// finish reads up to the end of the body: only then has all of it arrived.
+func (c *call) finish() error {
+	if n, err := io.CopyN(io.Discard, c.body, maxForm); n == maxForm {
+		return refuse(http.StatusBadRequest, "There is too much after the form.")
+	} else if err != io.EOF {
+		return fmt.Errorf("read body: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) receivePart(c *call, workspace string, f *form, part *multipart.Part) error {
+	field, file, isFile := disposition(part.Header.Get("Content-Disposition"))
+	if field == "file" && isFile {
+		return s.receiveFile(c, workspace, f, part, file)
+	}
+	value, err := io.ReadAll(io.LimitReader(part, maxField+1))
+	if err != nil {
+		return refuse(http.StatusBadRequest, "The field %q is damaged: %v.", field, err)
+	}
+	if len(value) > maxField {
+		return refuse(http.StatusBadRequest, "The field %q is too long.", field)
+	}
+	text := string(value)
+	switch field { // others are ignored, as far as is known
+	case "categoryId":
+		f.categoryID = &text
+	case "folderId":
+		f.folderID = &text
+	}
+	return nil
+}
+
+func (s *Server) receiveFile(c *call, workspace string, f *form, part io.Reader, file string) error {
+	if f.hasFile {
+		return refuse(http.StatusBadRequest, "The form has more than one file.")
+	}
+	f.hasFile = true
+	f.name, f.extension = splitName(file)
+	if err := checkName("name", f.name); err != nil {
+		return err
+	}
+	if f.categoryID != nil || f.folderID != nil {
+		if err := s.settlePlace(c, workspace, f); err != nil {
+			return err
+		}
+	}
+	var err error
+	if f.draft, err = s.contents.create(c.r.ContentLength); err != nil {
+		return fmt.Errorf("receive file: %w", err)
+	}
+	digest := sha256.New()
+	limit := s.options.Limits.MaxFileSizeInBytes
+	f.size, err = io.Copy(io.MultiWriter(f.draft, digest), io.LimitReader(part, limit+1))
+	if err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return refuse(http.StatusBadRequest, "The file is cut short: %v.", err)
+		}
+		return fmt.Errorf("receive file: %w", err)
+	}
+	if f.size > limit {
+		return s.options.Limits.tooLarge()
+	}
+	f.digest = hex.EncodeToString(digest.Sum(nil))
+	return s.look(f)
+}
+
+// look measures an image and refuses one with too many pixels.
+func (s *Server) look(f *form) error {
+	r, err := f.draft.reader()
+	if err != nil {
+		return fmt.Errorf("read what was received: %w", err)
+	}
+	f.picture = measure(r, f.size, fold(f.extension))
+	return s.options.Limits.checkPixels(f.picture)
+}
+
+// settlePlace finds the category or folder of an upload and holds the extension
+// against it. Where neither is named, the first category that takes the
+// extension is chosen: a guess, since at least one client names neither.
+func (s *Server) settlePlace(c *call, workspace string, f *form) (err error) {
+	if f.placed {
+		return nil
+	}
+	if f.at, err = s.place(c, f.categoryID, f.folderID); err != nil {
+		return err
+	}
+	allowed := true
+	err = s.store.read(func(ses *session) (err error) {
+		if f.at.category != "" {
+			allowed, err = takes(ses, f.at.category, fold(f.extension))
+			return err
+		}
+		f.at.workspace = workspace
+		f.at.category, err = categoryFor(ses, workspace, fold(f.extension))
+		return err
+	})
+	switch {
+	case errors.Is(err, errNotThere):
+		return refuse(http.StatusBadRequest, "No category allows the extension %q.", f.extension)
+	case err != nil:
+		return fmt.Errorf("find category: %w", err)
+	case !allowed:
+		return notAllowed(f.extension)
+	}
+	f.placed = true
+	return nil
+}
+
+// createAsset commits an asset whose bytes are stored.
+func (s *Server) createAsset(f *form) (asset, error) {
+	now := s.now()
+	a := asset{
+		ID: newAssetID(), Workspace: f.at.workspace, Category: f.at.category, Folder: f.at.folder,
+		Name: f.name, Extension: f.extension, Uploaded: now, Modified: now, Processed: now.Add(s.options.ProcessingDelay),
+		Tags: json.RawMessage("[]"), Attributes: json.RawMessage("{}"), stored: f.stored,
+	}
+	err := s.store.write(func(ses *session) error {
+		if err := s.checkStorage(ses, a); err != nil {
+			return err
+		}
+		return insertAsset(ses, a)
+	})
+	if isForeignKey(err) {
+		return a, refuse(http.StatusNotFound, "The place for the asset has just been deleted or changed.")
+	}
+	if _, refused := errors.AsType[*problem](err); err != nil && !refused {
+		return a, fmt.Errorf("create asset: %w", err)
+	}
+	return a, err
+}
+
+// forget removes stored bytes that no asset needs any more. What cannot be
+// removed now is swept after the next crash.
+func (s *Server) forget(contents []string) {
+	for _, id := range contents {
+		if err := s.contents.remove(id); err != nil {
+			s.options.Log.Warn("content not removed", "content", id, "error", err)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package sandbox
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A workspace holds categories, folders and assets of its own.
+type workspace struct {
+	ID, Environment, Name string
+	Created               time.Time
+	seq                   int64
+}
+
+// workspaces are all of them in memory, because every token is held against
+// them. The store is changed first.
+type workspaces struct {
+	mu   sync.RWMutex
+	byID map[string]workspace
+}
+
+func loadWorkspaces(st *store) (*workspaces, error) {
+	ws := &workspaces{byID: make(map[string]workspace)}
+	err := st.read(func(s *session) error {
+		return s.rows("SELECT seq, id, environment, name, created_at FROM workspaces", nil, func(r *sql.Rows) error {
+			var w workspace
+			var created int64
+			err := r.Scan(&w.seq, &w.ID, &w.Environment, &w.Name, &created)
+			w.Created = fromMillis(created)
+			ws.byID[w.ID] = w
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load workspaces: %w", err)
+	}
+	return ws, nil
+}
+
+func (ws *workspaces) get(id string) (workspace, bool) {
+	ws.mu.RLock()
+	defer ws.mu.RUnlock()
+	w, ok := ws.byID[id]
+	return w, ok
+}
+
+// in reports whether an environment has a workspace.
+func (ws *workspaces) in(environment, id string) bool {
+	w, ok := ws.get(id)
+	return ok && w.Environment == environment
+}
+
+func (ws *workspaces) set(w workspace) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.byID[w.ID] = w
+}
+
+func (ws *workspaces) remove(id string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	delete(ws.byID, id)
+}
+
+// of lists the workspaces of an environment in the order of creation.
+func (ws *workspaces) of(environment string) []workspace {
+	ws.mu.RLock()
+	defer ws.mu.RUnlock()
+	var found []workspace
+	for _, w := range ws.byID {
+		if w.Environment == environment {
+			found = append(found, w)
+		}
+	}
+	slices.SortFunc(found, func(a, b workspace) int { return cmp.Compare(a.seq, b.seq) })
+	return found
+}
+
+// sees reports whether a token gives access to a workspace.
+func (s *Server) sees(who identity, workspace string) bool {
+	if who.role == superadmin {
+		return s.workspaces.in(who.environment, workspace)
+	}
+	return slices.Contains(who.workspaces, workspace)
+}
+
+// addWorkspace creates a workspace with the categories that each starts with.
+func (s *Server) addWorkspace(w workspace) error {
+	err := s.store.write(func(ses *session) error {
+		err := ses.row("INSERT INTO workspaces (id, environment, name, created_at) VALUES (?, ?, ?, ?) RETURNING seq",
+			[]any{w.ID, w.Environment, w.Name, millis(w.Created)}, &w.seq)
+		if err != nil {
+			return err
+		}
+		for _, c := range firstCategories() {
+			c.ID, c.workspace = newUUID(), w.ID
+			if err := insertCategory(ses, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("create workspace %s: %w", w.ID, err)
+	}
+	s.workspaces.set(w)
+	return nil
+}
