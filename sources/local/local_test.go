@@ -4,9 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,29 +48,47 @@ func newFixture(tb testing.TB, files []sourcetest.File, o local.Options) sourcet
 
 // storable reports whether keys can be files in one tree on this system.
 func storable(keys ...sources.Key) bool {
-	folded := make(map[string]bool)
+	names := make(map[string]bool)
 	for _, k := range keys {
-		s := string(k)
-		if runtime.GOOS == "windows" && strings.ContainsAny(s, "\x7f\t\r\n\\*?<>|:\"") || strings.ContainsRune(s, 0) {
+		name := fold(string(k))
+		if names[name] || !isName(name) {
 			return false
 		}
-		if runtime.GOOS != "linux" {
-			s = strings.ToLower(norm.NFC.String(s))
-			if !utf8.ValidString(s) || folded[s] || !filepath.IsLocal(filepath.FromSlash(s)) || strings.HasSuffix(s, ".") || strings.HasSuffix(s, " ") {
+		names[name] = true
+	}
+	for name := range names {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if names[dir] {
 				return false
 			}
-			folded[s] = true
-		}
-		for segment := range strings.SplitSeq(s, "/") {
-			if segment == "" || segment == "." || segment == ".." || len(segment) > 255 {
-				return false
-			}
-		}
-		if slices.ContainsFunc(keys, func(other sources.Key) bool { return strings.HasPrefix(s, string(other)+"/") }) {
-			return false
 		}
 	}
 	return true
+}
+
+// fold maps names that are the same file on some systems to one.
+func fold(name string) string {
+	if runtime.GOOS == "linux" {
+		return name
+	}
+	return strings.ToLower(norm.NFC.String(name))
+}
+
+func isName(name string) bool {
+	for segment := range strings.SplitSeq(name, "/") {
+		if segment == "" || segment == "." || segment == ".." || len(segment) > 255 {
+			return false
+		}
+	}
+	switch runtime.GOOS {
+	case "linux":
+		return strings.IndexByte(name, 0) < 0
+	case "windows":
+		if strings.ContainsAny(name, "\x7f\t\r\n\\*?<>|:\"") || strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") {
+			return false
+		}
+	}
+	return utf8.ValidString(name) && filepath.IsLocal(filepath.FromSlash(name))
 }
 
 // A tree is a directory tree for a test.
