@@ -1,0 +1,188 @@
+// Package config makes one validated Settings out of switches, the environment
+// and a file, in this order of precedence.
+//
+// Every setting is one row of a table (see table.go), which gives its key in the
+// file, its switch, its variable and its default; nothing is named twice. A
+// secret is never a setting: the file and the switches say where it is, and it
+// is read only when it is used.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// DefaultFile is read if it exists and no other file is named.
+const DefaultFile = "assetferry.yaml"
+
+// An Env looks up a variable of the environment, such as os.LookupEnv.
+type Env func(string) (string, bool)
+
+// get returns a variable; an empty one counts as not set.
+func (e Env) get(name string) string {
+	value, _ := e(name)
+	return value
+}
+
+// A UsageError is a mistake in what the user gave us, with a way out of it.
+type UsageError struct {
+	Msg  string
+	Hint string // may be empty
+}
+
+func (e *UsageError) Error() string { return e.Msg }
+
+// Settings is everything that can be set. The zero value of a field means that
+// nobody set it and that it has no default.
+type Settings struct {
+	File string // the file that was read; empty if none was
+
+	To           string           // address, name or "sandbox"; see Destination
+	Destinations map[string]Named // by name
+
+	State       string // the journal; see DefaultState
+	Workspace   string
+	Service     string
+	User        string
+	SourceName  string
+	AIURL       string
+	Endpoint    string // of S3
+	CAFile      string
+	LogFile     string
+	Progress    string // auto, bar, plain, none
+	Concurrency int
+
+	CompensateClock bool
+	AllowHTTP       bool
+
+	Include, Exclude []string
+	MinAge           time.Duration
+	Symlinks         string // skip, follow
+	CategoryBy       string // extension, folder
+	Category         string
+	Unmatched        string // stop, skip, create
+	OnCollision      string // rename, keep, conflict
+	OnExisting       string // conflict, adopt, duplicate
+	Provenance       string // auto, always, never
+
+	env    Env
+	origin map[string]Origin // by key
+}
+
+// An Origin says where a value came from; a greater one beats a smaller one.
+type Origin int
+
+// The places that a value can come from.
+const (
+	FromDefault Origin = iota
+	FromFile
+	FromEnvironment
+	FromFlag
+)
+
+// Load reads the file and the environment and puts flags on top: the values of
+// the switches that were given, by name without dashes. Switches that are no
+// settings are left alone, but "config" names the file. Mistakes come as
+// *UsageError.
+func Load(flags map[string][]string, env Env) (*Settings, error) {
+	s := &Settings{env: env, origin: make(map[string]Origin)}
+	rows := s.table()
+	for _, r := range rows {
+		if r.initial != "" {
+			if err := r.set([]string{r.initial}); err != nil {
+				return nil, fmt.Errorf("default of %s: %w", r.key, err)
+			}
+		}
+	}
+	if err := s.loadFile(flags["config"], rows); err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		value := ""
+		if r.env != "" {
+			value = env.get(r.env)
+		}
+		if value == "" {
+			continue
+		}
+		if err := r.set([]string{value}); err != nil {
+			return nil, &UsageError{Msg: fmt.Sprintf("%s: %v", r.env, err)}
+		}
+		s.origin[r.key] = FromEnvironment
+	}
+	for _, r := range rows {
+		values := flags[r.flag()]
+		if len(values) == 0 {
+			continue
+		}
+		if err := r.set(values); err != nil {
+			return nil, &UsageError{Msg: fmt.Sprintf("--%s: %v", r.flag(), err)}
+		}
+		s.origin[r.key] = FromFlag
+	}
+	return s, s.checkAddresses()
+}
+
+// Origin says where the value of a key came from.
+func (s *Settings) Origin(key string) Origin { return s.origin[key] }
+
+// loadFile reads the file that a switch or the environment names, or else the
+// default one if there is one.
+func (s *Settings) loadFile(flag []string, rows []row) error {
+	path := s.env.get("ASSETFERRY_CONFIG")
+	if len(flag) > 0 {
+		path = flag[len(flag)-1]
+	}
+	named := path != "" || len(flag) > 0
+	if !named {
+		path = DefaultFile
+	}
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return &UsageError{Msg: fmt.Sprintf("there is no configuration file %q", path), Hint: "assetferry init writes one"}
+	case err != nil:
+		return fmt.Errorf("configuration: %w", err)
+	}
+	s.File = path
+	return s.parse(path, data, rows)
+}
+
+// checkAddresses looks at the addresses that are not part of a destination.
+func (s *Settings) checkAddresses() error {
+	for _, a := range []struct{ key, address string }{{"ai_url", s.AIURL}, {"endpoint", s.Endpoint}} {
+		if a.address == "" {
+			continue
+		}
+		if err := checkAddress(a.address, s.AllowHTTP); err != nil {
+			return &UsageError{Msg: a.key + ": " + err.Error()}
+		}
+	}
+	return nil
+}
+
+// Keys returns the name, the variable and the default of every setting, in the
+// order in which they are best explained.
+func Keys() []Key {
+	var keys []Key
+	for _, r := range new(Settings).table() {
+		keys = append(keys, Key{Name: r.key, Flag: r.flag(), Env: r.env, Default: r.initial})
+	}
+	return keys
+}
+
+// A Key names a setting.
+type Key struct {
+	Name    string // in the file
+	Flag    string // the switch, without dashes
+	Env     string // the variable, if there is one
+	Default string
+}
+
+func (r row) flag() string { return strings.ReplaceAll(r.key, "_", "-") }

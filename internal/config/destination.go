@@ -1,0 +1,200 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// sandboxName is the destination that needs no configuration.
+const sandboxName = "sandbox"
+
+// A Named is a destination as it stands in the file.
+type Named struct {
+	URL         string
+	Environment string
+
+	// At most one of these is set.
+	AccessKeyEnv, AccessKeyFile, AccessKeyCommand, TokenCommand string
+
+	Workspace, Service, User, CAFile string
+}
+
+// A Kind tells the sandbox from everything else.
+type Kind int
+
+// The kinds of destinations.
+const (
+	Sandbox Kind = iota + 1 // the embedded one, with its own credentials
+	Address
+)
+
+// A Destination is where a run writes to. For the sandbox, the address and the
+// references are empty.
+type Destination struct {
+	Kind Kind
+	Name string // "sandbox", the name in the file, or empty for a bare address
+	URL  string // without a slash at its end
+
+	Environment  Reference
+	AccessKey    Reference // either this
+	TokenCommand string    // or this, a command line that prints tokens
+
+	Workspace, Service, User, CAFile string
+}
+
+// Destination works out where to write. It is a *UsageError if nothing says
+// where, or if the credentials are not complete.
+func (s *Settings) Destination() (Destination, error) {
+	switch {
+	case s.To == "":
+		return Destination{}, &UsageError{
+			Msg:  "no destination is configured",
+			Hint: "--to sandbox to try it out, or --to with an address" + s.orNames(),
+		}
+	case s.To == sandboxName:
+		return s.sandbox(), nil
+	case strings.ContainsAny(s.To, ":@"): // also what only looks like an address: it is not repeated
+		return s.address("", Named{URL: s.To})
+	}
+	n, ok := s.Destinations[s.To]
+	if !ok {
+		return Destination{}, &UsageError{
+			Msg:  fmt.Sprintf("there is no destination %q", s.To),
+			Hint: "--to sandbox, an address that begins with https://" + s.orNames(),
+		}
+	}
+	return s.address(s.To, n)
+}
+
+// orNames lists the destinations of the file as the end of a hint.
+func (s *Settings) orNames() string {
+	if len(s.Destinations) == 0 {
+		return ", or add a destination to " + cmp.Or(s.File, DefaultFile)
+	}
+	return ", or one of " + strings.Join(slices.Sorted(maps.Keys(s.Destinations)), ", ")
+}
+
+// sandbox takes nothing from the environment or the file: what is there belongs
+// to another service.
+func (s *Settings) sandbox() Destination {
+	d := Destination{Kind: Sandbox, Name: sandboxName, Service: "ckbox", User: "assetferry"}
+	for key, p := range map[string]*string{"workspace": &d.Workspace, "service": &d.Service, "user": &d.User} {
+		if s.origin[key] == FromFlag {
+			*p = s.own(key)
+		}
+	}
+	return d
+}
+
+func (s *Settings) address(name string, n Named) (Destination, error) {
+	if err := checkAddress(n.URL, s.AllowHTTP); err != nil {
+		return Destination{}, &UsageError{Msg: "destination: " + err.Error()}
+	}
+	d := Destination{
+		Kind:      Address,
+		Name:      name,
+		URL:       strings.TrimRight(n.URL, "/"),
+		Workspace: s.prefer("workspace", n.Workspace),
+		Service:   s.prefer("service", n.Service),
+		User:      s.prefer("user", n.User),
+		CAFile:    s.prefer("ca_file", n.CAFile),
+	}
+	c, err := s.credentials(name, n)
+	if err != nil {
+		return Destination{}, err
+	}
+	d.Environment, d.AccessKey, d.TokenCommand = c.environment, c.accessKey, c.tokenCommand
+	return d, nil
+}
+
+// prefer decides between a setting and what the destination says about it. The
+// one that was given closer to the command line wins; within the file, the
+// destination does.
+func (s *Settings) prefer(key, fromDestination string) string {
+	at := s.origin[key]
+	if fromDestination == "" || at > FromFile && at >= s.origin["to"] {
+		return s.own(key)
+	}
+	return fromDestination
+}
+
+func (s *Settings) own(key string) string {
+	switch key {
+	case "workspace":
+		return s.Workspace
+	case "service":
+		return s.Service
+	case "user":
+		return s.User
+	}
+	return s.CAFile
+}
+
+// check looks at a destination on its own.
+func (n *Named) check() error {
+	if n.URL == "" {
+		return errors.New("url is missing")
+	}
+	if err := checkAddress(n.URL, true); err != nil { // plain HTTP is judged when it is used
+		return err
+	}
+	var given []string
+	for key, value := range n.credentialKeys() {
+		if value != "" {
+			given = append(given, key)
+		}
+	}
+	if len(given) > 1 {
+		slices.Sort(given)
+		return fmt.Errorf("%s are both set; use one", strings.Join(given[:2], " and "))
+	}
+	return nil
+}
+
+func (n *Named) credentialKeys() map[string]string {
+	return map[string]string{
+		"access_key_env":     n.AccessKeyEnv,
+		"access_key_file":    n.AccessKeyFile,
+		"access_key_command": n.AccessKeyCommand,
+		"token_command":      n.TokenCommand,
+	}
+}
+
+func destinationName(name string) bool {
+	return name != "" && name != sandboxName && !strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	})
+}
+
+// checkAddress checks the base address of a service. It never repeats the
+// address: it may hold a password.
+func checkAddress(address string, allowHTTP bool) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return errors.New("the address is not valid")
+	}
+	switch {
+	case u.User != nil:
+		return errors.New("the address holds a user name or a password; credentials come from the environment, a file or a command")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("the address does not begin with https:// or http://")
+	case u.Hostname() == "":
+		return errors.New("the address has no host")
+	case u.RawQuery != "" || u.Fragment != "":
+		return errors.New("the address has a \"?\" or \"#\" part")
+	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
+		return fmt.Errorf("plain HTTP to %s would show the credentials to everyone on the way; use https:// or --allow-http", u.Hostname())
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestErrorTexts shows what a person reads after a mistake.
+func TestErrorTexts(t *testing.T) {
+	golden, err := filepath.Abs(filepath.Join("testdata", "errors.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []string{
+		"to: prod\nconcurency: 4\n",
+		"min-age: 4h\n",
+		"wibble: 4\n",
+		"concurrency: many\n",
+		"concurrency: 0\n",
+		"concurrency: [1, 2]\n",
+		"concurrency: {n: 1}\n",
+		"state: true\n",
+		"allow_http: yes\n",
+		"allow_http: \"true\"\n",
+		"include: [a, {b: c}]\n",
+		"include: [a, \"\"]\n",
+		"symlinks: maybe\r\nto: x\r\n",
+		"min_age: soon\n",
+		"category: \"a\\x1bb\"\n",
+		"to: a\nto: b\n",
+		"to: \"a\n",
+		"\tto: a\n",
+		"to: &x a\n",
+		"to: a\n---\nto: b\n",
+		"- to\n",
+		"to\n",
+		"\xff\xfe",
+		"destinations: [prod]\n",
+		"destinations:\n  sandbox: {url: https://example.com}\n",
+		"destinations:\n  a/b: {url: https://example.com}\n",
+		"destinations:\n  prod: https://example.com\n",
+		"destinations:\n  prod:\n    environment: e\n",
+		"destinations:\n  prod:\n    url: https://example.com\n    access_key: hunter2\n",
+		"destinations:\n  prod: {url: https://example.com, \"access_key\": hunter2}\n",
+		"destinations:\n  prod:\n    url: https://example.com\n    acess_key: hunter2\n",
+		"destinations:\n  prod:\n    acess_key: \"hunter2\n",
+		"destinations:\n  prod: {url: https://me:hunter2@example.com, wibble: 1}\n",
+		"destinations:\n  prod:\n    url: https://me:hunter2@example.com\n",
+		"destinations:\n  prod:\n    url: ftp://example.com\n",
+		"destinations:\n  prod:\n    url: https://example.com?a=b\n",
+		"destinations:\n  prod:\n    url: example.com\n",
+		"destinations:\n  prod:\n    url: https://example.com\n    access_key_env: A\n    access_key_file: b\n",
+		"ai_url: http://ai.example.com\n",
+	}
+	var got strings.Builder
+	for _, yaml := range files {
+		_, err := load(t, yaml, nil, nil)
+		fmt.Fprintf(&got, "%s\n\n", usage(t, err))
+	}
+	for _, flags := range []map[string][]string{
+		{"concurrency": {"257"}}, {"symlinks": {"sometimes"}}, {"endpoint": {"http://me:hunter2@10.0.0.1"}}, {"exclude": {""}},
+	} {
+		_, err := load(t, "", flags, nil)
+		fmt.Fprintf(&got, "%s\n\n", usage(t, err))
+	}
+	for _, variables := range []map[string]string{{"ASSETFERRY_WORKSPACE_ID": "a\nb"}, {"ASSETFERRY_AI_URL": "ai"}} {
+		_, err := load(t, "", nil, variables)
+		fmt.Fprintf(&got, "%s\n\n", usage(t, err))
+	}
+
+	if strings.Contains(got.String(), "hunter2") {
+		t.Error("a secret is shown")
+	}
+	if *update {
+		write(t, golden, got.String())
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, got.String(), string(want))
+}
+
+func FuzzFile(f *testing.F) {
+	for _, seed := range []string{
+		"", "to: prod\n", "destinations:\n  prod: {url: https://example.com, environment: e}\n", "include: [a, b]\n", "concurrency: 4\nmin_age: 7d\n",
+		"a: &x [1]\nb: *x\n", "<<: {to: a}\n", "? a\n: b\n", "to: |\n  a\n", "to: !!str a\n", "- a\n", "{", "a: b: c", "\t", "--- a\n...\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := &Settings{env: environment(nil), origin: make(map[string]Origin)}
+		if err := s.parse("assetferry.yaml", data, s.table()); err != nil {
+			usage(t, err)
+			return
+		}
+		if s.Concurrency < 0 || s.Concurrency > 256 {
+			t.Errorf("concurrency %d", s.Concurrency)
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A row is one setting.
+type row struct {
+	key     string // in the file; the switch has dashes instead
+	env     string // the variable; most settings have none
+	initial string // the default
+	set     setter
+	list    bool // takes several values
+	yesNo   bool // true or false in the file, not text
+	path    bool // in the file, relative to the file's folder
+}
+
+// A setter checks and stores the values that were given for a setting.
+type setter func(values []string) error
+
+// table is all there is to know about the settings but what they mean.
+func (s *Settings) table() []row {
+	return []row{
+		{key: "to", env: "ASSETFERRY_URL", set: text(&s.To)},
+		{key: "state", env: "ASSETFERRY_STATE", set: text(&s.State), path: true},
+		{key: "workspace", env: "ASSETFERRY_WORKSPACE_ID", set: text(&s.Workspace)},
+		{key: "service", env: "ASSETFERRY_SERVICE", initial: "ckbox", set: text(&s.Service)},
+		{key: "user", env: "ASSETFERRY_USER_ID", initial: "assetferry", set: text(&s.User)},
+		{key: "compensate_clock", set: yesNo(&s.CompensateClock), yesNo: true},
+		{key: "ai_url", env: "ASSETFERRY_AI_URL", set: text(&s.AIURL)},
+		{key: "endpoint", env: "ASSETFERRY_S3_ENDPOINT", set: text(&s.Endpoint)},
+		{key: "source_name", set: text(&s.SourceName)},
+		{key: "concurrency", initial: "16", set: number(&s.Concurrency, 1, 256)},
+		{key: "include", set: list(&s.Include), list: true},
+		{key: "exclude", set: list(&s.Exclude), list: true},
+		{key: "min_age", initial: "0s", set: duration(&s.MinAge)},
+		{key: "symlinks", initial: "skip", set: oneOf(&s.Symlinks, "skip", "follow")},
+		{key: "category_by", initial: "extension", set: oneOf(&s.CategoryBy, "extension", "folder")},
+		{key: "category", set: text(&s.Category)},
+		{key: "unmatched", initial: "stop", set: oneOf(&s.Unmatched, "stop", "skip", "create")},
+		{key: "on_collision", initial: "rename", set: oneOf(&s.OnCollision, "rename", "keep", "conflict")},
+		{key: "on_existing", initial: "conflict", set: oneOf(&s.OnExisting, "conflict", "adopt", "duplicate")},
+		{key: "provenance", initial: "auto", set: oneOf(&s.Provenance, "auto", "always", "never")},
+		{key: "progress", initial: "auto", set: oneOf(&s.Progress, "auto", "bar", "plain", "none")},
+		{key: "log_file", set: text(&s.LogFile), path: true},
+		{key: "ca_file", set: text(&s.CAFile), path: true},
+		{key: "allow_http", set: yesNo(&s.AllowHTTP), yesNo: true},
+	}
+}
+
+// table is what a destination in the file can say.
+func (n *Named) table() []row {
+	return []row{
+		{key: "url", set: text(&n.URL)},
+		{key: "environment", set: text(&n.Environment)},
+		{key: "access_key", set: refuseSecret},
+		{key: "access_key_env", set: text(&n.AccessKeyEnv)},
+		{key: "access_key_file", set: text(&n.AccessKeyFile), path: true},
+		{key: "access_key_command", set: text(&n.AccessKeyCommand)},
+		{key: "token_command", set: text(&n.TokenCommand)},
+		{key: "workspace", set: text(&n.Workspace)},
+		{key: "service", set: text(&n.Service)},
+		{key: "user", set: text(&n.User)},
+		{key: "ca_file", set: text(&n.CAFile), path: true},
+	}
+}
+
+func refuseSecret([]string) error {
+	return errors.New("a secret does not belong into this file; say where it is with access_key_env, access_key_file or access_key_command")
+}
+
+// text takes any text without control characters.
+func text(p *string) setter {
+	return one(func(value string) error {
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return fmt.Errorf("%q has a control character", value)
+		}
+		*p = value
+		return nil
+	})
+}
+
+func oneOf(p *string, allowed ...string) setter {
+	return one(func(value string) error {
+		if !slices.Contains(allowed, value) {
+			return fmt.Errorf("%q is not one of %s", value, strings.Join(allowed, ", "))
+		}
+		*p = value
+		return nil
+	})
+}
+
+func yesNo(p *bool) setter {
+	return one(func(value string) error {
+		switch value {
+		case "true", "false":
+			*p = value == "true"
+			return nil
+		}
+		return fmt.Errorf("%q is not true or false", value)
+	})
+}
+
+func number(p *int, low, high int) setter {
+	return one(func(value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < low || n > high {
+			return fmt.Errorf("%q is not a number from %d to %d", value, low, high)
+		}
+		*p = n
+		return nil
+	})
+}
+
+func duration(p *time.Duration) setter {
+	return one(func(value string) error {
+		d, err := parseDuration(value)
+		if err != nil {
+			return err
+		}
+		*p = d
+		return nil
+	})
+}
+
+func list(p *[]string) setter {
+	return func(values []string) error {
+		if slices.Contains(values, "") {
+			return errors.New("one of the values is empty")
+		}
+		*p = values
+		return nil
+	}
+}
+
+// one makes a setter of a function that takes one value. Of a switch that is
+// given twice the last one counts.
+func one(set func(string) error) setter {
+	return func(values []string) error { return set(values[len(values)-1]) }
+}
+
+// parseDuration is time.ParseDuration that also knows days: "7d", "1d12h".
+func parseDuration(value string) (time.Duration, error) {
+	const day = 24 * time.Hour
+	bad := fmt.Errorf("%q is not a duration such as 30m, 24h or 7d", value)
+	days, rest, hasDays := strings.Cut(value, "d")
+	if !hasDays {
+		days, rest = "0", value
+	}
+	n, err := strconv.ParseUint(days, 10, 16) // 65,535 days are enough and cannot overflow
+	if err != nil {
+		return 0, bad
+	}
+	total := time.Duration(n) * day
+	if hasDays && rest == "" {
+		return total, nil
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil || d < 0 || total+d < total {
+		return 0, bad
+	}
+	return total + d, nil
+}
