@@ -33,6 +33,11 @@ type Credentials struct {
 	AccessKey     AccessKey
 }
 
+// NewCredentials makes credentials up.
+func NewCredentials() Credentials {
+	return Credentials{EnvironmentID: newWorkspaceID(), AccessKey: AccessKey(rand.Text() + rand.Text())}
+}
+
 // The names in the file are those of the environment variables of assetferry,
 // so that a shell can read it.
 const (
@@ -89,7 +94,8 @@ func createCredentials(path string) (err error) {
 		return err
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = fmt.Fprintf(f, "%s=%s\n%s=%s\n", environmentName, newWorkspaceID(), accessKeyName, rand.Text()+rand.Text())
+	c := NewCredentials()
+	_, err = fmt.Fprintf(f, "%s=%s\n%s=%s\n", environmentName, c.EnvironmentID, accessKeyName, string(c.AccessKey))
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/config"
+	"assetferry/internal/ui"
+)
+
+// An environment is what a process gets from outside, so that tests can give it.
+type environment struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	lookup         config.Env
+	signals        chan os.Signal
+}
+
+func stdEnv() environment {
+	signals := make(chan os.Signal, 3)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	return environment{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, signals}
+}
+
+// An app is one invocation.
+type app struct {
+	environment
+	out      *ui.Out
+	settings *config.Settings
+	files    []io.Closer
+
+	stop     chan struct{} // closed by the first signal, once draining
+	draining atomic.Bool   // there is something that can be finished in good order
+}
+
+// run is main without the process: it gives the exit code.
+func run(ctx context.Context, args []string, e environment) int {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a := &app{environment: e, stop: make(chan struct{})}
+	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none"}) // until the flags are known
+	done := make(chan struct{})
+	var watcher sync.WaitGroup
+	watcher.Go(func() { a.watchSignals(cancel, done) })
+	root := a.rootCommand()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	close(done)
+	watcher.Wait()
+	if err != nil && context.Cause(ctx) == errInterrupted {
+		err = errInterrupted
+	}
+	code := report(a.out, err)
+	for _, f := range a.files {
+		f.Close()
+	}
+	if err := a.out.Err(); err != nil && code == exitDone {
+		fmt.Fprintln(e.stderr, "assetferry: write results:", err)
+		code = exitError
+	}
+	return code
+}
+
+// watchSignals drains on the first signal, aborts on the second, and dies on the
+// third. Where there is nothing to drain the first aborts.
+func (a *app) watchSignals(abort context.CancelCauseFunc, done <-chan struct{}) {
+	for n := 1; ; n++ {
+		select {
+		case <-done:
+			return
+		case <-a.signals:
+		}
+		switch {
+		case n == 1 && a.draining.Load():
+			a.out.Notef("Interrupted: finishing what has begun. Interrupt again to abort it.")
+			close(a.stop)
+		case n <= 2:
+			abort(errInterrupted)
+		default:
+			os.Exit(exitInterrupted)
+		}
+	}
+}
+
+// A work is what a command does once its settings are known.
+type work func(ctx context.Context, cmd *cobra.Command, args []string) error
+
+// do wraps a command's work: settings are loaded and the output is set up first.
+func (a *app) do(w work) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := a.configure(cmd); err != nil {
+			return err
+		}
+		return w(cmd.Context(), cmd, args)
+	}
+}
+
+func (a *app) configure(cmd *cobra.Command) error {
+	given := map[string][]string{}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			given[f.Name] = list.GetSlice()
+		} else {
+			given[f.Name] = []string{f.Value.String()}
+		}
+	})
+	a.out = a.newOut(cmd, "none", nil) // mistakes in the settings are told in the form asked for
+	var err error
+	if a.settings, err = config.Load(given, a.lookup); err != nil {
+		return err
+	}
+	var logFile io.Writer
+	if a.settings.LogFile != "" {
+		f, err := os.OpenFile(a.settings.LogFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return usage(fmt.Errorf("open log file: %w", err), "name a file that can be written with --log-file")
+		}
+		a.files = append(a.files, f)
+		logFile = f
+	}
+	a.out = a.newOut(cmd, a.settings.Progress, logFile)
+	return nil
+}
+
+func (a *app) newOut(cmd *cobra.Command, progress string, logFile io.Writer) *ui.Out {
+	flag := func(name string) bool { on, _ := cmd.Flags().GetBool(name); return on }
+	return ui.New(ui.Options{
+		Stdout: a.stdout, Stderr: a.stderr, Progress: progress, LogFile: logFile,
+		JSON: flag("json"), Quiet: flag("quiet"), Verbose: flag("verbose"),
+	})
+}

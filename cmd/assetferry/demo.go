@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/demo"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/ui"
+)
+
+const (
+	demoLatency  = 25 * time.Millisecond // of the sandbox, so that there is a middle to be killed in
+	demoKillAt   = 20                    // outcomes after which the first process is killed
+	demoWorkers  = "4"
+	demoSettling = "2s"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Show everything on a made-up library and a sandbox of its own",
+		Long: `Demo makes a small library and a sandbox in a new folder, and then uses this very
+program on them: plan, migrate, a kill in the middle, resume, verify. It ignores
+all configuration and touches nothing outside that folder.
+`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.out = a.newOut(cmd, "none", nil) // and no settings: they are ignored
+			return a.demo(cmd.Context(), dir)
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "make everything in this new `folder` (default: a temporary one, which is kept)")
+	return c
+}
+
+// A show is one run of the demo.
+type show struct {
+	*app
+	dir     string
+	library string
+	env     []string // of the child processes
+	program string
+}
+
+func (a *app) demo(ctx context.Context, dir string) (err error) {
+	began := time.Now()
+	s := &show{app: a}
+	if err := s.prepare(dir); err != nil {
+		return err
+	}
+	a.out.Printf("1. A made-up library")
+	made, err := demo.WriteLibrary(s.library)
+	if err != nil {
+		return err
+	}
+	a.out.Printf("   %s, %s, in %s", count(int64(made.Files), "file"), ui.Bytes(made.Bytes), s.library)
+	for _, note := range made.Notes {
+		a.out.Printf("   - %s", note)
+	}
+	stopServer, err := s.startSandbox(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopServer()) }()
+	if err := s.play(ctx); err != nil {
+		return err
+	}
+	a.out.Printf("\nAll of it in %s. Everything is in %s; look around with\n\n"+
+		"    cd %s\n"+
+		"    eval \"$(assetferry sandbox --data sandbox &)\"\n"+
+		"    assetferry verify --state journal.db\n\n"+
+		"and rehearse on your own files with\n\n"+
+		"    assetferry plan --to sandbox ~/Pictures\n", ui.Duration(time.Since(began)), s.dir, s.dir)
+	return nil
+}
+
+func (s *show) prepare(dir string) (err error) {
+	if s.program, err = os.Executable(); err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	if dir == "" {
+		s.dir, err = os.MkdirTemp("", "assetferry-demo-")
+	} else if err = os.Mkdir(dir, 0o700); err == nil {
+		s.dir, err = filepath.Abs(dir)
+	} else {
+		return usage(fmt.Errorf("make the folder of the demo: %w", err), "name a folder that does not exist yet with --dir")
+	}
+	s.library = filepath.Join(s.dir, "library")
+	return err
+}
+
+// startSandbox runs the sandbox in this process, so that it outlives the kill.
+func (s *show) startSandbox(ctx context.Context) (stopServer func() error, err error) {
+	data := filepath.Join(s.dir, "sandbox")
+	c, err := sandbox.LoadOrCreateCredentials(data)
+	if err != nil {
+		return nil, err
+	}
+	url, stopServer, err := startSandbox(ctx, sandbox.Options{
+		Dir: data, Latency: demoLatency, Log: s.out.Log(),
+		Environments: []sandbox.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}},
+	}, "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s.out.Printf("\n2. A sandbox: a stand-in of the service, at %s", url)
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "ASSETFERRY_") {
+			s.env = append(s.env, v)
+		}
+	}
+	s.env = append(s.env, "ASSETFERRY_URL="+url, "ASSETFERRY_ENVIRONMENT_ID="+c.EnvironmentID,
+		"ASSETFERRY_ACCESS_KEY="+string(c.AccessKey), "ASSETFERRY_STATE="+filepath.Join(s.dir, "journal.db"))
+	return stopServer, nil
+}
+
+// play runs the program as a user would.
+func (s *show) play(ctx context.Context) error {
+	s.out.Printf("\n3. What would happen?")
+	if err := s.child(ctx, "plan", "library", "--unmatched", "skip"); err != nil {
+		return err
+	}
+	migrate := []string{"migrate", "library", "--unmatched", "skip", "--concurrency", demoWorkers, "--settle-time", demoSettling}
+	s.out.Printf("\n4. Do it, and be killed in the middle")
+	if err := s.killed(ctx, migrate...); err != nil {
+		return err
+	}
+	s.out.Printf("\n5. The same command again goes on; what was in flight is looked up, not sent twice")
+	if err := s.child(ctx, migrate...); err != nil {
+		return err
+	}
+	s.out.Printf("\n6. Is everything there, byte for byte?")
+	if err := s.child(ctx, "verify", "--content"); err != nil {
+		return err
+	}
+	s.out.Printf("\n7. What the journal says")
+	return s.child(ctx, "status")
+}
+
+func (s *show) command(ctx context.Context, args ...string) *exec.Cmd {
+	s.out.Printf("   $ assetferry %s\n", strings.Join(args, " "))
+	if s.out.JSON() {
+		args = append(args, "--json")
+	}
+	c := exec.CommandContext(ctx, s.program, args...)
+	c.Dir, c.Env = s.dir, s.env
+	return c
+}
+
+// child runs the program to its end, which must be a good one.
+func (s *show) child(ctx context.Context, args ...string) error {
+	c := s.command(ctx, args...)
+	c.Stdout, c.Stderr = s.stdout, s.stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("demo: assetferry %s: %w", args[0], err)
+	}
+	return nil
+}
+
+// killed runs the program and kills it after some outcomes.
+func (s *show) killed(ctx context.Context, args ...string) error {
+	c := s.command(ctx, args...)
+	if !s.out.JSON() {
+		c.Args = append(c.Args, "--json")
+	}
+	events, err := c.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	done, err := s.countDone(events, func(n int) error {
+		if n < demoKillAt {
+			return nil
+		}
+		return c.Process.Kill()
+	})
+	exit := c.Wait()
+	switch {
+	case err != nil:
+		return fmt.Errorf("demo: read events: %w", err)
+	case exit == nil:
+		return errors.New("demo: it was done before it could be killed; this machine is too fast for the demo")
+	case done < demoKillAt:
+		return fmt.Errorf("demo: assetferry %s: %w", args[0], exit)
+	}
+	s.out.Printf("   Killed after %s had been recorded.", count(int64(done), "upload"))
+	return nil
+}
+
+// countDone follows the events of a process and tells after each line how many
+// items are done.
+func (s *show) countDone(events io.Reader, told func(n int) error) (done int, err error) {
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, 1<<20)
+	killed := false
+	for lines.Scan() {
+		var event struct{ Type, State string }
+		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Type == "item" && event.State == "done" {
+			done++
+		}
+		if s.out.JSON() {
+			fmt.Fprintf(s.stdout, "%s\n", lines.Bytes())
+		}
+		if done >= demoKillAt && !killed {
+			killed = true
+			if err := told(done); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				return done, err
+			}
+		}
+	}
+	return done, lines.Err()
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/config"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/token"
+)
+
+// A destination is where a command reads and writes.
+type destination struct {
+	name        string // "sandbox", a name from the configuration, or the address
+	url         string
+	environment string
+	workspace   string
+	embedded    bool   // the embedded sandbox
+	dir         string // of the embedded sandbox
+	client      *assets.Client
+	close       func() error
+}
+
+// identity names the destination in the journal, whatever its address.
+func (d *destination) identity() string { return d.environment + "/" + d.workspace }
+
+// String says where a run writes to.
+func (d *destination) String() string {
+	s := fmt.Sprintf("%s, environment %s, workspace %s", d.url, d.environment, d.workspace)
+	switch {
+	case d.embedded:
+		return fmt.Sprintf("sandbox (a rehearsal, kept in %s), %s", d.dir, s)
+	case d.name != "" && d.name != d.url:
+		return d.name + ", " + s
+	}
+	return s
+}
+
+// access is what a client needs besides its options.
+type access struct {
+	url, environment, workspace string
+	tokens                      token.Source
+	transport                   http.RoundTripper
+}
+
+// openDestination resolves where to write and makes a client for it. With
+// readOnly the client cannot send anything that writes.
+func (a *app) openDestination(ctx context.Context, readOnly bool) (_ *destination, err error) {
+	d, err := a.settings.Destination()
+	if err != nil {
+		return nil, err
+	}
+	dest := &destination{name: d.Name, close: func() error { return nil }}
+	var acc access
+	if d.Kind == config.Sandbox {
+		acc, err = a.startEmbedded(ctx, dest)
+	} else {
+		acc, err = a.reach(ctx, d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dest.url, dest.environment, dest.workspace = acc.url, acc.environment, acc.workspace
+	if dest.workspace == "" {
+		dest.workspace = acc.environment // the default workspace has the environment's ID
+	}
+	dest.client, err = assets.New(assets.Options{
+		BaseURL: acc.url, Tokens: acc.tokens, Workspace: acc.workspace, Transport: acc.transport,
+		UserAgent: "assetferry/" + version(), ReadOnly: readOnly, AllowHTTP: a.settings.AllowHTTP,
+		CompensateClock: a.settings.CompensateClock,
+	})
+	if err != nil {
+		return nil, errors.Join(usage(err, ""), dest.close())
+	}
+	stop := dest.close
+	dest.close = sync.OnceValue(func() error {
+		dest.client.CloseIdleConnections()
+		return stop()
+	})
+	return dest, nil
+}
+
+// reach prepares the way to a service at an address.
+func (a *app) reach(ctx context.Context, d config.Destination) (acc access, err error) {
+	warn := func(msg string) { a.out.Log().Warn(msg) }
+	environment, err := d.Environment.Resolve(ctx, warn)
+	if err != nil {
+		return acc, err
+	}
+	acc = access{url: d.URL, environment: environment.Reveal(), workspace: d.Workspace}
+	if acc.transport, err = transport(d.CAFile); err != nil {
+		return acc, err
+	}
+	if d.TokenCommand != "" {
+		acc.tokens, err = token.NewCommand(d.TokenCommand)
+		return acc, err
+	}
+	key, err := d.AccessKey.Resolve(ctx, warn)
+	if err != nil {
+		return acc, err
+	}
+	acc.tokens, err = token.NewMinter(key, token.Claims{
+		Environment: acc.environment, Workspace: d.Workspace, Service: d.Service, User: d.User,
+	})
+	return acc, err
+}
+
+func transport(caFile string) (http.RoundTripper, error) {
+	if caFile == "" {
+		return assets.NewTransport(nil), nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, usage(fmt.Errorf("read --ca-file: %w", err), "")
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, usage(fmt.Errorf("--ca-file %s has no certificate", caFile), "it must hold certificates in PEM form")
+	}
+	return assets.NewTransport(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}), nil
+}
+
+// startEmbedded runs the embedded sandbox in this process, on a real socket.
+func (a *app) startEmbedded(ctx context.Context, d *destination) (acc access, err error) {
+	if d.dir, err = config.SandboxDir(a.lookup); err != nil {
+		return acc, err
+	}
+	d.embedded = true
+	credentials, err := sandbox.LoadOrCreateCredentials(d.dir)
+	if err != nil {
+		return acc, err
+	}
+	url, stop, err := startSandbox(ctx, sandbox.Options{
+		Dir: d.dir, Log: a.out.Log(), Service: a.settings.Service,
+		Environments: []sandbox.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}},
+	}, "127.0.0.1:0")
+	if err != nil {
+		return acc, err
+	}
+	d.close = stop
+	acc = access{url: url, environment: credentials.EnvironmentID, workspace: a.settings.Workspace, transport: assets.NewTransport(nil)}
+	acc.tokens, err = token.NewMinter(token.NewSecret(string(credentials.AccessKey)), token.Claims{
+		Environment: acc.environment, Workspace: acc.workspace, Service: a.settings.Service, User: a.settings.User,
+	})
+	return acc, err
+}
+
+// startSandbox serves a sandbox at an address until it is stopped.
+func startSandbox(ctx context.Context, o sandbox.Options, listen string) (url string, stop func() error, err error) {
+	s, err := sandbox.New(o)
+	if err != nil {
+		return "", nil, err
+	}
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("listen: %w", err), s.Close())
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // requests that finish a run outlive an interrupt
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l) }()
+	return "http://" + l.Addr().String(), func() error {
+		cancel()
+		return errors.Join(<-served, s.Close())
+	}, nil
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/config"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// Exit codes. They are promises; every command's help lists them.
+const (
+	exitDone        = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitItems       = 3  // finished, but items failed, are in conflict or in doubt
+	exitDifference  = 4  // verify found a difference
+	exitChanges     = 5  // plan --exit-code: there is something to do
+	exitGuard       = 6  // a guard stopped the run
+	exitNoSuch      = 10 // no such run or state
+	exitInUse       = 11 // the state is in use
+	exitAuth        = 12 // authentication
+	exitInterrupted = 130
+)
+
+const exitHelp = `Exit codes:
+    0  done
+    1  error
+    2  usage: a flag, a setting or an argument is wrong
+    3  finished, but items failed, are in conflict or in doubt
+    4  verification found a difference
+    5  the plan has changes (plan --exit-code)
+    6  stopped by a guard, such as extensions that no category allows
+   10  no such run or state
+   11  the state is in use by another process
+   12  authentication
+  130  interrupted
+`
+
+// errInterrupted is why a context ends when a person interrupts for the second
+// time.
+var errInterrupted = errors.New("interrupted")
+
+// A stop ends a command with an exit code of its own. Its error is shown, unless
+// it is nil: then everything has been said.
+type stop struct {
+	code int
+	err  error
+	hint string
+}
+
+func (s *stop) Error() string {
+	if s.err == nil {
+		return "stopped"
+	}
+	return s.err.Error()
+}
+
+func (s *stop) Unwrap() error { return s.err }
+
+// usage is a stop for a wrong flag, setting or argument.
+func usage(err error, hint string) error { return &stop{exitUsage, err, hint} }
+
+// A failure is what a person is told about an error.
+type failure struct {
+	code  int
+	class string
+	hint  string
+}
+
+// explain finds the exit code, the class and the next step for an error.
+func explain(err error) failure {
+	f := failure{code: exitError, class: "error", hint: hintOf(err)}
+	if s, ok := errors.AsType[*stop](err); ok {
+		return failure{s.code, classes[s.code], s.hint}
+	}
+	switch {
+	case errors.Is(err, migrate.ErrStopped), errors.Is(err, errInterrupted):
+		f.code, f.hint = exitInterrupted, "run the same command again to go on where it stopped"
+	case assets.IsAuth(err):
+		f.code, f.hint = exitAuth, orHint(f.hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
+	case isUsage(err):
+		f.code = exitUsage
+	case errors.Is(err, state.ErrInUse):
+		f.code, f.hint = exitInUse, "wait until the other process is done, or give this one another journal with --state"
+	case errors.Is(err, state.ErrNotFound):
+		f.code, f.hint = exitNoSuch, "assetferry status lists the runs of the journal"
+	case errors.Is(err, state.ErrForeign):
+		f.hint = "name another file with --state; this one was left as it is"
+	case errors.Is(err, state.ErrNewer):
+		f.hint = "use the version of assetferry that made it, or a later one; the file was left as it is"
+	case errors.Is(err, sandbox.ErrInUse):
+		f.code, f.hint = exitInUse, "another process runs this sandbox; use its address with --to, or wait"
+	}
+	f.class = classes[f.code]
+	return f
+}
+
+var classes = map[int]string{
+	exitError: "error", exitUsage: "usage", exitGuard: "guard", exitNoSuch: "no-such-run-or-state",
+	exitInUse: "in-use", exitAuth: "authentication", exitInterrupted: "interrupted",
+	exitItems: "items", exitDifference: "difference", exitChanges: "changes",
+}
+
+func isUsage(err error) bool {
+	_, ok := errors.AsType[*config.UsageError](err)
+	return ok
+}
+
+// hintOf finds the next step that an error itself knows.
+func hintOf(err error) string {
+	if e, ok := errors.AsType[*sources.Error](err); ok {
+		if e.Hint == "" && errors.Is(err, fs.ErrNotExist) {
+			return "check the path; is the disk mounted?"
+		}
+		return e.Hint
+	}
+	var hinter interface{ Hint() string }
+	if errors.As(err, &hinter) {
+		return hinter.Hint()
+	}
+	if e, ok := errors.AsType[*config.UsageError](err); ok {
+		return e.Hint
+	}
+	return ""
+}
+
+func orHint(hint, otherwise string) string {
+	if hint != "" {
+		return hint
+	}
+	return otherwise
+}
+
+// report tells a person why a command ended and gives its exit code.
+func report(out *ui.Out, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	f := explain(err)
+	if s, ok := errors.AsType[*stop](err); ok && s.err == nil {
+		return f.code
+	}
+	if !errors.Is(err, context.Canceled) || f.code == exitInterrupted {
+		out.Fail(ui.ErrorLine{Class: f.class, Message: err.Error(), Hint: f.hint})
+	}
+	return f.code
+}

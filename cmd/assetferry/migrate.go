@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// staleListing is the age from which a run's listing is made anew.
+const staleListing = 12 * time.Hour
+
+// shownProblems is how many items a person is shown at the end of a run.
+const shownProblems = 20
+
+type migrateOptions struct {
+	dryRun, restart bool
+	settle          time.Duration
+}
+
+func (a *app) migrateCommand() *cobra.Command {
+	var o migrateOptions
+	c := &cobra.Command{
+		Use:   "migrate SOURCE",
+		Short: "Plan and carry it out; run again to resume",
+		Long: `Migrate brings every object of the source to the destination that is not there
+yet. It makes a plan and carries out that very plan. If it is interrupted,
+killed or stopped by an error, the same command goes on where it was: nothing
+is sent twice. Changed objects are left alone; that is for sync.
+
+The first interrupt finishes what has begun, the second aborts it.
+`,
+		Args: one("SOURCE"),
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if o.dryRun {
+				return a.plan(ctx, cmd, args[0], false)
+			}
+			return a.migrate(ctx, cmd, args[0], o)
+		}),
+	}
+	f := c.Flags()
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the plan and stop")
+	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
+	f.DurationVar(&o.settle, "settle-time", migrate.DefaultSettle, "how long an upload may take to show up after its answer was lost")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("the most uploads at once (default %d)", migrate.DefaultConcurrency))
+	addSelectionFlags(f)
+	return c
+}
+
+func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) (err error) {
+	began := time.Now()
+	s, err := a.openSession(ctx, cmd, source, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	a.introduce(s)
+	applier := migrate.NewApplier(s.deps(a, watch{a.out}), s.dest.client)
+	applier.Concurrency, applier.Settle, applier.Stop = a.settings.Concurrency, o.settle, a.stop
+	run, err := a.resumeOrBegin(ctx, s, applier, o.restart)
+	if err != nil {
+		return err
+	}
+	plan, err := migrate.NewPlanner(s.deps(a, watch{a.out}), s.rules).Plan(ctx, run)
+	a.out.Progress().EndPhase()
+	if err != nil {
+		return err
+	}
+	a.showPlan(plan)
+	if plan.Blocked(s.rules) {
+		a.out.Event("summary", sumUp(plan.Run, plan.Tallies, time.Since(began), exitGuard))
+		return a.finish(exitGuard, plan)
+	}
+	a.draining.Store(true)
+	failure := applier.Apply(ctx, plan.Run)
+	a.draining.Store(false)
+	a.out.Progress().EndPhase()
+	if ctx.Err() != nil {
+		failure = context.Cause(ctx)
+	}
+	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
+}
+
+// conclude tells what became of a run, from the journal alone.
+func (a *app) conclude(ctx context.Context, s *session, id string, began time.Time, failure error) error {
+	run, err := s.journal.Run(ctx, id)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	tallies, err := s.journal.Tallies(ctx, run.Num)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	if err := a.showProblems(ctx, s, run.Num); err != nil {
+		return errors.Join(failure, err)
+	}
+	code := exitOf(tallies)
+	if failure != nil {
+		code = explain(failure).code
+	}
+	a.out.Progress().EndPhase()
+	sum := sumUp(run, tallies, time.Since(began), code)
+	items, skips := describe(tallies)
+	verb := "finished"
+	if run.Open() {
+		verb = "is not finished"
+	}
+	a.out.Printf("Run %s %s after %s: %s; %s sent.", run.ID, verb, ui.Duration(time.Since(began)), items, ui.Bytes(sum.Bytes))
+	if skips != "" {
+		a.out.Printf("%s", skips)
+	}
+	if failure != nil {
+		report(a.out, failure) // before the summary: that is the last line
+	}
+	a.out.Event("summary", sum)
+	if code == exitDone {
+		return nil
+	}
+	return &stop{code: code}
+}
+
+// showProblems tells which items need a person, as far as they fit; JSON has
+// them all.
+func (a *app) showProblems(ctx context.Context, s *session, run int64) error {
+	shown, more := 0, 0
+	for i, err := range s.journal.Items(ctx, run, state.ItemFailed, state.ItemConflict, state.ItemInDoubt, state.ItemChanged) {
+		if err != nil {
+			return err
+		}
+		if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
+			a.out.Event("item", ui.ItemLine{Key: i.Key, Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
+		}
+		if shown == shownProblems && !a.out.Verbose() {
+			more++
+			continue
+		}
+		shown++
+		a.out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(i.Key), ui.Sanitize(orHint(i.Error, i.Reason)))
+	}
+	if more > 0 {
+		a.out.Printf("… and %s more, see --verbose", ui.Count(int64(more)))
+	}
+	return nil
+}
+
+// resumeOrBegin finds the run to carry on, or begins a new one.
+func (a *app) resumeOrBegin(ctx context.Context, s *session, applier *migrate.Applier, restart bool) (state.Run, error) {
+	run, err := s.journal.Unfinished(ctx, s.pair.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		return s.journal.Begin(ctx, s.pair, "migrate", s.stored)
+	} else if err != nil {
+		return run, err
+	}
+	changed, err := s.rules.Differences(run.Rules)
+	if err != nil {
+		return run, err
+	}
+	sent := run.State == state.Applying
+	age := time.Since(run.ListedAt)
+	switch {
+	case sent && len(changed) > 0 && !restart:
+		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(changed, "; ")),
+			"go on with the rules it had, or give it up with --restart; what arrived is kept either way"}
+	case restart, len(changed) > 0:
+		return a.startOver(ctx, s, applier, run)
+	case age > staleListing:
+		a.out.Notef("Going on with run %s. Its listing is %s old, so the source is listed again.", run.ID, ui.Duration(age))
+		return a.relist(ctx, s, applier, run)
+	}
+	a.out.Notef("Going on with run %s, listed %s ago.", run.ID, ui.Duration(age))
+	return run, nil
+}
+
+// startOver gives up a run, after finding out what became of its items.
+func (a *app) startOver(ctx context.Context, s *session, applier *migrate.Applier, run state.Run) (state.Run, error) {
+	if err := settleDoubts(ctx, applier, run); err != nil {
+		return run, err
+	}
+	a.out.Notef("Run %s is given up; the assets it made are kept.", run.ID)
+	if err := s.journal.Supersede(ctx, run.Num); err != nil {
+		return run, stillInDoubt(run, err)
+	}
+	return s.journal.Begin(ctx, s.pair, "migrate", s.stored)
+}
+
+func (a *app) relist(ctx context.Context, s *session, applier *migrate.Applier, run state.Run) (state.Run, error) {
+	if err := settleDoubts(ctx, applier, run); err != nil {
+		return run, err
+	}
+	if err := s.journal.Relist(ctx, run.Num); err != nil {
+		return run, stillInDoubt(run, err)
+	}
+	return s.journal.Run(ctx, run.ID)
+}
+
+func settleDoubts(ctx context.Context, applier *migrate.Applier, run state.Run) error {
+	if run.State != state.Applying {
+		return nil
+	}
+	return applier.SettleDoubts(ctx, run)
+}
+
+func stillInDoubt(run state.Run, err error) error {
+	if !errors.Is(err, state.ErrConflict) {
+		return err
+	}
+	return &stop{exitItems, fmt.Errorf("run %s has items of which it cannot be found out whether they arrived", run.ID),
+		"run the same command again when the destination answers; assetferry status tells more"}
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	var exitCode bool
+	c := &cobra.Command{
+		Use:   "plan SOURCE",
+		Short: "Show what migrate would do: a dry run",
+		Long: `Plan lists the source, looks at the destination, and decides for every object
+what has to happen and why. It sends nothing but GET and HEAD requests and
+changes no file but the journal.
+
+With --verbose, or with --json, every object is shown.
+`,
+		Args: one("SOURCE"),
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			return a.plan(ctx, cmd, args[0], exitCode)
+		}),
+	}
+	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 5 if there is anything to do")
+	addSelectionFlags(c.Flags())
+	return c
+}
+
+func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitCode bool) (err error) {
+	began := time.Now()
+	s, err := a.openSession(ctx, cmd, source, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	a.introduce(s)
+	if open, err := s.journal.Unfinished(ctx, s.pair.ID); err == nil && open.State == state.Applying {
+		a.out.Notef("Run %s is not finished: migrate will first carry it on. This plan is of what is left.", open.ID)
+	}
+	run, err := s.journal.Begin(ctx, s.pair, "plan", s.stored)
+	if err != nil {
+		return err
+	}
+	plan, err := migrate.NewPlanner(s.deps(a, watch{a.out}), s.rules).Plan(ctx, run)
+	a.out.Progress().EndPhase()
+	if err != nil {
+		return err
+	}
+	if err := a.showItems(ctx, s, plan); err != nil {
+		return err
+	}
+	a.showPlan(plan)
+	code := exitDone
+	if exitCode && hasChanges(plan.Tallies) {
+		code = exitChanges
+	}
+	if plan.Blocked(s.rules) {
+		code = exitGuard
+	}
+	sum := sumUp(plan.Run, plan.Tallies, time.Since(began), code)
+	sum.Command = "plan"
+	a.out.Event("summary", sum)
+	a.out.Printf("Nothing was sent. %s", planned(plan))
+	return a.finish(code, plan)
+}
+
+// introduce says where from, where to and where the journal is.
+func (a *app) introduce(s *session) {
+	a.out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
+	a.out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
+	a.out.Notef("Journal      %s", ui.Sanitize(s.journal.Path()))
+}
+
+// showItems shows every decision, if that was asked for.
+func (a *app) showItems(ctx context.Context, s *session, plan migrate.Plan) error {
+	if !a.out.JSON() && !a.out.Verbose() {
+		return nil
+	}
+	for i, err := range s.journal.Items(ctx, plan.Run.Num) {
+		if err != nil {
+			return err
+		}
+		if i.Action == state.Unchanged && !a.out.Verbose() {
+			continue
+		}
+		a.out.Event("plan", ui.PlanLine{
+			Key: i.Key, Action: string(i.Action), Reason: i.Reason, Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
+		})
+		a.out.Printf("%-9s %s  (%s)", i.Action, ui.Sanitize(i.Key), i.Reason)
+	}
+	return nil
+}
+
+// showPlan shows a plan's sums, by action and reason.
+func (a *app) showPlan(p migrate.Plan) {
+	var rows [][]string
+	var objects, bytes int64
+	type line struct{ action, reason string }
+	sums := map[line]int{}
+	for _, t := range p.Tallies {
+		objects, bytes = objects+t.Objects, bytes+t.Bytes
+		l := line{string(t.Action), t.Reason}
+		if _, ok := sums[l]; ok { // the same decision, in another state by now
+			continue
+		}
+		n, b := sumOf(p.Tallies, t.Action, t.Reason)
+		sums[l] = len(rows)
+		rows = append(rows, []string{l.action, l.reason, ui.Count(n), ui.Bytes(b)})
+	}
+	rows = append(rows, []string{"", "listed in all", ui.Count(objects), ui.Bytes(bytes)})
+	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason"}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
+	for _, c := range p.Categories {
+		a.out.Printf("New category %q for %s", ui.Sanitize(c.Name), ui.Sanitize(strings.Join(c.Extensions, ", ")))
+	}
+	if p.Hidden > 0 {
+		a.out.Notef("%s directories could not be read: there may be more objects than are listed here.", ui.Count(p.Hidden))
+	}
+	a.showUnmatched(p)
+}
+
+func sumOf(tallies []state.Tally, action state.Action, reason string) (objects, bytes int64) {
+	for _, t := range tallies {
+		if t.Action == action && t.Reason == reason {
+			objects, bytes = objects+t.Objects, bytes+t.Bytes
+		}
+	}
+	return objects, bytes
+}
+
+// showUnmatched tells which extensions no category allows, on stderr: it is a
+// diagnosis.
+func (a *app) showUnmatched(p migrate.Plan) {
+	if len(p.Unmatched) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, u := range p.Unmatched {
+		name := u.Extension
+		if name == "" {
+			name = "(none)"
+		}
+		rows = append(rows, []string{name, ui.Count(u.Objects), ui.Bytes(u.Bytes)})
+	}
+	a.out.Notef("No category allows these extensions:\n%s", ui.Table([]ui.Column{{Title: "Extension"}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
+}
+
+func hasChanges(tallies []state.Tally) bool {
+	for _, t := range tallies {
+		switch t.Action {
+		case state.Create, state.Replace, state.Describe, state.Move, state.Trash:
+			return true
+		}
+	}
+	return false
+}
+
+func planned(p migrate.Plan) string {
+	var n, b int64
+	for _, t := range p.Tallies {
+		if t.Action == state.Create {
+			n, b = n+t.Objects, b+t.Bytes
+		}
+	}
+	return fmt.Sprintf("%s would be created, %s.", count(n, "asset"), ui.Bytes(b))
+}
+
+// finish turns the code of a finished command into an error that carries it.
+func (a *app) finish(code int, plan migrate.Plan) error {
+	switch code {
+	case exitDone:
+		return nil
+	case exitGuard:
+		var n int64
+		for _, u := range plan.Unmatched {
+			n += u.Objects
+		}
+		return &stop{code, fmt.Errorf("%s with an extension that no category allows; nothing was sent", count(n, "object")),
+			"leave them out with --unmatched skip, have a category made with --unmatched create, or allow the extensions in a category of the service"}
+	}
+	return &stop{code: code}
+}
+
+// count gives a number with its word, in the plural where that is right.
+func count(n int64, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return ui.Count(n) + " " + word + "s"
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/config"
+)
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "assetferry",
+		Short: "Move a library of digital assets into an asset management service, and prove it",
+		Long: `assetferry moves a library of digital assets into an asset management service
+(CKBox and compatible): it lists a source, decides for every object what has to
+happen and why, carries that out resumably, and proves the result.
+
+Start with "assetferry demo": it needs nothing and shows everything.
+`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetIn(a.stdin)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err, cmd.CommandPath()+" --help lists the switches")
+	})
+	a.addGlobalFlags(root.PersistentFlags())
+	root.AddCommand(a.demoCommand(), a.planCommand(), a.migrateCommand(), a.verifyCommand(),
+		a.statusCommand(), a.sandboxCommand(), versionCommand(a))
+	for _, c := range root.Commands() {
+		c.Long = strings.TrimRight(c.Long, "\n") + "\n\n" + exitHelp
+		c.Args = usageArgs(c.Args)
+	}
+	root.Args = usageArgs(root.Args)
+	return root
+}
+
+// usageArgs makes mistakes in arguments usage errors.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usage(err, cmd.CommandPath()+" --help shows how it is called")
+		}
+		return nil
+	}
+}
+
+// one takes exactly one argument, called by its name in messages.
+func one(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return fmt.Errorf("%s: %s is missing", cmd.Name(), name)
+		case 1:
+			return nil
+		}
+		return fmt.Errorf("%s: one %s is taken, not %d", cmd.Name(), name, len(args))
+	}
+}
+
+func (a *app) addGlobalFlags(f *pflag.FlagSet) {
+	f.String("config", "", "read settings from this `file` (default ./assetferry.yaml if it is there)")
+	setting(f, "state", "`file` of the journal (default under $XDG_STATE_HOME, one for each destination)")
+	setting(f, "to", "where to write: an address, a `name` from the configuration, or sandbox")
+	setting(f, "workspace", "`ID` of the workspace (default: the environment's own)")
+	setting(f, "service", "`key` under auth in the token")
+	setting(f, "user", "`ID` of the user in the token")
+	setting(f, "ca-file", "`file` with certificates of private authorities")
+	setting(f, "log-file", "append log records to this `file`, as JSON")
+	setting(f, "progress", "`kind` of progress: auto, bar, plain or none")
+	f.Bool("compensate-clock", false, "date tokens by the server's clock")
+	f.Bool("allow-http", false, "allow plain HTTP to other hosts than this one")
+	f.Bool("json", false, "write JSON Lines to stdout and nothing else")
+	f.Bool("quiet", false, "no progress, errors only")
+	f.Bool("verbose", false, "tell more")
+}
+
+// addSelectionFlags adds what decides which objects are taken and where they go.
+func addSelectionFlags(f *pflag.FlagSet) {
+	f.StringArray("include", nil, "take only objects that match this `glob` (repeatable)")
+	f.StringArray("exclude", nil, "leave out objects that match this `glob` (repeatable)")
+	f.String("files-from", "", "take only the keys in this `file`, one a line; - is stdin")
+	setting(f, "min-age", "leave out objects that changed less than this `duration` ago")
+	setting(f, "symlinks", "`policy` for symbolic links: skip or follow")
+	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
+	setting(f, "category-by", "choose categories by `what`: extension or folder")
+	setting(f, "category", "put everything into the category of this `name`")
+	setting(f, "unmatched", "`policy` for extensions that no category allows: stop, skip or create")
+	setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form: rename, keep or conflict")
+	setting(f, "on-existing", "`policy` for names that another asset has: conflict, adopt or duplicate")
+	setting(f, "source-name", "`name` of the source in the journal (default: its absolute path)")
+}
+
+// setting adds the switch of a setting. Its default is shown and not used: a
+// switch that is not given leaves the setting to the environment and the file.
+func setting(f *pflag.FlagSet, name, help string) {
+	for _, k := range config.Keys() {
+		if k.Flag != name {
+			continue
+		}
+		if k.Env != "" {
+			help += " [$" + k.Env + "]"
+		}
+		if k.Default != "" {
+			help += fmt.Sprintf(" (default %s)", k.Default)
+		}
+	}
+	f.String(name, "", help)
+}
+
+func versionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: a.do(func(context.Context, *cobra.Command, []string) error {
+			a.out.Printf("assetferry %s", version())
+			return nil
+		}),
+	}
+}
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/sandbox"
+)
+
+type sandboxOptions struct {
+	listen, data    string
+	fromEnvironment bool
+	latency, skew   time.Duration
+	faults          []string
+}
+
+func (a *app) sandboxCommand() *cobra.Command {
+	var o sandboxOptions
+	c := &cobra.Command{
+		Use:   "sandbox",
+		Short: "Run a stand-in of the service, to rehearse on",
+		Long: `Sandbox runs a stand-in of the asset management service. Once it listens it
+prints what a shell needs to use it and closes stdout, so that one line is all
+the set-up there is:
+
+    eval "$(assetferry sandbox --data DIR &)"
+
+With --data everything is kept in a folder and is there again after a restart;
+without, it is in memory. Credentials are made on the first start and kept in
+DIR/credentials.env.
+
+Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
+
+    --fault 'POST /assets status=429 rate=0.3 retry-after=1 seed=7'
+
+    status=CODE            answer with this status
+    commit=before|after    was the change made before the bad status?
+                           after: the change is made, then the status sent;
+                           before (default): the status comes without it
+    drop=before|after      cut the connection before or after the change
+    delay=DURATION         wait before answering
+    limit=N/s              429 above this rate
+    retry-after=VALUE      the header to go with it
+    rate=P | nth=N | once=N   fire at random, every Nth time, or only the Nth
+    seed=N                 of the random rate
+
+Each rule counts every request that matches it; the first that fires wins.
+GET /_sandbox/stats tells which requests came, without a token.
+`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.sandbox(ctx, o) }),
+	}
+	f := c.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on")
+	f.StringVar(&o.data, "data", "", "keep everything in this `directory`")
+	f.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "take credentials from ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
+	f.DurationVar(&o.latency, "latency", 0, "wait this long before each answer")
+	f.DurationVar(&o.skew, "clock-skew", 0, "how far the clock is ahead")
+	f.StringArrayVar(&o.faults, "fault", nil, "`rule` of a fault (repeatable)")
+	return c
+}
+
+func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
+	options := sandbox.Options{Dir: o.data, Latency: o.latency, ClockSkew: o.skew, Service: a.settings.Service, Log: a.out.Log()}
+	for _, text := range o.faults {
+		f, err := sandbox.ParseFault(text)
+		if err != nil {
+			return usage(fmt.Errorf("--fault %q: %w", text, err), "assetferry sandbox --help explains the rules")
+		}
+		options.Faults = append(options.Faults, f)
+	}
+	credentials, err := a.sandboxCredentials(o)
+	if err != nil {
+		return err
+	}
+	options.Environments = []sandbox.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}}
+	if !loopback(o.listen) {
+		a.out.Log().Warn("the sandbox is open to other machines, without TLS", "listen", o.listen)
+	}
+	url, stopServer, err := startSandbox(ctx, options, o.listen)
+	if err != nil {
+		return err
+	}
+	if err := a.announce(url, credentials); err != nil {
+		return errors.Join(err, stopServer())
+	}
+	a.out.Notef("The sandbox listens on %s", url)
+	<-ctx.Done()
+	return stopServer()
+}
+
+// sandboxCredentials are those of the folder, made up for memory, or given.
+func (a *app) sandboxCredentials(o sandboxOptions) (sandbox.Credentials, error) {
+	switch {
+	case !o.fromEnvironment && o.data != "":
+		return sandbox.LoadOrCreateCredentials(o.data)
+	case !o.fromEnvironment:
+		return sandbox.NewCredentials(), nil
+	}
+	id, _ := a.lookup("ASSETFERRY_ENVIRONMENT_ID")
+	key, _ := a.lookup("ASSETFERRY_ACCESS_KEY")
+	if id == "" || key == "" {
+		return sandbox.Credentials{}, usage(errors.New("--credentials-from-env needs ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY"), "")
+	}
+	return sandbox.Credentials{EnvironmentID: id, AccessKey: sandbox.AccessKey(key)}, nil
+}
+
+// announce prints what a shell needs, in one write, and closes stdout so that a
+// command substitution ends. The key comes last: who reads a line at a time has
+// everything by then.
+func (a *app) announce(url string, c sandbox.Credentials) error {
+	lines := fmt.Sprintf("export ASSETFERRY_URL=%s\nexport ASSETFERRY_ENVIRONMENT_ID=%s\nexport ASSETFERRY_ACCESS_KEY=%s\n",
+		shellQuote(url), shellQuote(c.EnvironmentID), shellQuote(string(c.AccessKey)))
+	if _, err := io.WriteString(a.stdout, lines); err != nil {
+		return fmt.Errorf("print credentials: %w", err)
+	}
+	if f, ok := a.stdout.(*os.File); ok {
+		return f.Close()
+	}
+	return nil
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}

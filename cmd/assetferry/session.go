@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/config"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/sources/local"
+	"assetferry/state"
+)
+
+// A session is a source, a destination and the journal between them, opened.
+type session struct {
+	source  sources.Source
+	dest    *destination
+	journal *state.Store
+	pair    state.Pair
+	rules   migrate.Rules
+	stored  json.RawMessage // the rules as they stand in the journal
+}
+
+// openSession opens everything that plan and migrate need, cheapest first, so
+// that a mistyped path is told before anybody is asked for anything.
+func (a *app) openSession(ctx context.Context, cmd *cobra.Command, address string, readOnly bool) (_ *session, err error) {
+	s := &session{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if s.rules, err = a.rules(cmd); err != nil {
+		return nil, err
+	}
+	if s.stored, err = json.Marshal(s.rules); err != nil {
+		return nil, err
+	}
+	if _, _, err = a.openSource(address, nil); err != nil {
+		return nil, err
+	}
+	if s.dest, err = a.openDestination(ctx, readOnly); err != nil {
+		return nil, err
+	}
+	if err = s.dest.client.Ping(ctx); err != nil {
+		return nil, err
+	}
+	path, err := a.journalPath(s.dest)
+	if err != nil {
+		return nil, err
+	}
+	var identity string
+	if s.source, identity, err = a.openSource(address, a.ownFiles(s.dest, path)); err != nil {
+		return nil, err
+	}
+	if s.journal, err = state.Open(ctx, path); err != nil {
+		return nil, err
+	}
+	if a.settings.SourceName != "" {
+		identity = a.settings.SourceName
+	}
+	s.pair, err = s.journal.Pair(ctx, identity, s.dest.identity(), s.dest.url)
+	return s, err
+}
+
+func (s *session) close() error {
+	var errs []error
+	if s.journal != nil {
+		errs = append(errs, s.journal.Close())
+	}
+	if c, ok := s.source.(io.Closer); ok {
+		errs = append(errs, c.Close())
+	}
+	if s.dest != nil {
+		errs = append(errs, s.dest.close())
+	}
+	return errors.Join(errs...)
+}
+
+func (s *session) deps(a *app, w migrate.Observer) migrate.Deps {
+	return migrate.Deps{
+		Source: s.source, Dest: s.dest.client, Journal: s.journal, Watch: w, Log: a.out.Log(),
+		Now: s.dest.now,
+	}
+}
+
+// now is the server's clock, as far as its answers told it.
+func (d *destination) now() time.Time {
+	skew, _ := d.client.Skew()
+	return time.Now().Add(skew)
+}
+
+// journalPath is where the journal of a destination is.
+func (a *app) journalPath(d *destination) (string, error) {
+	if a.settings.State != "" {
+		return filepath.Abs(a.settings.State)
+	}
+	return config.DefaultState(a.lookup, d.environment, d.workspace)
+}
+
+// ownFiles names what we write ourselves and must not take for a part of the
+// source.
+func (a *app) ownFiles(d *destination, journal string) []string {
+	own := state.Files(journal)
+	if d.embedded {
+		own = append(own, d.dir)
+	}
+	if a.settings.LogFile != "" {
+		own = append(own, a.settings.LogFile)
+	}
+	for i, f := range own {
+		if abs, err := filepath.Abs(f); err == nil {
+			own[i] = abs
+		}
+	}
+	return own
+}
+
+// openSource opens the source at an address.
+func (a *app) openSource(address string, exclude []string) (sources.Source, string, error) {
+	if scheme, _, ok := strings.Cut(address, "://"); ok {
+		return nil, "", usage(fmt.Errorf("source %q: there is no kind of source called %q", address, scheme),
+			"a source is a directory, such as ./photos")
+	}
+	links := local.Skip
+	if a.settings.Symlinks == "follow" {
+		links = local.Follow
+	}
+	s, err := local.New(address, local.Options{Symlinks: links, Exclude: exclude})
+	if err != nil {
+		return nil, "", err
+	}
+	return s, s.Identity(), nil
+}
+
+// rules puts together what shapes the plan.
+func (a *app) rules(cmd *cobra.Command) (migrate.Rules, error) {
+	c := a.settings
+	r := migrate.Rules{
+		Include: c.Include, Exclude: c.Exclude, MinAge: c.MinAge, Symlinks: c.Symlinks,
+		CategoryBy: c.CategoryBy, Category: c.Category, Unmatched: c.Unmatched,
+		OnCollision: c.OnCollision, OnExisting: c.OnExisting,
+	}
+	for _, glob := range append(append([]string{}, r.Include...), r.Exclude...) {
+		if err := migrate.CheckGlob(glob); err != nil {
+			return r, usage(err, "*, ? and [a-z] match within a name, ** matches any folders")
+		}
+	}
+	var err error
+	if r.Limit, err = cmd.Flags().GetInt("limit"); err != nil || r.Limit < 0 {
+		return r, usage(fmt.Errorf("--limit must not be negative"), "leave it out for no limit")
+	}
+	if name, _ := cmd.Flags().GetString("files-from"); name != "" {
+		r.FilesFrom, err = a.readKeys(name)
+	}
+	return r, err
+}
+
+// readKeys reads a list of keys, one a line.
+func (a *app) readKeys(name string) (*migrate.KeyList, error) {
+	in := a.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usage(fmt.Errorf("read --files-from: %w", err), "")
+		}
+		defer f.Close()
+		in = f
+	}
+	var keys []sources.Key
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, sources.MaxKeyLength)
+	for lines.Scan() {
+		if line := strings.TrimSuffix(lines.Text(), "\r"); line != "" {
+			keys = append(keys, sources.Key(strings.TrimPrefix(line, "./")))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read --files-from: %w", err)
+	}
+	if len(keys) == 0 {
+		return nil, usage(fmt.Errorf("--files-from %s names no key", name), "one key a line, relative to the source")
+	}
+	return migrate.NewKeyList(keys), nil
+}

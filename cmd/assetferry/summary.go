@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"assetferry/internal/ui"
+	"assetferry/state"
+)
+
+// sumUp makes the summary of a run. Its numbers are over the whole run, however
+// many invocations that took; seconds are of this one.
+func sumUp(run state.Run, tallies []state.Tally, took time.Duration, exit int) ui.SummaryLine {
+	s := ui.SummaryLine{
+		Run: run.ID, Command: run.Command, Source: run.Pair.Source, Destination: run.Pair.Destination,
+		Actions: ui.Counts{}, States: ui.Counts{}, Seconds: ui.Seconds(took), Exit: exit,
+	}
+	for _, t := range tallies {
+		if t.Action != "" {
+			s.Actions[string(t.Action)] += t.Objects
+		}
+		s.States[string(t.State)] += t.Objects
+		if t.State == state.ItemDone {
+			s.Bytes += t.Bytes
+		}
+	}
+	return s
+}
+
+// exitOf is the exit code of a run that came to its end: items that did not
+// arrive must not look like success.
+func exitOf(tallies []state.Tally) int {
+	for _, t := range tallies {
+		switch t.State {
+		case state.ItemFailed, state.ItemConflict, state.ItemInDoubt, state.ItemChanged, state.ItemParked:
+			return exitItems
+		}
+	}
+	return exitDone
+}
+
+// stateOrder is the order of states in a summary.
+var stateOrder = []state.ItemState{
+	state.ItemDone, state.ItemPlanned, state.ItemSending, state.ItemInDoubt, state.ItemWaiting, state.ItemFailed,
+	state.ItemChanged, state.ItemConflict, state.ItemParked, state.ItemSkipped,
+}
+
+// describe says in a line what became of a run's items, and in a second one what
+// was skipped and why.
+func describe(tallies []state.Tally) (items, skips string) {
+	counts := map[state.ItemState]int64{}
+	var unchanged, skipped int64
+	var reasons []string
+	for _, t := range tallies {
+		switch {
+		case t.State == state.ItemSkipped && t.Action == state.Unchanged:
+			unchanged += t.Objects
+		case t.State == state.ItemSkipped:
+			skipped += t.Objects
+			reasons = append(reasons, fmt.Sprintf("%s %s", ui.Count(t.Objects), t.Reason))
+		default:
+			counts[t.State] += t.Objects
+		}
+	}
+	var parts []string
+	for _, s := range stateOrder {
+		if n := counts[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", ui.Count(n), strings.ReplaceAll(string(s), "_", " ")))
+		}
+	}
+	if unchanged > 0 {
+		parts = append(parts, fmt.Sprintf("%s unchanged", ui.Count(unchanged)))
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing to do"}
+	}
+	slices.Sort(reasons)
+	if skipped > 0 {
+		skips = fmt.Sprintf("Skipped %s: %s", ui.Count(skipped), strings.Join(reasons, "; "))
+	}
+	return strings.Join(parts, ", "), skips
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	var content bool
+	var sample int
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Compare the destination with the journal",
+		Long: `Verify lists the destination and checks that every asset that the journal has a
+receipt of is there, with its name and size. With --content the content of each
+is read back and compared by its SHA-256 digest with what was sent; with
+--sample N that is done for N of them, chosen at random.
+`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			level := migrate.LevelListing
+			switch {
+			case content && cmd.Flags().Changed("sample"):
+				return usage(errors.New("--content and --sample exclude each other"), "--content reads everything already")
+			case cmd.Flags().Changed("sample") && sample < 1:
+				return usage(errors.New("--sample must be at least 1"), "")
+			case content:
+				level = migrate.LevelContent
+			case sample > 0:
+				level = migrate.LevelSample
+			}
+			return a.verify(ctx, level, sample)
+		}),
+	}
+	c.Flags().BoolVar(&content, "content", false, "read back the content of every asset")
+	c.Flags().IntVar(&sample, "sample", 0, "read back the content of this `number` of assets")
+	c.Flags().StringP("concurrency", "j", "", fmt.Sprintf("the most downloads at once (default %d)", migrate.DefaultConcurrency))
+	return c
+}
+
+func (a *app) verify(ctx context.Context, level string, sample int) (err error) {
+	began := time.Now()
+	dest, err := a.openDestination(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dest.close()) }()
+	if err := dest.client.Ping(ctx); err != nil {
+		return err
+	}
+	journal, err := a.openExisting(ctx, dest)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, journal.Close()) }()
+	pairs, err := pairsOf(ctx, journal, dest)
+	if err != nil {
+		return err
+	}
+	v := migrate.NewVerifier(migrate.Deps{Dest: dest.client, Journal: journal, Watch: watch{a.out}, Log: a.out.Log(), Now: dest.now}, level, sample)
+	v.Concurrency = a.settings.Concurrency
+	code := exitDone
+	for _, p := range pairs {
+		a.out.Notef("Verifying %s at %s", ui.Sanitize(p.Source), ui.Sanitize(dest.String()))
+		result, err := v.Verify(ctx, p)
+		a.out.Progress().EndPhase()
+		if err != nil {
+			return err
+		}
+		if result.Differences > 0 {
+			code = exitDifference
+		}
+		a.out.Printf("%s", verdict(result, time.Since(began)))
+		a.out.Event("summary", ui.SummaryLine{
+			Command: "verify", Source: p.Source, Destination: p.Destination, Actions: ui.Counts{},
+			States:  ui.Counts{"checked": result.Receipts, "read_back": result.Contents, "differences": result.Differences},
+			Seconds: ui.Seconds(time.Since(began)), Exit: code,
+		})
+	}
+	if code != exitDone {
+		return &stop{code: code}
+	}
+	return nil
+}
+
+func verdict(v state.Verification, took time.Duration) string {
+	s := fmt.Sprintf("Verified %s by listing", count(v.Receipts, "asset"))
+	if v.Level != migrate.LevelListing {
+		s += fmt.Sprintf(", %s of them by content", ui.Count(v.Contents))
+	}
+	if v.Differences == 0 {
+		return s + fmt.Sprintf(": no difference. It took %s.", ui.Duration(took))
+	}
+	return s + fmt.Sprintf(": %s. It took %s.", count(v.Differences, "difference"), ui.Duration(took))
+}
+
+// openExisting opens the journal of a destination; there must be one.
+func (a *app) openExisting(ctx context.Context, d *destination) (*state.Store, error) {
+	path, err := a.journalPath(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := mustExist(path); err != nil {
+		return nil, err
+	}
+	return state.Open(ctx, path)
+}
+
+// pairsOf lists the pairs of a journal whose destination this is.
+func pairsOf(ctx context.Context, journal *state.Store, d *destination) ([]state.Pair, error) {
+	all, err := journal.Pairs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var pairs []state.Pair
+	for _, p := range all {
+		if p.Destination == d.identity() {
+			pairs = append(pairs, p)
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, &stop{exitNoSuch, fmt.Errorf("the journal %s knows nothing of %s", journal.Path(), d.identity()),
+			"check --to, --workspace and --state; assetferry status shows what the journal holds"}
+	}
+	return pairs, nil
+}

@@ -1,0 +1,99 @@
+// Package archtest holds the layers of assetferry: which package may import
+// which. Arrows point downward only, and the leaves do not know each other.
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed gives, for each package, what it may import of ours and of the
+// libraries that belong to one place. What is not listed may import nothing of
+// ours.
+var allowed = map[string][]string{
+	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "internal/assets", "internal/config", "internal/demo",
+		"internal/sandbox", "internal/token", "internal/ui"},
+	"migrate":                      {"state", "sources", "internal/assets", "internal/retry"},
+	"state":                        {"internal/filelock"},
+	"sources/local":                {"sources"},
+	"sources/memory":               {"sources"},
+	"sources/sourcetest":           {"sources", "sources/memory"},
+	"internal/assets":              {"internal/retry", "internal/token"},
+	"internal/assets/assettest":    {"internal/assets"},
+	"internal/config":              {"internal/token"},
+	"internal/sandbox":             {"internal/filelock"},
+	"internal/sandbox/sandboxtest": {"internal/sandbox"},
+}
+
+// only names libraries that belong to one place, and why.
+var only = []struct{ library, owner, why string }{
+	{"database/sql", "state, internal/sandbox", "SQL stays in the journal and in the sandbox's own storage"},
+	{"net/http", "internal/assets, internal/sandbox, internal/retry, cmd/assetferry", "the engine knows no HTTP"},
+	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
+	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
+	{"github.com/spf13/cobra", "cmd/assetferry", "flags stay in the command"},
+}
+
+type listed struct {
+	ImportPath string
+	Name       string
+	Imports    []string
+}
+
+const module = "assetferry/"
+
+func TestLayers(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		seen[name] = true
+		for _, path := range p.Imports {
+			if ours, ok := strings.CutPrefix(path, module); ok && !slices.Contains(allowed[name], ours) {
+				t.Errorf("%s imports %s: that arrow is not allowed", name, ours)
+			}
+			for _, o := range only {
+				if path == o.library && !slices.Contains(strings.Split(o.owner, ", "), name) {
+					t.Errorf("%s imports %s, which belongs to %s: %s", name, path, o.owner, o.why)
+				}
+			}
+		}
+	}
+	for name := range allowed {
+		if !seen[name] {
+			t.Errorf("%s is listed here and does not exist any more", name)
+		}
+	}
+}
+
+func TestNoCatchAllPackages(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, bad := range []string{"util", "utils", "common", "helpers", "types", "models"} {
+			if p.Name == bad {
+				t.Errorf("%s: a package is named for what it does, not %q", p.ImportPath, bad)
+			}
+		}
+	}
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Imports", "assetferry/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
