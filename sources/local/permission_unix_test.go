@@ -1,0 +1,180 @@
+//go:build unix
+
+package local_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"assetferry/sources"
+	"assetferry/sources/local"
+)
+
+const (
+	unreadable = string(sources.Unreadable)
+	hidden     = string(sources.UnreadableDirectory)
+)
+
+// lockedTree is the tree that the tests below list as somebody who may not read
+// all of it.
+func lockedTree(t *testing.T, root string) *tree {
+	t.Helper()
+	tree := &tree{tb: t, root: root}
+	for _, key := range []string{"a", "closed/x", "closed!", "locked", "names/x", "names/y/z", "no-search/x", "z"} {
+		tree.write(key, nil)
+	}
+	tree.link("closed/x", "to-closed")
+	for key, mode := range map[string]fs.FileMode{"closed": 0, "locked": 0, "no-search": 0o400, "names/y": 0} {
+		must(t, os.Chmod(tree.path(key), mode))
+	}
+	return tree
+}
+
+func TestWhatMayNotBeRead(t *testing.T) { asSomebodyElse(t, whatMayNotBeRead) }
+
+func whatMayNotBeRead(t *testing.T, root string) {
+	tree := lockedTree(t, filepath.Join(root, "tree"))
+	defer unlock(tree)
+
+	src := tree.source(local.Options{})
+	wantLocked(t, src,
+		[2]string{"a", ok},
+		[2]string{"closed!", ok},
+		[2]string{"closed/", hidden},
+		[2]string{"locked", ok},
+		[2]string{"names/x", ok},
+		[2]string{"names/y/", hidden},
+		[2]string{"no-search/", hidden},
+		[2]string{"to-closed", link},
+		[2]string{"z", ok},
+	)
+	if got := listing(t, src, "closed/"); got[0] != [2]string{"locked", ok} {
+		t.Errorf("after the obstacle comes %v", got[0])
+	}
+
+	// What a link leads to may be a file or a directory, so nothing may be
+	// concluded of either.
+	wantLocked(t, tree.source(local.Options{Symlinks: local.Follow}),
+		[2]string{"a", ok},
+		[2]string{"closed!", ok},
+		[2]string{"closed/", hidden},
+		[2]string{"locked", ok},
+		[2]string{"names/x", ok},
+		[2]string{"names/y/", hidden},
+		[2]string{"no-search/", hidden},
+		[2]string{"to-closed", unreadable},
+		[2]string{"to-closed/", hidden},
+		[2]string{"z", ok},
+	)
+
+	for o, err := range src.Objects(t.Context(), "closed/") {
+		must(t, err)
+		_, err := src.Open(t.Context(), o, 0)
+		e, _ := errors.AsType[*sources.Error](err)
+		if !errors.Is(err, fs.ErrPermission) || e == nil || e.Hint == "" {
+			t.Errorf("Open(%q): got %v, want %v with a hint", o.Key, err, fs.ErrPermission)
+		}
+		break
+	}
+}
+
+// wantLocked is wantListing without reading, which is what fails here.
+func wantLocked(t *testing.T, src sources.Source, want ...[2]string) {
+	t.Helper()
+	got := listing(t, src, "")
+	if len(got) != len(want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("got %v, want %v", got[i], want[i])
+		}
+		rest := listing(t, src, sources.Key(want[i][0]))
+		if len(rest) != len(want)-i-1 {
+			t.Errorf("after %q: got %v", want[i][0], rest)
+		}
+	}
+}
+
+func TestRootMayNotBeRead(t *testing.T) { asSomebodyElse(t, rootMayNotBeRead) }
+
+func rootMayNotBeRead(t *testing.T, root string) {
+	for name, mode := range map[string]fs.FileMode{"nothing": 0, "names only": 0o400, "no names": 0o100} {
+		tree := &tree{tb: t, root: filepath.Join(root, name)}
+		tree.write("a", nil)
+		src := tree.source(local.Options{})
+		must(t, os.Chmod(tree.root, mode))
+		var last error
+		for o, err := range src.Objects(t.Context(), "") {
+			if last = err; err == nil {
+				t.Errorf("%s: %v is listed", name, o)
+			}
+		}
+		if !errors.Is(last, fs.ErrPermission) {
+			t.Errorf("%s: got %v, want %v", name, last, fs.ErrPermission)
+		}
+		unlock(tree)
+	}
+}
+
+func unlock(t *tree) {
+	filepath.WalkDir(t.root, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.Type()&fs.ModeSymlink == 0 {
+			os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+}
+
+const (
+	childVariable = "ASSETFERRY_TEST_UNPRIVILEGED_DIRECTORY"
+	nobody        = 65534
+)
+
+// asSomebodyElse runs a test in a new directory, and never as root, who may read
+// everything: then it runs in a process of its own, as another user.
+func asSomebodyElse(t *testing.T, test func(t *testing.T, dir string)) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		dir := os.Getenv(childVariable)
+		if dir == "" {
+			dir = t.TempDir()
+		}
+		test(t, dir)
+		return
+	}
+	dir, err := os.MkdirTemp("", "assetferry-unprivileged")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o755))
+	work := filepath.Join(dir, "work")
+	must(t, os.Mkdir(work, 0o700))
+	must(t, os.Chown(work, nobody, nobody))
+
+	cmd := exec.CommandContext(t.Context(), copyOfThisBinary(t, dir), "-test.v", "-test.run=^"+t.Name()+"$")
+	cmd.Dir = work
+	cmd.Env = append(os.Environ(), childVariable+"="+work)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	output, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(output), "--- PASS: "+t.Name()) {
+		t.Fatalf("as another user: %v\n%s", err, output)
+	}
+}
+
+// copyOfThisBinary puts the test binary where another user reaches it.
+func copyOfThisBinary(t *testing.T, dir string) string {
+	t.Helper()
+	self, err := os.Executable()
+	must(t, err)
+	content, err := os.ReadFile(self)
+	must(t, err)
+	path := filepath.Join(dir, "test")
+	must(t, os.WriteFile(path, content, 0o755))
+	return path
+}

@@ -1,0 +1,80 @@
+//go:build unix
+
+package local_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"assetferry/sources"
+	"assetferry/sources/local"
+)
+
+// A pipe that is opened the usual way waits for a writer for good.
+func TestSpecialFilesAreNotOpened(t *testing.T) {
+	mayNotHang(t)
+	const special = string(sources.Special)
+	tree := newTree(t)
+	tree.write("file", nil)
+	must(t, syscall.Mkfifo(tree.path("pipe"), 0o644))
+	tree.link("pipe", "to-pipe")
+	listenUnix(t, tree.path("socket"))
+
+	src := tree.source(local.Options{})
+	wantListing(t, src, [2]string{"file", ok}, [2]string{"pipe", special}, [2]string{"socket", special}, [2]string{"to-pipe", link})
+	src = tree.source(local.Options{Symlinks: local.Follow})
+	wantListing(t, src, [2]string{"file", ok}, [2]string{"pipe", special}, [2]string{"socket", special}, [2]string{"to-pipe", special})
+
+	for _, key := range []sources.Key{"pipe", "to-pipe", "socket"} {
+		if _, err := src.Open(t.Context(), sources.Object{Key: key}, 0); !errors.Is(err, sources.ErrChanged) {
+			t.Errorf("Open(%q): got %v, want %v", key, err, sources.ErrChanged)
+		}
+	}
+}
+
+func TestPipeInThePlaceOfADirectory(t *testing.T) {
+	mayNotHang(t)
+	tree := newTree(t)
+	src := tree.source(local.Options{})
+	must(t, os.Remove(tree.root))
+	must(t, syscall.Mkfifo(tree.root, 0o644))
+	for _, err := range src.Objects(t.Context(), "") {
+		if err == nil {
+			t.Error("a pipe is listed as a directory")
+		}
+	}
+}
+
+// mayNotHang ends the test process if a test takes very long, because nothing
+// else gets it out of an open that waits.
+func mayNotHang(t *testing.T) {
+	timer := time.AfterFunc(time.Minute, func() { panic(t.Name() + " hangs") })
+	t.Cleanup(func() { timer.Stop() })
+}
+
+// listenUnix makes a socket; its name is given in short, as these must be.
+func listenUnix(t *testing.T, path string) {
+	t.Helper()
+	t.Chdir(filepath.Dir(path))
+	l, err := net.Listen("unix", filepath.Base(path))
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+}
+
+// A name whose bytes are no text is listed and opened as it is, where the file
+// system takes it.
+func TestNamesThatAreNoText(t *testing.T) {
+	tree := newTree(t)
+	must(t, os.MkdirAll(tree.root, 0o755))
+	name := "caf\xe9/\xff.jpg"
+	if err := os.Mkdir(tree.path("caf\xe9"), 0o755); err != nil {
+		t.Skip("this file system wants UTF-8:", err)
+	}
+	tree.write(name, []byte("latin-1"))
+	wantListing(t, tree.source(local.Options{}), [2]string{name, ok})
+}
