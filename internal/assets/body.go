@@ -47,7 +47,7 @@ func (b *trackedBody) Read(p []byte) (int, error) {
 func (b *trackedBody) begin() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.reading = !b.over
+	b.reading = !b.over && b.err == nil
 	return b.reading
 }
 

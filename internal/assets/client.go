@@ -57,8 +57,11 @@ type Client struct {
 	now       func() time.Time
 	allowHTTP bool
 
-	api   *http.Client // follows no redirects
-	files *http.Client // follows redirects, without taking the token elsewhere
+	// transport carries all requests. The API goes without http.Client, which
+	// follows redirects and opens bodies for them: nobody else gets the token or
+	// a second copy of an upload.
+	transport http.RoundTripper
+	files     *http.Client // for downloads: follows redirects, without taking the token elsewhere
 
 	tokens     token.Source
 	compensate bool
@@ -93,7 +96,8 @@ func New(o Options) (*Client, error) {
 		c.now = time.Now
 	}
 	c.policy.Budget = cmp.Or(c.policy.Budget, 2*time.Minute)
-	c.api, c.files = c.httpClients(o.Transport, o.ReadOnly)
+	c.transport = transportOf(o)
+	c.files = &http.Client{Transport: c.transport, CheckRedirect: c.checkRedirect}
 	return c, nil
 }
 
@@ -142,7 +146,7 @@ func origin(u *url.URL) string {
 }
 
 // CloseIdleConnections closes connections that are not in use.
-func (c *Client) CloseIdleConnections() { c.api.CloseIdleConnections() }
+func (c *Client) CloseIdleConnections() { c.files.CloseIdleConnections() }
 
 // Skew returns how far the server's clock is ahead of ours (behind, if
 // negative), as of its last answer, and whether it is known. A server tells its

@@ -61,9 +61,22 @@ func (f frame) payload(u Upload) *payload {
 	}
 }
 
+// framed fills each buffer it is given: its parts, and the small reads of a
+// source, would else go out as packets of their own.
 type framed struct {
-	io.Reader
+	parts io.Reader
 	io.Closer
+}
+
+func (f *framed) Read(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var m int
+		if m, err = f.parts.Read(p[n:]); m == 0 {
+			break
+		}
+		n += m
+	}
+	return n, err
 }
 
 // exactly reads as many bytes as were announced. Fewer or more are an error, and

@@ -145,7 +145,7 @@ func (c *Client) exchange(ctx context.Context, r *request, secret string) error 
 		return c.sendError(ctx, r, s, secret, err)
 	}
 	req.Header.Set("Authorization", secret)
-	resp, err := c.api.Do(req)
+	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return c.sendError(ctx, r, s, secret, err)
 	}

@@ -42,17 +42,15 @@ func NewTransport(config *tls.Config) *http.Transport {
 	}
 }
 
-func (c *Client) httpClients(transport http.RoundTripper, readOnly bool) (api, files *http.Client) {
+func transportOf(o Options) http.RoundTripper {
+	transport := o.Transport
 	if transport == nil {
 		transport = NewTransport(nil)
 	}
-	if readOnly {
+	if o.ReadOnly {
 		transport = readOnlyTransport{transport}
 	}
-	api = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // nobody else gets the token or a second copy of a body
-	}}
-	return api, &http.Client{Transport: transport, CheckRedirect: c.checkRedirect}
+	return transport
 }
 
 // checkRedirect keeps the token away from any origin but the service's own.
