@@ -176,8 +176,7 @@ func (s *Server) place(c *call, categoryID, folderID *string) (place, error) {
 	case categoryID != nil && folderID != nil:
 		return place{}, refuse(http.StatusBadRequest, "Give either categoryId or folderId.")
 	case categoryID != nil:
-		cat, err := s.category(c, *categoryID)
-		return place{workspace: cat.workspace, category: cat.ID}, err
+		return s.categoryPlace(c, *categoryID)
 	case folderID != nil:
 		f, err := s.folderHere(c, *folderID)
 		return place{workspace: f.workspace, category: f.Category, folder: f.ID}, err

@@ -85,22 +85,40 @@ func (c category) view() categoryView {
 
 // category finds one in the workspace of the call.
 func (s *Server) category(c *call, id string) (category, error) {
-	ws, err := c.workspace()
-	if err != nil {
+	if _, err := s.categoryPlace(c, id); err != nil {
 		return category{}, err
 	}
 	var cat category
-	err = s.store.read(func(ses *session) (err error) {
+	err := s.store.read(func(ses *session) (err error) {
 		cat, err = selectCategory(ses, id)
 		return err
 	})
-	if errors.Is(err, errNotThere) || err == nil && cat.workspace != ws {
-		return category{}, refuse(http.StatusNotFound, "There is no category %q in workspace %q.", id, ws)
+	if errors.Is(err, errNotThere) { // deleted just now
+		return category{}, refuse(http.StatusNotFound, "There is no category %q.", id)
 	}
 	if err != nil {
 		return category{}, fmt.Errorf("find category %s: %w", id, err)
 	}
 	return cat, nil
+}
+
+// categoryPlace makes sure that a category is in the workspace of the call.
+func (s *Server) categoryPlace(c *call, id string) (place, error) {
+	ws, err := c.workspace()
+	if err != nil {
+		return place{}, err
+	}
+	var of string
+	err = s.store.read(func(ses *session) error {
+		return notThere(ses.row("SELECT workspace_id FROM categories WHERE id = ?", []any{id}, &of))
+	})
+	if errors.Is(err, errNotThere) || err == nil && of != ws {
+		return place{}, refuse(http.StatusNotFound, "There is no category %q in workspace %q.", id, ws)
+	}
+	if err != nil {
+		return place{}, fmt.Errorf("find category %s: %w", id, err)
+	}
+	return place{workspace: ws, category: id}, nil
 }
 
 // categoryBody is what creating and updating send; other fields are ignored.

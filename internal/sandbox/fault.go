@@ -50,7 +50,8 @@ const (
 //
 // What happens, of which one must be given:
 //
-//	status=503      answer with this status and an error body
+//	status=503      answer with this status and an error body; with a status
+//	                from 200 on that is an answer that makes no sense
 //	drop=before     cut the connection without making the change
 //	drop=after      make the change, then cut the connection
 //	limit=200/s     answer 429 (or status) to what goes beyond; also /m and /h

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -105,19 +106,20 @@ func (r *faultRule) take(now time.Time) bool {
 
 // has reports whether a method and pattern of a rule can ever match.
 func (rt router) has(method, pattern string) bool {
-	for _, r := range rt.routes {
-		if (Fault{method: method, route: pattern}).matches(r.method, r.pattern) ||
-			method == http.MethodHead && r.method == http.MethodGet && (pattern == "*" || samePattern(pattern, r.pattern)) {
-			return true
-		}
+	if method == http.MethodHead {
+		method = http.MethodGet
 	}
-	return false
+	return slices.ContainsFunc(rt.routes, func(r route) bool {
+		return r.handle != nil && Fault{method: method, route: pattern}.matches(r.method, r.pattern)
+	})
 }
 
 func (rt router) patterns() []string {
 	var all []string
 	for _, r := range rt.routes {
-		all = append(all, r.method+" "+r.pattern)
+		if r.handle != nil {
+			all = append(all, r.method+" "+r.pattern)
+		}
 	}
 	return all
 }

@@ -12,11 +12,11 @@ const unknown = "unknown"
 // A route is a method and a pattern with its handler.
 type route struct {
 	method, pattern string
-	role            role // the least role that may call it; nobody: no token needed
-	handle          func(*Server, *call) error
+	role            role                       // the least role that may call it; nobody: no token needed
+	handle          func(*Server, *call) error // nil: the service has the route, the sandbox does not
 }
 
-// routes is the list of everything the sandbox answers.
+// routes is the list of everything the sandbox answers, words before wildcards.
 func routes() []route {
 	return []route{
 		{"POST", "/assets", user, (*Server).uploadAsset},
@@ -25,6 +25,7 @@ func routes() []route {
 		{"GET", "/assets/trash", user, (*Server).listTrash},
 		{"POST", "/assets/restore", user, (*Server).restoreAssets},
 		{"POST", "/assets/delete", user, (*Server).deleteAssets},
+		{"GET", "/assets/recent", user, nil},
 		{"GET", "/assets/{id}", user, (*Server).getAsset},
 		{"PATCH", "/assets/{id}", user, (*Server).patchAsset},
 
@@ -39,6 +40,7 @@ func routes() []route {
 		{"POST", "/categories/authorizePrivateAccess", nobody, (*Server).authorizePrivateAccess},
 		{"GET", "/admin/categories", admin, (*Server).listCategoriesInUse},
 		{"POST", "/admin/categories", admin, (*Server).createCategory},
+		{"PUT", "/admin/categories/order", admin, nil},
 		{"PUT", "/admin/categories/{id}", admin, (*Server).updateCategory},
 		{"DELETE", "/admin/categories/{id}", admin, (*Server).deleteCategory},
 
@@ -83,8 +85,10 @@ func (rt router) match(method string, u *url.URL) (route, []string) {
 		if r.method != method {
 			continue
 		}
-		if args, ok := matchSegments(rt.segments[i], path); ok {
+		if args, ok := matchSegments(rt.segments[i], path); ok && r.handle != nil {
 			return r, args
+		} else if ok {
+			break
 		}
 	}
 	return route{method: method, pattern: unknown, role: nobody, handle: (*Server).notImplemented}, nil

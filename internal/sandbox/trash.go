@@ -3,7 +3,9 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 )
 
 // replyBulk answers a request about several assets: 204 if all went well, else
@@ -57,18 +59,18 @@ func (s *Server) trashAssets(c *call) error {
 
 // deleteAssets deletes for good, whether the assets are in the trash or not.
 func (s *Server) deleteAssets(c *call) error {
-	var gone []string
+	gone := make(map[string]string) // content by ID
 	err := s.bulk(c, func(ses *session, workspace, id string) (bool, error) {
 		var content string
 		err := ses.row("DELETE FROM assets WHERE id = ? AND workspace_id = ? RETURNING content", []any{id, workspace}, &content)
 		if errors.Is(notThere(err), errNotThere) {
-			return false, nil
+			return gone[id] != "", nil // named twice
 		}
-		gone = append(gone, content)
+		gone[id] = content
 		return true, err
 	})
 	if err == nil {
-		s.forget(gone)
+		s.forget(slices.Collect(maps.Values(gone)))
 	}
 	return err
 }
