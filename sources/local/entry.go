@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"assetferry/sources"
 )
@@ -38,9 +39,17 @@ func (e entry) isGone() bool { return !e.link && errors.Is(e.err, fs.ErrNotExist
 // isUnknown reports whether the entry is there but may be anything.
 func (e entry) isUnknown() bool {
 	if e.link {
-		return errors.Is(e.err, fs.ErrPermission)
+		return e.err != nil && !leadsNowhere(e.err)
 	}
 	return e.err != nil && !e.isGone()
+}
+
+// leadsNowhere reports whether an error of a followed link is about the link, and
+// not about reaching what it leads to. os.Root has no error number of its own
+// for a link that leads out.
+func leadsNowhere(err error) bool {
+	_, isSystem := errors.AsType[syscall.Errno](err)
+	return !isSystem || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // descends reports whether the walk enters an entry of d: a directory, unless a

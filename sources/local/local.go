@@ -61,7 +61,7 @@ func New(root string, o Options) (*Source, error) {
 	root = abs
 	switch info, err := os.Stat(root); {
 	case errors.Is(err, fs.ErrNotExist):
-		return fail(fs.ErrNotExist, "check the path; a disk or share may not be mounted")
+		return fail(fs.ErrNotExist, hintMissing)
 	case err != nil:
 		return fail(cause(err), "check the path and its permissions")
 	case !info.IsDir():
@@ -123,7 +123,7 @@ func (s *Source) walk(ctx context.Context, after sources.Key, yield func(sources
 		return err
 	}
 	w := &walk{
-		ctx: ctx, root: root, follow: s.follow, after: string(after), yield: yield,
+		ctx: ctx, root: root, read: readDirectory, follow: s.follow, after: string(after), yield: yield,
 		excluded: newExclusions(s.exclude, s.root),
 	}
 	if err := w.list(&directory{root: root, info: info}); err != nil {
@@ -144,8 +144,10 @@ func openDirectory(openRoot func(string) (*os.Root, error), path string) (*os.Ro
 
 // fail makes an error about the source or one of its objects.
 func (s *Source) fail(op string, key sources.Key, err error) error {
-	return &sources.Error{Op: op, Source: s.root, Key: key, Err: cause(err), Hint: hint(err)}
+	return &sources.Error{Op: op, Source: s.root, Key: key, Err: cause(err), Hint: hint(op, err)}
 }
+
+const hintMissing = "check the path; a disk or share may not be mounted"
 
 // cause takes off the path that sources.Error says in its own way.
 func cause(err error) error {
@@ -155,8 +157,10 @@ func cause(err error) error {
 	return err
 }
 
-func hint(err error) string {
+func hint(op string, err error) string {
 	switch {
+	case op == "list" && errors.Is(err, fs.ErrNotExist):
+		return hintMissing
 	case isExhausted(err):
 		return "raise the limit of open files (ulimit -n)"
 	case errors.Is(err, fs.ErrPermission):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
 )
@@ -11,13 +12,21 @@ import (
 // chunk is how many names are read from a directory at once.
 const chunk = 1024
 
+// A nameReader reads the names in a directory, as os.File does.
+type nameReader interface {
+	Readdirnames(n int) ([]string, error)
+	io.Closer
+}
+
+func readDirectory(root *os.Root) (nameReader, error) { return root.Open(".") }
+
 // names reads the names in a directory in the order of the keys: directories
 // have a slash at their end, and sort by it. A plain walk would put "a/x" before
 // "a!". Names are all that is kept, because a directory may hold millions of them.
 //
 // With an error come the names that were read before it.
 func (w *walk) names(d *directory) ([]string, error) {
-	dir, err := d.root.Open(".")
+	dir, err := w.read(d.root)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ var errStop = errors.New("stopped")
 type walk struct {
 	ctx      context.Context
 	root     *os.Root // of the source; links are followed from here
+	read     func(*os.Root) (nameReader, error)
 	follow   bool
 	excluded exclusions
 	after    string
@@ -35,10 +36,13 @@ type directory struct {
 // list yields what is in a directory and below it.
 func (w *walk) list(d *directory) error {
 	names, err := w.names(d)
-	if err != nil {
-		if d.parent == nil || w.isFatal(err) {
-			return err
-		}
+	switch {
+	case err == nil:
+	case d.parent == nil || w.isFatal(err):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // removed while it was read, so it is empty
+	default:
 		if err := w.obstacle(d.prefix, sources.UnreadableDirectory); err != nil {
 			return err
 		}

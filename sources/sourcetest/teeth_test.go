@@ -26,7 +26,7 @@ func TestTeeth(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			s := newSuite(func(tb testing.TB, files []File) Fixture {
 				return newFixture(files, b.apply)
-			}, nil).on(t)
+			}, []Option{Many(1001)}).on(t)
 			var got []string
 			for _, c := range cases() {
 				if err := c.run(t.Context(), s); err != nil {

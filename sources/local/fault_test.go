@@ -1,0 +1,89 @@
+package local
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"assetferry/sources"
+)
+
+// A failingReader reads some names and then fails.
+type failingReader struct {
+	names []string
+	err   error
+}
+
+func (r *failingReader) Readdirnames(int) ([]string, error) { return r.names, r.err }
+
+func (r *failingReader) Close() error { return nil }
+
+func TestDirectoryThatFailsHalfWay(t *testing.T) {
+	var (
+		hidden = sources.Object{Key: "dir/", Obstacle: sources.UnreadableDirectory}
+		a      = sources.Object{Key: "dir/a"}
+		b      = sources.Object{Key: "dir/b"}
+		z      = sources.Object{Key: "z"}
+	)
+	for name, test := range map[string]struct {
+		top  bool // the root fails, not "dir"
+		err  error
+		want []sources.Object
+		fail bool
+	}{
+		"an entry's trouble": {err: syscall.EIO, want: []sources.Object{hidden, a, b, z}},
+		"removed meanwhile":  {err: fs.ErrNotExist, want: []sources.Object{z}},
+		"our own trouble":    {err: syscall.EMFILE, fail: true},
+		"at the top":         {top: true, err: syscall.EIO, fail: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := listWith(t, func(root *os.Root, top bool) (nameReader, error) {
+				if top != test.top {
+					return readDirectory(root)
+				}
+				return &failingReader{[]string{"b", "a"}, test.err}, nil
+			})
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+			if test.fail != errors.Is(err, test.err) {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+}
+
+// listWith walks a tree of "dir/a", "dir/b", "dir/c" and "z" that is read by a function.
+func listWith(t *testing.T, read func(root *os.Root, top bool) (nameReader, error)) ([]sources.Object, error) {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, key := range []string{"dir/a", "dir/b", "dir/c", "z"} {
+		if err := errors.Join(root.MkdirAll(filepath.Dir(key), 0o755), root.WriteFile(key, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := root.Stat(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []sources.Object
+	w := &walk{
+		ctx: t.Context(), root: root,
+		read: func(r *os.Root) (nameReader, error) { return read(r, r == root) },
+		yield: func(o sources.Object, _ error) bool {
+			list = append(list, sources.Object{Key: o.Key, Obstacle: o.Obstacle})
+			return true
+		},
+	}
+	err = w.list(&directory{root: root, info: info})
+	return list, err
+}
