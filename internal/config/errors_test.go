@@ -41,6 +41,8 @@ func TestErrorTexts(t *testing.T) {
 		"- to\n",
 		"to\n",
 		"\xff\xfe",
+		strings.Repeat("[", 200<<10),
+		strings.Repeat("- ", 100<<10),
 		"destinations: [prod]\n",
 		"destinations:\n  sandbox: {url: https://example.com}\n",
 		"destinations:\n  a/b: {url: https://example.com}\n",

@@ -17,8 +17,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxFile keeps a file that was named by mistake out of the memory.
-const maxFile = 1 << 20
+// What no configuration needs. The limits keep a file that was named by mistake
+// out of the memory: for deep nesting, the parser takes gigabytes.
+const (
+	maxFile  = 256 << 10
+	maxDepth = 32
+)
 
 // A file is a configuration file while it is read. It is walked node by node
 // rather than decoded into a struct, so that every mistake, ours and the
@@ -32,8 +36,8 @@ type file struct {
 func (s *Settings) parse(path string, data []byte, rows []row) error {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	f := file{path, data}
-	if len(data) > maxFile || !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return &UsageError{Msg: path + ": this is not a configuration file"}
+	if len(data) > maxFile || !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 || tooDeep(data) {
+		return &UsageError{Msg: path + ": not a configuration file: it is too large, nested too deeply, or not text"}
 	}
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -65,6 +69,39 @@ func (s *Settings) parse(path string, data []byte, rows []row) error {
 	})
 }
 
+// tooDeep looks at the brackets and at the dashes in front of lines.
+func tooDeep(data []byte) bool {
+	brackets := 0
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimLeft(line, " ")
+		for range maxDepth {
+			rest, isDash := bytes.CutPrefix(line, []byte("- "))
+			if !isDash {
+				break
+			}
+			line = bytes.TrimLeft(rest, " ")
+		}
+		if bytes.HasPrefix(line, []byte("- ")) {
+			return true
+		}
+		if bytes.HasPrefix(line, []byte("#")) {
+			continue
+		}
+		for _, c := range line {
+			switch c {
+			case '[', '{':
+				brackets++
+			case ']', '}':
+				brackets = max(0, brackets-1)
+			}
+			if brackets > maxDepth {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (s *Settings) parseDestinations(f file, node ast.Node) error {
 	entries, err := f.entries(node)
 	if err != nil {
@@ -74,7 +111,7 @@ func (s *Settings) parseDestinations(f file, node ast.Node) error {
 	for _, e := range entries {
 		name := e.Key.GetToken().Value
 		if !destinationName(name) {
-			return f.errorAt(e.Key, fmt.Sprintf("%q cannot be the name of a destination; use letters, digits, \"-\" and \"_\", and not %q", name, sandboxName))
+			return f.errorAt(e.Key, fmt.Sprintf("%q cannot be the name of a destination; use letters, digits and \".-_\", and not %q", name, sandboxName))
 		}
 		var n Named
 		if err := f.walk(e.Value, n.table(), f.apply); err != nil {
