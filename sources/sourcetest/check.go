@@ -21,8 +21,7 @@ func Check(ctx context.Context, src sources.Source, want ...sources.Key) error {
 		}
 	}
 	if len(want) > 0 {
-		slices.Sort(want)
-		errs = append(errs, lists(ctx, src, "", want))
+		errs = append(errs, lists(ctx, src, "", slices.Sorted(slices.Values(want))))
 	}
 	return errors.Join(errs...)
 }
