@@ -232,7 +232,10 @@ func breaches() []breach {
 		}, []string{"resumes after every key"}},
 		{"goes on after break", func(d *double) {
 			d.objects = relay(d.Source, func(yield yieldFunc, o sources.Object, err error) bool {
-				return yield(o, err) || yield(o, err)
+				if yield(o, err) {
+					return true
+				}
+				return yield(o, err)
 			})
 		}, []string{"stops when the loop ends"}},
 		{"leaks a goroutine", func(d *double) {
