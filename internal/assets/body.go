@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 )
 
 var errAbandoned = errors.New("request is over")
@@ -31,6 +32,7 @@ type trackedBody struct {
 
 	mu      sync.Mutex
 	handed  int64
+	decided time.Time // when the decisive byte was handed out
 	err     error
 	over    bool // nothing is handed out any more
 	reading bool // by the transport; whoever ends last closes the content
@@ -63,6 +65,9 @@ func (b *trackedBody) end(n int, err error) (int, error) {
 		b.sending.touched.Store(true)
 		b.handed += int64(n)
 	}
+	if b.decided.IsZero() && b.handed >= b.decisive {
+		b.decided = b.sending.now()
+	}
 	if err != nil && err != io.EOF {
 		b.err = err
 	}
@@ -87,6 +92,17 @@ func (b *trackedBody) finish() (complete bool) {
 	}
 	b.over = true
 	return b.handed >= b.decisive
+}
+
+// sent is when the server could have all of the body, at the earliest; if there
+// was no such time, when the request began.
+func (b *trackedBody) sent() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.decided.IsZero() {
+		return b.sending.start
+	}
+	return b.decided
 }
 
 func (b *trackedBody) failure() error {

@@ -105,7 +105,7 @@ func TestUploadDoubt(t *testing.T) {
 		{"200 garbage", 10, say("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>"), true, retry.Transient},
 		{"201 empty", 10, say("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"), true, retry.Transient},
 		{"201 without id", 10, say("HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"), true, retry.Transient},
-		{"201 with a strange time", 10, say("HTTP/1.1 201 Created\r\nContent-Length: 32\r\n\r\n{\"id\":\"x\",\"uploadedAt\":\"someday\"}"), true, retry.Transient},
+		{"201 with a strange time", 10, say("HTTP/1.1 201 Created\r\nContent-Length: 33\r\n\r\n{\"id\":\"x\",\"uploadedAt\":\"someday\"}"), true, retry.Transient},
 		{"202", 10, say("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"), true, retry.Transient},
 		{"204", 10, say("HTTP/1.1 204 None\r\n\r\n"), true, retry.Transient},
 		{"200 with an error", 10, say("HTTP/1.1 200 OK\r\nContent-Length: 34\r\n\r\n{\"statusCode\":400,\"message\":\"bad\"}"), true, retry.Permanent},
@@ -309,7 +309,7 @@ func (b *blocking) Close() error {
 func TestFinishedBodyYieldsNothing(t *testing.T) {
 	ctx, dog := watch(t.Context(), time.Minute)
 	defer dog.stop()
-	s := &sending{dog: dog}
+	s := &sending{dog: dog, now: time.Now}
 	u := upload(10)
 	p := newFrame(u, "B").payload(u)
 	body, err := s.open(ctx, p)

@@ -74,8 +74,8 @@ func (d *download) open() error {
 
 func (d *download) exchange(ctx context.Context, r *request, secret string) error {
 	ctx, dog := watch(ctx, stallTimeout)
-	s := &sending{dog: dog, start: d.c.now()}
-	resp, err := d.get(httptrace.WithClientTrace(ctx, s.trace(d.c.now)), secret)
+	s := &sending{dog: dog, now: d.c.now, start: d.c.now()}
+	resp, err := d.get(httptrace.WithClientTrace(ctx, s.trace()), secret)
 	if err != nil {
 		dog.stop()
 		return d.foreign(d.c.sendError(ctx, r, s, secret, err))

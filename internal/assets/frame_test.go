@@ -129,7 +129,9 @@ func TestWrongSize(t *testing.T) {
 		{"more", func() io.Reader { return strings.NewReader("123456") }, []error{ErrSize}},
 		{"error within", func() io.Reader { return io.MultiReader(strings.NewReader("123"), iotest.ErrReader(broken)) }, []error{broken}},
 		{"error at the end", func() io.Reader { return io.MultiReader(strings.NewReader("12345"), iotest.ErrReader(broken)) }, []error{broken}},
-		{"error with the last bytes", func() io.Reader { return iotest.DataErrReader(io.MultiReader(strings.NewReader("12345"), iotest.ErrReader(broken))) }, []error{broken}},
+		{"error with the last bytes", func() io.Reader {
+			return iotest.DataErrReader(io.MultiReader(strings.NewReader("12345"), iotest.ErrReader(broken)))
+		}, []error{broken}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,9 +11,13 @@ import (
 	"strconv"
 )
 
-// maxRepeats is how many pages in a row may hold nothing new, before we take it
-// that the service does not look at the offset.
-const maxRepeats = 4
+const (
+	// maxRepeats is how many pages in a row may hold nothing new, before we
+	// take it that the service does not look at the offset.
+	maxRepeats = 4
+	// maxRetreats is how often a list may get shorter while it is read.
+	maxRetreats = 100
+)
 
 // A page is the envelope of a list.
 type page[T any] struct {
@@ -36,10 +40,11 @@ type pager[T any] struct {
 	query url.Values
 	limit int
 
-	offset  int
-	total   int // as of the page before
-	repeats int
-	recent  recent
+	offset   int
+	total    int // as of the page before
+	repeats  int
+	retreats int
+	recent   recent
 }
 
 // items yields each item of the list once, as far as that can be had from a
@@ -101,11 +106,11 @@ func (p *pager[T]) advance(got page[T], fresh int) (more bool, err error) {
 	total := *got.TotalCount
 	gone := p.total - total
 	p.total = total
-	switch {
-	case gone > p.limit:
-		return false, fmt.Errorf("list got shorter by %d while it was read", gone)
-	case gone > 0 && p.offset > 0: // as many may have slipped below the offset
+	if gone > 0 && p.offset > 0 { // as many may have slipped below the offset
 		p.offset = max(0, p.offset-gone)
+		if p.retreats++; p.retreats > maxRetreats {
+			return false, errors.New("list keeps getting shorter")
+		}
 		return true, nil
 	}
 	p.offset += seen

@@ -139,7 +139,7 @@ func (c *Client) followServer() bool {
 func (c *Client) exchange(ctx context.Context, r *request, secret string) error {
 	ctx, dog := watch(ctx, stallTimeout)
 	defer dog.stop()
-	s := &sending{dog: dog, start: c.now()}
+	s := &sending{dog: dog, now: c.now, start: c.now()}
 	req, err := c.build(ctx, r, s)
 	if err != nil {
 		return c.sendError(ctx, r, s, secret, err)
@@ -154,7 +154,7 @@ func (c *Client) exchange(ctx context.Context, r *request, secret string) error 
 
 // build makes the HTTP request, whose progress s follows.
 func (c *Client) build(ctx context.Context, r *request, s *sending) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, s.trace(c.now)), r.method, c.address(r), nil)
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, s.trace()), r.method, c.address(r), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -187,25 +187,22 @@ func (c *Client) address(r *request) string {
 // A sending knows how far a request got.
 type sending struct {
 	dog   *watchdog
+	now   func() time.Time
 	start time.Time
 
 	connected atomic.Bool
-	touched   atomic.Bool               // a byte of a body was handed out
-	written   atomic.Pointer[time.Time] // when all of the request was
+	touched   atomic.Bool // a byte of a body was handed out
 	body      atomic.Pointer[trackedBody]
 }
 
-func (s *sending) trace(now func() time.Time) *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		GotConn:      func(httptrace.GotConnInfo) { s.connected.Store(true) },
-		WroteRequest: func(httptrace.WroteRequestInfo) { s.written.Store(new(now())) },
-	}
+func (s *sending) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { s.connected.Store(true) }}
 }
 
-// sent is the time from which the server could answer.
+// sent is the time from which the server had the request: a body may take long.
 func (s *sending) sent() time.Time {
-	if at := s.written.Load(); at != nil {
-		return *at
+	if body := s.body.Load(); body != nil {
+		return body.sent()
 	}
 	return s.start
 }

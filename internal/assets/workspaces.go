@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -42,7 +43,7 @@ func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
 
 func (c *Client) workspaces(ctx context.Context, route string) ([]Workspace, error) {
 	var all []Workspace
-	for w, err := range list(ctx, c, request{op: "list workspaces", route: route}, workspacesPage,
+	for w, err := range list(ctx, c, request{op: "list workspaces", route: route, query: url.Values{}}, workspacesPage,
 		func(w Workspace) string { return w.ID }) {
 		if err != nil {
 			return nil, err

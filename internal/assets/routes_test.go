@@ -1,0 +1,278 @@
+package assets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What goes over the wire, to the letter.
+func TestRequests(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer string
+		call   func(context.Context, *Client) error
+		want   string // method, address and body
+	}{
+		{"category", `200 {"id":"x"}`, func(ctx context.Context, c *Client) error { _, err := c.Category(ctx, "a b/c"); return err },
+			"GET /categories/a%20b%2Fc?workspaceId=w "},
+		{"categories", `200 {"items":[],"totalCount":0}`, func(ctx context.Context, c *Client) error {
+			for _, err := range c.Categories(ctx) {
+				return err
+			}
+			return nil
+		}, "GET /categories?limit=500&offset=0&workspaceId=w "},
+		{"create category", `201 {"id":"x"}`, func(ctx context.Context, c *Client) error {
+			_, err := c.CreateCategory(ctx, NewCategory{Name: "Ü", Extensions: []string{"jpg", "png"}})
+			return err
+		}, `POST /admin/categories?workspaceId=w {"name":"Ü","extensions":["jpg","png"]}`},
+		{"create private category", `201 {"id":"x"}`, func(ctx context.Context, c *Client) error {
+			_, err := c.CreateCategory(ctx, NewCategory{Name: "n", Extensions: []string{"jpg"}, Private: true})
+			return err
+		}, `POST /admin/categories?workspaceId=w {"name":"n","extensions":["jpg"],"isPrivate":true}`},
+		{"folders", `200 {"items":[]}`, func(ctx context.Context, c *Client) error { _, err := c.Folders(ctx); return err },
+			"GET /folders?workspaceId=w "},
+		{"folder", `200 {"id":"x"}`, func(ctx context.Context, c *Client) error { _, err := c.Folder(ctx, "f", 2); return err },
+			"GET /folders/f?depth=2&workspaceId=w "},
+		{"create folder", `201 {"id":"x"}`, func(ctx context.Context, c *Client) error {
+			_, err := c.CreateFolder(ctx, NewFolder{Name: "n", CategoryID: "c"})
+			return err
+		}, `POST /folders?workspaceId=w {"categoryId":"c","name":"n"}`},
+		{"create nested folder", `201 {"id":"x"}`, func(ctx context.Context, c *Client) error {
+			_, err := c.CreateFolder(ctx, NewFolder{Name: "n", CategoryID: "c", ParentID: "p"})
+			return err
+		}, `POST /folders?workspaceId=w {"name":"n","parentId":"p"}`},
+		{"asset", `200 {"id":"x"}`, func(ctx context.Context, c *Client) error { _, err := c.Asset(ctx, "-a_"); return err },
+			"GET /assets/-a_ "},
+		{"list category", `200 {"items":[]}`, func(ctx context.Context, c *Client) error {
+			for _, err := range c.List(ctx, ListOptions{CategoryID: "c"}) {
+				return err
+			}
+			return nil
+		}, "GET /assets?categoryId=c&limit=50&offset=0&workspaceId=w "},
+		{"list folder", `200 {"items":[]}`, func(ctx context.Context, c *Client) error {
+			for _, err := range c.List(ctx, ListOptions{FolderID: "f", SortBy: ByUploadedAt, Order: Descending, PageSize: 7}) {
+				return err
+			}
+			return nil
+		}, "GET /assets?folderId=f&limit=7&offset=0&order=desc&sortBy=uploadedAt&workspaceId=w "},
+		{"update all", `200 {"id":"x"}`, func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "a", Changes{Name: new("n"), Extension: new("jpg"), Description: new("d"), Tags: &[]string{"t"}, CustomAttributes: map[string]any{"k": 1}})
+			return err
+		}, `PATCH /assets/a {"extension":"jpg","metadata":{"customAttributes":{"k":1},"description":"d"},"name":"n","tags":["t"]}`},
+		{"update to nothing", `200 {"id":"x"}`, func(ctx context.Context, c *Client) error {
+			_, err := c.Update(ctx, "a", Changes{Description: new(""), Tags: new([]string(nil)), CustomAttributes: map[string]any{}})
+			return err
+		}, `PATCH /assets/a {"metadata":{"customAttributes":{},"description":""},"tags":[]}`},
+		{"trash", "204", func(ctx context.Context, c *Client) error { return c.Trash(ctx, "a", "b") },
+			`POST /assets/trash?workspaceId=w ["a","b"]`},
+		{"limits", "200 {}", func(ctx context.Context, c *Client) error { _, err := c.Limits(ctx); return err }, "GET /limits "},
+		{"workspaces", `200 {"items":[]}`, func(ctx context.Context, c *Client) error { _, err := c.Workspaces(ctx); return err },
+			"GET /v3/workspaces?limit=50&offset=0 "},
+		{"create workspace", `201 {"id":"x"}`, func(ctx context.Context, c *Client) error { _, err := c.CreateWorkspace(ctx, "n"); return err },
+			`POST /superadmin/workspaces {"name":"n"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := answers(tt.answer)
+			if err := tt.call(t.Context(), serve(t, a.ServeHTTP)); err != nil {
+				t.Fatal(err)
+			}
+			r := a.got[0]
+			if got := fmt.Sprintf("%s %s %s", r.Method, r.RequestURI, a.bodies[0]); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			if got := r.Header.Get("Authorization"); got != secret {
+				t.Errorf("Authorization: got %q", got)
+			}
+			if got := r.Header.Get("Content-Type"); a.bodies[0] != "" && got != "application/json" {
+				t.Errorf("Content-Type: got %q", got)
+			}
+			if a.count() != 1 {
+				t.Errorf("got %d requests", a.count())
+			}
+		})
+	}
+}
+
+func TestBasePathAndDefaultWorkspace(t *testing.T) {
+	a := answers(`200 {"items":[]}`)
+	srv := httptest.NewServer(a)
+	t.Cleanup(srv.Close)
+	c := newClient(t, Options{BaseURL: srv.URL + "/behind/proxy/", UserAgent: "tester/1"})
+	if _, err := c.Folders(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.got[0].RequestURI + " " + a.got[0].UserAgent(); got != "/behind/proxy/folders tester/1" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestWorkspacesOfOlderInstallations(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/workspaces" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, `{"items":[{"id":"a","name":"A","createdAt":"2024-05-01T10:00:00Z","enableAIProcessing":true}]}`)
+	})
+	got, err := c.Workspaces(t.Context())
+	want := []Workspace{{ID: "a", Name: "A", CreatedAt: time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)}}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+}
+
+func TestCreateFolderNeedsAPlace(t *testing.T) {
+	if _, err := newClient(t, Options{BaseURL: "https://localhost"}).CreateFolder(t.Context(), NewFolder{Name: "n"}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestTrashInBatches(t *testing.T) {
+	var sizes []int
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		var ids []string
+		_ = json.NewDecoder(r.Body).Decode(&ids)
+		sizes = append(sizes, len(ids))
+		if ids[0] == "id-100" {
+			w.WriteHeader(http.StatusMultiStatus)
+			fmt.Fprint(w, `{"id-100":404,"id-101":403}`)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	var ids []string
+	for i := range 250 {
+		ids = append(ids, fmt.Sprintf("id-%d", i))
+	}
+	err := c.Trash(t.Context(), ids...)
+	bulk, ok := errors.AsType[*BulkError](err)
+	if !ok || !cmp.Equal(bulk.Failed, map[string]int{"id-100": 404, "id-101": 403}) {
+		t.Errorf("got %v", err)
+	}
+	if got, want := err.Error(), "trash: failed for 2 assets: id-100 (404), id-101 (403)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if !cmp.Equal(sizes, []int{100, 100, 50}) {
+		t.Errorf("batches: got %v", sizes)
+	}
+	if err := c.Trash(t.Context()); err != nil || len(sizes) != 3 {
+		t.Errorf("nothing to trash: got %v", err)
+	}
+}
+
+func TestTrashAnswers(t *testing.T) {
+	for answer, ok := range map[string]bool{
+		"204": true, "200": true, "200 {}": true, `200 {"statusCode":500}`: false,
+		"207": false, "207 {}": false, `207 {"a":"x"}`: false, "404": false,
+	} {
+		err := serve(t, answers(answer).ServeHTTP).Trash(t.Context(), "a")
+		if (err == nil) != ok {
+			t.Errorf("%s: got %v", answer, err)
+		}
+	}
+}
+
+func TestDecodeAsset(t *testing.T) {
+	const body = `{"id":"a-1","name":"photo.v2","extension":"jpg","size":34359738368,"mimeType":"image/jpeg",
+		"categoryId":"c","folderId":null,"uploadedAt":"2024-05-01T12:00:00.123Z","lastModifiedAt":"2024-05-01T14:00:00+0200",
+		"tags":null,"url":"https://cdn/w/assets/a-1/file","imageUrls":{"80":"u80","default":"u"},"new":{"deep":[1]},
+		"metadata":{"description":null,"width":1024,"height":768,"blurHash":"L","metadataProcessingStatus":"queued",
+		"analysisProcessingStatus":"skipped","customAttributes":{"k":[1,"x"]},"thumbnailMetadata":{"width":1}}}`
+	got, err := serve(t, answers("200 "+body).ServeHTTP).Asset(t.Context(), "a-1")
+	want := Asset{
+		ID: "a-1", Name: "photo.v2", Extension: "jpg", Size: 34359738368, MIMEType: "image/jpeg", CategoryID: "c",
+		UploadedAt:     time.Date(2024, 5, 1, 12, 0, 0, 123e6, time.UTC),
+		LastModifiedAt: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC),
+		URL:            "https://cdn/w/assets/a-1/file", ImageURLs: map[string]string{"80": "u80", "default": "u"},
+		Metadata: Metadata{Width: 1024, Height: 768, BlurHash: "L", Status: Queued, AnalysisStatus: Skipped,
+			CustomAttributes: map[string]any{"k": []any{1.0, "x"}}},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if got.Filename() != "photo.v2.jpg" || (Asset{Name: "README"}).Filename() != "README" {
+		t.Errorf("filename: got %s", got.Filename())
+	}
+}
+
+func TestDecodeFolder(t *testing.T) {
+	const body = `{"id":"f","name":"F","categoryId":"c","parentId":null,"createdAt":"2024-05-01","updatedAt":null,
+		"folders":[{"id":"g","name":"G","parentId":"f","createdAt":"","folders":null}]}`
+	got, err := serve(t, answers("200 "+body).ServeHTTP).Folder(t.Context(), "f", 1)
+	want := Folder{ID: "f", Name: "F", CategoryID: "c", CreatedAt: time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC),
+		Folders: []Folder{{ID: "g", Name: "G", ParentID: "f"}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	const body = `{"maxFileSizeInBytesLimit":5368709120,"maxImageInMegapixelsLimit":50,"pricingPlanName":"personal","isMaxBandwidthExceeded":false,"isMaxStorageSizeExceeded":true,"more":1}`
+	got, err := serve(t, answers("200 "+body).ServeHTTP).Limits(t.Context())
+	if want := (Limits{"personal", 5368709120, 50, false, true}); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func TestISOTime(t *testing.T) {
+	for text, want := range map[string]string{
+		`null`: "", `""`: "", `"2024-05-01T12:00:00Z"`: "2024-05-01T12:00:00Z",
+		`"2024-05-01T12:00:00.5+02:00"`: "2024-05-01T10:00:00.5Z", `"2024-05-01T12:00:00.000000-0130"`: "2024-05-01T13:30:00Z",
+		`"2024-05-01T12:00:00"`: "2024-05-01T12:00:00Z", `"2024-05-01 12:00:00.25"`: "2024-05-01T12:00:00.25Z",
+		`"2024-05-01"`: "2024-05-01T00:00:00Z", `"soon"`: "error", `12`: "error", `{}`: "error",
+	} {
+		var got isoTime
+		err := json.Unmarshal([]byte(text), &got)
+		switch {
+		case want == "error":
+			if err == nil {
+				t.Errorf("%s: no error", text)
+			}
+		case err != nil, want == "" && !got.IsZero(), want != "" && got.Format(time.RFC3339Nano) != want:
+			t.Errorf("%s: got %v, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+// No answer makes the client panic or take nonsense for a thing that exists.
+func FuzzAnswers(f *testing.F) {
+	for s := range strings.SplitSeq(`{}|[]|null|""|{"id":"x"}|{"id":null}|{"items":[]}|{"items":[{"id":"a"}],"totalCount":1}|{"items":null,"totalCount":null}|{"statusCode":404,"message":"m","data":{},"traceId":"t"}|{"a":404}|{"id":"x","uploadedAt":"2024-05-01T12:00:00Z","folders":[{"folders":[]}]}|{"ID":"x"}|{"id":"x","metadata":null,"imageUrls":{"80":null}}`, "|") {
+		f.Add(200, s)
+		f.Add(207, s)
+		f.Add(500, s)
+	}
+	f.Fuzz(func(t *testing.T, status int, body string) {
+		var asset Asset
+		if decode(status, []byte(body), &asset) == nil && asset.ID == "" {
+			t.Error("an asset without ID")
+		}
+		var folder Folder
+		if decode(status, []byte(body), &folder) == nil && folder.ID == "" {
+			t.Error("a folder without ID")
+		}
+		var category Category
+		if decode(status, []byte(body), &category) == nil && category.ID == "" {
+			t.Error("a category without ID")
+		}
+		var bulk bulkAnswer
+		if decode(http.StatusMultiStatus, []byte(body), &bulk) == nil && len(bulk.failed) == 0 {
+			t.Error("a failure without assets")
+		}
+		var list page[Asset]
+		_ = decode(status, []byte(body), &list)
+		fault := parseFault([]byte(body), secret)
+		if message := printable(fault.message); len([]rune(message)) > maxMessage+1 || strings.ContainsAny(message, "\n\r\x1b\x00") {
+			t.Errorf("message is not printable: %q", message)
+		}
+	})
+}
