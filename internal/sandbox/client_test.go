@@ -191,3 +191,12 @@ func column(list object, field string) []string {
 	}
 	return found
 }
+
+func mustJSON(t testing.TB, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,147 @@
+package sandbox
+
+import (
+	"database/sql"
+	"encoding/base64"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// FuzzToken holds that nothing gets in without the signature of its own text.
+func FuzzToken(f *testing.F) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	rules := tokenRules{
+		keys: map[string]AccessKey{"env": "key"}, service: "ckbox", age: time.Hour,
+		workspace: func(environment, id string) bool { return environment == "env" && id == "env" },
+	}
+	encode := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+	head := encode(`{"alg":"HS256"}`)
+	for _, claims := range []string{
+		fmt.Sprintf(`{"aud":"env","sub":"u","iat":%d,"auth":{"ckbox":{"role":"user"}}}`, now.Unix()),
+		fmt.Sprintf(`{"aud":"env","sub":"u","iat":%d,"exp":%d,"auth":{"x":{"role":"admin","workspaces":["env"]}}}`, now.Unix(), now.Unix()+9),
+		`{"aud":null,"iat":1e300}`,
+	} {
+		text := head + "." + encode(claims)
+		f.Add(text, "."+base64.RawURLEncoding.EncodeToString(sign("key", text)))
+	}
+	f.Add("Bearer x.y", ".z")
+	f.Fuzz(func(t *testing.T, text, rest string) {
+		token := text + rest
+		who, err := rules.verify(token, now)
+		// The same text, signed well: whatever it claims, nothing may panic.
+		_, _ = rules.verify(text+"."+base64.RawURLEncoding.EncodeToString(sign("key", text)), now)
+		if err != nil {
+			return
+		}
+		signed, signature, _ := cutLast(token)
+		if signature != base64.RawURLEncoding.EncodeToString(sign("key", signed)) {
+			t.Errorf("accepted %q", token)
+		}
+		if who.environment != "env" || who.user == "" || who.role == nobody || !slices.Equal(who.workspaces, []string{"env"}) {
+			t.Errorf("%q gives %+v", token, who)
+		}
+	})
+}
+
+func cutLast(token string) (before, after string, found bool) {
+	i := strings.LastIndexByte(token, '.')
+	if i < 0 {
+		return token, "", false
+	}
+	return token[:i], token[i+1:], true
+}
+
+func TestWidths(t *testing.T) {
+	for width, want := range map[int]string{
+		1:    "[1]",
+		80:   "[80]",
+		81:   "[80 81]",
+		376:  "[80 160 240 320 376]",
+		800:  "[80 160 240 320 400 480 560 640 720 800]",
+		1024: "[103 206 309 412 515 618 721 824 927 1024]",
+		1920: "[192 384 576 768 960 1152 1344 1536 1728 1920]",
+	} {
+		if got := fmt.Sprint(widths(width)); got != want {
+			t.Errorf("%d: %s, want %s", width, got, want)
+		}
+	}
+	for w := range 20000 {
+		if ws := widths(w + 1); len(ws) > 10 || !slices.IsSorted(ws) {
+			t.Fatalf("%d: %v", w+1, ws)
+		}
+	}
+}
+
+func TestOtherDatabases(t *testing.T) {
+	for statement, says := range map[string]string{
+		"PRAGMA user_version = 99":  "newer",
+		"PRAGMA application_id = 5": "not a sandbox's",
+	} {
+		dir := t.TempDir()
+		s, err := New(Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", filepath.Join(dir, storeFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // also: a failed start gives the directory back
+			_, err = New(Options{Dir: dir})
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v, does not say %q", statement, err, says)
+			}
+		}
+	}
+}
+
+// TestChangesDoNotShareTheirFate commits changes together of which one fails.
+func TestChangesDoNotShareTheirFate(t *testing.T) {
+	st, err := openMemoryStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert := func(id string) func(*session) error {
+		return func(s *session) error {
+			_, err := s.exec("INSERT INTO workspaces (id, environment, name, created_at) VALUES (?, 'e', 'n', 0)", id)
+			return err
+		}
+	}
+	orphan := func(s *session) error { // fails at the commit only
+		_, err := s.exec("INSERT INTO assets VALUES (1, 'i', 'w', 'c', 'f', 'n', 'e', 'e', 0, '', '', 0, 0, 'no', 0, 0, 0, '', '', '', NULL)")
+		return err
+	}
+	var changes []*change
+	for _, do := range []func(*session) error{insert("a"), insert("a"), orphan, insert("b")} {
+		changes = append(changes, &change{do: do, done: make(chan error, 1)})
+	}
+	st.commit(changes)
+	for i, want := range []bool{true, false, false, true} {
+		if err := <-changes[i].done; (err == nil) != want {
+			t.Errorf("change %d: %v", i, err)
+		}
+	}
+	var n int
+	if err := st.read(func(s *session) error { return s.row("SELECT count(*) FROM workspaces", nil, &n) }); err != nil || n != 2 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	if err := st.close(); err != nil {
+		t.Error(err)
+	}
+	if err := st.write(insert("c")); err != errClosed {
+		t.Errorf("after the end: %v", err)
+	}
+}
