@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"sync"
-	"time"
 )
 
 // contents keep the bytes of assets under IDs of their own, never under names
@@ -86,5 +85,4 @@ type stored struct {
 	size    int64
 	digest  string
 	picture picture
-	at      time.Time
 }

@@ -3,15 +3,16 @@ package sandbox
 import (
 	"fmt"
 	"image"
-	"image/color"
-	_ "image/gif"  // decoders for image.DecodeConfig
-	_ "image/jpeg" //
-	_ "image/png"  //
 	"io"
 
-	_ "golang.org/x/image/bmp" //
+	// Decoders for image.DecodeConfig.
+	_ "image/gif"
+	_ "image/jpeg"
+	_ "image/png"
+
+	_ "golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
-	_ "golang.org/x/image/webp" //
+	_ "golang.org/x/image/webp"
 )
 
 // A picture is what is known of an asset as an image.
@@ -47,7 +48,7 @@ func measure(r io.ReaderAt, size int64, folded string) picture {
 func decodeHead(r *io.SectionReader) (c image.Config, err error) {
 	defer func() { // a decoder that trips over strange bytes has not decoded them
 		if v := recover(); v != nil {
-			c, err = image.Config{ColorModel: color.GrayModel}, fmt.Errorf("decode image: %v", v)
+			c, err = image.Config{}, fmt.Errorf("decode image: %v", v)
 		}
 	}()
 	var magic [4]byte
