@@ -62,19 +62,20 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	a.introduce(s)
-	applier := migrate.NewApplier(s.deps(a, watch{a.out}), s.dest.client)
+	applier := migrate.NewApplier(s.deps(a, a.watch()), s.dest.client)
 	applier.Concurrency, applier.Settle, applier.Stop = a.settings.Concurrency, o.settle, a.stop
 	run, err := a.resumeOrBegin(ctx, s, applier, o.restart)
 	if err != nil {
 		return err
 	}
-	plan, err := migrate.NewPlanner(s.deps(a, watch{a.out}), s.rules).Plan(ctx, run)
+	plan, err := migrate.NewPlanner(s.deps(a, a.watch()), s.rules).Plan(ctx, run)
 	a.out.Progress().EndPhase()
 	if err != nil {
 		return err
 	}
 	a.showPlan(plan)
 	if plan.Blocked(s.rules) {
+		a.showUnmatched(plan)
 		a.out.Event("summary", sumUp(plan.Run, plan.Tallies, time.Since(began), exitGuard))
 		return a.finish(exitGuard, plan)
 	}

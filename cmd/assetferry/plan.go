@@ -50,7 +50,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitC
 	if err != nil {
 		return err
 	}
-	plan, err := migrate.NewPlanner(s.deps(a, watch{a.out}), s.rules).Plan(ctx, run)
+	plan, err := migrate.NewPlanner(s.deps(a, a.watch()), s.rules).Plan(ctx, run)
 	a.out.Progress().EndPhase()
 	if err != nil {
 		return err
@@ -59,6 +59,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitC
 		return err
 	}
 	a.showPlan(plan)
+	a.showUnmatched(plan)
 	code := exitDone
 	if exitCode && hasChanges(plan.Tallies) {
 		code = exitChanges
@@ -122,9 +123,8 @@ func (a *app) showPlan(p migrate.Plan) {
 		a.out.Printf("New category %q for %s", ui.Sanitize(c.Name), ui.Sanitize(strings.Join(c.Extensions, ", ")))
 	}
 	if p.Hidden > 0 {
-		a.out.Notef("%s directories could not be read: there may be more objects than are listed here.", ui.Count(p.Hidden))
+		a.out.Notef("There are folders that cannot be read (%s), and may be objects in them that are not listed here.", ui.Count(p.Hidden))
 	}
-	a.showUnmatched(p)
 }
 
 func sumOf(tallies []state.Tally, action state.Action, reason string) (objects, bytes int64) {

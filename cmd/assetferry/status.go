@@ -89,6 +89,9 @@ func (a *app) showRuns(ctx context.Context, journal *state.Store) error {
 			return err
 		}
 		items, _ := describe(tallies)
+		if r.State == state.Superseded {
+			items = "gave way to a later run"
+		}
 		rows = append(rows, []string{r.ID, r.Command, string(r.State), r.StartedAt.Local().Format(time.DateTime), items})
 		a.out.Event("summary", sumUp(r, tallies, tookOf(r), exitOf(tallies)))
 	}

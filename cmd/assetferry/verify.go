@@ -65,7 +65,8 @@ func (a *app) verify(ctx context.Context, level string, sample int) (err error) 
 	if err != nil {
 		return err
 	}
-	v := migrate.NewVerifier(migrate.Deps{Dest: dest.client, Journal: journal, Watch: watch{a.out}, Log: a.out.Log(), Now: dest.now}, level, sample)
+	w := a.watch()
+	v := migrate.NewVerifier(migrate.Deps{Dest: dest.client, Journal: journal, Watch: w, Log: a.out.Log(), Now: dest.now}, level, sample)
 	v.Concurrency = a.settings.Concurrency
 	code := exitDone
 	for _, p := range pairs {
@@ -75,6 +76,7 @@ func (a *app) verify(ctx context.Context, level string, sample int) (err error) 
 		if err != nil {
 			return err
 		}
+		w.sayHidden()
 		if result.Differences > 0 {
 			code = exitDifference
 		}

@@ -6,19 +6,28 @@ import (
 	"assetferry/state"
 )
 
+// shownFindings is how many differences, and how many notes, a person is shown;
+// JSON has them all, and so has --verbose.
+const shownFindings = 20
+
 // A watch shows what the engine does.
-type watch struct{ out *ui.Out }
+type watch struct {
+	out                *ui.Out
+	differences, notes int
+}
+
+func (a *app) watch() *watch { return &watch{out: a.out} }
 
 // Phase implements migrate.Observer.
-func (w watch) Phase(p migrate.Phase, items, bytes int64) {
+func (w *watch) Phase(p migrate.Phase, items, bytes int64) {
 	w.out.Progress().StartPhase(string(p), items, bytes)
 }
 
 // Progress implements migrate.Observer.
-func (w watch) Progress(items, bytes int64) { w.out.Progress().Add(items, bytes) }
+func (w *watch) Progress(items, bytes int64) { w.out.Progress().Add(items, bytes) }
 
 // Item implements migrate.Observer.
-func (w watch) Item(i state.Item, o state.Outcome) {
+func (w *watch) Item(i state.Item, o state.Outcome) {
 	line := ui.ItemLine{Key: i.Key, Action: string(i.Action), State: string(o.State), Error: o.Error}
 	if o.Receipt != nil {
 		line.AssetID, line.URL = o.Receipt.Asset, o.Receipt.URL
@@ -26,12 +35,26 @@ func (w watch) Item(i state.Item, o state.Outcome) {
 	w.out.Event("item", line)
 }
 
-// Found implements migrate.Observer.
-func (w watch) Found(d migrate.Difference) {
-	result, mark := "difference", "!"
+// Found implements migrate.Observer. The engine calls it one at a time.
+func (w *watch) Found(d migrate.Difference) {
+	result, mark, seen := "difference", "!", &w.differences
 	if d.Note {
-		result, mark = "note", " "
+		result, mark, seen = "note", " ", &w.notes
 	}
 	w.out.Event("check", ui.CheckLine{Key: d.Key, AssetID: d.Asset, Result: result, Field: d.What})
-	w.out.Printf("%s %s: %s (asset %s)", mark, ui.Sanitize(d.Key), ui.Sanitize(d.What), d.Asset)
+	if *seen++; *seen <= shownFindings || w.out.Verbose() {
+		w.out.Printf("%s %s: %s (asset %s)", mark, ui.Sanitize(d.Key), ui.Sanitize(d.What), d.Asset)
+	}
+}
+
+// sayHidden tells how many findings were not shown.
+func (w *watch) sayHidden() {
+	for _, n := range []struct {
+		seen int
+		word string
+	}{{w.differences, "difference"}, {w.notes, "note"}} {
+		if more := n.seen - shownFindings; more > 0 && !w.out.Verbose() {
+			w.out.Printf("… and %s more, see --verbose", count(int64(more), n.word))
+		}
+	}
 }
