@@ -1,0 +1,155 @@
+// Package assettest holds the law of the service: what the client and everything
+// above it rely on. It runs on the stand-in and, opted in, on a real service, so
+// that the one stays honest about the other.
+package assettest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"image"
+	"image/png"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+)
+
+// Run tests a service. It works in categories of its own, with unique names, and
+// moves what it uploads to the trash. The categories stay: only an administrator
+// who is sure of what is in them should delete any.
+func Run(t *testing.T, newClient func(t testing.TB) *assets.Client) {
+	tests := []struct {
+		name string
+		run  func(*testing.T, *scratch)
+	}{
+		{"first contact", testFirstContact},
+		{"categories", testCategories},
+		{"equal category names", testEqualCategories},
+		{"folders", testFolders},
+		{"nested folders", testNestedFolders},
+		{"equal folder names", testEqualFolders},
+		{"upload to a category", testUploadToCategory},
+		{"upload to a folder", testUploadToFolder},
+		{"names", testNames},
+		{"equal names", testEqualNames},
+		{"extensions are compared without case", testExtensionCase},
+		{"extension not allowed", testExtensionRefused},
+		{"what is not there", testNotThere},
+		{"images", testImages},
+		{"download", testDownload},
+		{"category without its folders", testCategoryList},
+		{"pages", testPages},
+		{"newest first", testNewestFirst},
+		{"update", testUpdate},
+		{"trash", testTrash},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { tt.run(t, newScratch(t, newClient(t))) })
+	}
+}
+
+// A scratch is a category for one test.
+type scratch struct {
+	*assets.Client
+	category string
+	ids      []string // of what was uploaded
+}
+
+func newScratch(t *testing.T, c *assets.Client) *scratch {
+	t.Helper()
+	s := &scratch{Client: c}
+	s.category = s.newCategory(t, unique("scratch"))
+	t.Cleanup(func() { s.clean(t) })
+	return s
+}
+
+// clean trashes what is left. The test's own context is over by now.
+func (s *scratch) clean(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	if err := s.Trash(ctx, s.ids...); err != nil {
+		t.Errorf("clean up: %v", err)
+	}
+}
+
+func unique(name string) string { return "assetferry test " + name + " " + rand.Text() }
+
+func (s *scratch) newCategory(t *testing.T, name string) string {
+	t.Helper()
+	id, err := s.CreateCategory(t.Context(), assets.NewCategory{Name: name, Extensions: []string{"jpg", "png", "txt"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func (s *scratch) newFolder(t *testing.T, n assets.NewFolder) string {
+	t.Helper()
+	id, err := s.CreateFolder(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func (s *scratch) try(t *testing.T, u assets.Upload, content []byte) (assets.Asset, error) {
+	t.Helper()
+	u.Size = int64(len(content))
+	u.Open = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+	a, err := s.Upload(t.Context(), u)
+	if a.ID != "" {
+		s.ids = append(s.ids, a.ID)
+	}
+	return a, err
+}
+
+func (s *scratch) upload(t *testing.T, name string) assets.Asset {
+	t.Helper()
+	return s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: name}, []byte("content of "+name))
+}
+
+func (s *scratch) uploadTo(t *testing.T, u assets.Upload, content []byte) assets.Asset {
+	t.Helper()
+	a, err := s.try(t, u, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (s *scratch) list(t *testing.T, o assets.ListOptions) []assets.Asset {
+	t.Helper()
+	var all []assets.Asset
+	for a, err := range s.List(t.Context(), o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func idsOf(all []assets.Asset) []string {
+	var ids []string
+	for _, a := range all {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
+
+func picture(t *testing.T, width, height int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func long(n int) []byte { return []byte(strings.Repeat("0123456789abcdef", n/16)) }

@@ -1,0 +1,128 @@
+package assets_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/assets/assettest"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/token"
+)
+
+const (
+	environment = "env4567890123456789x"
+	accessKey   = "an access key that is as long as the real ones"
+)
+
+func newSandbox(t testing.TB, o sandbox.Options) string {
+	t.Helper()
+	o.Environments = []sandbox.Environment{{ID: environment, AccessKey: accessKey}}
+	s, err := sandbox.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(s)
+	t.Cleanup(func() {
+		srv.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return srv.URL
+}
+
+func newClient(t testing.TB, base string, claims token.Claims, key token.Secret, o assets.Options) *assets.Client {
+	t.Helper()
+	minter, err := token.NewMinter(key, claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.BaseURL, o.Tokens, o.Workspace = base, minter, claims.Workspace
+	c, err := assets.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+// TestLaw runs on the stand-in, and on a real service if there is one named in
+// the environment. It leaves empty categories there.
+func TestLaw(t *testing.T) {
+	t.Run("sandbox", func(t *testing.T) {
+		base := newSandbox(t, sandbox.Options{})
+		assettest.Run(t, func(t testing.TB) *assets.Client {
+			return newClient(t, base, token.Claims{Environment: environment}, token.NewSecret(accessKey), assets.Options{})
+		})
+	})
+	if base := os.Getenv("ASSETFERRY_LAW_URL"); base != "" {
+		t.Run("service", func(t *testing.T) {
+			assettest.Run(t, func(t testing.TB) *assets.Client {
+				return newClient(t, base, token.Claims{
+					Environment: os.Getenv("ASSETFERRY_LAW_ENVIRONMENT_ID"),
+					Workspace:   os.Getenv("ASSETFERRY_LAW_WORKSPACE_ID"),
+					Service:     os.Getenv("ASSETFERRY_LAW_SERVICE"),
+				}, token.NewSecret(os.Getenv("ASSETFERRY_LAW_ACCESS_KEY")), assets.Options{})
+			})
+		})
+	}
+}
+
+func TestWorkspacesOfSandbox(t *testing.T) {
+	base := newSandbox(t, sandbox.Options{})
+	super := newClient(t, base, token.Claims{Environment: environment, Role: "superadmin"}, token.NewSecret(accessKey), assets.Options{})
+	id, err := super.CreateWorkspace(t.Context(), "second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := super.Workspaces(t.Context())
+	if err != nil || !slices.ContainsFunc(all, func(w assets.Workspace) bool { return w.ID == id && w.Name == "second" }) {
+		t.Errorf("got %v, %v", all, err)
+	}
+	c := newClient(t, base, token.Claims{Environment: environment, Workspace: id}, token.NewSecret(accessKey), assets.Options{})
+	if _, err := c.CreateCategory(t.Context(), assets.NewCategory{Name: "there", Extensions: []string{"txt"}}); err != nil {
+		t.Error(err)
+	}
+	for category, err := range super.Categories(t.Context()) {
+		if err != nil || category.Name == "there" {
+			t.Errorf("default workspace: got %v, %v", category, err)
+		}
+	}
+}
+
+func TestWrongClock(t *testing.T) {
+	for _, skew := range []time.Duration{-time.Hour, 48 * time.Hour} {
+		for _, compensate := range []bool{false, true} {
+			t.Run(fmt.Sprint(skew, " ", compensate), func(t *testing.T) {
+				base := newSandbox(t, sandbox.Options{ClockSkew: skew})
+				c := newClient(t, base, token.Claims{Environment: environment}, token.NewSecret(accessKey), assets.Options{CompensateClock: compensate})
+				err := c.Ping(t.Context())
+				if (err == nil) != compensate {
+					t.Errorf("got %v", err)
+				}
+				if got, known := c.Skew(); !known || (got-skew).Abs() > time.Second {
+					t.Errorf("skew: got %v, %v, want %v", got, known, skew)
+				}
+				if e, ok := errors.AsType[*assets.Error](err); ok && (!e.IsAuth() || e.Hint() == "") {
+					t.Errorf("got %+v", e)
+				}
+			})
+		}
+	}
+}
+
+func TestWrongKeyShowsNothing(t *testing.T) {
+	base := newSandbox(t, sandbox.Options{})
+	c := newClient(t, base, token.Claims{Environment: environment}, token.NewSecret("another key"), assets.Options{})
+	err := c.Ping(t.Context())
+	if !assets.IsAuth(err) || bytes.Contains([]byte(err.Error()), []byte("another key")) {
+		t.Errorf("got %v", err)
+	}
+}
