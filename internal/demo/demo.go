@@ -1,0 +1,94 @@
+// Package demo makes up a small library of digital assets: real files, drawn and
+// written by code, the same bytes every time on every machine.
+//
+// It has what real libraries have: photos with metadata, documents, logos, and a
+// few files that make trouble, such as names that differ only by case.
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// A Summary says what was written.
+type Summary struct {
+	Files int
+	Bytes int64
+	Notes []string // what this file system made impossible
+}
+
+// A file is one file of the library.
+type file struct {
+	name    string // with slashes
+	time    time.Time
+	content func() ([]byte, error)
+
+	// caseTwin says that another file has the same name but for case, so that
+	// many file systems cannot hold both.
+	caseTwin bool
+}
+
+// WriteLibrary writes the library into dir, which need not exist. It overwrites
+// nothing.
+func WriteLibrary(dir string) (Summary, error) {
+	files := library()
+	contents, err := makeAll(files)
+	if err != nil {
+		return Summary{}, err
+	}
+	var s Summary
+	for i, f := range files {
+		err := f.write(dir, contents[i])
+		if f.caseTwin && errors.Is(err, fs.ErrExist) {
+			s.Notes = append(s.Notes, f.name+" is left out: this file system does not tell upper from lower case")
+			continue
+		}
+		if err != nil {
+			return s, fmt.Errorf("demo library: %w", err)
+		}
+		s.Files++
+		s.Bytes += int64(len(contents[i]))
+	}
+	return s, nil
+}
+
+// makeAll makes the contents of all files, with as many processors as there are.
+func makeAll(files []file) ([][]byte, error) {
+	contents := make([][]byte, len(files))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, f := range files {
+		group.Go(func() error {
+			content, err := f.content()
+			if err != nil {
+				return fmt.Errorf("demo library: %s: %w", f.name, err)
+			}
+			contents[i] = content
+			return nil
+		})
+	}
+	return contents, group.Wait()
+}
+
+func (f file) write(dir string, content []byte) error {
+	path := filepath.Join(dir, filepath.FromSlash(f.name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	w, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(content)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	return os.Chtimes(path, f.time, f.time)
+}

@@ -1,0 +1,213 @@
+package demo
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"image"
+	"image/gif"
+	_ "image/jpeg"
+	_ "image/png"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	_ "golang.org/x/image/tiff"
+	_ "golang.org/x/image/webp"
+	"golang.org/x/text/unicode/norm"
+)
+
+// written writes the library and returns its files by their names.
+func written(t *testing.T) (Summary, map[string][]byte) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "new", "library")
+	s, err := WriteLibrary(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string][]byte)
+	root := os.DirFS(dir)
+	err = fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files[path], err = fs.ReadFile(root, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, files
+}
+
+func TestLibrary(t *testing.T) {
+	s, files := written(t)
+	var size int64
+	for _, content := range files {
+		size += int64(len(content))
+	}
+	if s.Files != len(files) || s.Bytes != size {
+		t.Errorf("the summary says %d files and %d bytes, there are %d and %d", s.Files, s.Bytes, len(files), size)
+	}
+	if s.Files < 60 || s.Files > 80 || s.Bytes < 3e6 || s.Bytes > 6e6 {
+		t.Errorf("%d files, %d bytes: not the size we promise", s.Files, s.Bytes)
+	}
+	if missing := len(library()) - s.Files; missing != len(s.Notes) {
+		t.Errorf("%d files are missing, notes %q", missing, s.Notes)
+	}
+	if _, there := files["brand/logos/Logo.png"]; !there && runtime.GOOS == "linux" {
+		t.Error("no case twin")
+	}
+
+	const nfd = "photos/2024/market/cafe\u0301.jpg"
+	for name, content := range files {
+		if !norm.NFC.IsNormalString(name) && name != nfd {
+			t.Errorf("%q is not in NFC", name)
+		}
+		if len(content) == 0 && name != "documents/notes/empty.txt" {
+			t.Errorf("%s is empty", name)
+		}
+	}
+	for _, name := range []string{nfd, "documents/notes/empty.txt", "documents/models/pier.xyz", "photos/.DS_Store"} {
+		if _, ok := files[name]; !ok {
+			t.Errorf("no %s", name)
+		}
+	}
+	if _, ok := files[norm.NFC.String(nfd)]; ok {
+		t.Error("the composed form of the name is there too")
+	}
+}
+
+func TestLibraryIsTheSameEveryTime(t *testing.T) {
+	_, a := written(t)
+	_, b := written(t)
+	for name := range a {
+		if !bytes.Equal(a[name], b[name]) {
+			t.Errorf("%s differs", name)
+		}
+	}
+	// The drawing must not depend on the processor either.
+	for _, scene := range []struct {
+		name   string
+		pixels []byte
+		want   string
+	}{
+		{"harbour", harbourScene(160, 107, 1).Pix, "1ffaa008e537705a"},
+		{"market", marketScene(160, 107, 1).Pix, "774e6c77db369f88"},
+		{"portrait", portraitScene(120, 160, 1).Pix, "14dcad63e421f430"},
+	} {
+		sum := sha256.Sum256(scene.pixels)
+		if got := hex.EncodeToString(sum[:8]); got != scene.want {
+			t.Errorf("%s is drawn in another way: %s, want %s", scene.name, got, scene.want)
+		}
+	}
+}
+
+func TestEveryPictureDecodes(t *testing.T) {
+	_, files := written(t)
+	formats := make(map[string]int)
+	for name, content := range files {
+		want := map[string]string{".jpg": "jpeg", ".png": "png", ".gif": "gif", ".tif": "tiff", ".tiff": "tiff", ".webp": "webp"}[strings.ToLower(filepath.Ext(name))]
+		if want == "" {
+			continue
+		}
+		m, format, err := image.Decode(bytes.NewReader(content))
+		if name == "photos/2025/broken.jpg" {
+			if err == nil {
+				t.Errorf("%s is a picture, but should be broken", name)
+			}
+			continue
+		}
+		if err != nil || format != want {
+			t.Errorf("%s: %s, %v", name, format, err)
+			continue
+		}
+		formats[format]++
+		if size := m.Bounds().Size(); size.X < 32 || size.Y < 32 || size.X > 1600 {
+			t.Errorf("%s is %v", name, size)
+		}
+	}
+	for _, format := range []string{"jpeg", "png", "gif", "tiff", "webp"} {
+		if formats[format] < 3 {
+			t.Errorf("only %d of %s", formats[format], format)
+		}
+	}
+
+	animation, err := gif.DecodeAll(bytes.NewReader(files["web/loading.gif"]))
+	if err != nil || len(animation.Image) != 12 {
+		t.Errorf("animation: %v", err)
+	}
+	transparent, _, err := image.Decode(bytes.NewReader(files["brand/logos/logo.png"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, alpha := transparent.At(0, 0).RGBA(); alpha != 0 {
+		t.Errorf("the corner of the logo has alpha %d", alpha)
+	}
+}
+
+func TestTextIsUTF8(t *testing.T) {
+	_, files := written(t)
+	for name, content := range files {
+		if slices.Contains([]string{".md", ".txt", ".csv", ".xyz"}, filepath.Ext(name)) && !utf8.Valid(content) {
+			t.Errorf("%s is not UTF-8", name)
+		}
+	}
+}
+
+func TestTimesAreFixed(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := WriteLibrary(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range library() {
+		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(f.name)))
+		if err != nil {
+			if f.caseTwin {
+				continue
+			}
+			t.Fatal(err)
+		}
+		if !info.ModTime().Equal(f.time) || f.time.Year() < 2022 || f.time.Year() > 2025 {
+			t.Errorf("%s has the time %v, want %v", f.name, info.ModTime(), f.time)
+		}
+	}
+}
+
+func TestNothingIsOverwritten(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := WriteLibrary(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := WriteLibrary(dir); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want %v", err, fs.ErrExist)
+	}
+}
+
+func TestCaseTwinOnAnInsensitiveFileSystem(t *testing.T) {
+	dir := t.TempDir()
+	// What such a file system would say to the second name.
+	if err := os.MkdirAll(filepath.Join(dir, "brand", "logos"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "brand", "logos", "Logo.png"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "brand", "logos", "logo.png")); err == nil {
+		t.Skip("this file system is one, and the other tests show it")
+	}
+	s, err := WriteLibrary(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"brand/logos/Logo.png is left out: this file system does not tell upper from lower case"}
+	if !slices.Equal(s.Notes, want) || s.Files != len(library())-1 {
+		t.Errorf("got %d files, notes %q, want %q", s.Files, s.Notes, want)
+	}
+}
