@@ -43,6 +43,10 @@ func WriteLibrary(dir string) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
+	return writeAll(dir, files, contents)
+}
+
+func writeAll(dir string, files []file, contents [][]byte) (Summary, error) {
 	var s Summary
 	for i, f := range files {
 		err := f.write(dir, contents[i])

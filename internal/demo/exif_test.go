@@ -86,7 +86,7 @@ func readDirectory(t *testing.T, tiff []byte, at uint32) directory {
 }
 
 func TestEXIFOfAPhoto(t *testing.T) {
-	_, files := written(t)
+	files := written(t)
 	main, camera, place := readEXIF(t, files["photos/2024/harbour/harbour-01.jpg"])
 	for _, c := range []struct{ name, got, want string }{
 		{"ImageDescription", fmt.Sprint(main[0x010e]), "Harbour at first light"},
@@ -109,7 +109,7 @@ func TestEXIFOfAPhoto(t *testing.T) {
 }
 
 func TestEXIFOfEveryPhoto(t *testing.T) {
-	_, files := written(t)
+	files := written(t)
 	photos, places, turned := 0, 0, 0
 	for name, content := range files {
 		if !strings.EqualFold(name[len(name)-4:], ".jpg") || name == "photos/2025/broken.jpg" {

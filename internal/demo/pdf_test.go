@@ -10,7 +10,7 @@ import (
 )
 
 func TestPDF(t *testing.T) {
-	_, files := written(t)
+	files := written(t)
 	found := 0
 	for name, pdf := range files {
 		if strings.HasSuffix(name, ".pdf") {

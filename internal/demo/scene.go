@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"image"
 	"image/color"
 )
@@ -49,10 +50,12 @@ func gradient(m *image.RGBA, area image.Rectangle, top, bottom color.RGBA) {
 
 func fill(m *image.RGBA, area image.Rectangle, c color.RGBA) {
 	area = area.Intersect(m.Rect)
+	if area.Empty() {
+		return
+	}
+	row := bytes.Repeat([]byte{c.R, c.G, c.B, c.A}, area.Dx())
 	for y := area.Min.Y; y < area.Max.Y; y++ {
-		for x := area.Min.X; x < area.Max.X; x++ {
-			m.SetRGBA(x, y, c)
-		}
+		copy(m.Pix[m.PixOffset(area.Min.X, y):], row)
 	}
 }
 
