@@ -60,16 +60,16 @@ a                        b  c
 
 func TestSanitize(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain name.jpg":                "plain name.jpg",
+		"plain name.jpg": "plain name.jpg",
 		"日本 café \U0001f468\u200d\U0001f469": "日本 café \U0001f468\u200d\U0001f469",
-		"a\x1b[2Jb":                     `a\x1b[2Jb`,
-		"a\nb\tc\rd":                    `a\nb\tc\rd`,
-		"\x7f\u009b31m":                 `\x7f\u009b31m`,
-		"gpj.\u202eexe":                 `gpj.\u202eexe`,
-		"bad\xff\xfe":                   `bad\xff\xfe`,
-		"already \uFFFD here":           "already \uFFFD here",
-		"\x1b \uFFFD":                   "\\x1b \uFFFD",
-		`back\slash`:                    `back\slash`,
+		"a\x1b[2Jb":           `a\x1b[2Jb`,
+		"a\nb\tc\rd":          `a\nb\tc\rd`,
+		"\x7f\u009b31m":       `\x7f\u009b31m`,
+		"gpj.\u202eexe":       `gpj.\u202eexe`,
+		"bad\xff\xfe":         `bad\xff\xfe`,
+		"already \uFFFD here": "already \uFFFD here",
+		"\x1b \uFFFD":         "\\x1b \uFFFD",
+		`back\slash`:          `back\slash`,
 	} {
 		if got := Sanitize(in); got != want {
 			t.Errorf("Sanitize(%q) = %q, want %q", in, got, want)
