@@ -70,7 +70,8 @@ func readCredentials(path string) (Credentials, error) {
 	var c Credentials
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		switch name {
+		value = trimQuotes(value)
+		switch strings.TrimPrefix(name, "export ") {
 		case environmentName:
 			c.EnvironmentID = value
 		case accessKeyName:
@@ -81,6 +82,16 @@ func readCredentials(path string) (Credentials, error) {
 		return Credentials{}, fmt.Errorf("%s: %s or %s is missing", path, environmentName, accessKeyName)
 	}
 	return c, nil
+}
+
+// trimQuotes takes the quotes off that people put there for their shell.
+func trimQuotes(value string) string {
+	for _, q := range []string{"'", `"`} {
+		if inner, ok := strings.CutPrefix(value, q); ok && strings.HasSuffix(inner, q) {
+			return strings.TrimSuffix(inner, q)
+		}
+	}
+	return value
 }
 
 // createCredentials writes new credentials unless the file has appeared by then.

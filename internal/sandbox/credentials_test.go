@@ -81,3 +81,20 @@ func TestAccessKeyDoesNotShow(t *testing.T) {
 		}
 	}
 }
+
+func TestCredentialsAsPeopleWriteThem(t *testing.T) {
+	for _, text := range []string{
+		"ASSETFERRY_ENVIRONMENT_ID=env\nASSETFERRY_ACCESS_KEY=key\n",
+		"export ASSETFERRY_ENVIRONMENT_ID='env'\nexport ASSETFERRY_ACCESS_KEY=\"key\"\n",
+		"# mine\nASSETFERRY_ACCESS_KEY='key'\r\nASSETFERRY_ENVIRONMENT_ID=env",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "credentials.env"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := sandbox.LoadOrCreateCredentials(dir)
+		if err != nil || c != (sandbox.Credentials{EnvironmentID: "env", AccessKey: "key"}) {
+			t.Errorf("%q: got %q and %q (%v)", text, c.EnvironmentID, string(c.AccessKey), err)
+		}
+	}
+}
