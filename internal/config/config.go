@@ -49,8 +49,6 @@ type Settings struct {
 	Service     string
 	User        string
 	SourceName  string
-	AIURL       string
-	Endpoint    string // of S3
 	CAFile      string
 	LogFile     string
 	Progress    string // auto, bar, plain, none
@@ -67,7 +65,6 @@ type Settings struct {
 	Unmatched        string // stop, skip, create
 	OnCollision      string // rename, keep, conflict
 	OnExisting       string // conflict, adopt, duplicate
-	Provenance       string // auto, always, never
 
 	env    Env
 	origin map[string]Origin // by key
@@ -124,7 +121,7 @@ func Load(flags map[string][]string, env Env) (*Settings, error) {
 		}
 		s.origin[r.key] = FromFlag
 	}
-	return s, s.checkAddresses()
+	return s, nil
 }
 
 // Origin says where the value of a key came from.
@@ -146,25 +143,12 @@ func (s *Settings) loadFile(flag []string, rows []row) error {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return &UsageError{Msg: fmt.Sprintf("there is no configuration file %q", path), Hint: "assetferry init writes one"}
+		return &UsageError{Msg: fmt.Sprintf("there is no configuration file %q", path), Hint: "check the path, or leave --config out"}
 	case err != nil:
 		return fmt.Errorf("configuration: %w", err)
 	}
 	s.File = path
 	return s.parse(path, data, rows)
-}
-
-// checkAddresses looks at the addresses that are not part of a destination.
-func (s *Settings) checkAddresses() error {
-	for _, a := range []struct{ key, address string }{{"ai_url", s.AIURL}, {"endpoint", s.Endpoint}} {
-		if a.address == "" {
-			continue
-		}
-		if err := checkAddress(a.address, s.AllowHTTP); err != nil {
-			return &UsageError{Msg: a.key + ": " + err.Error()}
-		}
-	}
-	return nil
 }
 
 // Keys returns the name, the variable and the default of every setting, in the

@@ -69,7 +69,7 @@ func diff(t *testing.T, got, want any) {
 func defaults() Settings {
 	return Settings{
 		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, Symlinks: "skip", CategoryBy: "extension",
-		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Provenance: "auto",
+		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict",
 	}
 }
 
@@ -109,15 +109,12 @@ category: Photos
 unmatched: skip
 on_collision: keep
 on_existing: adopt
-provenance: never
 compensate_clock: true
 allow_http: false
 ca_file: ca.pem
 progress: plain
 log_file: /var/log/assetferry.log
 source_name: library
-ai_url: https://ai.example.com
-endpoint: http://127.0.0.1:9000
 `, nil, nil)
 	diff(t, *got, Settings{
 		File: DefaultFile,
@@ -133,8 +130,8 @@ endpoint: http://127.0.0.1:9000
 		State: "state.db", Workspace: "42", Service: "box", User: "nightly", Concurrency: 8,
 		Include: []string{"*.jpg", "*.png"}, Exclude: []string{"tmp/**"}, MinAge: 36 * time.Hour,
 		Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unmatched: "skip", OnCollision: "keep",
-		OnExisting: "adopt", Provenance: "never", CompensateClock: true, CAFile: "ca.pem", Progress: "plain",
-		LogFile: "/var/log/assetferry.log", SourceName: "library", AIURL: "https://ai.example.com", Endpoint: "http://127.0.0.1:9000",
+		OnExisting: "adopt", CompensateClock: true, CAFile: "ca.pem", Progress: "plain",
+		LogFile: "/var/log/assetferry.log", SourceName: "library",
 	})
 }
 
@@ -225,7 +222,7 @@ func TestWhichFileIsRead(t *testing.T) {
 	}
 
 	_, err := Load(map[string][]string{"config": {"gone.yaml"}}, environment(nil))
-	if got, want := usage(t, err), "there is no configuration file \"gone.yaml\"\nTry: assetferry init writes one"; got != want {
+	if got, want := usage(t, err), "there is no configuration file \"gone.yaml\"\nTry: check the path, or leave --config out"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	_, err = Load(nil, environment(map[string]string{"ASSETFERRY_CONFIG": "gone.yaml"}))

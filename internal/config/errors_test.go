@@ -58,7 +58,6 @@ func TestErrorTexts(t *testing.T) {
 		"destinations:\n  prod:\n    url: https://example.com?a=b\n",
 		"destinations:\n  prod:\n    url: example.com\n",
 		"destinations:\n  prod:\n    url: https://example.com\n    access_key_env: A\n    access_key_file: b\n",
-		"ai_url: http://ai.example.com\n",
 	}
 	var got strings.Builder
 	for _, yaml := range files {
@@ -66,12 +65,12 @@ func TestErrorTexts(t *testing.T) {
 		fmt.Fprintf(&got, "%s\n\n", usage(t, err))
 	}
 	for _, flags := range []map[string][]string{
-		{"concurrency": {"257"}}, {"symlinks": {"sometimes"}}, {"endpoint": {"http://me:hunter2@10.0.0.1"}}, {"exclude": {""}},
+		{"concurrency": {"257"}}, {"symlinks": {"sometimes"}}, {"exclude": {""}},
 	} {
 		_, err := load(t, "", flags, nil)
 		fmt.Fprintf(&got, "%s\n\n", usage(t, err))
 	}
-	for _, variables := range []map[string]string{{"ASSETFERRY_WORKSPACE_ID": "a\nb"}, {"ASSETFERRY_AI_URL": "ai"}} {
+	for _, variables := range []map[string]string{{"ASSETFERRY_WORKSPACE_ID": "a\nb"}} {
 		_, err := load(t, "", nil, variables)
 		fmt.Fprintf(&got, "%s\n\n", usage(t, err))
 	}
