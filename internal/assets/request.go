@@ -87,7 +87,7 @@ func (c *Client) authorized(ctx context.Context, r *request, send func(context.C
 		}
 		err = send(ctx, r, secret)
 		e, ok := errors.AsType[*Error](err)
-		if second || !ok || e.Status != http.StatusUnauthorized || e.InDoubt || !c.renew(secret) {
+		if second || !ok || e.Status != http.StatusUnauthorized || e.InDoubt || !c.renew(ctx, secret) {
 			return err
 		}
 	}
@@ -109,7 +109,10 @@ func (c *Client) token(ctx context.Context) (string, error) {
 
 // renew replaces a token that was refused, unless it has been replaced already,
 // and reports whether another try makes sense.
-func (c *Client) renew(refused string) bool {
+func (c *Client) renew(ctx context.Context, refused string) bool {
+	if now, err := c.tokens.Token(ctx); err != nil || now.Reveal() != refused {
+		return err == nil
+	}
 	skewed := c.followServer()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -56,11 +56,12 @@ func command(t testing.TB, args ...string) *token.Command {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := "'" + self + "' make-token"
+	var line strings.Builder
+	line.WriteString("'" + self + "' make-token")
 	for _, a := range args {
-		line += " '" + a + "'"
+		line.WriteString(" '" + a + "'")
 	}
-	c, err := token.NewCommand(line)
+	c, err := token.NewCommand(line.String())
 	if err != nil {
 		t.Fatal(err)
 	}
