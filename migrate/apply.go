@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
+	"assetferry/internal/assets"
 	"assetferry/state"
 )
 
@@ -17,6 +17,10 @@ const (
 	// DefaultSettle is how long an effect may take to become visible at the
 	// destination after its answer was lost.
 	DefaultSettle = 10 * time.Second
+
+	// DefaultAnswer is how long the service may still work on a request that it
+	// got completely and that nobody waits for any more.
+	DefaultAnswer = assets.ResponseTimeout
 
 	recordBatch   = 128 // outcomes in one transaction
 	recordEvery   = 100 * time.Millisecond
@@ -29,7 +33,8 @@ type Applier struct {
 	Deps
 	Write       Writer
 	Concurrency int
-	Settle      time.Duration
+	Settle      time.Duration // see DefaultSettle
+	Answer      time.Duration // see DefaultAnswer
 	// Stop, once closed, ends the run in good order: what has begun is finished.
 	// Cancelling the context instead aborts what is in flight.
 	Stop <-chan struct{}
@@ -40,7 +45,7 @@ type Applier struct {
 
 // NewApplier makes an applier with the usual settings.
 func NewApplier(d Deps, w Writer) *Applier {
-	return &Applier{Deps: d.withDefaults(), Write: w, Concurrency: DefaultConcurrency, Settle: DefaultSettle}
+	return &Applier{Deps: d.withDefaults(), Write: w, Concurrency: DefaultConcurrency, Settle: DefaultSettle, Answer: DefaultAnswer}
 }
 
 // Apply carries out the plan of a run, from wherever a former process left it.
@@ -48,12 +53,15 @@ func NewApplier(d Deps, w Writer) *Applier {
 // says why the run as a whole ended early: ErrStopped, the context's cause, or
 // what makes it useless to go on.
 func (a *Applier) Apply(ctx context.Context, run state.Run) error {
-	a.run = run
+	var err error
+	if a.run, err = a.Journal.Run(ctx, run.ID); err != nil {
+		return err
+	}
 	if err := a.begin(ctx); err != nil {
 		return err
 	}
 	d, err := a.work(ctx)
-	if err != nil || d.unclear > 0 || a.settleOnly {
+	if err != nil || d.unclear > 0 {
 		return err // a run with items in doubt stays open
 	}
 	return a.Journal.FinishRun(ctx, run.Num)
@@ -62,26 +70,37 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 // SettleDoubts finds out about the items of a run that are in doubt, without
 // sending anything. What did not arrive is planned again.
 func (a *Applier) SettleDoubts(ctx context.Context, run state.Run) error {
-	a.run, a.settleOnly = run, true
+	var err error
+	if a.run, err = a.Journal.Run(ctx, run.ID); err != nil {
+		return err
+	}
+	a.settleOnly = true
 	defer func() { a.settleOnly = false }()
-	_, err := a.work(ctx)
+	_, err = a.work(ctx)
 	return err
 }
 
 // work runs a dispatcher and its workers to their end.
 func (a *Applier) work(ctx context.Context) (*dispatcher, error) {
-	run := a.run
-	doubts, err := a.Journal.Interrupted(ctx, run.Num)
+	interrupted, err := a.Journal.Interrupted(ctx, a.run.Num)
 	if err != nil {
 		return nil, err
 	}
-	s := newStructure(a, run.Pair.Destination)
-	if err := s.makeCategories(ctx, run.Categories); err != nil {
+	s, err := newStructure(a, a.run)
+	if err != nil {
 		return nil, err
 	}
+	if !a.settleOnly {
+		if err := s.makeCategories(ctx); err != nil {
+			return nil, err
+		}
+	}
 	d := &dispatcher{
-		Applier: a, structure: s, doubts: doubts, exhausted: a.settleOnly,
+		Applier: a, structure: s, exhausted: a.settleOnly,
 		work: make(chan state.Item), results: make(chan result, a.Concurrency), settled: make(chan []finding, 1),
+	}
+	for _, i := range interrupted {
+		d.doubt(i, a.Settle)
 	}
 	var workers sync.WaitGroup
 	for range a.Concurrency {
@@ -110,10 +129,13 @@ func (a *Applier) begin(ctx context.Context) error {
 		}
 	}
 	a.Watch.Phase(PhaseApply, left, bytes)
-	if a.run.State == state.Planned {
+	switch a.run.State {
+	case state.Applying:
+		return nil
+	case state.Planned:
 		return a.Journal.SetRunState(ctx, a.run.Num, state.Planned, state.Applying)
 	}
-	return nil
+	return fmt.Errorf("run %s is %s and cannot be applied: %w", a.run.ID, a.run.State, state.ErrConflict)
 }
 
 // A dispatcher hands items to the workers and is the only one that writes their
@@ -129,7 +151,7 @@ type dispatcher struct {
 	cursor    string       // the last key taken
 	exhausted bool         // nothing is planned after the cursor
 	inHand    int          // items that workers have
-	doubts    []state.Item // to be looked at when due
+	doubts    []doubt      // to be looked at
 	settling  bool
 	unclear   int // items that could not be found out about
 
@@ -143,11 +165,30 @@ type dispatcher struct {
 	last     string
 }
 
+// A doubt is an item of which it is not known whether it arrived. It is looked
+// at twice: at once, since most are there by then, and when it is due, because
+// what is not there by then does not come any more.
+type doubt struct {
+	item   state.Item
+	due    time.Time
+	looked bool
+}
+
+// doubt puts an item in doubt that may become visible for so long yet. That
+// counts from now: an upload may have taken long since its intent.
+func (d *dispatcher) doubt(i state.Item, wait time.Duration) {
+	if i.Action == state.Adopt {
+		wait = 0 // it was not going to change anything
+	}
+	d.doubts = append(d.doubts, doubt{item: i, due: time.Now().Add(wait)})
+}
+
 // dispatch runs until nothing is left to do, or the run has to end early.
 func (d *dispatcher) dispatch(ctx context.Context) error {
 	tick := time.NewTicker(recordEvery)
 	defer tick.Stop()
 	stop, aborted := d.Stop, ctx.Done()
+	d.look(ctx) // at what a former process left
 	for {
 		if err := d.refill(ctx); err != nil {
 			d.stop(err)
@@ -229,19 +270,19 @@ func (d *dispatcher) refill(ctx context.Context) error {
 
 // take deals with the result of a worker.
 func (d *dispatcher) take(ctx context.Context, r result) error {
-	switch {
-	case r.release:
+	if r.release {
 		d.release = append(d.release, r.item.Key)
-	case r.outcome.State == state.ItemInDoubt:
-		d.doubts = append(d.doubts, r.item)
-		fallthrough
-	default:
-		d.add(r.item, r.outcome)
-	}
-	if r.fatal != nil {
 		return r.fatal
 	}
-	if err := d.breaker(r.outcome); err != nil && !r.release {
+	d.add(r.item, r.outcome)
+	if r.outcome.State == state.ItemInDoubt {
+		wait := d.Settle
+		if !r.answer {
+			wait = max(d.Settle, d.Answer)
+		}
+		d.doubt(r.item, wait)
+	}
+	if err := d.breaker(r); err != nil {
 		return err
 	}
 	if len(d.done) >= recordBatch {
@@ -252,19 +293,19 @@ func (d *dispatcher) take(ctx context.Context, r result) error {
 
 // breaker stops a run in which everything fails in the same way: the trouble is
 // then not with the items.
-func (d *dispatcher) breaker(o state.Outcome) error {
-	if o.State != state.ItemFailed {
+func (d *dispatcher) breaker(r result) error {
+	if r.outcome.State != state.ItemFailed {
 		d.alike = 0
 		return nil
 	}
-	if what := strings.ReplaceAll(o.Error, o.Key, ""); what != d.last {
-		d.alike, d.last = 0, what
+	if r.alike != d.last {
+		d.alike, d.last = 0, r.alike
 	}
 	d.alike++
 	if d.alike < breakAfter {
 		return nil
 	}
-	return fmt.Errorf("%d items in a row failed alike, the last with: %s", d.alike, o.Error)
+	return fmt.Errorf("%d items in a row failed alike, the last with: %s", d.alike, r.outcome.Error)
 }
 
 func (d *dispatcher) add(i state.Item, o state.Outcome) {
@@ -277,12 +318,10 @@ func (d *dispatcher) add(i state.Item, o state.Outcome) {
 func (d *dispatcher) record(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	if len(d.release) > 0 {
-		if err := d.Journal.Release(ctx, d.run.Num, d.release); err != nil {
-			return err
-		}
-		d.release = nil
-	}
+	return errors.Join(d.recordDone(ctx), d.recordReleased(ctx))
+}
+
+func (d *dispatcher) recordDone(ctx context.Context) error {
 	if len(d.done) == 0 {
 		return nil
 	}
@@ -299,25 +338,36 @@ func (d *dispatcher) record(ctx context.Context) error {
 	return nil
 }
 
-// look starts to settle the items in doubt that are due, aside from the uploads.
+func (d *dispatcher) recordReleased(ctx context.Context) error {
+	if len(d.release) == 0 {
+		return nil
+	}
+	err := d.Journal.Release(ctx, d.run.Num, d.release)
+	if err == nil {
+		d.release = nil
+	}
+	return err
+}
+
+// look starts to settle items in doubt, aside from the uploads.
 func (d *dispatcher) look(ctx context.Context) {
 	if d.settling || d.stopping {
 		return
 	}
-	now := d.Now()
-	var due, later []state.Item
-	for _, i := range d.doubts {
-		if now.Before(d.due(i)) {
-			later = append(later, i)
+	now := time.Now()
+	var ready, later []doubt
+	for _, q := range d.doubts {
+		if q.looked && now.Before(q.due) {
+			later = append(later, q)
 		} else {
-			due = append(due, i)
+			ready = append(ready, q)
 		}
 	}
-	if len(due) == 0 {
+	if len(ready) == 0 {
 		return
 	}
 	d.doubts, d.settling = later, true
-	go func() { d.settled <- d.settleAll(ctx, d.structure, due) }()
+	go func() { d.settled <- d.settleAll(ctx, d.structure, ready, now) }()
 }
 
 // learn takes note of what was found out about items in doubt. What did not
@@ -326,15 +376,18 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	var again []state.Item
 	var keys []string
 	for _, f := range findings {
-		o, resend := f.outcome()
-		if resend {
-			again, keys = append(again, f.item), append(keys, f.item.Key)
-			continue
-		}
-		if o.State == state.ItemInDoubt {
+		switch {
+		case f.receipt != nil:
+			d.add(f.item, f.outcome())
+		case !f.final || d.stopping:
+			f.looked = true
+			d.doubts = append(d.doubts, f.doubt)
+		case f.err != nil:
 			d.unclear++
+			d.add(f.item, f.outcome())
+		default:
+			again, keys = append(again, f.item), append(keys, f.item.Key)
 		}
-		d.add(f.item, o)
 	}
 	if err := d.record(ctx); err != nil || d.stopping || len(again) == 0 {
 		return err

@@ -2,24 +2,39 @@ package migrate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"assetferry/internal/assets"
 	"assetferry/state"
 )
 
-// firstContact looks at a destination of which the journal knows nothing: it
-// lists the places where objects would go, and decides anew about every object
-// whose place is taken. So a lost journal ends in adoption, not in a second
-// library.
-func (d *decider) firstContact(ctx context.Context) error {
-	d.Watch.Phase(PhaseInventory, int64(len(d.containers)), -1)
+// contact looks into the containers where objects would go, and decides anew
+// about every object whose place is taken there. So a lost journal ends in
+// adoption, not in a second library.
+//
+// A container is left out once the journal knows that nothing is in it but what
+// the journal knows: in the usual case that is from the moment we made it. One
+// that holds other assets is looked at in every plan that wants to put something
+// there; to look just once would forget what a limit, a filter or a conflict
+// left unsettled, and put a second copy there in the next run.
+func (d *decider) contact(ctx context.Context) error {
+	places, err := d.toLookAt(ctx)
+	if err != nil || len(places) == 0 {
+		return err
+	}
+	if err := d.Journal.DropInventory(ctx, state.RunScope(d.run.Num)); err != nil {
+		return err // of a former pass
+	}
+	d.Watch.Phase(PhaseInventory, int64(len(places)), -1)
 	found := int64(0)
 	tree := newTree(d.Dest)
-	for place := range d.containers {
+	for _, place := range places {
 		n, err := d.inventory(ctx, tree, place)
 		if err != nil {
 			return err
@@ -30,36 +45,68 @@ func (d *decider) firstContact(ctx context.Context) error {
 	if found == 0 {
 		return nil
 	}
-	claimed := map[string]bool{} // assets that stand for an object already
-	return d.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
-		return d.meet(ctx, i, claimed)
-	})
+	return d.everyItem(ctx, d.meet)
 }
 
-// inventory stages the assets of one container, if it is there.
-func (d *decider) inventory(ctx context.Context, tree *tree, place Place) (found int64, err error) {
-	if strings.HasPrefix(place.Category, newPrefix) {
-		return 0, nil
+// toLookAt gives the containers that exist, or may, and may hold assets which
+// are not ours.
+func (d *decider) toLookAt(ctx context.Context) (places []Place, err error) {
+	for place := range maps.Keys(d.containers) {
+		if strings.HasPrefix(place.Category, newPrefix) {
+			continue
+		}
+		ours, err := d.Journal.IsOurs(ctx, d.run.Pair.Destination, place.Category, place.Folder)
+		if err != nil {
+			return nil, err
+		}
+		if !ours {
+			places = append(places, place)
+		}
 	}
+	slices.SortFunc(places, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(a.Category, b.Category), cmp.Compare(a.Folder, b.Folder))
+	})
+	return places, nil
+}
+
+// inventory stages the assets of one container that are not ours, if it is
+// there, and counts them.
+func (d *decider) inventory(ctx context.Context, tree *tree, place Place) (others int64, err error) {
 	folder, err := tree.find(ctx, place.Category, place.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	} else if err != nil {
 		return 0, err
 	}
-	return stageContainer(ctx, d.Deps, state.RunScope(d.run.Num), state.Container{Category: place.Category, Folder: folder},
-		func(a assets.Asset) int64 { return Place{place.Category, place.Folder, a.Filename()}.slot() })
+	ours := 0
+	c := state.Container{Category: place.Category, Folder: folder}
+	others, err = stageContainer(ctx, d.Deps, state.RunScope(d.run.Num), c, func(a assets.Asset) (int64, bool, error) {
+		owned, err := d.Journal.OwnsAsset(ctx, d.run.Pair.Destination, a.ID)
+		if owned {
+			ours++
+		}
+		return Place{place.Category, place.Folder, a.Filename()}.slot(), !owned, err
+	})
+	if err == nil && others == 0 && ours > 0 {
+		err = d.Journal.SaveOurs(ctx, d.run.Pair.Destination, place.Category, place.Folder)
+	}
+	return others, err
 }
 
-// stageContainer lists a container into an inventory and counts its assets. A
-// container that is gone has none.
-func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Container, slot func(assets.Asset) int64) (n int64, err error) {
+// stageContainer lists a container into an inventory, those assets that choose
+// wants and at the slot that it gives, and counts them. A container that is gone
+// has none.
+func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Container,
+	choose func(assets.Asset) (slot int64, wanted bool, err error)) (n int64, err error) {
 	o := assets.ListOptions{CategoryID: c.Category}
 	if c.Folder != "" {
 		o = assets.ListOptions{FolderID: c.Folder}
 	}
 	var entries []state.Entry
 	flush := func() error {
+		if len(entries) == 0 {
+			return nil
+		}
 		err := d.Journal.StageInventory(ctx, scope, entries)
 		n += int64(len(entries))
 		entries = entries[:0]
@@ -71,8 +118,15 @@ func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Cont
 		} else if err != nil {
 			return n, err
 		}
+		slot, wanted, err := choose(a)
+		if err != nil {
+			return n, err
+		}
+		if !wanted {
+			continue
+		}
 		entries = append(entries, state.Entry{
-			Asset: a.ID, Slot: slot(a), Category: a.CategoryID, Folder: a.FolderID, Name: a.Name, Extension: a.Extension,
+			Asset: a.ID, Slot: slot, Category: a.CategoryID, Folder: a.FolderID, Name: a.Name, Extension: a.Extension,
 			Size: a.Size, Status: string(a.Metadata.Status), URL: a.URL,
 		})
 		if len(entries) == stagePage {
@@ -85,50 +139,79 @@ func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Cont
 }
 
 // meet decides about an object again if its place at the destination is taken.
-func (d *decider) meet(ctx context.Context, i *state.Item, claimed map[string]bool) (bool, error) {
-	if i.Action != state.Create {
+// Assets that stand for another object do not count: resolveCollisions sees to
+// those.
+func (d *decider) meet(ctx context.Context, i *state.Item) (bool, error) {
+	if i.State != state.ItemPlanned || i.Action != state.Create {
 		return false, nil
 	}
 	entries, err := d.Journal.EntriesAt(ctx, state.RunScope(d.run.Num), i.Slot)
-	if err != nil || len(entries) == 0 {
+	if err != nil {
 		return false, err
 	}
-	s := Situation{Existing: Other}
+	entries = slices.DeleteFunc(entries, func(e state.Entry) bool { return d.claimed[e.Asset] })
+	slices.SortStableFunc(entries, func(a, b state.Entry) int { // the very name first, then others of its kind
+		return cmp.Compare(nameDistance(a, i.Name), nameDistance(b, i.Name))
+	})
+	s := Situation{}
 	for _, e := range entries {
-		if claimed[e.Asset] || e.Size != i.Size {
-			continue
-		}
-		digest, err := d.equal(ctx, *i, e)
+		existing, digest, err := d.compare(ctx, *i, e)
 		if err != nil {
 			return false, err
 		}
-		if digest != nil {
-			s.Existing, i.Asset, i.Digest = Equal, e.Asset, digest
+		if existing != Nothing {
+			s.Existing = existing
+		}
+		if existing == Equal {
+			i.Asset, i.Digest = e.Asset, digest
 			break
 		}
 	}
+	if s.Existing == Nothing {
+		return false, nil
+	}
 	action, why := Decide(s, d.Rules)
 	if action == state.Adopt {
-		claimed[i.Asset] = true
+		d.claimed[i.Asset] = true
 	} else {
 		i.Asset, i.Digest = "", nil
 	}
-	settle(i, action, why)
+	write(i, action, why)
 	return true, nil
 }
 
-// equal compares an object with an asset by reading both, and gives their common
-// digest, or nil if they differ.
-func (d *decider) equal(ctx context.Context, i state.Item, e state.Entry) ([]byte, error) {
+// nameDistance is 0 for an asset that has the name, 1 for one whose name only
+// people would take for it.
+func nameDistance(e state.Entry, name string) int {
+	if sameName(assets.Asset{Name: e.Name, Extension: e.Extension}, name) {
+		return 0
+	}
+	return 1
+}
+
+// compare tells what an asset is to an object by reading both, and gives their
+// common digest if they are equal.
+func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (Existing, []byte, error) {
+	if e.Size != i.Size || d.Rules.OnExisting == "duplicate" {
+		return Other, nil, nil
+	}
 	mine, err := digestOfObject(ctx, d.Source, object(i))
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return Nothing, nil, context.Cause(ctx)
+	case err != nil:
 		// Sending it will tell what is wrong with it; equal it is not.
 		d.Log.Debug("cannot compare with the destination", "key", i.Key, "error", err)
-		return nil, nil
+		return Other, nil, nil
 	}
 	theirs, _, err := digestOfAsset(ctx, d.Dest, e.URL)
-	if err != nil || !bytes.Equal(mine, theirs) {
-		return nil, err
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Nothing, nil, nil // deleted since it was listed
+	case err != nil:
+		return Nothing, nil, err
+	case !bytes.Equal(mine, theirs):
+		return Other, nil, nil
 	}
-	return mine, nil
+	return Equal, mine, nil
 }

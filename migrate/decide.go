@@ -50,11 +50,11 @@ const (
 	Changed
 )
 
-// Existing is what a destination that the journal knows nothing of holds at the
-// place an object would take.
+// Existing is what the destination holds at the place an object would take,
+// beside the assets that the journal knows.
 type Existing int
 
-// What may be there.
+// What may be there: nothing, an asset with the object's content, or another one.
 const (
 	Nothing Existing = iota
 	Equal
@@ -65,7 +65,7 @@ const (
 type Situation struct {
 	Gone     bool     // the object is not listed any more
 	LeftOut  Reason   // a rule of the user or the object's nature leaves it out
-	Failed   Reason   // it was meant to be taken and cannot be read
+	Failed   Reason   // it cannot be read
 	Problem  Reason   // it cannot go where it should
 	Memory   Memory   // of the journal
 	Existing Existing // at the destination
@@ -78,10 +78,10 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case s.Gone:
 		return state.Unchanged, ReasonOrphan
+	case s.LeftOut != "": // first, so that leaving out is the remedy for what cannot be read
+		return state.Skip, s.LeftOut
 	case s.Failed != "":
 		return state.Skip, s.Failed
-	case s.LeftOut != "":
-		return state.Skip, s.LeftOut
 	case s.Memory == Same:
 		return state.Unchanged, ReasonSame
 	case s.Memory == Changed:

@@ -67,7 +67,6 @@ type Journal interface {
 
 	Receipts(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error]
 	Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error)
-	Remembers(ctx context.Context, destination string) (bool, error)
 	OwnsAsset(ctx context.Context, destination, asset string) (bool, error)
 	SumReceipts(ctx context.Context, pair int64) (state.ReceiptSum, error)
 
@@ -75,6 +74,9 @@ type Journal interface {
 	SaveChoices(ctx context.Context, destination string, choices map[string]string) error
 	Folders(ctx context.Context, destination, category string) (map[string]string, error)
 	SaveFolder(ctx context.Context, destination, category, path, id string) error
+	SaveNewFolder(ctx context.Context, destination, category, path, id string) error
+	SaveOurs(ctx context.Context, destination, category, path string) error
+	IsOurs(ctx context.Context, destination, category, path string) (bool, error)
 
 	StageInventory(ctx context.Context, scope state.Scope, entries []state.Entry) error
 	DropInventory(ctx context.Context, scope state.Scope) error

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/cases"
@@ -88,12 +89,15 @@ type placer struct {
 	rules   Rules
 	there   []assets.Category
 	choices map[string]string // extension -> category id, as recorded before
-	chosen  map[string]string // those made by this plan
+	found   map[string]string // the same as of now, for every extension asked for
+	chosen  map[string]string // those of them that objects go to
 	wanted  []NewCategory
 	maxSize int64 // bytes; 0 if unknown
 }
 
-// place finds where an object goes, or the reason why it cannot.
+// place finds where an object goes, or the reason why it cannot. That has no
+// effect unless use follows, so that objects which go nowhere leave no category
+// behind.
 func (p *placer) place(o sources.Object) (Place, Reason) {
 	if o.Key.Check() != nil {
 		return Place{}, ReasonKey
@@ -106,7 +110,7 @@ func (p *placer) place(o sources.Object) (Place, Reason) {
 	}
 	place := Place{Category: category, Folder: folder, Name: name}
 	switch {
-	case utf8.RuneCountInString(base) > maxName || longSegment(folder):
+	case utf8.RuneCountInString(base) > maxName || longSegment(folder) || utf8.RuneCountInString(category) > len(newPrefix)+maxName:
 		return place, ReasonNameLong
 	case p.maxSize > 0 && o.Size > p.maxSize:
 		return place, ReasonTooLarge
@@ -146,7 +150,7 @@ func (p *placer) category(dir, extension string) (category, folder string, ok bo
 // byExtension chooses the category recorded for the extension, else the first in
 // the service's order that allows it.
 func (p *placer) byExtension(extension string) (string, bool) {
-	if id, ok := p.chosen[extension]; ok {
+	if id, ok := p.found[extension]; ok {
 		return id, true
 	}
 	id, ok := p.choices[extension]
@@ -157,8 +161,19 @@ func (p *placer) byExtension(extension string) (string, bool) {
 		}
 		id = p.there[i].ID
 	}
-	p.chosen[extension] = id
+	p.found[extension] = id
 	return id, true
+}
+
+// use notes that an object goes to a place.
+func (p *placer) use(place Place) {
+	_, extension := splitName(place.Name)
+	extension = strings.ToLower(extension)
+	if name, ok := strings.CutPrefix(place.Category, newPrefix); ok {
+		p.want(name, extension)
+	} else if p.found[extension] == place.Category {
+		p.chosen[extension] = place.Category
+	}
 }
 
 // named chooses the category of that name; of several the first that allows the
@@ -177,7 +192,7 @@ func (p *placer) named(name, extension string) (string, bool) {
 	if found {
 		return p.other(extension)
 	}
-	return p.want(name, extension)
+	return newPrefix + name, p.fits(name, extension)
 }
 
 // other puts an extension that fits nowhere into a category of its own kind, if
@@ -186,42 +201,49 @@ func (p *placer) other(extension string) (string, bool) {
 	if p.rules.Unmatched != "create" {
 		return "", false
 	}
+	if !validExtension(extension) {
+		return "", false
+	}
 	for n := 1; ; n++ {
 		name := otherFiles
 		if n > 1 {
 			name = fmt.Sprintf("%s %d", otherFiles, n)
 		}
-		if slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.Name == name }) {
-			continue // it is there and does not allow the extension
-		}
-		if id, ok := p.want(name, extension); ok || !validExtension(extension) {
-			return id, ok
+		i := slices.IndexFunc(p.there, func(c assets.Category) bool { return c.Name == name })
+		switch {
+		case i >= 0 && allows(p.there[i].Extensions, extension):
+			return p.there[i].ID, true
+		case i < 0 && p.fits(name, extension):
+			return newPrefix + name, true
 		}
 	}
 }
 
-// want adds an extension to a category that is to be made. It fails if the
-// extension cannot be in any category, or the category is full.
-func (p *placer) want(name, extension string) (string, bool) {
-	if !validExtension(extension) {
-		return "", false
-	}
+// fits reports whether an extension may be in a category that is to be made.
+func (p *placer) fits(name, extension string) bool {
+	i := slices.IndexFunc(p.wanted, func(c NewCategory) bool { return c.Name == name })
+	return validExtension(extension) &&
+		(i < 0 || len(p.wanted[i].Extensions) < maxExtensions || slices.Contains(p.wanted[i].Extensions, extension))
+}
+
+// want adds an extension to a category that is to be made.
+func (p *placer) want(name, extension string) {
 	i := slices.IndexFunc(p.wanted, func(c NewCategory) bool { return c.Name == name })
 	if i < 0 {
+		i = len(p.wanted)
 		p.wanted = append(p.wanted, NewCategory{Name: name})
-		i = len(p.wanted) - 1
 	}
-	c := &p.wanted[i]
-	if !slices.Contains(c.Extensions, extension) {
-		if len(c.Extensions) == maxExtensions {
-			return "", false
-		}
+	if c := &p.wanted[i]; !slices.Contains(c.Extensions, extension) {
 		c.Extensions = append(c.Extensions, extension)
 	}
-	return newPrefix + name, true
 }
 
-func validExtension(e string) bool { return e != "" && utf8.RuneCountInString(e) <= maxExtension }
+// validExtension reports whether a category can be made for an extension. One
+// that the service refuses would keep the whole run from beginning.
+func validExtension(e string) bool {
+	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(`./\`, r) }
+	return e != "" && utf8.RuneCountInString(e) <= maxExtension && !strings.ContainsFunc(e, odd)
+}
 
 func allows(extensions []string, extension string) bool {
 	return extension != "" && slices.ContainsFunc(extensions, func(e string) bool { return strings.EqualFold(e, extension) })

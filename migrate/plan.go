@@ -54,6 +54,10 @@ func (p Plan) Blocked(r Rules) bool { return r.Unmatched == "stop" && len(p.Unma
 // Plan lists the source, as far as the run has not done so, decides, and stores
 // the decisions.
 func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
+	run, err := p.Journal.Run(ctx, run.ID) // as it is now: a cursor from before would count objects twice
+	if err != nil {
+		return Plan{}, err
+	}
 	p.started = p.Now()
 	p.unseen = map[sources.Key]bool{}
 	if p.Rules.FilesFrom != nil {
@@ -65,90 +69,131 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 		}
 		run.State = state.Planning
 	}
-	if run.State != state.Planning {
-		return p.summary(ctx, run.ID, &decider{})
+	if run.State == state.Planning {
+		if err := p.decide(ctx, run); err != nil {
+			return Plan{}, err
+		}
 	}
-	d, err := p.decide(ctx, run)
-	if err != nil {
-		return Plan{}, err
-	}
-	return p.summary(ctx, run.ID, d)
+	return p.summary(ctx, run.ID)
 }
 
-func (p *Planner) summary(ctx context.Context, id string, d *decider) (Plan, error) {
+// summary reads a plan back from the journal, so that one which is continued
+// says the same as on the first day.
+func (p *Planner) summary(ctx context.Context, id string) (Plan, error) {
 	run, err := p.Journal.Run(ctx, id)
 	if err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Run: run, Hidden: d.hidden, Renamed: d.renamed}
+	plan := Plan{Run: run}
 	if err := json.Unmarshal(run.Categories, &plan.Categories); err != nil {
 		return Plan{}, fmt.Errorf("read plan: %w", err)
 	}
-	plan.Unmatched = slices.SortedFunc(maps.Values(d.unmatched), func(a, b ExtensionTally) int {
+	if plan.Tallies, err = p.Journal.Tallies(ctx, run.Num); err != nil {
+		return Plan{}, err
+	}
+	count := func(why Reason) (n int64) {
+		for _, t := range plan.Tallies {
+			if t.Reason == string(why) {
+				n += t.Objects
+			}
+		}
+		return n
+	}
+	plan.Renamed = count(ReasonRenamed)
+	if count(ReasonUnreadable) > 0 {
+		if err := p.countHidden(ctx, &plan); err != nil {
+			return Plan{}, err
+		}
+	}
+	if count(ReasonUnmatched) > 0 {
+		return plan, p.countUnmatched(ctx, &plan)
+	}
+	return plan, nil
+}
+
+func (p *Planner) countHidden(ctx context.Context, plan *Plan) error {
+	for i, err := range p.Journal.Items(ctx, plan.Run.Num, state.ItemFailed) {
+		if err != nil {
+			return err
+		}
+		if sources.Obstacle(i.Obstacle).HidesObjects() {
+			plan.Hidden++
+		}
+	}
+	return nil
+}
+
+func (p *Planner) countUnmatched(ctx context.Context, plan *Plan) error {
+	tallies := map[string]ExtensionTally{}
+	for i, err := range p.Journal.Items(ctx, plan.Run.Num, state.ItemSkipped) {
+		if err != nil {
+			return err
+		}
+		if i.Reason != string(ReasonUnmatched) {
+			continue
+		}
+		_, extension := splitName(i.Name)
+		extension = strings.ToLower(extension)
+		t := tallies[extension]
+		tallies[extension] = ExtensionTally{extension, t.Objects + 1, t.Bytes + i.Size}
+	}
+	plan.Unmatched = slices.SortedFunc(maps.Values(tallies), func(a, b ExtensionTally) int {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Extension, b.Extension))
 	})
-	plan.Tallies, err = p.Journal.Tallies(ctx, run.Num)
-	return plan, err
+	return nil
 }
 
 // decider is the state of one decision pass over a staged listing.
 type decider struct {
 	*Planner
 	run        state.Run
-	placer     *placer
+	placer     *placer        // nil until something has to be placed
 	containers map[Place]bool // where objects go; names left out
-	unmatched  map[string]ExtensionTally
 	creates    int
-	hidden     int64
-	renamed    int64
-	memory     func(sources.Object) (Memory, error)
+	memory     recall
+	claimed    map[string]bool // assets that stand for an object already
 	batch      []state.Item
 }
 
 // decide decides every staged item. It may be repeated after a crash: the same
 // listing leads to the same decisions.
-func (p *Planner) decide(ctx context.Context, run state.Run) (*decider, error) {
+func (p *Planner) decide(ctx context.Context, run state.Run) error {
 	p.Watch.Phase(PhasePlan, -1, -1)
-	d := &decider{Planner: p, run: run, containers: map[Place]bool{}, unmatched: map[string]ExtensionTally{}}
-	var err error
-	if d.placer, err = p.newPlacer(ctx, run.Pair.Destination); err != nil {
-		return nil, err
-	}
+	d := &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}}
 	var stop func()
 	d.memory, stop = p.remembered(ctx, run.Pair.ID, "")
 	defer stop()
-	if err := d.everyItem(ctx, d.first); err != nil {
-		return nil, err
-	}
-	known, err := p.Journal.Remembers(ctx, run.Pair.Destination)
-	if err != nil {
-		return nil, err
-	}
-	if !known {
-		if err := d.firstContact(ctx); err != nil {
-			return nil, err
+	for _, pass := range []func(context.Context) error{d.decideAll, d.contact, d.resolveCollisions, d.finish} {
+		if err := pass(ctx); err != nil {
+			return err
 		}
 	}
-	if err := d.resolveCollisions(ctx); err != nil {
-		return nil, err
-	}
-	return d, d.finish(ctx)
+	return nil
 }
 
-func (p *Planner) newPlacer(ctx context.Context, destination string) (*placer, error) {
-	there, err := categories(ctx, p.Dest)
-	if err != nil {
-		return nil, err
+func (d *decider) decideAll(ctx context.Context) error { return d.everyItem(ctx, d.first) }
+
+// needPlacer asks the destination what it takes, once there is something to place:
+// a night without news asks it nothing.
+func (d *decider) needPlacer(ctx context.Context) error {
+	if d.placer != nil {
+		return nil
 	}
-	choices, err := p.Journal.Choices(ctx, destination)
+	there, err := categories(ctx, d.Dest)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	limits, err := p.Dest.Limits(ctx)
+	choices, err := d.Journal.Choices(ctx, d.run.Pair.Destination)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &placer{rules: p.Rules, there: there, choices: choices, chosen: map[string]string{}, maxSize: limits.MaxFileSize}, nil
+	limits, err := d.Dest.Limits(ctx)
+	if err != nil {
+		return err
+	}
+	d.placer = &placer{rules: d.Rules, there: there, choices: choices,
+		found: map[string]string{}, chosen: map[string]string{}, maxSize: limits.MaxFileSize}
+	return nil
 }
 
 // everyItem passes the run's items to f and stores those that f decided.
@@ -190,51 +235,49 @@ func (d *decider) flush(ctx context.Context) error {
 // first decides an item by the rules, the journal and the categories. What is at
 // the destination, and other objects, come later.
 func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
-	if i.State == state.ItemDone {
-		return false, nil // an outcome from before this listing
+	if i.State == state.ItemDone { // an outcome from before this listing
+		if i.Action == state.Create {
+			d.creates++
+		}
+		return false, nil
 	}
 	o := object(*i)
 	s := Situation{LeftOut: d.Rules.leaveOut(o, d.started), Failed: failed(o)}
-	if o.Obstacle.HidesObjects() {
-		d.hidden++
-	}
 	var err error
-	if s.Memory, err = d.memory(o); err != nil {
+	if s.Memory, _, err = d.memory(o); err != nil {
 		return false, err
 	}
-	var place Place
-	place, s.Problem = d.placer.place(o)
+	d.Watch.Progress(1, 0)
 	action, why := Decide(s, d.Rules)
+	var place Place
+	if action == state.Create {
+		if err := d.needPlacer(ctx); err != nil {
+			return false, err
+		}
+		place, s.Problem = d.placer.place(o)
+		action, why = Decide(s, d.Rules)
+	}
 	if action == state.Create && d.Rules.Limit > 0 && d.creates >= d.Rules.Limit {
 		action, why = state.Skip, ReasonLimit
 	}
-	switch {
-	case action == state.Create:
+	if action == state.Create {
 		d.creates++
+		d.placer.use(place)
 		d.containers[Place{Category: place.Category, Folder: place.Folder}] = true
-	case why == ReasonUnmatched:
-		d.countUnmatched(o)
 	}
 	i.Category, i.Folder, i.Name, i.Slot = place.Category, place.Folder, place.Name, place.slot()
-	settle(i, action, why)
+	i.Asset, i.Digest = "", nil // of a former pass
+	write(i, action, why)
 	return true, nil
 }
 
-// settle writes a decision into an item.
-func settle(i *state.Item, a state.Action, why Reason) {
+// write puts a decision into an item.
+func write(i *state.Item, a state.Action, why Reason) {
 	i.Action, i.Reason, i.State = a, string(why), firstState(a, why)
 	i.Class, i.Error = "", ""
 	if i.State == state.ItemFailed {
 		i.Class, i.Error = "permanent", cmp.Or(i.Obstacle, string(why))
 	}
-}
-
-func (d *decider) countUnmatched(o sources.Object) {
-	_, name := o.Key.Split()
-	_, extension := splitName(name)
-	extension = strings.ToLower(extension)
-	t := d.unmatched[extension]
-	d.unmatched[extension] = ExtensionTally{extension, t.Objects + 1, t.Bytes + o.Size}
 }
 
 // resolveCollisions deals with objects that would take the same place as another
@@ -249,9 +292,10 @@ func (d *decider) resolveCollisions(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		held = held || slices.ContainsFunc(group, func(i state.Item) bool { return i.Action == state.Adopt })
+		settled := func(i state.Item) bool { return i.Action == state.Adopt || i.State == state.ItemDone }
+		held = held || slices.ContainsFunc(group, settled)
 		for _, i := range group {
-			if i.Action == state.Adopt {
+			if settled(i) {
 				continue
 			}
 			if !held {
@@ -271,9 +315,13 @@ func (d *decider) resolve(ctx context.Context, i state.Item) error {
 	if why == ReasonRenamed {
 		i.Name = rename(i.Name, i.Key)
 		i.Slot = Place{i.Category, i.Folder, i.Name}.slot()
-		d.renamed++
 	}
-	settle(&i, action, why)
+	write(&i, action, why)
+	if why == ReasonRenamed {
+		if _, err := d.meet(ctx, &i); err != nil { // under its new name it may be there already
+			return err
+		}
+	}
 	return d.store(ctx, i)
 }
 
@@ -309,8 +357,12 @@ func bySlot(items []state.Item) func(yield func([]state.Item) bool) {
 
 // finish hashes the plan and closes it.
 func (d *decider) finish(ctx context.Context) error {
-	if err := d.Journal.SaveChoices(ctx, d.run.Pair.Destination, d.placer.chosen); err != nil {
-		return err
+	wanted := []NewCategory{}
+	if d.placer != nil {
+		wanted = append(wanted, d.placer.wanted...)
+		if err := d.Journal.SaveChoices(ctx, d.run.Pair.Destination, d.placer.chosen); err != nil {
+			return err
+		}
 	}
 	h := sha256.New()
 	for i, err := range d.Journal.Items(ctx, d.run.Num) {
@@ -319,11 +371,11 @@ func (d *decider) finish(ctx context.Context) error {
 		}
 		hashItem(h, i)
 	}
-	wanted, err := json.Marshal(append([]NewCategory{}, d.placer.wanted...))
+	categories, err := json.Marshal(wanted)
 	if err != nil {
 		return err
 	}
-	return d.Journal.FinishPlan(ctx, d.run.Num, hex.EncodeToString(h.Sum(nil)), wanted)
+	return d.Journal.FinishPlan(ctx, d.run.Num, hex.EncodeToString(h.Sum(nil)), categories)
 }
 
 // hashItem adds to a plan's hash what a person approves: what happens to which

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -60,13 +61,19 @@ func NewKeyList(keys []sources.Key) *KeyList {
 	return l
 }
 
-func (l *KeyList) sorted() []sources.Key {
-	all := make([]sources.Key, 0, len(l.keys))
-	for k := range l.keys {
-		all = append(all, k)
+func (l *KeyList) sorted() []sources.Key { return slices.Sorted(maps.Keys(l.keys)) }
+
+// names reports whether an object is in the set, or hides one that is.
+func (l *KeyList) names(o sources.Object) bool {
+	if l.keys[o.Key] || !o.Obstacle.HidesObjects() {
+		return l.keys[o.Key]
 	}
-	slices.Sort(all)
-	return all
+	for k := range l.keys {
+		if strings.HasPrefix(string(k), string(o.Key)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Differences names the rules that differ, with both values, or nothing.
@@ -88,8 +95,8 @@ func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
 	return out, nil
 }
 
-// junk are names that operating systems and tools leave behind; no library
-// misses them. A name that matches makes everything below it junk.
+// isJunk reports whether operating systems or tools left an object behind; no
+// library misses it. A folder that is junk makes everything in it junk.
 func isJunk(key sources.Key) bool {
 	for segment := range strings.SplitSeq(string(key), "/") {
 		switch {
@@ -113,9 +120,13 @@ func (r Rules) leaveOut(o sources.Object, now time.Time) Reason {
 		return ReasonArchived
 	case isJunk(o.Key):
 		return ReasonJunk
-	case r.FilesFrom != nil && !r.FilesFrom.keys[o.Key]:
+	case matchAny(r.Exclude, o.Key):
+		return ReasonFiltered
+	case r.FilesFrom != nil && !r.FilesFrom.names(o):
 		return ReasonNotListed
-	case len(r.Include) > 0 && !matchAny(r.Include, o.Key), matchAny(r.Exclude, o.Key):
+	case o.Obstacle.HidesObjects():
+		return "" // whether the objects in it are wanted cannot be known
+	case len(r.Include) > 0 && !matchAny(r.Include, o.Key):
 		return ReasonFiltered
 	case r.MinAge > 0 && now.Sub(o.Time) < r.MinAge:
 		return ReasonTooYoung

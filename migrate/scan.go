@@ -37,15 +37,18 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 				o.Key, page.Cursor), flush())
 		}
 		page.Cursor = string(o.Key)
-		known, err := memory(o)
+		known, receipt, err := memory(o)
 		if err != nil {
 			return err
 		}
 		delete(p.unseen, o.Key)
-		if action, _ := Decide(Situation{LeftOut: p.Rules.leaveOut(o, p.started), Failed: failed(o), Memory: known}, p.Rules); action == state.Unchanged {
+		action, _ := Decide(Situation{LeftOut: p.Rules.leaveOut(o, p.started), Failed: failed(o), Memory: known}, p.Rules)
+		switch {
+		case known == Same && receipt.Run == run.Num: // sent before the run was listed again: it counts as done
+		case action == state.Unchanged:
 			page.Unchanged++
 			page.UnchangedBytes += o.Size
-		} else {
+		default:
 			page.Items = append(page.Items, staged(o))
 		}
 		if len(page.Items)+int(page.Unchanged) >= stagePage {
@@ -101,25 +104,28 @@ func object(i state.Item) sources.Object {
 	}
 }
 
-// remembered gives a function that tells what the journal knows of an object.
-// Objects must come in key order: both sides are walked once, side by side.
-func (p *Planner) remembered(ctx context.Context, pair int64, after string) (func(sources.Object) (Memory, error), func()) {
+// recall tells what the journal knows of an object.
+type recall func(sources.Object) (Memory, state.Receipt, error)
+
+// remembered gives a recall for objects in key order: both sides are walked
+// once, side by side.
+func (p *Planner) remembered(ctx context.Context, pair int64, after string) (_ recall, stop func()) {
 	next, stop := iter.Pull2(p.Journal.Receipts(ctx, pair, after))
 	precision := p.Source.Traits().Precision
 	receipt, err, more := next()
-	return func(o sources.Object) (Memory, error) {
+	return func(o sources.Object) (Memory, state.Receipt, error) {
 		for more && err == nil && receipt.Key < string(o.Key) {
 			receipt, err, more = next()
 		}
 		switch {
 		case err != nil:
-			return Unknown, err
+			return Unknown, state.Receipt{}, err
 		case !more || receipt.Key != string(o.Key):
-			return Unknown, nil
+			return Unknown, state.Receipt{}, nil
 		case sameFingerprint(o, receipt, precision):
-			return Same, nil
+			return Same, receipt, nil
 		}
-		return Changed, nil
+		return Changed, receipt, nil
 	}, stop
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
@@ -17,8 +18,10 @@ import (
 type result struct {
 	item    state.Item
 	outcome state.Outcome
-	release bool  // nothing was sent, and the item is not to blame
-	fatal   error // the run cannot go on
+	release bool   // nothing was sent, and the item is not to blame
+	fatal   error  // the run cannot go on
+	alike   string // a failure, without what differs from item to item
+	answer  bool   // in doubt although the service answered
 }
 
 // send carries out one item and says what became of it. The journal is written
@@ -28,19 +31,33 @@ func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 	if err == nil {
 		return result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receiptOf(i, asset, c, digest)}}
 	}
+	i.Digest = digest // of what was sent, to recognise it by
 	return judge(ctx, i, err)
 }
 
+// effect adopts or uploads. A folder that is gone, with whatever the journal
+// knows to be around it, is made again once.
 func (a *Applier) effect(ctx context.Context, s *structure, i state.Item) (asset assets.Asset, c container, digest []byte, err error) {
 	if i.Action == state.Adopt {
 		asset, err = a.adopt(ctx, i)
 		return asset, container{asset.CategoryID, asset.FolderID}, i.Digest, err
 	}
-	if c, err = s.container(ctx, i.Category, i.Folder); err != nil {
-		return asset, c, nil, err
+	for again := false; ; again = true {
+		if c, err = s.container(ctx, i.Category, i.Folder); err == nil {
+			asset, digest, err = a.upload(ctx, c, i)
+		}
+		if again || i.Folder == "" || isBodyError(err) || !errors.Is(err, fs.ErrNotExist) {
+			return asset, c, digest, err
+		}
+		if err := s.forget(ctx, c, i.Folder); err != nil {
+			return asset, c, digest, err
+		}
 	}
-	asset, digest, err = a.upload(ctx, c, i)
-	return asset, c, digest, err
+}
+
+func isBodyError(err error) bool {
+	_, ok := errors.AsType[*assets.BodyError](err)
+	return ok
 }
 
 // adopt reads the asset that the plan found equal, so that the receipt says what
@@ -54,6 +71,7 @@ func (a *Applier) adopt(ctx context.Context, i state.Item) (assets.Asset, error)
 }
 
 // upload sends an item's content, hashing it on its way, and checks the receipt.
+// There is a digest whenever all of the content was sent.
 func (a *Applier) upload(ctx context.Context, c container, i state.Item) (assets.Asset, []byte, error) {
 	content := newHashing(nil, nil)
 	u := assets.Upload{CategoryID: c.category, FolderID: c.folder, Filename: i.Name, Size: i.Size}
@@ -71,52 +89,71 @@ func (a *Applier) upload(ctx context.Context, c container, i state.Item) (assets
 		return content, nil
 	}
 	asset, err := a.Write.Upload(ctx, u)
+	digest, sent := content.sum()
+	if sent != i.Size {
+		digest = nil
+	}
 	if err != nil {
-		return asset, nil, err
+		return asset, digest, err
 	}
-	if err := checkReceipt(i, asset); err != nil {
-		return asset, nil, errors.Join(err, a.takeBack(ctx, asset.ID))
+	if what := mismatch(i, asset, sent); what != "" {
+		return asset, nil, a.takeBack(ctx, &ReceiptError{Asset: asset.ID, What: what})
 	}
-	digest, _ := content.sum()
 	return asset, digest, nil
 }
 
-// A ReceiptError says that the service made another asset than we sent. The
-// asset has been trashed.
-type ReceiptError struct{ Asset, What string }
-
-func (e *ReceiptError) Error() string {
-	return fmt.Sprintf("the service answered with another asset than was sent (%s); asset %s was moved to the trash", e.What, e.Asset)
+// A ReceiptError says that the service made another asset than we sent. That
+// asset has been trashed, unless Err says why it could not be.
+type ReceiptError struct {
+	Asset, What string
+	Err         error
 }
 
-func checkReceipt(i state.Item, a assets.Asset) error {
-	switch {
-	case a.Size != i.Size:
-		return &ReceiptError{a.ID, fmt.Sprintf("%d bytes instead of %d", a.Size, i.Size)}
-	case foldName(a.Filename()) != foldName(i.Name):
-		return &ReceiptError{a.ID, fmt.Sprintf("name %q instead of %q", a.Filename(), i.Name)}
+func (e *ReceiptError) Error() string {
+	fate := "was moved to the trash"
+	if e.Err != nil {
+		fate = "is still there and must be deleted by hand: " + e.Err.Error()
 	}
-	return nil
+	return fmt.Sprintf("the service answered with another asset than was sent (%s); asset %s %s", e.What, e.Asset, fate)
+}
+
+// Class is permanent: whatever kept us from trashing the asset must not make the
+// item look as if nothing had been sent. That is also why there is no Unwrap.
+func (e *ReceiptError) Class() retry.Class { return retry.Permanent }
+
+// mismatch says in which way a receipt is not of what was to be sent, or nothing.
+func mismatch(i state.Item, a assets.Asset, sent int64) string {
+	switch {
+	case sent != i.Size:
+		return fmt.Sprintf("after %d of %d bytes", sent, i.Size)
+	case a.Size != i.Size:
+		return fmt.Sprintf("%d bytes instead of %d", a.Size, i.Size)
+	case foldName(a.Filename()) != foldName(i.Name):
+		return fmt.Sprintf("name %q instead of %q", a.Filename(), i.Name)
+	}
+	return ""
 }
 
 // takeBack trashes an asset that must not stay, even if the run is being aborted.
-func (a *Applier) takeBack(ctx context.Context, id string) error {
+func (a *Applier) takeBack(ctx context.Context, e *ReceiptError) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	if err := a.Write.Trash(ctx, id); err != nil {
-		return fmt.Errorf("trash it: %w", err)
-	}
-	return nil
+	e.Err = a.Write.Trash(ctx, e.Asset)
+	return e
 }
 
 // judge says what an error means for an item and for the run.
 func judge(ctx context.Context, i state.Item, err error) result {
 	class, _ := retry.Classify(err)
 	r := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: err.Error()}}
-	_, body := errors.AsType[*assets.BodyError](err)
+	r.alike = alike(i, err)
+	_, other := errors.AsType[*ReceiptError](err)
+	body := isBodyError(err)
 	switch {
+	case other: // whatever else happened, it was sent
 	case errors.Is(err, assets.ErrInDoubt):
 		r.outcome.State = state.ItemInDoubt
+		r.answer = answered(err)
 	case ctx.Err() != nil:
 		r.release = true // an interruption is no failure
 	case errors.Is(err, sources.ErrChanged), body && errors.Is(err, assets.ErrSize):
@@ -129,4 +166,21 @@ func judge(ctx context.Context, i state.Item, err error) result {
 		r.release, r.fatal = true, err
 	}
 	return r
+}
+
+// alike describes an error so that it reads the same for every item that fails
+// in the same way.
+func alike(i state.Item, err error) string {
+	text := err.Error()
+	if e, ok := errors.AsType[*assets.Error](err); ok {
+		text = fmt.Sprint(e.Op, e.Status, e.Message, e.Err) // without subject and trace
+	}
+	return strings.NewReplacer(i.Key, "", i.Name, "").Replace(text)
+}
+
+// answered reports whether the service said something, so that it is done with
+// the request. A gateway in front of it may give up before it is.
+func answered(err error) bool {
+	e, ok := errors.AsType[*assets.Error](err)
+	return ok && e.Status != 0 && e.Status != 502 && e.Status != 504
 }

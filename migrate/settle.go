@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/retry"
 	"assetferry/state"
 )
 
@@ -21,7 +21,8 @@ const clockSlack = 5 * time.Minute
 
 // A finding is what looking at the destination says about an item in doubt.
 type finding struct {
-	item    state.Item
+	doubt
+	final   bool           // what is not there by now does not come any more
 	receipt *state.Receipt // the asset that was made, if it is there
 	extra   []string       // further assets that look the same
 	err     error          // it could not be found out
@@ -29,52 +30,52 @@ type finding struct {
 
 // settleAll finds out about items in doubt by looking. Each container is listed
 // once, newest first, back to shortly before the oldest intent.
-func (a *Applier) settleAll(ctx context.Context, s *structure, items []state.Item) []finding {
-	type key struct{ category, folder string }
-	groups := map[key][]state.Item{}
-	for _, i := range items {
-		k := key{i.Category, i.Folder}
-		groups[k] = append(groups[k], i)
+func (a *Applier) settleAll(ctx context.Context, s *structure, doubts []doubt, now time.Time) []finding {
+	groups := map[container][]finding{}
+	for _, q := range doubts {
+		c := container{q.item.Category, q.item.Folder}
+		groups[c] = append(groups[c], finding{doubt: q, final: !now.Before(q.due)})
 	}
-	var findings []finding
-	for k, group := range groups {
-		findings = append(findings, a.settleGroup(ctx, s, k.category, k.folder, group)...)
+	var all []finding
+	for c, group := range groups {
+		if err := a.settleGroup(ctx, s, c.category, c.folder, group); err != nil {
+			for n := range group {
+				group[n].err = err
+			}
+		}
+		all = append(all, group...)
 	}
-	return findings
+	return all
 }
 
-func (a *Applier) settleGroup(ctx context.Context, s *structure, category, folder string, items []state.Item) []finding {
-	findings := make([]finding, len(items))
-	fail := func(err error) []finding {
-		for n, i := range items {
-			findings[n] = finding{item: i, err: err}
-		}
-		return findings
+// settleGroup completes the findings about items of one place.
+func (a *Applier) settleGroup(ctx context.Context, s *structure, category, folder string, group []finding) error {
+	c, err := s.lookup(ctx, category, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // so nothing can have arrived in it
+	} else if err != nil {
+		return err
 	}
-	c, err := s.container(ctx, category, folder)
+	candidates, err := a.recent(ctx, c, group)
 	if err != nil {
-		return fail(err)
-	}
-	candidates, err := a.recent(ctx, c, items)
-	if err != nil {
-		return fail(err)
+		return err
 	}
 	claimed := map[string]bool{}
-	for n, i := range items {
-		findings[n] = a.match(ctx, c, i, candidates, claimed)
+	for n := range group {
+		a.match(ctx, c, &group[n], candidates, claimed)
 	}
-	return findings
+	return nil
 }
 
-// recent lists what a container got since the items were sent, that is not ours
-// by the journal, newest first.
-func (a *Applier) recent(ctx context.Context, c container, items []state.Item) ([]assets.Asset, error) {
-	since := items[0].IntentAt
+// recent lists the assets with the names of the items that a container got since
+// these were sent, newest first.
+func (a *Applier) recent(ctx context.Context, c container, group []finding) ([]assets.Asset, error) {
+	since := group[0].item.IntentAt
 	names := map[string]bool{}
-	for _, i := range items {
-		names[foldName(i.Name)] = true
-		if i.IntentAt.Before(since) {
-			since = i.IntentAt
+	for _, f := range group {
+		names[foldName(f.item.Name)] = true
+		if f.item.IntentAt.Before(since) {
+			since = f.item.IntentAt
 		}
 	}
 	o := assets.ListOptions{CategoryID: c.category, SortBy: "uploadedAt", Order: "desc"}
@@ -89,7 +90,7 @@ func (a *Applier) recent(ctx context.Context, c container, items []state.Item) (
 		case err != nil:
 			return nil, err
 		}
-		if asset.UploadedAt.Before(since.Add(-clockSlack)) {
+		if isOlder(asset, since) {
 			break
 		}
 		if names[foldName(asset.Filename())] {
@@ -99,41 +100,52 @@ func (a *Applier) recent(ctx context.Context, c container, items []state.Item) (
 	return found, nil
 }
 
+// isOlder reports whether an asset was there before a time. One whose age is not
+// known may be new.
+func isOlder(asset assets.Asset, than time.Time) bool {
+	return !asset.UploadedAt.IsZero() && asset.UploadedAt.Before(than.Add(-clockSlack))
+}
+
 // match finds the asset that an item in doubt became. Of several equal ones the
 // oldest is taken and the others are told.
-func (a *Applier) match(ctx context.Context, c container, i state.Item, candidates []assets.Asset, claimed map[string]bool) finding {
-	f := finding{item: i}
-	var digest []byte
-	for n := len(candidates) - 1; n >= 0; n-- { // oldest first
+func (a *Applier) match(ctx context.Context, c container, f *finding, candidates []assets.Asset, claimed map[string]bool) {
+	i := f.item
+	digest := i.Digest                                          // if it was sent by this process
+	for n := len(candidates) - 1; n >= 0 && f.err == nil; n-- { // oldest first
 		asset := candidates[n]
-		if claimed[asset.ID] || asset.Size != i.Size || !sameName(asset, i.Name) || asset.UploadedAt.Before(i.IntentAt.Add(-clockSlack)) {
+		if claimed[asset.ID] || asset.Size != i.Size || !sameName(asset, i.Name) || isOlder(asset, i.IntentAt) {
 			continue
 		}
-		owned, err := a.Journal.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
-		if err == nil && !owned && digest == nil {
-			digest, err = digestOfObject(ctx, a.Source, object(i))
-		}
-		if err != nil {
-			f.err = err
-			return f
-		}
-		if owned {
+		var equal bool
+		if equal, f.err = a.isItem(ctx, i, asset, &digest); f.err != nil || !equal {
 			continue
 		}
-		theirs, _, err := digestOfAsset(ctx, a.Dest, asset.URL)
-		switch {
-		case err != nil:
-			f.err = err
-			return f
-		case !bytes.Equal(theirs, digest):
-		case f.receipt != nil:
+		if f.receipt != nil {
 			f.extra = append(f.extra, asset.ID)
-		default:
-			claimed[asset.ID] = true
-			f.receipt = receiptOf(i, asset, c, digest)
+			continue
+		}
+		claimed[asset.ID] = true
+		f.receipt = receiptOf(i, asset, c, digest)
+	}
+}
+
+// isItem reports whether an asset that is not ours by the journal has the content
+// of an item, whose digest it finds out if it is not known.
+func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, digest *[]byte) (bool, error) {
+	owned, err := a.Journal.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
+	if owned || err != nil {
+		return false, err
+	}
+	if *digest == nil {
+		if *digest, err = digestOfObject(ctx, a.Source, object(i)); err != nil {
+			return false, err
 		}
 	}
-	return f
+	theirs, _, err := digestOfAsset(ctx, a.Dest, asset.URL)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // deleted since it was listed
+	}
+	return bytes.Equal(theirs, *digest), err
 }
 
 // sameName compares as the service may have stored it: names in Unicode form C,
@@ -143,23 +155,15 @@ func sameName(a assets.Asset, name string) bool {
 	return norm.NFC.String(a.Name) == norm.NFC.String(base) && strings.EqualFold(a.Extension, extension)
 }
 
-// due is when an item in doubt may be looked at: by then everything that could
-// have arrived is visible.
-func (a *Applier) due(i state.Item) time.Time { return i.IntentAt.Add(a.Settle) }
-
-// outcome is what the journal is told of a finding; an item that the destination
-// does not have is sent again instead.
-func (f finding) outcome() (o state.Outcome, again bool) {
-	switch {
-	case f.err != nil:
-		return state.Outcome{Key: f.item.Key, State: state.ItemInDoubt, Class: "transient",
-			Error: "cannot find out whether it arrived: " + f.err.Error()}, false
-	case f.receipt == nil:
-		return state.Outcome{}, true
+// outcome is what the journal is told of a finding.
+func (f finding) outcome() state.Outcome {
+	if f.receipt == nil {
+		return state.Outcome{Key: f.item.Key, State: state.ItemInDoubt, Class: string(retry.Transient),
+			Error: "cannot find out whether it arrived: " + f.err.Error()}
 	}
-	o = state.Outcome{Key: f.item.Key, State: state.ItemDone, Receipt: f.receipt}
+	o := state.Outcome{Key: f.item.Key, State: state.ItemDone, Receipt: f.receipt}
 	if len(f.extra) > 0 {
-		o.Error = fmt.Sprintf("found more than once at the destination; also as %s", strings.Join(f.extra, ", "))
+		o.Error = "found more than once at the destination; also as " + strings.Join(f.extra, ", ")
 	}
-	return o, false
+	return o
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/retry"
 	"assetferry/state"
 )
 
@@ -30,43 +32,51 @@ type structure struct {
 	tree        *tree
 	flight      singleflight.Group
 
-	mu         sync.Mutex
-	categories map[string]string            // wanted name -> id
-	folders    map[string]map[string]string // category -> path -> id
+	wanted     []NewCategory     // by the plan
+	categories map[string]string // wanted name -> id
+
+	mu      sync.Mutex
+	folders map[string]map[string]string // category -> path -> id
 }
 
-func newStructure(a *Applier, destination string) *structure {
-	return &structure{
-		Deps: a.Deps, write: a.Write, destination: destination, settle: a.Settle, tree: newTree(a.Dest),
+func newStructure(a *Applier, run state.Run) (*structure, error) {
+	s := &structure{
+		Deps: a.Deps, write: a.Write, destination: run.Pair.Destination, settle: a.Settle, tree: newTree(a.Dest),
 		categories: map[string]string{}, folders: map[string]map[string]string{},
 	}
+	if err := json.Unmarshal(run.Categories, &s.wanted); err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	return s, nil
 }
 
 // A container is where an asset goes; folder is empty directly in the category.
 type container struct{ category, folder string }
 
-// makeCategories makes the categories that a plan wants and that are not there
+// makeCategories makes the categories that the plan wants and that are not there
 // by now.
-func (s *structure) makeCategories(ctx context.Context, wanted json.RawMessage) error {
-	var plan []NewCategory
-	if err := json.Unmarshal(wanted, &plan); err != nil {
-		return fmt.Errorf("read plan: %w", err)
-	}
-	for _, c := range plan {
-		id, err := s.category(ctx, c)
-		if err != nil {
+func (s *structure) makeCategories(ctx context.Context) error {
+	for _, c := range s.wanted {
+		if err := s.category(ctx, c); err != nil {
 			return fmt.Errorf("make category %q: %w", c.Name, err)
 		}
-		s.categories[c.Name] = id
 	}
 	return nil
 }
 
-func (s *structure) category(ctx context.Context, c NewCategory) (string, error) {
+func (s *structure) category(ctx context.Context, c NewCategory) error {
 	look := func() (string, error) { return s.findCategory(ctx, c) }
-	return s.make(ctx, look, func() {}, func() (string, error) {
+	id, made, err := s.make(ctx, look, func() {}, func() (string, error) {
 		return s.write.CreateCategory(ctx, assets.NewCategory{Name: c.Name, Extensions: c.Extensions})
 	})
+	if err != nil {
+		return err
+	}
+	s.categories[c.Name] = id
+	if made {
+		return s.Journal.SaveOurs(ctx, s.destination, id, "")
+	}
+	return nil
 }
 
 // findCategory looks for a category of that name that allows all the
@@ -98,6 +108,50 @@ func (s *structure) container(ctx context.Context, category, folder string) (con
 	return container{category, id}, err
 }
 
+// lookup finds a place as container does, but makes nothing: what is not there
+// is an fs.ErrNotExist.
+func (s *structure) lookup(ctx context.Context, category, folder string) (container, error) {
+	if name, ok := strings.CutPrefix(category, newPrefix); ok {
+		i := slices.IndexFunc(s.wanted, func(c NewCategory) bool { return c.Name == name })
+		if category = s.categories[name]; category == "" && i >= 0 {
+			var err error
+			if category, err = s.findCategory(ctx, s.wanted[i]); err != nil {
+				return container{}, err
+			}
+		}
+		if category == "" {
+			return container{}, fmt.Errorf("category %q: %w", name, fs.ErrNotExist)
+		}
+	}
+	known, err := s.known(ctx, category)
+	if err != nil {
+		return container{}, err
+	}
+	s.mu.Lock()
+	id, ok := known[folder]
+	s.mu.Unlock()
+	if !ok {
+		id, err = s.tree.find(ctx, category, folder)
+	}
+	return container{category, id}, err
+}
+
+// forget makes us look anew at the folders of a category, because one of them is
+// not there any more, unless that has been done since.
+func (s *structure) forget(ctx context.Context, c container, dir string) error {
+	known, err := s.known(ctx, c.category)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.folder == "" || known[dir] == c.folder {
+		clear(known)
+		s.tree.forgetAll(c.category)
+	}
+	return nil
+}
+
 func (s *structure) folder(ctx context.Context, category, dir string) (string, error) {
 	if dir == "" {
 		return "", nil
@@ -113,18 +167,31 @@ func (s *structure) folder(ctx context.Context, category, dir string) (string, e
 		return id, nil
 	}
 	made, err, _ := s.flight.Do(category+"/"+dir, func() (any, error) {
-		id, err := s.adoptOrMake(ctx, category, dir)
+		id, made, err := s.adoptOrMake(ctx, category, dir)
 		if err != nil {
 			return "", err
+		}
+		save := s.Journal.SaveFolder
+		if made {
+			save = s.Journal.SaveNewFolder
+		}
+		if err := save(ctx, s.destination, category, dir, id); err != nil {
+			return "", &journalError{err}
 		}
 		s.mu.Lock()
 		known[dir] = id
 		s.mu.Unlock()
-		return id, s.Journal.SaveFolder(ctx, s.destination, category, dir, id)
+		return id, nil
 	})
 	id, _ = made.(string)
 	return id, err
 }
+
+// A journalError is no item's fault: a run without its journal must stop.
+type journalError struct{ error }
+
+func (e *journalError) Unwrap() error      { return e.error }
+func (e *journalError) Class() retry.Class { return retry.Fatal }
 
 // known gives the folders of a category that the journal knows.
 func (s *structure) known(ctx context.Context, category string) (map[string]string, error) {
@@ -133,18 +200,18 @@ func (s *structure) known(ctx context.Context, category string) (map[string]stri
 	if s.folders[category] == nil {
 		paths, err := s.Journal.Folders(ctx, s.destination, category)
 		if err != nil {
-			return nil, err
+			return nil, &journalError{err}
 		}
 		s.folders[category] = paths
 	}
 	return s.folders[category], nil
 }
 
-func (s *structure) adoptOrMake(ctx context.Context, category, dir string) (string, error) {
+func (s *structure) adoptOrMake(ctx context.Context, category, dir string) (id string, made bool, err error) {
 	up, name := path.Split(dir)
 	parent, err := s.folder(ctx, category, strings.TrimSuffix(up, "/"))
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	l := level{category, parent}
 	look := func() (string, error) { return s.tree.child(ctx, l, name) }
@@ -163,25 +230,25 @@ func (s *structure) adoptOrMake(ctx context.Context, category, dir string) (stri
 
 // make looks for something and makes it if it is not there. If the answer to
 // making it is lost, it looks again, at once and after the settle time, before
-// it makes it once more.
-func (s *structure) make(ctx context.Context, look func() (string, error), forget func(), create func() (string, error)) (string, error) {
-	id, err := look()
+// it makes it once more; whether what it then finds was made by us is not known.
+func (s *structure) make(ctx context.Context, look func() (string, error), forget func(), create func() (string, error)) (id string, made bool, err error) {
+	id, err = look()
 	if id != "" || err != nil {
-		return id, err
+		return id, false, err
 	}
 	const tries = 3
 	for try := 1; ; try++ {
 		id, err := create()
 		if err == nil || !errors.Is(err, assets.ErrInDoubt) || try == tries {
-			return id, err
+			return id, true, err
 		}
 		for _, wait := range []time.Duration{0, s.settle} {
 			if err := sleep(ctx, wait); err != nil {
-				return "", err
+				return "", false, err
 			}
 			forget()
 			if id, err := look(); id != "" || err != nil {
-				return id, err
+				return id, false, err
 			}
 		}
 	}
@@ -199,11 +266,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// receiptOf is what the journal keeps of an asset that carries an item.
+// receiptOf is what the journal keeps of an asset that carries an item. The place
+// is that of the category's id, which a plan that wants the category cannot know.
 func receiptOf(i state.Item, a assets.Asset, c container, digest []byte) *state.Receipt {
 	return &state.Receipt{
 		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: digest,
 		Asset: a.ID, Name: a.Name, Extension: a.Extension, Category: c.category, Folder: c.folder,
-		URL: a.URL, Slot: i.Slot, Adopted: i.Action == state.Adopt,
+		URL: a.URL, Slot: Place{c.category, i.Folder, i.Name}.slot(), Adopted: i.Action == state.Adopt,
 	}
 }

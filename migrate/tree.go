@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"sync"
 
@@ -35,12 +36,10 @@ func (t *tree) find(ctx context.Context, category, path string) (id string, err 
 		return "", nil
 	}
 	for name := range strings.SplitSeq(path, "/") {
-		names, err := t.children(ctx, level{category, id})
-		if err != nil {
+		if id, err = t.child(ctx, level{category, id}, name); err != nil {
 			return "", err
 		}
-		ok := false
-		if id, ok = names[norm.NFC.String(name)]; !ok {
+		if id == "" {
 			return "", fmt.Errorf("folder %s: %w", path, fs.ErrNotExist)
 		}
 	}
@@ -123,6 +122,13 @@ func (t *tree) forget(l level) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.levels, l)
+}
+
+// forgetAll makes the tree ask again about everything in a category.
+func (t *tree) forgetAll(category string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.levels, func(l level, _ map[string]string) bool { return l.category == category })
 }
 
 // add notes a folder that was just made; nothing is in it yet.

@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/retry"
 	"assetferry/state"
 )
 
@@ -72,7 +72,7 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope)
 	g.SetLimit(v.Concurrency)
 	for _, c := range containers {
 		g.Go(func() error {
-			_, err := stageContainer(ctx, v.Deps, scope, c, func(assets.Asset) int64 { return 0 })
+			_, err := stageContainer(ctx, v.Deps, scope, c, func(assets.Asset) (int64, bool, error) { return 0, true, nil })
 			v.Watch.Progress(1, 0)
 			return err
 		})
@@ -158,6 +158,9 @@ func (v *Verifier) look(s state.Sighting, found func(Difference)) bool {
 	case !s.Seen:
 		what = append(what, "is not where it was put")
 	default:
+		if e.Category != r.Category || e.Folder != r.Folder {
+			what = append(what, "was moved")
+		}
 		if e.Size != r.Size {
 			what = append(what, fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
 		}
@@ -171,14 +174,19 @@ func (v *Verifier) look(s state.Sighting, found func(Difference)) bool {
 	for _, w := range what {
 		found(Difference{Key: r.Key, Asset: r.Asset, What: w})
 	}
-	return s.Seen && !slices.ContainsFunc(what, func(w string) bool { return e.Size != r.Size })
+	return s.Seen && e.Size == r.Size
 }
 
+// readBack compares the content of an asset with what was sent. An error that
+// concerns more than this asset, such as bad credentials, ends the verification.
 func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(Difference)) error {
 	digest, n, err := digestOfAsset(ctx, v.Dest, s.Entry.URL)
+	class, _ := retry.Classify(err)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case err != nil && class == retry.Fatal:
+		return err
 	case err != nil:
 		found(Difference{Key: s.Receipt.Key, Asset: s.Receipt.Asset, What: "its content cannot be read: " + err.Error()})
 	case n != s.Receipt.Size || !bytes.Equal(digest, s.Receipt.Digest):

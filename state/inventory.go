@@ -59,7 +59,7 @@ func (s *Store) DropInventory(ctx context.Context, scope Scope) error {
 // EntriesAt lists the assets of an inventory that occupy a place, in the order
 // of their ids.
 func (s *Store) EntriesAt(ctx context.Context, scope Scope, slot int64) ([]Entry, error) {
-	return query(ctx, s.reader(), "look up inventory", func(rows *sql.Rows) (e Entry, err error) {
+	return query(ctx, s.r, "look up inventory", func(rows *sql.Rows) (e Entry, err error) {
 		return e, rows.Scan(&e.Asset, &e.Slot, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL)
 	}, `SELECT asset, slot, category, folder, name, extension, size, status, url FROM inventory
 		WHERE scope = ? AND slot = ? ORDER BY asset`, scope, slot)
@@ -71,7 +71,7 @@ type Container struct{ Category, Folder string }
 
 // Containers lists where the assets of a pair are.
 func (s *Store) Containers(ctx context.Context, pair int64) ([]Container, error) {
-	return query(ctx, s.reader(), "list containers", func(rows *sql.Rows) (c Container, err error) {
+	return query(ctx, s.r, "list containers", func(rows *sql.Rows) (c Container, err error) {
 		return c, rows.Scan(&c.Category, &c.Folder)
 	}, `SELECT DISTINCT category, folder FROM receipts WHERE pair = ? ORDER BY 1, 2`, pair)
 }
@@ -87,8 +87,8 @@ type Sighting struct {
 // Sightings joins the receipts of a pair with its inventory, in key order.
 func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, error] {
 	return paged("", func(v Sighting) string { return v.Receipt.Key }, func(after string) ([]Sighting, error) {
-		return query(ctx, s.reader(), "compare with inventory", scanSighting, `SELECT r.key, r.size, r.time, r.version_tag, r.digest,
-			r.asset, r.name, r.extension, r.category, r.folder, r.url, r.slot, r.adopted,
+		return query(ctx, s.r, "compare with inventory", scanSighting, `SELECT r.key, r.size, r.time, r.version_tag, r.digest,
+			r.asset, r.name, r.extension, r.category, r.folder, r.url, r.slot, r.adopted, r.run,
 			i.asset IS NOT NULL, coalesce(i.category, ''), coalesce(i.folder, ''), coalesce(i.name, ''),
 			coalesce(i.extension, ''), coalesce(i.size, 0), coalesce(i.status, ''), coalesce(i.url, '')
 			FROM receipts r LEFT JOIN inventory i ON i.scope = ? AND i.asset = r.asset
@@ -100,7 +100,7 @@ func scanSighting(rows *sql.Rows) (v Sighting, err error) {
 	r, e := &v.Receipt, &v.Entry
 	var modified int64
 	err = rows.Scan(&r.Key, &r.Size, &modified, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension, &r.Category,
-		&r.Folder, &r.URL, &r.Slot, &r.Adopted,
+		&r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Run,
 		&v.Seen, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL)
 	r.Time, e.Asset = fromNanos(modified), r.Asset
 	return v, err

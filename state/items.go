@@ -103,10 +103,13 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 	})
 }
 
-// Decided stores the decisions of a plan on staged items. It may be repeated
-// until the plan is finished.
+// Decided stores the decisions of a plan on items that nothing has been done
+// about. It may be repeated until the plan is finished.
 func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 	return s.write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
+		if err := inState(ctx, tx, run, Planning); err != nil {
+			return err
+		}
 		update, err := tx.PrepareContext(ctx, `UPDATE items SET action = ?, reason = ?, state = ?, category = ?, folder = ?,
 			name = ?, slot = ?, digest = ?, asset = ?, class = ?, error = ? WHERE run = ? AND key = ? AND attempts = 0`)
 		if err != nil {
@@ -114,13 +117,23 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 		}
 		defer update.Close()
 		for _, i := range items {
-			if _, err := update.ExecContext(ctx, i.Action, i.Reason, i.State, i.Category, i.Folder, i.Name, i.Slot,
-				i.Digest, i.Asset, i.Class, i.Error, run, i.Key); err != nil {
-				return err
+			if err := changesOne(update.ExecContext(ctx, i.Action, i.Reason, i.State, i.Category, i.Folder, i.Name, i.Slot,
+				i.Digest, i.Asset, i.Class, i.Error, run, i.Key)); err != nil {
+				return fmt.Errorf("%s: %w", i.Key, err)
 			}
 		}
 		return nil
 	})
+}
+
+// inState fails with ErrConflict unless a run is in the state.
+func inState(ctx context.Context, tx *sql.Tx, run int64, want RunState) error {
+	var there bool
+	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE num = ? AND state = ?)`, run, want).Scan(&there)
+	if err == nil && !there {
+		return fmt.Errorf("the run is not %s: %w", want, ErrConflict)
+	}
+	return err
 }
 
 const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''), reason, state, category, folder, name, slot,
@@ -158,7 +171,7 @@ func inStates(states []ItemState) (where string, args []any) {
 
 // Item finds one item of a run; ErrNotFound if there is none.
 func (s *Store) Item(ctx context.Context, run int64, key string) (Item, error) {
-	items, err := query(ctx, s.reader(), "find item", scanItem,
+	items, err := query(ctx, s.r, "find item", scanItem,
 		`SELECT `+itemColumns+` FROM items WHERE run = ? AND key = ?`, run, key)
 	return first(items, err, "item "+key)
 }
@@ -166,7 +179,7 @@ func (s *Store) Item(ctx context.Context, run int64, key string) (Item, error) {
 // Collisions lists the items of a run that want a place which another item
 // wants too, or which a receipt of the pair holds, ordered by place and key.
 func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Item, error) {
-	return query(ctx, s.reader(), "find collisions", scanItem, `SELECT `+itemColumns+` FROM items
+	return query(ctx, s.r, "find collisions", scanItem, `SELECT `+itemColumns+` FROM items
 		WHERE run = ?1 AND action IN ('create', 'adopt') AND slot IN (
 			SELECT slot FROM (
 				SELECT slot FROM items WHERE run = ?1 AND action IN ('create', 'adopt')
@@ -177,14 +190,18 @@ func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Item, error)
 
 // HoldsSlot reports whether a receipt of the pair holds the place.
 func (s *Store) HoldsSlot(ctx context.Context, pair, slot int64) (held bool, err error) {
-	err = s.reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM receipts WHERE pair = ? AND slot = ?)`, pair, slot).Scan(&held)
+	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM receipts WHERE pair = ? AND slot = ?)`, pair, slot).Scan(&held)
 	return held, wrap("look up place", err)
 }
 
 // Take marks the next planned items after a key as being sent, so that the
-// intent is durable before any effect, and returns them in key order.
+// intent is durable before any effect, and returns them in key order. The run
+// must be applying.
 func (s *Store) Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) (items []Item, err error) {
 	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) error {
+		if err := inState(ctx, tx, run, Applying); err != nil {
+			return err
+		}
 		rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?
 			WHERE run = ? AND key IN (SELECT key FROM items WHERE run = ? AND key > ? AND state = 'planned' ORDER BY key LIMIT ?)
 			RETURNING `+itemColumns, serverTime.UnixMilli(), run, run, after, n)
@@ -205,8 +222,8 @@ func (s *Store) Take(ctx context.Context, run int64, after string, n int, server
 	return items, err
 }
 
-// Resend marks an item in doubt, of which the destination knows nothing, as
-// being sent once more.
+// Resend marks items in doubt, of which the destination knows nothing, as being
+// sent once more.
 func (s *Store) Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error {
 	return s.write(ctx, "send again", func(ctx context.Context, tx *sql.Tx) error {
 		for _, key := range keys {
@@ -243,7 +260,7 @@ func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return query(ctx, s.w, "list items in doubt", scanItem,
+	return query(ctx, s.r, "list items in doubt", scanItem,
 		`SELECT `+itemColumns+` FROM items WHERE run = ? AND state = 'in_doubt' ORDER BY key`, run)
 }
 
@@ -299,7 +316,7 @@ type Tally struct {
 // Tallies sums a run up. Objects that are as remembered, and therefore were not
 // staged, are counted as unchanged.
 func (s *Store) Tallies(ctx context.Context, run int64) ([]Tally, error) {
-	return query(ctx, s.reader(), "sum up run", func(rows *sql.Rows) (t Tally, err error) {
+	return query(ctx, s.r, "sum up run", func(rows *sql.Rows) (t Tally, err error) {
 		return t, rows.Scan(&t.Action, &t.Reason, &t.State, &t.Objects, &t.Bytes)
 	}, `SELECT coalesce(action, ''), reason, state, count(*), sum(size) FROM items WHERE run = ?1 GROUP BY 1, 2, 3
 		UNION ALL SELECT 'unchanged', 'as the journal remembers it', 'skipped', unchanged, unchanged_bytes

@@ -23,7 +23,8 @@ type Receipt struct {
 	Folder     string // id; empty directly in the category
 	URL        string
 	Slot       int64
-	Adopted    bool // the asset was there before us
+	Adopted    bool  // the asset was there before us
+	Run        int64 // that made or adopted it; only read
 }
 
 func saveReceipt(ctx context.Context, tx *sql.Tx, run, pair, now int64, r Receipt) error {
@@ -37,12 +38,12 @@ func saveReceipt(ctx context.Context, tx *sql.Tx, run, pair, now int64, r Receip
 	return nil
 }
 
-const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url, slot, adopted`
+const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url, slot, adopted, run`
 
 func scanReceipt(rows *sql.Rows) (r Receipt, err error) {
 	var modified int64
 	err = rows.Scan(&r.Key, &r.Size, &modified, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
-		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted)
+		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Run)
 	r.Time = fromNanos(modified)
 	return r, err
 }
@@ -51,14 +52,14 @@ func scanReceipt(rows *sql.Rows) (r Receipt, err error) {
 // given one.
 func (s *Store) Receipts(ctx context.Context, pair int64, after string) iter.Seq2[Receipt, error] {
 	return paged(after, func(r Receipt) string { return r.Key }, func(after string) ([]Receipt, error) {
-		return query(ctx, s.reader(), "list receipts", scanReceipt, `SELECT `+receiptColumns+` FROM receipts
+		return query(ctx, s.r, "list receipts", scanReceipt, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
 }
 
 // Receipt finds the receipt of an object; ErrNotFound if there is none.
 func (s *Store) Receipt(ctx context.Context, pair int64, key string) (Receipt, error) {
-	all, err := query(ctx, s.reader(), "find receipt", scanReceipt,
+	all, err := query(ctx, s.r, "find receipt", scanReceipt,
 		`SELECT `+receiptColumns+` FROM receipts WHERE pair = ? AND key = ?`, pair, key)
 	return first(all, err, "receipt of "+key)
 }
@@ -68,7 +69,7 @@ type ReceiptSum struct{ Objects, Bytes int64 }
 
 // SumReceipts counts what a pair has at its destination.
 func (s *Store) SumReceipts(ctx context.Context, pair int64) (sum ReceiptSum, err error) {
-	err = s.reader().QueryRowContext(ctx, `SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = ?`, pair).
+	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = ?`, pair).
 		Scan(&sum.Objects, &sum.Bytes)
 	return sum, wrap("sum up receipts", err)
 }
@@ -76,14 +77,7 @@ func (s *Store) SumReceipts(ctx context.Context, pair int64) (sum ReceiptSum, er
 // OwnsAsset reports whether an asset of the destination stands for an object of
 // any source.
 func (s *Store) OwnsAsset(ctx context.Context, destination, asset string) (owns bool, err error) {
-	err = s.reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs p JOIN receipts r ON r.pair = p.id
+	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs p JOIN receipts r ON r.pair = p.id
 		WHERE p.destination = ? AND r.asset = ?)`, destination, asset).Scan(&owns)
 	return owns, wrap("look up asset", err)
-}
-
-// Remembers reports whether the journal knows any asset of the destination.
-func (s *Store) Remembers(ctx context.Context, destination string) (known bool, err error) {
-	err = s.reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs p JOIN receipts r ON r.pair = p.id
-		WHERE p.destination = ?)`, destination).Scan(&known)
-	return known, wrap("look up destination", err)
 }

@@ -107,7 +107,7 @@ func runID(now time.Time) string {
 func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) error {
 	const unsent = `SELECT num FROM runs WHERE pair = ? AND state IN ('scanning', 'planning', 'planned')`
 	for _, stmt := range []string{
-		`DELETE FROM items WHERE run IN (` + unsent + `)`,
+		`DELETE FROM items WHERE state <> 'done' AND run IN (` + unsent + `)`, // a run listed again has outcomes
 		`DELETE FROM inventory WHERE scope IN (` + unsent + `)`,
 	} {
 		if _, err := tx.ExecContext(ctx, stmt, pair); err != nil {
@@ -197,7 +197,7 @@ func scanRun(rows *sql.Rows) (r Run, err error) {
 
 // Run finds a run by its id; ErrNotFound if there is none.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
-	runs, err := query(ctx, s.reader(), "find run", scanRun, `SELECT `+runColumns+` WHERE r.id = ?`, id)
+	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+` WHERE r.id = ?`, id)
 	return first(runs, err, "run "+id)
 }
 
@@ -209,18 +209,10 @@ func (s *Store) LastRuns(ctx context.Context, limit int) ([]Run, error) {
 // Unfinished finds the run of the pair that has begun to apply and is not
 // finished; ErrNotFound if there is none.
 func (s *Store) Unfinished(ctx context.Context, pair int64) (Run, error) {
-	runs, err := query(ctx, s.reader(), "find unfinished run", scanRun,
+	runs, err := query(ctx, s.r, "find unfinished run", scanRun,
 		`SELECT `+runColumns+` WHERE r.pair = ? AND r.state NOT IN ('finished', 'superseded')
 		AND r.command <> 'plan' ORDER BY r.num DESC LIMIT 1`, pair)
 	return first(runs, err, "unfinished run")
-}
-
-// reader gives the handle for reads that must see the latest write.
-func (s *Store) reader() *sql.DB {
-	if s.w != nil {
-		return s.w
-	}
-	return s.r
 }
 
 func first[T any](all []T, err error, what string) (T, error) {
@@ -236,6 +228,7 @@ func first[T any](all []T, err error, what string) (T, error) {
 
 // query collects the rows of a statement; it is for results of bounded size.
 func query[T any](ctx context.Context, db *sql.DB, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) (all []T, err error) {
+	defer func() { err = interrupted(ctx, op, err) }()
 	rows, err := db.QueryContext(ctx, stmt, args...)
 	if err != nil {
 		return nil, wrap(op, err)

@@ -18,11 +18,15 @@ const applicationID = 0x41535446
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// errNoSchema says that there is no journal yet, and nothing of anybody else's
+// either.
+var errNoSchema = fmt.Errorf("no journal has been made: %w", fs.ErrNotExist)
+
 // probe refuses a file that is not a journal, or one that is newer than this
-// program, before any connection that could write to it.
+// program, before any connection that could write to it. If there is nothing
+// yet, that is errNoSchema.
 func probe(ctx context.Context, path string) error {
-	fresh, err := checkHeader(path)
-	if err != nil || fresh {
+	if err := checkHeader(path); err != nil {
 		return err
 	}
 	db, err := connect(path, reading, 1)
@@ -37,7 +41,7 @@ func probe(ctx context.Context, path string) error {
 	case err != nil:
 		return fmt.Errorf("open journal %s: %w", path, err)
 	case id == 0 && tables == 0:
-		return nil // we died right after making it
+		return errNoSchema // we died right after making it
 	case id != applicationID:
 		return fmt.Errorf("%s: %w", path, ErrForeign)
 	case version > len(steps()):
@@ -46,27 +50,34 @@ func probe(ctx context.Context, path string) error {
 	return nil
 }
 
-// checkHeader reports whether there is no database yet, and refuses anything
-// that is not a SQLite file.
-func checkHeader(path string) (fresh bool, err error) {
+// checkHeader refuses anything that is not a SQLite file. Without a file, or
+// with an empty one, it gives errNoSchema.
+func checkHeader(path string) error {
+	info, err := os.Stat(path) // before opening, which would wait for a named pipe
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errNoSchema
+	case err != nil:
+		return fmt.Errorf("open journal: %w", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: not a file: %w", path, ErrForeign)
+	}
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
-	} else if err != nil {
-		return false, fmt.Errorf("open journal: %w", err)
+	if err != nil {
+		return fmt.Errorf("open journal: %w", err)
 	}
 	defer f.Close()
 	magic := []byte("SQLite format 3\x00")
 	head := make([]byte, len(magic))
 	switch _, err := io.ReadFull(f, head); {
 	case errors.Is(err, io.EOF):
-		return true, nil
+		return errNoSchema
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return false, fmt.Errorf("open journal: %w", err)
+		return fmt.Errorf("open journal: %w", err)
 	case !bytes.Equal(head, magic):
-		return false, fmt.Errorf("%s: %w", path, ErrForeign)
+		return fmt.Errorf("%s: %w", path, ErrForeign)
 	}
-	return false, nil
+	return nil
 }
 
 // steps are the migrations in order; the n-th brings the schema to version n.

@@ -15,7 +15,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -59,7 +58,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 			s.Close()
 		}
 	}()
-	if err := probe(ctx, path); err != nil {
+	if err := probe(ctx, path); err != nil && !errors.Is(err, errNoSchema) {
 		return nil, err
 	}
 	if s.w, err = connect(path, writing, 1); err != nil {
@@ -84,12 +83,9 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	if info, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("open journal: %w", err)
-	} else if info.Size() == 0 {
-		return nil, fmt.Errorf("open journal %s: %w", path, fs.ErrNotExist)
-	}
-	if err := probe(ctx, path); err != nil {
+	if err := probe(ctx, path); errors.Is(err, errNoSchema) {
+		return nil, fmt.Errorf("open journal %s: %w", path, err)
+	} else if err != nil {
 		return nil, err
 	}
 	r, err := connect(path, reading, 4)
@@ -190,6 +186,7 @@ func (s *Store) write(ctx context.Context, op string, f func(ctx context.Context
 	if s.w == nil {
 		return fmt.Errorf("journal: %s: %w", op, ErrReadOnly)
 	}
+	defer func() { err = interrupted(ctx, op, err) }()
 	tx, err := s.w.BeginTx(ctx, nil)
 	if err != nil {
 		return wrap(op, err)
@@ -210,7 +207,10 @@ func (s *Store) write(ctx context.Context, op string, f func(ctx context.Context
 
 // one runs a guarded statement that must change exactly one row.
 func one(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
-	res, err := tx.ExecContext(ctx, query, args...)
+	return changesOne(tx.ExecContext(ctx, query, args...))
+}
+
+func changesOne(res sql.Result, err error) error {
 	if err != nil {
 		return err
 	}
@@ -218,6 +218,15 @@ func one(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 		return errors.Join(ErrConflict, err)
 	}
 	return nil
+}
+
+// interrupted puts the reason in the place of an error that is only a sign of a
+// cancelled context: the driver knows several, and none names the cause.
+func interrupted(ctx context.Context, op string, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("journal: %s: %w", op, context.Cause(ctx))
 }
 
 func wrap(op string, err error) error {

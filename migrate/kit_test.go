@@ -1,0 +1,499 @@
+package migrate_test
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/token"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/sources/memory"
+	"assetferry/state"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// short is what tests wait for an effect to become visible. In the sandbox it is
+// visible at once.
+const short = 5 * time.Millisecond
+
+// A world is everything that a migration needs, with real components: a source
+// in memory, a sandbox in memory behind HTTP, a client, a journal on disk.
+type world struct {
+	testing.TB
+	source  *memory.Source
+	url     string
+	tokens  *token.Minter
+	client  *assets.Client // of the engine; what it sends passes the gate
+	other   *assets.Client // of somebody else
+	gate    *gate
+	journal *state.Store
+	path    string
+	pair    state.Pair
+	images  string // ids of categories that are there from the beginning
+	texts   string
+	watch   *witness
+}
+
+// newWorld makes a world with a category for jpg and png, and one for txt and
+// bin.
+func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
+	tb.Helper()
+	made := sandbox.NewCredentials()
+	o := sandbox.Options{Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}}
+	for _, set := range options {
+		set(&o)
+	}
+	server, err := sandbox.New(o)
+	must(tb, err)
+	listener := httptest.NewServer(server)
+	w := &world{TB: tb, source: &memory.Source{}, url: listener.URL, gate: &gate{}, watch: &witness{}}
+	w.tokens, err = token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
+	must(tb, err)
+	w.client, w.other = w.newClient(w.gate), w.newClient(nil)
+	tb.Cleanup(func() {
+		w.client.CloseIdleConnections()
+		w.other.CloseIdleConnections()
+		listener.CloseClientConnections()
+		listener.Close()
+		if err := server.Close(); err != nil {
+			tb.Errorf("close sandbox: %v", err)
+		}
+	})
+	for c, err := range w.other.Categories(tb.Context()) {
+		must(tb, err)
+		w.delete("/admin/categories/" + c.ID)
+	}
+	w.images = w.category("Images", "jpg", "png")
+	w.texts = w.category("Texts", "txt", "bin")
+	w.openJournal(filepath.Join(tb.TempDir(), "journal.db"))
+	return w
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func faults(tb testing.TB, rules ...string) func(*sandbox.Options) {
+	return func(o *sandbox.Options) {
+		for _, r := range rules {
+			f, err := sandbox.ParseFault(r)
+			must(tb, err)
+			o.Faults = append(o.Faults, f)
+		}
+	}
+}
+
+func (w *world) newClient(g *gate) *assets.Client {
+	w.Helper()
+	transport := assets.NewTransport(nil)
+	o := assets.Options{
+		BaseURL: w.url, Tokens: w.tokens, Transport: transport,
+		Retry: retry.Policy{Attempts: 3, First: time.Millisecond, Max: time.Millisecond},
+	}
+	if g != nil {
+		g.next = transport
+		o.Transport = g
+	}
+	c, err := assets.New(o)
+	must(w, err)
+	return c
+}
+
+// openJournal takes a journal into use; a former one is closed.
+func (w *world) openJournal(path string) {
+	w.Helper()
+	if w.journal != nil {
+		must(w, w.journal.Close())
+	} else {
+		w.Cleanup(func() { must(w, w.journal.Close()) })
+	}
+	var err error
+	w.journal, err = state.Open(w.Context(), path)
+	must(w, err)
+	w.path = path
+	w.pair, err = w.journal.Pair(w.Context(), "memory", "environment", w.url)
+	must(w, err)
+}
+
+// loseJournal begins with an empty journal.
+func (w *world) loseJournal() {
+	w.Helper()
+	w.openJournal(filepath.Join(w.TempDir(), "journal.db"))
+}
+
+func (w *world) category(name string, extensions ...string) (id string) {
+	w.Helper()
+	id, err := w.other.CreateCategory(w.Context(), assets.NewCategory{Name: name, Extensions: extensions})
+	must(w, err)
+	return id
+}
+
+func (w *world) folder(category, parent, name string) (id string) {
+	w.Helper()
+	id, err := w.other.CreateFolder(w.Context(), assets.NewFolder{CategoryID: category, ParentID: parent, Name: name})
+	must(w, err)
+	return id
+}
+
+// upload puts an asset at the destination that is not from us.
+func (w *world) upload(category, folder, name, content string) assets.Asset {
+	w.Helper()
+	u := assets.Upload{CategoryID: category, FolderID: folder, Filename: name, Size: int64(len(content))}
+	u.Open = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }
+	a, err := w.other.Upload(w.Context(), u)
+	must(w, err)
+	return a
+}
+
+// delete removes something at the destination; our client has no such request.
+func (w *world) delete(path string) {
+	w.Helper()
+	secret, err := w.tokens.Token(w.Context())
+	must(w, err)
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodDelete, w.url+path, nil)
+	must(w, err)
+	req.Header.Set("Authorization", secret.Reveal())
+	resp, err := http.DefaultClient.Do(req)
+	must(w, err)
+	resp.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	if resp.StatusCode >= 300 {
+		w.Fatalf("delete %s: %s", path, resp.Status)
+	}
+}
+
+// put stores objects; every other argument is a key, followed by its content.
+func (w *world) put(keysAndContents ...string) {
+	for n := 0; n < len(keysAndContents); n += 2 {
+		w.source.Put(sources.Key(keysAndContents[n]), []byte(keysAndContents[n+1]))
+	}
+}
+
+func (w *world) deps() migrate.Deps {
+	return migrate.Deps{Source: w.source, Dest: w.client, Journal: w.journal, Watch: w.watch}
+}
+
+// A change adjusts an applier.
+type change func(*migrate.Applier)
+
+var errBlocked = errors.New("blocked by a guard")
+
+// try plans and applies as the command does: an unfinished run is continued.
+func (w *world) try(ctx context.Context, r migrate.Rules, changes ...change) (migrate.Plan, error) {
+	return w.tryWith(ctx, w.deps(), r, changes...)
+}
+
+func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, changes ...change) (migrate.Plan, error) {
+	rules, err := json.Marshal(r)
+	must(w, err)
+	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		run, err = w.journal.Begin(w.Context(), w.pair, "migrate", rules)
+	}
+	must(w, err)
+	plan, err := migrate.NewPlanner(d, r).Plan(ctx, run)
+	if err != nil {
+		return plan, err
+	}
+	if plan.Blocked(r) {
+		return plan, errBlocked
+	}
+	return plan, w.applier(d, changes...).Apply(ctx, plan.Run)
+}
+
+func (w *world) applier(d migrate.Deps, changes ...change) *migrate.Applier {
+	a := migrate.NewApplier(d, w.client)
+	a.Concurrency, a.Settle, a.Answer = 4, short, short
+	for _, c := range changes {
+		c(a)
+	}
+	return a
+}
+
+// migrate plans and applies, and must come to the end of the run.
+func (w *world) migrate(r migrate.Rules) migrate.Plan {
+	w.Helper()
+	plan, err := w.try(w.Context(), r)
+	must(w, err)
+	if run, err := w.journal.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
+		w.Fatalf("the run is %s (%v), want finished", run.State, err)
+	}
+	return plan
+}
+
+// plan makes a plan and nothing else, with a client that refuses to write.
+func (w *world) plan(r migrate.Rules) migrate.Plan {
+	w.Helper()
+	rules, err := json.Marshal(r)
+	must(w, err)
+	run, err := w.journal.Begin(w.Context(), w.pair, "plan", rules)
+	must(w, err)
+	plan, err := migrate.NewPlanner(w.deps(), r).Plan(w.Context(), run)
+	must(w, err)
+	return plan
+}
+
+// A placed asset is one at the destination, with what people see of it.
+type placed struct{ Category, Folder, Name, Digest string }
+
+func digest(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
+}
+
+// assetsAt lists all that is at the destination, in order.
+func (w *world) assetsAt() []placed {
+	w.Helper()
+	var all []placed
+	list := func(c assets.Category, path string, o assets.ListOptions) {
+		for a, err := range w.other.List(w.Context(), o) {
+			must(w, err)
+			all = append(all, placed{c.Name, path, a.Filename(), digest(w.content(a))})
+		}
+	}
+	var walk func(assets.Category, string, assets.Folder)
+	walk = func(c assets.Category, path string, f assets.Folder) {
+		list(c, path+f.Name, assets.ListOptions{FolderID: f.ID})
+		deeper, err := w.other.Folder(w.Context(), f.ID, 1)
+		must(w, err)
+		for _, sub := range deeper.Folders {
+			walk(c, path+f.Name+"/", sub)
+		}
+	}
+	top, err := w.other.Folders(w.Context())
+	must(w, err)
+	for c, err := range w.other.Categories(w.Context()) {
+		must(w, err)
+		list(c, "", assets.ListOptions{CategoryID: c.ID})
+		for _, f := range top {
+			if f.CategoryID == c.ID {
+				walk(c, "", f)
+			}
+		}
+	}
+	slices.SortFunc(all, comparePlaced)
+	return all
+}
+
+func comparePlaced(a, b placed) int {
+	return cmp.Or(cmp.Compare(a.Category, b.Category), cmp.Compare(a.Folder, b.Folder), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Digest, b.Digest))
+}
+
+func (w *world) content(a assets.Asset) string {
+	w.Helper()
+	r, _, err := w.other.Download(w.Context(), a.URL, 0)
+	must(w, err)
+	content, err := io.ReadAll(r)
+	must(w, errors.Join(err, r.Close()))
+	return string(content)
+}
+
+// folders counts the folders and categories at the destination by path.
+func (w *world) folders() map[string]int {
+	w.Helper()
+	count := map[string]int{}
+	var walk func(string, assets.Folder)
+	walk = func(path string, f assets.Folder) {
+		count[path+f.Name]++
+		deeper, err := w.other.Folder(w.Context(), f.ID, 1)
+		must(w, err)
+		for _, sub := range deeper.Folders {
+			walk(path+f.Name+"/", sub)
+		}
+	}
+	names := map[string]string{}
+	for c, err := range w.other.Categories(w.Context()) {
+		must(w, err)
+		names[c.ID] = c.Name
+		count[c.Name]++
+	}
+	top, err := w.other.Folders(w.Context())
+	must(w, err)
+	for _, f := range top {
+		walk(names[f.CategoryID]+"/", f)
+	}
+	return count
+}
+
+// requests counts what the sandbox was asked since its start, by method and
+// route.
+func (w *world) requests() map[string]int {
+	w.Helper()
+	resp, err := http.Get(w.url + "/_sandbox/stats")
+	must(w, err)
+	defer resp.Body.Close()
+	var stats struct {
+		Requests []struct {
+			Method, Route string
+			Count         int
+		}
+	}
+	must(w, json.NewDecoder(resp.Body).Decode(&stats))
+	http.DefaultClient.CloseIdleConnections()
+	count := map[string]int{}
+	for _, r := range stats.Requests {
+		count[r.Method+" "+r.Route] += r.Count
+	}
+	return count
+}
+
+// during counts what the sandbox was asked while f ran.
+func (w *world) during(f func()) map[string]int {
+	w.Helper()
+	before := w.requests()
+	f()
+	after := w.requests()
+	for what, n := range before {
+		if after[what] -= n; after[what] == 0 {
+			delete(after, what)
+		}
+	}
+	return after
+}
+
+// writes keeps the requests that change something.
+func writes(requests map[string]int) map[string]int {
+	unsafe := map[string]int{}
+	for what, n := range requests {
+		if !strings.HasPrefix(what, "GET ") && !strings.HasPrefix(what, "HEAD ") {
+			unsafe[what] = n
+		}
+	}
+	return unsafe
+}
+
+// states counts the items of a run by action and state; listed is the sum.
+func (w *world) states(p migrate.Plan) (count map[string]int64, listed int64) {
+	w.Helper()
+	tallies, err := w.journal.Tallies(w.Context(), p.Run.Num)
+	must(w, err)
+	count = map[string]int64{}
+	for _, t := range tallies {
+		count[string(t.Action)+" "+string(t.State)] += t.Objects
+		listed += t.Objects
+	}
+	return count, listed
+}
+
+func (w *world) item(p migrate.Plan, key string) state.Item {
+	w.Helper()
+	i, err := w.journal.Item(w.Context(), p.Run.Num, key)
+	must(w, err)
+	return i
+}
+
+// A gate sees every request of the engine before it is sent.
+type gate struct {
+	next http.RoundTripper
+	mu   sync.Mutex
+	n    int
+	see  func(n int, r *http.Request) error // may be nil; n counts from 1
+}
+
+func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
+	g.mu.Lock()
+	g.n++
+	n, see := g.n, g.see
+	g.mu.Unlock()
+	if see != nil {
+		if err := see(n, r); err != nil {
+			if r.Body != nil {
+				r.Body.Close()
+			}
+			return nil, err
+		}
+	}
+	return g.next.RoundTrip(r)
+}
+
+func (g *gate) CloseIdleConnections() {
+	if c, ok := g.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// on sets what happens at each request, counting anew.
+func (g *gate) on(see func(n int, r *http.Request) error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.n, g.see = 0, see
+}
+
+// atUpload gives a hook for the gate that does something at the n-th upload and
+// at all after it.
+func atUpload(n int, do func() error) func(int, *http.Request) error {
+	var mu sync.Mutex
+	return func(_ int, r *http.Request) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method != http.MethodPost || r.URL.Path != "/assets" {
+			return nil
+		}
+		if n--; n > 0 {
+			return nil
+		}
+		return do()
+	}
+}
+
+// A witness remembers what it was told.
+type witness struct {
+	migrate.Silent
+	mu          sync.Mutex
+	items       map[string]state.Outcome
+	differences []migrate.Difference
+}
+
+func (v *witness) Item(i state.Item, o state.Outcome) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.items == nil {
+		v.items = map[string]state.Outcome{}
+	}
+	v.items[i.Key] = o
+}
+
+func (v *witness) Found(d migrate.Difference) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.differences = append(v.differences, d)
+}
+
+// found gives the differences so far as lines, in order, and forgets them.
+func (v *witness) found() (lines []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, d := range v.differences {
+		kind := "difference"
+		if d.Note {
+			kind = "note"
+		}
+		lines = append(lines, fmt.Sprintf("%s %s %s", kind, d.Key, d.What))
+	}
+	v.differences = nil
+	slices.Sort(lines)
+	return lines
+}
