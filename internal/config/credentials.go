@@ -44,11 +44,11 @@ func (r Reference) Resolve(ctx context.Context, warn func(string)) (token.Secret
 		}
 		value = data
 	case r.command != "":
-		c, err := token.NewCommand(r.command)
+		p, err := token.NewProgram(r.command)
 		if err != nil {
 			return token.Secret{}, &UsageError{Msg: fmt.Sprintf("%s: %v", r.Origin, err)}
 		}
-		secret, err := c.Token(ctx)
+		secret, err := p.Secret(ctx, 0)
 		if err != nil {
 			return token.Secret{}, fmt.Errorf("%s: %w", r.Origin, err)
 		}

@@ -1,23 +1,15 @@
 package token
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 	"time"
 )
 
-const (
-	defaultTimeout = 30 * time.Second
-	unknownLife    = 5 * time.Minute // how long a token without exp is used
-	maxOutput      = 64 << 10        // no token is longer
-)
+const unknownLife = 5 * time.Minute // how long a token without exp is used
 
 // A Command has another program make the tokens, where somebody else holds the
 // key. What the program prints is never shown, and neither are its arguments.
@@ -25,7 +17,7 @@ type Command struct {
 	Timeout time.Duration    // for one run of the program; 0 means 30 s. Set it before first use
 	Now     func() time.Time // nil means time.Now. Set it before first use
 
-	argv []string
+	program *Program
 
 	turn   chan struct{} // holds one element while nobody touches what is below
 	cached Secret
@@ -36,14 +28,11 @@ type Command struct {
 // NewCommand returns a Command that runs line, split into words like a shell
 // does but without a shell. What the program prints, trimmed, is the token.
 func NewCommand(line string) (*Command, error) {
-	argv, err := splitWords(line)
+	p, err := NewProgram(line)
 	if err != nil {
 		return nil, fmt.Errorf("token command: %w", err)
 	}
-	if len(argv) == 0 || argv[0] == "" {
-		return nil, errors.New("token command: is empty")
-	}
-	c := &Command{argv: argv, turn: make(chan struct{}, 1)}
+	c := &Command{program: p, turn: make(chan struct{}, 1)}
 	c.turn <- struct{}{}
 	return c, nil
 }
@@ -61,9 +50,9 @@ func (c *Command) Token(ctx context.Context) (Secret, error) {
 	if !c.cached.IsEmpty() && now.Before(c.until) && !now.Before(c.from) {
 		return c.cached, nil
 	}
-	made, err := c.run(ctx)
+	made, err := c.program.Secret(ctx, c.Timeout)
 	if err != nil {
-		return Secret{}, fmt.Errorf("token command %q: %w", c.argv[0], err)
+		return Secret{}, fmt.Errorf("token command %w", err)
 	}
 	now = c.now()
 	c.cached, c.from, c.until = made, now, now.Add(usableFor(made, now))
@@ -82,37 +71,6 @@ func (c *Command) now() time.Time {
 		return time.Now().Round(0) // see Minter.now
 	}
 	return c.Now().Round(0)
-}
-
-func (c *Command) run(parent context.Context) (Secret, error) {
-	timeout := cmp.Or(c.Timeout, defaultTimeout)
-	ctx, cancel := context.WithTimeout(parent, timeout)
-	defer cancel()
-	var out limitedBuffer
-	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
-	cmd.Stdout = &out
-	cmd.WaitDelay = time.Second // a child of the program may hold its output open
-	err := cmd.Run()
-	switch {
-	case parent.Err() != nil:
-		return Secret{}, context.Cause(parent)
-	case ctx.Err() != nil:
-		return Secret{}, fmt.Errorf("took longer than %v", timeout)
-	case err != nil:
-		return Secret{}, err // an exit status, or that there is no such program
-	}
-	return parseOutput(out.kept)
-}
-
-func parseOutput(out []byte) (Secret, error) {
-	s := string(bytes.TrimSpace(out))
-	switch {
-	case s == "":
-		return Secret{}, errors.New("printed nothing")
-	case len(out) > maxOutput, strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return Secret{}, errors.New("printed something that is not a token")
-	}
-	return NewSecret(s), nil
 }
 
 // usableFor is half of what is left of a token's life.
@@ -141,12 +99,4 @@ func expiry(s Secret) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return time.Unix(int64(claims.Exp), 0), true
-}
-
-// A limitedBuffer keeps a little more than maxOutput and swallows the rest.
-type limitedBuffer struct{ kept []byte }
-
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	b.kept = append(b.kept, p[:min(len(p), maxOutput+1-len(b.kept))]...)
-	return len(p), nil
 }

@@ -1,0 +1,82 @@
+package token
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+const (
+	defaultTimeout = 30 * time.Second
+	maxOutput      = 64 << 10 // no secret is longer
+)
+
+// A Program prints a secret. What it prints is never shown, and neither are its
+// arguments.
+type Program struct{ argv []string }
+
+// NewProgram returns the program that a line names, split into words like a
+// shell does but without a shell.
+func NewProgram(line string) (*Program, error) {
+	argv, err := splitWords(line)
+	if err != nil {
+		return nil, err
+	}
+	if len(argv) == 0 || argv[0] == "" {
+		return nil, errors.New("is empty")
+	}
+	return &Program{argv}, nil
+}
+
+// Secret runs the program for at most timeout, 0 meaning 30 s, and returns what
+// it printed, trimmed.
+func (p *Program) Secret(ctx context.Context, timeout time.Duration) (Secret, error) {
+	secret, err := p.run(ctx, cmp.Or(timeout, defaultTimeout))
+	if err != nil {
+		return Secret{}, fmt.Errorf("%q: %w", p.argv[0], err)
+	}
+	return secret, nil
+}
+
+func (p *Program) run(parent context.Context, timeout time.Duration) (Secret, error) {
+	ctx, cancel := context.WithTimeout(parent, timeout)
+	defer cancel()
+	var out limitedBuffer
+	cmd := exec.CommandContext(ctx, p.argv[0], p.argv[1:]...)
+	cmd.Stdout = &out
+	cmd.WaitDelay = time.Second // a child of the program may hold its output open
+	err := cmd.Run()
+	switch {
+	case parent.Err() != nil:
+		return Secret{}, context.Cause(parent)
+	case ctx.Err() != nil:
+		return Secret{}, fmt.Errorf("took longer than %v", timeout)
+	case err != nil:
+		return Secret{}, err // an exit status, or that there is no such program
+	}
+	return parseOutput(out.kept)
+}
+
+func parseOutput(out []byte) (Secret, error) {
+	s := string(bytes.TrimSpace(out))
+	switch {
+	case s == "":
+		return Secret{}, errors.New("printed nothing")
+	case len(out) > maxOutput, strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return Secret{}, errors.New("printed something that is not a token or a key")
+	}
+	return NewSecret(s), nil
+}
+
+// A limitedBuffer keeps a little more than maxOutput and swallows the rest.
+type limitedBuffer struct{ kept []byte }
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	b.kept = append(b.kept, p[:min(len(p), maxOutput+1-len(b.kept))]...)
+	return len(p), nil
+}
