@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -36,7 +37,10 @@ type app struct {
 	environment
 	out      *ui.Out
 	settings *config.Settings
-	files    []io.Closer
+	command  string // as it was called, without its arguments
+
+	closers []func() error  // undo what was opened, last first
+	summary *ui.SummaryLine // the last line of a run
 
 	stop     chan struct{} // closed by the first signal, once draining
 	draining atomic.Bool   // there is something that can be finished in good order
@@ -46,7 +50,7 @@ type app struct {
 func run(ctx context.Context, args []string, e environment) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &app{environment: e, stop: make(chan struct{})}
+	a := &app{environment: e, command: "assetferry", stop: make(chan struct{})}
 	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none"}) // until the flags are known
 	done := make(chan struct{})
 	var watcher sync.WaitGroup
@@ -54,21 +58,35 @@ func run(ctx context.Context, args []string, e environment) int {
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	close(done)
-	watcher.Wait()
 	if err != nil && context.Cause(ctx) == errInterrupted {
 		err = errInterrupted
 	}
-	code := report(a.out, err)
-	for _, f := range a.files {
-		f.Close()
+	code := a.end(err)
+	close(done)
+	watcher.Wait()
+	return code
+}
+
+// end tells how the command ended, closes everything, and gives the exit code.
+// The summary comes last, because it has that code.
+func (a *app) end(err error) int {
+	code := a.report(err)
+	for _, c := range slices.Backward(a.closers) {
+		code = worse(code, a.report(c()))
 	}
-	if err := a.out.Err(); err != nil && code == exitDone {
-		fmt.Fprintln(e.stderr, "assetferry: write results:", err)
-		code = exitError
+	if a.summary != nil {
+		a.summary.Exit = code
+		a.out.Event("summary", *a.summary)
+	}
+	if err := a.out.Err(); err != nil { // stdout is no place to tell it
+		fmt.Fprintln(a.stderr, "assetferry:", err)
+		code = worse(code, exitError)
 	}
 	return code
 }
+
+// closeLater has something closed when the command is over.
+func (a *app) closeLater(c func() error) { a.closers = append(a.closers, c) }
 
 // watchSignals drains on the first signal, aborts on the second, and dies on the
 // third. Where there is nothing to drain the first aborts.
@@ -105,6 +123,7 @@ func (a *app) do(w work) func(*cobra.Command, []string) error {
 }
 
 func (a *app) configure(cmd *cobra.Command) error {
+	a.command = cmd.CommandPath()
 	given := map[string][]string{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -124,7 +143,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		if err != nil {
 			return usage(fmt.Errorf("open log file: %w", err), "name a file that can be written with --log-file")
 		}
-		a.files = append(a.files, f)
+		a.closeLater(f.Close)
 		logFile = f
 	}
 	a.out = a.newOut(cmd, a.settings.Progress, logFile)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,7 +54,7 @@ type show struct {
 	program string
 }
 
-func (a *app) demo(ctx context.Context, dir string) (err error) {
+func (a *app) demo(ctx context.Context, dir string) error {
 	began := time.Now()
 	s := &show{app: a}
 	if err := s.prepare(dir); err != nil {
@@ -70,11 +69,9 @@ func (a *app) demo(ctx context.Context, dir string) (err error) {
 	for _, note := range made.Notes {
 		a.out.Printf("   - %s", note)
 	}
-	stopServer, err := s.startSandbox(ctx)
-	if err != nil {
+	if err := s.startSandbox(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stopServer()) }()
 	if err := s.play(ctx); err != nil {
 		return err
 	}
@@ -103,19 +100,20 @@ func (s *show) prepare(dir string) (err error) {
 }
 
 // startSandbox runs the sandbox in this process, so that it outlives the kill.
-func (s *show) startSandbox(ctx context.Context) (stopServer func() error, err error) {
+func (s *show) startSandbox(ctx context.Context) error {
 	data := filepath.Join(s.dir, "sandbox")
 	c, err := sandbox.LoadOrCreateCredentials(data)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	url, stopServer, err := startSandbox(ctx, sandbox.Options{
 		Dir: data, Latency: demoLatency, Log: s.out.Log(),
 		Environments: []sandbox.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}},
 	}, "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return err
 	}
+	s.closeLater(stopServer)
 	s.out.Printf("\n2. A sandbox: a stand-in of the service, at %s", url)
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "ASSETFERRY_") {
@@ -124,7 +122,7 @@ func (s *show) startSandbox(ctx context.Context) (stopServer func() error, err e
 	}
 	s.env = append(s.env, "ASSETFERRY_URL="+url, "ASSETFERRY_ENVIRONMENT_ID="+c.EnvironmentID,
 		"ASSETFERRY_ACCESS_KEY="+string(c.AccessKey), "ASSETFERRY_STATE="+filepath.Join(s.dir, "journal.db"))
-	return stopServer, nil
+	return nil
 }
 
 // play runs the program as a user would.
@@ -174,8 +172,9 @@ func (s *show) child(ctx context.Context, args ...string) error {
 func (s *show) killed(ctx context.Context, args ...string) error {
 	c := s.command(ctx, args...)
 	if !s.out.JSON() {
-		c.Args = append(c.Args, "--json")
+		c.Args = append(c.Args, "--json") // to be followed
 	}
+	c.Stderr = s.stderr
 	events, err := c.StdoutPipe()
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -183,16 +182,25 @@ func (s *show) killed(ctx context.Context, args ...string) error {
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	done, err := s.countDone(events, func(n int) error {
-		if n < demoKillAt {
-			return nil
+	done := 0
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if s.out.JSON() {
+			fmt.Fprintf(s.stdout, "%s\n", lines.Bytes())
 		}
-		return c.Process.Kill()
-	})
+		var event struct{ Type, State string }
+		if json.Unmarshal(lines.Bytes(), &event) != nil || event.Type != "item" || event.State != "done" {
+			continue
+		}
+		if done++; done == demoKillAt {
+			_ = c.Process.Kill() // that it was too late shows in its exit
+		}
+	}
 	exit := c.Wait()
 	switch {
-	case err != nil:
-		return fmt.Errorf("demo: read events: %w", err)
+	case lines.Err() != nil:
+		return fmt.Errorf("demo: read events: %w", lines.Err())
 	case exit == nil:
 		return errors.New("demo: it was done before it could be killed; this machine is too fast for the demo")
 	case done < demoKillAt:
@@ -200,28 +208,4 @@ func (s *show) killed(ctx context.Context, args ...string) error {
 	}
 	s.out.Printf("   Killed after %s had been recorded.", count(int64(done), "upload"))
 	return nil
-}
-
-// countDone follows the events of a process and tells after each line how many
-// items are done.
-func (s *show) countDone(events io.Reader, told func(n int) error) (done int, err error) {
-	lines := bufio.NewScanner(events)
-	lines.Buffer(nil, 1<<20)
-	killed := false
-	for lines.Scan() {
-		var event struct{ Type, State string }
-		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Type == "item" && event.State == "done" {
-			done++
-		}
-		if s.out.JSON() {
-			fmt.Fprintf(s.stdout, "%s\n", lines.Bytes())
-		}
-		if done >= demoKillAt && !killed {
-			killed = true
-			if err := told(done); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				return done, err
-			}
-		}
-	}
-	return done, lines.Err()
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/config"
@@ -26,7 +25,6 @@ type destination struct {
 	embedded    bool   // the embedded sandbox
 	dir         string // of the embedded sandbox
 	client      *assets.Client
-	close       func() error
 }
 
 // identity names the destination in the journal, whatever its address.
@@ -53,15 +51,15 @@ type access struct {
 
 // openDestination resolves where to write and makes a client for it. With
 // readOnly the client cannot send anything that writes.
-func (a *app) openDestination(ctx context.Context, readOnly bool) (_ *destination, err error) {
+func (a *app) openDestination(ctx context.Context, readOnly bool) (*destination, error) {
 	d, err := a.settings.Destination()
 	if err != nil {
 		return nil, err
 	}
-	dest := &destination{name: d.Name, close: func() error { return nil }}
+	dest := &destination{name: d.Name}
 	var acc access
 	if d.Kind == config.Sandbox {
-		acc, err = a.startEmbedded(ctx, dest)
+		acc, err = a.startEmbedded(ctx, d, dest)
 	} else {
 		acc, err = a.reach(ctx, d)
 	}
@@ -78,13 +76,9 @@ func (a *app) openDestination(ctx context.Context, readOnly bool) (_ *destinatio
 		CompensateClock: a.settings.CompensateClock,
 	})
 	if err != nil {
-		return nil, errors.Join(usage(err, ""), dest.close())
+		return nil, usage(err, "")
 	}
-	stop := dest.close
-	dest.close = sync.OnceValue(func() error {
-		dest.client.CloseIdleConnections()
-		return stop()
-	})
+	a.closeLater(func() error { dest.client.CloseIdleConnections(); return nil })
 	return dest, nil
 }
 
@@ -132,26 +126,26 @@ func transport(caFile string) (http.RoundTripper, error) {
 }
 
 // startEmbedded runs the embedded sandbox in this process, on a real socket.
-func (a *app) startEmbedded(ctx context.Context, d *destination) (acc access, err error) {
-	if d.dir, err = config.SandboxDir(a.lookup); err != nil {
+func (a *app) startEmbedded(ctx context.Context, d config.Destination, dest *destination) (acc access, err error) {
+	if dest.dir, err = config.SandboxDir(a.lookup); err != nil {
 		return acc, err
 	}
-	d.embedded = true
-	credentials, err := sandbox.LoadOrCreateCredentials(d.dir)
+	dest.embedded = true
+	credentials, err := sandbox.LoadOrCreateCredentials(dest.dir)
 	if err != nil {
 		return acc, err
 	}
 	url, stop, err := startSandbox(ctx, sandbox.Options{
-		Dir: d.dir, Log: a.out.Log(), Service: a.settings.Service,
+		Dir: dest.dir, Log: a.out.Log(), Service: d.Service,
 		Environments: []sandbox.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}},
 	}, "127.0.0.1:0")
 	if err != nil {
 		return acc, err
 	}
-	d.close = stop
-	acc = access{url: url, environment: credentials.EnvironmentID, workspace: a.settings.Workspace, transport: assets.NewTransport(nil)}
+	a.closeLater(stop)
+	acc = access{url: url, environment: credentials.EnvironmentID, workspace: d.Workspace, transport: assets.NewTransport(nil)}
 	acc.tokens, err = token.NewMinter(token.NewSecret(string(credentials.AccessKey)), token.Claims{
-		Environment: acc.environment, Workspace: acc.workspace, Service: a.settings.Service, User: a.settings.User,
+		Environment: acc.environment, Workspace: d.Workspace, Service: d.Service, User: d.User,
 	})
 	return acc, err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 
@@ -139,7 +138,7 @@ func orHint(hint, otherwise string) string {
 }
 
 // report tells a person why a command ended and gives its exit code.
-func report(out *ui.Out, err error) int {
+func (a *app) report(err error) int {
 	if err == nil {
 		return exitDone
 	}
@@ -147,8 +146,19 @@ func report(out *ui.Out, err error) int {
 	if s, ok := errors.AsType[*stop](err); ok && s.err == nil {
 		return f.code
 	}
-	if !errors.Is(err, context.Canceled) || f.code == exitInterrupted {
-		out.Fail(ui.ErrorLine{Class: f.class, Message: err.Error(), Hint: f.hint})
+	if f.code == exitUsage {
+		f.hint = orHint(f.hint, a.command+" --help")
 	}
+	a.out.Fail(ui.ErrorLine{Class: f.class, Message: err.Error(), Hint: f.hint})
 	return f.code
+}
+
+// worse chooses between two exit codes: what a person has to know first.
+func worse(a, b int) int {
+	for _, code := range []int{exitInterrupted, exitAuth, exitError, exitGuard, exitItems} {
+		if a == code || b == code {
+			return code
+		}
+	}
+	return max(a, b)
 }

@@ -54,13 +54,13 @@ The first interrupt finishes what has begun, the second aborts it.
 	return c
 }
 
-func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) (err error) {
+func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
 	began := time.Now()
+	a.summary = &ui.SummaryLine{Command: "migrate"}
 	s, err := a.openSession(ctx, cmd, source, false)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
 	a.introduce(s)
 	applier := migrate.NewApplier(s.deps(a, a.watch()), s.dest.client)
 	applier.Concurrency, applier.Settle, applier.Stop = a.settings.Concurrency, o.settle, a.stop
@@ -76,8 +76,8 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	a.showPlan(plan)
 	if plan.Blocked(s.rules) {
 		a.showUnmatched(plan)
-		a.out.Event("summary", sumUp(plan.Run, plan.Tallies, time.Since(began), exitGuard))
-		return a.finish(exitGuard, plan)
+		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+		return unmatched(plan)
 	}
 	a.draining.Store(true)
 	failure := applier.Apply(ctx, plan.Run)
@@ -102,29 +102,20 @@ func (a *app) conclude(ctx context.Context, s *session, id string, began time.Ti
 	if err := a.showProblems(ctx, s, run.Num); err != nil {
 		return errors.Join(failure, err)
 	}
-	code := exitOf(tallies)
-	if failure != nil {
-		code = explain(failure).code
-	}
-	a.out.Progress().EndPhase()
-	sum := sumUp(run, tallies, time.Since(began), code)
+	a.sumUp(run, tallies, time.Since(began))
 	items, skips := describe(tallies)
 	verb := "finished"
 	if run.Open() {
 		verb = "is not finished"
 	}
-	a.out.Printf("Run %s %s after %s: %s; %s sent.", run.ID, verb, ui.Duration(time.Since(began)), items, ui.Bytes(sum.Bytes))
+	a.out.Printf("Run %s %s after %s: %s; %s sent.", run.ID, verb, ui.Duration(time.Since(began)), items, ui.Bytes(bytesSent(tallies)))
 	if skips != "" {
 		a.out.Printf("%s", skips)
 	}
-	if failure != nil {
-		report(a.out, failure) // before the summary: that is the last line
+	if code := exitOf(tallies); failure == nil && code != exitDone {
+		return &stop{code: code}
 	}
-	a.out.Event("summary", sum)
-	if code == exitDone {
-		return nil
-	}
-	return &stop{code: code}
+	return failure
 }
 
 // showProblems tells which items need a person, as far as they fit; JSON has

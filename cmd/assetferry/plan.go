@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -35,13 +34,13 @@ With --verbose, or with --json, every object is shown.
 	return c
 }
 
-func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitCode bool) (err error) {
+func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitCode bool) error {
 	began := time.Now()
+	a.summary = &ui.SummaryLine{Command: "plan"}
 	s, err := a.openSession(ctx, cmd, source, true)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
 	a.introduce(s)
 	if open, err := s.journal.Unfinished(ctx, s.pair.ID); err == nil && open.State == state.Applying {
 		a.out.Notef("Run %s is not finished: migrate will first carry it on. This plan is of what is left.", open.ID)
@@ -60,18 +59,15 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitC
 	}
 	a.showPlan(plan)
 	a.showUnmatched(plan)
-	code := exitDone
-	if exitCode && hasChanges(plan.Tallies) {
-		code = exitChanges
+	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+	a.out.Printf("%s Nothing was sent.", planned(plan))
+	switch {
+	case plan.Blocked(s.rules):
+		return unmatched(plan)
+	case exitCode && hasChanges(plan.Tallies):
+		return &stop{code: exitChanges}
 	}
-	if plan.Blocked(s.rules) {
-		code = exitGuard
-	}
-	sum := sumUp(plan.Run, plan.Tallies, time.Since(began), code)
-	sum.Command = "plan"
-	a.out.Event("summary", sum)
-	a.out.Printf("Nothing was sent. %s", planned(plan))
-	return a.finish(code, plan)
+	return nil
 }
 
 // introduce says where from, where to and where the journal is.
@@ -173,20 +169,14 @@ func planned(p migrate.Plan) string {
 	return fmt.Sprintf("%s would be created, %s.", count(n, "asset"), ui.Bytes(b))
 }
 
-// finish turns the code of a finished command into an error that carries it.
-func (a *app) finish(code int, plan migrate.Plan) error {
-	switch code {
-	case exitDone:
-		return nil
-	case exitGuard:
-		var n int64
-		for _, u := range plan.Unmatched {
-			n += u.Objects
-		}
-		return &stop{code, fmt.Errorf("%s with an extension that no category allows; nothing was sent", count(n, "object")),
-			"leave them out with --unmatched skip, have a category made with --unmatched create, or allow the extensions in a category of the service"}
+// unmatched stops a command before anything is sent.
+func unmatched(plan migrate.Plan) error {
+	var n int64
+	for _, u := range plan.Unmatched {
+		n += u.Objects
 	}
-	return &stop{code: code}
+	return &stop{exitGuard, fmt.Errorf("%s with an extension that no category allows; nothing was sent", count(n, "object")),
+		"leave them out with --unmatched skip, have a category made with --unmatched create, or allow the extensions in a category of the service"}
 }
 
 // count gives a number with its word, in the plural where that is right.

@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,13 +31,8 @@ type session struct {
 
 // openSession opens everything that plan and migrate need, cheapest first, so
 // that a mistyped path is told before anybody is asked for anything.
-func (a *app) openSession(ctx context.Context, cmd *cobra.Command, address string, readOnly bool) (_ *session, err error) {
-	s := &session{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.close())
-		}
-	}()
+func (a *app) openSession(ctx context.Context, cmd *cobra.Command, address string, readOnly bool) (s *session, err error) {
+	s = &session{}
 	if s.rules, err = a.rules(cmd); err != nil {
 		return nil, err
 	}
@@ -66,25 +59,12 @@ func (a *app) openSession(ctx context.Context, cmd *cobra.Command, address strin
 	if s.journal, err = state.Open(ctx, path); err != nil {
 		return nil, err
 	}
+	a.closeLater(s.journal.Close)
 	if a.settings.SourceName != "" {
 		identity = a.settings.SourceName
 	}
 	s.pair, err = s.journal.Pair(ctx, identity, s.dest.identity(), s.dest.url)
 	return s, err
-}
-
-func (s *session) close() error {
-	var errs []error
-	if s.journal != nil {
-		errs = append(errs, s.journal.Close())
-	}
-	if c, ok := s.source.(io.Closer); ok {
-		errs = append(errs, c.Close())
-	}
-	if s.dest != nil {
-		errs = append(errs, s.dest.close())
-	}
-	return errors.Join(errs...)
 }
 
 func (s *session) deps(a *app, w migrate.Observer) migrate.Deps {

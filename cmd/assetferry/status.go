@@ -93,7 +93,7 @@ func (a *app) showRuns(ctx context.Context, journal *state.Store) error {
 			items = "gave way to a later run"
 		}
 		rows = append(rows, []string{r.ID, r.Command, string(r.State), r.StartedAt.Local().Format(time.DateTime), items})
-		a.out.Event("summary", sumUp(r, tallies, tookOf(r), exitOf(tallies)))
+		a.out.Event("summary", summaryOf(r, tallies, tookOf(r), exitOf(tallies)))
 	}
 	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"}, {Title: "Items"}}, rows))
 	return nil

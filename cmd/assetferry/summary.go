@@ -10,9 +10,17 @@ import (
 	"assetferry/state"
 )
 
-// sumUp makes the summary of a run. Its numbers are over the whole run, however
-// many invocations that took; seconds are of this one.
-func sumUp(run state.Run, tallies []state.Tally, took time.Duration, exit int) ui.SummaryLine {
+// sumUp fills in the summary that is told last, whatever else goes wrong until
+// then. The command is the one that was called: plan also for migrate -n.
+func (a *app) sumUp(run state.Run, tallies []state.Tally, took time.Duration) {
+	s := summaryOf(run, tallies, took, exitDone)
+	s.Command = a.summary.Command
+	a.summary = &s
+}
+
+// summaryOf makes the summary of a run. Its numbers are over the whole run,
+// however many invocations that took; seconds are of this one.
+func summaryOf(run state.Run, tallies []state.Tally, took time.Duration, exit int) ui.SummaryLine {
 	s := ui.SummaryLine{
 		Run: run.ID, Command: run.Command, Source: run.Pair.Source, Destination: run.Pair.Destination,
 		Actions: ui.Counts{}, States: ui.Counts{}, Seconds: ui.Seconds(took), Exit: exit,
@@ -41,10 +49,23 @@ func exitOf(tallies []state.Tally) int {
 	return exitDone
 }
 
+// bytesSent leaves out what was adopted: that was there already.
+func bytesSent(tallies []state.Tally) (n int64) {
+	for _, t := range tallies {
+		if t.State == state.ItemDone && t.Action != state.Adopt {
+			n += t.Bytes
+		}
+	}
+	return n
+}
+
+// adopted is what people are told of items that are done without being sent.
+const adopted = state.ItemState("adopted")
+
 // stateOrder is the order of states in a summary.
 var stateOrder = []state.ItemState{
-	state.ItemDone, state.ItemPlanned, state.ItemSending, state.ItemInDoubt, state.ItemWaiting, state.ItemFailed,
-	state.ItemChanged, state.ItemConflict, state.ItemParked, state.ItemSkipped,
+	state.ItemDone, adopted, state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting,
+	state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked, state.ItemStaged,
 }
 
 // describe says in a line what became of a run's items, and in a second one what
@@ -60,6 +81,8 @@ func describe(tallies []state.Tally) (items, skips string) {
 		case t.State == state.ItemSkipped:
 			skipped += t.Objects
 			reasons = append(reasons, fmt.Sprintf("%s %s", ui.Count(t.Objects), t.Reason))
+		case t.State == state.ItemDone && t.Action == state.Adopt:
+			counts[adopted] += t.Objects
 		default:
 			counts[t.State] += t.Objects
 		}

@@ -46,13 +46,12 @@ is read back and compared by its SHA-256 digest with what was sent; with
 	return c
 }
 
-func (a *app) verify(ctx context.Context, level string, sample int) (err error) {
-	began := time.Now()
+func (a *app) verify(ctx context.Context, level string, sample int) error {
+	a.summary = &ui.SummaryLine{Command: "verify"}
 	dest, err := a.openDestination(ctx, true)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, dest.close()) }()
 	if err := dest.client.Ping(ctx); err != nil {
 		return err
 	}
@@ -60,37 +59,49 @@ func (a *app) verify(ctx context.Context, level string, sample int) (err error) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, journal.Close()) }()
 	pairs, err := pairsOf(ctx, journal, dest)
 	if err != nil {
 		return err
 	}
-	w := a.watch()
-	v := migrate.NewVerifier(migrate.Deps{Dest: dest.client, Journal: journal, Watch: w, Log: a.out.Log(), Now: dest.now}, level, sample)
+	v := migrate.NewVerifier(migrate.Deps{Dest: dest.client, Journal: journal, Log: a.out.Log(), Now: dest.now}, level, sample)
 	v.Concurrency = a.settings.Concurrency
-	code := exitDone
-	for _, p := range pairs {
+	var differs error
+	for n, p := range pairs {
+		if n > 0 {
+			a.out.Event("summary", *a.summary)
+		}
 		a.out.Notef("Verifying %s at %s", ui.Sanitize(p.Source), ui.Sanitize(dest.String()))
-		result, err := v.Verify(ctx, p)
-		a.out.Progress().EndPhase()
+		ok, err := a.verifyPair(ctx, v, p)
 		if err != nil {
 			return err
 		}
-		w.sayHidden()
-		if result.Differences > 0 {
-			code = exitDifference
+		if !ok {
+			differs = &stop{code: exitDifference}
 		}
-		a.out.Printf("%s", verdict(result, time.Since(began)))
-		a.out.Event("summary", ui.SummaryLine{
-			Command: "verify", Source: p.Source, Destination: p.Destination, Actions: ui.Counts{},
-			States:  ui.Counts{"checked": result.Receipts, "read_back": result.Contents, "differences": result.Differences},
-			Seconds: ui.Seconds(time.Since(began)), Exit: code,
-		})
 	}
-	if code != exitDone {
-		return &stop{code: code}
+	return differs
+}
+
+// verifyPair verifies one pair and reports whether all is as it should be.
+func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair) (ok bool, err error) {
+	began := time.Now()
+	a.summary = &ui.SummaryLine{Command: "verify", Source: p.Source, Destination: p.Destination}
+	w := a.watch()
+	v.Watch = w
+	result, err := v.Verify(ctx, p)
+	a.out.Progress().EndPhase()
+	took := time.Since(began)
+	a.summary.Seconds = ui.Seconds(took)
+	if err != nil {
+		return false, err
 	}
-	return nil
+	w.sayHidden()
+	a.out.Printf("%s", verdict(result, took))
+	a.summary.States = ui.Counts{"checked": result.Receipts, "read_back": result.Contents, "differences": result.Differences}
+	if result.Differences > 0 {
+		a.summary.Exit = exitDifference
+	}
+	return result.Differences == 0, nil
 }
 
 func verdict(v state.Verification, took time.Duration) string {
@@ -113,7 +124,12 @@ func (a *app) openExisting(ctx context.Context, d *destination) (*state.Store, e
 	if err := mustExist(path); err != nil {
 		return nil, err
 	}
-	return state.Open(ctx, path)
+	journal, err := state.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	a.closeLater(journal.Close)
+	return journal, nil
 }
 
 // pairsOf lists the pairs of a journal whose destination this is.
