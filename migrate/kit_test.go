@@ -7,8 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -294,7 +294,7 @@ func (w *world) assetsAt() []placed {
 			}
 		}
 	}
-	slices.SortFunc(all, comparePlaced)
+	sortPlaced(all)
 	return all
 }
 
@@ -482,18 +482,22 @@ func (v *witness) Found(d migrate.Difference) {
 	v.differences = append(v.differences, d)
 }
 
-// found gives the differences so far as lines, in order, and forgets them.
-func (v *witness) found() (lines []string) {
+// found gives the differences, or the notes, so far as lines, in order.
+func (v *witness) found(notes bool) (lines []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, d := range v.differences {
-		kind := "difference"
-		if d.Note {
-			kind = "note"
+		if d.Note == notes {
+			lines = append(lines, d.Key+" "+d.What)
 		}
-		lines = append(lines, fmt.Sprintf("%s %s %s", kind, d.Key, d.What))
 	}
-	v.differences = nil
 	slices.Sort(lines)
 	return lines
 }
+
+func sortPlaced(all []placed) { slices.SortFunc(all, comparePlaced) }
+
+type (
+	seqOfAssets = iter.Seq2[assets.Asset, error]
+	httpRequest = http.Request
+)

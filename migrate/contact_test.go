@@ -1,0 +1,200 @@
+package migrate_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+func marshal(w *world, r migrate.Rules) json.RawMessage {
+	w.Helper()
+	b, err := json.Marshal(r)
+	must(w, err)
+	return b
+}
+
+func TestLostJournalEndsInAdoption(t *testing.T) {
+	w := newWorld(t)
+	want := w.small()
+	w.put("A.jpg", "another") // before a.jpg, which is renamed then
+	w.migrate(migrate.DefaultRules())
+	before := w.assetsAt()
+	if len(before) != len(want)+1 {
+		t.Fatalf("got %d assets", len(before))
+	}
+	w.loseJournal()
+	var plan migrate.Plan
+	asked := w.during(func() { plan = w.migrate(migrate.DefaultRules()) })
+	if sent := writes(asked); len(sent) > 0 {
+		t.Errorf("sent %v", sent)
+	}
+	w.wantStates(plan, map[string]int64{"adopt done": 7})
+	w.wantAssets(before)
+	for r, err := range w.journal.Receipts(t.Context(), w.pair.ID, "") {
+		if err != nil || !r.Adopted {
+			t.Errorf("%s is not marked as adopted (%v)", r.Key, err)
+		}
+	}
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"unchanged skipped": 7})
+}
+
+func TestLostJournalAndPilots(t *testing.T) {
+	w := newWorld(t)
+	want := w.small()
+	w.migrate(migrate.DefaultRules())
+	w.loseJournal()
+	r := migrate.DefaultRules()
+	r.Limit = 2
+	for range 4 {
+		w.migrate(r)
+	}
+	w.wantAssets(want)
+}
+
+func TestLostJournalAndFilters(t *testing.T) {
+	w := newWorld(t)
+	want := w.small()
+	w.put("b.jpg", "b")
+	want = append(want, placed{"Images", "", "b.jpg", digest("b")})
+	sortPlaced(want)
+	w.migrate(migrate.DefaultRules())
+	w.loseJournal()
+	for _, glob := range []string{"a.jpg", "dir/b.png", "*"} {
+		r := migrate.DefaultRules()
+		r.Include = []string{glob}
+		w.migrate(r)
+	}
+	w.wantAssets(want)
+}
+
+func TestLostJournalAndListedAgain(t *testing.T) {
+	w := newWorld(t)
+	want := w.small()
+	w.migrate(migrate.DefaultRules())
+	w.loseJournal()
+	ctx, cancel := context.WithCancel(t.Context())
+	w.gate.on(func(n int, r *httpRequest) error {
+		if len(r.URL.Path) > len("/assets/") && r.URL.Path[:8] == "/assets/" { // the first adoption
+			cancel()
+		}
+		return nil
+	})
+	plan, err := w.try(ctx, migrate.DefaultRules(), func(a *migrate.Applier) { a.Concurrency = 1 })
+	if err == nil {
+		t.Fatal("want an interrupted run")
+	}
+	w.gate.on(nil)
+	must(t, w.applier(w.deps()).SettleDoubts(t.Context(), plan.Run))
+	must(t, w.journal.Relist(t.Context(), plan.Run.Num))
+	w.migrate(migrate.DefaultRules())
+	w.wantAssets(want)
+}
+
+func TestAnotherAssetOfThatName(t *testing.T) {
+	for _, tc := range []struct {
+		policy string
+		first  map[string]int64
+		assets int
+	}{
+		{"conflict", map[string]int64{"create done": 1, "adopt done": 1, "conflict conflict": 2}, 5},
+		{"adopt", map[string]int64{"create done": 1, "adopt done": 1, "conflict conflict": 2}, 5},
+		{"duplicate", map[string]int64{"create done": 4}, 8},
+	} {
+		t.Run(tc.policy, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("equal.jpg", "equal", "dir/other.jpg", "mine", "dir/free.jpg", "free", "sized.jpg", "longer")
+			dir := w.folder(w.images, "", "dir")
+			w.upload(w.images, "", "equal.jpg", "equal")
+			w.upload(w.images, dir, "OTHER.jpg", "them")
+			w.upload(w.images, dir, "unrelated.jpg", "x")
+			w.upload(w.images, "", "sized.jpg", "short")
+			r := migrate.DefaultRules()
+			r.OnExisting = tc.policy
+			w.wantStates(w.migrate(r), tc.first)
+			if got := len(w.assetsAt()); got != tc.assets {
+				t.Errorf("got %d assets, want %d", got, tc.assets)
+			}
+			// Doing it again decides nothing by forgetting.
+			w.put("dir/new.jpg", "new", "new.jpg", "new")
+			w.migrate(r)
+			if got := len(w.assetsAt()); got != tc.assets+2 {
+				t.Errorf("got %d assets after another run, want %d", got, tc.assets+2)
+			}
+		})
+	}
+}
+
+func TestConflictEndsWhenThePlaceIsFree(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "mine", "b.jpg", "b")
+	theirs := w.upload(w.images, "", "a.jpg", "theirs")
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1, "conflict conflict": 1})
+	must(t, w.other.Trash(t.Context(), theirs.ID))
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1, "unchanged skipped": 1})
+}
+
+func TestAdoptedAssetThatVanishes(t *testing.T) {
+	w := newWorld(t)
+	theirs := w.upload(w.images, "", "a.jpg", "a")
+	w.put("a.jpg", "a")
+	run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
+	must(t, err)
+	plan, err := migrate.NewPlanner(w.deps(), migrate.DefaultRules()).Plan(t.Context(), run)
+	must(t, err)
+	must(t, w.other.Trash(t.Context(), theirs.ID))
+	must(t, w.applier(w.deps()).Apply(t.Context(), plan.Run))
+	w.wantStates(plan, map[string]int64{"adopt failed": 1})
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1})
+	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
+}
+
+func TestDryRunBeforehandHidesNothing(t *testing.T) {
+	w := newWorld(t)
+	dir := w.folder(w.images, "", "dir")
+	w.put("dir/a.jpg", "a")
+	w.plan(migrate.DefaultRules())
+	w.upload(w.images, dir, "a.jpg", "a")
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 1})
+}
+
+// A second source looks as well, unless all that is there is ours.
+func TestTwoSources(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	w.migrate(migrate.DefaultRules())
+	w.upload(w.images, "", "b.jpg", "b")
+	var err error
+	w.pair, err = w.journal.Pair(t.Context(), "another", w.pair.Destination, w.url)
+	must(t, err)
+	w.source.Delete("a.jpg")
+	w.put("b.jpg", "b")
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 1})
+}
+
+func TestInterruptedPlanStartsOver(t *testing.T) {
+	w := newWorld(t)
+	w.upload(w.images, "", "a.jpg", "a")
+	w.put("a.jpg", "a", "b.jpg", "b")
+	run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
+	must(t, err)
+	failing := &failingJournal{Journal: w.journal, at: 12}
+	d := w.deps()
+	d.Journal = failing
+	if _, err := migrate.NewPlanner(d, migrate.DefaultRules()).Plan(t.Context(), run); err == nil {
+		t.Fatal("want the journal to fail")
+	}
+	plan := w.migrate(migrate.DefaultRules())
+	if plan.Run.ID != run.ID {
+		t.Error("the run was not continued")
+	}
+	w.wantStates(plan, map[string]int64{"adopt done": 1, "create done": 1})
+	if _, err := w.journal.Item(t.Context(), plan.Run.Num, "a.jpg"); err != nil {
+		t.Error(err)
+	}
+	if entries, err := w.journal.EntriesAt(t.Context(), state.RunScope(plan.Run.Num), 0); err != nil || len(entries) > 0 {
+		t.Errorf("an inventory was left behind: %v (%v)", entries, err)
+	}
+}

@@ -1,0 +1,270 @@
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+func TestLostAnswersAreSettled(t *testing.T) {
+	for _, fault := range []string{
+		"POST /assets drop=after nth=5", "POST /assets drop=after", "POST /assets status=503 commit=after nth=3",
+		"POST /assets status=200 nth=4", // an answer that makes no sense, and nothing was made
+		"POST /assets status=201 commit=after nth=4", "POST /assets drop=before nth=4", "POST /assets status=500 nth=3",
+		"POST /folders drop=after once=2", "POST /folders status=502 commit=after nth=2", "POST /folders drop=before once=1",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			w := newWorld(t, faults(t, fault))
+			var want []placed
+			for n := range 12 {
+				dir, name := fmt.Sprintf("dir%d", n%3), fmt.Sprintf("%02d.jpg", n)
+				w.put(dir+"/"+name, name)
+				want = append(want, placed{"Images", dir, name, digest(name)})
+			}
+			sortPlaced(want)
+			plan := w.migrate(migrate.DefaultRules())
+			w.wantStates(plan, map[string]int64{"create done": 12})
+			w.wantAssets(want)
+			for path, n := range w.folders() {
+				if n != 1 {
+					t.Errorf("%s is there %d times", path, n)
+				}
+			}
+		})
+	}
+}
+
+func TestLostAnswerToMakingACategory(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /admin/categories drop=after once=3")) // after the two of a new world
+	w.put("a.odd", "a")
+	r := migrate.DefaultRules()
+	r.Unmatched = "create"
+	w.migrate(r)
+	if n := w.folders()["Other files"]; n != 1 {
+		t.Errorf("the category is there %d times", n)
+	}
+}
+
+// An upload may have taken long since its intent. It is not sent again before the
+// service has had time for it since the answer was lost.
+func TestDoubtWaitsFromWhenItArose(t *testing.T) {
+	const answer = 150 * time.Millisecond // the first look comes within recordEvery
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	var cut time.Time
+	looks := 0
+	w.gate.on(func(_ int, r *http.Request) error {
+		switch {
+		case r.Method == http.MethodPost && cut.IsZero(): // all of it is sent, then the connection breaks
+			cut = time.Now()
+			_, err := io.Copy(io.Discard, r.Body)
+			return errors.Join(err, errors.New("cut"))
+		case r.URL.Query().Get("sortBy") != "":
+			if looks++; looks == 2 {
+				w.upload(w.images, "", "a.jpg", "a") // it becomes visible late
+				if waited := time.Since(cut); waited < answer {
+					t.Errorf("the last look was after %v, before %v were over", waited, answer)
+				}
+			}
+		}
+		return nil
+	})
+	d := w.deps()
+	d.Now = func() time.Time { return time.Now().Add(-time.Minute) } // the intent is long ago
+	_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *migrate.Applier) { a.Answer = answer })
+	must(t, err)
+	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
+	if looks != 2 {
+		t.Errorf("looked %d times, want at once and when it was due", looks)
+	}
+}
+
+// die leaves items as a process leaves them that is killed while sending: the
+// journal says sending, and some of them have arrived.
+func (w *world) die(r migrate.Rules, arrived ...string) migrate.Plan {
+	w.Helper()
+	run, err := w.journal.Begin(w.Context(), w.pair, "migrate", marshal(w, r))
+	must(w, err)
+	plan, err := migrate.NewPlanner(w.deps(), r).Plan(w.Context(), run)
+	must(w, err)
+	must(w, w.journal.SetRunState(w.Context(), plan.Run.Num, state.Planned, state.Applying))
+	items, err := w.journal.Take(w.Context(), plan.Run.Num, "", 100, time.Now())
+	must(w, err)
+	for _, i := range items {
+		for _, key := range arrived {
+			if i.Key == key {
+				content, err := w.source.Open(w.Context(), sources.Object{Key: sources.Key(i.Key), Size: i.Size, Time: i.Time, VersionTag: i.VersionTag}, 0)
+				must(w, err)
+				b, err := io.ReadAll(content)
+				must(w, err)
+				w.upload(i.Category, "", i.Name, string(b))
+			}
+		}
+	}
+	return plan
+}
+
+func TestKilledWhileSending(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
+	plan := w.die(migrate.DefaultRules(), "b.jpg")
+	again := w.migrate(migrate.DefaultRules())
+	if again.Run.ID != plan.Run.ID {
+		t.Error("the run was not continued")
+	}
+	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}, {"Images", "", "b.jpg", digest("b")}, {"Images", "", "c.jpg", digest("c")}})
+}
+
+func TestSettleDoubtsSendsNothing(t *testing.T) {
+	w := newWorld(t)
+	r := migrate.DefaultRules()
+	r.Unmatched = "create"
+	w.put("a.jpg", "a", "b.jpg", "b", "dir/c.jpg", "c", "d.odd", "d")
+	plan := w.die(r, "b.jpg")
+	asked := w.during(func() { must(t, w.applier(w.deps()).SettleDoubts(t.Context(), plan.Run)) })
+	if sent := writes(asked); len(sent) > 0 {
+		t.Errorf("sent %v", sent)
+	}
+	w.wantStates(plan, map[string]int64{"create done": 1, "create planned": 3})
+	w.migrate(r)
+	if n := len(w.assetsAt()); n != 4 {
+		t.Errorf("got %d assets, want 4", n)
+	}
+}
+
+func TestSettlingPicksTheRightAsset(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "right", "b.jpg", "twice")
+	run := w.die(migrate.DefaultRules())
+	w.upload(w.images, "", "a.jpg", "wrong")
+	w.upload(w.images, "", "a.JPG", "right") // the service may change the case of an extension
+	w.upload(w.images, "", "a.jpg", "longer than that")
+	w.upload(w.images, "", "b.jpg", "twice")
+	w.upload(w.images, "", "b.jpg", "twice")
+	asked := w.during(func() { w.migrate(migrate.DefaultRules()) })
+	if n := asked["POST /assets"]; n > 0 {
+		t.Errorf("sent %d assets that were there", n)
+	}
+	r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg")
+	must(t, err)
+	a, err := w.other.Asset(t.Context(), r.Asset)
+	if err != nil || w.content(a) != "right" || r.Adopted {
+		t.Errorf("took %+v (%v)", a, err)
+	}
+	if i := w.item(run, "b.jpg"); !strings.Contains(i.Error, "more than once") {
+		t.Errorf("a second copy was not told: %q", i.Error)
+	}
+}
+
+func TestOldAssetsAreNotTakenForAnUpload(t *testing.T) {
+	w := newWorld(t)
+	r := migrate.DefaultRules()
+	r.OnExisting = "duplicate"
+	w.upload(w.images, "", "a.jpg", "a") // somebody else's, with the same content
+	w.put("a.jpg", "a")
+	d := w.deps()
+	d.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, r))
+	must(t, err)
+	plan, err := migrate.NewPlanner(d, r).Plan(t.Context(), run)
+	must(t, err)
+	must(t, w.journal.SetRunState(t.Context(), plan.Run.Num, state.Planned, state.Applying))
+	_, err = w.journal.Take(t.Context(), plan.Run.Num, "", 9, d.Now())
+	must(t, err)
+	must(t, w.applier(d).Apply(t.Context(), plan.Run))
+	if n := len(w.assetsAt()); n != 2 {
+		t.Errorf("got %d assets, want ours beside the other", n)
+	}
+}
+
+func TestUnclearDoubtStaysOpen(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	plan := w.die(migrate.DefaultRules())
+	d := w.deps()
+	d.Dest = noListing{w.client}
+	_, err := w.tryWith(t.Context(), d, migrate.DefaultRules())
+	must(t, err) // that is for the exit code, not an error
+	w.wantStates(plan, map[string]int64{"create in_doubt": 2})
+	if run, err := w.journal.Run(t.Context(), plan.Run.ID); err != nil || run.State != state.Applying {
+		t.Errorf("the run is %s (%v), want it open", run.State, err)
+	}
+	if i := w.item(plan, "a.jpg"); !strings.Contains(i.Error, "cannot find out") {
+		t.Errorf("got %q", i.Error)
+	}
+	if n := w.requests()["POST /assets"]; n != 0 {
+		t.Errorf("sent %d assets by guess", n)
+	}
+	w.migrate(migrate.DefaultRules())
+	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}, {"Images", "", "b.jpg", digest("b")}})
+}
+
+type noListing struct{ migrate.Reader }
+
+func (n noListing) List(ctx context.Context, o assets.ListOptions) seqOfAssets {
+	return func(yield func(assets.Asset, error) bool) { yield(assets.Asset{}, errors.New("the service is down")) }
+}
+
+// A service that does not say when an asset was uploaded must not make every
+// upload look lost.
+func TestAssetsOfUnknownAge(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.die(migrate.DefaultRules(), "a.jpg", "b.jpg")
+	d := w.deps()
+	d.Dest = ageless{w.client}
+	_, err := w.tryWith(t.Context(), d, migrate.DefaultRules())
+	must(t, err)
+	if n := len(w.assetsAt()); n != 2 {
+		t.Errorf("got %d assets, want 2", n)
+	}
+}
+
+type ageless struct{ migrate.Reader }
+
+func (d ageless) List(ctx context.Context, o assets.ListOptions) seqOfAssets {
+	return func(yield func(assets.Asset, error) bool) {
+		for a, err := range d.Reader.List(ctx, o) {
+			a.UploadedAt = time.Time{}
+			if !yield(a, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestDoubtWhoseObjectIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	plan := w.die(migrate.DefaultRules(), "a.jpg")
+	w.source.Delete("a.jpg")
+	w.source.Delete("b.jpg")
+	_, err := w.try(t.Context(), migrate.DefaultRules())
+	must(t, err)
+	// a.jpg is there in all likelihood, but that cannot be proved; b.jpg is not.
+	w.wantStates(plan, map[string]int64{"create in_doubt": 1, "create changed": 1})
+}
+
+func TestAnswerLostAndObjectGoneMeanwhile(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
+	w.put("a.jpg", "a")
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method == http.MethodGet && r.URL.Query().Get("sortBy") != "" { // that is settling
+			w.source.Delete("a.jpg")
+		}
+		return nil
+	})
+	plan, err := w.try(t.Context(), migrate.DefaultRules())
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create done": 1}) // what was sent is known by its digest
+}

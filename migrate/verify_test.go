@@ -1,0 +1,142 @@
+package migrate_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// verify compares, and gives the differences. (The images of these tests are none,
+// of which there are notes.)
+func (w *world) verify(d migrate.Deps, level string, sample int) (state.Verification, []string) {
+	w.Helper()
+	v, err := migrate.NewVerifier(d, level, sample).Verify(w.Context(), w.pair)
+	must(w, err)
+	return v, w.watch.found(false)
+}
+
+func TestVerifyClean(t *testing.T) {
+	w := newWorld(t)
+	w.small()
+	w.migrate(migrate.DefaultRules())
+	for _, tc := range []struct {
+		level        string
+		sample, want int64
+	}{{migrate.LevelListing, 0, 0}, {migrate.LevelSample, 4, 4}, {migrate.LevelSample, 100, 6}, {migrate.LevelContent, 0, 6}} {
+		var v state.Verification
+		var found []string
+		asked := w.during(func() { v, found = w.verify(w.deps(), tc.level, int(tc.sample)) })
+		if len(found) > 0 || v.Differences != 0 || v.Receipts != 6 || v.Contents != tc.want {
+			t.Errorf("%s: got %+v, %q", tc.level, v, found)
+		}
+		if sent := writes(asked); len(sent) > 0 {
+			t.Errorf("%s: sent %v", tc.level, sent)
+		}
+		if last, err := w.journal.LastVerification(t.Context(), w.pair.ID); err != nil || last.Contents != tc.want || last.Level != tc.level {
+			t.Errorf("%s: remembered %+v (%v)", tc.level, last, err)
+		}
+	}
+}
+
+func TestVerifyFindsDifferences(t *testing.T) {
+	w := newWorld(t)
+	w.put("gone.jpg", "1", "renamed.jpg", "2", "dir/moved.jpg", "3", "replaced.jpg", "4", "ok.jpg", "5", "dir/stays.jpg", "6")
+	w.migrate(migrate.DefaultRules())
+	id := func(key string) string {
+		r, err := w.journal.Receipt(t.Context(), w.pair.ID, key)
+		must(t, err)
+		return r.Asset
+	}
+	must(t, w.other.Trash(t.Context(), id("gone.jpg")))
+	name := "other"
+	if _, err := w.other.Update(t.Context(), id("renamed.jpg"), assets.Changes{Name: &name}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := w.journal.Receipt(t.Context(), w.pair.ID, "dir/moved.jpg")
+	must(t, err)
+	w.delete("/folders/" + r.Folder) // what is in it moves up, beside what is listed
+	d := w.deps()
+	d.Dest = corrupting{w.client, id("replaced.jpg")}
+	v, found := w.verify(d, migrate.LevelContent, 0)
+	want := []string{
+		"dir/moved.jpg was moved",
+		"dir/stays.jpg was moved",
+		"gone.jpg is not where it was put",
+		`renamed.jpg is called "other.jpg" instead of "renamed.jpg"`,
+		"replaced.jpg its content differs from what was sent (1 bytes)",
+	}
+	if diff := gocmp.Diff(want, found); diff != "" {
+		t.Errorf("found (-want +got):\n%s", diff)
+	}
+	if v.Differences != int64(len(want)) || v.Receipts != 6 {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// A corrupting destination delivers other bytes for one asset.
+type corrupting struct {
+	migrate.Reader
+	asset string
+}
+
+func (c corrupting) Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error) {
+	if strings.Contains(url, c.asset) {
+		return io.NopCloser(strings.NewReader("!")), 1, nil
+	}
+	return c.Reader.Download(ctx, url, offset)
+}
+
+func TestVerifyUnreadableContentIsADifference(t *testing.T) {
+	w := newWorld(t, faults(t, "GET /{workspaceId}/assets/{id}/file status=500"))
+	w.put("a.jpg", "a")
+	w.migrate(migrate.DefaultRules())
+	v, found := w.verify(w.deps(), migrate.LevelContent, 0)
+	if v.Differences != 1 || len(found) != 1 || !strings.Contains(found[0], "cannot be read") {
+		t.Errorf("got %+v, %q", v, found)
+	}
+}
+
+func TestVerifyWithoutPermissionIsAnError(t *testing.T) {
+	w := newWorld(t, faults(t, "GET /{workspaceId}/assets/{id}/file status=401"))
+	w.put("a.jpg", "a")
+	w.migrate(migrate.DefaultRules())
+	if _, err := migrate.NewVerifier(w.deps(), migrate.LevelContent, 0).Verify(t.Context(), w.pair); !assets.IsAuth(err) {
+		t.Errorf("got %v, want an error of authentication", err)
+	}
+	if n := w.watch.found(false); len(n) > 0 {
+		t.Errorf("found %q", n)
+	}
+}
+
+func TestCorruptImageIsANote(t *testing.T) {
+	w := newWorld(t)
+	png := "\x89PNG\r\n\x1a\n" + strings.Repeat("broken", 20)
+	w.put("broken.png", png)
+	w.migrate(migrate.DefaultRules())
+	v, found := w.verify(w.deps(), migrate.LevelContent, 0)
+	if v.Differences != 0 || v.Contents != 1 || len(found) > 0 {
+		t.Errorf("got %+v, %q", v, found)
+	}
+	if diff := gocmp.Diff([]string{"broken.png the service could not process the image"}, w.watch.found(true)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestVerifyManyContainers(t *testing.T) {
+	w := newWorld(t)
+	for n := range 150 {
+		w.put(fmt.Sprintf("%02d/%03d.jpg", n%30, n), "x")
+	}
+	w.migrate(migrate.DefaultRules())
+	if v, found := w.verify(w.deps(), migrate.LevelListing, 0); v.Receipts != 150 || len(found) > 0 {
+		t.Errorf("got %+v, %q", v, found)
+	}
+}
