@@ -51,7 +51,8 @@ func run(ctx context.Context, args []string, e environment) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a := &app{environment: e, command: "assetferry", stop: make(chan struct{})}
-	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none"}) // until the flags are known
+	// Until the switches are known. A mistake in them is told in the form asked for.
+	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none", JSON: slices.Contains(args, "--json")})
 	done := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() { a.watchSignals(cancel, done) })
@@ -124,6 +125,9 @@ func (a *app) do(w work) func(*cobra.Command, []string) error {
 
 func (a *app) configure(cmd *cobra.Command) error {
 	a.command = cmd.CommandPath()
+	if err := together(cmd, "quiet", "verbose", ""); err != nil {
+		return err
+	}
 	given := map[string][]string{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if list, ok := f.Value.(pflag.SliceValue); ok {

@@ -37,8 +37,15 @@ is sent twice. Changed objects are left alone; that is for sync.
 
 The first interrupt finishes what has begun, the second aborts it.
 `,
-		Args: one("SOURCE"),
+		Args:              one("SOURCE"),
+		ValidArgsFunction: directories,
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if o.settle < 0 {
+				return usage(errors.New("--settle-time must not be negative"), "")
+			}
+			if err := together(cmd, "dry-run", "restart", "plan shows what a new run would do"); err != nil {
+				return err
+			}
 			if o.dryRun {
 				return a.plan(ctx, cmd, args[0], false)
 			}
@@ -49,7 +56,7 @@ The first interrupt finishes what has begun, the second aborts it.
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the plan and stop")
 	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
 	f.DurationVar(&o.settle, "settle-time", migrate.DefaultSettle, "how long an upload may take to show up after its answer was lost")
-	f.StringP("concurrency", "j", "", fmt.Sprintf("the most uploads at once (default %d)", migrate.DefaultConcurrency))
+	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of uploads at once (default %d)", migrate.DefaultConcurrency))
 	addSelectionFlags(f)
 	return c
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,8 @@ changes no file but the journal.
 
 With --verbose, or with --json, every object is shown.
 `,
-		Args: one("SOURCE"),
+		Args:              one("SOURCE"),
+		ValidArgsFunction: directories,
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			return a.plan(ctx, cmd, args[0], exitCode)
 		}),
@@ -116,7 +118,7 @@ func (a *app) showPlan(p migrate.Plan) {
 	rows = append(rows, []string{"", "listed in all", ui.Count(objects), ui.Bytes(bytes)})
 	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason"}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
 	for _, c := range p.Categories {
-		a.out.Printf("New category %q for %s", ui.Sanitize(c.Name), ui.Sanitize(strings.Join(c.Extensions, ", ")))
+		a.out.Printf("New category %q for %s", ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
 	}
 	if p.Hidden > 0 {
 		a.out.Notef("There are folders that cannot be read (%s), and may be objects in them that are not listed here.", ui.Count(p.Hidden))
@@ -146,7 +148,7 @@ func (a *app) showUnmatched(p migrate.Plan) {
 		}
 		rows = append(rows, []string{name, ui.Count(u.Objects), ui.Bytes(u.Bytes)})
 	}
-	a.out.Notef("No category allows these extensions:\n%s", ui.Table([]ui.Column{{Title: "Extension"}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
+	a.out.Notef("No category allows these extensions:\n%s", strings.TrimSuffix(ui.Table([]ui.Column{{Title: "Extension"}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows), "\n"))
 }
 
 func hasChanges(tallies []state.Tally) bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -37,11 +38,36 @@ Start with "assetferry demo": it needs nothing and shows everything.
 	root.AddCommand(a.demoCommand(), a.planCommand(), a.migrateCommand(), a.verifyCommand(),
 		a.statusCommand(), a.sandboxCommand(), versionCommand(a))
 	for _, c := range root.Commands() {
-		c.Long = strings.TrimRight(c.Long, "\n") + "\n\n" + exitHelp
+		c.Long = strings.TrimRight(cmp.Or(c.Long, c.Short+"."), "\n") + "\n\n" + exitHelp
+	}
+	for _, c := range append(root.Commands(), root) {
+		completeValues(c)
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	mistakesAreUsage(root)
+	return root
+}
+
+// mistakesAreUsage makes mistakes in the arguments of a command, and of those
+// below it, usage errors.
+func mistakesAreUsage(c *cobra.Command) {
+	switch {
+	case c.Name() == "help":
+		c.Args = usageArgs(func(cmd *cobra.Command, args []string) error {
+			if found, _, err := cmd.Root().Find(args); err != nil || found == cmd.Root() && len(args) > 0 {
+				return fmt.Errorf("there is no command %q", strings.Join(args, " "))
+			}
+			return nil
+		})
+	case !c.Runnable(): // cobra would show its help, whatever the argument
+		c.Args, c.RunE = usageArgs(cobra.NoArgs), func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	case c.Args != nil:
 		c.Args = usageArgs(c.Args)
 	}
-	root.Args = usageArgs(root.Args)
-	return root
+	for _, sub := range c.Commands() {
+		mistakesAreUsage(sub)
+	}
 }
 
 // usageArgs makes mistakes in arguments usage errors.
@@ -67,6 +93,43 @@ func one(name string) cobra.PositionalArgs {
 	}
 }
 
+// together refuses switches that contradict each other.
+func together(cmd *cobra.Command, one, other, hint string) error {
+	if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
+		return usage(fmt.Errorf("--%s and --%s exclude each other", one, other), hint)
+	}
+	return nil
+}
+
+// directories completes SOURCE.
+func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// values are what a switch with a choice takes.
+func values(name string) []string {
+	return map[string][]string{
+		"progress":     {"auto", "bar", "plain", "none"},
+		"symlinks":     {"skip", "follow"},
+		"category-by":  {"extension", "folder"},
+		"unmatched":    {"stop", "skip", "create"},
+		"on-collision": {"rename", "keep", "conflict"},
+		"on-existing":  {"conflict", "adopt", "duplicate"},
+	}[name]
+}
+
+// completeValues lets shells ask for the values of switches.
+func completeValues(c *cobra.Command) {
+	register := func(f *pflag.Flag) {
+		if v := values(f.Name); v != nil {
+			// It fails only for a switch that is not there or has been done already.
+			_ = c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(v, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	c.Flags().VisitAll(register)
+	c.PersistentFlags().VisitAll(register)
+}
+
 func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	f.String("config", "", "read settings from this `file` (default ./assetferry.yaml if it is there)")
 	setting(f, "state", "`file` of the journal (default under $XDG_STATE_HOME, one for each destination)")
@@ -76,11 +139,11 @@ func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	setting(f, "user", "`ID` of the user in the token")
 	setting(f, "ca-file", "`file` with certificates of private authorities")
 	setting(f, "log-file", "append log records to this `file`, as JSON")
-	setting(f, "progress", "`kind` of progress: auto, bar, plain or none")
+	setting(f, "progress", "`kind` of progress")
 	f.Bool("compensate-clock", false, "date tokens by the server's clock")
 	f.Bool("allow-http", false, "allow plain HTTP to other hosts than this one")
 	f.Bool("json", false, "write JSON Lines to stdout and nothing else")
-	f.Bool("quiet", false, "no progress, errors only")
+	f.Bool("quiet", false, "results and errors only")
 	f.Bool("verbose", false, "tell more")
 }
 
@@ -90,19 +153,23 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	f.StringArray("exclude", nil, "leave out objects that match this `glob` (repeatable)")
 	f.String("files-from", "", "take only the keys in this `file`, one a line; - is stdin")
 	setting(f, "min-age", "leave out objects that changed less than this `duration` ago")
-	setting(f, "symlinks", "`policy` for symbolic links: skip or follow")
+	setting(f, "symlinks", "`policy` for symbolic links")
 	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
-	setting(f, "category-by", "choose categories by `what`: extension or folder")
+	setting(f, "category-by", "`what` categories are chosen by")
 	setting(f, "category", "put everything into the category of this `name`")
-	setting(f, "unmatched", "`policy` for extensions that no category allows: stop, skip or create")
-	setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form: rename, keep or conflict")
-	setting(f, "on-existing", "`policy` for names that another asset has: conflict, adopt or duplicate")
+	setting(f, "unmatched", "`policy` for extensions that no category allows")
+	setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
+	setting(f, "on-existing", "`policy` for names that another asset has")
 	setting(f, "source-name", "`name` of the source in the journal (default: its absolute path)")
 }
 
 // setting adds the switch of a setting. Its default is shown and not used: a
 // switch that is not given leaves the setting to the environment and the file.
 func setting(f *pflag.FlagSet, name, help string) {
+	if v := values(name); v != nil {
+		last := len(v) - 1
+		help += ": " + strings.Join(v[:last], ", ") + " or " + v[last]
+	}
 	for _, k := range config.Keys() {
 		if k.Flag != name {
 			continue

@@ -33,6 +33,9 @@ the set-up there is:
 
     eval "$(assetferry sandbox --data DIR &)"
 
+It goes on until it is interrupted or terminated, which is not an error; stderr
+says which process it is.
+
 With --data everything is kept in a folder and is there again after a restart;
 without, it is in memory. Credentials are made on the first start and kept in
 DIR/credentials.env.
@@ -69,6 +72,9 @@ GET /_sandbox/stats tells which requests came, without a token.
 }
 
 func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
+	if a.out.JSON() {
+		return usage(errors.New("--json is not for sandbox: it prints lines for a shell"), "")
+	}
 	options := sandbox.Options{Dir: o.data, Latency: o.latency, ClockSkew: o.skew, Service: a.settings.Service, Log: a.out.Log()}
 	for _, text := range o.faults {
 		f, err := sandbox.ParseFault(text)
@@ -92,7 +98,7 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	if err := a.announce(url, credentials); err != nil {
 		return errors.Join(err, stopServer())
 	}
-	a.out.Notef("The sandbox listens on %s", url)
+	a.out.Notef("The sandbox listens on %s until process %d is interrupted.", url, os.Getpid())
 	<-ctx.Done()
 	return stopServer()
 }

@@ -136,7 +136,10 @@ func (a *app) rules(cmd *cobra.Command) (migrate.Rules, error) {
 			return r, usage(err, "*, ? and [a-z] match within a name, ** matches any folders")
 		}
 	}
-	var err error
+	err := together(cmd, "category", "category-by", "")
+	if err != nil {
+		return r, err
+	}
 	if r.Limit, err = cmd.Flags().GetInt("limit"); err != nil || r.Limit < 0 {
 		return r, usage(fmt.Errorf("--limit must not be negative"), "leave it out for no limit")
 	}
@@ -166,7 +169,7 @@ func (a *app) readKeys(name string) (*migrate.KeyList, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read --files-from: %w", err)
+		return nil, usage(fmt.Errorf("read --files-from: %w", err), "one key a line, relative to the source")
 	}
 	if len(keys) == 0 {
 		return nil, usage(fmt.Errorf("--files-from %s names no key", name), "one key a line, relative to the source")

@@ -128,7 +128,7 @@ func (a *app) statePath(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		dest.environment, dest.workspace = c.EnvironmentID, a.settings.Workspace
+		dest.environment = c.EnvironmentID
 	} else {
 		env, err := d.Environment.Resolve(ctx, nil)
 		if err != nil {

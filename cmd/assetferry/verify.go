@@ -27,9 +27,10 @@ is read back and compared by its SHA-256 digest with what was sent; with
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			level := migrate.LevelListing
+			if err := together(cmd, "content", "sample", "--content reads everything already"); err != nil {
+				return err
+			}
 			switch {
-			case content && cmd.Flags().Changed("sample"):
-				return usage(errors.New("--content and --sample exclude each other"), "--content reads everything already")
 			case cmd.Flags().Changed("sample") && sample < 1:
 				return usage(errors.New("--sample must be at least 1"), "")
 			case content:
@@ -42,7 +43,7 @@ is read back and compared by its SHA-256 digest with what was sent; with
 	}
 	c.Flags().BoolVar(&content, "content", false, "read back the content of every asset")
 	c.Flags().IntVar(&sample, "sample", 0, "read back the content of this `number` of assets")
-	c.Flags().StringP("concurrency", "j", "", fmt.Sprintf("the most downloads at once (default %d)", migrate.DefaultConcurrency))
+	c.Flags().StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of downloads at once (default %d)", migrate.DefaultConcurrency))
 	return c
 }
 
