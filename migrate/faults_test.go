@@ -249,6 +249,7 @@ func TestEveryFailureOfTheJournalIsSurvivable(t *testing.T) {
 		}
 		w.migrate(r)
 		w.wantAssets(want)
+		w.close()
 		if t.Failed() {
 			t.Fatalf("failure %d", n)
 		}

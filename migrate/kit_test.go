@@ -52,6 +52,7 @@ type world struct {
 	images  string // ids of categories that are there from the beginning
 	texts   string
 	watch   *witness
+	shut    func()
 }
 
 // newWorld makes a world with a category for jpg and png, and one for txt and
@@ -70,15 +71,17 @@ func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	w.tokens, err = token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
 	must(tb, err)
 	w.client, w.other = w.newClient(w.gate), w.newClient(nil)
-	tb.Cleanup(func() {
+	w.shut = func() {
 		w.client.CloseIdleConnections()
 		w.other.CloseIdleConnections()
 		listener.CloseClientConnections()
 		listener.Close()
-		if err := server.Close(); err != nil {
-			tb.Errorf("close sandbox: %v", err)
+		must(tb, server.Close())
+		if w.journal != nil {
+			must(tb, w.journal.Close())
 		}
-	})
+	}
+	tb.Cleanup(w.close)
 	for c, err := range w.other.Categories(tb.Context()) {
 		must(tb, err)
 		w.delete("/admin/categories/" + c.ID)
@@ -87,6 +90,14 @@ func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	w.texts = w.category("Texts", "txt", "bin")
 	w.openJournal(filepath.Join(tb.TempDir(), "journal.db"))
 	return w
+}
+
+// close ends the world before the test does, where there are many.
+func (w *world) close() {
+	if w.shut != nil {
+		w.shut()
+		w.shut = nil
+	}
 }
 
 func must(tb testing.TB, err error) {
@@ -127,8 +138,6 @@ func (w *world) openJournal(path string) {
 	w.Helper()
 	if w.journal != nil {
 		must(w, w.journal.Close())
-	} else {
-		w.Cleanup(func() { must(w, w.journal.Close()) })
 	}
 	var err error
 	w.journal, err = state.Open(w.Context(), path)

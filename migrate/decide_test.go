@@ -1,0 +1,127 @@
+package migrate
+
+import (
+	"testing"
+
+	"assetferry/state"
+)
+
+// A law is one line of what a person would say about a decision. The first that
+// holds decides; none of it is taken from the code.
+type law struct {
+	holds  func(Situation, Rules) bool
+	action state.Action
+	reason func(Situation) Reason
+}
+
+func because(r Reason) func(Situation) Reason { return func(Situation) Reason { return r } }
+
+func laws() []law {
+	return []law{
+		{func(s Situation, _ Rules) bool { return s.Gone }, state.Unchanged, because(ReasonOrphan)},
+		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
+		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
+		{func(s Situation, _ Rules) bool { return s.Memory == Same }, state.Unchanged, because(ReasonSame)},
+		{func(s Situation, _ Rules) bool { return s.Memory == Changed }, state.Skip, because(ReasonUseSync)},
+		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
+		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
+		{func(s Situation, r Rules) bool { return s.Existing != Nothing && r.OnExisting == "duplicate" }, state.Create, because(ReasonDuplicate)},
+		{func(s Situation, _ Rules) bool { return s.Existing == Equal }, state.Adopt, because(ReasonEqual)},
+		{func(s Situation, _ Rules) bool { return s.Existing == Other }, state.Conflict, because(ReasonExists)},
+		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "rename" }, state.Create, because(ReasonRenamed)},
+		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "conflict" }, state.Conflict, because(ReasonCollision)},
+		{func(Situation, Rules) bool { return true }, state.Create, because(ReasonNew)},
+	}
+}
+
+func TestDecideCrossProduct(t *testing.T) {
+	cases := 0
+	for _, gone := range []bool{false, true} {
+		for _, leftOut := range []Reason{"", ReasonJunk, ReasonFiltered, ReasonSymlink} {
+			for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissing} {
+				for _, problem := range []Reason{"", ReasonUnmatched, ReasonKey, ReasonTooLarge, ReasonNameLong} {
+					for _, memory := range []Memory{Unknown, Same, Changed} {
+						for _, existing := range []Existing{Nothing, Equal, Other} {
+							for _, taken := range []bool{false, true} {
+								s := Situation{gone, leftOut, failed, problem, memory, existing, taken}
+								cases += checkDecide(t, s)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if cases != 2*4*3*5*3*3*2*9 {
+		t.Errorf("looked at %d cases", cases)
+	}
+}
+
+func checkDecide(t *testing.T, s Situation) (cases int) {
+	for _, onExisting := range []string{"conflict", "adopt", "duplicate"} {
+		for _, onCollision := range []string{"rename", "keep", "conflict"} {
+			cases++
+			r := DefaultRules()
+			r.OnExisting, r.OnCollision = onExisting, onCollision
+			action, reason := Decide(s, r)
+			for _, l := range laws() {
+				if !l.holds(s, r) {
+					continue
+				}
+				if action != l.action || reason != l.reason(s) {
+					t.Errorf("Decide(%+v, existing %s, collision %s) = %s, %q; want %s, %q",
+						s, onExisting, onCollision, action, reason, l.action, l.reason(s))
+				}
+				break
+			}
+		}
+	}
+	return cases
+}
+
+// The first state of an item follows from its decision: only a create or an
+// adopt may be carried out, and what could not be read is a failure.
+func TestFirstState(t *testing.T) {
+	for _, tc := range []struct {
+		action state.Action
+		reason Reason
+		want   state.ItemState
+	}{
+		{state.Create, ReasonNew, state.ItemPlanned},
+		{state.Adopt, ReasonEqual, state.ItemPlanned},
+		{state.Unchanged, ReasonSame, state.ItemSkipped},
+		{state.Skip, ReasonFiltered, state.ItemSkipped},
+		{state.Skip, ReasonUnmatched, state.ItemSkipped},
+		{state.Skip, ReasonUnreadable, state.ItemFailed},
+		{state.Skip, ReasonMissing, state.ItemFailed},
+		{state.Conflict, ReasonExists, state.ItemConflict},
+	} {
+		if got := firstState(tc.action, tc.reason); got != tc.want {
+			t.Errorf("firstState(%s, %q) = %s, want %s", tc.action, tc.reason, got, tc.want)
+		}
+	}
+}
+
+func FuzzDecide(f *testing.F) {
+	f.Add(false, "", "", "", 0, 0, false, "conflict", "rename")
+	f.Add(true, "x", "y", "z", 2, 2, true, "duplicate", "keep")
+	f.Fuzz(func(t *testing.T, gone bool, leftOut, failed, problem string, memory, existing int, taken bool, onExisting, onCollision string) {
+		s := Situation{gone, Reason(leftOut), Reason(failed), Reason(problem), Memory(memory), Existing(existing), taken}
+		r := Rules{OnExisting: onExisting, OnCollision: onCollision}
+		action, reason := Decide(s, r)
+		if reason == "" {
+			t.Errorf("Decide(%+v, %+v) = %s without a reason", s, r, action)
+		}
+		switch action {
+		case state.Create, state.Adopt, state.Unchanged, state.Skip, state.Conflict:
+		default:
+			t.Errorf("Decide(%+v, %+v) = %q, which nobody can carry out", s, r, action)
+		}
+		if a, why := Decide(s, r); a != action || why != reason {
+			t.Errorf("Decide(%+v, %+v) is not always the same", s, r)
+		}
+		if action == state.Create && (s.LeftOut != "" || s.Failed != "" || s.Problem != "" || s.Memory == Same) {
+			t.Errorf("Decide(%+v, %+v) creates what must not be", s, r)
+		}
+	})
+}
