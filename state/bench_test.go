@@ -1,0 +1,68 @@
+package state
+
+import (
+	"testing"
+	"time"
+)
+
+const benchBatch = 1000
+
+func perSecond(b *testing.B, rows int) {
+	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// benchPage gives the n-th page of a listing.
+func benchPage(n int) Page {
+	var p Page
+	for _, key := range numbered(benchBatch) {
+		p.Items = append(p.Items, staged(string(rune('a'+n%26))+time.Duration(n).String()+"/"+key))
+	}
+	return p
+}
+
+func BenchmarkStage(b *testing.B) {
+	j := begin(b)
+	for n := 0; b.Loop(); n++ {
+		b.StopTimer()
+		p := benchPage(n)
+		b.StartTimer()
+		must(b, j.Stage(background, j.run.Num, p))
+	}
+	perSecond(b, benchBatch)
+}
+
+func BenchmarkDecided(b *testing.B) {
+	j := begin(b)
+	keys := numbered(benchBatch)
+	j.stage(keys...)
+	var items []Item
+	for _, key := range keys {
+		items = append(items, decided(key, Create, ItemPlanned))
+	}
+	for b.Loop() {
+		must(b, j.Decided(background, j.run.Num, items))
+	}
+	perSecond(b, benchBatch)
+}
+
+// BenchmarkTakeAndRecord takes 128 items and records them as done: two
+// transactions that are on the disk before they return.
+func BenchmarkTakeAndRecord(b *testing.B) {
+	const batch = 128
+	for b.Loop() {
+		b.StopTimer()
+		j := begin(b)
+		j.apply(numbered(10 * batch)...)
+		b.StartTimer()
+		for range 10 {
+			items, err := j.Take(background, j.run.Num, "", batch, modified)
+			must(b, err)
+			outcomes := make([]Outcome, len(items))
+			for n, i := range items {
+				outcomes[n] = done(i.Key)
+			}
+			must(b, j.Record(background, j.run.Num, j.pair.ID, outcomes))
+		}
+	}
+	perSecond(b, 10*batch)
+}

@@ -1,0 +1,415 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// itemAt gives a run that is applied and whose item "a" is in a state.
+func itemAt(t *testing.T, st ItemState) *journey {
+	j := begin(t)
+	j.apply("a", "z")
+	if st == ItemPlanned {
+		return j
+	}
+	j.take(1)
+	switch st {
+	case ItemSending:
+	case ItemInDoubt:
+		_, err := j.Interrupted(t.Context(), j.run.Num)
+		must(t, err)
+	case ItemDone:
+		must(t, j.record(done("a")))
+	default:
+		must(t, j.record(Outcome{Key: "a", State: st, Class: "permanent", Error: "why"}))
+	}
+	return j
+}
+
+func TestTransitionsOfItems(t *testing.T) {
+	all := []ItemState{ItemPlanned, ItemSending, ItemInDoubt, ItemDone, ItemFailed, ItemChanged}
+	recording := func(st ItemState) func(*journey) error {
+		return func(j *journey) error {
+			if st == ItemDone {
+				return j.record(done("a"))
+			}
+			return j.record(Outcome{Key: "a", State: st, Class: "transient", Error: "why"})
+		}
+	}
+	open := []ItemState{ItemSending, ItemInDoubt}
+	for _, tc := range []struct {
+		name  string
+		do    func(*journey) error
+		legal []ItemState
+		to    ItemState
+	}{
+		{"Release", func(j *journey) error { return j.Release(j.Context(), j.run.Num, []string{"a"}) }, []ItemState{ItemSending}, ItemPlanned},
+		{"Resend", func(j *journey) error { return j.Resend(j.Context(), j.run.Num, []string{"a"}, time.Now()) }, []ItemState{ItemInDoubt}, ItemSending},
+		{"Record done", recording(ItemDone), open, ItemDone},
+		{"Record failed", recording(ItemFailed), open, ItemFailed},
+		{"Record changed", recording(ItemChanged), open, ItemChanged},
+		{"Record in doubt", recording(ItemInDoubt), open, ItemInDoubt},
+	} {
+		for _, st := range all {
+			t.Run(fmt.Sprintf("%s when %s", tc.name, st), func(t *testing.T) {
+				j := itemAt(t, st)
+				before, err := j.Item(t.Context(), j.run.Num, "a")
+				must(t, err)
+				err = tc.do(j)
+				if slices.Contains(tc.legal, st) {
+					if err != nil || j.stateOf("a") != tc.to {
+						t.Errorf("got %v and %s, want %s", err, j.stateOf("a"), tc.to)
+					}
+					return
+				}
+				if err == nil {
+					t.Error("an illegal transition was made")
+				}
+				if after, err := j.Item(t.Context(), j.run.Num, "a"); err != nil || !cmp.Equal(before, after) {
+					t.Errorf("it left a trace (%v):\n%s", err, cmp.Diff(before, after))
+				}
+				if n := j.count(`SELECT count(*) FROM attempts WHERE attempt > 1`); n > 0 {
+					t.Errorf("it left %d attempts", n)
+				}
+			})
+		}
+	}
+}
+
+func (j *journey) count(stmt string) (n int) {
+	j.Helper()
+	must(j, j.r.QueryRowContext(j.Context(), stmt).Scan(&n))
+	return n
+}
+
+func TestIntents(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b", "c", "d", "e")
+	when := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	items, err := j.Take(t.Context(), j.run.Num, "", 2, when)
+	must(t, err)
+	if !cmp.Equal(keysOf(items), []string{"a", "b"}) || items[0].State != ItemSending || items[0].Attempts != 1 || !items[0].IntentAt.Equal(when) {
+		t.Errorf("took %+v", items)
+	}
+	if items, err = j.Take(t.Context(), j.run.Num, "c", 9, when); err != nil || !cmp.Equal(keysOf(items), []string{"d", "e"}) {
+		t.Errorf("after c: took %q (%v)", keysOf(items), err)
+	}
+	must(t, j.Release(t.Context(), j.run.Num, []string{"a"}))
+	if i, err := j.Item(t.Context(), j.run.Num, "a"); err != nil || i.Attempts != 0 || !i.IntentAt.IsZero() || i.State != ItemPlanned {
+		t.Errorf("released: %+v (%v)", i, err)
+	}
+	doubts, err := j.Interrupted(t.Context(), j.run.Num)
+	if err != nil || !cmp.Equal(keysOf(doubts), []string{"b", "d", "e"}) || doubts[0].State != ItemInDoubt {
+		t.Errorf("interrupted: %q (%v)", keysOf(doubts), err)
+	}
+	again := when.Add(time.Hour)
+	must(t, j.Resend(t.Context(), j.run.Num, []string{"b"}, again))
+	if i, err := j.Item(t.Context(), j.run.Num, "b"); err != nil || i.Attempts != 2 || !i.IntentAt.Equal(again) || i.Error != "" {
+		t.Errorf("sent again: %+v (%v)", i, err)
+	}
+	if err := j.Release(t.Context(), j.run.Num, []string{"b", "c"}); !errors.Is(err, ErrConflict) || j.stateOf("b") != ItemSending {
+		t.Errorf("all or nothing: %v, %s", err, j.stateOf("b"))
+	}
+}
+
+func TestStagingTwice(t *testing.T) {
+	j := begin(t)
+	p := Page{Items: []Item{staged("a"), staged("b")}, Cursor: "b"}
+	must(t, j.Stage(t.Context(), j.run.Num, p))
+	p.Items[0].Size = 99
+	must(t, j.Stage(t.Context(), j.run.Num, p))
+	items := collect(t, j.Items(t.Context(), j.run.Num))
+	if !cmp.Equal(keysOf(items), []string{"a", "b"}) || items[0].Size != 10 {
+		t.Errorf("got %+v", items)
+	}
+	if !items[0].Time.Equal(modified) || items[0].VersionTag != "v1" {
+		t.Errorf("the fingerprint is %v, %q", items[0].Time, items[0].VersionTag)
+	}
+}
+
+func TestDecidedMayBeRepeated(t *testing.T) {
+	j := begin(t)
+	j.stage("a", "b")
+	first := decided("a", Adopt, ItemPlanned)
+	first.Asset, first.Digest = "x", make([]byte, 32)
+	must(t, j.Decided(t.Context(), j.run.Num, []Item{first}))
+	second := decided("a", Conflict, ItemConflict)
+	must(t, j.Decided(t.Context(), j.run.Num, []Item{second}))
+	if got, err := j.Item(t.Context(), j.run.Num, "a"); err != nil || !cmp.Equal(got, second) {
+		t.Errorf("(%v)\n%s", err, cmp.Diff(second, got))
+	}
+	if err := j.Decided(t.Context(), j.run.Num, []Item{decided("b", Skip, ItemSkipped), decided("unlisted", Skip, ItemSkipped)}); !errors.Is(err, ErrConflict) {
+		t.Errorf("a decision on nothing: got %v", err)
+	}
+	if j.stateOf("b") != ItemStaged {
+		t.Error("half a batch was stored")
+	}
+}
+
+func TestSchemaRefusesWhatIsIllegal(t *testing.T) {
+	for name, set := range map[string]string{
+		"planned without an action":   `action = NULL`,
+		"staged with an action":       `state = 'staged'`,
+		"unknown action":              `action = 'burn'`,
+		"unknown state":               `state = 'lost'`,
+		"a create that is skipped":    `state = 'skipped'`,
+		"a create that is a conflict": `state = 'conflict'`,
+		"sending without an intent":   `state = 'sending', intent_at = NULL`,
+		"sending what is skipped":     `state = 'sending', action = 'skip', intent_at = 1`,
+		"done without an asset":       `state = 'done'`,
+		"a text as size":              `size = 'large'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := begin(t)
+			j.apply("a")
+			if _, err := raw(t, j.Path()).ExecContext(t.Context(), `UPDATE items SET `+set); err == nil || !strings.Contains(err.Error(), "constraint") {
+				t.Errorf("got %v, want a violated constraint", err)
+			}
+		})
+	}
+	for name, stmt := range map[string]string{
+		"finished without a time": `UPDATE runs SET state = 'finished'`,
+		"open with a time":        `UPDATE runs SET finished_at = 1`,
+		"unknown state":           `UPDATE runs SET state = 'paused'`,
+		"a second owner":          `INSERT INTO owner (id, epoch, pid, host, since) VALUES (2, 'x', 1, 'h', 1)`,
+		"a short digest":          `UPDATE receipts SET digest = x'00'`,
+		"an empty asset":          `UPDATE receipts SET asset = ''`,
+		"a vague verification":    `INSERT INTO verifications (pair, at, level, receipts, contents, differences) VALUES (1, 1, 'roughly', 1, 1, 1)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := begin(t)
+			j.apply("a")
+			j.take(1)
+			must(t, j.record(done("a")))
+			if _, err := raw(t, j.Path()).ExecContext(t.Context(), stmt); err == nil || !strings.Contains(err.Error(), "constraint") {
+				t.Errorf("got %v, want a violated constraint", err)
+			}
+		})
+	}
+}
+
+func TestReceiptsAreUnique(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b", "c")
+	j.take(3)
+	must(t, j.record(done("a")))
+	wrong := Outcome{Key: "b", State: ItemDone, Receipt: receipt("b", "asset of a")}
+	if err := j.record(done("c"), wrong); err == nil {
+		t.Error("one asset stands for two objects")
+	}
+	if j.stateOf("b") != ItemSending || j.stateOf("c") != ItemSending {
+		t.Error("half a batch was stored")
+	}
+	wrong = Outcome{Key: "b", State: ItemDone, Receipt: receipt("a", "another")}
+	if err := j.record(wrong); err == nil {
+		t.Error("one object has two receipts")
+	}
+	if err := j.record(Outcome{Key: "b", State: ItemDone}); err == nil {
+		t.Error("done without a receipt")
+	}
+	must(t, j.record(done("b"), done("c")))
+	if sum, err := j.SumReceipts(t.Context(), j.pair.ID); err != nil || sum != (ReceiptSum{3, 30}) {
+		t.Errorf("got %+v (%v)", sum, err)
+	}
+	want := *receipt("a", "asset of a")
+	want.Run = j.run.Num
+	if got, err := j.Receipt(t.Context(), j.pair.ID, "a"); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("(%v)\n%s", err, cmp.Diff(want, got))
+	}
+}
+
+func TestOwnedAssets(t *testing.T) {
+	j := begin(t)
+	j.apply("a")
+	j.take(1)
+	must(t, j.record(done("a")))
+	for _, tc := range []struct {
+		destination, asset string
+		want               bool
+	}{{"destination", "asset of a", true}, {"destination", "another", false}, {"elsewhere", "asset of a", false}} {
+		if got, err := j.OwnsAsset(t.Context(), tc.destination, tc.asset); err != nil || got != tc.want {
+			t.Errorf("OwnsAsset(%q, %q) = %v, %v", tc.destination, tc.asset, got, err)
+		}
+	}
+	for slot, want := range map[int64]bool{7: true, 8: false} {
+		if got, err := j.HoldsSlot(t.Context(), j.pair.ID, slot); err != nil || got != want {
+			t.Errorf("HoldsSlot(%d) = %v, %v", slot, got, err)
+		}
+	}
+}
+
+func TestPaging(t *testing.T) {
+	j := begin(t)
+	keys := numbered(2*pageSize + 1)
+	// In one statement each: a row at a time is slow under the race detector.
+	execute(t, j.Path(),
+		fmt.Sprintf(`WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < %d)
+			INSERT INTO items (run, key, size, time, version_tag, obstacle) SELECT %d, format('%%06d.jpg', n), 1, 0, '', '' FROM c`, len(keys), j.run.Num),
+		fmt.Sprintf(`INSERT INTO receipts SELECT %d, key, 1, 0, '', zeroblob(32), key, 'n', 'e', 'c', 'f', 'u', 0, 0, run, 0 FROM items`, j.pair.ID))
+	if got := keysOf(collect(t, j.Items(t.Context(), j.run.Num))); !slices.Equal(got, keys) {
+		t.Errorf("got %d items, not the %d in order", len(got), len(keys))
+	}
+	if n := len(collect(t, j.Items(t.Context(), j.run.Num, ItemPlanned, ItemSending))); n != 0 {
+		t.Errorf("%d items are in states that none is in", n)
+	}
+	var got []string
+	for _, r := range collect(t, j.Receipts(t.Context(), j.pair.ID, keys[0])) {
+		got = append(got, r.Key)
+	}
+	if !slices.Equal(got, keys[1:]) {
+		t.Errorf("got %d receipts, not the %d after the first", len(got), len(keys)-1)
+	}
+	if n := len(collect(t, j.Sightings(t.Context(), j.pair.ID))); n != len(keys) {
+		t.Errorf("got %d sightings", n)
+	}
+	seen := 0
+	for range j.Items(t.Context(), j.run.Num) {
+		if seen++; seen == pageSize+5 {
+			break
+		}
+	}
+	j.stage() // nothing is held by a listing that was left
+}
+
+func TestOddKeys(t *testing.T) {
+	keys := []string{
+		" ", `"`, "%", "'; DROP TABLE items; --", "/", "A", "a", "a\nb", "e\u0301", "\u00e9", "\u2028", "😀", "\xf0\x28", "\xff", "\xff\xfe",
+		strings.Repeat("k", 4096),
+	}
+	slices.Sort(keys)
+	j := begin(t)
+	j.apply(keys...)
+	if got := keysOf(collect(t, j.Items(t.Context(), j.run.Num))); !slices.Equal(got, keys) {
+		t.Errorf("got %q\nwant %q", got, keys)
+	}
+	if got := j.take(100); !slices.Equal(got, keys) {
+		t.Errorf("took %q", got)
+	}
+	for n, key := range keys {
+		must(t, j.record(Outcome{Key: key, State: ItemDone, Receipt: receipt(key, fmt.Sprint("asset ", n))}))
+		if r, err := j.Receipt(t.Context(), j.pair.ID, key); err != nil || r.Key != key {
+			t.Errorf("%q: got %q (%v)", key, r.Key, err)
+		}
+	}
+}
+
+func TestTallies(t *testing.T) {
+	j := begin(t)
+	must(t, j.Stage(t.Context(), j.run.Num, Page{Unchanged: 4, UnchangedBytes: 400}))
+	j.stage("a", "b", "c", "d")
+	must(t, j.Decided(t.Context(), j.run.Num, []Item{
+		decided("a", Create, ItemPlanned), decided("b", Create, ItemPlanned), decided("c", Skip, ItemSkipped),
+	}))
+	got, err := j.Tallies(t.Context(), j.run.Num)
+	must(t, err)
+	want := []Tally{
+		{"", "", ItemStaged, 1, 10},
+		{Create, "because", ItemPlanned, 2, 20},
+		{Skip, "because", ItemSkipped, 1, 10},
+		{Unchanged, "as the journal remembers it", ItemSkipped, 4, 400},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCollisions(t *testing.T) {
+	j := begin(t)
+	j.apply("held")
+	j.take(1)
+	must(t, j.record(done("held"))) // at slot 7
+	must(t, j.FinishRun(t.Context(), j.run.Num))
+	var err error
+	j.run, err = j.Begin(t.Context(), j.pair, "migrate", []byte("{}"))
+	must(t, err)
+	at := func(key string, a Action, st ItemState, slot int64) Item {
+		i := decided(key, a, st)
+		i.Slot = slot
+		return i
+	}
+	j.stage("a", "b", "c", "d", "e", "f")
+	must(t, j.Decided(t.Context(), j.run.Num, []Item{
+		at("a", Create, ItemPlanned, 1), at("b", Create, ItemPlanned, 2), at("c", Create, ItemPlanned, 1),
+		at("d", Create, ItemPlanned, 7), at("e", Skip, ItemSkipped, 2), at("f", Create, ItemPlanned, 3),
+	}))
+	got, err := j.Collisions(t.Context(), j.run.Num, j.pair.ID)
+	if err != nil || !cmp.Equal(keysOf(got), []string{"a", "c", "d"}) {
+		t.Errorf("got %q (%v)", keysOf(got), err)
+	}
+}
+
+func TestAttemptsAreKept(t *testing.T) {
+	j := begin(t)
+	j.apply("a")
+	j.take(1)
+	must(t, j.record(Outcome{Key: "a", State: ItemInDoubt, Class: "transient", Error: "cut"}))
+	must(t, j.Resend(t.Context(), j.run.Num, []string{"a"}, time.Now()))
+	must(t, j.record(Outcome{Key: "a", State: ItemFailed, Class: "permanent", Error: "refused"}))
+	if n := j.count(`SELECT count(*) FROM attempts WHERE key = 'a' AND (attempt = 1 AND error = 'cut' OR attempt = 2 AND error = 'refused')`); n != 2 {
+		t.Errorf("%d attempts are kept, want 2", n)
+	}
+}
+
+func TestStructure(t *testing.T) {
+	s := newStore(t)
+	ctx := t.Context()
+	must(t, s.SaveChoices(ctx, "d", map[string]string{"jpg": "1", "png": "2"}))
+	must(t, s.SaveChoices(ctx, "d", map[string]string{"png": "3"}))
+	must(t, s.SaveChoices(ctx, "other", map[string]string{"png": "4"}))
+	if got, err := s.Choices(ctx, "d"); err != nil || !cmp.Equal(got, map[string]string{"jpg": "1", "png": "3"}) {
+		t.Errorf("choices: %v (%v)", got, err)
+	}
+	must(t, s.SaveFolder(ctx, "d", "c", "there", "1"))
+	must(t, s.SaveNewFolder(ctx, "d", "c", "made", "2"))
+	must(t, s.SaveOurs(ctx, "d", "c", ""))
+	must(t, s.SaveOurs(ctx, "d", "c", "")) // twice is no harm
+	if got, err := s.Folders(ctx, "d", "c"); err != nil || !cmp.Equal(got, map[string]string{"there": "1", "made": "2"}) {
+		t.Errorf("folders: %v (%v)", got, err)
+	}
+	ours := func(path string) bool {
+		got, err := s.IsOurs(ctx, "d", "c", path)
+		must(t, err)
+		return got
+	}
+	if ours("there") || !ours("made") || !ours("") {
+		t.Errorf("got %v, %v, %v", ours("there"), ours("made"), ours(""))
+	}
+	must(t, s.SaveFolder(ctx, "d", "c", "made", "3")) // somebody has made it anew
+	if ours("made") {
+		t.Error("a folder of somebody else is taken for ours")
+	}
+}
+
+func TestInventory(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b")
+	j.take(2)
+	must(t, j.record(done("a"), done("b")))
+	ctx, scope := t.Context(), PairScope(j.pair.ID)
+	must(t, j.StageInventory(ctx, scope, []Entry{{Asset: "asset of a", Slot: 5, Name: "old"}, {Asset: "stranger", Slot: 5}}))
+	must(t, j.StageInventory(ctx, scope, []Entry{{Asset: "asset of a", Slot: 5, Name: "a", Extension: "jpg", Size: 10, Folder: "folder-id", Category: "category"}}))
+	if got, err := j.EntriesAt(ctx, scope, 5); err != nil || len(got) != 2 || got[0].Name != "a" {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+	got := collect(t, j.Sightings(ctx, j.pair.ID))
+	if len(got) != 2 || !got[0].Seen || got[0].Entry.Name != "a" || got[1].Seen || got[1].Receipt.Key != "b" {
+		t.Errorf("got %+v", got)
+	}
+	if got, err := j.Containers(ctx, j.pair.ID); err != nil || !cmp.Equal(got, []Container{{"category", "folder-id"}}) {
+		t.Errorf("got %v (%v)", got, err)
+	}
+	must(t, j.DropInventory(ctx, scope))
+	if got, err := j.EntriesAt(ctx, scope, 5); err != nil || len(got) > 0 {
+		t.Errorf("left %v (%v)", got, err)
+	}
+	must(t, j.SaveVerification(ctx, Verification{Pair: j.pair.ID, Level: "sample", Receipts: 2, Contents: 1}))
+	if v, err := j.LastVerification(ctx, j.pair.ID); err != nil || v.Level != "sample" || v.Receipts != 2 || v.Contents != 1 || v.At.IsZero() {
+		t.Errorf("got %+v (%v)", v, err)
+	}
+}

@@ -1,0 +1,305 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write testdata")
+
+func TestSchema(t *testing.T) {
+	s := newStore(t)
+	rows, err := query(t.Context(), s.r, "read schema", func(rows *sql.Rows) (text string, err error) {
+		return text, rows.Scan(&text)
+	}, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name`)
+	must(t, err)
+	got := strings.Join(rows, ";\n\n") + ";\n"
+	golden := filepath.Join("testdata", "schema.sql")
+	if *update {
+		must(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	must(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("the migrations make another schema (-want +got), see -update:\n%s", diff)
+	}
+	var version, id int
+	must(t, s.r.QueryRowContext(t.Context(), `SELECT v.user_version, a.application_id FROM pragma_user_version v, pragma_application_id a`).Scan(&version, &id))
+	if version != len(steps()) || id != applicationID {
+		t.Errorf("got version %d and id %x", version, id)
+	}
+}
+
+func TestPragmas(t *testing.T) {
+	s := newStore(t)
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000"} {
+		var got string
+		must(t, s.w.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got))
+		if got != want {
+			t.Errorf("%s is %s, want %s", pragma, got, want)
+		}
+	}
+}
+
+func TestReopen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "dir", "journal.db")
+	s, err := Open(t.Context(), path)
+	must(t, err)
+	want, err := s.Pair(t.Context(), "a", "b", "c")
+	must(t, err)
+	must(t, s.Close())
+	again := open(t, path)
+	if got, err := again.Pairs(t.Context()); err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("got %v (%v), want %v", got, err, want)
+	}
+	if again.Path() != path {
+		t.Errorf("got path %s", again.Path())
+	}
+}
+
+func TestFilesThatAreNoJournal(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		make func(t *testing.T, path string)
+		want error
+	}{
+		{"text", func(t *testing.T, path string) {
+			must(t, os.WriteFile(path, []byte("dear diary, today nothing happened"), 0o600))
+		}, ErrForeign},
+		{"short text", func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("x"), 0o600)) }, ErrForeign},
+		{"another database", func(t *testing.T, path string) { execute(t, path, `CREATE TABLE photos (id INTEGER)`) }, ErrForeign},
+		{"another database with an id", func(t *testing.T, path string) {
+			execute(t, path, `PRAGMA application_id = 42`, `CREATE TABLE photos (id INTEGER)`)
+		}, ErrForeign},
+		{"an empty database of another program", func(t *testing.T, path string) { execute(t, path, `PRAGMA application_id = 42`) }, ErrForeign},
+		{"newer", func(t *testing.T, path string) {
+			s, err := Open(t.Context(), path)
+			must(t, err)
+			must(t, s.Close())
+			execute(t, path, fmt.Sprintf(`PRAGMA user_version = %d`, len(steps())+1))
+		}, ErrNewer},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "file")
+			tc.make(t, path)
+			before, err := os.ReadFile(path)
+			must(t, err)
+			if s, err := Open(t.Context(), path); !errors.Is(err, tc.want) {
+				t.Errorf("Open: got %v, %v; want %v", s, err, tc.want)
+			}
+			if s, err := OpenReadOnly(t.Context(), path); !errors.Is(err, tc.want) {
+				t.Errorf("OpenReadOnly: got %v, %v; want %v", s, err, tc.want)
+			}
+			after, err := os.ReadFile(path)
+			must(t, err)
+			if !bytes.Equal(before, after) {
+				t.Error("the file was changed")
+			}
+		})
+	}
+}
+
+func execute(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db := raw(t, path)
+	for _, stmt := range statements {
+		_, err := db.ExecContext(t.Context(), stmt)
+		must(t, err)
+	}
+}
+
+func TestDirectoryIsNoJournal(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(t.Context(), dir); !errors.Is(err, ErrForeign) {
+		t.Errorf("Open: got %v", err)
+	}
+	if _, err := OpenReadOnly(t.Context(), dir); !errors.Is(err, ErrForeign) {
+		t.Errorf("OpenReadOnly: got %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("made %v (%v)", entries, err)
+	}
+}
+
+// A process may die between making the file and making the schema.
+func TestUnbornJournals(t *testing.T) {
+	for name, create := range map[string]func(*testing.T, string){
+		"empty file":     func(t *testing.T, path string) { must(t, os.WriteFile(path, nil, 0o600)) },
+		"empty database": func(t *testing.T, path string) { execute(t, path, `PRAGMA journal_mode = WAL`, `VACUUM`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			create(t, path)
+			if _, err := OpenReadOnly(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("OpenReadOnly: got %v, want fs.ErrNotExist", err)
+			}
+			s := open(t, path)
+			if _, err := s.LastRuns(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestReadOnlyOfNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.db")
+	if _, err := OpenReadOnly(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want fs.ErrNotExist", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it was made (%v)", err)
+	}
+}
+
+func TestOneOwner(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	first, err := Open(t.Context(), path)
+	must(t, err)
+	_, err = Open(t.Context(), path)
+	var used *InUseError
+	if !errors.Is(err, ErrInUse) || !errors.As(err, &used) {
+		t.Fatalf("got %v, want ErrInUse", err)
+	}
+	if used.Owner.PID != os.Getpid() || used.Owner.Host == "" || time.Since(used.Owner.Since) > time.Minute || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+		t.Errorf("got %+v: %v", used.Owner, err)
+	}
+	must(t, first.Close())
+	second := open(t, path)
+	if _, err := second.Pair(t.Context(), "a", "b", "c"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReadWhileOwned(t *testing.T) {
+	j := begin(t)
+	r, err := OpenReadOnly(t.Context(), j.Path())
+	must(t, err)
+	t.Cleanup(func() { must(t, r.Close()) })
+	if run, err := r.Run(t.Context(), j.run.ID); err != nil || run.Num != j.run.Num {
+		t.Errorf("got %+v (%v)", run, err)
+	}
+	j.stage("a", "b")
+	if items := collect(t, r.Items(t.Context(), j.run.Num)); len(items) != 2 {
+		t.Errorf("a reader sees %d items, want those just written", len(items))
+	}
+	if unfinished, err := r.Unfinished(t.Context(), j.pair.ID); err != nil || unfinished.ID != j.run.ID {
+		t.Errorf("got %+v (%v)", unfinished, err)
+	}
+	for name, write := range j.writes() {
+		if err := write(r); !errors.Is(err, ErrReadOnly) {
+			t.Errorf("%s: got %v, want ErrReadOnly", name, err)
+		}
+	}
+}
+
+// writes are all methods that change something.
+func (j *journey) writes() map[string]func(*Store) error {
+	ctx, run, pair := j.Context(), j.run.Num, j.pair.ID
+	return map[string]func(*Store) error{
+		"Pair":             func(s *Store) error { _, err := s.Pair(ctx, "x", "y", "z"); return err },
+		"Begin":            func(s *Store) error { _, err := s.Begin(ctx, j.pair, "plan", json.RawMessage("{}")); return err },
+		"Relist":           func(s *Store) error { return s.Relist(ctx, run) },
+		"Supersede":        func(s *Store) error { return s.Supersede(ctx, run) },
+		"SetRunState":      func(s *Store) error { return s.SetRunState(ctx, run, Scanning, Planning) },
+		"FinishPlan":       func(s *Store) error { return s.FinishPlan(ctx, run, "", nil) },
+		"FinishRun":        func(s *Store) error { return s.FinishRun(ctx, run) },
+		"Stage":            func(s *Store) error { return s.Stage(ctx, run, Page{}) },
+		"Decided":          func(s *Store) error { return s.Decided(ctx, run, nil) },
+		"Take":             func(s *Store) error { _, err := s.Take(ctx, run, "", 1, time.Now()); return err },
+		"Resend":           func(s *Store) error { return s.Resend(ctx, run, []string{"a"}, time.Now()) },
+		"Release":          func(s *Store) error { return s.Release(ctx, run, []string{"a"}) },
+		"Interrupted":      func(s *Store) error { _, err := s.Interrupted(ctx, run); return err },
+		"Record":           func(s *Store) error { return s.Record(ctx, run, pair, nil) },
+		"SaveChoices":      func(s *Store) error { return s.SaveChoices(ctx, "d", map[string]string{"a": "b"}) },
+		"SaveFolder":       func(s *Store) error { return s.SaveFolder(ctx, "d", "c", "p", "i") },
+		"SaveNewFolder":    func(s *Store) error { return s.SaveNewFolder(ctx, "d", "c", "p", "i") },
+		"SaveOurs":         func(s *Store) error { return s.SaveOurs(ctx, "d", "c", "p") },
+		"StageInventory":   func(s *Store) error { return s.StageInventory(ctx, 1, nil) },
+		"DropInventory":    func(s *Store) error { return s.DropInventory(ctx, 1) },
+		"SaveVerification": func(s *Store) error { return s.SaveVerification(ctx, Verification{Pair: pair, Level: "listing"}) },
+	}
+}
+
+// A process that was thought dead and is not must not write.
+func TestStolenOwnership(t *testing.T) {
+	j := begin(t)
+	j.stage("a")
+	execute(t, j.Path(), `UPDATE owner SET epoch = 'another'`)
+	for name, write := range j.writes() {
+		if err := write(j.Store); !errors.Is(err, ErrNotOwner) {
+			t.Errorf("%s: got %v, want ErrNotOwner", name, err)
+		}
+	}
+	if j.stateOf("a") != ItemStaged {
+		t.Error("something was written")
+	}
+}
+
+func TestOddPaths(t *testing.T) {
+	for _, name := range []string{"with space", "50%", "a#b", "a?b=c&mode=ro", "ünïcødé 文", "a%20b", "%zz", "'quote'", "a+b;c"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), name, name+".db")
+			s := open(t, path)
+			_, err := s.Pair(t.Context(), "a", "b", "c")
+			must(t, err)
+			if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+				t.Errorf("the file is elsewhere: %v", err)
+			}
+			for _, f := range Files(path)[1:3] {
+				if _, err := os.Stat(f); err != nil {
+					t.Error(err)
+				}
+			}
+			r, err := OpenReadOnly(t.Context(), path)
+			must(t, err)
+			defer r.Close()
+			if pairs, err := r.Pairs(t.Context()); err != nil || len(pairs) != 1 {
+				t.Errorf("got %v (%v)", pairs, err)
+			}
+		})
+	}
+}
+
+// An interrupted call gives the cause, whatever the driver makes of it.
+func TestCancellation(t *testing.T) {
+	j := begin(t)
+	cause := errors.New("the plug was pulled")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if err := j.Stage(ctx, j.run.Num, Page{}); !errors.Is(err, cause) {
+		t.Errorf("write: got %v", err)
+	}
+	if _, err := j.LastRuns(ctx, 1); !errors.Is(err, cause) {
+		t.Errorf("read: got %v", err)
+	}
+	ctx, cancel = context.WithCancelCause(t.Context())
+	keys := numbered(3000)
+	page := Page{Done: true}
+	for _, key := range keys {
+		page.Items = append(page.Items, staged(key))
+	}
+	began := make(chan struct{})
+	go func() { <-began; cancel(cause) }()
+	close(began)
+	err := j.Stage(ctx, j.run.Num, page)
+	if err != nil && !errors.Is(err, cause) {
+		t.Errorf("in the middle of a write: got %v", err)
+	}
+	items := len(collect(t, j.Items(t.Context(), j.run.Num)))
+	if err != nil && items != 0 || err == nil && items != len(keys) {
+		t.Errorf("%d items were staged, and the error is %v", items, err)
+	}
+}

@@ -1,0 +1,232 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLifeOfARun(t *testing.T) {
+	j := begin(t)
+	ctx := t.Context()
+	must(t, j.Stage(ctx, j.run.Num, Page{Items: []Item{staged("a")}, Cursor: "a", Unchanged: 2, UnchangedBytes: 30}))
+	if r := j.reload(); r.State != Scanning || r.Cursor != "a" || r.Scanned || r.Unchanged != 2 || r.UnchangedBytes != 30 {
+		t.Errorf("while scanning: %+v", r)
+	}
+	must(t, j.Stage(ctx, j.run.Num, Page{Items: []Item{staged("b")}, Cursor: "c", Unchanged: 1, UnchangedBytes: 5, Done: true}))
+	if r := j.reload(); r.State != Planning || r.Cursor != "c" || !r.Scanned || r.Unchanged != 3 || r.UnchangedBytes != 35 {
+		t.Errorf("after scanning: %+v", r)
+	}
+	must(t, j.Decided(ctx, j.run.Num, []Item{decided("a", Create, ItemPlanned), decided("b", Skip, ItemSkipped)}))
+	must(t, j.FinishPlan(ctx, j.run.Num, "hash", json.RawMessage(`[{"name":"New"}]`)))
+	if r := j.reload(); r.State != Planned || r.PlanHash != "hash" || string(r.Categories) != `[{"name":"New"}]` {
+		t.Errorf("planned: %+v", r)
+	}
+	must(t, j.SetRunState(ctx, j.run.Num, Planned, Applying))
+	j.take(9)
+	must(t, j.record(done("a")))
+	must(t, j.FinishRun(ctx, j.run.Num))
+	if r := j.reload(); r.State != Finished || r.Open() || r.FinishedAt.IsZero() {
+		t.Errorf("finished: %+v", r)
+	}
+	if _, err := j.Unfinished(ctx, j.pair.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a finished run is unfinished: %v", err)
+	}
+	if runs, err := j.LastRuns(ctx, 5); err != nil || len(runs) != 1 || !runs[0].StartedAt.Equal(j.run.StartedAt) {
+		t.Errorf("got %+v (%v)", runs, err)
+	}
+}
+
+func (j *journey) reload() Run {
+	j.Helper()
+	r, err := j.Run(j.Context(), j.run.ID)
+	must(j, err)
+	return r
+}
+
+// at brings a new run into a state.
+func at(t *testing.T, st RunState) *journey {
+	j := begin(t)
+	switch st {
+	case Scanning:
+	case Planning:
+		j.stage("a", "b")
+	default:
+		j.stage("a", "b")
+		must(t, j.Decided(t.Context(), j.run.Num, []Item{decided("a", Skip, ItemSkipped), decided("b", Skip, ItemSkipped)}))
+		must(t, j.FinishPlan(t.Context(), j.run.Num, "h", json.RawMessage("[]")))
+	}
+	if st == Applying || st == Finished {
+		must(t, j.SetRunState(t.Context(), j.run.Num, Planned, Applying))
+	}
+	if st == Finished {
+		must(t, j.FinishRun(t.Context(), j.run.Num))
+	}
+	if st == Superseded {
+		must(t, j.Supersede(t.Context(), j.run.Num))
+	}
+	return j
+}
+
+func TestTransitionsOfRuns(t *testing.T) {
+	all := []RunState{Scanning, Planning, Planned, Applying, Finished, Superseded}
+	for _, tc := range []struct {
+		name  string
+		do    func(*journey) error
+		legal []RunState
+	}{
+		{"Stage", func(j *journey) error { return j.Stage(j.Context(), j.run.Num, Page{}) }, []RunState{Scanning}},
+		{"Decided", func(j *journey) error { return j.Decided(j.Context(), j.run.Num, nil) }, []RunState{Planning}},
+		{"FinishPlan", func(j *journey) error { return j.FinishPlan(j.Context(), j.run.Num, "h", json.RawMessage("[]")) }, []RunState{Planning}},
+		{"begin to apply", func(j *journey) error { return j.SetRunState(j.Context(), j.run.Num, Planned, Applying) }, []RunState{Planned}},
+		{"Take", func(j *journey) error { _, err := j.Take(j.Context(), j.run.Num, "", 1, time.Now()); return err }, []RunState{Applying}},
+		{"FinishRun", func(j *journey) error { return j.FinishRun(j.Context(), j.run.Num) }, []RunState{Applying}},
+		{"Relist", func(j *journey) error { return j.Relist(j.Context(), j.run.Num) }, []RunState{Scanning, Planning, Planned, Applying}},
+		{"Supersede", func(j *journey) error { return j.Supersede(j.Context(), j.run.Num) }, []RunState{Scanning, Planning, Planned, Applying}},
+	} {
+		for _, st := range all {
+			t.Run(fmt.Sprintf("%s when %s", tc.name, st), func(t *testing.T) {
+				j := at(t, st)
+				before := j.reload()
+				err := tc.do(j)
+				legal := false
+				for _, l := range tc.legal {
+					legal = legal || l == st
+				}
+				if legal && err != nil || !legal && !errors.Is(err, ErrConflict) {
+					t.Errorf("got %v", err)
+				}
+				if after := j.reload(); !legal && after.State != before.State {
+					t.Errorf("an illegal transition led to %s", after.State)
+				}
+			})
+		}
+	}
+}
+
+func TestBeginEndsPlans(t *testing.T) {
+	j := begin(t)
+	j.stage("a", "b")
+	must(t, j.StageInventory(t.Context(), RunScope(j.run.Num), []Entry{{Asset: "x"}}))
+	other, err := j.Pair(t.Context(), "another", "destination", "")
+	must(t, err)
+	elsewhere, err := j.Begin(t.Context(), other, "plan", json.RawMessage("{}"))
+	must(t, err)
+	second, err := j.Begin(t.Context(), j.pair, "plan", json.RawMessage("{}"))
+	must(t, err)
+	if r := j.reload(); r.State != Superseded {
+		t.Errorf("the plan before is %s", r.State)
+	}
+	if items := collect(t, j.Items(t.Context(), j.run.Num)); len(items) > 0 {
+		t.Errorf("it kept %d items", len(items))
+	}
+	if entries, err := j.EntriesAt(t.Context(), RunScope(j.run.Num), 0); err != nil || len(entries) > 0 {
+		t.Errorf("it kept its inventory: %v (%v)", entries, err)
+	}
+	if r, err := j.Run(t.Context(), elsewhere.ID); err != nil || r.State != Scanning {
+		t.Errorf("the plan of another pair is %s (%v)", r.State, err)
+	}
+	if _, err := j.Unfinished(t.Context(), j.pair.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a plan alone is nothing to continue: %v", err)
+	}
+	if second.ID == j.run.ID {
+		t.Error("two runs have one id")
+	}
+}
+
+func TestBeginLeavesAppliedRunsAlone(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b")
+	_, err := j.Begin(t.Context(), j.pair, "plan", json.RawMessage("{}"))
+	must(t, err)
+	if r, err := j.Unfinished(t.Context(), j.pair.ID); err != nil || r.ID != j.run.ID || r.State != Applying {
+		t.Errorf("got %+v (%v)", r, err)
+	}
+}
+
+func TestRelistKeepsOutcomes(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b", "c", "d")
+	j.take(3)
+	must(t, j.record(done("a"), Outcome{Key: "b", State: ItemFailed, Class: "permanent", Error: "no"}))
+	if err := j.Relist(t.Context(), j.run.Num); !errors.Is(err, ErrConflict) {
+		t.Errorf("with an item being sent: got %v, want ErrConflict", err)
+	}
+	must(t, j.Release(t.Context(), j.run.Num, []string{"c"}))
+	must(t, j.Relist(t.Context(), j.run.Num))
+	if r := j.reload(); r.State != Scanning || r.Cursor != "" || r.Scanned || r.Unchanged != 0 {
+		t.Errorf("got %+v", r)
+	}
+	if got := keysOf(collect(t, j.Items(t.Context(), j.run.Num))); !cmp.Equal(got, []string{"a"}) {
+		t.Errorf("kept %q", got)
+	}
+	j.stage("a", "b") // what has an outcome keeps it
+	if j.stateOf("a") != ItemDone || j.stateOf("b") != ItemStaged {
+		t.Errorf("got %s and %s", j.stateOf("a"), j.stateOf("b"))
+	}
+	if err := j.Decided(t.Context(), j.run.Num, []Item{decided("a", Create, ItemPlanned)}); !errors.Is(err, ErrConflict) {
+		t.Errorf("an outcome was decided anew: %v", err)
+	}
+	if _, err := j.Begin(t.Context(), j.pair, "plan", json.RawMessage("{}")); err != nil {
+		t.Error(err)
+	}
+	if j.stateOf("a") != ItemDone {
+		t.Error("a plan after it took its outcomes away")
+	}
+}
+
+func TestSupersedeWaitsForDoubts(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b")
+	j.take(1)
+	_, err := j.Interrupted(t.Context(), j.run.Num)
+	must(t, err)
+	if err := j.Supersede(t.Context(), j.run.Num); !errors.Is(err, ErrConflict) {
+		t.Errorf("with an item in doubt: got %v, want ErrConflict", err)
+	}
+	must(t, j.record(done("a")))
+	must(t, j.Supersede(t.Context(), j.run.Num))
+	if got := keysOf(collect(t, j.Items(t.Context(), j.run.Num))); !cmp.Equal(got, []string{"a"}) {
+		t.Errorf("kept %q", got)
+	}
+}
+
+func TestFinishRunLeavesNothingBehind(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b")
+	for _, step := range []func(){
+		func() {},
+		func() { j.take(1) },
+		func() {
+			_, err := j.Interrupted(t.Context(), j.run.Num)
+			must(t, err)
+		},
+		func() { must(t, j.record(done("a"))) },
+		func() { j.take(1) },
+	} {
+		step()
+		if err := j.FinishRun(t.Context(), j.run.Num); !errors.Is(err, ErrConflict) {
+			t.Fatalf("a run with something left to do was finished: %v", err)
+		}
+	}
+	must(t, j.record(Outcome{Key: "b", State: ItemFailed, Error: "no"}))
+	must(t, j.FinishRun(t.Context(), j.run.Num))
+}
+
+func TestNotFound(t *testing.T) {
+	j := begin(t)
+	ctx := t.Context()
+	_, run := j.Run(ctx, "none")
+	_, item := j.Item(ctx, j.run.Num, "none")
+	_, r := j.Receipt(ctx, j.pair.ID, "none")
+	_, v := j.LastVerification(ctx, j.pair.ID)
+	for name, err := range map[string]error{"Run": run, "Item": item, "Receipt": r, "LastVerification": v} {
+		if !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: got %v, want ErrNotFound", name, err)
+		}
+	}
+}

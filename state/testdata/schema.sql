@@ -1,0 +1,148 @@
+CREATE TABLE attempts (
+  run     INTEGER NOT NULL REFERENCES runs (num),
+  key     TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  at      INTEGER NOT NULL,
+  class   TEXT NOT NULL,
+  error   TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE choices (
+  destination TEXT NOT NULL,
+  extension   TEXT NOT NULL,
+  category    TEXT NOT NULL,
+  PRIMARY KEY (destination, extension)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE folders (
+  destination TEXT NOT NULL,
+  category    TEXT NOT NULL,
+  path        TEXT NOT NULL,
+  id          TEXT NOT NULL,
+  PRIMARY KEY (destination, category, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE inventory (
+  scope     INTEGER NOT NULL,
+  asset     TEXT NOT NULL,
+  slot      INTEGER NOT NULL,
+  category  TEXT NOT NULL,
+  folder    TEXT NOT NULL,
+  name      TEXT NOT NULL,
+  extension TEXT NOT NULL,
+  size      INTEGER NOT NULL,
+  status    TEXT NOT NULL,
+  url       TEXT NOT NULL,
+  PRIMARY KEY (scope, asset)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE items (
+  run         INTEGER NOT NULL REFERENCES runs (num),
+  key         TEXT NOT NULL,
+  size        INTEGER NOT NULL,
+  time        INTEGER NOT NULL,
+  version_tag TEXT NOT NULL,
+  obstacle    TEXT NOT NULL,
+  action      TEXT CHECK (action IN ('create', 'adopt', 'replace', 'describe', 'move', 'trash', 'unchanged', 'skip', 'conflict')),
+  reason      TEXT NOT NULL DEFAULT '',
+  state       TEXT NOT NULL DEFAULT 'staged' CHECK (state IN
+    ('staged', 'planned', 'sending', 'sent', 'done', 'waiting', 'failed', 'parked', 'changed', 'skipped', 'conflict', 'in_doubt')),
+  category    TEXT NOT NULL DEFAULT '',
+  folder      TEXT NOT NULL DEFAULT '',
+  name        TEXT NOT NULL DEFAULT '',
+  slot        INTEGER NOT NULL DEFAULT 0,
+  attempts    INTEGER NOT NULL DEFAULT 0,
+  intent_at   INTEGER,
+  digest      BLOB,
+  asset       TEXT NOT NULL DEFAULT '',
+  class       TEXT NOT NULL DEFAULT '',
+  error       TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (run, key),
+  CHECK ((state = 'staged') = (action IS NULL)),
+  CHECK (state <> 'skipped' OR action IN ('skip', 'unchanged')),
+  CHECK (state <> 'conflict' OR action = 'conflict'),
+  CHECK (state NOT IN ('sending', 'in_doubt') OR (action NOT IN ('skip', 'unchanged', 'conflict') AND intent_at IS NOT NULL)),
+  CHECK (state <> 'done' OR asset <> '')
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE ours (
+  destination TEXT NOT NULL,
+  category    TEXT NOT NULL,
+  path        TEXT NOT NULL,
+  PRIMARY KEY (destination, category, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE owner (
+  id    INTEGER PRIMARY KEY CHECK (id = 1),
+  epoch TEXT NOT NULL,
+  pid   INTEGER NOT NULL,
+  host  TEXT NOT NULL,
+  since INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE pairs (
+  id          INTEGER PRIMARY KEY,
+  source      TEXT NOT NULL,
+  destination TEXT NOT NULL,
+  address     TEXT NOT NULL,
+  UNIQUE (source, destination)
+) STRICT;
+
+CREATE TABLE receipts (
+  pair        INTEGER NOT NULL REFERENCES pairs (id),
+  key         TEXT NOT NULL,
+  size        INTEGER NOT NULL,
+  time        INTEGER NOT NULL,
+  version_tag TEXT NOT NULL,
+  digest      BLOB NOT NULL CHECK (length(digest) = 32),
+  asset       TEXT NOT NULL CHECK (asset <> ''),
+  name        TEXT NOT NULL,
+  extension   TEXT NOT NULL,
+  category    TEXT NOT NULL,
+  folder      TEXT NOT NULL,
+  url         TEXT NOT NULL,
+  slot        INTEGER NOT NULL,
+  adopted     INTEGER NOT NULL CHECK (adopted IN (0, 1)),
+  run         INTEGER NOT NULL REFERENCES runs (num),
+  done_at     INTEGER NOT NULL,
+  PRIMARY KEY (pair, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+  num         INTEGER PRIMARY KEY,
+  id          TEXT NOT NULL UNIQUE,
+  pair        INTEGER NOT NULL REFERENCES pairs (id),
+  command     TEXT NOT NULL,
+  state       TEXT NOT NULL CHECK (state IN ('scanning', 'planning', 'planned', 'applying', 'finished', 'superseded')),
+  rules       TEXT NOT NULL,
+  cursor      TEXT NOT NULL DEFAULT '',
+  scanned     INTEGER NOT NULL DEFAULT 0 CHECK (scanned IN (0, 1)),
+  unchanged   INTEGER NOT NULL DEFAULT 0,
+  unchanged_bytes INTEGER NOT NULL DEFAULT 0,
+  categories  TEXT NOT NULL DEFAULT '[]',
+  plan_hash   TEXT NOT NULL DEFAULT '',
+  started_at  INTEGER NOT NULL,
+  listed_at   INTEGER NOT NULL,
+  finished_at INTEGER,
+  CHECK ((state IN ('finished', 'superseded')) = (finished_at IS NOT NULL))
+) STRICT;
+
+CREATE TABLE verifications (
+  id          INTEGER PRIMARY KEY,
+  pair        INTEGER NOT NULL REFERENCES pairs (id),
+  at          INTEGER NOT NULL,
+  level       TEXT NOT NULL CHECK (level IN ('listing', 'sample', 'content')),
+  receipts    INTEGER NOT NULL,
+  contents    INTEGER NOT NULL,
+  differences INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX attempts_item ON attempts (run, key);
+
+CREATE INDEX inventory_slot ON inventory (scope, slot);
+
+CREATE INDEX items_open ON items (run, state, key) WHERE state IN ('sending', 'sent', 'in_doubt', 'waiting');
+
+CREATE UNIQUE INDEX receipts_asset ON receipts (pair, asset);
+
+CREATE INDEX runs_pair ON runs (pair, num);
