@@ -7,12 +7,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +32,15 @@ import (
 	"assetferry/state"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if checks := flag.Lookup("rapid.checks"); slowdown > 1 && checks.Value.String() == checks.DefValue {
+		if err := checks.Value.Set(strconv.Itoa(100 / slowdown)); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // short is what tests wait for an effect to become visible. In the sandbox it is
 // visible at once.

@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -184,5 +183,3 @@ func CheckGlob(glob string) error {
 	}
 	return nil
 }
-
-func (r Rules) categoryBy() string { return cmp.Or(r.CategoryBy, "extension") }
