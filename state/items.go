@@ -277,8 +277,19 @@ type Outcome struct {
 func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome) error {
 	now := s.now().UnixMilli()
 	return s.write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) error {
+		insert, err := tx.PrepareContext(ctx, insertReceipt)
+		if err != nil {
+			return err
+		}
+		defer insert.Close()
+		update, err := tx.PrepareContext(ctx, `UPDATE items SET state = ?, asset = ?, class = ?, error = ?
+			WHERE run = ? AND key = ? AND state IN ('sending', 'sent', 'in_doubt')`)
+		if err != nil {
+			return err
+		}
+		defer update.Close()
 		for _, o := range outcomes {
-			if err := record(ctx, tx, run, pair, now, o); err != nil {
+			if err := record(ctx, tx, insert, update, run, pair, now, o); err != nil {
 				return fmt.Errorf("%s: %w", o.Key, err)
 			}
 		}
@@ -286,11 +297,11 @@ func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome)
 	})
 }
 
-func record(ctx context.Context, tx *sql.Tx, run, pair, now int64, o Outcome) error {
+func record(ctx context.Context, tx *sql.Tx, insert, update *sql.Stmt, run, pair, now int64, o Outcome) error {
 	asset := ""
 	if o.Receipt != nil {
 		asset = o.Receipt.Asset
-		if err := saveReceipt(ctx, tx, run, pair, now, *o.Receipt); err != nil {
+		if err := saveReceipt(ctx, insert, run, pair, now, *o.Receipt); err != nil {
 			return err
 		}
 	}
@@ -300,8 +311,7 @@ func record(ctx context.Context, tx *sql.Tx, run, pair, now int64, o Outcome) er
 			return err
 		}
 	}
-	return one(ctx, tx, `UPDATE items SET state = ?, asset = ?, class = ?, error = ?
-		WHERE run = ? AND key = ? AND state IN ('sending', 'sent', 'in_doubt')`, o.State, asset, o.Class, o.Error, run, o.Key)
+	return changesOne(update.ExecContext(ctx, o.State, asset, o.Class, o.Error, run, o.Key))
 }
 
 // A Tally counts the items of a run that share an action, a reason and a state.

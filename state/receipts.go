@@ -27,10 +27,11 @@ type Receipt struct {
 	Run        int64 // that made or adopted it; only read
 }
 
-func saveReceipt(ctx context.Context, tx *sql.Tx, run, pair, now int64, r Receipt) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
-		category, folder, url, slot, adopted, run, done_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		pair, r.Key, r.Size, nanos(r.Time), r.VersionTag, r.Digest, r.Asset, r.Name, r.Extension,
+const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
+	category, folder, url, slot, adopted, run, done_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+func saveReceipt(ctx context.Context, insert *sql.Stmt, run, pair, now int64, r Receipt) error {
+	_, err := insert.ExecContext(ctx, pair, r.Key, r.Size, nanos(r.Time), r.VersionTag, r.Digest, r.Asset, r.Name, r.Extension,
 		r.Category, r.Folder, r.URL, r.Slot, r.Adopted, run, now)
 	if err != nil {
 		return fmt.Errorf("save receipt: %w", err)
