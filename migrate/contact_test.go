@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"assetferry/migrate"
@@ -196,5 +197,29 @@ func TestInterruptedPlanStartsOver(t *testing.T) {
 	}
 	if entries, err := w.journal.EntriesAt(t.Context(), state.RunScope(plan.Run.Num), 0); err != nil || len(entries) > 0 {
 		t.Errorf("an inventory was left behind: %v (%v)", entries, err)
+	}
+}
+
+// noFinish is a journal whose process dies when a plan is all but finished.
+type noFinish struct{ migrate.Journal }
+
+func (noFinish) FinishPlan(context.Context, int64, string, json.RawMessage) error { return errJournal }
+
+func TestSecondPassForgetsTheFirst(t *testing.T) {
+	w := newWorld(t)
+	theirs := w.upload(w.images, "", "a.jpg", "a")
+	w.put("a.jpg", "a")
+	d := w.deps()
+	d.Journal = noFinish{w.journal}
+	if _, err := w.tryWith(t.Context(), d, migrate.DefaultRules()); !errors.Is(err, errJournal) {
+		t.Fatalf("got %v", err)
+	}
+	must(t, w.other.Trash(t.Context(), theirs.ID))
+	run, err := w.journal.Unfinished(t.Context(), w.pair.ID)
+	must(t, err)
+	plan, err := migrate.NewPlanner(w.deps(), migrate.DefaultRules()).Plan(t.Context(), run)
+	must(t, err)
+	if i := w.item(plan, "a.jpg"); i.Action != state.Create || i.Asset != "" || i.Digest != nil {
+		t.Errorf("got %+v", i)
 	}
 }

@@ -268,3 +268,17 @@ func TestAnswerLostAndObjectGoneMeanwhile(t *testing.T) {
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create done": 1}) // what was sent is known by its digest
 }
+
+// The asset of another object is not taken for one that did not arrive, however
+// alike they are.
+func TestSettlingLeavesOurOtherAssetsAlone(t *testing.T) {
+	w := newWorld(t)
+	r := migrate.DefaultRules()
+	r.OnCollision = "keep"
+	w.put("a.jpg", "same")
+	w.migrate(r)
+	w.put("a.JPG", "same")
+	w.die(r)
+	w.migrate(r)
+	w.wantAssets([]placed{{"Images", "", "a.JPG", digest("same")}, {"Images", "", "a.jpg", digest("same")}})
+}

@@ -626,3 +626,22 @@ func TestApplyRefusesARunThatIsNotPlanned(t *testing.T) {
 		t.Errorf("got %v, want ErrConflict", err)
 	}
 }
+
+// What was made and taken back was sent, even if the run is aborted meanwhile.
+func TestWrongReceiptWhileAborting(t *testing.T) {
+	w := newWorld(t)
+	w.put(`C:\a.jpg`, "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	w.gate.on(func(_ int, r *httpRequest) error {
+		if r.URL.Path == "/assets/trash" {
+			cancel()
+		}
+		return nil
+	})
+	plan, err := w.try(ctx, migrate.DefaultRules())
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	w.wantStates(plan, map[string]int64{"create failed": 1})
+	w.wantAssets(nil)
+}
