@@ -82,6 +82,15 @@ func (a *app) openDestination(ctx context.Context, readOnly bool) (*destination,
 	return dest, nil
 }
 
+// greet makes the first contact. It gives up within ten seconds.
+func (d *destination) greet(ctx context.Context) error {
+	err := d.client.Ping(ctx)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return &stop{exitError, fmt.Errorf("first contact: no answer from %s in time", d.url), "check the base address, the network and the proxy"}
+	}
+	return err
+}
+
 // reach prepares the way to a service at an address.
 func (a *app) reach(ctx context.Context, d config.Destination) (acc access, err error) {
 	warn := func(msg string) { a.out.Log().Warn(msg) }

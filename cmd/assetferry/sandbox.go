@@ -95,10 +95,10 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.announce(url, credentials); err != nil {
+	a.out.Notef("The sandbox listens on %s until process %d is interrupted.", url, os.Getpid())
+	if err := a.announce(url, credentials); err != nil { // after that nobody waits for us
 		return errors.Join(err, stopServer())
 	}
-	a.out.Notef("The sandbox listens on %s until process %d is interrupted.", url, os.Getpid())
 	<-ctx.Done()
 	return stopServer()
 }

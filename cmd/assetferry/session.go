@@ -45,7 +45,7 @@ func (a *app) openSession(ctx context.Context, cmd *cobra.Command, address strin
 	if s.dest, err = a.openDestination(ctx, readOnly); err != nil {
 		return nil, err
 	}
-	if err = s.dest.client.Ping(ctx); err != nil {
+	if err = s.dest.greet(ctx); err != nil {
 		return nil, err
 	}
 	path, err := a.journalPath(s.dest)

@@ -53,7 +53,7 @@ func (a *app) verify(ctx context.Context, level string, sample int) error {
 	if err != nil {
 		return err
 	}
-	if err := dest.client.Ping(ctx); err != nil {
+	if err := dest.greet(ctx); err != nil {
 		return err
 	}
 	journal, err := a.openExisting(ctx, dest)

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/internal/config"
+	"assetferry/internal/sandbox"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+func TestLoopback(t *testing.T) {
+	for listen, want := range map[string]bool{
+		"127.0.0.1:0": true, "127.1.2.3:80": true, "[::1]:80": true, "localhost:80": true,
+		":80": false, "0.0.0.0:80": false, "[::]:80": false, "192.0.2.1:80": false, "example.com:80": false, "": false, "80": false,
+	} {
+		if got := loopback(listen); got != want {
+			t.Errorf("loopback(%q) = %v, want %v", listen, got, want)
+		}
+	}
+}
+
+func TestWorse(t *testing.T) {
+	order := []int{exitInterrupted, exitAuth, exitError, exitGuard, exitItems, exitDone}
+	for i, a := range order {
+		for _, b := range order[i:] {
+			if worse(a, b) != a || worse(b, a) != a {
+				t.Errorf("worse of %d and %d is %d and %d", a, b, worse(a, b), worse(b, a))
+			}
+		}
+	}
+	if got := worse(exitDone, exitDifference); got != exitDifference {
+		t.Errorf("worse(0, 4) = %d", got)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		code int
+	}{
+		{errors.New("any"), exitError},
+		{fmt.Errorf("x: %w", &config.UsageError{Msg: "m"}), exitUsage},
+		{fmt.Errorf("x: %w", state.ErrInUse), exitInUse},
+		{fmt.Errorf("x: %w", sandbox.ErrInUse), exitInUse},
+		{fmt.Errorf("x: %w", state.ErrNotFound), exitNoSuch},
+		{fmt.Errorf("x: %w", state.ErrForeign), exitError},
+		{fmt.Errorf("x: %w", state.ErrNewer), exitError},
+		{errors.Join(errors.New("x"), migrate.ErrStopped), exitInterrupted},
+		{&stop{code: exitGuard, err: errors.New("x")}, exitGuard},
+	} {
+		f := explain(test.err)
+		if f.code != test.code || f.class == "" {
+			t.Errorf("explain(%v) = %+v, want code %d", test.err, f, test.code)
+		}
+	}
+	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrInUse, state.ErrNotFound, sandbox.ErrInUse, migrate.ErrStopped} {
+		if explain(err).hint == "" {
+			t.Errorf("no way out of %v", err)
+		}
+	}
+}
+
+// TestValues holds the values that shells offer, and that help shows, against
+// those that are taken.
+func TestValues(t *testing.T) {
+	none := func(string) (string, bool) { return "", false }
+	t.Chdir(t.TempDir())
+	checked := 0
+	for _, k := range config.Keys() {
+		for _, v := range values(k.Flag) {
+			checked++
+			if _, err := config.Load(map[string][]string{k.Flag: {v}}, none); err != nil {
+				t.Errorf("--%s %s: %v", k.Flag, v, err)
+			}
+		}
+		if v := values(k.Flag); v != nil {
+			_, err := config.Load(map[string][]string{k.Flag: {"?"}}, none)
+			if err == nil || !strings.Contains(err.Error(), strings.Join(v, ", ")) {
+				t.Errorf("--%s takes other values than are offered: %v", k.Flag, err)
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no setting has values")
+	}
+}
+
+// TestSilentService gives up within ten seconds where somebody listens and never
+// answers.
+func TestSilentService(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	dir := t.TempDir()
+	tree{"one.jpg": "one"}.write(t, dir+"/src")
+	p := command(t, dir, []string{"ASSETFERRY_URL=http://" + l.Addr().String(), "ASSETFERRY_ENVIRONMENT_ID=id", "ASSETFERRY_ACCESS_KEY=key"}, "plan", "src")
+	began := time.Now()
+	p.must(t, exitError)
+	if took := time.Since(began); took > 12*time.Second {
+		t.Errorf("it took %v to give up", took)
+	}
+	if text := p.stderr.String(); !strings.Contains(text, "\nTry: ") {
+		t.Errorf("no way out: %s", text)
+	}
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"assetferry/internal/sandbox"
+)
+
+// TestKill kills a migration five times at moments chosen at random and lets it
+// go on each time: nothing may be missing in the end, and nothing twice.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	const kills = 5
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	dice := rand.New(rand.NewPCG(seed, 0))
+	files := smallTree(150)
+	dir := t.TempDir()
+	files.write(t, dir+"/src")
+	s := startService(t, sandbox.Options{Latency: 10 * time.Millisecond})
+	args := []string{"migrate", "src", "--json", "--settle-time", "100ms", "-j", "3"}
+
+	for n := range kills {
+		p := command(t, dir, s.variables(), args...)
+		if dice.IntN(2) == 0 {
+			killAtRequest(t, s, p, 1+dice.IntN(3))
+		} else {
+			killAtOutcome(t, p, 1+dice.IntN(25))
+		}
+		switch code := p.wait(t); {
+		case code == exitDone:
+			t.Fatalf("it was done before kill %d:\n%s", n, p.stdout.String())
+		case runtime.GOOS != "windows" && code != -1:
+			t.Fatalf("exit code %d before kill %d\n%s%s", code, n, p.stdout.String(), p.stderr.String())
+		}
+	}
+	p := command(t, dir, s.variables(), args...)
+	sum := lastEvent(t, p.must(t, exitDone))
+	if sum.States["done"] != int64(len(files)) || sum.Actions["create"] != int64(len(files)) || len(sum.States) != 1 {
+		t.Errorf("the summary does not close over %d files: %+v", len(files), sum)
+	}
+	files.check(t, s)
+	command(t, dir, s.variables(), "verify", "--content", "-j", "4").must(t, exitDone)
+
+	s.drain()
+	sum = lastEvent(t, command(t, dir, s.variables(), args...).must(t, exitDone))
+	if sum.States["skipped"] != int64(len(files)) || sum.Actions["unchanged"] != int64(len(files)) {
+		t.Errorf("another run has something to do: %+v", sum)
+	}
+	for _, r := range s.drain() {
+		if !strings.HasPrefix(r, "GET ") && !strings.HasPrefix(r, "HEAD ") {
+			t.Errorf("another run sends %s", r)
+		}
+	}
+}
+
+// killAtRequest kills a process when its nth unsafe request arrives, before that
+// is answered: whether it is carried out is then unknown.
+func killAtRequest(t *testing.T, s *service, p *process, n int) {
+	t.Helper()
+	var once sync.Once
+	unsafe := 0
+	var mu sync.Mutex
+	s.onRequest(func(r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if unsafe++; unsafe >= n {
+			once.Do(func() { _ = p.Process.Kill() })
+		}
+	})
+	p.follow(t)
+	for range p.lines { // to its end, so that the next process finds this one gone
+	}
+	s.onRequest(nil)
+}
+
+// killAtOutcome kills a process once it has told n outcomes.
+func killAtOutcome(t *testing.T, p *process, n int) {
+	t.Helper()
+	p.follow(t)
+	for line := range p.lines {
+		if e := parseEvent(t, line); e.Type == "item" && e.State == "done" {
+			n--
+		}
+		if n == 0 {
+			if err := p.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+}
+
+// A gate holds unsafe requests at the service until it is opened.
+type gate struct {
+	reached chan struct{} // the first has arrived
+	open    chan struct{}
+	once    sync.Once
+}
+
+// hold puts a gate before the service, which lets the first few uploads pass.
+func hold(s *service, pass int) *gate {
+	g := &gate{reached: make(chan struct{}), open: make(chan struct{})}
+	var mu sync.Mutex
+	s.onRequest(func(r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/assets" {
+			return
+		}
+		mu.Lock()
+		pass--
+		held := pass < 0
+		mu.Unlock()
+		if held {
+			g.once.Do(func() { close(g.reached) })
+			<-g.open
+		}
+	})
+	return g
+}
+
+// TestTwoAtOnce starts a second migration while the first is in the middle of
+// its work: the second is refused, and the first is not disturbed.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	files := smallTree(20)
+	dir := t.TempDir()
+	files.write(t, dir+"/src")
+	s := startService(t, sandbox.Options{})
+	g := hold(s, 3)
+	first := command(t, dir, s.variables(), "migrate", "src", "--json", "-j", "2")
+	first.follow(t)
+	<-g.reached
+
+	second := command(t, dir, s.variables(), "migrate", "src")
+	second.must(t, exitInUse)
+	if text := second.stderr.String(); !strings.Contains(text, "in use") || !strings.Contains(text, "\nTry: wait") {
+		t.Errorf("the second is told %q", text)
+	}
+	if text := command(t, dir, s.variables(), "status").must(t, exitDone); !strings.Contains(text, "applying") {
+		t.Errorf("status while it is at work: %s", text)
+	}
+
+	close(g.open)
+	if code := first.wait(t); code != exitDone {
+		t.Fatalf("exit code %d of the first\n%s", code, first.stderr.String())
+	}
+	files.check(t, s)
+}
+
+// TestInterrupt interrupts a migration once: what has begun is finished, nothing
+// is left in doubt, and the same command brings the rest.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside")
+	}
+	files := smallTree(30)
+	dir := t.TempDir()
+	files.write(t, dir+"/src")
+	s := startService(t, sandbox.Options{})
+	g := hold(s, 5)
+	args := []string{"migrate", "src", "--json", "-j", "2"}
+	p := command(t, dir, s.variables(), args...)
+	told := tell(t, p, "Interrupted: finishing what has begun")
+	p.follow(t)
+	<-g.reached
+	interrupt(t, p)
+	<-told
+	close(g.open)
+	if code := p.wait(t); code != exitInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stdout.String())
+	}
+	c := call{command: "migrate", json: true, code: exitInterrupted, stdout: p.stdout.String(), stderr: "assetferry: "}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+	sum := lastEvent(t, p.stdout.String())
+	if sum.States["in_doubt"]+sum.States["sending"]+sum.States["failed"] != 0 || sum.States["done"] == 0 || sum.States["planned"] == 0 {
+		t.Errorf("after an interrupt: %v", sum.States)
+	}
+	sum = lastEvent(t, command(t, dir, s.variables(), args...).must(t, exitDone))
+	if sum.States["done"] != int64(len(files)) {
+		t.Errorf("after going on: %v", sum.States)
+	}
+	files.check(t, s)
+}
+
+// TestInterruptTwice aborts what is in flight at the second interrupt. What was
+// being sent is looked up by the next call.
+func TestInterruptTwice(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside")
+	}
+	files := smallTree(12)
+	dir := t.TempDir()
+	files.write(t, dir+"/src")
+	s := startService(t, sandbox.Options{})
+	g := hold(s, 2)
+	p := command(t, dir, s.variables(), "migrate", "src", "-j", "2")
+	told := tell(t, p, "Interrupted: finishing what has begun")
+	p.follow(t)
+	<-g.reached
+	interrupt(t, p)
+	<-told
+	interrupt(t, p)
+	if code := p.wait(t); code != exitInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stdout.String())
+	}
+	close(g.open)
+	command(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exitDone)
+	files.check(t, s)
+}
+
+// TestInterruptPlan stops at once where nothing has to be finished.
+func TestInterruptPlan(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside")
+	}
+	dir := t.TempDir()
+	smallTree(3).write(t, dir+"/src")
+	s := startService(t, sandbox.Options{})
+	reached, open := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(open) })
+	var once sync.Once
+	s.onRequest(func(r *http.Request) {
+		once.Do(func() { close(reached) })
+		<-open
+	})
+	p := command(t, dir, s.variables(), "plan", "src", "--json")
+	p.follow(t)
+	<-reached
+	interrupt(t, p)
+	if code := p.wait(t); code != exitInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stderr.String())
+	}
+	c := call{command: "plan", json: true, code: exitInterrupted, stdout: p.stdout.String(), stderr: p.stderr.String()}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func interrupt(t *testing.T, p *process) {
+	t.Helper()
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tell reports once a process has said something on stderr.
+func tell(t *testing.T, p *process, text string) <-chan struct{} {
+	t.Helper()
+	w := &waiter{text: text, told: make(chan struct{})}
+	p.Stderr = w
+	return w.told
+}
+
+type waiter struct {
+	text, seen string
+	told       chan struct{}
+}
+
+func (w *waiter) Write(b []byte) (int, error) {
+	before := strings.Contains(w.seen, w.text)
+	w.seen += string(b)
+	if !before && strings.Contains(w.seen, w.text) {
+		close(w.told)
+	}
+	return len(b), nil
+}

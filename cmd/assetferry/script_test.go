@@ -1,0 +1,371 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"assetferry/internal/sandbox"
+	"assetferry/state"
+)
+
+var update = flag.Bool("update", false, "write what commands print into the scripts")
+
+// TestScripts runs the scripts, one for each feature, against real processes.
+// What the command line promises of every call is checked at every call: see
+// checkCall.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Values[benchKey{}] = &bench{}
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "home", "state"))
+			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "home", "data"))
+			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"ferry":   cmdFerry,
+			"service": cmdService,
+			"stats":   cmdStats,
+			"methods": cmdMethods,
+			"tree":    cmdTree,
+			"trash":   cmdTrash,
+			"upload":  cmdUpload,
+			"spoil":   cmdSpoil,
+			"make":    cmdMake,
+			"aged":    cmdAged,
+			"scrub":   cmdScrub,
+			"mode":    cmdMode,
+			"files":   cmdFiles,
+			"hold":    cmdHold,
+		},
+	})
+}
+
+// cmdFerry runs assetferry and expects an exit code:
+//
+//	ferry 0 plan src --json
+func cmdFerry(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: ferry code args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code, err := exitCode(ts.Exec("assetferry", args[1:]...))
+	ts.Check(err)
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+	if len(args) > 1 && !slices.Contains([]string{"help", "sandbox", "completion", "__complete"}, args[1]) {
+		c := call{args[1], slices.Contains(args, "--json"), code, ts.ReadFile("stdout"), ts.ReadFile("stderr")}
+		ts.Check(c.check())
+	}
+}
+
+func exitCode(err error) (int, error) {
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return e.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// A call is what came of running a command.
+type call struct {
+	command        string
+	json           bool
+	code           int
+	stdout, stderr string
+}
+
+// check checks what holds for every call of a command.
+func (c call) check() error {
+	told := strings.Contains(c.stderr, "assetferry: ")
+	switch {
+	case strings.Contains(c.stdout+c.stderr, "eyJ"):
+		return errors.New("there is a token in the output")
+	case strings.Contains(c.stdout, "assetferry: "):
+		return errors.New("an error on stdout")
+	case slices.Contains([]int{exitError, exitUsage, exitGuard, exitNoSuch, exitInUse, exitAuth, exitInterrupted}, c.code) && !told:
+		return fmt.Errorf("exit code %d, and stderr does not say why", c.code)
+	case slices.Contains([]int{exitDone, exitDifference, exitChanges}, c.code) && told:
+		return fmt.Errorf("exit code %d, and stderr tells an error", c.code)
+	case c.code == exitUsage && !strings.Contains(c.stderr, "\nTry: "):
+		return errors.New("a usage error without a way out")
+	case c.json:
+		return c.checkJSON()
+	case c.code == exitUsage && c.stdout != "":
+		return errors.New("a usage error, and something on stdout")
+	}
+	return nil
+}
+
+// fieldsOf are those that a line of a type always has.
+func fieldsOf(kind string) []string {
+	return map[string][]string{
+		"plan":     {"key", "action", "reason", "category", "folder", "name", "size"},
+		"item":     {"key", "action", "state"},
+		"check":    {"key", "result"},
+		"progress": {"phase", "items", "bytes", "done"},
+		"error":    {"class", "message", "hint"},
+		"summary":  {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
+	}[kind]
+}
+
+// checkJSON checks that stdout is JSON Lines of the promised form, and that the
+// last line of a run is its summary, with the exit code of the process.
+func (c call) checkJSON() error {
+	var last map[string]any
+	for line := range strings.Lines(c.stdout) {
+		last = nil
+		if err := json.Unmarshal([]byte(line), &last); err != nil {
+			return fmt.Errorf("%w: %q", err, line)
+		}
+		at, _ := last["time"].(string)
+		if t, err := time.Parse(time.RFC3339, at); err != nil || t.Location() != time.UTC || last["version"] != 1.0 {
+			return fmt.Errorf("version or time of %s", line)
+		}
+		kind, _ := last["type"].(string)
+		if fieldsOf(kind) == nil {
+			return fmt.Errorf("unknown type: %s", line)
+		}
+		for _, f := range fieldsOf(kind) {
+			if _, ok := last[f]; !ok {
+				return fmt.Errorf("%s is missing: %s", f, line)
+			}
+		}
+	}
+	switch {
+	case c.code == exitUsage && last["type"] == "error":
+		return nil // there was no run
+	case c.command == "status":
+		return nil // its summaries are of former runs
+	case last["type"] != "summary" || last["exit"] != float64(c.code):
+		return fmt.Errorf("the last line is no summary with exit %d: %v", c.code, last)
+	}
+	return nil
+}
+
+// A bench is what a script works with besides files and processes.
+type bench struct {
+	service *service
+	journal *state.Store // held by the test
+}
+
+type benchKey struct{}
+
+func benchOf(ts *testscript.TestScript) *bench { return ts.Value(benchKey{}).(*bench) }
+
+// serviceOf is the service that the script started last.
+func serviceOf(ts *testscript.TestScript) *service {
+	s := benchOf(ts).service
+	if s == nil {
+		ts.Fatalf("there is no service yet")
+	}
+	return s
+}
+
+// cmdService starts a service with an environment of its own, instead of the one
+// before, and points the script at it. With the same directory it is the same
+// service again, at another address:
+//
+//	service [-skew 2h] [-fault RULE]... [-dir DIR]
+func cmdService(ts *testscript.TestScript, _ bool, args []string) {
+	var o sandbox.Options
+	f := flag.NewFlagSet("service", flag.ContinueOnError)
+	f.DurationVar(&o.ClockSkew, "skew", 0, "")
+	f.StringVar(&o.Dir, "dir", "", "")
+	f.Func("fault", "", func(text string) error {
+		fault, err := sandbox.ParseFault(text)
+		o.Faults = append(o.Faults, fault)
+		return err
+	})
+	ts.Check(f.Parse(args))
+	b := benchOf(ts)
+	if b.service != nil {
+		ts.Check(b.service.close())
+	}
+	c := sandbox.NewCredentials()
+	if o.Dir != "" {
+		o.Dir = ts.MkAbs(o.Dir)
+		var err error
+		c, err = sandbox.LoadOrCreateCredentials(o.Dir)
+		ts.Check(err)
+	}
+	o.Environments = []sandbox.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}}
+	s, err := newService(o)
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(s.close()) })
+	for _, v := range s.variables() {
+		name, value, _ := strings.Cut(v, "=")
+		ts.Setenv(name, value)
+	}
+	b.service = s
+}
+
+// cmdStats prints what the sandbox counted: method, route, status, how many.
+func cmdStats(ts *testscript.TestScript, _ bool, _ []string) {
+	lines, err := serviceOf(ts).answers()
+	ts.Check(err)
+	for _, l := range lines {
+		fmt.Fprintln(ts.Stdout(), l)
+	}
+}
+
+// cmdMethods prints which methods were used since it was called last.
+func cmdMethods(ts *testscript.TestScript, _ bool, _ []string) {
+	methods := map[string]bool{}
+	for _, r := range serviceOf(ts).drain() {
+		method, _, _ := strings.Cut(r, " ")
+		methods[method] = true
+	}
+	fmt.Fprintln(ts.Stdout(), strings.Join(slices.Sorted(maps.Keys(methods)), " "))
+}
+
+// cmdTree prints what is at the service: place, size, digest.
+func cmdTree(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Stdout() // nothing is an answer, too
+	all, err := serviceOf(ts).assets()
+	ts.Check(err)
+	for _, a := range all {
+		fmt.Fprintf(ts.Stdout(), "%s %d %.6x\n", a.place(), len(a.content), sha256.Sum256(a.content))
+	}
+}
+
+// cmdTrash trashes the asset at a place.
+func cmdTrash(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(serviceOf(ts).trash(args[0]))
+}
+
+// cmdUpload puts an asset into a category: upload CATEGORY NAME FILE
+func cmdUpload(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(serviceOf(ts).upload(args[0], args[1], []byte(ts.ReadFile(args[2]))))
+}
+
+// cmdSpoil changes a byte of what a service with a directory stores: spoil DIR TEXT
+func cmdSpoil(ts *testscript.TestScript, _ bool, args []string) {
+	spoiled := 0
+	ts.Check(filepath.WalkDir(filepath.Join(ts.MkAbs(args[0]), "content"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil || strings.TrimSpace(string(content)) != args[1] {
+			return err
+		}
+		content[0] ^= 1
+		spoiled++
+		return os.WriteFile(path, content, 0o600)
+	}))
+	if spoiled != 1 {
+		ts.Fatalf("%d files hold %q", spoiled, args[1])
+	}
+}
+
+// cmdMake makes a file; its name may hold escapes as in Go: make NAME TEXT
+func cmdMake(ts *testscript.TestScript, _ bool, args []string) {
+	name, err := strconv.Unquote(`"` + args[0] + `"`)
+	ts.Check(err)
+	path := ts.MkAbs(name)
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o700))
+	ts.Check(os.WriteFile(path, []byte(args[1]+"\n"), 0o600))
+}
+
+// cmdAged says when a file was changed: aged FILE DURATION
+func cmdAged(ts *testscript.TestScript, _ bool, args []string) {
+	d, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	at := time.Now().Add(-d)
+	ts.Check(os.Chtimes(ts.MkAbs(args[0]), at, at))
+}
+
+// What differs from run to run, with something of the same width instead.
+var (
+	runID    = regexp.MustCompile(`\b\d{8}-\d{4}-[a-z0-9]{5}\b`)
+	dateTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b`)
+	duration = regexp.MustCompile(`\b\d+(\.\d+)?(ms|s)\b`)
+	assetID  = regexp.MustCompile(`\(asset [\w-]{12}\)`)
+)
+
+// cmdScrub prints stdout or stderr again, without what differs from run to run.
+func cmdScrub(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "$WORK")
+	if s := benchOf(ts).service; s != nil {
+		text = strings.ReplaceAll(text, s.url, "$URL")
+		text = strings.ReplaceAll(text, s.env.ID, "$ENVIRONMENT")
+	}
+	text = runID.ReplaceAllString(text, "YYYYMMDD-hhmm-xxxxx")
+	text = dateTime.ReplaceAllString(text, "YYYY-MM-DD hh:mm:ss")
+	text = duration.ReplaceAllString(text, "0.0s")
+	text = assetID.ReplaceAllString(text, "(asset ID)")
+	fmt.Fprint(ts.Stdout(), text)
+}
+
+// cmdMode checks the permissions of a file: mode 0600 FILE
+func cmdMode(ts *testscript.TestScript, _ bool, args []string) {
+	if runtime.GOOS == "windows" {
+		return
+	}
+	info, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[0] {
+		ts.Fatalf("mode of %s is %s, want %s", args[1], got, args[0])
+	}
+}
+
+// cmdFiles prints the digest of every file in the work directory, except below
+// the folders named.
+func cmdFiles(ts *testscript.TestScript, _ bool, except []string) {
+	work := ts.Getenv("WORK")
+	ts.Check(filepath.WalkDir(work, func(path string, d fs.DirEntry, err error) error {
+		name, rerr := filepath.Rel(work, path)
+		name = filepath.ToSlash(name)
+		switch {
+		case err != nil || rerr != nil:
+			return errors.Join(err, rerr)
+		case d.IsDir() && (name == ".tmp" || slices.Contains(except, name)):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		fmt.Fprintf(ts.Stdout(), "%.6x %s\n", sha256.Sum256(content), name)
+		return err
+	}))
+}
+
+// cmdHold holds a journal as another process would, or lets go of it:
+//
+//	hold FILE
+//	! hold
+func cmdHold(ts *testscript.TestScript, letGo bool, args []string) {
+	b := benchOf(ts)
+	if letGo {
+		ts.Check(b.journal.Close())
+		return
+	}
+	var err error
+	b.journal, err = state.Open(context.Background(), ts.MkAbs(args[0]))
+	ts.Check(err)
+}

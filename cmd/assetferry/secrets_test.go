@@ -1,0 +1,335 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/sandboxtest"
+)
+
+// Every secret of TestSecrets begins like this, so that one search finds them all.
+const mark = "Zq7hush"
+
+var jwt = regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]+`)
+
+// leaks tells what of a text must not be seen by anybody.
+func leaks(where string, text []byte) (found []string) {
+	for _, secret := range append(regexp.MustCompile(`(?i)`+mark+`[\w-]*`).FindAll(text, -1), jwt.FindAll(text, -1)...) {
+		found = append(found, fmt.Sprintf("%s holds %s", where, secret))
+	}
+	return found
+}
+
+// A leakTest is a directory with a source, in which calls are searched for
+// secrets. What is in the folder inputs was put there by the test.
+type leakTest struct {
+	dir  string
+	env  []string
+	conf []string // switches of every call
+}
+
+func newLeakTest(t *testing.T) *leakTest {
+	t.Helper()
+	dir := t.TempDir()
+	smallTree(4).write(t, filepath.Join(dir, "src"))
+	if err := os.Mkdir(filepath.Join(dir, "inputs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &leakTest{dir: dir}
+}
+
+// input writes a file with a secret in it and gives its path.
+func (l *leakTest) input(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(l.dir, "inputs", name)
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// program writes a program that prints a text, with a secret among its arguments.
+func (l *leakTest) program(t *testing.T, prints string) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell")
+	}
+	return l.input(t, "print", "#!/bin/sh\necho "+mark+"-on-stderr >&2\nprintf '%s\\n' '"+prints+"'\n") + " --password " + mark + "-argument"
+}
+
+// search runs commands in all forms of output and searches everything they leave.
+func (l *leakTest) search(t *testing.T, want map[string]int) {
+	t.Helper()
+	for _, form := range [][]string{nil, {"--json"}, {"--verbose"}, {"--json", "--verbose", "--log-file", "log"}, {"--verbose", "--log-file", "log"}} {
+		for _, name := range []string{"plan", "migrate", "verify", "status"} {
+			args := []string{name}
+			if name == "plan" || name == "migrate" {
+				args = append(args, "src")
+			}
+			if name == "migrate" {
+				args = append(args, "--settle-time", "10ms")
+			}
+			p := command(t, l.dir, l.env, append(append(args, l.conf...), form...)...)
+			if code := p.run(t); code != want[name] {
+				t.Errorf("%v: exit code %d, want %d\n%s", p.Args, code, want[name], p.stderr.String())
+			}
+			for _, leak := range append(leaks("stdout", p.stdout.Bytes()), leaks("stderr", p.stderr.Bytes())...) {
+				t.Errorf("%v: %s", p.Args, leak)
+			}
+		}
+	}
+	l.searchFiles(t)
+}
+
+func (l *leakTest) searchFiles(t *testing.T, allowed ...string) {
+	t.Helper()
+	err := filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(l.dir, path)
+		if d.IsDir() {
+			if name == "inputs" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		text, rerr := os.ReadFile(path)
+		if rerr != nil {
+			return rerr
+		}
+		for _, a := range allowed {
+			if filepath.ToSlash(name) == a {
+				return nil
+			}
+		}
+		for _, leak := range leaks(name, text) {
+			t.Error(leak)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// echo answers with a status and with everything it was told.
+func echo(status int) func(http.Handler) http.Handler {
+	return func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"statusCode":%d,"message":"no, not with %s","traceId":"%s","data":{"token":"%s"}}`, status,
+				r.Header.Get("Authorization"), r.Header.Get("Authorization"), r.Header.Get("Authorization"))
+		})
+	}
+}
+
+// uploadsOnly does something to uploads and leaves the rest alone.
+func uploadsOnly(f func(http.Handler) http.Handler) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		odd := f(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && r.URL.Path == "/assets" {
+				odd.ServeHTTP(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// TestSecrets puts secrets wherever they can come from, and looks for them in
+// everything that is written: both streams, logs, journals, whatever there is.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	key := sandbox.AccessKey(mark + "-access-key-of-the-environment")
+	environment := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
+	start := func(t *testing.T) *service {
+		return startService(t, sandbox.Options{Environments: []sandbox.Environment{environment}})
+	}
+	fine := map[string]int{}
+	all := func(code int) map[string]int {
+		return map[string]int{"plan": code, "migrate": code, "verify": code, "status": code}
+	}
+	denied := map[string]int{"plan": exitAuth, "migrate": exitAuth, "verify": exitAuth, "status": exitNoSuch}
+	id := "ASSETFERRY_ENVIRONMENT_ID=" + environment.ID
+
+	for name, test := range map[string]func(*testing.T, *leakTest) map[string]int{
+		"variable": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = start(t).variables()
+			return fine
+		},
+		"file": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = []string{"ASSETFERRY_URL=" + start(t).url, id, "ASSETFERRY_ACCESS_KEY_FILE=" + l.input(t, "key", string(key)+"\n")}
+			return fine
+		},
+		"command": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = []string{"ASSETFERRY_URL=" + start(t).url, id, "ASSETFERRY_ACCESS_KEY_COMMAND=" + l.program(t, string(key))}
+			return fine
+		},
+		"token command": func(t *testing.T, l *leakTest) map[string]int {
+			token := sandboxtest.Sign(key, sandboxtest.Claims(environment, "superadmin"))
+			l.env = []string{"ASSETFERRY_URL=" + start(t).url, id, "ASSETFERRY_TOKEN_COMMAND=" + l.program(t, token)}
+			return fine
+		},
+		"token command that prints something else": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = []string{"ASSETFERRY_URL=" + start(t).url, id, "ASSETFERRY_TOKEN_COMMAND=" + l.program(t, mark+"-is-no-token at all")}
+			return denied
+		},
+		"token command that fails": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = []string{"ASSETFERRY_URL=" + start(t).url, id, "ASSETFERRY_TOKEN_COMMAND=/no/such/program " + mark + "-argument"}
+			return denied
+		},
+		"user information in the address": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = []string{"ASSETFERRY_URL=http://user:" + mark + "-password@" + strings.TrimPrefix(start(t).url, "http://"), id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
+			return all(exitUsage)
+		},
+		"user information that is no address": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = []string{id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
+			l.conf = []string{"--to", "user:" + mark + "-password@host"}
+			return all(exitUsage)
+		},
+		"query of the address": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = []string{"ASSETFERRY_URL=" + start(t).url + "/?token=" + mark + "-in-query", id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
+			return all(exitUsage)
+		},
+		"key in the configuration": func(t *testing.T, l *leakTest) map[string]int {
+			l.conf = []string{"--config", l.input(t, "c.yaml", "to: here\ndestinations:\n  here:\n    url: "+start(t).url+"\n    environment: x\n    access_key: "+mark+"-in-file\n")}
+			return all(exitUsage)
+		},
+		"password in the configuration": func(t *testing.T, l *leakTest) map[string]int {
+			l.conf = []string{"--config", l.input(t, "c.yaml", "to: https://user:"+mark+"-password@example.com\npassword: "+mark+"-more\n")}
+			return all(exitUsage)
+		},
+		"wrong key": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = []string{"ASSETFERRY_URL=" + start(t).url, id, "ASSETFERRY_ACCESS_KEY=" + mark + "-that-is-wrong"}
+			return denied
+		},
+		"401 that echoes": func(t *testing.T, l *leakTest) map[string]int {
+			s := start(t)
+			s.wrap(echo(http.StatusUnauthorized))
+			l.env = s.variables()
+			return denied
+		},
+		"500 that echoes": func(t *testing.T, l *leakTest) map[string]int {
+			s := start(t)
+			s.wrap(uploadsOnly(func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					next.ServeHTTP(httptest.NewRecorder(), r) // it is made, and so can be settled
+					echo(http.StatusInternalServerError)(next).ServeHTTP(w, r)
+				})
+			}))
+			l.env = s.variables()
+			return fine
+		},
+		"400 that echoes": func(t *testing.T, l *leakTest) map[string]int {
+			s := start(t)
+			s.wrap(uploadsOnly(echo(http.StatusBadRequest)))
+			l.env = s.variables()
+			return map[string]int{"migrate": exitItems}
+		},
+		"unreachable": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = []string{"ASSETFERRY_URL=http://127.0.0.1:1", id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
+			return map[string]int{"plan": exitError, "migrate": exitError, "verify": exitError, "status": exitNoSuch}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLeakTest(t)
+			l.search(t, test(t, l))
+		})
+	}
+}
+
+// TestSecretsAfterKill searches what a process leaves that could not clean up.
+func TestSecretsAfterKill(t *testing.T) {
+	t.Parallel()
+	e := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: mark + "-key"}
+	s := startService(t, sandbox.Options{Environments: []sandbox.Environment{e}})
+	l := newLeakTest(t)
+	g := hold(s, 2)
+	p := command(t, l.dir, s.variables(), "migrate", "src", "--log-file", "log", "--verbose", "-j", "1")
+	p.follow(t)
+	<-g.reached
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t)
+	close(g.open)
+	journals, err := filepath.Glob(filepath.Join(l.dir, "state", "assetferry", "*.db-wal"))
+	if err != nil || len(journals) != 1 {
+		t.Errorf("the journal leaves %v, %v behind", journals, err)
+	}
+	l.searchFiles(t)
+	for _, leak := range append(leaks("stdout", p.stdout.Bytes()), leaks("stderr", p.stderr.Bytes())...) {
+		t.Error(leak)
+	}
+}
+
+// TestSecretsOfSandboxes: the lines for a shell and the file of credentials are
+// the only places where a sandbox shows its key.
+func TestSecretsOfSandboxes(t *testing.T) {
+	t.Parallel()
+	l := newLeakTest(t)
+	mine := []string{"ASSETFERRY_ENVIRONMENT_ID=id", "ASSETFERRY_ACCESS_KEY=" + mark + "-mine"}
+	p := command(t, l.dir, mine, "sandbox", "--data", "box", "--credentials-from-env", "--verbose", "--log-file", "log")
+	p.follow(t)
+	var url, last string
+	for line := range p.lines { // until stdout is closed
+		if _, value, ok := strings.Cut(line, "ASSETFERRY_URL="); ok {
+			url = strings.Trim(value, "'")
+		}
+		last = line
+	}
+	if last != "export ASSETFERRY_ACCESS_KEY='"+mark+"-mine'" {
+		t.Errorf("the last line is %q", last)
+	}
+	env := append(mine, "ASSETFERRY_URL="+url)
+	command(t, l.dir, env, "migrate", "src", "--log-file", "log", "--verbose").must(t, exitDone)
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t)
+	for _, leak := range leaks("stderr", p.stderr.Bytes()) {
+		t.Error(leak)
+	}
+	l.searchFiles(t)
+
+	embedded := command(t, l.dir, nil, "migrate", "src", "--to", "sandbox", "--verbose", "--log-file", "log")
+	embedded.must(t, exitDone)
+	credentials, err := os.ReadFile(filepath.Join(l.dir, "data", "assetferry", "sandbox", "credentials.env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, key, _ := bytes.Cut(bytes.TrimSpace(credentials), []byte("ASSETFERRY_ACCESS_KEY="))
+	if len(key) == 0 {
+		t.Fatalf("no key in %q", credentials)
+	}
+	seen := 0
+	err = filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if bytes.Contains(text, key) {
+			seen++
+		}
+		return err
+	})
+	if seen != 1 || err != nil || bytes.Contains(append(embedded.stdout.Bytes(), embedded.stderr.Bytes()...), key) {
+		t.Errorf("the key of the embedded sandbox is in %d files, or was printed (%v)", seen, err)
+	}
+	l.searchFiles(t)
+}
