@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -61,12 +62,11 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killAtRequest kills a process when its nth unsafe request arrives, before that
-// is answered: whether it is carried out is then unknown.
+// killAtRequest kills a process when its nth unsafe request arrives: whether it
+// is carried out is then unknown.
 func killAtRequest(t *testing.T, s *service, p *process, n int) {
 	t.Helper()
-	var once sync.Once
-	unsafe := 0
+	arrived := make(chan struct{})
 	var mu sync.Mutex
 	s.onRequest(func(r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -74,14 +74,26 @@ func killAtRequest(t *testing.T, s *service, p *process, n int) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if unsafe++; unsafe >= n {
-			once.Do(func() { _ = p.Process.Kill() })
+		if n--; n == 0 {
+			close(arrived)
 		}
 	})
+	defer s.onRequest(nil)
 	p.follow(t)
-	for range p.lines { // to its end, so that the next process finds this one gone
+	for {
+		select {
+		case <-arrived:
+			if err := p.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			return
+		case line, more := <-p.lines:
+			if !more {
+				return
+			}
+			fmt.Fprintln(&p.stdout, line)
+		}
 	}
-	s.onRequest(nil)
 }
 
 // killAtOutcome kills a process once it has told n outcomes.

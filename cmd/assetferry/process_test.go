@@ -35,7 +35,7 @@ func command(t testing.TB, dir string, env []string, args ...string) *process {
 	}
 	p.Dir = dir
 	p.Env = append([]string{"HOME=" + dir, "XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_DATA_HOME=" + filepath.Join(dir, "data"),
-		"PATH=" + os.Getenv("PATH"), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"), "GORACE=" + os.Getenv("GORACE")}, env...)
+		"PATH=" + os.Getenv("PATH"), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"), "GORACE=atexit_sleep_ms=0"}, env...)
 	p.Stdout, p.Stderr = &p.stdout, &p.stderr
 	return p
 }
