@@ -39,7 +39,7 @@ func TestDecideCrossProduct(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		for _, leftOut := range []Reason{"", ReasonJunk, ReasonFiltered, ReasonSymlink} {
 			for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissing} {
-				for _, problem := range []Reason{"", ReasonUnmatched, ReasonKey, ReasonTooLarge, ReasonNameLong} {
+				for _, problem := range []Reason{"", ReasonUnmatched, ReasonNoCategory, ReasonKey, ReasonTooLarge, ReasonNameLong} {
 					for _, memory := range []Memory{Unknown, Same, Changed} {
 						for _, existing := range []Existing{Nothing, Equal, Other} {
 							for _, taken := range []bool{false, true} {
@@ -52,7 +52,7 @@ func TestDecideCrossProduct(t *testing.T) {
 			}
 		}
 	}
-	if cases != 2*4*3*5*3*3*2*9 {
+	if cases != 2*4*3*6*3*3*2*9 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }

@@ -228,7 +228,7 @@ func TestUnmatched(t *testing.T) {
 		w := put(t)
 		r := migrate.DefaultRules()
 		r.Unmatched = "create"
-		w.wantStates(w.migrate(r), map[string]int64{"create done": 3, "skip skipped": 1})
+		w.wantStates(w.migrate(r), map[string]int64{"create done": 3, "conflict conflict": 1})
 		w.wantAssets([]placed{
 			{"Images", "", "a.jpg", digest("a")},
 			{"Other files", "", "b.Odd", digest("bb")},

@@ -106,7 +106,7 @@ func (p *placer) place(o sources.Object) (Place, Reason) {
 	base, extension := splitName(name)
 	category, folder, ok := p.category(dir, strings.ToLower(extension))
 	if !ok {
-		return Place{Folder: dir, Name: name}, ReasonUnmatched
+		return Place{Folder: dir, Name: name}, p.unmatched()
 	}
 	place := Place{Category: category, Folder: folder, Name: name}
 	switch {
@@ -116,6 +116,15 @@ func (p *placer) place(o sources.Object) (Place, Reason) {
 		return place, ReasonTooLarge
 	}
 	return place, ""
+}
+
+// unmatched is the reason for an object without a category. A user who wanted one
+// made must hear of it where that is not possible.
+func (p *placer) unmatched() Reason {
+	if p.rules.Unmatched == "create" {
+		return ReasonNoCategory
+	}
+	return ReasonUnmatched
 }
 
 func normal(s string) string {

@@ -110,7 +110,7 @@ func TestPlaceByFolderAndName(t *testing.T) {
 		{byFolder, "New/none", Place{"", "New", "none"}, ReasonUnmatched},
 		{byFolder, strings.Repeat("n", 257) + "/a.jpg", Place{"new:" + strings.Repeat("n", 257), "", "a.jpg"}, ReasonNameLong},
 		{creating, "Images/x/a.odd", Place{"new:Other files", "x", "a.odd"}, ""},
-		{creating, "Images/a.not fit", Place{"", "Images", "a.not fit"}, ReasonUnmatched},
+		{creating, "Images/a.not fit", Place{"", "Images", "a.not fit"}, ReasonNoCategory},
 		{named, "dir/a.jpg", Place{"1", "dir", "a.jpg"}, ""},
 		{named, "dir/a.odd", Place{"", "dir", "a.odd"}, ReasonUnmatched},
 	} {
