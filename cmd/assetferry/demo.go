@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,6 +51,7 @@ type show struct {
 	*app
 	dir     string
 	library string
+	url     string   // of the sandbox
 	env     []string // of the child processes
 	program string
 }
@@ -114,6 +116,7 @@ func (s *show) startSandbox(ctx context.Context) error {
 		return err
 	}
 	s.closeLater(stopServer)
+	s.url = url
 	s.out.Printf("\n2. A sandbox: a stand-in of the service, at %s", url)
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "ASSETFERRY_") {
@@ -144,8 +147,41 @@ func (s *show) play(ctx context.Context) error {
 	if err := s.child(ctx, "verify", "--content"); err != nil {
 		return err
 	}
+	if err := s.countUploads(ctx); err != nil {
+		return err
+	}
 	s.out.Printf("\n7. What the journal says")
 	return s.child(ctx, "status")
+}
+
+// countUploads asks the other side how often something was uploaded: as often as
+// there are assets, in spite of the kill.
+func (s *show) countUploads(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/_sandbox/stats", nil)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	defer resp.Body.Close()
+	var stats struct {
+		Requests []struct {
+			Method, Route string
+			Status        int
+			Count         int64
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
+		return fmt.Errorf("demo: read what the sandbox counted: %w", err)
+	}
+	for _, r := range stats.Requests {
+		if r.Method == http.MethodPost && r.Route == "/assets" && r.Status == http.StatusCreated {
+			s.out.Printf("The sandbox itself counted %s in all, the kill included.", count(r.Count, "upload"))
+		}
+	}
+	return nil
 }
 
 func (s *show) command(ctx context.Context, args ...string) *exec.Cmd {
