@@ -39,7 +39,13 @@ all configuration and touches nothing outside that folder.
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.out = a.newOut(cmd, "none", nil) // and no settings: they are ignored
-			return a.demo(cmd.Context(), dir)
+			s := &show{app: a}
+			for _, name := range []string{"json", "quiet", "verbose"} {
+				if on, _ := cmd.Flags().GetBool(name); on {
+					s.form = append(s.form, "--"+name)
+				}
+			}
+			return s.demo(cmd.Context(), dir)
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "", "make everything in this new `folder` (default: a temporary one, which is kept)")
@@ -53,23 +59,23 @@ type show struct {
 	library string
 	url     string   // of the sandbox
 	env     []string // of the child processes
+	form    []string // switches that say how output looks
 	program string
 }
 
-func (a *app) demo(ctx context.Context, dir string) error {
+func (s *show) demo(ctx context.Context, dir string) error {
 	began := time.Now()
-	s := &show{app: a}
 	if err := s.prepare(dir); err != nil {
 		return err
 	}
-	a.out.Printf("1. A made-up library")
+	s.out.Printf("1. A made-up library")
 	made, err := demo.WriteLibrary(s.library)
 	if err != nil {
 		return err
 	}
-	a.out.Printf("   %s, %s, in %s", count(int64(made.Files), "file"), ui.Bytes(made.Bytes), s.library)
+	s.out.Printf("   %s, %s, in %s", count(int64(made.Files), "file"), ui.Bytes(made.Bytes), s.library)
 	for _, note := range made.Notes {
-		a.out.Printf("   - %s", note)
+		s.out.Printf("   - %s", note)
 	}
 	if err := s.startSandbox(ctx); err != nil {
 		return err
@@ -77,7 +83,7 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	if err := s.play(ctx); err != nil {
 		return err
 	}
-	a.out.Printf("\nAll of it in %s. Everything is in %s; look around with\n\n"+
+	s.out.Printf("\nAll of it in %s. Everything is in %s; look around with\n\n"+
 		"    cd %s\n"+
 		"    eval \"$(assetferry sandbox --data sandbox &)\"\n"+
 		"    assetferry verify --state journal.db\n\n"+
@@ -186,10 +192,7 @@ func (s *show) countUploads(ctx context.Context) error {
 
 func (s *show) command(ctx context.Context, args ...string) *exec.Cmd {
 	s.out.Printf("   $ assetferry %s\n", strings.Join(args, " "))
-	if s.out.JSON() {
-		args = append(args, "--json")
-	}
-	c := exec.CommandContext(ctx, s.program, args...)
+	c := exec.CommandContext(ctx, s.program, append(args, s.form...)...)
 	c.Dir, c.Env = s.dir, s.env
 	return c
 }

@@ -67,7 +67,7 @@ func (a *app) showPair(ctx context.Context, journal *state.Store, p state.Pair) 
 	v, err := journal.LastVerification(ctx, p.ID)
 	switch {
 	case err == nil:
-		proof = fmt.Sprintf("verified %s by %s, %s", v.At.Local().Format(time.DateTime), v.Level, count(v.Differences, "difference"))
+		proof = fmt.Sprintf("verified %s by %s: %s", v.At.Local().Format(time.DateTime), v.Level, differences(v))
 	case !errors.Is(err, state.ErrNotFound):
 		return err
 	}

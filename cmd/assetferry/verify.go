@@ -110,10 +110,14 @@ func verdict(v state.Verification, took time.Duration) string {
 	if v.Level != migrate.LevelListing {
 		s += fmt.Sprintf(", %s of them by content", ui.Count(v.Contents))
 	}
+	return s + fmt.Sprintf(": %s. It took %s.", differences(v), ui.Duration(took))
+}
+
+func differences(v state.Verification) string {
 	if v.Differences == 0 {
-		return s + fmt.Sprintf(": no difference. It took %s.", ui.Duration(took))
+		return "no difference"
 	}
-	return s + fmt.Sprintf(": %s. It took %s.", count(v.Differences, "difference"), ui.Duration(took))
+	return count(v.Differences, "difference")
 }
 
 // openExisting opens the journal of a destination; there must be one.
