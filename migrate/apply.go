@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/retry"
 	"assetferry/state"
 )
 
@@ -26,6 +27,7 @@ const (
 	recordEvery   = 100 * time.Millisecond
 	recordTimeout = 30 * time.Second // for what must be written even when aborting
 	breakAfter    = 20               // failures in a row, all alike, stop the run
+	maxSends      = 3                // of an item by one process, each time without a trace of it
 )
 
 // An Applier carries out plans.
@@ -96,11 +98,11 @@ func (a *Applier) work(ctx context.Context) (*dispatcher, error) {
 		}
 	}
 	d := &dispatcher{
-		Applier: a, structure: s, exhausted: a.settleOnly,
+		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[string]int{},
 		work: make(chan state.Item), results: make(chan result, a.Concurrency), settled: make(chan []finding, 1),
 	}
 	for _, i := range interrupted {
-		d.doubt(i, a.Settle)
+		d.doubt(i, a.Settle, false)
 	}
 	var workers sync.WaitGroup
 	for range a.Concurrency {
@@ -153,7 +155,9 @@ type dispatcher struct {
 	inHand    int          // items that workers have
 	doubts    []doubt      // to be looked at
 	settling  bool
-	unclear   int // items that could not be found out about
+	unclear   int            // items that could not be found out about
+	fresh     int            // doubts that arose in this process and are not settled
+	sends     map[string]int // how often an item was sent, of those that left no trace
 
 	done    []state.Outcome // to be recorded
 	items   []state.Item    // those of done
@@ -172,16 +176,24 @@ type doubt struct {
 	item   state.Item
 	due    time.Time
 	looked bool
+	fresh  bool // it arose in this process
 }
 
 // doubt puts an item in doubt that may become visible for so long yet. That
 // counts from now: an upload may have taken long since its intent.
-func (d *dispatcher) doubt(i state.Item, wait time.Duration) {
+func (d *dispatcher) doubt(i state.Item, wait time.Duration, fresh bool) {
 	if i.Action == state.Adopt {
 		wait = 0 // it was not going to change anything
 	}
-	d.doubts = append(d.doubts, doubt{item: i, due: time.Now().Add(wait)})
+	d.doubts = append(d.doubts, doubt{item: i, due: time.Now().Add(wait), fresh: fresh})
+	if fresh {
+		d.fresh++
+	}
 }
+
+// holdsBack reports whether so much is in doubt that nothing more is sent until
+// some of it is settled: a service in trouble is not helped by more of the same.
+func (d *dispatcher) holdsBack() bool { return d.fresh >= d.Concurrency }
 
 // dispatch runs until nothing is left to do, or the run has to end early.
 func (d *dispatcher) dispatch(ctx context.Context) error {
@@ -198,7 +210,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 		}
 		var work chan<- state.Item
 		var next state.Item
-		if len(d.queue) > 0 {
+		if len(d.queue) > 0 && !d.holdsBack() {
 			work, next = d.work, d.queue[0]
 		}
 		var err error
@@ -276,11 +288,12 @@ func (d *dispatcher) take(ctx context.Context, r result) error {
 	}
 	d.add(r.item, r.outcome)
 	if r.outcome.State == state.ItemInDoubt {
+		r.item.Error = r.outcome.Error
 		wait := d.Settle
 		if !r.answer {
 			wait = max(d.Settle, d.Answer)
 		}
-		d.doubt(r.item, wait)
+		d.doubt(r.item, wait, true)
 	}
 	if err := d.breaker(r); err != nil {
 		return err
@@ -294,7 +307,11 @@ func (d *dispatcher) take(ctx context.Context, r result) error {
 // breaker stops a run in which everything fails in the same way: the trouble is
 // then not with the items.
 func (d *dispatcher) breaker(r result) error {
-	if r.outcome.State != state.ItemFailed {
+	switch r.outcome.State {
+	case state.ItemFailed:
+	case state.ItemInDoubt:
+		return nil // says nothing either way
+	default:
 		d.alike = 0
 		return nil
 	}
@@ -371,26 +388,60 @@ func (d *dispatcher) look(ctx context.Context) {
 }
 
 // learn takes note of what was found out about items in doubt. What did not
-// arrive is sent again, with a new intent.
+// arrive is sent again, with a new intent, unless that has failed too often.
 func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
-	var again []state.Item
-	var keys []string
+	var again []finding
+	var broken error
 	for _, f := range findings {
+		if f.receipt == nil && (!f.final || d.stopping) {
+			f.looked = true
+			d.doubts = append(d.doubts, f.doubt)
+			continue
+		}
+		if f.fresh {
+			d.fresh--
+		}
 		switch {
 		case f.receipt != nil:
 			d.add(f.item, f.outcome())
-		case !f.final || d.stopping:
-			f.looked = true
-			d.doubts = append(d.doubts, f.doubt)
 		case f.err != nil:
 			d.unclear++
 			d.add(f.item, f.outcome())
+		case d.mayResend(f):
+			again = append(again, f)
 		default:
-			again, keys = append(again, f.item), append(keys, f.item.Key)
+			broken = errors.Join(broken, d.giveUp(f))
 		}
 	}
-	if err := d.record(ctx); err != nil || d.stopping || len(again) == 0 {
+	if err := errors.Join(broken, d.record(ctx)); err != nil || d.stopping || len(again) == 0 {
 		return err
+	}
+	return d.resend(ctx, again)
+}
+
+// mayResend counts that an item was sent in vain. What a former process did does
+// not count: it was interrupted.
+func (d *dispatcher) mayResend(f finding) bool {
+	if f.fresh {
+		d.sends[f.item.Key]++
+	}
+	return d.sends[f.item.Key] < maxSends
+}
+
+// giveUp fails an item that leaves no trace at the destination however often it
+// is sent.
+func (d *dispatcher) giveUp(f finding) error {
+	why := fmt.Sprintf("sent %d times, and it is not at the destination", maxSends)
+	o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Transient), Error: why + "; the last answer: " + f.item.Error}
+	delete(d.sends, f.item.Key)
+	d.add(f.item, o)
+	return d.breaker(result{item: f.item, outcome: o, alike: why})
+}
+
+func (d *dispatcher) resend(ctx context.Context, again []finding) error {
+	keys := make([]string, len(again))
+	for n, f := range again {
+		keys[n] = f.item.Key
 	}
 	now := d.Now()
 	if err := d.Journal.Resend(ctx, d.run.Num, keys, now); err != nil {
@@ -399,9 +450,9 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	if d.settleOnly {
 		return d.Journal.Release(ctx, d.run.Num, keys)
 	}
-	for n := range again {
-		again[n].IntentAt = now
+	for _, f := range again {
+		f.item.IntentAt = now
+		d.queue = append(d.queue, f.item)
 	}
-	d.queue = append(d.queue, again...)
 	return nil
 }

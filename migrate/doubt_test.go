@@ -55,6 +55,39 @@ func TestLostAnswerToMakingACategory(t *testing.T) {
 	}
 }
 
+// A service that refuses everything with 5xx is asked a few times, with no more in
+// doubt at once than there are workers, and then the items have failed.
+func TestNothingIsSentForEver(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets status=500"))
+	for n := range 6 {
+		w.put(fmt.Sprintf("%d.jpg", n), fmt.Sprint(n))
+	}
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Concurrency = 2 })
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create failed": 6})
+	if i := w.item(plan, "0.jpg"); !strings.Contains(i.Error, "sent 3 times") || !strings.Contains(i.Error, "500") {
+		t.Errorf("got error %q", i.Error)
+	}
+	if n := w.requests()["POST /assets"]; n != 6*3 {
+		t.Errorf("sent %d times, want each of 6 three times", n)
+	}
+}
+
+// When nothing works, that is told after some items and not after all of them.
+func TestOutageStopsTheRun(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets status=500"))
+	for n := range 60 {
+		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
+	}
+	_, err := w.try(t.Context(), migrate.DefaultRules())
+	if err == nil || !strings.Contains(err.Error(), "failed alike") {
+		t.Fatalf("got %v, want the circuit breaker", err)
+	}
+	if n := w.requests()["POST /assets"]; n > 60*3/2 {
+		t.Errorf("sent %d uploads into an outage", n)
+	}
+}
+
 // An upload may have taken long since its intent. It is not sent again before the
 // service has had time for it since the answer was lost.
 func TestDoubtWaitsFromWhenItArose(t *testing.T) {
