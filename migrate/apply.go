@@ -403,6 +403,9 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 		}
 		switch {
 		case f.receipt != nil:
+			if !f.fresh { // or its bytes were counted as they were sent
+				d.Watch.Progress(0, f.item.Size)
+			}
 			d.add(f.item, f.outcome())
 		case f.err != nil:
 			d.unclear++
@@ -451,6 +454,9 @@ func (d *dispatcher) resend(ctx context.Context, again []finding) error {
 		return d.Journal.Release(ctx, d.run.Num, keys)
 	}
 	for _, f := range again {
+		if f.fresh {
+			d.Watch.Progress(0, -f.item.Size) // they will be sent again
+		}
 		f.item.IntentAt = now
 		d.queue = append(d.queue, f.item)
 	}

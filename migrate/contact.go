@@ -31,7 +31,7 @@ func (d *decider) contact(ctx context.Context) error {
 	if err := d.Journal.DropInventory(ctx, state.RunScope(d.run.Num)); err != nil {
 		return err // of a former pass
 	}
-	d.Watch.Phase(PhaseInventory, int64(len(places)), -1)
+	d.Watch.Phase(PhaseInventory, -1, -1)
 	found := int64(0)
 	tree := newTree(d.Dest)
 	for _, place := range places {
@@ -40,7 +40,6 @@ func (d *decider) contact(ctx context.Context) error {
 			return err
 		}
 		found += n
-		d.Watch.Progress(1, 0)
 	}
 	if found == 0 {
 		return nil
@@ -108,6 +107,7 @@ func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Cont
 			return nil
 		}
 		err := d.Journal.StageInventory(ctx, scope, entries)
+		d.Watch.Progress(int64(len(entries)), 0)
 		n += int64(len(entries))
 		entries = entries[:0]
 		return err

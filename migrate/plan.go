@@ -22,6 +22,9 @@ import (
 type Planner struct {
 	Deps
 	Rules Rules
+	// Unchanged, if it is set, is told of the objects that are as the journal
+	// remembers them. They are counted in the plan and not listed in it.
+	Unchanged func(state.Receipt)
 
 	started time.Time
 	unseen  map[sources.Key]bool // named by the user, not listed so far

@@ -48,6 +48,9 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 		case action == state.Unchanged:
 			page.Unchanged++
 			page.UnchangedBytes += o.Size
+			if p.Unchanged != nil {
+				p.Unchanged(receipt)
+			}
 		default:
 			page.Items = append(page.Items, staged(o))
 		}

@@ -67,13 +67,12 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope)
 	if err != nil {
 		return err
 	}
-	v.Watch.Phase(PhaseInventory, int64(len(containers)), -1)
+	v.Watch.Phase(PhaseInventory, -1, -1)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
 	for _, c := range containers {
 		g.Go(func() error {
 			_, err := stageContainer(ctx, v.Deps, scope, c, func(assets.Asset) (int64, bool, error) { return 0, true, nil })
-			v.Watch.Progress(1, 0)
 			return err
 		})
 	}

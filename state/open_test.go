@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -301,5 +302,32 @@ func TestCancellation(t *testing.T) {
 	items := len(collect(t, j.Items(t.Context(), j.run.Num)))
 	if err != nil && items != 0 || err == nil && items != len(keys) {
 		t.Errorf("%d items were staged, and the error is %v", items, err)
+	}
+}
+
+// What a journal says is for its owner alone, and nothing is left beside a file
+// that is not a journal.
+func TestFilesAreKeptFromOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // has no such modes
+	}
+	s := newStore(t)
+	for _, name := range Files(s.Path()) {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		must(t, err)
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", filepath.Base(name), info.Mode())
+		}
+	}
+	foreign := filepath.Join(t.TempDir(), "notes.txt")
+	must(t, os.WriteFile(foreign, []byte("mine"), 0o644))
+	if _, err := Open(t.Context(), foreign); !errors.Is(err, ErrForeign) {
+		t.Fatalf("got %v, want ErrForeign", err)
+	}
+	if beside, err := os.ReadDir(filepath.Dir(foreign)); err != nil || len(beside) != 1 {
+		t.Errorf("left beside it: %v (%v)", beside, err)
 	}
 }

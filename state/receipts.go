@@ -30,6 +30,14 @@ type Receipt struct {
 const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
 	category, folder, url, slot, adopted, run, done_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
+// Filename is the asset's name with its extension.
+func (r Receipt) Filename() string {
+	if r.Extension == "" {
+		return r.Name
+	}
+	return r.Name + "." + r.Extension
+}
+
 func saveReceipt(ctx context.Context, insert *sql.Stmt, run, pair, now int64, r Receipt) error {
 	_, err := insert.ExecContext(ctx, pair, r.Key, r.Size, nanos(r.Time), r.VersionTag, r.Digest, r.Asset, r.Name, r.Extension,
 		r.Category, r.Folder, r.URL, r.Slot, r.Adopted, run, now)

@@ -46,6 +46,9 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
+	if err := probe(ctx, path); err != nil && !errors.Is(err, errNoSchema) {
+		return nil, err // before anything is made beside somebody else's file
+	}
 	lock, err := filelock.Acquire(path + lockSuffix)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, inUse(ctx, path)
@@ -58,8 +61,8 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 			s.Close()
 		}
 	}()
-	if err := probe(ctx, path); err != nil && !errors.Is(err, errNoSchema) {
-		return nil, err
+	if err := makeFile(path); err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
 	}
 	if s.w, err = connect(path, writing, 1); err != nil {
 		return nil, err
@@ -74,6 +77,16 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// makeFile makes an empty file for the database, if there is none: names of files
+// are nobody else's business, and SQLite itself would let others read them.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // OpenReadOnly opens the journal at path for reading, also while another process

@@ -11,6 +11,7 @@ import (
 
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -51,7 +52,11 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitC
 	if err != nil {
 		return err
 	}
-	plan, err := migrate.NewPlanner(s.deps(a, a.watch()), s.rules).Plan(ctx, run)
+	planner := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
+	if a.out.Verbose() {
+		planner.Unchanged = a.showUnchanged
+	}
+	plan, err := planner.Plan(ctx, run)
 	a.out.Progress().EndPhase()
 	if err != nil {
 		return err
@@ -88,15 +93,25 @@ func (a *app) showItems(ctx context.Context, s *session, plan migrate.Plan) erro
 		if err != nil {
 			return err
 		}
-		if i.Action == state.Unchanged && !a.out.Verbose() {
-			continue
-		}
-		a.out.Event("plan", ui.PlanLine{
+		a.showDecision(ui.PlanLine{
 			Key: i.Key, Action: string(i.Action), Reason: i.Reason, Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
 		})
-		a.out.Printf("%-9s %s  (%s)", i.Action, ui.Sanitize(i.Key), i.Reason)
 	}
 	return nil
+}
+
+// showUnchanged shows an object of which the plan only keeps count.
+func (a *app) showUnchanged(r state.Receipt) {
+	dir, _ := sources.Key(r.Key).Split()
+	a.showDecision(ui.PlanLine{
+		Key: r.Key, Action: string(state.Unchanged), Reason: string(migrate.ReasonSame),
+		Category: r.Category, Folder: dir, Name: r.Filename(), Size: r.Size,
+	})
+}
+
+func (a *app) showDecision(l ui.PlanLine) {
+	a.out.Event("plan", l)
+	a.out.Printf("%-9s %s  (%s)", l.Action, ui.Sanitize(l.Key), l.Reason)
 }
 
 // showPlan shows a plan's sums, by action and reason.

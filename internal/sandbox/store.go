@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -53,6 +54,14 @@ func openMemoryStore() (*store, error) {
 func openStore(dir string) (*store, error) {
 	path, err := filepath.Abs(filepath.Join(dir, storeFile))
 	if err != nil {
+		return nil, err
+	}
+	// SQLite itself would let others read it.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
 		return nil, err
 	}
 	path = filepath.ToSlash(path)

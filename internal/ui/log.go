@@ -21,8 +21,11 @@ func newLogger(o *Out, file io.Writer) *slog.Logger {
 	if file == nil {
 		return slog.New(terse)
 	}
-	full := slog.NewJSONHandler(file, &slog.HandlerOptions{Level: slog.LevelDebug})
-	return slog.New(slog.NewMultiHandler(terse, full))
+	return slog.New(slog.NewMultiHandler(terse, newFileHandler(file)))
+}
+
+func newFileHandler(file io.Writer) slog.Handler {
+	return slog.NewJSONHandler(file, &slog.HandlerOptions{Level: slog.LevelDebug})
 }
 
 // A terseHandler writes "warning: message key=value" lines.

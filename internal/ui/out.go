@@ -46,6 +46,7 @@ type Out struct {
 	width   func() int
 
 	log      *slog.Logger
+	file     *slog.Logger // the log file alone
 	progress *Progress
 
 	mu             sync.Mutex // held for every write, so that lines stay whole
@@ -75,7 +76,10 @@ func New(o Options) *Out {
 	if isTerminal == nil {
 		isTerminal = func() bool { return drawsBars(o.Stderr) }
 	}
-	out.log = newLogger(out, o.LogFile)
+	out.log, out.file = newLogger(out, o.LogFile), slog.New(slog.DiscardHandler)
+	if o.LogFile != nil {
+		out.file = slog.New(newFileHandler(o.LogFile))
+	}
 	out.progress = &Progress{out: out, form: chooseForm(o, isTerminal), events: o.JSON && showsProgress(o)}
 	return out
 }
@@ -119,6 +123,7 @@ func (o *Out) Fail(e ErrorLine) {
 		text += "Try: " + clean(e.Hint, true) + "\n"
 	}
 	o.write(o.stderr, text)
+	o.file.Error(e.Message, "class", e.Class, "hint", e.Hint)
 	o.Event("error", e)
 }
 
