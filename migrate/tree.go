@@ -103,12 +103,7 @@ func (t *tree) top(ctx context.Context, l level) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.levels[l] == nil { // the answer was to somebody with another category
-		t.levels[l] = map[string]string{}
-	}
-	return t.levels[l], nil
+	return t.children(ctx, l) // again if the answer was to somebody with another category
 }
 
 func (t *tree) set(l level, names map[string]string) {
@@ -135,10 +130,9 @@ func (t *tree) forgetAll(category string) {
 func (t *tree) add(l level, name, id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.levels[l] == nil {
-		t.levels[l] = map[string]string{}
+	if names := t.levels[l]; names != nil { // else forgotten meanwhile: one name must not pass for all of them
+		names[norm.NFC.String(name)] = id
 	}
-	t.levels[l][norm.NFC.String(name)] = id
 	t.levels[level{l.category, id}] = map[string]string{}
 }
 
