@@ -455,6 +455,21 @@ func TestFailuresAlikeStopTheRun(t *testing.T) {
 	}
 }
 
+// Each answer names an asset of its own, and is the same failure for all that.
+func TestWrongReceiptsStopTheRun(t *testing.T) {
+	w := newWorld(t)
+	for n := range 100 {
+		w.put(fmt.Sprintf(`C:\%03d.jpg`, n), "x") // the sandbox takes that for a path
+	}
+	_, err := w.try(t.Context(), migrate.DefaultRules())
+	if err == nil || !strings.Contains(err.Error(), "failed alike") {
+		t.Fatalf("got %v, want the circuit breaker", err)
+	}
+	if n := w.requests()["POST /assets"]; n > 40 {
+		t.Errorf("sent %d uploads before it stopped", n)
+	}
+}
+
 func TestBadCredentialsStopTheRun(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=401 once=3"))
 	want := w.small()

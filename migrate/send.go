@@ -171,6 +171,9 @@ func judge(ctx context.Context, i state.Item, err error) result {
 // alike describes an error so that it reads the same for every item that fails
 // in the same way.
 func alike(i state.Item, err error) string {
+	if _, ok := errors.AsType[*ReceiptError](err); ok {
+		return "another asset than was sent" // each has an ID of its own
+	}
 	text := err.Error()
 	if e, ok := errors.AsType[*assets.Error](err); ok {
 		text = fmt.Sprint(e.Op, e.Status, e.Message, e.Err) // without subject and trace
