@@ -133,8 +133,7 @@ func TestTokenStaysWithItsOrigin(t *testing.T) {
 	}))
 	t.Cleanup(cdn.Close)
 	var own atomic.Int32
-	var c *Client
-	c = serve(t, func(w http.ResponseWriter, r *http.Request) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == secret {
 			own.Add(1)
 		}
