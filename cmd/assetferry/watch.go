@@ -43,7 +43,7 @@ func (w *watch) Found(d migrate.Difference) {
 	}
 	w.out.Event("check", ui.CheckLine{Key: d.Key, AssetID: d.Asset, Result: result, Field: d.What})
 	if *seen++; *seen <= shownFindings || w.out.Verbose() {
-		w.out.Printf("%s %s: %s (asset %s)", mark, ui.Sanitize(d.Key), ui.Sanitize(d.What), d.Asset)
+		w.out.Printf("%s %s: %s (asset %s)", mark, ui.Sanitize(d.Key), ui.Sanitize(d.What), ui.Sanitize(d.Asset))
 	}
 }
 
