@@ -174,7 +174,20 @@ func (a *app) resumeOrBegin(ctx context.Context, s *session, applier *migrate.Ap
 		return a.relist(ctx, s, applier, run)
 	}
 	a.out.Notef("Going on with run %s, listed %s ago.", run.ID, ui.Duration(age))
+	if run.State == state.Planned {
+		return a.decideAnew(ctx, s, run)
+	}
 	return run, nil
+}
+
+// decideAnew drops the plan of a run and keeps its listing: the run was stopped
+// before anything was sent, and what stopped it may have been set right at the
+// destination.
+func (a *app) decideAnew(ctx context.Context, s *session, run state.Run) (state.Run, error) {
+	if err := s.journal.SetRunState(ctx, run.Num, state.Planned, state.Planning); err != nil {
+		return run, err
+	}
+	return s.journal.Run(ctx, run.ID)
 }
 
 // startOver gives up a run, after finding out what became of its items.
