@@ -22,8 +22,9 @@ type destination struct {
 	url         string
 	environment string
 	workspace   string
-	embedded    bool   // the embedded sandbox
-	dir         string // of the embedded sandbox
+	embedded    bool     // the embedded sandbox
+	dir         string   // of the embedded sandbox
+	secrets     []string // files that hold credentials
 	client      *assets.Client
 }
 
@@ -56,7 +57,7 @@ func (a *app) openDestination(ctx context.Context, readOnly bool) (*destination,
 	if err != nil {
 		return nil, err
 	}
-	dest := &destination{name: d.Name}
+	dest := &destination{name: d.Name, secrets: []string{d.Environment.File(), d.AccessKey.File()}}
 	var acc access
 	if d.Kind == config.Sandbox {
 		acc, err = a.startEmbedded(ctx, d, dest)

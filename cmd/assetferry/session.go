@@ -88,15 +88,17 @@ func (a *app) journalPath(d *destination) (string, error) {
 	return config.DefaultState(a.lookup, d.environment, d.workspace)
 }
 
-// ownFiles names what we write ourselves and must not take for a part of the
-// source.
+// ownFiles names what must not be taken for a part of the source: what we write
+// ourselves, and what opens the destination, which is no place for it.
 func (a *app) ownFiles(d *destination, journal string) []string {
 	own := state.Files(journal)
 	if d.embedded {
 		own = append(own, d.dir)
 	}
-	if a.settings.LogFile != "" {
-		own = append(own, a.settings.LogFile)
+	for _, f := range append(d.secrets, a.settings.File, a.settings.LogFile) {
+		if f != "" {
+			own = append(own, f)
+		}
 	}
 	for i, f := range own {
 		if abs, err := filepath.Abs(f); err == nil {

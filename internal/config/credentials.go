@@ -28,6 +28,9 @@ func (r Reference) IsZero() bool {
 	return r.literal == "" && r.variable == "" && r.file == "" && r.command == ""
 }
 
+// File is the file that the value is in, or empty if it is in none.
+func (r Reference) File() string { return r.file }
+
 // String says where the value is, without it.
 func (r Reference) String() string { return r.Origin }
 
