@@ -78,7 +78,7 @@ func (a *Applier) recent(ctx context.Context, c container, group []finding) ([]a
 			since = f.item.IntentAt
 		}
 	}
-	o := assets.ListOptions{CategoryID: c.category, SortBy: "uploadedAt", Order: "desc"}
+	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByUploadedAt, Order: assets.Descending}
 	if c.folder != "" {
 		o.CategoryID, o.FolderID = "", c.folder
 	}

@@ -119,15 +119,15 @@ func (a *app) showPlan(p migrate.Plan) {
 	var rows [][]string
 	var objects, bytes int64
 	type line struct{ action, reason string }
-	sums := map[line]int{}
+	shown := map[line]bool{}
 	for _, t := range p.Tallies {
 		objects, bytes = objects+t.Objects, bytes+t.Bytes
 		l := line{string(t.Action), t.Reason}
-		if _, ok := sums[l]; ok { // the same decision, in another state by now
+		if shown[l] { // the same decision, in another state by now
 			continue
 		}
+		shown[l] = true
 		n, b := sumOf(p.Tallies, t.Action, t.Reason)
-		sums[l] = len(rows)
 		rows = append(rows, []string{l.action, l.reason, ui.Count(n), ui.Bytes(b)})
 	}
 	rows = append(rows, []string{"", "listed in all", ui.Count(objects), ui.Bytes(bytes)})

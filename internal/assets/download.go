@@ -78,7 +78,7 @@ func (d *download) exchange(ctx context.Context, r *request, secret string) erro
 	resp, err := d.get(httptrace.WithClientTrace(ctx, s.trace()), secret)
 	if err != nil {
 		dog.stop()
-		return d.foreign(d.c.sendError(ctx, r, s, secret, err))
+		return d.foreign(d.c.sendError(ctx, r, s, err))
 	}
 	if origin(resp.Request.URL) == origin(d.c.base) {
 		d.c.observe(resp, s)

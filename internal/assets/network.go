@@ -16,7 +16,7 @@ import (
 )
 
 // sendError is the error of a request without an answer.
-func (c *Client) sendError(ctx context.Context, r *request, s *sending, secret string, err error) error {
+func (c *Client) sendError(ctx context.Context, r *request, s *sending, err error) error {
 	complete := s.finish()
 	e := c.newError(r)
 	e.Err = transportError(ctx, s, err)

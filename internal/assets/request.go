@@ -145,12 +145,12 @@ func (c *Client) exchange(ctx context.Context, r *request, secret string) error 
 	s := &sending{dog: dog, now: c.now, start: c.now()}
 	req, err := c.build(ctx, r, s)
 	if err != nil {
-		return c.sendError(ctx, r, s, secret, err)
+		return c.sendError(ctx, r, s, err)
 	}
 	req.Header.Set("Authorization", secret)
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return c.sendError(ctx, r, s, secret, err)
+		return c.sendError(ctx, r, s, err)
 	}
 	return c.receive(ctx, r, s, secret, resp)
 }
