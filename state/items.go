@@ -180,11 +180,9 @@ func (s *Store) Item(ctx context.Context, run int64, key string) (Item, error) {
 // wants too, or which a receipt of the pair holds, ordered by place and key.
 func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Item, error) {
 	return query(ctx, s.r, "find collisions", scanItem, `SELECT `+itemColumns+` FROM items
-		WHERE run = ?1 AND action IN ('create', 'adopt') AND slot IN (
-			SELECT slot FROM (
-				SELECT slot FROM items WHERE run = ?1 AND action IN ('create', 'adopt')
-				UNION ALL SELECT slot FROM receipts WHERE pair = ?2)
-			GROUP BY slot HAVING count(*) > 1)
+		WHERE run = ?1 AND action IN ('create', 'adopt') AND (
+			slot IN (SELECT slot FROM items WHERE run = ?1 AND action IN ('create', 'adopt') GROUP BY slot HAVING count(*) > 1)
+			OR EXISTS (SELECT 1 FROM receipts WHERE pair = ?2 AND slot = items.slot))
 		ORDER BY slot, key`, run, pair)
 }
 

@@ -95,6 +95,9 @@ CREATE TABLE receipts (
 -- No asset may stand for two objects of a pair.
 CREATE UNIQUE INDEX receipts_asset ON receipts (pair, asset);
 
+-- Which places are taken is asked in every plan that wants to put something there.
+CREATE INDEX receipts_slot ON receipts (pair, slot);
+
 -- Every failed attempt, for explaining an item later.
 CREATE TABLE attempts (
   run     INTEGER NOT NULL REFERENCES runs (num),

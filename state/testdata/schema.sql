@@ -145,4 +145,6 @@ CREATE INDEX items_open ON items (run, state, key) WHERE state IN ('sending', 's
 
 CREATE UNIQUE INDEX receipts_asset ON receipts (pair, asset);
 
+CREATE INDEX receipts_slot ON receipts (pair, slot);
+
 CREATE INDEX runs_pair ON runs (pair, num);
