@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/retry"
 	"assetferry/state"
 )
 
@@ -205,9 +206,13 @@ func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (Exi
 		return Other, nil, nil
 	}
 	theirs, _, err := digestOfAsset(ctx, d.Dest, e.URL)
+	class, _ := retry.Classify(err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Nothing, nil, nil // deleted since it was listed
+	case err != nil && class == retry.Permanent: // of this asset, so the others go on; that it is equal cannot be said
+		d.Log.Warn("cannot compare with the destination", "key", i.Key, "asset", e.Asset, "error", err)
+		return Other, nil, nil
 	case err != nil:
 		return Nothing, nil, err
 	case !bytes.Equal(mine, theirs):

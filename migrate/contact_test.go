@@ -42,6 +42,20 @@ func TestLostJournalEndsInAdoption(t *testing.T) {
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"unchanged skipped": 7})
 }
 
+// An asset that the service does not hand out is one conflict, and no reason to
+// plan nothing.
+func TestAssetThatCannotBeCompared(t *testing.T) {
+	w := newWorld(t, faults(t, "GET /{workspaceId}/assets/{id}/file status=410 once=1"))
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.upload(w.images, "", "a.jpg", "a")
+	w.upload(w.images, "", "b.jpg", "b")
+	plan := w.migrate(migrate.DefaultRules())
+	w.wantStates(plan, map[string]int64{"conflict conflict": 1, "adopt done": 1})
+	if n := len(w.assetsAt()); n != 2 {
+		t.Errorf("got %d assets, want 2", n)
+	}
+}
+
 func TestLostJournalAndPilots(t *testing.T) {
 	w := newWorld(t)
 	want := w.small()

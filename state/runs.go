@@ -206,8 +206,8 @@ func (s *Store) LastRuns(ctx context.Context, limit int) ([]Run, error) {
 	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` ORDER BY r.num DESC LIMIT ?`, limit)
 }
 
-// Unfinished finds the run of the pair that has begun to apply and is not
-// finished; ErrNotFound if there is none.
+// Unfinished finds the newest run of the pair that is not a mere plan and can be
+// continued; ErrNotFound if there is none.
 func (s *Store) Unfinished(ctx context.Context, pair int64) (Run, error) {
 	runs, err := query(ctx, s.r, "find unfinished run", scanRun,
 		`SELECT `+runColumns+` WHERE r.pair = ? AND r.state NOT IN ('finished', 'superseded')
