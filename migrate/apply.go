@@ -102,7 +102,7 @@ func (a *Applier) work(ctx context.Context) (*dispatcher, error) {
 		work: make(chan state.Item), results: make(chan result, a.Concurrency), settled: make(chan []finding, 1),
 	}
 	for _, i := range interrupted {
-		d.doubt(i, a.Settle, false)
+		d.doubt(i, max(a.Settle, a.Answer), false) // all of it may have been sent
 	}
 	var workers sync.WaitGroup
 	for range a.Concurrency {
@@ -309,6 +309,10 @@ func (d *dispatcher) take(ctx context.Context, r result) error {
 func (d *dispatcher) breaker(r result) error {
 	switch r.outcome.State {
 	case state.ItemFailed:
+	case state.ItemChanged:
+		if r.alike == "" { // it changed; that happens
+			return nil
+		}
 	case state.ItemInDoubt:
 		return nil // says nothing either way
 	default:
@@ -322,7 +326,23 @@ func (d *dispatcher) breaker(r result) error {
 	if d.alike < breakAfter {
 		return nil
 	}
-	return fmt.Errorf("%d items in a row failed alike, the last with: %s", d.alike, r.outcome.Error)
+	return &BreakerError{d.alike, r.outcome.Error}
+}
+
+// A BreakerError stops a run in which one item after the other comes to the same
+// end.
+type BreakerError struct {
+	Items int
+	Last  string // what happened to the last of them
+}
+
+func (e *BreakerError) Error() string {
+	return fmt.Sprintf("%d items in a row failed alike, the last with: %s", e.Items, e.Last)
+}
+
+// Hint is the next step.
+func (e *BreakerError) Hint() string {
+	return "the trouble is hardly with each of them: see that the source is there and the destination works, then run the same command again"
 }
 
 func (d *dispatcher) add(i state.Item, o state.Outcome) {
@@ -406,6 +426,8 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 			if !f.fresh { // or its bytes were counted as they were sent
 				d.Watch.Progress(0, f.item.Size)
 			}
+			d.add(f.item, f.outcome())
+		case f.lost():
 			d.add(f.item, f.outcome())
 		case f.err != nil:
 			d.unclear++

@@ -285,7 +285,36 @@ func TestDoubtWhoseObjectIsGone(t *testing.T) {
 	_, err := w.try(t.Context(), migrate.DefaultRules())
 	must(t, err)
 	// a.jpg is there in all likelihood, but that cannot be proved; b.jpg is not.
-	w.wantStates(plan, map[string]int64{"create in_doubt": 1, "create changed": 1})
+	// Neither keeps the run from its end.
+	w.wantStates(plan, map[string]int64{"create changed": 2})
+	if i := w.item(plan, "a.jpg"); !strings.Contains(i.Error, "cannot be told whether asset") {
+		t.Errorf("got error %q", i.Error)
+	}
+	// Should an object come back in its place, it is not put beside the asset.
+	w.put("a.jpg", "another")
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"conflict conflict": 1})
+}
+
+// A source that goes away under a run is not a library of which everything was
+// deleted one by one.
+func TestSourceGoesAwayMidway(t *testing.T) {
+	w := newWorld(t)
+	for n := range 60 {
+		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
+	}
+	w.gate.on(func(n int, r *http.Request) error {
+		if r.Method == http.MethodPost {
+			w.source.Vanish()
+		}
+		return nil
+	})
+	_, err := w.try(t.Context(), migrate.DefaultRules())
+	if err == nil || !strings.Contains(err.Error(), "gone since it was listed") {
+		t.Fatalf("got %v, want the circuit breaker", err)
+	}
+	if _, err := w.journal.Unfinished(t.Context(), w.pair.ID); err != nil {
+		t.Errorf("the run cannot be continued: %v", err)
+	}
 }
 
 func TestAnswerLostAndObjectGoneMeanwhile(t *testing.T) {

@@ -77,6 +77,7 @@ type Journal interface {
 	SaveNewFolder(ctx context.Context, destination, category, path, id string) error
 	SaveOurs(ctx context.Context, destination, category, path string) error
 	IsOurs(ctx context.Context, destination, category, path string) (bool, error)
+	ForgetOurs(ctx context.Context, destination, category, path string) error
 
 	StageInventory(ctx context.Context, scope state.Scope, entries []state.Entry) error
 	DropInventory(ctx context.Context, scope state.Scope) error

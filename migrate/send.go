@@ -142,6 +142,10 @@ func (a *Applier) takeBack(ctx context.Context, e *ReceiptError) error {
 	return e
 }
 
+// gone is what is told of an object that vanished. Many of them in a row rather
+// mean that the source did.
+const gone = "gone since it was listed"
+
 // judge says what an error means for an item and for the run.
 func judge(ctx context.Context, i state.Item, err error) result {
 	class, _ := retry.Classify(err)
@@ -157,9 +161,9 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	case ctx.Err() != nil:
 		r.release = true // an interruption is no failure
 	case errors.Is(err, sources.ErrChanged), body && errors.Is(err, assets.ErrSize):
-		r.outcome.State = state.ItemChanged
+		r.outcome.State, r.alike = state.ItemChanged, ""
 	case body && errors.Is(err, fs.ErrNotExist):
-		r.outcome.State, r.outcome.Error = state.ItemChanged, "gone since it was listed"
+		r.outcome.State, r.outcome.Error, r.alike = state.ItemChanged, gone, gone
 	case body:
 		r.outcome.Class = string(retry.Permanent)
 	case class == retry.Fatal:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -63,8 +65,12 @@ func (a *Applier) settleGroup(ctx context.Context, s *structure, category, folde
 	claimed := map[string]bool{}
 	for n := range group {
 		a.match(ctx, c, &group[n], candidates, claimed)
+		if group[n].lost() {
+			// The next plan that wants the place has to look who is there.
+			err = errors.Join(err, a.Journal.ForgetOurs(ctx, a.run.Pair.Destination, c.category, folder))
+		}
 	}
-	return nil
+	return err
 }
 
 // recent lists the assets with the names of the items that a container got since
@@ -137,7 +143,10 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 		return false, err
 	}
 	if *digest == nil {
-		if *digest, err = digestOfObject(ctx, a.Source, object(i)); err != nil {
+		*digest, err = digestOfObject(ctx, a.Source, object(i))
+		if errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist) {
+			return false, &lostError{asset.ID, err}
+		} else if err != nil {
 			return false, err
 		}
 	}
@@ -148,6 +157,19 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	return bytes.Equal(theirs, *digest), err
 }
 
+// A lostError says that it cannot be told any more whether an asset is of an
+// item: the object is not what it was when it was sent.
+type lostError struct {
+	asset string
+	err   error
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("%v, so it cannot be told whether asset %s is of it", e.err, e.asset)
+}
+
+func (e *lostError) Unwrap() error { return e.err }
+
 // sameName compares as the service may have stored it: names in Unicode form C,
 // extensions regardless of case.
 func sameName(a assets.Asset, name string) bool {
@@ -155,8 +177,17 @@ func sameName(a assets.Asset, name string) bool {
 	return norm.NFC.String(a.Name) == norm.NFC.String(base) && strings.EqualFold(a.Extension, extension)
 }
 
+// lost reports whether asking again will tell no more.
+func (f finding) lost() bool {
+	_, lost := errors.AsType[*lostError](f.err)
+	return lost
+}
+
 // outcome is what the journal is told of a finding.
 func (f finding) outcome() state.Outcome {
+	if f.lost() {
+		return state.Outcome{Key: f.item.Key, State: state.ItemChanged, Class: string(retry.Permanent), Error: f.err.Error()}
+	}
 	if f.receipt == nil {
 		return state.Outcome{Key: f.item.Key, State: state.ItemInDoubt, Class: string(retry.Transient),
 			Error: "cannot find out whether it arrived: " + f.err.Error()}

@@ -32,7 +32,7 @@ func (s *Store) Folders(ctx context.Context, destination, category string) (map[
 // SaveFolder remembers a folder that is at the destination. What it holds is not
 // ours alone, as far as is known.
 func (s *Store) SaveFolder(ctx context.Context, destination, category, path, id string) error {
-	return s.saveFolder(ctx, destination, category, path, id, `DELETE FROM ours WHERE destination = ? AND category = ? AND path = ?`)
+	return s.saveFolder(ctx, destination, category, path, id, deleteOurs)
 }
 
 // SaveNewFolder remembers a folder that we have just made.
@@ -51,13 +51,25 @@ func (s *Store) saveFolder(ctx context.Context, destination, category, path, id,
 	})
 }
 
-const insertOurs = `INSERT INTO ours (destination, category, path) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+const (
+	insertOurs = `INSERT INTO ours (destination, category, path) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+	deleteOurs = `DELETE FROM ours WHERE destination = ? AND category = ? AND path = ?`
+)
 
 // SaveOurs remembers that a folder, or a category where the path is empty, holds
 // directly no assets but ours.
 func (s *Store) SaveOurs(ctx context.Context, destination, category, path string) error {
 	return s.write(ctx, "save container", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, insertOurs, destination, category, path)
+		return err
+	})
+}
+
+// ForgetOurs takes back what SaveOurs or SaveNewFolder remembered: there may be an
+// asset that the journal does not know.
+func (s *Store) ForgetOurs(ctx context.Context, destination, category, path string) error {
+	return s.write(ctx, "forget container", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, deleteOurs, destination, category, path)
 		return err
 	})
 }
