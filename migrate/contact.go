@@ -205,6 +205,9 @@ func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (Exi
 		d.Log.Debug("cannot compare with the destination", "key", i.Key, "error", err)
 		return Other, nil, nil
 	}
+	if d.Rules.OnExisting == "adopt" {
+		return Equal, mine, nil // on the user's word: verify --content tells what it is worth
+	}
 	theirs, _, err := digestOfAsset(ctx, d.Dest, e.URL)
 	class, _ := retry.Classify(err)
 	switch {

@@ -14,6 +14,7 @@ const (
 	ReasonUseSync   Reason = "changed, use sync"
 	ReasonOrphan    Reason = "gone from the source, kept"
 	ReasonEqual     Reason = "an equal asset is there already"
+	ReasonTrusted   Reason = "an asset of that name and size is there already"
 	ReasonDuplicate Reason = "another asset of that name is there; sent beside it"
 
 	ReasonJunk      Reason = "left behind by an operating system or a tool"
@@ -55,7 +56,8 @@ const (
 // beside the assets that the journal knows.
 type Existing int
 
-// What may be there: nothing, an asset with the object's content, or another one.
+// What may be there: nothing, an asset with the object's content (with its size,
+// where the user wants no more to be asked), or another one.
 const (
 	Nothing Existing = iota
 	Equal
@@ -91,6 +93,8 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, ReasonUnmatched
 	case s.Problem != "":
 		return state.Conflict, s.Problem
+	case s.Existing == Equal && r.OnExisting == "adopt":
+		return state.Adopt, ReasonTrusted
 	case s.Existing == Equal && r.OnExisting != "duplicate":
 		return state.Adopt, ReasonEqual
 	case s.Existing != Nothing:
@@ -101,8 +105,8 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 	return state.Create, ReasonNew
 }
 
-// decideExisting settles what happens beside an asset of the same name. Even
-// "adopt" takes over only equal content: anything else would be an overwrite.
+// decideExisting settles what happens beside an asset of the same name that is
+// not equal. None of the policies overwrites it.
 func decideExisting(r Rules) (state.Action, Reason) {
 	if r.OnExisting == "duplicate" {
 		return state.Create, ReasonDuplicate

@@ -26,6 +26,7 @@ func laws() []law {
 		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
 		{func(s Situation, r Rules) bool { return s.Existing != Nothing && r.OnExisting == "duplicate" }, state.Create, because(ReasonDuplicate)},
+		{func(s Situation, r Rules) bool { return s.Existing == Equal && r.OnExisting == "adopt" }, state.Adopt, because(ReasonTrusted)},
 		{func(s Situation, _ Rules) bool { return s.Existing == Equal }, state.Adopt, because(ReasonEqual)},
 		{func(s Situation, _ Rules) bool { return s.Existing == Other }, state.Conflict, because(ReasonExists)},
 		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "rename" }, state.Create, because(ReasonRenamed)},

@@ -2,7 +2,9 @@ package migrate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -38,8 +40,11 @@ func NewVerifier(d Deps, level string, sample int) *Verifier {
 // A Difference is one thing that is not as the journal says. A Note is no fault
 // of the transfer, such as an image that the service cannot process.
 type Difference struct {
-	Key, Asset, What string
-	Note             bool
+	Key, Asset string
+	Field      string // "presence", "place", "size", "name", "content" or "processing"
+	Want, Got  string // where they can be said in a word
+	What       string // for people: what the asset is or does
+	Note       bool
 }
 
 // Verify looks at every asset that the journal has a receipt of, and tells the
@@ -152,28 +157,26 @@ func sample(n, total int64) func(int64) bool {
 // content is worth reading.
 func (v *Verifier) look(s state.Sighting, found func(Difference)) bool {
 	r, e := s.Receipt, s.Entry
-	var what []string
-	switch {
-	case !s.Seen:
-		what = append(what, "is not where it was put")
-	default:
-		if e.Category != r.Category || e.Folder != r.Folder {
-			what = append(what, "was moved")
-		}
-		if e.Size != r.Size {
-			what = append(what, fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
-		}
-		if norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension {
-			what = append(what, fmt.Sprintf("is called %q instead of %q", e.Name+"."+e.Extension, r.Name+"."+r.Extension))
-		}
-		if e.Status == string(assets.Failed) {
-			found(Difference{Key: r.Key, Asset: r.Asset, What: "the service could not process the image", Note: true})
-		}
+	tell := func(field, want, got, what string) {
+		found(Difference{Key: r.Key, Asset: r.Asset, Field: field, Want: want, Got: got, What: what})
 	}
-	for _, w := range what {
-		found(Difference{Key: r.Key, Asset: r.Asset, What: w})
+	if !s.Seen {
+		tell("presence", "", "", "is not where it was put")
+		return false
 	}
-	return s.Seen && e.Size == r.Size
+	if e.Category != r.Category || e.Folder != r.Folder {
+		tell("place", cmp.Or(r.Folder, r.Category), cmp.Or(e.Folder, e.Category), "was moved")
+	}
+	if e.Size != r.Size {
+		tell("size", fmt.Sprint(r.Size), fmt.Sprint(e.Size), fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
+	}
+	if norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension {
+		tell("name", r.Filename(), e.Filename(), fmt.Sprintf("is called %q instead of %q", e.Filename(), r.Filename()))
+	}
+	if e.Status == string(assets.Failed) {
+		found(Difference{Key: r.Key, Asset: r.Asset, Field: "processing", Got: e.Status, What: "the service could not process the image", Note: true})
+	}
+	return e.Size == r.Size
 }
 
 // readBack compares the content of an asset with what was sent. An error that
@@ -187,9 +190,12 @@ func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(Di
 	case err != nil && class == retry.Fatal:
 		return err
 	case err != nil:
-		found(Difference{Key: s.Receipt.Key, Asset: s.Receipt.Asset, What: "its content cannot be read: " + err.Error()})
+		found(Difference{Key: s.Receipt.Key, Asset: s.Receipt.Asset, Field: "content", What: "its content cannot be read: " + err.Error()})
 	case n != s.Receipt.Size || !bytes.Equal(digest, s.Receipt.Digest):
-		found(Difference{Key: s.Receipt.Key, Asset: s.Receipt.Asset, What: fmt.Sprintf("its content differs from what was sent (%d bytes)", n)})
+		found(Difference{
+			Key: s.Receipt.Key, Asset: s.Receipt.Asset, Field: "content", Want: hex.EncodeToString(s.Receipt.Digest), Got: hex.EncodeToString(digest),
+			What: fmt.Sprintf("its content differs from what was sent (%d bytes)", n),
+		})
 	}
 	return nil
 }

@@ -20,6 +20,9 @@ type Entry struct {
 	URL       string
 }
 
+// Filename is the asset's name with its extension.
+func (e Entry) Filename() string { return filename(e.Name, e.Extension) }
+
 // A Scope keeps inventories apart that are taken for different purposes.
 type Scope int64
 

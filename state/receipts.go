@@ -31,11 +31,13 @@ const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag,
 	category, folder, url, slot, adopted, run, done_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // Filename is the asset's name with its extension.
-func (r Receipt) Filename() string {
-	if r.Extension == "" {
-		return r.Name
+func (r Receipt) Filename() string { return filename(r.Name, r.Extension) }
+
+func filename(name, extension string) string {
+	if extension == "" {
+		return name
 	}
-	return r.Name + "." + r.Extension
+	return name + "." + extension
 }
 
 func saveReceipt(ctx context.Context, insert *sql.Stmt, run, pair, now int64, r Receipt) error {

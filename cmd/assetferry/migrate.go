@@ -55,7 +55,8 @@ The first interrupt finishes what has begun, the second aborts it.
 	f := c.Flags()
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the plan and stop")
 	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
-	f.DurationVar(&o.settle, "settle-time", migrate.DefaultSettle, "how long an upload may take to show up after its answer was lost")
+	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost (default %v, and %v where the service gave none)",
+		migrate.DefaultSettle, migrate.DefaultAnswer))
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of uploads at once (default %d)", migrate.DefaultConcurrency))
 	addSelectionFlags(f)
 	return c
@@ -64,13 +65,16 @@ The first interrupt finishes what has begun, the second aborts it.
 func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: "migrate"}
-	s, err := a.openSession(ctx, cmd, source, false)
+	s, err := a.openEndpoints(ctx, cmd, source, false)
 	if err != nil {
 		return err
 	}
 	a.introduce(s)
 	applier := migrate.NewApplier(s.deps(a, a.watch()), s.dest.client)
-	applier.Concurrency, applier.Settle, applier.Stop = a.settings.Concurrency, o.settle, a.stop
+	applier.Concurrency, applier.Stop = a.settings.Concurrency, a.stop
+	if cmd.Flags().Changed("settle-time") {
+		applier.Settle, applier.Answer = o.settle, o.settle
+	}
 	run, err := a.resumeOrBegin(ctx, s, applier, o.restart)
 	if err != nil {
 		return err
@@ -97,7 +101,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 }
 
 // conclude tells what became of a run, from the journal alone.
-func (a *app) conclude(ctx context.Context, s *session, id string, began time.Time, failure error) error {
+func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.Time, failure error) error {
 	run, err := s.journal.Run(ctx, id)
 	if err != nil {
 		return errors.Join(failure, err)
@@ -127,7 +131,7 @@ func (a *app) conclude(ctx context.Context, s *session, id string, began time.Ti
 
 // showProblems tells which items need a person, as far as they fit; JSON has
 // them all.
-func (a *app) showProblems(ctx context.Context, s *session, run int64) error {
+func (a *app) showProblems(ctx context.Context, s *endpoints, run int64) error {
 	shown, more := 0, 0
 	for i, err := range s.journal.Items(ctx, run, state.ItemFailed, state.ItemConflict, state.ItemInDoubt, state.ItemChanged) {
 		if err != nil {
@@ -150,7 +154,7 @@ func (a *app) showProblems(ctx context.Context, s *session, run int64) error {
 }
 
 // resumeOrBegin finds the run to carry on, or begins a new one.
-func (a *app) resumeOrBegin(ctx context.Context, s *session, applier *migrate.Applier, restart bool) (state.Run, error) {
+func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.Applier, restart bool) (state.Run, error) {
 	run, err := s.journal.Unfinished(ctx, s.pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
 		return s.journal.Begin(ctx, s.pair, "migrate", s.stored)
@@ -177,13 +181,33 @@ func (a *app) resumeOrBegin(ctx context.Context, s *session, applier *migrate.Ap
 	if run.State == state.Planned {
 		return a.decideAnew(ctx, s, run)
 	}
-	return run, nil
+	return run, a.tellDoubts(ctx, s, run, applier)
+}
+
+// tellDoubts says what the end of the former process left open, and why that may
+// keep a run from ending for a while.
+func (a *app) tellDoubts(ctx context.Context, s *endpoints, run state.Run, applier *migrate.Applier) error {
+	tallies, err := s.journal.Tallies(ctx, run.Num)
+	if err != nil {
+		return err
+	}
+	var open int64
+	for _, t := range tallies {
+		if t.State == state.ItemSending || t.State == state.ItemInDoubt {
+			open += t.Objects
+		}
+	}
+	if open > 0 {
+		a.out.Notef("In flight when it ended: %s. They are looked up; what has not shown up after %v is sent again.",
+			count(open, "upload"), max(applier.Settle, applier.Answer))
+	}
+	return nil
 }
 
 // decideAnew drops the plan of a run and keeps its listing: the run was stopped
 // before anything was sent, and what stopped it may have been set right at the
 // destination.
-func (a *app) decideAnew(ctx context.Context, s *session, run state.Run) (state.Run, error) {
+func (a *app) decideAnew(ctx context.Context, s *endpoints, run state.Run) (state.Run, error) {
 	if err := s.journal.SetRunState(ctx, run.Num, state.Planned, state.Planning); err != nil {
 		return run, err
 	}
@@ -191,7 +215,7 @@ func (a *app) decideAnew(ctx context.Context, s *session, run state.Run) (state.
 }
 
 // startOver gives up a run, after finding out what became of its items.
-func (a *app) startOver(ctx context.Context, s *session, applier *migrate.Applier, run state.Run) (state.Run, error) {
+func (a *app) startOver(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run) (state.Run, error) {
 	if err := settleDoubts(ctx, applier, run); err != nil {
 		return run, err
 	}
@@ -202,7 +226,7 @@ func (a *app) startOver(ctx context.Context, s *session, applier *migrate.Applie
 	return s.journal.Begin(ctx, s.pair, "migrate", s.stored)
 }
 
-func (a *app) relist(ctx context.Context, s *session, applier *migrate.Applier, run state.Run) (state.Run, error) {
+func (a *app) relist(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run) (state.Run, error) {
 	if err := settleDoubts(ctx, applier, run); err != nil {
 		return run, err
 	}

@@ -40,7 +40,7 @@ With --verbose, or with --json, every object is shown.
 func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitCode bool) error {
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: "plan"}
-	s, err := a.openSession(ctx, cmd, source, true)
+	s, err := a.openEndpoints(ctx, cmd, source, true)
 	if err != nil {
 		return err
 	}
@@ -78,14 +78,14 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitC
 }
 
 // introduce says where from, where to and where the journal is.
-func (a *app) introduce(s *session) {
+func (a *app) introduce(s *endpoints) {
 	a.out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	a.out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
 	a.out.Notef("Journal      %s", ui.Sanitize(s.journal.Path()))
 }
 
 // showItems shows every decision, if that was asked for.
-func (a *app) showItems(ctx context.Context, s *session, plan migrate.Plan) error {
+func (a *app) showItems(ctx context.Context, s *endpoints, plan migrate.Plan) error {
 	if !a.out.JSON() && !a.out.Verbose() {
 		return nil
 	}

@@ -159,7 +159,7 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	setting(f, "category", "put everything into the category of this `name`")
 	setting(f, "unmatched", "`policy` for extensions that no category allows")
 	setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
-	setting(f, "on-existing", "`policy` for names that another asset has")
+	setting(f, "on-existing", "`policy` for names that another asset has: conflict takes over equal content, adopt equal size, duplicate sends beside it")
 	setting(f, "source-name", "`name` of the source in the journal (default: its absolute path)")
 }
 

@@ -98,7 +98,7 @@ func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair)
 	}
 	w.sayHidden()
 	a.out.Printf("%s", verdict(result, took))
-	a.summary.States = ui.Counts{"checked": result.Receipts, "read_back": result.Contents, "differences": result.Differences}
+	a.summary.Checks = &ui.Checks{Checked: result.Receipts, ReadBack: result.Contents, Differences: result.Differences}
 	if result.Differences > 0 {
 		a.summary.Exit = exitDifference
 	}

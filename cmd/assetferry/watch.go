@@ -41,7 +41,9 @@ func (w *watch) Found(d migrate.Difference) {
 	if d.Note {
 		result, mark, seen = "note", " ", &w.notes
 	}
-	w.out.Event("check", ui.CheckLine{Key: d.Key, AssetID: d.Asset, Result: result, Field: d.What})
+	w.out.Event("check", ui.CheckLine{
+		Key: d.Key, AssetID: d.Asset, Result: result, Field: d.Field, Want: d.Want, Got: d.Got, Message: d.What,
+	})
 	if *seen++; *seen <= shownFindings || w.out.Verbose() {
 		w.out.Printf("%s %s: %s (asset %s)", mark, ui.Sanitize(d.Key), ui.Sanitize(d.What), ui.Sanitize(d.Asset))
 	}

@@ -86,6 +86,7 @@ type CheckLine struct {
 	Field   string `json:"field,omitempty"` // what differs
 	Want    string `json:"want,omitempty"`
 	Got     string `json:"got,omitempty"`
+	Message string `json:"message,omitempty"` // the same for people
 }
 
 // A ProgressLine is a "progress" event. What is not known is left out.
@@ -112,6 +113,15 @@ type SummaryLine struct {
 	Bytes       int64   `json:"bytes"`
 	Seconds     Seconds `json:"seconds"`
 	Exit        int     `json:"exit"`
+
+	*Checks // of verify only
+}
+
+// Checks are what verify counted.
+type Checks struct {
+	Checked     int64 `json:"checked"`   // receipts compared with the listing
+	ReadBack    int64 `json:"read_back"` // of these, compared by content
+	Differences int64 `json:"differences"`
 }
 
 // An ErrorLine is an "error" event: why the program ends.

@@ -19,8 +19,8 @@ import (
 	"assetferry/state"
 )
 
-// A session is a source, a destination and the journal between them, opened.
-type session struct {
+// endpoints are a source, a destination and the journal between them, opened.
+type endpoints struct {
 	source  sources.Source
 	dest    *destination
 	journal *state.Store
@@ -29,10 +29,10 @@ type session struct {
 	stored  json.RawMessage // the rules as they stand in the journal
 }
 
-// openSession opens everything that plan and migrate need, cheapest first, so
+// openEndpoints opens everything that plan and migrate need, cheapest first, so
 // that a mistyped path is told before anybody is asked for anything.
-func (a *app) openSession(ctx context.Context, cmd *cobra.Command, address string, readOnly bool) (s *session, err error) {
-	s = &session{}
+func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address string, readOnly bool) (s *endpoints, err error) {
+	s = &endpoints{}
 	if s.rules, err = a.rules(cmd); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (a *app) openSession(ctx context.Context, cmd *cobra.Command, address strin
 	return s, err
 }
 
-func (s *session) deps(a *app, w migrate.Observer) migrate.Deps {
+func (s *endpoints) deps(a *app, w migrate.Observer) migrate.Deps {
 	return migrate.Deps{
 		Source: s.source, Dest: s.dest.client, Journal: s.journal, Watch: w, Log: a.out.Log(),
 		Now: s.dest.now,
