@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/config"
 	"assetferry/internal/demo"
 )
 
@@ -163,4 +164,29 @@ func (r *reader) shell(script, dir string) (string, error) {
 		}
 	}
 	return string(text), failure
+}
+
+// TestReadmeConfiguration reads the configuration that the README shows.
+func TestReadmeConfiguration(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(readme), "```yaml\n")
+	block, _, closed := strings.Cut(rest, "```")
+	if !ok || !closed {
+		t.Fatal("the README shows no configuration")
+	}
+	file := filepath.Join(t.TempDir(), "assetferry.yaml")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(block, "\n   ", "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := config.Load(map[string][]string{"config": {file}}, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Destination()
+	if err != nil || d.URL != "https://api.ckbox.io" || d.AccessKey.IsZero() {
+		t.Errorf("got destination %+v (%v)", d, err)
+	}
 }
