@@ -19,12 +19,16 @@ import (
 // about every object whose place is taken there. So a lost journal ends in
 // adoption, not in a second library.
 //
-// A container is left out once the journal knows that nothing is in it but what
-// the journal knows: in the usual case that is from the moment we made it. One
-// that holds other assets is looked at in every plan that wants to put something
+// A container is left out once the journal knows that nothing is in it but assets
+// of this source: in the usual case that is from the moment we made it. One that
+// holds other assets, those of another source included (which may be the same
+// library under another path), is looked at in every plan that wants to put something
 // there; to look just once would forget what a limit, a filter or a conflict
 // left unsettled, and put a second copy there in the next run.
 func (d *decider) contact(ctx context.Context) error {
+	if err := d.share(ctx); err != nil {
+		return err
+	}
 	places, err := d.toLookAt(ctx)
 	if err != nil || len(places) == 0 {
 		return err
@@ -48,6 +52,16 @@ func (d *decider) contact(ctx context.Context) error {
 	return d.everyItem(ctx, d.meet)
 }
 
+// share makes other sources look into the containers where objects of this one
+// would go.
+func (d *decider) share(ctx context.Context) error {
+	var keys []state.PlaceKey
+	for place := range d.containers {
+		keys = append(keys, state.PlaceKey{Category: place.Category, Path: place.Folder})
+	}
+	return d.Journal.ForgetOursOfOthers(ctx, d.run.Pair, keys)
+}
+
 // toLookAt gives the containers that exist, or may, and may hold assets which
 // are not ours.
 func (d *decider) toLookAt(ctx context.Context) (places []Place, err error) {
@@ -55,7 +69,7 @@ func (d *decider) toLookAt(ctx context.Context) (places []Place, err error) {
 		if strings.HasPrefix(place.Category, newPrefix) {
 			continue
 		}
-		ours, err := d.Journal.IsOurs(ctx, d.run.Pair.Destination, place.Category, place.Folder)
+		ours, err := d.Journal.IsOurs(ctx, d.run.Pair.ID, place.Category, place.Folder)
 		if err != nil {
 			return nil, err
 		}
@@ -81,14 +95,14 @@ func (d *decider) inventory(ctx context.Context, tree *tree, place Place) (other
 	ours := 0
 	c := state.Container{Category: place.Category, Folder: folder}
 	others, err = stageContainer(ctx, d.Deps, state.RunScope(d.run.Num), c, func(a assets.Asset) (int64, bool, error) {
-		owned, err := d.Journal.OwnsAsset(ctx, d.run.Pair.Destination, a.ID)
+		owned, err := d.Journal.HoldsAsset(ctx, d.run.Pair.ID, a.ID)
 		if owned {
 			ours++
 		}
 		return Place{place.Category, place.Folder, a.Filename()}.slot(), !owned, err
 	})
 	if err == nil && others == 0 && ours > 0 {
-		err = d.Journal.SaveOurs(ctx, d.run.Pair.Destination, place.Category, place.Folder)
+		err = d.Journal.SaveOurs(ctx, d.run.Pair.ID, place.Category, place.Folder)
 	}
 	return others, err
 }

@@ -237,3 +237,25 @@ func TestSecondPassForgetsTheFirst(t *testing.T) {
 		t.Errorf("got %+v", i)
 	}
 }
+
+// The same library under another path is another source, by its name. Its objects
+// are there already, and are not sent a second time; nor does an object take the
+// place of another source's.
+func TestTwoSourcesOneDestination(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "dir/b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	want := w.assetsAt()
+	first := w.pair
+	var err error
+	w.pair, err = w.journal.Pair(t.Context(), "the same, moved", first.Destination, w.url)
+	must(t, err)
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 2})
+	w.wantAssets(want)
+	w.put("dir/b.jpg", "another", "dir/c.jpg", "c")
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1, "skip skipped": 1, "unchanged skipped": 1})
+
+	w.pair = first // which now finds that somebody put something beside its own
+	w.put("dir/c.jpg", "not that c")
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"unchanged skipped": 1, "skip skipped": 1, "conflict conflict": 1})
+}

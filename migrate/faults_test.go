@@ -178,25 +178,32 @@ func (j *failingJournal) SaveFolder(ctx context.Context, destination, category, 
 	return j.Journal.SaveFolder(ctx, destination, category, path, id)
 }
 
-func (j *failingJournal) SaveNewFolder(ctx context.Context, destination, category, path, id string) error {
+func (j *failingJournal) SaveNewFolder(ctx context.Context, pair state.Pair, category, path, id string) error {
 	if err := j.fail(); err != nil {
 		return err
 	}
-	return j.Journal.SaveNewFolder(ctx, destination, category, path, id)
+	return j.Journal.SaveNewFolder(ctx, pair, category, path, id)
 }
 
-func (j *failingJournal) SaveOurs(ctx context.Context, destination, category, path string) error {
+func (j *failingJournal) SaveOurs(ctx context.Context, pair int64, category, path string) error {
 	if err := j.fail(); err != nil {
 		return err
 	}
-	return j.Journal.SaveOurs(ctx, destination, category, path)
+	return j.Journal.SaveOurs(ctx, pair, category, path)
 }
 
-func (j *failingJournal) IsOurs(ctx context.Context, destination, category, path string) (bool, error) {
+func (j *failingJournal) IsOurs(ctx context.Context, pair int64, category, path string) (bool, error) {
 	if err := j.fail(); err != nil {
 		return false, err
 	}
-	return j.Journal.IsOurs(ctx, destination, category, path)
+	return j.Journal.IsOurs(ctx, pair, category, path)
+}
+
+func (j *failingJournal) HoldsAsset(ctx context.Context, pair int64, asset string) (bool, error) {
+	if err := j.fail(); err != nil {
+		return false, err
+	}
+	return j.Journal.HoldsAsset(ctx, pair, asset)
 }
 
 func (j *failingJournal) OwnsAsset(ctx context.Context, destination, asset string) (bool, error) {

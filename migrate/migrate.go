@@ -67,6 +67,7 @@ type Journal interface {
 
 	Receipts(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error]
 	Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error)
+	HoldsAsset(ctx context.Context, pair int64, asset string) (bool, error)
 	OwnsAsset(ctx context.Context, destination, asset string) (bool, error)
 	SumReceipts(ctx context.Context, pair int64) (state.ReceiptSum, error)
 
@@ -74,10 +75,11 @@ type Journal interface {
 	SaveChoices(ctx context.Context, destination string, choices map[string]string) error
 	Folders(ctx context.Context, destination, category string) (map[string]string, error)
 	SaveFolder(ctx context.Context, destination, category, path, id string) error
-	SaveNewFolder(ctx context.Context, destination, category, path, id string) error
-	SaveOurs(ctx context.Context, destination, category, path string) error
-	IsOurs(ctx context.Context, destination, category, path string) (bool, error)
-	ForgetOurs(ctx context.Context, destination, category, path string) error
+	SaveNewFolder(ctx context.Context, pair state.Pair, category, path, id string) error
+	SaveOurs(ctx context.Context, pair int64, category, path string) error
+	IsOurs(ctx context.Context, pair int64, category, path string) (bool, error)
+	ForgetOursOfOthers(ctx context.Context, pair state.Pair, places []state.PlaceKey) error
+	ForgetOurs(ctx context.Context, pair int64, category, path string) error
 
 	StageInventory(ctx context.Context, scope state.Scope, entries []state.Entry) error
 	DropInventory(ctx context.Context, scope state.Scope) error

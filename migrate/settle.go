@@ -67,7 +67,7 @@ func (a *Applier) settleGroup(ctx context.Context, s *structure, category, folde
 		a.match(ctx, c, &group[n], candidates, claimed)
 		if group[n].lost() {
 			// The next plan that wants the place has to look who is there.
-			err = errors.Join(err, a.Journal.ForgetOurs(ctx, a.run.Pair.Destination, c.category, folder))
+			err = errors.Join(err, a.Journal.ForgetOurs(ctx, a.run.Pair.ID, c.category, folder))
 		}
 	}
 	return err

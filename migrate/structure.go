@@ -26,11 +26,11 @@ import (
 // we have looked and not found it, or where we made its parent ourselves.
 type structure struct {
 	Deps
-	write       Writer
-	destination string
-	settle      time.Duration // how long a lost answer may take to become visible
-	tree        *tree
-	flight      singleflight.Group
+	write  Writer
+	pair   state.Pair
+	settle time.Duration // how long a lost answer may take to become visible
+	tree   *tree
+	flight singleflight.Group
 
 	wanted     []NewCategory     // by the plan
 	categories map[string]string // wanted name -> id
@@ -41,7 +41,7 @@ type structure struct {
 
 func newStructure(a *Applier, run state.Run) (*structure, error) {
 	s := &structure{
-		Deps: a.Deps, write: a.Write, destination: run.Pair.Destination, settle: a.Settle, tree: newTree(a.Dest),
+		Deps: a.Deps, write: a.Write, pair: run.Pair, settle: a.Settle, tree: newTree(a.Dest),
 		categories: map[string]string{}, folders: map[string]map[string]string{},
 	}
 	if err := json.Unmarshal(run.Categories, &s.wanted); err != nil {
@@ -74,7 +74,7 @@ func (s *structure) category(ctx context.Context, c NewCategory) error {
 	}
 	s.categories[c.Name] = id
 	if made {
-		return s.Journal.SaveOurs(ctx, s.destination, id, "")
+		return s.Journal.SaveOurs(ctx, s.pair.ID, id, "")
 	}
 	return nil
 }
@@ -171,11 +171,12 @@ func (s *structure) folder(ctx context.Context, category, dir string) (string, e
 		if err != nil {
 			return "", err
 		}
-		save := s.Journal.SaveFolder
 		if made {
-			save = s.Journal.SaveNewFolder
+			err = s.Journal.SaveNewFolder(ctx, s.pair, category, dir, id)
+		} else {
+			err = s.Journal.SaveFolder(ctx, s.pair.Destination, category, dir, id)
 		}
-		if err := save(ctx, s.destination, category, dir, id); err != nil {
+		if err != nil {
 			return "", &journalError{err}
 		}
 		s.mu.Lock()
@@ -198,7 +199,7 @@ func (s *structure) known(ctx context.Context, category string) (map[string]stri
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.folders[category] == nil {
-		paths, err := s.Journal.Folders(ctx, s.destination, category)
+		paths, err := s.Journal.Folders(ctx, s.pair.Destination, category)
 		if err != nil {
 			return nil, &journalError{err}
 		}

@@ -365,20 +365,35 @@ func TestStructure(t *testing.T) {
 	if got, err := s.Choices(ctx, "d"); err != nil || !cmp.Equal(got, map[string]string{"jpg": "1", "png": "3"}) {
 		t.Errorf("choices: %v (%v)", got, err)
 	}
+	pair, err := s.Pair(ctx, "s", "d", "")
+	must(t, err)
+	other, err := s.Pair(ctx, "s2", "d", "")
+	must(t, err)
 	must(t, s.SaveFolder(ctx, "d", "c", "there", "1"))
-	must(t, s.SaveNewFolder(ctx, "d", "c", "made", "2"))
-	must(t, s.SaveOurs(ctx, "d", "c", ""))
-	must(t, s.SaveOurs(ctx, "d", "c", "")) // twice is no harm
+	must(t, s.SaveNewFolder(ctx, pair, "c", "made", "2"))
+	must(t, s.SaveOurs(ctx, pair.ID, "c", ""))
+	must(t, s.SaveOurs(ctx, pair.ID, "c", "")) // twice is no harm
 	if got, err := s.Folders(ctx, "d", "c"); err != nil || !cmp.Equal(got, map[string]string{"there": "1", "made": "2"}) {
 		t.Errorf("folders: %v (%v)", got, err)
 	}
 	ours := func(path string) bool {
-		got, err := s.IsOurs(ctx, "d", "c", path)
+		got, err := s.IsOurs(ctx, pair.ID, "c", path)
 		must(t, err)
 		return got
 	}
 	if ours("there") || !ours("made") || !ours("") {
 		t.Errorf("got %v, %v, %v", ours("there"), ours("made"), ours(""))
+	}
+	if got, err := s.IsOurs(ctx, other.ID, "c", "made"); err != nil || got {
+		t.Errorf("another source takes the folder for its own (%v)", err)
+	}
+	must(t, s.ForgetOursOfOthers(ctx, pair, []PlaceKey{{"c", "made"}, {"c", ""}}))
+	if !ours("made") || !ours("") {
+		t.Error("a pair lost what is its own")
+	}
+	must(t, s.ForgetOursOfOthers(ctx, other, []PlaceKey{{"c", ""}}))
+	if !ours("made") || ours("") {
+		t.Error("a pair does not notice that another puts something beside")
 	}
 	must(t, s.SaveFolder(ctx, "d", "c", "made", "3")) // somebody has made it anew
 	if ours("made") {

@@ -85,6 +85,12 @@ func (s *Store) SumReceipts(ctx context.Context, pair int64) (sum ReceiptSum, er
 	return sum, wrap("sum up receipts", err)
 }
 
+// HoldsAsset reports whether an asset stands for an object of the pair.
+func (s *Store) HoldsAsset(ctx context.Context, pair int64, asset string) (holds bool, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM receipts WHERE pair = ? AND asset = ?)`, pair, asset).Scan(&holds)
+	return holds, wrap("look up asset", err)
+}
+
 // OwnsAsset reports whether an asset of the destination stands for an object of
 // any source.
 func (s *Store) OwnsAsset(ctx context.Context, destination, asset string) (owns bool, err error) {

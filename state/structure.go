@@ -29,55 +29,82 @@ func (s *Store) Folders(ctx context.Context, destination, category string) (map[
 	return s.pairsOfText(ctx, "list folders", `SELECT path, id FROM folders WHERE destination = ? AND category = ?`, destination, category)
 }
 
-// SaveFolder remembers a folder that is at the destination. What it holds is not
-// ours alone, as far as is known.
+// SaveFolder remembers a folder that is at the destination. What it holds may be
+// anybody's.
 func (s *Store) SaveFolder(ctx context.Context, destination, category, path, id string) error {
-	return s.saveFolder(ctx, destination, category, path, id, deleteOurs)
-}
-
-// SaveNewFolder remembers a folder that we have just made.
-func (s *Store) SaveNewFolder(ctx context.Context, destination, category, path, id string) error {
-	return s.saveFolder(ctx, destination, category, path, id, insertOurs)
-}
-
-func (s *Store) saveFolder(ctx context.Context, destination, category, path, id, ours string) error {
 	return s.write(ctx, "save folder", func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO folders (destination, category, path, id) VALUES (?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET id = excluded.id`, destination, category, path, id); err != nil {
+		if err := saveFolder(ctx, tx, destination, category, path, id); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, ours, destination, category, path)
+		_, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE category = ? AND path = ?
+			AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, category, path, destination)
 		return err
 	})
 }
 
-const (
-	insertOurs = `INSERT INTO ours (destination, category, path) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
-	deleteOurs = `DELETE FROM ours WHERE destination = ? AND category = ? AND path = ?`
-)
+// SaveNewFolder remembers a folder that was just made for a pair.
+func (s *Store) SaveNewFolder(ctx context.Context, pair Pair, category, path, id string) error {
+	return s.write(ctx, "save folder", func(ctx context.Context, tx *sql.Tx) error {
+		if err := saveFolder(ctx, tx, pair.Destination, category, path, id); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, insertOurs, pair.ID, category, path)
+		return err
+	})
+}
+
+func saveFolder(ctx context.Context, tx *sql.Tx, destination, category, path, id string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO folders (destination, category, path, id) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET id = excluded.id`, destination, category, path, id)
+	return err
+}
+
+const insertOurs = `INSERT INTO ours (pair, category, path) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
 
 // SaveOurs remembers that a folder, or a category where the path is empty, holds
-// directly no assets but ours.
-func (s *Store) SaveOurs(ctx context.Context, destination, category, path string) error {
+// directly no assets but those of the pair.
+func (s *Store) SaveOurs(ctx context.Context, pair int64, category, path string) error {
 	return s.write(ctx, "save container", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, insertOurs, destination, category, path)
+		_, err := tx.ExecContext(ctx, insertOurs, pair, category, path)
 		return err
 	})
 }
 
 // ForgetOurs takes back what SaveOurs or SaveNewFolder remembered: there may be an
 // asset that the journal does not know.
-func (s *Store) ForgetOurs(ctx context.Context, destination, category, path string) error {
+func (s *Store) ForgetOurs(ctx context.Context, pair int64, category, path string) error {
 	return s.write(ctx, "forget container", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, deleteOurs, destination, category, path)
+		_, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE pair = ? AND category = ? AND path = ?`, pair, category, path)
 		return err
 	})
 }
 
+// A PlaceKey names a folder, or a category where the path is empty.
+type PlaceKey struct{ Category, Path string }
+
+// ForgetOursOfOthers notes that a pair is about to put something into places that
+// other pairs of its destination may have had to themselves.
+func (s *Store) ForgetOursOfOthers(ctx context.Context, pair Pair, places []PlaceKey) error {
+	return s.write(ctx, "share containers", func(ctx context.Context, tx *sql.Tx) error {
+		var others bool
+		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs WHERE destination = ? AND id <> ?)`,
+			pair.Destination, pair.ID).Scan(&others); err != nil || !others {
+			return err
+		}
+		for _, p := range places {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE category = ? AND path = ? AND pair <> ?
+				AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, p.Category, p.Path, pair.ID, pair.Destination); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // IsOurs reports what SaveOurs and SaveNewFolder remembered.
-func (s *Store) IsOurs(ctx context.Context, destination, category, path string) (ours bool, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ours WHERE destination = ? AND category = ? AND path = ?)`,
-		destination, category, path).Scan(&ours)
+func (s *Store) IsOurs(ctx context.Context, pair int64, category, path string) (ours bool, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ours WHERE pair = ? AND category = ? AND path = ?)`,
+		pair, category, path).Scan(&ours)
 	return ours, wrap("look up container", err)
 }
 

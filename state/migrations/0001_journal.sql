@@ -127,14 +127,14 @@ CREATE TABLE folders (
   PRIMARY KEY (destination, category, path)
 ) STRICT, WITHOUT ROWID;
 
--- Folders, and categories where the path is empty, in which no asset was but ours
--- when we made them or last looked. All others are looked at before something
--- is put there.
+-- Folders, and categories where the path is empty, in which no asset was but those
+-- of the pair when we made them or last looked. All others are looked at before
+-- something is put there.
 CREATE TABLE ours (
-  destination TEXT NOT NULL,
-  category    TEXT NOT NULL,
-  path        TEXT NOT NULL,
-  PRIMARY KEY (destination, category, path)
+  pair     INTEGER NOT NULL REFERENCES pairs (id),
+  category TEXT NOT NULL,
+  path     TEXT NOT NULL,
+  PRIMARY KEY (pair, category, path)
 ) STRICT, WITHOUT ROWID;
 
 -- Assets seen at the destination, staged for a comparison and dropped after it.

@@ -66,10 +66,10 @@ CREATE TABLE items (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ours (
-  destination TEXT NOT NULL,
-  category    TEXT NOT NULL,
-  path        TEXT NOT NULL,
-  PRIMARY KEY (destination, category, path)
+  pair     INTEGER NOT NULL REFERENCES pairs (id),
+  category TEXT NOT NULL,
+  path     TEXT NOT NULL,
+  PRIMARY KEY (pair, category, path)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE owner (
