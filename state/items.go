@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -332,15 +333,18 @@ func (s *Store) Tallies(ctx context.Context, run int64) ([]Tally, error) {
 		ORDER BY 1, 2, 3`, run)
 }
 
+// noTime stands for a time that is not known; 0 is the year 1970.
+const noTime = math.MinInt64
+
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
-		return 0
+		return noTime
 	}
 	return t.UnixNano()
 }
 
 func fromNanos(n int64) time.Time {
-	if n == 0 {
+	if n == noTime {
 		return time.Time{}
 	}
 	return time.Unix(0, n).UTC()

@@ -299,6 +299,14 @@ func TestOddKeys(t *testing.T) {
 	}
 }
 
+func TestOddTimes(t *testing.T) {
+	for _, at := range []time.Time{{}, time.Unix(0, 0).UTC(), time.Unix(0, -1).UTC(), time.Date(2261, 1, 1, 0, 0, 0, 1, time.UTC)} {
+		if got := fromNanos(nanos(at)); !got.Equal(at) || got.IsZero() != at.IsZero() {
+			t.Errorf("%v came back as %v", at, got)
+		}
+	}
+}
+
 func TestTallies(t *testing.T) {
 	j := begin(t)
 	must(t, j.Stage(t.Context(), j.run.Num, Page{Unchanged: 4, UnchangedBytes: 400}))

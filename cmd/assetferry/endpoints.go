@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/config"
+	"assetferry/internal/sandbox"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/sources/local"
@@ -110,6 +112,9 @@ func (a *app) ownFiles(d *destination, journal string) []string {
 
 // openSource opens the source at an address.
 func (a *app) openSource(address string, exclude []string) (sources.Source, string, error) {
+	if address == "" {
+		return nil, "", usage(errors.New("SOURCE is empty"), "a source is a directory, such as ./photos; for the current one write .")
+	}
 	if scheme, _, ok := strings.Cut(address, "://"); ok {
 		return nil, "", usage(fmt.Errorf("source %q: there is no kind of source called %q", address, scheme),
 			"a source is a directory, such as ./photos")
@@ -118,7 +123,7 @@ func (a *app) openSource(address string, exclude []string) (sources.Source, stri
 	if a.settings.Symlinks == "follow" {
 		links = local.Follow
 	}
-	s, err := local.New(address, local.Options{Symlinks: links, Exclude: exclude})
+	s, err := local.New(address, local.Options{Symlinks: links, Exclude: exclude, Marker: sandbox.MarkerFile})
 	if err != nil {
 		return nil, "", err
 	}

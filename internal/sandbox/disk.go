@@ -11,6 +11,12 @@ import (
 	"runtime"
 )
 
+// MarkerFile is in every directory of a sandbox, so that nobody takes it for a
+// part of a source: it holds an access key, and what was uploaded before.
+const MarkerFile = ".assetferry-sandbox"
+
+const markerText = "This directory belongs to a sandbox of assetferry. Migrations leave it out.\n"
+
 // diskContents keep bytes in files: content/ab/abcdef..., and drafts in incoming.
 type diskContents struct{ dir string }
 
@@ -20,6 +26,9 @@ func openDiskContents(dir string) (*diskContents, error) {
 		if err := os.MkdirAll(sub, 0o700); err != nil {
 			return nil, err
 		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, MarkerFile), []byte(markerText), 0o600); err != nil {
+		return nil, err
 	}
 	return d, syncDir(dir)
 }

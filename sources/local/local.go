@@ -39,6 +39,9 @@ type Options struct {
 	// such as the journal. They need not exist yet, and are recognized by path
 	// and by identity, so also through other links to them.
 	Exclude []string
+	// Marker, if it is set, is the name of a file that makes the directory it is
+	// in no part of the source, such as that of a sandbox.
+	Marker string
 }
 
 // A Source is a directory tree.
@@ -46,6 +49,7 @@ type Source struct {
 	root    string // absolute and cleaned
 	follow  bool
 	exclude []string // absolute
+	marker  string
 }
 
 // New returns the source of the tree at root, which must be a directory. If
@@ -76,7 +80,7 @@ func New(root string, o Options) (*Source, error) {
 			return fail(fmt.Errorf("it is inside %s, which is never part of a source", exclude[i]), "choose another directory")
 		}
 	}
-	return &Source{root: root, follow: o.Symlinks == Follow, exclude: exclude}, nil
+	return &Source{root: root, follow: o.Symlinks == Follow, exclude: exclude, marker: o.Marker}, nil
 }
 
 // Identity names the source for the journal: the absolute, cleaned path of its root.
@@ -123,7 +127,7 @@ func (s *Source) walk(ctx context.Context, after sources.Key, yield func(sources
 		return err
 	}
 	w := &walk{
-		ctx: ctx, root: root, read: readDirectory, follow: s.follow, after: string(after), yield: yield,
+		ctx: ctx, root: root, read: readDirectory, follow: s.follow, marker: s.marker, after: string(after), yield: yield,
 		excluded: newExclusions(s.exclude, s.root),
 	}
 	if err := w.list(&directory{root: root, info: info}); err != nil {

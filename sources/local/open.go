@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"assetferry/sources"
 )
@@ -87,5 +88,15 @@ func checkListed(file *os.File, o sources.Object) error {
 }
 
 func isListed(info fs.FileInfo, o sources.Object) bool {
-	return info.Mode().IsRegular() && info.Size() == o.Size && info.ModTime().Equal(o.Time)
+	return info.Mode().IsRegular() && info.Size() == o.Size && modified(info).Equal(o.Time)
+}
+
+// modified is when a file was last changed, or zero for a time so far off that
+// nothing can be told by it: journals count nanoseconds, from 1678 to 2262.
+func modified(info fs.FileInfo) time.Time {
+	t := info.ModTime().UTC()
+	if y := t.Year(); y < 1678 || y >= 2262 {
+		return time.Time{}
+	}
+	return t
 }

@@ -21,6 +21,7 @@ type walk struct {
 	read     func(*os.Root) (nameReader, error)
 	follow   bool
 	excluded exclusions
+	marker   string // see Options
 	after    string
 	yield    func(sources.Object, error) bool
 }
@@ -81,7 +82,7 @@ func (w *walk) file(d *directory, name string) error {
 	case !e.info.Mode().IsRegular():
 		return w.obstacle(key, sources.Special)
 	}
-	return w.emit(sources.Object{Key: sources.Key(key), Size: e.info.Size(), Time: e.info.ModTime().UTC()})
+	return w.emit(sources.Object{Key: sources.Key(key), Size: e.info.Size(), Time: modified(e.info)})
 }
 
 // enter lists the directory of an entry, unless everything in it is listed already.
@@ -108,7 +109,20 @@ func (w *walk) enter(d *directory, name string) error {
 		return w.obstacle(prefix, sources.UnreadableDirectory)
 	}
 	defer child.Close()
+	if w.isMarked(child) {
+		return nil
+	}
 	return w.list(&directory{root: child, prefix: prefix, info: e.info, parent: d})
+}
+
+// isMarked reports whether a directory says of itself that it is part of no
+// source.
+func (w *walk) isMarked(d *os.Root) bool {
+	if w.marker == "" {
+		return false
+	}
+	_, err := d.Lstat(w.marker)
+	return err == nil
 }
 
 // open opens the directory that an entry was seen to be, and no other.
