@@ -28,6 +28,9 @@ type Planner struct {
 
 	started time.Time
 	unseen  map[sources.Key]bool // named by the user, not listed so far
+	listed  int64                // by this process
+	met     int64                // of these, those that the journal knows
+	gone    int64                // known to the journal and not listed
 }
 
 // NewPlanner makes a planner.
@@ -41,6 +44,7 @@ type Plan struct {
 	Unmatched  []ExtensionTally // extensions that no category allows
 	Hidden     int64            // directories that could not be read: there may be more objects
 	Renamed    int64            // objects that get another name, because theirs is taken
+	Gone       int64            // objects that arrived before and are not listed any more; their assets stay
 }
 
 // An ExtensionTally counts the objects with an extension, "" for none.
@@ -87,7 +91,7 @@ func (p *Planner) summary(ctx context.Context, id string) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Run: run}
+	plan := Plan{Run: run, Gone: p.gone}
 	if err := json.Unmarshal(run.Categories, &plan.Categories); err != nil {
 		return Plan{}, fmt.Errorf("read plan: %w", err)
 	}

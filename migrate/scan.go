@@ -42,6 +42,10 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 			return err
 		}
 		delete(p.unseen, o.Key)
+		if known != Unknown {
+			p.met++
+		}
+		p.listed++
 		action, _ := Decide(Situation{LeftOut: p.Rules.leaveOut(o, p.started), Failed: failed(o), Memory: known}, p.Rules)
 		switch {
 		case known == Same && receipt.Run == run.Num: // sent before the run was listed again: it counts as done
@@ -63,8 +67,36 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 	if err := p.stageMissing(ctx, run, &page); err != nil {
 		return err
 	}
+	if err := p.countGone(ctx, run); err != nil {
+		return errors.Join(err, flush())
+	}
 	page.Done = true
 	return flush()
+}
+
+// An EmptySourceError says that a source from which objects have arrived lists
+// none: it is rather not there than empty.
+type EmptySourceError struct{ Known int64 }
+
+func (e *EmptySourceError) Error() string {
+	return fmt.Sprintf("the source lists nothing, but objects of it have arrived before (%d)", e.Known)
+}
+
+// countGone counts what has arrived before and is not listed any more, unless a
+// part of the listing was done by a former process.
+func (p *Planner) countGone(ctx context.Context, run state.Run) error {
+	if run.Cursor != "" {
+		return nil
+	}
+	known, err := p.Journal.SumReceipts(ctx, run.Pair.ID)
+	if err != nil {
+		return err
+	}
+	if p.listed == 0 && known.Objects > 0 {
+		return &EmptySourceError{known.Objects}
+	}
+	p.gone = known.Objects - p.met
+	return nil
 }
 
 // stageMissing adds the keys that the user named and the source does not have.

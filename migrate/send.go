@@ -40,6 +40,7 @@ func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 func (a *Applier) effect(ctx context.Context, s *structure, i state.Item) (asset assets.Asset, c container, digest []byte, err error) {
 	if i.Action == state.Adopt {
 		asset, err = a.adopt(ctx, i)
+		a.Watch.Progress(0, i.Size)
 		return asset, container{asset.CategoryID, asset.FolderID}, i.Digest, err
 	}
 	for again := false; ; again = true {
@@ -153,6 +154,9 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	r.alike = alike(i, err)
 	_, other := errors.AsType[*ReceiptError](err)
 	body := isBodyError(err)
+	if e, ok := errors.AsType[*sources.Error](err); ok && body {
+		r.outcome.Error = e.Op + ": " + e.Err.Error() // the trouble is at the source, and people know which object
+	}
 	switch {
 	case other: // whatever else happened, it was sent
 	case errors.Is(err, assets.ErrInDoubt):

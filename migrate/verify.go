@@ -107,6 +107,9 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 		if err != nil {
 			return endGroup(g, err)
 		}
+		if ctx.Err() != nil {
+			return endGroup(g, context.Cause(ctx))
+		}
 		n := result.Receipts
 		result.Receipts++
 		ok := v.look(s, found)
@@ -116,8 +119,11 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 		}
 		result.Contents++
 		g.Go(func() error {
-			defer v.Watch.Progress(1, s.Receipt.Size)
-			return v.readBack(ctx, s, found)
+			err := v.readBack(ctx, s, found)
+			if err == nil {
+				v.Watch.Progress(1, s.Receipt.Size)
+			}
+			return err
 		})
 	}
 	return g.Wait()

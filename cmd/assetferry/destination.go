@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/config"
+	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/token"
 )
@@ -33,7 +34,10 @@ func (d *destination) identity() string { return d.environment + "/" + d.workspa
 
 // String says where a run writes to.
 func (d *destination) String() string {
-	s := fmt.Sprintf("%s, environment %s, workspace %s", d.url, d.environment, d.workspace)
+	s := fmt.Sprintf("%s, environment %s", d.url, d.environment)
+	if d.workspace != d.environment {
+		s += ", workspace " + d.workspace
+	}
 	switch {
 	case d.embedded:
 		return fmt.Sprintf("sandbox (a rehearsal, kept in %s), %s", d.dir, s)
@@ -75,6 +79,9 @@ func (a *app) openDestination(ctx context.Context, readOnly bool) (*destination,
 		BaseURL: acc.url, Tokens: acc.tokens, Workspace: acc.workspace, Transport: acc.transport,
 		UserAgent: "assetferry/" + version(), ReadOnly: readOnly, AllowHTTP: a.settings.AllowHTTP,
 		CompensateClock: a.settings.CompensateClock,
+		OnWait: func(w retry.Wait) {
+			a.out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)
+		},
 	})
 	if err != nil {
 		return nil, usage(err, "")

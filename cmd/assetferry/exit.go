@@ -84,10 +84,12 @@ func explain(err error) failure {
 		f.code, f.hint = exitInterrupted, "run the same command again to go on where it stopped"
 	case assets.IsAuth(err):
 		f.code, f.hint = exitAuth, orHint(f.hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
+	case isEmptySource(err):
+		f.code, f.hint = exitGuard, "see that the disk or share is mounted; if it is meant to be empty, there is nothing to do"
 	case isUsage(err):
 		f.code = exitUsage
 	case errors.Is(err, state.ErrInUse):
-		f.code, f.hint = exitInUse, "wait until the other process is done, or give this one another journal with --state"
+		f.code, f.hint = exitInUse, "wait until the other process is done; two at once would send everything twice"
 	case errors.Is(err, state.ErrNotFound):
 		f.code, f.hint = exitNoSuch, "assetferry status lists the runs of the journal"
 	case errors.Is(err, state.ErrForeign):
@@ -105,6 +107,11 @@ var classes = map[int]string{
 	exitError: "error", exitUsage: "usage", exitGuard: "guard", exitNoSuch: "no-such-run-or-state",
 	exitInUse: "in-use", exitAuth: "authentication", exitInterrupted: "interrupted",
 	exitItems: "items", exitDifference: "difference", exitChanges: "changes",
+}
+
+func isEmptySource(err error) bool {
+	_, ok := errors.AsType[*migrate.EmptySourceError](err)
+	return ok
 }
 
 func isUsage(err error) bool {

@@ -123,8 +123,10 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	if skips != "" {
 		a.out.Printf("%s", skips)
 	}
-	if code := exitOf(tallies); failure == nil && code != exitDone {
-		return &stop{code: code}
+	a.out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
+	if failure == nil && exitOf(tallies) != exitDone {
+		a.out.Notef("Try: run it again for what failed or changed; a conflict is yours to decide, see --on-existing and --exclude")
+		return &stop{code: exitItems}
 	}
 	return failure
 }

@@ -79,6 +79,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitC
 
 // introduce says where from, where to and where the journal is.
 func (a *app) introduce(s *endpoints) {
+	a.out.Log().Info("begin", "command", a.summary.Command, "source", s.pair.Source, "destination", s.dest.String(), "journal", s.journal.Path())
 	a.out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	a.out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
 	a.out.Notef("Journal      %s", ui.Sanitize(s.journal.Path()))
@@ -135,8 +136,11 @@ func (a *app) showPlan(p migrate.Plan) {
 	for _, c := range p.Categories {
 		a.out.Printf("New category %q for %s", ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
 	}
+	if p.Gone > 0 {
+		a.out.Notef("Gone from the source since they arrived: %s. Their assets are left alone.", count(p.Gone, "object"))
+	}
 	if p.Hidden > 0 {
-		a.out.Notef("There are folders that cannot be read (%s), and may be objects in them that are not listed here.", ui.Count(p.Hidden))
+		a.out.Notef("Folders that cannot be read: %s. What is in them is not listed here.", ui.Count(p.Hidden))
 	}
 }
 
@@ -177,13 +181,29 @@ func hasChanges(tallies []state.Tally) bool {
 }
 
 func planned(p migrate.Plan) string {
-	var n, b int64
+	var created, bytes, adopted, conflicts, failed int64
 	for _, t := range p.Tallies {
-		if t.Action == state.Create {
-			n, b = n+t.Objects, b+t.Bytes
+		switch {
+		case t.State == state.ItemFailed:
+			failed += t.Objects
+		case t.Action == state.Create:
+			created, bytes = created+t.Objects, bytes+t.Bytes
+		case t.Action == state.Adopt:
+			adopted += t.Objects
+		case t.Action == state.Conflict:
+			conflicts += t.Objects
 		}
 	}
-	return fmt.Sprintf("%s would be created, %s.", count(n, "asset"), ui.Bytes(b))
+	s := fmt.Sprintf("%s would be created, %s", count(created, "asset"), ui.Bytes(bytes))
+	for _, more := range []struct {
+		n    int64
+		what string
+	}{{adopted, "adopted"}, {conflicts, "left to you (conflict)"}, {failed, "not readable"}} {
+		if more.n > 0 {
+			s += fmt.Sprintf("; %s %s", ui.Count(more.n), more.what)
+		}
+	}
+	return s + "."
 }
 
 // unmatched stops a command before anything is sent.

@@ -238,7 +238,7 @@ func TestSecrets(t *testing.T) {
 			s := start(t)
 			s.wrap(uploadsOnly(echo(http.StatusBadRequest)))
 			l.env = s.variables()
-			return map[string]int{"migrate": exitItems}
+			return map[string]int{"migrate": exitItems, "verify": exitItems}
 		},
 		"unreachable": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = []string{"ASSETFERRY_URL=http://127.0.0.1:1", id, "ASSETFERRY_ACCESS_KEY=" + string(key)}

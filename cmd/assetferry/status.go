@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,12 +89,17 @@ func (a *app) showRuns(ctx context.Context, journal *state.Store) error {
 		if err != nil {
 			return err
 		}
-		items, _ := describe(tallies)
-		if r.State == state.Superseded {
-			items = "gave way to a later run"
+		if r.State == state.Superseded && len(tallies) == 0 {
+			continue // a plan that gave way to a later one
+		}
+		items, skips := describe(tallies)
+		if skips != "" {
+			items += "; " + strings.ToLower(skips[:1]) + skips[1:]
 		}
 		rows = append(rows, []string{r.ID, r.Command, string(r.State), r.StartedAt.Local().Format(time.DateTime), items})
-		a.out.Event("summary", summaryOf(r, tallies, tookOf(r), exitOf(tallies)))
+		sum := summaryOf(r, tallies, tookOf(r), exitOf(tallies))
+		sum.RunState = string(r.State)
+		a.out.Event("summary", sum)
 	}
 	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"}, {Title: "Items"}}, rows))
 	return nil

@@ -66,25 +66,63 @@ func (a *app) verify(ctx context.Context, level string, sample int) error {
 	}
 	v := migrate.NewVerifier(migrate.Deps{Dest: dest.client, Journal: journal, Log: a.out.Log(), Now: dest.now}, level, sample)
 	v.Concurrency = a.settings.Concurrency
-	var differs error
+	var worst error
 	for n, p := range pairs {
 		if n > 0 {
 			a.out.Event("summary", *a.summary)
 		}
 		a.out.Notef("Verifying %s at %s", ui.Sanitize(p.Source), ui.Sanitize(dest.String()))
-		ok, err := a.verifyPair(ctx, v, p)
+		found, err := a.verifyPair(ctx, v, p)
 		if err != nil {
 			return err
 		}
-		if !ok {
-			differs = &stop{code: exitDifference}
+		missing, err := a.notArrived(ctx, journal, p)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			found = missing // a difference is the graver news
+		}
+		if found != nil {
+			a.summary.Exit = explain(found).code
+		}
+		if worst == nil || a.summary.Exit == exitDifference {
+			worst = found
 		}
 	}
-	return differs
+	return worst
 }
 
-// verifyPair verifies one pair and reports whether all is as it should be.
-func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair) (ok bool, err error) {
+// notArrived tells what the last run of a pair did not bring to the destination:
+// it has no receipts that could differ.
+func (a *app) notArrived(ctx context.Context, journal *state.Store, p state.Pair) (found, err error) {
+	run, err := journal.LastApplied(ctx, p.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		return &stop{exitNoSuch, fmt.Errorf("nothing has been sent from %s yet, so there is nothing to verify", ui.Sanitize(p.Source)),
+			"assetferry migrate sends it"}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	tallies, err := journal.Tallies(ctx, run.Num)
+	if err != nil {
+		return nil, err
+	}
+	items, _ := describe(tallies)
+	switch {
+	case run.Open():
+		a.out.Printf("Run %s is not finished: %s.", run.ID, items)
+		a.out.Notef("Try: assetferry migrate goes on with it")
+		return &stop{code: exitItems}, nil
+	case exitOf(tallies) != exitDone:
+		a.out.Printf("Not everything has arrived in run %s: %s.", run.ID, items)
+		a.out.Notef("Try: assetferry migrate tries again what failed, and tells what needs a decision")
+		return &stop{code: exitItems}, nil
+	}
+	return nil, nil
+}
+
+// verifyPair verifies one pair and gives what it found as the error to end with.
+func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair) (found, err error) {
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: "verify", Source: p.Source, Destination: p.Destination}
 	w := a.watch()
@@ -94,15 +132,16 @@ func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair)
 	took := time.Since(began)
 	a.summary.Seconds = ui.Seconds(took)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	w.sayHidden()
 	a.out.Printf("%s", verdict(result, took))
 	a.summary.Checks = &ui.Checks{Checked: result.Receipts, ReadBack: result.Contents, Differences: result.Differences}
-	if result.Differences > 0 {
-		a.summary.Exit = exitDifference
+	if result.Differences == 0 {
+		return nil, nil
 	}
-	return result.Differences == 0, nil
+	a.out.Notef("Try: somebody changed it there; restore it from the trash or a former revision, and verify again")
+	return &stop{code: exitDifference}, nil
 }
 
 func verdict(v state.Verification, took time.Duration) string {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"log/slog"
+
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -33,6 +36,11 @@ func (w *watch) Item(i state.Item, o state.Outcome) {
 		line.AssetID, line.URL = o.Receipt.Asset, o.Receipt.URL
 	}
 	w.out.Event("item", line)
+	level := slog.LevelDebug
+	if o.State != state.ItemDone {
+		level = slog.LevelInfo
+	}
+	w.out.Log().Log(context.Background(), level, "item", "key", i.Key, "action", i.Action, "state", o.State, "asset", line.AssetID, "error", o.Error)
 }
 
 // Found implements migrate.Observer. The engine calls it one at a time.

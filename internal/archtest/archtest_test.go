@@ -17,7 +17,7 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "internal/assets", "internal/config", "internal/demo",
-		"internal/sandbox", "internal/token", "internal/ui"},
+		"internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/retry"},
 	"state":                        {"internal/filelock"},
 	"sources/local":                {"sources"},

@@ -114,7 +114,8 @@ type SummaryLine struct {
 	Seconds     Seconds `json:"seconds"`
 	Exit        int     `json:"exit"`
 
-	*Checks // of verify only
+	RunState string `json:"run_state,omitempty"` // of status only
+	*Checks         // of verify only
 }
 
 // Checks are what verify counted.
