@@ -33,7 +33,7 @@ func (a *app) migrateCommand() *cobra.Command {
 		Long: `Migrate brings every object of the source to the destination that is not there
 yet. It makes a plan and carries out that very plan. If it is interrupted,
 killed or stopped by an error, the same command goes on where it was: nothing
-is sent twice. Changed objects are left alone; that is for sync.
+is sent twice. An object that changed after it arrived is skipped and counted.
 
 The first interrupt finishes what has begun, the second aborts it.
 `,
