@@ -206,11 +206,12 @@ func (s *Store) LastRuns(ctx context.Context, limit int) ([]Run, error) {
 	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` ORDER BY r.num DESC LIMIT ?`, limit)
 }
 
-// LastApplied finds the newest run of a pair that was more than a plan;
-// ErrNotFound if there is none.
+// LastApplied finds the newest run of a pair that was more than a plan, given up
+// ones included; ErrNotFound if there is none.
 func (s *Store) LastApplied(ctx context.Context, pair int64) (Run, error) {
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
-		WHERE r.pair = ? AND r.state IN ('applying', 'finished') ORDER BY r.num DESC LIMIT 1`, pair)
+		WHERE r.pair = ? AND (r.state IN ('applying', 'finished') OR r.state = 'superseded'
+		AND EXISTS (SELECT 1 FROM items WHERE run = r.num)) ORDER BY r.num DESC LIMIT 1`, pair)
 	return first(runs, err, "run")
 }
 

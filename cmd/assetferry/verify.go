@@ -67,8 +67,15 @@ func (a *app) verify(ctx context.Context, level string, sample int) error {
 	v := migrate.NewVerifier(migrate.Deps{Dest: dest.client, Journal: journal, Log: a.out.Log(), Now: dest.now}, level, sample)
 	v.Concurrency = a.settings.Concurrency
 	var worst error
-	for n, p := range pairs {
-		if n > 0 {
+	verified := 0
+	for _, p := range pairs {
+		run, err := journal.LastApplied(ctx, p.ID)
+		if errors.Is(err, state.ErrNotFound) {
+			continue // only planned
+		} else if err != nil {
+			return err
+		}
+		if verified++; verified > 1 {
 			a.out.Event("summary", *a.summary)
 		}
 		a.out.Notef("Verifying %s at %s", ui.Sanitize(p.Source), ui.Sanitize(dest.String()))
@@ -76,7 +83,7 @@ func (a *app) verify(ctx context.Context, level string, sample int) error {
 		if err != nil {
 			return err
 		}
-		missing, err := a.notArrived(ctx, journal, p)
+		missing, err := a.notArrived(ctx, journal, run)
 		if err != nil {
 			return err
 		}
@@ -90,19 +97,15 @@ func (a *app) verify(ctx context.Context, level string, sample int) error {
 			worst = found
 		}
 	}
+	if verified == 0 {
+		return &stop{exitNoSuch, errors.New("nothing has been sent yet, so there is nothing to verify"), "assetferry migrate sends it"}
+	}
 	return worst
 }
 
 // notArrived tells what the last run of a pair did not bring to the destination:
 // it has no receipts that could differ.
-func (a *app) notArrived(ctx context.Context, journal *state.Store, p state.Pair) (found, err error) {
-	run, err := journal.LastApplied(ctx, p.ID)
-	if errors.Is(err, state.ErrNotFound) {
-		return &stop{exitNoSuch, fmt.Errorf("nothing has been sent from %s yet, so there is nothing to verify", ui.Sanitize(p.Source)),
-			"assetferry migrate sends it"}, nil
-	} else if err != nil {
-		return nil, err
-	}
+func (a *app) notArrived(ctx context.Context, journal *state.Store, run state.Run) (found, err error) {
 	tallies, err := journal.Tallies(ctx, run.Num)
 	if err != nil {
 		return nil, err
