@@ -30,7 +30,7 @@ const (
 	ReasonUnreadable Reason = "cannot be read"
 	ReasonMissing    Reason = "in --files-from but not at the source"
 	ReasonKey        Reason = "its key cannot become folders and a name"
-	ReasonNoCategory Reason = "no category can be made for its extension: it is missing, too long or odd"
+	ReasonNoCategory Reason = "no category can be made for its extension"
 	ReasonNameLong   Reason = "a name is longer than the service allows"
 	ReasonTooLarge   Reason = "larger than the service allows"
 	ReasonExists     Reason = "another asset of that name is there, see --on-existing"
