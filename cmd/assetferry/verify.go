@@ -66,8 +66,7 @@ func (a *app) verify(ctx context.Context, level string, sample int) error {
 	}
 	v := migrate.NewVerifier(migrate.Deps{Dest: dest.client, Journal: journal, Log: a.out.Log(), Now: dest.now}, level, sample)
 	v.Concurrency = a.settings.Concurrency
-	var worst error
-	verified := 0
+	verified, code := 0, exitDone
 	for _, p := range pairs {
 		run, err := journal.LastApplied(ctx, p.ID)
 		if errors.Is(err, state.ErrNotFound) {
@@ -79,53 +78,49 @@ func (a *app) verify(ctx context.Context, level string, sample int) error {
 			a.out.Event("summary", *a.summary)
 		}
 		a.out.Notef("Verifying %s at %s", ui.Sanitize(p.Source), ui.Sanitize(dest.String()))
-		found, err := a.verifyPair(ctx, v, p)
+		differs, err := a.verifyPair(ctx, v, p)
 		if err != nil {
 			return err
 		}
-		missing, err := a.notArrived(ctx, journal, run)
+		arrived, err := a.notArrived(ctx, journal, run)
 		if err != nil {
 			return err
 		}
-		if found == nil {
-			found = missing // a difference is the graver news
-		}
-		if found != nil {
-			a.summary.Exit = explain(found).code
-		}
-		if worst == nil || a.summary.Exit == exitDifference {
-			worst = found
-		}
+		a.summary.Exit = max(differs, arrived) // a difference is the graver news
+		code = max(code, a.summary.Exit)
 	}
-	if verified == 0 {
+	switch {
+	case verified == 0:
 		return &stop{exitNoSuch, errors.New("nothing has been sent yet, so there is nothing to verify"), "assetferry migrate sends it"}
+	case code != exitDone:
+		return &stop{code: code}
 	}
-	return worst
+	return nil
 }
 
-// notArrived tells what the last run of a pair did not bring to the destination:
-// it has no receipts that could differ.
-func (a *app) notArrived(ctx context.Context, journal *state.Store, run state.Run) (found, err error) {
+// notArrived tells what the last run of a pair did not bring to the destination,
+// and gives the exit code for that: there are no receipts of it that could differ.
+func (a *app) notArrived(ctx context.Context, journal *state.Store, run state.Run) (code int, err error) {
 	tallies, err := journal.Tallies(ctx, run.Num)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	items, _ := describe(tallies)
 	switch {
 	case run.Open():
 		a.out.Printf("Run %s is not finished: %s.", run.ID, items)
 		a.out.Notef("Try: assetferry migrate goes on with it")
-		return &stop{code: exitItems}, nil
+		return exitItems, nil
 	case exitOf(tallies) != exitDone:
 		a.out.Printf("Not everything has arrived in run %s: %s.", run.ID, items)
 		a.out.Notef("Try: assetferry migrate tries again what failed, and tells what needs a decision")
-		return &stop{code: exitItems}, nil
+		return exitItems, nil
 	}
-	return nil, nil
+	return exitDone, nil
 }
 
-// verifyPair verifies one pair and gives what it found as the error to end with.
-func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair) (found, err error) {
+// verifyPair verifies one pair and gives the exit code for what it found.
+func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair) (code int, err error) {
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: "verify", Source: p.Source, Destination: p.Destination}
 	w := a.watch()
@@ -135,16 +130,16 @@ func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair)
 	took := time.Since(began)
 	a.summary.Seconds = ui.Seconds(took)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	w.sayHidden()
 	a.out.Printf("%s", verdict(result, took))
 	a.summary.Checks = &ui.Checks{Checked: result.Receipts, ReadBack: result.Contents, Differences: result.Differences}
 	if result.Differences == 0 {
-		return nil, nil
+		return exitDone, nil
 	}
 	a.out.Notef("Try: somebody changed it there; restore it from the trash or a former revision, and verify again")
-	return &stop{code: exitDifference}, nil
+	return exitDifference, nil
 }
 
 func verdict(v state.Verification, took time.Duration) string {
