@@ -143,7 +143,7 @@ func (a *app) rules(cmd *cobra.Command) (migrate.Rules, error) {
 			return r, usage(err, "*, ? and [a-z] match within a name, ** matches any folders")
 		}
 	}
-	err := together(cmd, "category", "category-by", "")
+	err := a.oneCategoryRule(&r)
 	if err != nil {
 		return r, err
 	}
@@ -154,6 +154,22 @@ func (a *app) rules(cmd *cobra.Command) (migrate.Rules, error) {
 		r.FilesFrom, err = a.readKeys(name)
 	}
 	return r, err
+}
+
+// oneCategoryRule lets one of two rules that contradict each other have its way:
+// the one that was given more immediately.
+func (a *app) oneCategoryRule(r *migrate.Rules) error {
+	named, by := a.settings.Origin("category"), a.settings.Origin("category_by")
+	switch {
+	case named == config.FromDefault || by == config.FromDefault:
+	case named > by:
+		r.CategoryBy = "extension"
+	case by > named:
+		r.Category = ""
+	default:
+		return usage(errors.New("--category and --category-by exclude each other"), "leave one of them out")
+	}
+	return nil
 }
 
 // readKeys reads a list of keys, one a line.
