@@ -108,14 +108,12 @@ func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 
 // values are what a switch with a choice takes.
 func values(name string) []string {
-	return map[string][]string{
-		"progress":     {"auto", "bar", "plain", "none"},
-		"symlinks":     {"skip", "follow"},
-		"category-by":  {"extension", "folder"},
-		"unmatched":    {"stop", "skip", "create"},
-		"on-collision": {"rename", "keep", "conflict"},
-		"on-existing":  {"conflict", "adopt", "duplicate"},
-	}[name]
+	for _, k := range config.Keys() {
+		if k.Flag == name {
+			return k.Values
+		}
+	}
+	return nil
 }
 
 // completeValues lets shells ask for the values of switches.
@@ -159,20 +157,19 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	setting(f, "category", "put everything into the category of this `name`")
 	setting(f, "unmatched", "`policy` for extensions that no category allows")
 	setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
-	setting(f, "on-existing", "`policy` for names that another asset has: conflict takes over equal content, adopt equal size, duplicate sends beside it")
+	setting(f, "on-existing", "`policy` where another asset has the name (equal content is taken over; adopt does so with equal size, duplicate sends beside it)")
 	setting(f, "source-name", "`name` of the source in the journal (default: its absolute path)")
 }
 
 // setting adds the switch of a setting. Its default is shown and not used: a
 // switch that is not given leaves the setting to the environment and the file.
 func setting(f *pflag.FlagSet, name, help string) {
-	if v := values(name); v != nil {
-		last := len(v) - 1
-		help += ": " + strings.Join(v[:last], ", ") + " or " + v[last]
-	}
 	for _, k := range config.Keys() {
 		if k.Flag != name {
 			continue
+		}
+		if last := len(k.Values) - 1; last > 0 {
+			help += ": " + strings.Join(k.Values[:last], ", ") + " or " + k.Values[last]
 		}
 		if k.Env != "" {
 			help += " [$" + k.Env + "]"

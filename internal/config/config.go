@@ -151,12 +151,12 @@ func (s *Settings) loadFile(flag []string, rows []row) error {
 	return s.parse(path, data, rows)
 }
 
-// Keys returns the name, the variable and the default of every setting, in the
+// Keys returns what can be said of every setting, in the
 // order in which they are best explained.
 func Keys() []Key {
 	var keys []Key
 	for _, r := range new(Settings).table() {
-		keys = append(keys, Key{Name: r.key, Flag: r.flag(), Env: r.env, Default: r.initial})
+		keys = append(keys, Key{Name: r.key, Flag: r.flag(), Env: r.env, Default: r.initial, Values: r.values})
 	}
 	return keys
 }
@@ -167,6 +167,7 @@ type Key struct {
 	Flag    string // the switch, without dashes
 	Env     string // the variable, if there is one
 	Default string
+	Values  []string // if it takes one of a few
 }
 
 func (r row) flag() string { return strings.ReplaceAll(r.key, "_", "-") }

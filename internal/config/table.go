@@ -15,9 +15,10 @@ type row struct {
 	env     string // the variable; most settings have none
 	initial string // the default
 	set     setter
-	list    bool // takes several values
-	yesNo   bool // true or false in the file, not text
-	path    bool // in the file, relative to the file's folder
+	values  []string // if it takes one of a few
+	list    bool     // takes several values
+	yesNo   bool     // true or false in the file, not text
+	path    bool     // in the file, relative to the file's folder
 }
 
 // A setter checks and stores the values that were given for a setting.
@@ -37,13 +38,13 @@ func (s *Settings) table() []row {
 		{key: "include", set: list(&s.Include), list: true},
 		{key: "exclude", set: list(&s.Exclude), list: true},
 		{key: "min_age", initial: "0s", set: duration(&s.MinAge)},
-		{key: "symlinks", initial: "skip", set: oneOf(&s.Symlinks, "skip", "follow")},
-		{key: "category_by", initial: "extension", set: oneOf(&s.CategoryBy, "extension", "folder")},
+		choice("symlinks", &s.Symlinks, "skip", "follow"),
+		choice("category_by", &s.CategoryBy, "extension", "folder"),
 		{key: "category", set: text(&s.Category)},
-		{key: "unmatched", initial: "stop", set: oneOf(&s.Unmatched, "stop", "skip", "create")},
-		{key: "on_collision", initial: "rename", set: oneOf(&s.OnCollision, "rename", "keep", "conflict")},
-		{key: "on_existing", initial: "conflict", set: oneOf(&s.OnExisting, "conflict", "adopt", "duplicate")},
-		{key: "progress", initial: "auto", set: oneOf(&s.Progress, "auto", "bar", "plain", "none")},
+		choice("unmatched", &s.Unmatched, "stop", "skip", "create"),
+		choice("on_collision", &s.OnCollision, "rename", "keep", "conflict"),
+		choice("on_existing", &s.OnExisting, "conflict", "adopt", "duplicate"),
+		choice("progress", &s.Progress, "auto", "bar", "plain", "none"),
 		{key: "log_file", set: text(&s.LogFile), path: true},
 		{key: "ca_file", set: text(&s.CAFile), path: true},
 		{key: "allow_http", set: yesNo(&s.AllowHTTP), yesNo: true},
@@ -80,6 +81,11 @@ func text(p *string) setter {
 		*p = value
 		return nil
 	})
+}
+
+// choice is a setting that takes one of a few values, the first by default.
+func choice(key string, p *string, allowed ...string) row {
+	return row{key: key, initial: allowed[0], values: allowed, set: oneOf(p, allowed...)}
 }
 
 func oneOf(p *string, allowed ...string) setter {
