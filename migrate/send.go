@@ -35,6 +35,16 @@ func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 	return judge(ctx, i, err)
 }
 
+// receiptOf is what the journal keeps of an asset that carries an item. The place
+// is that of the category's id, which a plan that wants the category cannot know.
+func receiptOf(i state.Item, a assets.Asset, c container, digest []byte) *state.Receipt {
+	return &state.Receipt{
+		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: digest,
+		Asset: a.ID, Name: a.Name, Extension: a.Extension, Category: c.category, Folder: c.folder,
+		URL: a.URL, Slot: Place{c.category, i.Folder, i.Name}.slot(), Adopted: i.Action == state.Adopt,
+	}
+}
+
 // effect adopts or uploads. A folder that is gone, with whatever the journal
 // knows to be around it, is made again once.
 func (a *Applier) effect(ctx context.Context, s *structure, i state.Item) (asset assets.Asset, c container, digest []byte, err error) {

@@ -266,13 +266,3 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	}
 }
-
-// receiptOf is what the journal keeps of an asset that carries an item. The place
-// is that of the category's id, which a plan that wants the category cannot know.
-func receiptOf(i state.Item, a assets.Asset, c container, digest []byte) *state.Receipt {
-	return &state.Receipt{
-		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: digest,
-		Asset: a.ID, Name: a.Name, Extension: a.Extension, Category: c.category, Folder: c.folder,
-		URL: a.URL, Slot: Place{c.category, i.Folder, i.Name}.slot(), Adopted: i.Action == state.Adopt,
-	}
-}
