@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -71,10 +72,8 @@ func (a *app) openDestination(ctx context.Context, readOnly bool) (*destination,
 	if err != nil {
 		return nil, err
 	}
-	dest.url, dest.environment, dest.workspace = acc.url, acc.environment, acc.workspace
-	if dest.workspace == "" {
-		dest.workspace = acc.environment // the default workspace has the environment's ID
-	}
+	dest.url, dest.environment = acc.url, acc.environment
+	dest.workspace = cmp.Or(acc.workspace, acc.environment) // the default workspace has the environment's ID
 	dest.client, err = assets.New(assets.Options{
 		BaseURL: acc.url, Tokens: acc.tokens, Workspace: acc.workspace, Transport: acc.transport,
 		UserAgent: "assetferry/" + version(), ReadOnly: readOnly, AllowHTTP: a.settings.AllowHTTP,

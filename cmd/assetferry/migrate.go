@@ -90,6 +90,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
 		return unmatched(plan)
 	}
+	a.tellDoubts(plan.Tallies, applier)
 	a.draining.Store(true)
 	failure := applier.Apply(ctx, plan.Run)
 	a.draining.Store(false)
@@ -183,16 +184,12 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 	if run.State == state.Planned {
 		return a.decideAnew(ctx, s, run)
 	}
-	return run, a.tellDoubts(ctx, s, run, applier)
+	return run, nil
 }
 
 // tellDoubts says what the end of the former process left open, and why that may
 // keep a run from ending for a while.
-func (a *app) tellDoubts(ctx context.Context, s *endpoints, run state.Run, applier *migrate.Applier) error {
-	tallies, err := s.journal.Tallies(ctx, run.Num)
-	if err != nil {
-		return err
-	}
+func (a *app) tellDoubts(tallies []state.Tally, applier *migrate.Applier) {
 	var open int64
 	for _, t := range tallies {
 		if t.State == state.ItemSending || t.State == state.ItemInDoubt {
@@ -203,7 +200,6 @@ func (a *app) tellDoubts(ctx context.Context, s *endpoints, run state.Run, appli
 		a.out.Notef("In flight when it ended: %s. They are looked up; what has not shown up after %v is sent again.",
 			count(open, "upload"), max(applier.Settle, applier.Answer))
 	}
-	return nil
 }
 
 // decideAnew drops the plan of a run and keeps its listing: the run was stopped

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func (a *app) statePath(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dest := &destination{workspace: d.Workspace}
+	dest := &destination{}
 	if d.Kind == config.Sandbox {
 		dir, err := config.SandboxDir(a.lookup)
 		if err != nil {
@@ -142,9 +143,7 @@ func (a *app) statePath(ctx context.Context) (string, error) {
 		}
 		dest.environment = env.Reveal()
 	}
-	if dest.workspace == "" {
-		dest.workspace = dest.environment
-	}
+	dest.workspace = cmp.Or(d.Workspace, dest.environment)
 	return a.journalPath(dest)
 }
 
