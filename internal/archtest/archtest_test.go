@@ -18,8 +18,8 @@ import (
 var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "internal/assets", "internal/config", "internal/demo",
 		"internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
-	"migrate":                      {"state", "sources", "internal/assets", "internal/retry"},
-	"state":                        {"internal/filelock"},
+	"migrate":                      {"state", "sources", "internal/assets", "internal/faultpoint", "internal/retry"},
+	"state":                        {"internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
 	"sources/memory":               {"sources"},
 	"sources/sourcetest":           {"sources", "sources/memory"},

@@ -1,0 +1,42 @@
+// Package faultpoint names the points of an item's life between which a crash
+// makes a difference, so that a test can end the process at one of them. In a
+// build as it is shipped they do nothing; see [Hit].
+package faultpoint
+
+// Variable is the environment variable that says where a process built with the
+// tag faultpoints dies: "name:n" is the n-th hit of the point of that name, n
+// counting from 1.
+const Variable = "ASSETFERRY_FAULTPOINT"
+
+// A Point is a moment at which something has just been done.
+type Point string
+
+// The points, in the order in which a run comes to them.
+const (
+	Staged         Point = "staged"          // a page of the listing is durable
+	Decided        Point = "decided"         // a batch of decisions is durable
+	Planned        Point = "planned"         // the plan is finished
+	CategoryMade   Point = "category-made"   // a category is there, not in the journal
+	Taken          Point = "taken"           // the intents of some items are durable
+	FolderIntended Point = "folder-intended" // the intent to make a folder or a category is durable
+	FolderMade     Point = "folder-made"     // the answer is there, the folder is not in the journal
+	FolderSaved    Point = "folder-saved"    // a folder is in the journal
+	Opened         Point = "opened"          // an object is open, nothing of it is sent
+	Sent           Point = "sent"            // the answer to an upload is there, nothing is recorded
+	Described      Point = "described"       // an asset is described, that is not recorded
+	Recorded       Point = "recorded"        // outcomes are durable
+	Waited         Point = "waited"          // that an item waits for another attempt is durable
+	Looked         Point = "looked"          // a doubt was looked up, nothing is recorded
+	Resent         Point = "resent"          // the intent to send an item again is durable
+	Released       Point = "released"        // items that were taken are given back
+	Finished       Point = "finished"        // the run is finished
+	BackedUp       Point = "backed-up"       // the new backup of the journal has its name
+)
+
+// All gives every point.
+func All() []Point {
+	return []Point{
+		Staged, Decided, Planned, CategoryMade, Taken, FolderIntended, FolderMade, FolderSaved, Opened, Sent, Described,
+		Recorded, Waited, Looked, Resent, Released, Finished, BackedUp,
+	}
+}

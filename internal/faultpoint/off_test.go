@@ -1,0 +1,17 @@
+//go:build !faultpoints
+
+package faultpoint_test
+
+import (
+	"testing"
+
+	"assetferry/internal/faultpoint"
+)
+
+// A build as it is shipped does not care for the variable.
+func TestHitDoesNothing(t *testing.T) {
+	for _, p := range faultpoint.All() {
+		t.Setenv(faultpoint.Variable, string(p)+":1")
+		faultpoint.Hit(p)
+	}
+}
