@@ -15,17 +15,23 @@ var (
 	ErrNewer    = errors.New("made by a newer version of assetferry")
 	ErrInUse    = errors.New("the journal is in use")
 	ErrNotFound = errors.New("not in the journal")
+	ErrDistrust = errors.New("the journal is not as it was left here")
 )
 
 // An InUseError names the process that owns a journal. It is an ErrInUse.
 type InUseError struct {
-	Path  string
-	Owner Owner // zero if it could not be found out
+	Path      string
+	Owner     Owner // zero if it could not be found out
+	Elsewhere bool  // on another machine, so that nobody here knows whether it lives
 }
 
 func (e *InUseError) Error() string {
 	if e.Owner == (Owner{}) {
 		return fmt.Sprintf("the journal %s is in use by another process", e.Path)
+	}
+	if e.Elsewhere {
+		return fmt.Sprintf("the journal %s was not closed by process %d on %s, which has it since %s",
+			e.Path, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.DateTime))
 	}
 	return fmt.Sprintf("the journal %s is in use by process %d on %s since %s",
 		e.Path, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.DateTime))
@@ -33,3 +39,27 @@ func (e *InUseError) Error() string {
 
 // Is makes every InUseError an ErrInUse.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// Hint is the next step.
+func (e *InUseError) Hint() string {
+	if e.Elsewhere {
+		return "if that process is still at work, let it end; if it is gone for good: assetferry state takeover"
+	}
+	return "wait until the other process is done; two at once would send everything twice"
+}
+
+// A DistrustError says why a journal is not what it was when it was last used here.
+// It is an ErrDistrust.
+type DistrustError struct{ Path, Reason string }
+
+func (e *DistrustError) Error() string {
+	return fmt.Sprintf("the journal %s is not as it was left here: %s", e.Path, e.Reason)
+}
+
+// Is makes every DistrustError an ErrDistrust.
+func (e *DistrustError) Is(target error) bool { return target == ErrDistrust }
+
+// Hint is the next step.
+func (e *DistrustError) Hint() string {
+	return "see to it that no other process uses it, then: assetferry state takeover; what is at the destination already is found there and not sent again"
+}

@@ -18,6 +18,7 @@ type Entry struct {
 	Size      int64
 	Status    string // of processing; empty if the service says nothing
 	URL       string
+	Mark      string // what the asset says of where it comes from
 }
 
 // Filename is the asset's name with its extension.
@@ -36,14 +37,14 @@ func PairScope(pair int64) Scope { return Scope(-pair) }
 func (s *Store) StageInventory(ctx context.Context, scope Scope, entries []Entry) error {
 	return s.write(ctx, "stage inventory", func(ctx context.Context, tx *sql.Tx) error {
 		insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO inventory
-			(scope, asset, slot, category, folder, name, extension, size, status, url) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+			(scope, asset, slot, category, folder, name, extension, size, status, url, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 		if err != nil {
 			return err
 		}
 		defer insert.Close()
 		for _, e := range entries {
 			if _, err := insert.ExecContext(ctx, scope, e.Asset, e.Slot, e.Category, e.Folder, e.Name, e.Extension,
-				e.Size, e.Status, e.URL); err != nil {
+				e.Size, e.Status, e.URL, e.Mark); err != nil {
 				return err
 			}
 		}
@@ -63,8 +64,8 @@ func (s *Store) DropInventory(ctx context.Context, scope Scope) error {
 // of their ids.
 func (s *Store) EntriesAt(ctx context.Context, scope Scope, slot int64) ([]Entry, error) {
 	return query(ctx, s.r, "look up inventory", func(rows *sql.Rows) (e Entry, err error) {
-		return e, rows.Scan(&e.Asset, &e.Slot, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL)
-	}, `SELECT asset, slot, category, folder, name, extension, size, status, url FROM inventory
+		return e, rows.Scan(&e.Asset, &e.Slot, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL, &e.Mark)
+	}, `SELECT asset, slot, category, folder, name, extension, size, status, url, mark FROM inventory
 		WHERE scope = ? AND slot = ? ORDER BY asset`, scope, slot)
 }
 

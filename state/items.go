@@ -66,6 +66,7 @@ type Item struct {
 
 	Attempts int
 	IntentAt time.Time // by the server's clock
+	DueAt    time.Time // when a waiting item is to be tried again, by our clock
 	Asset    string
 	Class    string
 	Error    string
@@ -138,15 +139,18 @@ func inState(ctx context.Context, tx *sql.Tx, run int64, want RunState) error {
 }
 
 const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''), reason, state, category, folder, name, slot,
-	digest, attempts, coalesce(intent_at, 0), asset, class, error`
+	digest, attempts, coalesce(intent_at, 0), coalesce(due_at, 0), asset, class, error`
 
 func scanItem(rows *sql.Rows) (i Item, err error) {
-	var modified, intent int64
+	var modified, intent, due int64
 	err = rows.Scan(&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Category,
-		&i.Folder, &i.Name, &i.Slot, &i.Digest, &i.Attempts, &intent, &i.Asset, &i.Class, &i.Error)
+		&i.Folder, &i.Name, &i.Slot, &i.Digest, &i.Attempts, &intent, &due, &i.Asset, &i.Class, &i.Error)
 	i.Time = fromNanos(modified)
 	if intent != 0 {
 		i.IntentAt = fromMillis(intent)
+	}
+	if due != 0 {
+		i.DueAt = fromMillis(due)
 	}
 	return i, err
 }
@@ -196,14 +200,28 @@ func (s *Store) HoldsSlot(ctx context.Context, pair, slot int64) (held bool, err
 // Take marks the next planned items after a key as being sent, so that the
 // intent is durable before any effect, and returns them in key order. The run
 // must be applying.
-func (s *Store) Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) (items []Item, err error) {
+func (s *Store) Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) ([]Item, error) {
+	items, err := s.take(ctx, run, serverTime, `SELECT key FROM items WHERE run = ? AND key > ? AND state = 'planned'
+		ORDER BY key LIMIT ?`, run, after, n)
+	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
+	return items, err
+}
+
+// TakeDue is Take for waiting items whose time has come, the longest waiting
+// first.
+func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) ([]Item, error) {
+	return s.take(ctx, run, serverTime, `SELECT key FROM items WHERE run = ? AND state = 'waiting' AND due_at <= ?
+		ORDER BY due_at, key LIMIT ?`, run, now.UnixMilli(), n)
+}
+
+// take marks the items as being sent whose keys a query gives.
+func (s *Store) take(ctx context.Context, run int64, serverTime time.Time, keys string, args ...any) (items []Item, err error) {
 	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) error {
 		if err := inState(ctx, tx, run, Applying); err != nil {
 			return err
 		}
-		rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?
-			WHERE run = ? AND key IN (SELECT key FROM items WHERE run = ? AND key > ? AND state = 'planned' ORDER BY key LIMIT ?)
-			RETURNING `+itemColumns, serverTime.UnixMilli(), run, run, after, n)
+		rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?, due_at = NULL
+			WHERE run = ? AND key IN (`+keys+`) RETURNING `+itemColumns, append([]any{serverTime.UnixMilli(), run}, args...)...)
 		if err != nil {
 			return err
 		}
@@ -217,8 +235,19 @@ func (s *Store) Take(ctx context.Context, run int64, after string, n int, server
 		}
 		return rows.Err()
 	})
-	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
 	return items, err
+}
+
+// NextDue is when the first waiting item of a run is due, and how many wait; the
+// zero time if none does.
+func (s *Store) NextDue(ctx context.Context, run int64) (due time.Time, waiting int64, err error) {
+	var first int64
+	err = s.r.QueryRowContext(ctx, `SELECT coalesce(min(due_at), 0), count(*) FROM items WHERE run = ? AND state = 'waiting'`, run).
+		Scan(&first, &waiting)
+	if waiting > 0 {
+		due = fromMillis(first)
+	}
+	return due, waiting, wrap("find the next item that waits", interrupted(ctx, "find the next item that waits", err))
 }
 
 // Resend marks items in doubt, of which the destination knows nothing, as being
@@ -250,10 +279,11 @@ func (s *Store) Release(ctx context.Context, run int64, keys []string) error {
 
 // Interrupted puts every item that a former process was sending in doubt, and
 // returns all that are. There are at most about as many as that process held.
+// Items that were sent are not among them: their assets are known.
 func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 	err := s.write(ctx, "recover interrupted items", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'in_doubt', class = 'transient', error = 'the process ended while sending'
-			WHERE run = ? AND state IN ('sending', 'sent')`, run)
+			WHERE run = ? AND state = 'sending'`, run)
 		return err
 	})
 	if err != nil {
@@ -263,54 +293,15 @@ func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 		`SELECT `+itemColumns+` FROM items WHERE run = ? AND state = 'in_doubt' ORDER BY key`, run)
 }
 
-// An Outcome ends an attempt at an item, with a receipt if it is done.
+// An Outcome ends an attempt at an item, with a receipt if it is done or sent. An
+// item that was sent keeps its asset and needs no other receipt.
 type Outcome struct {
 	Key     string
-	State   ItemState // done, failed, changed, conflict, in_doubt
+	State   ItemState // sent, done, waiting, failed, changed, conflict, in_doubt
 	Class   string
 	Error   string
+	DueAt   time.Time // of a waiting item
 	Receipt *Receipt
-}
-
-// Record stores outcomes of items that are being sent or in doubt.
-func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome) error {
-	now := s.now().UnixMilli()
-	return s.write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) error {
-		insert, err := tx.PrepareContext(ctx, insertReceipt)
-		if err != nil {
-			return err
-		}
-		defer insert.Close()
-		update, err := tx.PrepareContext(ctx, `UPDATE items SET state = ?, asset = ?, class = ?, error = ?
-			WHERE run = ? AND key = ? AND state IN ('sending', 'sent', 'in_doubt')`)
-		if err != nil {
-			return err
-		}
-		defer update.Close()
-		for _, o := range outcomes {
-			if err := record(ctx, tx, insert, update, run, pair, now, o); err != nil {
-				return fmt.Errorf("%s: %w", o.Key, err)
-			}
-		}
-		return nil
-	})
-}
-
-func record(ctx context.Context, tx *sql.Tx, insert, update *sql.Stmt, run, pair, now int64, o Outcome) error {
-	asset := ""
-	if o.Receipt != nil {
-		asset = o.Receipt.Asset
-		if err := saveReceipt(ctx, insert, run, pair, now, *o.Receipt); err != nil {
-			return err
-		}
-	}
-	if o.State != ItemDone {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO attempts (run, key, attempt, at, class, error)
-			SELECT run, key, attempts, ?, ?, ? FROM items WHERE run = ? AND key = ?`, now, o.Class, o.Error, run, o.Key); err != nil {
-			return err
-		}
-	}
-	return changesOne(update.ExecContext(ctx, o.State, asset, o.Class, o.Error, run, o.Key))
 }
 
 // A Tally counts the items of a run that share an action, a reason and a state.

@@ -47,6 +47,7 @@ type Run struct {
 	UnchangedBytes int64
 	Categories     json.RawMessage // categories to be created, as the plan wrote them
 	PlanHash       string
+	Stale          bool // the journal was taken over: what it planned must not be relied on
 	StartedAt      time.Time
 	ListedAt       time.Time // when the listing began
 	FinishedAt     time.Time // zero until then
@@ -124,7 +125,7 @@ func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) 
 func (s *Store) Relist(ctx context.Context, run int64) error {
 	return s.write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
 		if err := one(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
-			unchanged_bytes = 0, listed_at = ? WHERE num = ? AND state NOT IN ('finished', 'superseded')
+			unchanged_bytes = 0, stale = 0, listed_at = ? WHERE num = ? AND state NOT IN ('finished', 'superseded')
 			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt'))`,
 			s.now().UnixMilli(), run); err != nil {
 			return err
@@ -144,7 +145,7 @@ func (s *Store) Supersede(ctx context.Context, run int64) error {
 			s.now().UnixMilli(), run); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state IN ('staged', 'planned')`, run)
+		_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state IN ('staged', 'planned', 'waiting')`, run)
 		return err
 	})
 }
@@ -178,14 +179,14 @@ func (s *Store) FinishRun(ctx context.Context, run int64) error {
 }
 
 const runColumns = `r.num, r.id, p.id, p.source, p.destination, p.address, r.command, r.state, r.rules, r.cursor,
-	r.scanned, r.unchanged, r.unchanged_bytes, r.categories, r.plan_hash, r.started_at, r.listed_at,
+	r.scanned, r.unchanged, r.unchanged_bytes, r.categories, r.plan_hash, r.stale, r.started_at, r.listed_at,
 	coalesce(r.finished_at, 0) FROM runs r JOIN pairs p ON p.id = r.pair`
 
 func scanRun(rows *sql.Rows) (r Run, err error) {
 	var rules, categories string
 	var started, listed, finished int64
 	err = rows.Scan(&r.Num, &r.ID, &r.Pair.ID, &r.Pair.Source, &r.Pair.Destination, &r.Pair.Address, &r.Command,
-		&r.State, &rules, &r.Cursor, &r.Scanned, &r.Unchanged, &r.UnchangedBytes, &categories, &r.PlanHash,
+		&r.State, &rules, &r.Cursor, &r.Scanned, &r.Unchanged, &r.UnchangedBytes, &categories, &r.PlanHash, &r.Stale,
 		&started, &listed, &finished)
 	r.Rules, r.Categories = json.RawMessage(rules), json.RawMessage(categories)
 	r.StartedAt, r.ListedAt = fromMillis(started), fromMillis(listed)

@@ -29,7 +29,7 @@ func probe(ctx context.Context, path string) error {
 	if err := checkHeader(path); err != nil {
 		return err
 	}
-	db, err := connect(path, reading, 1)
+	db, err := connect(path, readingMode(path), 1)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func probe(ctx context.Context, path string) error {
 		FROM pragma_application_id a, pragma_user_version v`).Scan(&id, &version, &tables)
 	switch {
 	case err != nil:
-		return fmt.Errorf("open journal %s: %w", path, err)
+		return diskError(path, err)
 	case id == 0 && tables == 0:
 		return errNoSchema // we died right after making it
 	case id != applicationID:
@@ -58,13 +58,13 @@ func checkHeader(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return errNoSchema
 	case err != nil:
-		return fmt.Errorf("open journal: %w", err)
+		return diskError(path, err)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s: not a file: %w", path, ErrForeign)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("open journal: %w", err)
+		return diskError(path, err)
 	}
 	defer f.Close()
 	magic := []byte("SQLite format 3\x00")
@@ -98,7 +98,7 @@ func steps() []string {
 func upgrade(ctx context.Context, db *sql.DB, path string) error {
 	var version int
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
-		return fmt.Errorf("open journal %s: %w", path, err)
+		return diskError(path, err)
 	}
 	for i, name := range steps() {
 		if i < version {
@@ -110,7 +110,7 @@ func upgrade(ctx context.Context, db *sql.DB, path string) error {
 		}
 		script := fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", text, i+1, applicationID)
 		if err := runScript(ctx, db, script); err != nil {
-			return fmt.Errorf("open journal %s: %s: %w", path, name, err)
+			return diskError(path, fmt.Errorf("%s: %w", name, err))
 		}
 	}
 	return nil

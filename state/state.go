@@ -34,17 +34,40 @@ type Store struct {
 	w     *sql.DB // the one writing connection; nil if opened for reading
 	r     *sql.DB
 	now   func() time.Time
+
+	id     string    // of the journal
+	former time.Time // see FormerAlive
+	mark   *mark     // in the lock file; nil if opened for reading
+	owns   bool
 }
 
 // Open opens the journal at path, makes it if it is not there, brings its schema
-// up to date, and takes ownership of it. Errors: ErrInUse, ErrForeign, ErrNewer.
-func Open(ctx context.Context, path string) (_ *Store, err error) {
+// up to date, and takes ownership of it. It refuses a journal that is not as it
+// was left here. Errors: ErrInUse, ErrForeign, ErrNewer, ErrDistrust, ErrDamaged,
+// ErrUnwritable, ErrFull.
+func Open(ctx context.Context, path string) (*Store, error) { return openAs(ctx, path, false) }
+
+// Takeover makes the caller's machine the owner of a journal that Open refuses,
+// because another machine may own it or because it is not as it was left here.
+// From then on the journal's memory of what a destination holds is not relied on:
+// all that would be sent is looked for there first, and unfinished runs are planned
+// anew. What was in flight stays in doubt. A journal that another process on this
+// machine owns is an ErrInUse; it is never taken away.
+func Takeover(ctx context.Context, path string) error {
+	s, err := openAs(ctx, path, true)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func openAs(ctx context.Context, path string, takeover bool) (_ *Store, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("open journal: %w", err)
+		return nil, diskError(path, err)
 	}
 	if err := probe(ctx, path); err != nil && !errors.Is(err, errNoSchema) {
 		return nil, err // before anything is made beside somebody else's file
@@ -53,16 +76,16 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, inUse(ctx, path)
 	} else if err != nil {
-		return nil, fmt.Errorf("open journal: %w", err)
+		return nil, diskError(path, err)
 	}
-	s := &Store{path: path, epoch: rand.Text(), lock: lock, now: time.Now}
+	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: newMark(lock.File()), now: time.Now}
 	defer func() {
 		if err != nil {
-			s.Close()
+			err = errors.Join(err, s.Close())
 		}
 	}()
 	if err := makeFile(path); err != nil {
-		return nil, fmt.Errorf("open journal: %w", err)
+		return nil, diskError(path, err)
 	}
 	if s.w, err = connect(path, writing, 1); err != nil {
 		return nil, err
@@ -70,13 +93,11 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if err := upgrade(ctx, s.w, path); err != nil {
 		return nil, err
 	}
-	if err := s.takeOwnership(ctx); err != nil {
+	if err := s.takeOwnership(ctx, takeover); err != nil {
 		return nil, err
 	}
-	if s.r, err = connect(path, reading, 4); err != nil {
-		return nil, err
-	}
-	return s, nil
+	s.r, err = connect(path, reading, 4)
+	return s, err
 }
 
 // makeFile makes an empty file for the database, if there is none: names of files
@@ -101,7 +122,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	r, err := connect(path, reading, 4)
+	r, err := connect(path, readingMode(path), 4)
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +135,16 @@ func (s *Store) Path() string { return s.path }
 // Files names every file a journal at path may consist of, so that a source
 // that holds them can leave them out.
 func Files(path string) []string {
-	return []string{path, path + "-wal", path + "-shm", path + "-journal", path + lockSuffix}
+	return []string{path, path + "-wal", path + "-shm", path + "-journal", path + lockSuffix,
+		BackupPath(path), backupDraft(path), backupDraft(path) + "-journal"}
 }
 
 // Close gives up ownership and closes the journal.
 func (s *Store) Close() error {
 	var errs []error
+	if s.owns {
+		errs = append(errs, s.giveUp())
+	}
 	if s.r != nil {
 		errs = append(errs, s.r.Close())
 	}
@@ -139,16 +164,24 @@ type mode int
 const (
 	reading mode = iota
 	writing
+	drafting  // writing to a file that nobody else knows, with no file beside it in the end
+	immutable // reading where not even the files can be made that readers share
 )
 
 // connect opens the database with everything that the journal relies on.
 // busy_timeout comes first: the other pragmas may have to wait.
 func connect(path string, m mode, connections int) (*sql.DB, error) {
 	q := url.Values{"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "cache_size(-32768)"}}
-	if m == writing {
+	switch m {
+	case writing:
 		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
 		q.Set("_txlock", "immediate")
-	} else {
+	case drafting:
+		q["_pragma"] = append(q["_pragma"], "journal_mode(DELETE)", "synchronous(FULL)")
+	case immutable:
+		q.Set("mode", "ro")
+		q.Set("immutable", "1")
+	default:
 		q.Set("mode", "ro")
 	}
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()+"?"+q.Encode())
@@ -158,39 +191,6 @@ func connect(path string, m mode, connections int) (*sql.DB, error) {
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	return db, nil
-}
-
-// An Owner is the process that holds a journal.
-type Owner struct {
-	PID   int
-	Host  string
-	Since time.Time
-}
-
-func (s *Store) takeOwnership(ctx context.Context) error {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	_, err = s.w.ExecContext(ctx, `INSERT INTO owner (id, epoch, pid, host, since) VALUES (1, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since`,
-		s.epoch, os.Getpid(), host, s.now().UnixMilli())
-	return wrap("take ownership", err)
-}
-
-// inUse tells who owns the journal at path, as far as the journal says.
-func inUse(ctx context.Context, path string) error {
-	e := &InUseError{Path: path}
-	r, err := connect(path, reading, 1)
-	if err != nil {
-		return e
-	}
-	defer r.Close()
-	var since int64
-	if r.QueryRowContext(ctx, `SELECT pid, host, since FROM owner`).Scan(&e.Owner.PID, &e.Owner.Host, &since) == nil {
-		e.Owner.Since = time.UnixMilli(since).UTC()
-	}
-	return e
 }
 
 // write runs f in one transaction, provided that this process still owns the
@@ -205,17 +205,20 @@ func (s *Store) write(ctx context.Context, op string, f func(ctx context.Context
 		return wrap(op, err)
 	}
 	defer tx.Rollback() // does nothing after a commit
-	var mine bool
-	if err := tx.QueryRowContext(ctx, `SELECT epoch = ? FROM owner`, s.epoch).Scan(&mine); err != nil {
-		return wrap(op, err)
-	}
-	if !mine {
+	var seq int64
+	err = tx.QueryRowContext(ctx, `UPDATE owner SET seq = seq + 1 WHERE epoch = ? RETURNING seq`, s.epoch).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("journal: %s: %w", op, ErrNotOwner)
+	} else if err != nil {
+		return wrap(op, err)
 	}
 	if err := f(ctx, tx); err != nil {
 		return wrap(op, err)
 	}
-	return wrap(op, tx.Commit())
+	if err := tx.Commit(); err != nil {
+		return wrap(op, err)
+	}
+	return wrap(op, s.mark.written(s.id, seq, s.now()))
 }
 
 // one runs a guarded statement that must change exactly one row.
@@ -246,5 +249,5 @@ func wrap(op string, err error) error {
 	if err == nil || strings.HasPrefix(err.Error(), "journal: ") {
 		return err
 	}
-	return fmt.Errorf("journal: %s: %w", op, err)
+	return fmt.Errorf("journal: %s: %w", op, classify(err))
 }

@@ -54,9 +54,11 @@ func (s *Store) SaveNewFolder(ctx context.Context, pair Pair, category, path, id
 }
 
 func saveFolder(ctx context.Context, tx *sql.Tx, destination, category, path, id string) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO folders (destination, category, path, id) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET id = excluded.id`, destination, category, path, id)
-	return err
+	if _, err := tx.ExecContext(ctx, `INSERT INTO folders (destination, category, path, id) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET id = excluded.id`, destination, category, path, id); err != nil {
+		return err
+	}
+	return forgetIntent(ctx, tx, destination, PlaceKey{category, path})
 }
 
 const insertOurs = `INSERT INTO ours (pair, category, path) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`

@@ -29,5 +29,8 @@ func Acquire(path string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
+// File is the locked file, for what its holder has to say.
+func (l *Lock) File() *os.File { return l.f }
+
 // Release frees the lock. It may be called once.
 func (l *Lock) Release() error { return l.f.Close() }

@@ -1,10 +1,13 @@
--- The process that owns the journal. Every write names its epoch.
+-- The journal itself, and the process that owns it; epoch is empty if none does.
+-- Every write names the epoch, and counts one up in seq.
 CREATE TABLE owner (
-  id    INTEGER PRIMARY KEY CHECK (id = 1),
-  epoch TEXT NOT NULL,
-  pid   INTEGER NOT NULL,
-  host  TEXT NOT NULL,
-  since INTEGER NOT NULL
+  id      INTEGER PRIMARY KEY CHECK (id = 1),
+  journal TEXT NOT NULL,
+  seq     INTEGER NOT NULL,
+  epoch   TEXT NOT NULL,
+  pid     INTEGER NOT NULL,
+  host    TEXT NOT NULL,
+  since   INTEGER NOT NULL
 ) STRICT;
 
 -- A source and a destination that belong together. Times are UTC milliseconds
@@ -30,6 +33,7 @@ CREATE TABLE runs (
   unchanged_bytes INTEGER NOT NULL DEFAULT 0,
   categories  TEXT NOT NULL DEFAULT '[]',
   plan_hash   TEXT NOT NULL DEFAULT '',
+  stale       INTEGER NOT NULL DEFAULT 0 CHECK (stale IN (0, 1)),
   started_at  INTEGER NOT NULL,
   listed_at   INTEGER NOT NULL,
   finished_at INTEGER,
@@ -56,6 +60,7 @@ CREATE TABLE items (
   slot        INTEGER NOT NULL DEFAULT 0,
   attempts    INTEGER NOT NULL DEFAULT 0,
   intent_at   INTEGER,
+  due_at      INTEGER,
   digest      BLOB,
   asset       TEXT NOT NULL DEFAULT '',
   class       TEXT NOT NULL DEFAULT '',
@@ -65,7 +70,8 @@ CREATE TABLE items (
   CHECK (state <> 'skipped' OR action IN ('skip', 'unchanged')),
   CHECK (state <> 'conflict' OR action = 'conflict'),
   CHECK (state NOT IN ('sending', 'in_doubt') OR (action NOT IN ('skip', 'unchanged', 'conflict') AND intent_at IS NOT NULL)),
-  CHECK (state <> 'done' OR asset <> '')
+  CHECK ((state = 'waiting') = (due_at IS NOT NULL)),
+  CHECK (state NOT IN ('sent', 'done') OR asset <> '')
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX items_open ON items (run, state, key) WHERE state IN ('sending', 'sent', 'in_doubt', 'waiting');
@@ -98,6 +104,19 @@ CREATE UNIQUE INDEX receipts_asset ON receipts (pair, asset);
 -- Which places are taken is asked in every plan that wants to put something there.
 CREATE INDEX receipts_slot ON receipts (pair, slot);
 
+-- Objects that failed, in how many runs, as they were then.
+CREATE TABLE failures (
+  pair        INTEGER NOT NULL REFERENCES pairs (id),
+  key         TEXT NOT NULL,
+  size        INTEGER NOT NULL,
+  time        INTEGER NOT NULL,
+  version_tag TEXT NOT NULL,
+  runs        INTEGER NOT NULL,
+  last_run    INTEGER NOT NULL REFERENCES runs (num),
+  error       TEXT NOT NULL,
+  PRIMARY KEY (pair, key)
+) STRICT, WITHOUT ROWID;
+
 -- Every failed attempt, for explaining an item later.
 CREATE TABLE attempts (
   run     INTEGER NOT NULL REFERENCES runs (num),
@@ -127,6 +146,24 @@ CREATE TABLE folders (
   PRIMARY KEY (destination, category, path)
 ) STRICT, WITHOUT ROWID;
 
+-- Folders, and new categories, that somebody was asked to make and that the answer
+-- is not here of yet.
+CREATE TABLE intents (
+  destination TEXT NOT NULL,
+  category    TEXT NOT NULL,
+  path        TEXT NOT NULL,
+  at          INTEGER NOT NULL,
+  PRIMARY KEY (destination, category, path)
+) STRICT, WITHOUT ROWID;
+
+-- Requests made to a destination in each minute (since 1970), for budgets.
+CREATE TABLE calls (
+  destination TEXT NOT NULL,
+  minute      INTEGER NOT NULL,
+  n           INTEGER NOT NULL,
+  PRIMARY KEY (destination, minute)
+) STRICT, WITHOUT ROWID;
+
 -- Folders, and categories where the path is empty, in which no asset was but those
 -- of the pair when we made them or last looked. All others are looked at before
 -- something is put there.
@@ -149,6 +186,7 @@ CREATE TABLE inventory (
   size      INTEGER NOT NULL,
   status    TEXT NOT NULL,
   url       TEXT NOT NULL,
+  mark      TEXT NOT NULL,
   PRIMARY KEY (scope, asset)
 ) STRICT, WITHOUT ROWID;
 

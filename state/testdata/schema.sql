@@ -7,6 +7,13 @@ CREATE TABLE attempts (
   error   TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE calls (
+  destination TEXT NOT NULL,
+  minute      INTEGER NOT NULL,
+  n           INTEGER NOT NULL,
+  PRIMARY KEY (destination, minute)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE choices (
   destination TEXT NOT NULL,
   extension   TEXT NOT NULL,
@@ -14,11 +21,31 @@ CREATE TABLE choices (
   PRIMARY KEY (destination, extension)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE failures (
+  pair        INTEGER NOT NULL REFERENCES pairs (id),
+  key         TEXT NOT NULL,
+  size        INTEGER NOT NULL,
+  time        INTEGER NOT NULL,
+  version_tag TEXT NOT NULL,
+  runs        INTEGER NOT NULL,
+  last_run    INTEGER NOT NULL REFERENCES runs (num),
+  error       TEXT NOT NULL,
+  PRIMARY KEY (pair, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE folders (
   destination TEXT NOT NULL,
   category    TEXT NOT NULL,
   path        TEXT NOT NULL,
   id          TEXT NOT NULL,
+  PRIMARY KEY (destination, category, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE intents (
+  destination TEXT NOT NULL,
+  category    TEXT NOT NULL,
+  path        TEXT NOT NULL,
+  at          INTEGER NOT NULL,
   PRIMARY KEY (destination, category, path)
 ) STRICT, WITHOUT ROWID;
 
@@ -33,6 +60,7 @@ CREATE TABLE inventory (
   size      INTEGER NOT NULL,
   status    TEXT NOT NULL,
   url       TEXT NOT NULL,
+  mark      TEXT NOT NULL,
   PRIMARY KEY (scope, asset)
 ) STRICT, WITHOUT ROWID;
 
@@ -53,6 +81,7 @@ CREATE TABLE items (
   slot        INTEGER NOT NULL DEFAULT 0,
   attempts    INTEGER NOT NULL DEFAULT 0,
   intent_at   INTEGER,
+  due_at      INTEGER,
   digest      BLOB,
   asset       TEXT NOT NULL DEFAULT '',
   class       TEXT NOT NULL DEFAULT '',
@@ -62,7 +91,8 @@ CREATE TABLE items (
   CHECK (state <> 'skipped' OR action IN ('skip', 'unchanged')),
   CHECK (state <> 'conflict' OR action = 'conflict'),
   CHECK (state NOT IN ('sending', 'in_doubt') OR (action NOT IN ('skip', 'unchanged', 'conflict') AND intent_at IS NOT NULL)),
-  CHECK (state <> 'done' OR asset <> '')
+  CHECK ((state = 'waiting') = (due_at IS NOT NULL)),
+  CHECK (state NOT IN ('sent', 'done') OR asset <> '')
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ours (
@@ -73,11 +103,13 @@ CREATE TABLE ours (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE owner (
-  id    INTEGER PRIMARY KEY CHECK (id = 1),
-  epoch TEXT NOT NULL,
-  pid   INTEGER NOT NULL,
-  host  TEXT NOT NULL,
-  since INTEGER NOT NULL
+  id      INTEGER PRIMARY KEY CHECK (id = 1),
+  journal TEXT NOT NULL,
+  seq     INTEGER NOT NULL,
+  epoch   TEXT NOT NULL,
+  pid     INTEGER NOT NULL,
+  host    TEXT NOT NULL,
+  since   INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE pairs (
@@ -121,6 +153,7 @@ CREATE TABLE runs (
   unchanged_bytes INTEGER NOT NULL DEFAULT 0,
   categories  TEXT NOT NULL DEFAULT '[]',
   plan_hash   TEXT NOT NULL DEFAULT '',
+  stale       INTEGER NOT NULL DEFAULT 0 CHECK (stale IN (0, 1)),
   started_at  INTEGER NOT NULL,
   listed_at   INTEGER NOT NULL,
   finished_at INTEGER,

@@ -1,0 +1,54 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// shownRows is how many keys a check names of those that are wrong alike.
+const shownRows = 5
+
+// laws are what holds in every journal beyond what the schema enforces, each as a
+// query for the keys that break it.
+var laws = []struct{ broken, query string }{
+	{"is done and has no receipt of its asset", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
+		WHERE i.state IN ('done', 'sent') AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.pair = r.pair AND c.key = i.key)`},
+	{"has a receipt from a run of another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
+	{"is being sent in a run that has ended", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
+		WHERE i.state IN ('sending', 'sent', 'in_doubt', 'waiting') AND r.state IN ('finished', 'superseded')`},
+	{"is not decided in a run that has a plan", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
+		WHERE i.state = 'staged' AND r.state IN ('planned', 'applying', 'finished')`},
+}
+
+// Check reads all of the journal and says what is wrong with it, in sentences for
+// people. SQLite keeps no sums of its pages: a bit that flipped within a value, so
+// that it is still a value of its kind, is not found.
+func (s *Store) Check(ctx context.Context) ([]string, error) {
+	problems, err := pragmaCheck(ctx, s.r, `PRAGMA integrity_check`)
+	if err != nil || len(problems) > 0 {
+		return problems, err
+	}
+	orphans, err := query(ctx, s.r, "check", func(rows *sql.Rows) (string, error) {
+		var table, parent string
+		var row, fk sql.NullInt64
+		err := rows.Scan(&table, &row, &parent, &fk)
+		return fmt.Sprintf("a row of %s names one of %s that is not there", table, parent), err
+	}, `PRAGMA foreign_key_check`)
+	if err != nil {
+		return nil, err
+	}
+	problems = append(problems, orphans...)
+	for _, l := range laws {
+		keys, err := query(ctx, s.r, "check", func(rows *sql.Rows) (key string, err error) {
+			return key, rows.Scan(&key)
+		}, l.query+` LIMIT ?`, shownRows)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			problems = append(problems, key+" "+l.broken)
+		}
+	}
+	return problems, nil
+}

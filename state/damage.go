@@ -1,0 +1,128 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Errors of disks and files.
+var (
+	ErrFull       = errors.New("no space left for the journal")
+	ErrUnwritable = errors.New("the journal cannot be written")
+	ErrDamaged    = errors.New("the journal is damaged")
+)
+
+// quickCheckLimit is the size from which a journal is not read as a whole just to
+// open it: that would take more than a second.
+const quickCheckLimit = 256 << 20
+
+// A DiskError is trouble with the file of the journal. It is one of ErrFull,
+// ErrUnwritable and ErrDamaged, if it is known to be.
+type DiskError struct {
+	Kind error // one of the three
+	Err  error
+}
+
+func (e *DiskError) Error() string { return fmt.Sprintf("%v: %v", e.Kind, e.Err) }
+
+func (e *DiskError) Unwrap() []error { return []error{e.Kind, e.Err} }
+
+// Hint is the next step.
+func (e *DiskError) Hint() string {
+	switch e.Kind {
+	case ErrFull:
+		return "make space on that disk, then run the same command again: nothing is lost, and what was in flight is looked up"
+	case ErrUnwritable:
+		return "let this user write the file and its folder, or name another place with --state"
+	}
+	return "assetferry help journal tells how to restore the backup; the file was left as it is"
+}
+
+// classify says what kind of trouble an error of the driver or the file system is,
+// where a person can do something about it.
+func classify(err error) error {
+	if kind := kindOf(err); kind != nil {
+		return &DiskError{kind, err}
+	}
+	return err
+}
+
+func kindOf(err error) error {
+	if _, known := errors.AsType[*DiskError](err); known {
+		return nil
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_FULL:
+			return ErrFull
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+			return ErrUnwritable
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return ErrDamaged
+		}
+		return nil
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return ErrFull
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return ErrUnwritable
+	}
+	return nil
+}
+
+// diskError is an error of the file system on the way to a journal.
+func diskError(path string, err error) error {
+	return fmt.Errorf("open journal %s: %w", path, classify(err))
+}
+
+// quickCheck reads the journal to see whether it is whole, unless it is large.
+func (s *Store) quickCheck(ctx context.Context) error {
+	info, err := os.Stat(s.path)
+	if err != nil || info.Size() > quickCheckLimit {
+		return err
+	}
+	problems, err := pragmaCheck(ctx, s.w, `PRAGMA quick_check(1)`)
+	if err != nil {
+		return wrap("check", err)
+	}
+	if len(problems) > 0 {
+		return wrap("check", &DiskError{ErrDamaged, errors.New(problems[0])})
+	}
+	return nil
+}
+
+// pragmaCheck runs one of SQLite's own checks, which answer "ok" or what is wrong.
+func pragmaCheck(ctx context.Context, db *sql.DB, pragma string) ([]string, error) {
+	lines, err := query(ctx, db, "check", func(rows *sql.Rows) (line string, err error) {
+		return line, rows.Scan(&line)
+	}, pragma)
+	if len(lines) == 1 && lines[0] == "ok" {
+		return nil, err
+	}
+	return lines, err
+}
+
+// readingMode is how a journal can be read. Readers share a file that they make
+// beside it; where that cannot be, a journal that is at rest can still be read.
+func readingMode(path string) mode {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return reading
+	}
+	probe, err := os.CreateTemp(filepath.Dir(path), ".assetferry-*")
+	if err != nil {
+		return immutable
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	return reading
+}

@@ -1,0 +1,146 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// An Owner is the process that holds a journal.
+type Owner struct {
+	PID   int
+	Host  string
+	Since time.Time
+}
+
+// A held is what a journal says of itself and of who held it last.
+type held struct {
+	Owner
+	journal string
+	seq     int64
+	open    bool // whoever held it did not close it
+}
+
+func readHeld(ctx context.Context, db *sql.DB) (h held, err error) {
+	var since int64
+	err = db.QueryRowContext(ctx, `SELECT journal, seq, epoch <> '', pid, host, since FROM owner`).
+		Scan(&h.journal, &h.seq, &h.open, &h.PID, &h.Host, &since)
+	h.Since = fromMillis(since)
+	return h, err
+}
+
+// takeOwnership makes us the owner, which the lock has made possible, if the
+// journal is as it was left here, or if it is to be taken over as it is.
+//
+// The mark in the lock file is written before anything is counted in the journal,
+// and after each write it is brought up to date. So whenever we are killed the
+// journal is as far as the mark says or farther; if it is not as far, it has lost
+// something.
+func (s *Store) takeOwnership(ctx context.Context, takeover bool) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	h, err := readHeld(ctx, s.w)
+	if errors.Is(err, sql.ErrNoRows) {
+		h, err = held{journal: rand.Text()}, nil
+	}
+	if err != nil {
+		return wrap("take ownership", err)
+	}
+	s.id = h.journal
+	left, err := s.mark.read()
+	if err != nil {
+		return diskError(s.path, err)
+	}
+	if !takeover {
+		if err := h.trust(s.path, host, left); err != nil {
+			return err
+		}
+	}
+	if h.open || takeover {
+		if err := s.quickCheck(ctx); err != nil {
+			return err
+		}
+	}
+	if h.open && left.id == h.journal {
+		s.former = left.at
+	}
+	if err := s.mark.written(h.journal, h.seq, s.now()); err != nil {
+		return diskError(s.path, err)
+	}
+	_, err = s.w.ExecContext(ctx, `INSERT INTO owner (id, journal, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since`,
+		h.journal, s.epoch, os.Getpid(), host, s.now().UnixMilli())
+	if err != nil {
+		return wrap("take ownership", err)
+	}
+	s.owns = true
+	if takeover {
+		return s.distrust(ctx)
+	}
+	return nil
+}
+
+// trust reports why a journal must not be used as it is.
+func (h held) trust(path, host string, left trace) error {
+	switch {
+	case h.open && h.Host != host:
+		return &InUseError{Path: path, Owner: h.Owner, Elsewhere: true}
+	case h.seq == 0: // nothing was ever written to it
+	case left.id == "":
+		return &DistrustError{path, "it was not made on this machine, or was moved without its lock file"}
+	case left.id != h.journal:
+		return &DistrustError{path, "it is another journal than the one that was here"}
+	case h.seq < left.seq:
+		return &DistrustError{path, fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.seq-h.seq)}
+	}
+	return nil
+}
+
+// distrust forgets what the journal knows about the destinations that may not be
+// so any more. Receipts stay: whatever they say, their assets were made.
+func (s *Store) distrust(ctx context.Context) error {
+	return s.write(ctx, "take over", func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM ours`); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE state NOT IN ('finished', 'superseded')`)
+		return err
+	})
+}
+
+// giveUp notes that nobody owns the journal any more, which only we can know.
+func (s *Store) giveUp() error {
+	_, err := s.w.Exec(`UPDATE owner SET epoch = '' WHERE epoch = ?`, s.epoch)
+	if err == nil {
+		_, err = s.w.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	}
+	return wrap("close", err)
+}
+
+// Alive notes that the owner lives, for who comes after it. It costs one small
+// write into the page cache.
+func (s *Store) Alive() { _ = s.mark.alive(s.now()) }
+
+// FormerAlive is when the former owner last gave a sign of life; zero if it closed
+// the journal, or if that is not known.
+func (s *Store) FormerAlive() time.Time { return s.former }
+
+// inUse tells who owns the journal at path, as far as the journal says.
+func inUse(ctx context.Context, path string) error {
+	e := &InUseError{Path: path}
+	r, err := connect(path, reading, 1)
+	if err != nil {
+		return e
+	}
+	defer r.Close()
+	if h, err := readHeld(ctx, r); err == nil {
+		e.Owner = h.Owner
+	}
+	return e
+}

@@ -1,0 +1,105 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Record stores outcomes of items that are being sent, were sent, or are in doubt.
+func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome) error {
+	return s.write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) (err error) {
+		r := recorder{tx: tx, run: run, pair: pair, now: s.now().UnixMilli()}
+		if err := r.prepare(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.close()) }()
+		for _, o := range outcomes {
+			if err := r.record(ctx, o); err != nil {
+				return fmt.Errorf("%s: %w", o.Key, err)
+			}
+		}
+		return nil
+	})
+}
+
+// A recorder records outcomes within a transaction.
+type recorder struct {
+	tx              *sql.Tx
+	run, pair, now  int64
+	receipt, update *sql.Stmt
+	forgive         *sql.Stmt
+}
+
+func (r *recorder) prepare(ctx context.Context) (err error) {
+	if r.receipt, err = r.tx.PrepareContext(ctx, insertReceipt); err != nil {
+		return err
+	}
+	if r.forgive, err = r.tx.PrepareContext(ctx, `DELETE FROM failures WHERE pair = ? AND key = ?`); err != nil {
+		return err
+	}
+	r.update, err = r.tx.PrepareContext(ctx, `UPDATE items SET state = ?, asset = CASE ? WHEN '' THEN asset ELSE ? END,
+		class = ?, error = ?, due_at = ? WHERE run = ? AND key = ? AND state IN ('sending', 'sent', 'in_doubt')`)
+	return err
+}
+
+func (r *recorder) close() (err error) {
+	for _, s := range []*sql.Stmt{r.receipt, r.update, r.forgive} {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}
+	return err
+}
+
+func (r *recorder) record(ctx context.Context, o Outcome) error {
+	asset := ""
+	if o.Receipt != nil {
+		asset = o.Receipt.Asset
+		if err := saveReceipt(ctx, r.receipt, r.run, r.pair, r.now, *o.Receipt); err != nil {
+			return err
+		}
+	}
+	if err := r.remember(ctx, o); err != nil {
+		return err
+	}
+	var due any
+	if o.State == ItemWaiting {
+		due = o.DueAt.UnixMilli()
+	}
+	return changesOne(r.update.ExecContext(ctx, o.State, asset, asset, o.Class, o.Error, due, r.run, o.Key))
+}
+
+// remember keeps what is to be known of an item beyond its last state: every
+// attempt that came to nothing, and the objects that fail run after run.
+func (r *recorder) remember(ctx context.Context, o Outcome) error {
+	switch o.State {
+	case ItemDone:
+		_, err := r.forgive.ExecContext(ctx, r.pair, o.Key)
+		return err
+	case ItemSent:
+		return nil
+	}
+	if _, err := r.tx.ExecContext(ctx, `INSERT INTO attempts (run, key, attempt, at, class, error)
+		SELECT run, key, attempts, ?, ?, ? FROM items WHERE run = ? AND key = ?`, r.now, o.Class, o.Error, r.run, o.Key); err != nil {
+		return err
+	}
+	if o.State == ItemFailed {
+		return r.blame(ctx, o)
+	}
+	return nil
+}
+
+// blame counts that an object failed in this run, too. One that has changed
+// begins anew.
+func (r *recorder) blame(ctx context.Context, o Outcome) error {
+	_, err := r.tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, last_run, error)
+		SELECT ?, key, size, time, version_tag, 1, run, ? FROM items WHERE run = ? AND key = ?
+		ON CONFLICT (pair, key) DO UPDATE SET
+			runs = CASE WHEN size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag THEN 1
+				WHEN last_run = excluded.last_run THEN runs ELSE runs + 1 END,
+			size = excluded.size, time = excluded.time, version_tag = excluded.version_tag,
+			last_run = excluded.last_run, error = excluded.error`, r.pair, o.Error, r.run, o.Key)
+	return err
+}
