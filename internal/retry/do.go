@@ -37,7 +37,8 @@ type Wait struct {
 // against, or tries or budget are used up, or the context is done. The last
 // error comes back. It looks at the context before each try, waits at least as
 // long as the other side asked for, and calls onWait, which may be nil, before
-// each wait.
+// each wait. Where it would wait while draining (see WithDrain) its error is an
+// ErrDraining and the last error.
 func (p Policy) Do(ctx context.Context, onWait func(Wait), try func(context.Context) error) error {
 	p = p.withDefaults()
 	start := time.Now()
@@ -61,7 +62,9 @@ func (p Policy) Do(ctx context.Context, onWait func(Wait), try func(context.Cont
 		if onWait != nil {
 			onWait(Wait{Attempt: n, Delay: delay, Class: class, Err: last})
 		}
-		if !sleep(ctx, delay) {
+		if err := Sleep(ctx, delay); errors.Is(err, ErrDraining) {
+			return fmt.Errorf("%w (last try: %w)", err, last)
+		} else if err != nil {
 			return interrupted(ctx, last)
 		}
 	}
@@ -118,14 +121,17 @@ func (p Policy) affords(ctx context.Context, start time.Time, delay time.Duratio
 	return !ok || time.Until(deadline) > delay
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits. It ends early with the context's cause, or with ErrDraining.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+		return nil
+	case <-Draining(ctx):
+		return ErrDraining
 	case <-ctx.Done():
-		return false
+		return context.Cause(ctx)
 	}
 }
 
