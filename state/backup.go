@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"assetferry/internal/faultpoint"
 )
 
 // BackupPath is where the backup of a journal is.
@@ -45,6 +47,7 @@ func (s *Store) Backup(ctx context.Context) (path string, err error) {
 	if err := replace(draft, path); err != nil {
 		return "", fmt.Errorf("back up journal: %w", classify(err))
 	}
+	faultpoint.Hit(faultpoint.BackedUp)
 	return path, nil
 }
 

@@ -40,7 +40,7 @@ func readHeld(ctx context.Context, db *sql.DB) (h held, err error) {
 // and after each write it is brought up to date. So whenever we are killed the
 // journal is as far as the mark says or farther; if it is not as far, it has lost
 // something.
-func (s *Store) takeOwnership(ctx context.Context, takeover bool) error {
+func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -57,7 +57,7 @@ func (s *Store) takeOwnership(ctx context.Context, takeover bool) error {
 	if err != nil {
 		return diskError(s.path, err)
 	}
-	if !takeover {
+	if !takeover && !fresh { // a journal that was deleted is missed by nobody: a new one relies on nothing
 		if err := h.trust(s.path, host, left); err != nil {
 			return err
 		}
@@ -91,10 +91,10 @@ func (h held) trust(path, host string, left trace) error {
 	switch {
 	case h.open && h.Host != host:
 		return &InUseError{Path: path, Owner: h.Owner, Elsewhere: true}
-	case h.seq == 0: // nothing was ever written to it
+	case h.seq == 0 && left.seq == 0: // nothing was ever written to it
 	case left.id == "":
 		return &DistrustError{path, "it was not made on this machine, or was moved without its lock file"}
-	case left.id != h.journal:
+	case left.id != h.journal && h.seq > 0:
 		return &DistrustError{path, "it is another journal than the one that was here"}
 	case h.seq < left.seq:
 		return &DistrustError{path, fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.seq-h.seq)}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -67,15 +68,36 @@ func checkHeader(path string) error {
 		return diskError(path, err)
 	}
 	defer f.Close()
-	magic := []byte("SQLite format 3\x00")
-	head := make([]byte, len(magic))
-	switch _, err := io.ReadFull(f, head); {
+	head := make([]byte, headerLength)
+	switch n, err := io.ReadFull(f, head); {
 	case errors.Is(err, io.EOF):
 		return errNoSchema
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("open journal: %w", err)
-	case !bytes.Equal(head, magic):
+		return diskError(path, err)
+	case !bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
 		return fmt.Errorf("%s: %w", path, ErrForeign)
+	case n < headerLength:
+		return diskError(path, &DiskError{ErrDamaged, errors.New("its end is missing")})
+	}
+	return checkLength(path, head, info.Size())
+}
+
+// headerLength is that of the header of a SQLite file.
+const headerLength = 100
+
+// checkLength refuses a file whose end is missing, which SQLite would notice only
+// when it needs it. See the description of the format at sqlite.org: the header has
+// the size of a page at 16, and the number of pages at 28, if the counters at 24 and
+// 92 are equal.
+func checkLength(path string, head []byte, size int64) error {
+	page := int64(binary.BigEndian.Uint16(head[16:]))
+	if page == 1 {
+		page = 65536
+	}
+	pages := int64(binary.BigEndian.Uint32(head[28:]))
+	counted := bytes.Equal(head[24:28], head[92:96])
+	if page == 0 || size%page != 0 || counted && size < pages*page {
+		return diskError(path, &DiskError{ErrDamaged, errors.New("its end is missing")})
 	}
 	return nil
 }

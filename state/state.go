@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -84,7 +85,11 @@ func openAs(ctx context.Context, path string, takeover bool) (_ *Store, err erro
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if err := makeFile(path); err != nil {
+	fresh, err := isFresh(path)
+	if err == nil {
+		err = makeFile(path)
+	}
+	if err != nil {
 		return nil, diskError(path, err)
 	}
 	if s.w, err = connect(path, writing, 1); err != nil {
@@ -93,11 +98,20 @@ func openAs(ctx context.Context, path string, takeover bool) (_ *Store, err erro
 	if err := upgrade(ctx, s.w, path); err != nil {
 		return nil, err
 	}
-	if err := s.takeOwnership(ctx, takeover); err != nil {
+	if err := s.takeOwnership(ctx, fresh, takeover); err != nil {
 		return nil, err
 	}
 	s.r, err = connect(path, reading, 4)
 	return s, err
+}
+
+// isFresh reports whether there is no journal at a path, or an empty file.
+func isFresh(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return err == nil && info.Size() == 0, err
 }
 
 // makeFile makes an empty file for the database, if there is none: names of files

@@ -1,0 +1,218 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestLockRace has eight rivals open, write and close a journal fifty times each:
+// never do two have it at once, nobody loses a write, and nobody is locked out for
+// good.
+func TestLockRace(t *testing.T) {
+	const rivals, rounds = 8, 50
+	path := filepath.Join(t.TempDir(), "journal.db")
+	var owners, writes atomic.Int64
+	round := func(who, n int) error {
+		s, err := Open(background, path)
+		if errors.Is(err, ErrInUse) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if now := owners.Add(1); now != 1 {
+			t.Errorf("%d have it at once", now)
+		}
+		_, err = s.Pair(background, fmt.Sprintf("source %d-%d", who, n), "destination", "")
+		if err == nil {
+			writes.Add(1)
+		}
+		owners.Add(-1)
+		return errors.Join(err, s.Close())
+	}
+	var racing sync.WaitGroup
+	for who := range rivals {
+		racing.Go(func() {
+			for n := range rounds {
+				if err := round(who, n); err != nil {
+					t.Errorf("rival %d, round %d: %v", who, n, err)
+				}
+			}
+		})
+	}
+	racing.Wait()
+	s := open(t, path)
+	pairs, err := s.Pairs(t.Context())
+	must(t, err)
+	if int64(len(pairs)) != writes.Load() || len(pairs) == 0 {
+		t.Errorf("%d writes were confirmed, %d are there", writes.Load(), len(pairs))
+	}
+}
+
+// write makes a journal with so many writes and closes it.
+func written(t *testing.T, path string, writes int) {
+	t.Helper()
+	s, err := Open(t.Context(), path)
+	must(t, err)
+	for n := range writes {
+		_, err := s.Pair(t.Context(), fmt.Sprint(n), "destination", "")
+		must(t, err)
+	}
+	must(t, s.Close())
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	must(t, err)
+	must(t, os.WriteFile(to, content, 0o600))
+}
+
+// A journal that is not as it was left here is refused, with the way out, and
+// taking it over is that way.
+func TestDistrust(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(t *testing.T, path string)
+		says   string
+	}{
+		"its lock file is gone": {func(t *testing.T, path string) {
+			must(t, os.Remove(path+lockSuffix))
+		}, "not made on this machine"},
+		"its lock file is garbage": {func(t *testing.T, path string) {
+			must(t, os.WriteFile(path+lockSuffix, []byte(strings.Repeat("x", markLength)), 0o600))
+		}, "not made on this machine"},
+		"its lock file is torn": {func(t *testing.T, path string) {
+			must(t, os.Truncate(path+lockSuffix, int64(markLength-3)))
+		}, "not made on this machine"},
+		"an older copy was put back": {func(t *testing.T, path string) {
+			copyFile(t, path, path+".old")
+			written(t, path, 4)
+			copyFile(t, path+".old", path)
+		}, "lacks its last 4 writes"},
+		"it is another journal": {func(t *testing.T, path string) {
+			written(t, path+".other", 9)
+			copyFile(t, path+".other", path)
+		}, "another journal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			written(t, path, 3)
+			tc.change(t, path)
+			for range 2 { // refusing changes nothing
+				_, err := Open(t.Context(), path)
+				hinted, _ := errors.AsType[*DistrustError](err)
+				if !errors.Is(err, ErrDistrust) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(hinted.Hint(), "state takeover") {
+					t.Fatalf("got %v, want one that says %q", err, tc.says)
+				}
+			}
+			must(t, Takeover(t.Context(), path))
+			written(t, path, 1)
+		})
+	}
+}
+
+func TestTakeoverTrustsNothing(t *testing.T) {
+	j := begin(t)
+	j.apply("a")
+	must(t, j.SaveNewFolder(t.Context(), j.pair, "category", "folder", "id"))
+	path := j.Path()
+	if err := Takeover(t.Context(), path); !errors.Is(err, ErrInUse) {
+		t.Fatalf("a living owner: got %v, want ErrInUse", err)
+	}
+	must(t, j.Close())
+	must(t, Takeover(t.Context(), path))
+	s, err := Open(t.Context(), path)
+	must(t, err)
+	*j.Store = *s // closed at the end of the test
+	run, err := s.Run(t.Context(), j.run.ID)
+	if err != nil || !run.Stale {
+		t.Errorf("the run is %+v (%v), want it stale", run, err)
+	}
+	if ours, err := s.IsOurs(t.Context(), j.pair.ID, "category", "folder"); err != nil || ours {
+		t.Errorf("a folder counts as ours: %v, %v", ours, err)
+	}
+	must(t, s.Relist(t.Context(), run.Num))
+	if run, err = s.Run(t.Context(), j.run.ID); err != nil || run.Stale {
+		t.Errorf("the run is %+v (%v), want it listed anew", run, err)
+	}
+}
+
+// Whether a process on another machine lives cannot be known.
+func TestOwnerOnAnotherMachine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	written(t, path, 1)
+	execute(t, path, `UPDATE owner SET host = 'elsewhere'`)
+	written(t, path, 1) // it was closed there
+	execute(t, path, `UPDATE owner SET host = 'elsewhere', pid = 4711, epoch = 'x'`)
+	_, err := Open(t.Context(), path)
+	e, _ := errors.AsType[*InUseError](err)
+	if !errors.Is(err, ErrInUse) || e.Owner.Host != "elsewhere" || !strings.Contains(e.Hint(), "state takeover") {
+		t.Fatalf("got %v", err)
+	}
+	must(t, Takeover(t.Context(), path))
+	written(t, path, 1)
+}
+
+// A process may be killed at any instant. What it leaves behind is never taken for
+// a journal that was tampered with.
+func TestDeadOwnersNeverBlock(t *testing.T) {
+	for name, leave := range map[string]func(t *testing.T, path string){
+		"before anything": func(t *testing.T, path string) {
+			must(t, os.WriteFile(path, nil, 0o600))
+		},
+		"before the mark": func(t *testing.T, path string) {
+			written(t, path, 0)
+			execute(t, path, `DELETE FROM owner`)
+			must(t, os.Truncate(path+lockSuffix, 0))
+		},
+		"before the owner": func(t *testing.T, path string) {
+			written(t, path, 0)
+			execute(t, path, `DELETE FROM owner`)
+		},
+		"between a write and its mark": func(t *testing.T, path string) {
+			written(t, path, 3)
+			execute(t, path, `UPDATE owner SET seq = seq + 1, epoch = 'dead'`)
+		},
+		"after a write": func(t *testing.T, path string) {
+			written(t, path, 3)
+			execute(t, path, `UPDATE owner SET epoch = 'dead'`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			leave(t, path)
+			written(t, path, 1)
+			written(t, path, 1)
+		})
+	}
+}
+
+func TestFormerAlive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	s, err := Open(t.Context(), path)
+	must(t, err)
+	if !s.FormerAlive().IsZero() {
+		t.Errorf("nobody had it before: got %v", s.FormerAlive())
+	}
+	death := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
+	s.now = func() time.Time { return death }
+	s.Alive()
+	s.owns = false // so it is not closed in good order
+	must(t, s.Close())
+
+	s, err = Open(t.Context(), path)
+	must(t, err)
+	if !s.FormerAlive().Equal(death) {
+		t.Errorf("got %v, want %v", s.FormerAlive(), death)
+	}
+	must(t, s.Close())
+	if s = open(t, path); !s.FormerAlive().IsZero() {
+		t.Errorf("it was closed in good order: got %v", s.FormerAlive())
+	}
+}
