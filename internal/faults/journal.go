@@ -1,0 +1,286 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// A Journal passes calls on to the journal that it wraps and has one of them go
+// wrong. Each row of a listing is a call of its own.
+type Journal struct {
+	migrate.Journal
+	*Moment
+	Kind JournalKind
+}
+
+// A JournalKind is a way for a journal to fail.
+type JournalKind struct {
+	Name string
+	done bool
+}
+
+// JournalKinds gives all ways for a journal to fail: before anything is done, and
+// done although it says that it is not.
+func JournalKinds() []JournalKind { return []JournalKind{{"undone", false}, {"done", true}} }
+
+// do carries a call out, or fails it.
+func (j *Journal) do(call func() error) error {
+	if !j.comes() {
+		return call()
+	}
+	if j.Kind.done {
+		if err := call(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("journal: %w: the disk is full", Err)
+}
+
+// value carries out a call that gives something.
+func value[T any](j *Journal, call func() (T, error)) (v T, err error) {
+	err = j.do(func() (err error) { v, err = call(); return err })
+	if err != nil {
+		var none T
+		v = none
+	}
+	return v, err
+}
+
+// rows may fail before or after each row.
+func rows[T any](j *Journal, all iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		for row, err := range all {
+			more := true
+			if e := j.do(func() error { more = yield(row, err); return nil }); e != nil && more {
+				yield(none, e)
+				return
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// Begin implements migrate.Journal.
+func (j *Journal) Begin(ctx context.Context, pair state.Pair, command string, rules json.RawMessage) (state.Run, error) {
+	return value(j, func() (state.Run, error) { return j.Journal.Begin(ctx, pair, command, rules) })
+}
+
+// Run implements migrate.Journal.
+func (j *Journal) Run(ctx context.Context, id string) (state.Run, error) {
+	return value(j, func() (state.Run, error) { return j.Journal.Run(ctx, id) })
+}
+
+// SetRunState implements migrate.Journal.
+func (j *Journal) SetRunState(ctx context.Context, run int64, from, to state.RunState) error {
+	return j.do(func() error { return j.Journal.SetRunState(ctx, run, from, to) })
+}
+
+// FinishPlan implements migrate.Journal.
+func (j *Journal) FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error {
+	return j.do(func() error { return j.Journal.FinishPlan(ctx, run, hash, categories) })
+}
+
+// FinishRun implements migrate.Journal.
+func (j *Journal) FinishRun(ctx context.Context, run int64) error {
+	return j.do(func() error { return j.Journal.FinishRun(ctx, run) })
+}
+
+// Stage implements migrate.Journal.
+func (j *Journal) Stage(ctx context.Context, run int64, p state.Page) error {
+	return j.do(func() error { return j.Journal.Stage(ctx, run, p) })
+}
+
+// Decided implements migrate.Journal.
+func (j *Journal) Decided(ctx context.Context, run int64, items []state.Item) error {
+	return j.do(func() error { return j.Journal.Decided(ctx, run, items) })
+}
+
+// Items implements migrate.Journal.
+func (j *Journal) Items(ctx context.Context, run int64, states ...state.ItemState) iter.Seq2[state.Item, error] {
+	return rows(j, j.Journal.Items(ctx, run, states...))
+}
+
+// Item implements migrate.Journal.
+func (j *Journal) Item(ctx context.Context, run int64, key string) (state.Item, error) {
+	return value(j, func() (state.Item, error) { return j.Journal.Item(ctx, run, key) })
+}
+
+// Collisions implements migrate.Journal.
+func (j *Journal) Collisions(ctx context.Context, run, pair int64) ([]state.Item, error) {
+	return value(j, func() ([]state.Item, error) { return j.Journal.Collisions(ctx, run, pair) })
+}
+
+// HoldsSlot implements migrate.Journal.
+func (j *Journal) HoldsSlot(ctx context.Context, pair, slot int64) (bool, error) {
+	return value(j, func() (bool, error) { return j.Journal.HoldsSlot(ctx, pair, slot) })
+}
+
+// Tallies implements migrate.Journal.
+func (j *Journal) Tallies(ctx context.Context, run int64) ([]state.Tally, error) {
+	return value(j, func() ([]state.Tally, error) { return j.Journal.Tallies(ctx, run) })
+}
+
+// Take implements migrate.Journal.
+func (j *Journal) Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) ([]state.Item, error) {
+	return value(j, func() ([]state.Item, error) { return j.Journal.Take(ctx, run, after, n, serverTime) })
+}
+
+// TakeDue implements migrate.Journal.
+func (j *Journal) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) ([]state.Item, error) {
+	return value(j, func() ([]state.Item, error) { return j.Journal.TakeDue(ctx, run, now, n, serverTime) })
+}
+
+// NextDue implements migrate.Journal.
+func (j *Journal) NextDue(ctx context.Context, run int64) (at time.Time, n int64, err error) {
+	err = j.do(func() (err error) { at, n, err = j.Journal.NextDue(ctx, run); return err })
+	return at, n, err
+}
+
+// Resend implements migrate.Journal.
+func (j *Journal) Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error {
+	return j.do(func() error { return j.Journal.Resend(ctx, run, keys, serverTime) })
+}
+
+// Release implements migrate.Journal.
+func (j *Journal) Release(ctx context.Context, run int64, keys []string) error {
+	return j.do(func() error { return j.Journal.Release(ctx, run, keys) })
+}
+
+// Interrupted implements migrate.Journal.
+func (j *Journal) Interrupted(ctx context.Context, run int64) ([]state.Item, error) {
+	return value(j, func() ([]state.Item, error) { return j.Journal.Interrupted(ctx, run) })
+}
+
+// Record implements migrate.Journal.
+func (j *Journal) Record(ctx context.Context, run, pair int64, outcomes []state.Outcome) error {
+	return j.do(func() error { return j.Journal.Record(ctx, run, pair, outcomes) })
+}
+
+// Failures implements migrate.Journal.
+func (j *Journal) Failures(ctx context.Context, pair int64, after string) iter.Seq2[state.Failure, error] {
+	return rows(j, j.Journal.Failures(ctx, pair, after))
+}
+
+// Receipts implements migrate.Journal.
+func (j *Journal) Receipts(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error] {
+	return rows(j, j.Journal.Receipts(ctx, pair, after))
+}
+
+// Receipt implements migrate.Journal.
+func (j *Journal) Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error) {
+	return value(j, func() (state.Receipt, error) { return j.Journal.Receipt(ctx, pair, key) })
+}
+
+// HoldsAsset implements migrate.Journal.
+func (j *Journal) HoldsAsset(ctx context.Context, pair int64, asset string) (bool, error) {
+	return value(j, func() (bool, error) { return j.Journal.HoldsAsset(ctx, pair, asset) })
+}
+
+// OwnsAsset implements migrate.Journal.
+func (j *Journal) OwnsAsset(ctx context.Context, destination, asset string) (bool, error) {
+	return value(j, func() (bool, error) { return j.Journal.OwnsAsset(ctx, destination, asset) })
+}
+
+// SumReceipts implements migrate.Journal.
+func (j *Journal) SumReceipts(ctx context.Context, pair int64) (state.ReceiptSum, error) {
+	return value(j, func() (state.ReceiptSum, error) { return j.Journal.SumReceipts(ctx, pair) })
+}
+
+// Choices implements migrate.Journal.
+func (j *Journal) Choices(ctx context.Context, destination string) (map[string]string, error) {
+	return value(j, func() (map[string]string, error) { return j.Journal.Choices(ctx, destination) })
+}
+
+// SaveChoices implements migrate.Journal.
+func (j *Journal) SaveChoices(ctx context.Context, destination string, choices map[string]string) error {
+	return j.do(func() error { return j.Journal.SaveChoices(ctx, destination, choices) })
+}
+
+// Folders implements migrate.Journal.
+func (j *Journal) Folders(ctx context.Context, destination, category string) (map[string]string, error) {
+	return value(j, func() (map[string]string, error) { return j.Journal.Folders(ctx, destination, category) })
+}
+
+// SaveFolder implements migrate.Journal.
+func (j *Journal) SaveFolder(ctx context.Context, destination, category, path, id string) error {
+	return j.do(func() error { return j.Journal.SaveFolder(ctx, destination, category, path, id) })
+}
+
+// SaveNewFolder implements migrate.Journal.
+func (j *Journal) SaveNewFolder(ctx context.Context, pair state.Pair, category, path, id string) error {
+	return j.do(func() error { return j.Journal.SaveNewFolder(ctx, pair, category, path, id) })
+}
+
+// SaveOurs implements migrate.Journal.
+func (j *Journal) SaveOurs(ctx context.Context, pair int64, category, path string) error {
+	return j.do(func() error { return j.Journal.SaveOurs(ctx, pair, category, path) })
+}
+
+// IsOurs implements migrate.Journal.
+func (j *Journal) IsOurs(ctx context.Context, pair int64, category, path string) (bool, error) {
+	return value(j, func() (bool, error) { return j.Journal.IsOurs(ctx, pair, category, path) })
+}
+
+// ForgetOursOfOthers implements migrate.Journal.
+func (j *Journal) ForgetOursOfOthers(ctx context.Context, pair state.Pair, places []state.PlaceKey) error {
+	return j.do(func() error { return j.Journal.ForgetOursOfOthers(ctx, pair, places) })
+}
+
+// ForgetOurs implements migrate.Journal.
+func (j *Journal) ForgetOurs(ctx context.Context, pair int64, category, path string) error {
+	return j.do(func() error { return j.Journal.ForgetOurs(ctx, pair, category, path) })
+}
+
+// Intend implements migrate.Journal.
+func (j *Journal) Intend(ctx context.Context, destination string, p state.PlaceKey, at time.Time) error {
+	return j.do(func() error { return j.Journal.Intend(ctx, destination, p, at) })
+}
+
+// ForgetIntent implements migrate.Journal.
+func (j *Journal) ForgetIntent(ctx context.Context, destination string, p state.PlaceKey) error {
+	return j.do(func() error { return j.Journal.ForgetIntent(ctx, destination, p) })
+}
+
+// Intents implements migrate.Journal.
+func (j *Journal) Intents(ctx context.Context, destination string) (map[state.PlaceKey]time.Time, error) {
+	return value(j, func() (map[state.PlaceKey]time.Time, error) { return j.Journal.Intents(ctx, destination) })
+}
+
+// StageInventory implements migrate.Journal.
+func (j *Journal) StageInventory(ctx context.Context, scope state.Scope, entries []state.Entry) error {
+	return j.do(func() error { return j.Journal.StageInventory(ctx, scope, entries) })
+}
+
+// DropInventory implements migrate.Journal.
+func (j *Journal) DropInventory(ctx context.Context, scope state.Scope) error {
+	return j.do(func() error { return j.Journal.DropInventory(ctx, scope) })
+}
+
+// EntriesAt implements migrate.Journal.
+func (j *Journal) EntriesAt(ctx context.Context, scope state.Scope, slot int64) ([]state.Entry, error) {
+	return value(j, func() ([]state.Entry, error) { return j.Journal.EntriesAt(ctx, scope, slot) })
+}
+
+// Containers implements migrate.Journal.
+func (j *Journal) Containers(ctx context.Context, pair int64) ([]state.Container, error) {
+	return value(j, func() ([]state.Container, error) { return j.Journal.Containers(ctx, pair) })
+}
+
+// Sightings implements migrate.Journal.
+func (j *Journal) Sightings(ctx context.Context, pair int64) iter.Seq2[state.Sighting, error] {
+	return rows(j, j.Journal.Sightings(ctx, pair))
+}
+
+// SaveVerification implements migrate.Journal.
+func (j *Journal) SaveVerification(ctx context.Context, v state.Verification) error {
+	return j.do(func() error { return j.Journal.SaveVerification(ctx, v) })
+}

@@ -1,0 +1,98 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"slices"
+
+	"assetferry/sources"
+)
+
+// What a source is asked to do, as in sources.Error.
+const (
+	list = "list"
+	open = "open"
+	read = "read"
+)
+
+// A Source passes calls on to the source that it wraps and has one of them go
+// wrong: a step of a listing, an Open, or a Read.
+type Source struct {
+	sources.Source
+	*Moment
+	Kind SourceKind
+}
+
+// A SourceKind is a way for a source to fail.
+type SourceKind struct {
+	Name string
+	err  error
+	ops  []string // what can fail in this way
+}
+
+// SourceKinds gives all ways for a source to fail.
+func SourceKinds() []SourceKind {
+	return []SourceKind{
+		{"error", errors.New("input/output error"), []string{list, open, read}},
+		{"permission", fs.ErrPermission, []string{list, open, read}},
+		{"not there", fs.ErrNotExist, []string{list, open, read}},
+		{"short read", io.ErrUnexpectedEOF, []string{read}},
+		{"changed", sources.ErrChanged, []string{open, read}},
+	}
+}
+
+// fail counts a call that the kind can strike, and fails it if it is the one.
+func (s *Source) fail(op string, key sources.Key) error {
+	if !slices.Contains(s.Kind.ops, op) || !s.comes() {
+		return nil
+	}
+	return &sources.Error{Op: op, Source: "faults", Key: key, Err: fmt.Errorf("%w: %w", Err, s.Kind.err)}
+}
+
+// Objects implements sources.Source. The listing may fail before each object and
+// at its end.
+func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		for o, err := range s.Source.Objects(ctx, after) {
+			if e := s.fail(list, ""); e != nil {
+				yield(sources.Object{}, e)
+				return
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+		if err := s.fail(list, ""); err != nil {
+			yield(sources.Object{}, err)
+		}
+	}
+}
+
+// Open implements sources.Source.
+func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if err := s.fail(open, o.Key); err != nil {
+		return nil, err
+	}
+	r, err := s.Source.Open(ctx, o, offset)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{r, s, o.Key}, nil
+}
+
+type reader struct {
+	io.ReadCloser
+	source *Source
+	key    sources.Key
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.source.fail(read, r.key); err != nil {
+		return 0, err
+	}
+	return r.ReadCloser.Read(p)
+}

@@ -1,0 +1,262 @@
+package migrate_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	inject "assetferry/internal/faults"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+var (
+	sweepFlag = flag.String("sweep", "some", "all: have every single call fail in the sweeps, not a selection")
+	seedFlag  = flag.Uint64("seed", 0, "of what the sweeps choose at random; 0 chooses one")
+)
+
+func sweepsAll() bool { return *sweepFlag == "all" }
+
+// seeded gives the random numbers of a test, and tells how to have them again.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// A blow makes one call to the surroundings of a migration fail in one way.
+type blow struct {
+	side, kind string
+	deadly     bool // no run goes on after it
+	strike     func(w *world, d *migrate.Deps, at *inject.Moment)
+}
+
+func (b blow) String() string { return b.side + ": " + b.kind }
+
+// blows gives every kind of fault on every side.
+func blows() (all []blow) {
+	for _, k := range inject.TransportKinds() {
+		all = append(all, blow{"transport", k.Name, false, func(w *world, _ *migrate.Deps, at *inject.Moment) {
+			w.gate.next = &inject.Transport{Next: w.gate.next, Moment: at, Kind: k}
+		}})
+	}
+	for _, k := range inject.SourceKinds() {
+		all = append(all, blow{"source", k.Name, false, func(_ *world, d *migrate.Deps, at *inject.Moment) {
+			d.Source = &inject.Source{Source: d.Source, Moment: at, Kind: k}
+		}})
+	}
+	for _, k := range inject.JournalKinds() {
+		all = append(all, blow{"journal", k.Name, true, func(_ *world, d *migrate.Deps, at *inject.Moment) {
+			d.Journal = &inject.Journal{Journal: d.Journal, Moment: at, Kind: k}
+		}})
+	}
+	return all
+}
+
+// A sweep is a migration in which something goes wrong, as often as one likes.
+type sweep struct {
+	provenance string
+	want       shape
+}
+
+// A shape is what people see of a destination.
+type shape struct {
+	Assets  []placed
+	Folders map[string]int // and categories, by path
+}
+
+// sweeps gives the migrations to be tried, which differ in what happens to an
+// item, with the shape that they give as long as nothing goes wrong.
+func sweeps(t *testing.T) (all []sweep) {
+	t.Helper()
+	for _, provenance := range []string{"never", "always"} {
+		s := sweep{provenance: provenance}
+		w := newWorld(t)
+		w.varied()
+		s.finish(w)
+		s.want = shape{w.assetsAt(), w.folders()}
+		for place, n := range s.want.Folders {
+			if n != 1 {
+				t.Errorf("%s is there %d times, without any fault", place, n)
+			}
+		}
+		if got, want := len(s.want.Assets), varied+1; got != want {
+			t.Errorf("%d assets without any fault, want %d: %v", got, want, s.want.Assets)
+		}
+		w.close()
+		all = append(all, s)
+	}
+	return all
+}
+
+// varied is how many objects there are in a varied library.
+const varied = 12
+
+// varied makes a library of all that can be met, and what is at its destination
+// already: two assets to be adopted, and one that is not ours.
+func (w *world) varied() {
+	w.put("a.jpg", "a", "dir/b.png", "b", "dir/deep/er/c.txt", "c", "dir/d e+%&#?.jpg", "d", "empty.bin", "", "ä/ö.txt", "umlaut",
+		"X.txt", "1", "x.txt", "2", "new.odd", "odd", "there/same.txt", "equal", "there/too/e.jpg", "e",
+		"large.bin", strings.Repeat("0123456789abcdef", 20<<10))
+	w.upload(w.texts, "", "X.txt", "1")
+	w.upload(w.texts, w.folder(w.texts, "", "there"), "same.txt", "equal")
+	w.upload(w.images, "", "foreign.jpg", "not ours")
+}
+
+func (s sweep) rules() migrate.Rules {
+	r := migrate.DefaultRules()
+	r.Unmatched = "create"
+	return r
+}
+
+func (s sweep) applier(a *migrate.Applier) { a.Provenance = s.provenance }
+
+// A hit is a blow at a call, counting from 0.
+type hit struct {
+	blow
+	at int
+}
+
+func (h hit) String() string { return fmt.Sprintf("%v at call %d", h.blow, h.at) }
+
+// survives migrates while something goes wrong, and then while nothing does, and
+// compares the outcome. It reports whether anything went wrong at all.
+func (s sweep) survives(t *testing.T, hits ...hit) bool {
+	t.Helper()
+	w := newWorld(t)
+	defer w.close()
+	w.varied()
+	transport, d := w.gate.next, w.deps()
+	var moments []*inject.Moment
+	for _, h := range hits {
+		at := inject.At(h.at)
+		h.strike(w, &d, at)
+		moments = append(moments, at)
+	}
+	_, err := w.tryWith(t.Context(), d, s.rules(), s.applier)
+	w.gate.next = transport
+	came := false
+	for n, at := range moments {
+		if came = came || at.Came(); at.Came() && hits[n].deadly && !errors.Is(err, inject.Err) {
+			t.Errorf("%v: the run ended with %v, want the fault", hits, err)
+		}
+	}
+	if !came {
+		must(t, err)
+	}
+	if bad := s.finish(w); bad != "" {
+		t.Errorf("%v, after a run that ended with %v: %s", hits, err, bad)
+	} else if diff := gocmp.Diff(s.want, shape{w.assetsAt(), w.folders()}); diff != "" {
+		t.Errorf("%v, after a run that ended with %v (-want +got):\n%s", hits, err, diff)
+	}
+	return came
+}
+
+// finish goes on as a person would: with the same command again, until everything
+// is done. It tells what is wrong then.
+func (s sweep) finish(w *world) (bad string) {
+	w.Helper()
+	open := map[string]int64{}
+	for range 4 {
+		plan, err := w.try(w.Context(), s.rules(), s.applier)
+		if err != nil {
+			return fmt.Sprintf("a run without faults ended with %v", err)
+		}
+		run, err := w.journal.Run(w.Context(), plan.Run.ID)
+		must(w, err)
+		open, _ = w.states(plan)
+		for what := range open {
+			if strings.HasSuffix(what, " "+string(state.ItemDone)) || what == "unchanged "+string(state.ItemSkipped) {
+				delete(open, what)
+			}
+		}
+		if run.State == state.Finished && len(open) == 0 {
+			return s.check(w)
+		}
+	}
+	return fmt.Sprintf("still not done after several runs without faults: %v", open)
+}
+
+// check compares the journal with the destination: each object has a receipt of
+// an asset that is there, for itself, and described as it should be.
+func (s sweep) check(w *world) (bad string) {
+	w.Helper()
+	holder := map[string]string{}
+	for r, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+		must(w, err)
+		if other, twice := holder[r.Asset]; twice {
+			return fmt.Sprintf("%s and %s have one asset", r.Key, other)
+		}
+		holder[r.Asset] = r.Key
+		a, err := w.other.Asset(w.Context(), r.Asset)
+		switch described := a.Metadata.CustomAttributes["assetferry"] != nil; {
+		case err != nil || a.Size != r.Size:
+			return fmt.Sprintf("the asset of %s has %d bytes (%v), want %d", r.Key, a.Size, err, r.Size)
+		case described != (s.provenance == "always") && !r.Adopted:
+			return fmt.Sprintf("the asset of %s carries its provenance: %v", r.Key, described)
+		}
+	}
+	if len(holder) != varied {
+		return fmt.Sprintf("%d receipts, want %d", len(holder), varied)
+	}
+	return ""
+}
+
+// TestSweep has the n-th call to the service, the source or the journal fail, in
+// every way there is, and lets the same command go on without faults: in the end
+// everything is there once. The short form tries some n of each kind. The whole
+// of it, n = 0, 1, 2 … until a run meets no fault, is
+//
+//	go test ./migrate -run Sweep -sweep=all -timeout 30m -v
+func TestSweep(t *testing.T) {
+	random := seeded(t)
+	step := 1
+	if !sweepsAll() {
+		step = 16 * slowdown
+	}
+	all := sweeps(t)
+	for _, b := range blows() {
+		for _, s := range all {
+			first := random.IntN(step)
+			t.Run(fmt.Sprintf("%v, provenance %s", b, s.provenance), func(t *testing.T) {
+				t.Parallel()
+				n := first
+				for s.survives(t, hit{b, n}) {
+					n += step
+				}
+				t.Logf("%d faults, at calls %d to %d", (n-first)/step, first, n-1)
+			})
+		}
+	}
+}
+
+// TestSweepOfPairs has two calls of one run fail, both chosen at random.
+func TestSweepOfPairs(t *testing.T) {
+	random := seeded(t)
+	pairs := 16 / slowdown
+	if sweepsAll() {
+		pairs = 2000
+	}
+	all, blows := sweeps(t), blows()
+	for range pairs {
+		s := all[random.IntN(len(all))]
+		first, second := randomHit(random, blows), randomHit(random, blows)
+		t.Run(fmt.Sprintf("%v, %v, provenance %s", first, second, s.provenance), func(t *testing.T) {
+			t.Parallel()
+			s.survives(t, first, second)
+		})
+	}
+}
+
+func randomHit(random *rand.Rand, blows []blow) hit {
+	return hit{blows[random.IntN(len(blows))], random.IntN(60)}
+}
