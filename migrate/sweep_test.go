@@ -64,8 +64,12 @@ func blows() (all []blow) {
 
 // A sweep is a migration in which something goes wrong, as often as one likes.
 type sweep struct {
-	provenance string
-	want       shape
+	provenance, onCollision string
+	want                    shape
+}
+
+func (s sweep) String() string {
+	return fmt.Sprintf("provenance %s, collisions %s", s.provenance, s.onCollision)
 }
 
 // A shape is what people see of a destination.
@@ -78,8 +82,7 @@ type shape struct {
 // item, with the shape that they give as long as nothing goes wrong.
 func sweeps(t *testing.T) (all []sweep) {
 	t.Helper()
-	for _, provenance := range []string{"never", "always"} {
-		s := sweep{provenance: provenance}
+	for _, s := range []sweep{{provenance: "never", onCollision: "rename"}, {provenance: "always", onCollision: "keep"}} {
 		w := newWorld(t)
 		w.varied()
 		s.finish(w)
@@ -99,13 +102,14 @@ func sweeps(t *testing.T) (all []sweep) {
 }
 
 // varied is how many objects there are in a varied library.
-const varied = 12
+const varied = 14
 
 // varied makes a library of all that can be met, and what is at its destination
 // already: two assets to be adopted, and one that is not ours.
 func (w *world) varied() {
 	w.put("a.jpg", "a", "dir/b.png", "b", "dir/deep/er/c.txt", "c", "dir/d e+%&#?.jpg", "d", "empty.bin", "", "ä/ö.txt", "umlaut",
 		"X.txt", "1", "x.txt", "2", "new.odd", "odd", "there/same.txt", "equal", "there/too/e.jpg", "e",
+		"twins/e\u0301.txt", "twin", "twins/\u00e9.txt", "twin", // of one name, and here of one content
 		"large.bin", strings.Repeat("0123456789abcdef", 20<<10))
 	w.upload(w.texts, "", "X.txt", "1")
 	w.upload(w.texts, w.folder(w.texts, "", "there"), "same.txt", "equal")
@@ -114,7 +118,7 @@ func (w *world) varied() {
 
 func (s sweep) rules() migrate.Rules {
 	r := migrate.DefaultRules()
-	r.Unmatched = "create"
+	r.Unmatched, r.OnCollision = "create", s.onCollision
 	return r
 }
 
@@ -227,7 +231,7 @@ func TestSweep(t *testing.T) {
 	for _, b := range blows() {
 		for _, s := range all {
 			first := random.IntN(step)
-			t.Run(fmt.Sprintf("%v, provenance %s", b, s.provenance), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%v, %v", b, s), func(t *testing.T) {
 				t.Parallel()
 				n := first
 				for s.survives(t, hit{b, n}) {
@@ -250,7 +254,7 @@ func TestSweepOfPairs(t *testing.T) {
 	for range pairs {
 		s := all[random.IntN(len(all))]
 		first, second := randomHit(random, blows), randomHit(random, blows)
-		t.Run(fmt.Sprintf("%v, %v, provenance %s", first, second, s.provenance), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%v, %v, %v", first, second, s), func(t *testing.T) {
 			t.Parallel()
 			s.survives(t, first, second)
 		})

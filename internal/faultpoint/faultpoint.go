@@ -8,6 +8,10 @@ package faultpoint
 // counting from 1.
 const Variable = "ASSETFERRY_FAULTPOINT"
 
+// Told is what a process says on stderr before it dies at a point, followed by the
+// point, so that this death is not taken for another.
+const Told = "killed at fault point"
+
 // A Point is a moment at which something has just been done.
 type Point string
 

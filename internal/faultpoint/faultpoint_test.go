@@ -4,8 +4,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,5 +50,31 @@ func TestAllAreAll(t *testing.T) {
 	}
 	if twice := slices.Compact(slices.Sorted(slices.Values(points))); len(twice) != len(points) {
 		t.Errorf("two points have one name: %v", points)
+	}
+}
+
+// A point that no code comes to would be one at which nothing was ever tried.
+func TestEveryPointIsHit(t *testing.T) {
+	var code strings.Builder
+	root := os.DirFS("../..")
+	err := fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && strings.HasPrefix(path, ".") && path != "." {
+			return fs.SkipDir
+		}
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := fs.ReadFile(root, path)
+		code.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, _ := constants(t)
+	for _, name := range names {
+		if call := "faultpoint.Hit(faultpoint." + name + ")"; !strings.Contains(code.String(), call) {
+			t.Errorf("%s is nowhere", call)
+		}
 	}
 }
