@@ -142,7 +142,7 @@ func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Cont
 		}
 		entries = append(entries, state.Entry{
 			Asset: a.ID, Slot: slot, Category: a.CategoryID, Folder: a.FolderID, Name: a.Name, Extension: a.Extension,
-			Size: a.Size, Status: string(a.Metadata.Status), URL: a.URL,
+			Size: a.Size, Status: string(a.Metadata.Status), URL: a.URL, Mark: markOf(a),
 		})
 		if len(entries) == stagePage {
 			if err := flush(); err != nil {
@@ -157,7 +157,7 @@ func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Cont
 // Assets that stand for another object do not count: resolveCollisions sees to
 // those.
 func (d *decider) meet(ctx context.Context, i *state.Item) (bool, error) {
-	if i.State != state.ItemPlanned || i.Action != state.Create {
+	if i.Action != state.Create || i.State != state.ItemPlanned && i.State != state.ItemParked {
 		return false, nil
 	}
 	entries, err := d.Journal.EntriesAt(ctx, state.RunScope(d.run.Num), i.Slot)
@@ -207,7 +207,7 @@ func nameDistance(e state.Entry, name string) int {
 // compare tells what an asset is to an object by reading both, and gives their
 // common digest if they are equal.
 func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (Existing, []byte, error) {
-	if e.Size != i.Size || d.Rules.OnExisting == "duplicate" {
+	if e.Size != i.Size || d.Rules.duplicates() {
 		return Other, nil, nil
 	}
 	mine, err := digestOfObject(ctx, d.Source, object(i))
@@ -221,6 +221,9 @@ func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (Exi
 	}
 	if d.Rules.OnExisting == "adopt" {
 		return Equal, mine, nil // on the user's word: verify --content tells what it is worth
+	}
+	if e.Mark == provenance(d.run.Pair.Source, i.Key, mine, e.Asset) {
+		return Equal, mine, nil // it says itself that it is of this very content
 	}
 	theirs, _, err := digestOfAsset(ctx, d.Dest, e.URL)
 	class, _ := retry.Classify(err)

@@ -16,6 +16,8 @@ const (
 	ReasonEqual     Reason = "an equal asset is there already"
 	ReasonTrusted   Reason = "an asset of that name and size is there already"
 	ReasonDuplicate Reason = "another asset of that name is there; sent beside it"
+	ReasonAbsent    Reason = "not at the destination, and adopt sends nothing"
+	ReasonParked    Reason = "failed in many runs, see --retry-parked"
 
 	ReasonJunk      Reason = "left behind by an operating system or a tool"
 	ReasonFiltered  Reason = "left out by --include or --exclude"
@@ -73,6 +75,8 @@ type Situation struct {
 	Memory   Memory   // of the journal
 	Existing Existing // at the destination
 	Taken    bool     // another object takes the same place
+	Looked   bool     // it was looked for at the destination
+	Parked   bool     // it failed in many runs and has not changed since
 }
 
 // Decide says what has to happen to an object, and why. It is a pure function:
@@ -95,12 +99,16 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Conflict, s.Problem
 	case s.Existing == Equal && r.OnExisting == "adopt":
 		return state.Adopt, ReasonTrusted
-	case s.Existing == Equal && r.OnExisting != "duplicate":
+	case s.Existing == Equal && !r.duplicates():
 		return state.Adopt, ReasonEqual
 	case s.Existing != Nothing:
 		return decideExisting(r)
+	case s.Looked && r.AdoptOnly:
+		return state.Skip, ReasonAbsent
 	case s.Taken:
 		return decideTaken(r)
+	case s.Parked:
+		return state.Create, ReasonParked
 	}
 	return state.Create, ReasonNew
 }
@@ -108,7 +116,7 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 // decideExisting settles what happens beside an asset of the same name that is
 // not equal. None of the policies overwrites it.
 func decideExisting(r Rules) (state.Action, Reason) {
-	if r.OnExisting == "duplicate" {
+	if r.duplicates() {
 		return state.Create, ReasonDuplicate
 	}
 	return state.Conflict, ReasonExists
@@ -129,6 +137,8 @@ func firstState(a state.Action, why Reason) state.ItemState {
 	switch {
 	case why.IsFailure():
 		return state.ItemFailed
+	case why == ReasonParked:
+		return state.ItemParked
 	case a == state.Skip || a == state.Unchanged:
 		return state.ItemSkipped
 	case a == state.Conflict:

@@ -25,12 +25,16 @@ func laws() []law {
 		{func(s Situation, _ Rules) bool { return s.Memory == Changed }, state.Skip, because(ReasonUseSync)},
 		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
-		{func(s Situation, r Rules) bool { return s.Existing != Nothing && r.OnExisting == "duplicate" }, state.Create, because(ReasonDuplicate)},
+		{func(s Situation, r Rules) bool {
+			return s.Existing != Nothing && r.OnExisting == "duplicate" && !r.AdoptOnly
+		}, state.Create, because(ReasonDuplicate)},
 		{func(s Situation, r Rules) bool { return s.Existing == Equal && r.OnExisting == "adopt" }, state.Adopt, because(ReasonTrusted)},
 		{func(s Situation, _ Rules) bool { return s.Existing == Equal }, state.Adopt, because(ReasonEqual)},
 		{func(s Situation, _ Rules) bool { return s.Existing == Other }, state.Conflict, because(ReasonExists)},
+		{func(s Situation, r Rules) bool { return s.Looked && r.AdoptOnly }, state.Skip, because(ReasonAbsent)},
 		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "rename" }, state.Create, because(ReasonRenamed)},
 		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "conflict" }, state.Conflict, because(ReasonCollision)},
+		{func(s Situation, _ Rules) bool { return s.Parked && !s.Taken }, state.Create, because(ReasonParked)},
 		{func(Situation, Rules) bool { return true }, state.Create, because(ReasonNew)},
 	}
 }
@@ -43,8 +47,9 @@ func TestDecideCrossProduct(t *testing.T) {
 				for _, problem := range []Reason{"", ReasonUnmatched, ReasonNoCategory, ReasonKey, ReasonTooLarge, ReasonNameLong} {
 					for _, memory := range []Memory{Unknown, Same, Changed} {
 						for _, existing := range []Existing{Nothing, Equal, Other} {
-							for _, taken := range []bool{false, true} {
-								s := Situation{gone, leftOut, failed, problem, memory, existing, taken}
+							for flags := range 8 {
+								taken, looked, parked := flags&1 != 0, flags&2 != 0, flags&4 != 0
+								s := Situation{gone, leftOut, failed, problem, memory, existing, taken, looked, parked}
 								cases += checkDecide(t, s)
 							}
 						}
@@ -53,7 +58,7 @@ func TestDecideCrossProduct(t *testing.T) {
 			}
 		}
 	}
-	if cases != 2*4*3*6*3*3*2*9 {
+	if cases != 2*4*3*6*3*3*8*18 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }
@@ -61,23 +66,29 @@ func TestDecideCrossProduct(t *testing.T) {
 func checkDecide(t *testing.T, s Situation) (cases int) {
 	for _, onExisting := range []string{"conflict", "adopt", "duplicate"} {
 		for _, onCollision := range []string{"rename", "keep", "conflict"} {
-			cases++
-			r := DefaultRules()
-			r.OnExisting, r.OnCollision = onExisting, onCollision
-			action, reason := Decide(s, r)
-			for _, l := range laws() {
-				if !l.holds(s, r) {
-					continue
-				}
-				if action != l.action || reason != l.reason(s) {
-					t.Errorf("Decide(%+v, existing %s, collision %s) = %s, %q; want %s, %q",
-						s, onExisting, onCollision, action, reason, l.action, l.reason(s))
-				}
-				break
+			for _, adoptOnly := range []bool{false, true} {
+				cases++
+				r := DefaultRules()
+				r.OnExisting, r.OnCollision, r.AdoptOnly = onExisting, onCollision, adoptOnly
+				checkLaws(t, s, r)
 			}
 		}
 	}
 	return cases
+}
+
+func checkLaws(t *testing.T, s Situation, r Rules) {
+	action, reason := Decide(s, r)
+	for _, l := range laws() {
+		if !l.holds(s, r) {
+			continue
+		}
+		if action != l.action || reason != l.reason(s) {
+			t.Errorf("Decide(%+v, existing %s, collision %s, adopt only %v) = %s, %q; want %s, %q",
+				s, r.OnExisting, r.OnCollision, r.AdoptOnly, action, reason, l.action, l.reason(s))
+		}
+		return
+	}
 }
 
 // The first state of an item follows from its decision: only a create or an
@@ -96,6 +107,8 @@ func TestFirstState(t *testing.T) {
 		{state.Skip, ReasonUnreadable, state.ItemFailed},
 		{state.Skip, ReasonMissing, state.ItemFailed},
 		{state.Conflict, ReasonExists, state.ItemConflict},
+		{state.Create, ReasonParked, state.ItemParked},
+		{state.Skip, ReasonAbsent, state.ItemSkipped},
 	} {
 		if got := firstState(tc.action, tc.reason); got != tc.want {
 			t.Errorf("firstState(%s, %q) = %s, want %s", tc.action, tc.reason, got, tc.want)
@@ -104,11 +117,11 @@ func TestFirstState(t *testing.T) {
 }
 
 func FuzzDecide(f *testing.F) {
-	f.Add(false, "", "", "", 0, 0, false, "conflict", "rename")
-	f.Add(true, "x", "y", "z", 2, 2, true, "duplicate", "keep")
-	f.Fuzz(func(t *testing.T, gone bool, leftOut, failed, problem string, memory, existing int, taken bool, onExisting, onCollision string) {
-		s := Situation{gone, Reason(leftOut), Reason(failed), Reason(problem), Memory(memory), Existing(existing), taken}
-		r := Rules{OnExisting: onExisting, OnCollision: onCollision}
+	f.Add(false, "", "", "", 0, 0, false, false, false, "conflict", "rename", false)
+	f.Add(true, "x", "y", "z", 2, 2, true, true, true, "duplicate", "keep", true)
+	f.Fuzz(func(t *testing.T, gone bool, leftOut, failed, problem string, memory, existing int, taken, looked, parked bool, onExisting, onCollision string, adoptOnly bool) {
+		s := Situation{gone, Reason(leftOut), Reason(failed), Reason(problem), Memory(memory), Existing(existing), taken, looked, parked}
+		r := Rules{OnExisting: onExisting, OnCollision: onCollision, AdoptOnly: adoptOnly}
 		action, reason := Decide(s, r)
 		if reason == "" {
 			t.Errorf("Decide(%+v, %+v) = %s without a reason", s, r, action)
@@ -123,6 +136,9 @@ func FuzzDecide(f *testing.F) {
 		}
 		if action == state.Create && (s.LeftOut != "" || s.Failed != "" || s.Problem != "" || s.Memory == Same) {
 			t.Errorf("Decide(%+v, %+v) creates what must not be", s, r)
+		}
+		if adoptOnly && looked && firstState(action, reason) == state.ItemPlanned && action != state.Adopt {
+			t.Errorf("Decide(%+v, %+v) sends something", s, r)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
@@ -18,15 +19,19 @@ type doubt struct {
 	due    time.Time
 	looked bool
 	fresh  bool // it arose in this process
+	failed int  // how often looking failed, of those times that were the last
 }
 
-// doubt puts an item in doubt that may become visible for so long yet. That
-// counts from now: an upload may have taken long since its intent.
-func (d *dispatcher) doubt(i state.Item, wait time.Duration, fresh bool) {
+// maxLooks is how often a process tries to look when looking fails.
+const maxLooks = 3
+
+// doubt puts an item in doubt that may become visible until a time. That counts
+// from when the doubt arose: an upload may have taken long since its intent.
+func (d *dispatcher) doubt(i state.Item, due time.Time, fresh bool) {
 	if i.Action == state.Adopt {
-		wait = 0 // it was not going to change anything
+		due = time.Now() // it was not going to change anything
 	}
-	d.doubts = append(d.doubts, doubt{item: i, due: time.Now().Add(wait), fresh: fresh})
+	d.doubts = append(d.doubts, doubt{item: i, due: due, fresh: fresh})
 	if fresh {
 		d.fresh++
 	}
@@ -54,16 +59,18 @@ func (d *dispatcher) look(ctx context.Context) {
 		return
 	}
 	d.doubts, d.settling = later, true
+	ctx = retry.WithDrain(ctx, d.Stop)
 	go func() { d.settled <- d.settleAll(ctx, d.structure, ready, now) }()
 }
 
 // learn takes note of what was found out about items in doubt. What did not
 // arrive is sent again, with a new intent, unless that has failed too often.
 func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
+	faultpoint.Hit(faultpoint.Looked)
 	var again []finding
 	var broken error
 	for _, f := range findings {
-		if f.receipt == nil && (!f.final || d.stopping) {
+		if f.receipt == nil && (!f.final || d.stopping || d.mayLookAgain(&f)) {
 			f.looked = true
 			d.doubts = append(d.doubts, f.doubt)
 			continue
@@ -76,12 +83,15 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 			if !f.fresh { // or its bytes were counted as they were sent
 				d.Watch.Progress(0, f.item.Size)
 			}
-			d.add(f.item, f.outcome())
+			d.found(f)
 		case f.lost():
 			d.add(f.item, f.outcome())
 		case f.err != nil:
 			d.unclear++
 			d.add(f.item, f.outcome())
+			if isFatal(f.err) {
+				broken = errors.Join(broken, f.err)
+			}
 		case d.mayResend(f):
 			again = append(again, f)
 		default:
@@ -92,6 +102,37 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 		return err
 	}
 	return d.resend(ctx, again)
+}
+
+// mayLookAgain lets a little time pass where looking failed for a reason that may
+// pass, too.
+func (d *dispatcher) mayLookAgain(f *finding) bool {
+	class, _ := retry.Classify(f.err)
+	if f.err == nil || f.lost() || !class.Repeatable() || f.failed+1 >= maxLooks {
+		return false
+	}
+	f.failed++
+	f.due = time.Now().Add(d.Settle)
+	return true
+}
+
+// found takes note that an item in doubt did arrive, and has what else belongs to
+// it done.
+func (d *dispatcher) found(f finding) {
+	o := f.outcome()
+	if f.item.Action == state.Create && d.describes() {
+		o.State = state.ItemSent
+		if f.item.State, f.item.Asset = state.ItemSent, f.receipt.Asset; !d.stopping {
+			d.queue = append(d.queue, f.item)
+		}
+	}
+	d.add(f.item, o)
+}
+
+// isFatal reports whether an error concerns the whole run.
+func isFatal(err error) bool {
+	class, _ := retry.Classify(err)
+	return err != nil && class == retry.Fatal
 }
 
 // mayResend counts that an item was sent in vain. What a former process did does
@@ -122,6 +163,7 @@ func (d *dispatcher) resend(ctx context.Context, again []finding) error {
 	if err := d.Journal.Resend(ctx, d.run.Num, keys, now); err != nil {
 		return err
 	}
+	faultpoint.Hit(faultpoint.Resent)
 	if d.settleOnly {
 		return d.Journal.Release(ctx, d.run.Num, keys)
 	}
@@ -129,7 +171,8 @@ func (d *dispatcher) resend(ctx context.Context, again []finding) error {
 		if f.fresh {
 			d.Watch.Progress(0, -f.item.Size) // they will be sent again
 		}
-		f.item.IntentAt = now
+		f.item.IntentAt, f.item.State = now, state.ItemSending
+		f.item.Attempts++
 		d.queue = append(d.queue, f.item)
 	}
 	return nil

@@ -245,7 +245,7 @@ func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, ch
 
 func (w *world) applier(d migrate.Deps, changes ...change) *migrate.Applier {
 	a := migrate.NewApplier(d, w.client)
-	a.Concurrency, a.Settle, a.Answer = 4, short, short
+	a.Concurrency, a.Settle, a.Answer, a.Again = 4, short, short, []time.Duration{short, short}
 	for _, c := range changes {
 		c(a)
 	}

@@ -40,6 +40,7 @@ type Writer interface {
 	CreateCategory(ctx context.Context, c assets.NewCategory) (string, error)
 	CreateFolder(ctx context.Context, f assets.NewFolder) (string, error)
 	Upload(ctx context.Context, u assets.Upload) (assets.Asset, error)
+	Update(ctx context.Context, id string, changes assets.Changes) (assets.Asset, error)
 	Trash(ctx context.Context, ids ...string) error
 }
 
@@ -60,10 +61,15 @@ type Journal interface {
 	Tallies(ctx context.Context, run int64) ([]state.Tally, error)
 
 	Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) ([]state.Item, error)
+	TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) ([]state.Item, error)
+	NextDue(ctx context.Context, run int64) (time.Time, int64, error)
 	Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error
 	Release(ctx context.Context, run int64, keys []string) error
 	Interrupted(ctx context.Context, run int64) ([]state.Item, error)
 	Record(ctx context.Context, run, pair int64, outcomes []state.Outcome) error
+
+	Failures(ctx context.Context, pair int64, after string) iter.Seq2[state.Failure, error]
+	Alive()
 
 	Receipts(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error]
 	Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error)
@@ -80,6 +86,9 @@ type Journal interface {
 	IsOurs(ctx context.Context, pair int64, category, path string) (bool, error)
 	ForgetOursOfOthers(ctx context.Context, pair state.Pair, places []state.PlaceKey) error
 	ForgetOurs(ctx context.Context, pair int64, category, path string) error
+	Intend(ctx context.Context, destination string, p state.PlaceKey, at time.Time) error
+	ForgetIntent(ctx context.Context, destination string, p state.PlaceKey) error
+	Intents(ctx context.Context, destination string) (map[state.PlaceKey]time.Time, error)
 
 	StageInventory(ctx context.Context, scope state.Scope, entries []state.Entry) error
 	DropInventory(ctx context.Context, scope state.Scope) error
@@ -112,6 +121,9 @@ type Observer interface {
 	Item(i state.Item, o state.Outcome)
 	// Found tells a difference that verifying found.
 	Found(d Difference)
+	// Waits tells that nothing is left to do but to try items again, the first of
+	// them at a time, and whether the run stays for it.
+	Waits(until time.Time, stays bool)
 }
 
 // Silent is an Observer that keeps quiet.
@@ -128,6 +140,9 @@ func (Silent) Item(state.Item, state.Outcome) {}
 
 // Found does nothing.
 func (Silent) Found(Difference) {}
+
+// Waits does nothing.
+func (Silent) Waits(time.Time, bool) {}
 
 // Deps are what every part of the engine works with.
 type Deps struct {

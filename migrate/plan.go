@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/faultpoint"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -25,6 +26,8 @@ type Planner struct {
 	// Unchanged, if it is set, is told of the objects that are as the journal
 	// remembers them. They are counted in the plan and not listed in it.
 	Unchanged func(state.Receipt)
+	// RetryParked has objects tried again that failed in many runs.
+	RetryParked bool
 
 	started time.Time
 	unseen  map[sources.Key]bool // named by the user, not listed so far
@@ -56,7 +59,9 @@ type ExtensionTally struct {
 
 // Blocked reports whether the rules forbid to carry out the plan, because there
 // are objects that no category takes and the user has not said what to do.
-func (p Plan) Blocked(r Rules) bool { return r.Unmatched == "stop" && len(p.Unmatched) > 0 }
+func (p Plan) Blocked(r Rules) bool {
+	return r.Unmatched == "stop" && !r.AdoptOnly && len(p.Unmatched) > 0
+}
 
 // Plan lists the source, as far as the run has not done so, decides, and stores
 // the decisions.
@@ -158,6 +163,7 @@ type decider struct {
 	containers map[Place]bool // where objects go; names left out
 	creates    int
 	memory     recall
+	failures   func(key string) (state.Failure, bool, error)
 	claimed    map[string]bool // assets that stand for an object already
 	batch      []state.Item
 }
@@ -170,7 +176,10 @@ func (p *Planner) decide(ctx context.Context, run state.Run) error {
 	var stop func()
 	d.memory, stop = p.remembered(ctx, run.Pair.ID, "")
 	defer stop()
-	for _, pass := range []func(context.Context) error{d.decideAll, d.contact, d.resolveCollisions, d.finish} {
+	var stopFailures func()
+	d.failures, stopFailures = sideBySide(p.Journal.Failures(ctx, run.Pair.ID, ""), func(f state.Failure) string { return f.Key })
+	defer stopFailures()
+	for _, pass := range []func(context.Context) error{d.decideAll, d.contact, d.resolveCollisions, d.sendNothing, d.finish} {
 		if err := pass(ctx); err != nil {
 			return err
 		}
@@ -235,6 +244,7 @@ func (d *decider) flush(ctx context.Context) error {
 		return nil
 	}
 	err := d.Journal.Decided(ctx, d.run.Num, d.batch)
+	faultpoint.Hit(faultpoint.Decided)
 	d.batch = d.batch[:0]
 	return err
 }
@@ -254,6 +264,9 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	if s.Memory, _, err = d.memory(o); err != nil {
 		return false, err
 	}
+	if s.Parked, err = d.parked(o); err != nil {
+		return false, err
+	}
 	d.Watch.Progress(1, 0)
 	action, why := Decide(s, d.Rules)
 	var place Place
@@ -264,18 +277,30 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 		place, s.Problem = d.placer.place(o)
 		action, why = Decide(s, d.Rules)
 	}
-	if action == state.Create && d.Rules.Limit > 0 && d.creates >= d.Rules.Limit {
+	if action == state.Create && why != ReasonParked && d.Rules.Limit > 0 && d.creates >= d.Rules.Limit {
 		action, why = state.Skip, ReasonLimit
 	}
 	if action == state.Create {
-		d.creates++
-		d.placer.use(place)
+		if why != ReasonParked {
+			d.creates++
+			d.placer.use(place)
+		}
 		d.containers[Place{Category: place.Category, Folder: place.Folder}] = true
 	}
 	i.Category, i.Folder, i.Name, i.Slot = place.Category, place.Folder, place.Name, place.slot()
 	i.Asset, i.Digest = "", nil // of a former pass
 	write(i, action, why)
 	return true, nil
+}
+
+// parkAfter runs in which an object failed, it is not tried any more until it
+// changes or somebody asks for it.
+const parkAfter = 5
+
+func (d *decider) parked(o sources.Object) (bool, error) {
+	f, failed, err := d.failures(string(o.Key))
+	return failed && !d.RetryParked && f.Runs >= parkAfter &&
+		sameFingerprint(o, f.Size, f.Time, f.VersionTag, d.Source.Traits().Precision), err
 }
 
 // write puts a decision into an item.
@@ -299,7 +324,9 @@ func (d *decider) resolveCollisions(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		settled := func(i state.Item) bool { return i.Action == state.Adopt || i.State == state.ItemDone }
+		settled := func(i state.Item) bool {
+			return i.Action == state.Adopt || i.State == state.ItemDone || i.State == state.ItemParked
+		}
 		held = held || slices.ContainsFunc(group, settled)
 		for _, i := range group {
 			if settled(i) {
@@ -315,6 +342,25 @@ func (d *decider) resolveCollisions(ctx context.Context) error {
 		}
 	}
 	return d.flush(ctx)
+}
+
+// sendNothing takes out of a plan that only adopts what was not found at the
+// destination.
+func (d *decider) sendNothing(ctx context.Context) error {
+	if !d.Rules.AdoptOnly {
+		return nil
+	}
+	if d.placer != nil {
+		d.placer.wanted = nil
+	}
+	return d.everyItem(ctx, func(_ context.Context, i *state.Item) (bool, error) {
+		if i.Action != state.Create || i.State == state.ItemDone {
+			return false, nil
+		}
+		action, why := Decide(Situation{Looked: true}, d.Rules)
+		write(i, action, why)
+		return true, nil
+	})
 }
 
 func (d *decider) resolve(ctx context.Context, i state.Item) error {
@@ -382,7 +428,9 @@ func (d *decider) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.Journal.FinishPlan(ctx, d.run.Num, hex.EncodeToString(h.Sum(nil)), categories)
+	err = d.Journal.FinishPlan(ctx, d.run.Num, hex.EncodeToString(h.Sum(nil)), categories)
+	faultpoint.Hit(faultpoint.Planned)
+	return err
 }
 
 // hashItem adds to a plan's hash what a person approves: what happens to which

@@ -30,6 +30,8 @@ type Rules struct {
 	Unmatched   string `json:"unmatched"`          // "stop", "skip" or "create"
 	OnCollision string `json:"on_collision"`       // "rename", "keep" or "conflict"
 	OnExisting  string `json:"on_existing"`        // "conflict", "adopt" or "duplicate"
+
+	AdoptOnly bool `json:"adopt_only,omitempty"` // take over what is there, send nothing
 }
 
 // DefaultRules are the rules where the user says nothing.
@@ -39,6 +41,9 @@ func DefaultRules() Rules {
 		OnCollision: "rename", OnExisting: "conflict",
 	}
 }
+
+// duplicates reports whether an object is sent beside an asset of its name.
+func (r Rules) duplicates() bool { return r.OnExisting == "duplicate" && !r.AdoptOnly }
 
 // A KeyList is a set of keys given by the user. Only its digest is stored.
 type KeyList struct {

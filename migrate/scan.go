@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"assetferry/internal/faultpoint"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -24,6 +25,7 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 	page := state.Page{Cursor: run.Cursor}
 	flush := func() error {
 		err := p.Journal.Stage(ctx, run.Num, page)
+		faultpoint.Hit(faultpoint.Staged)
 		p.Watch.Progress(int64(len(page.Items))+page.Unchanged, 0)
 		page = state.Page{Cursor: page.Cursor}
 		return err
@@ -142,36 +144,46 @@ func object(i state.Item) sources.Object {
 // recall tells what the journal knows of an object.
 type recall func(sources.Object) (Memory, state.Receipt, error)
 
-// remembered gives a recall for objects in key order: both sides are walked
-// once, side by side.
+// remembered gives a recall for objects in key order.
 func (p *Planner) remembered(ctx context.Context, pair int64, after string) (_ recall, stop func()) {
-	next, stop := iter.Pull2(p.Journal.Receipts(ctx, pair, after))
+	find, stop := sideBySide(p.Journal.Receipts(ctx, pair, after), func(r state.Receipt) string { return r.Key })
 	precision := p.Source.Traits().Precision
-	receipt, err, more := next()
 	return func(o sources.Object) (Memory, state.Receipt, error) {
-		for more && err == nil && receipt.Key < string(o.Key) {
-			receipt, err, more = next()
-		}
+		receipt, known, err := find(string(o.Key))
 		switch {
-		case err != nil:
+		case err != nil || !known:
 			return Unknown, state.Receipt{}, err
-		case !more || receipt.Key != string(o.Key):
-			return Unknown, state.Receipt{}, nil
-		case sameFingerprint(o, receipt, precision):
+		case sameFingerprint(o, receipt.Size, receipt.Time, receipt.VersionTag, precision):
 			return Same, receipt, nil
 		}
 		return Changed, receipt, nil
 	}, stop
 }
 
+// sideBySide walks rows in key order next to a listing in key order: find gives
+// the row of a key, which must be greater than the one asked for before.
+func sideBySide[T any](rows iter.Seq2[T, error], key func(T) string) (find func(string) (T, bool, error), stop func()) {
+	next, stop := iter.Pull2(rows)
+	row, err, more := next()
+	return func(wanted string) (found T, known bool, _ error) {
+		for more && err == nil && key(row) < wanted {
+			row, err, more = next()
+		}
+		if err != nil || !more || key(row) != wanted {
+			return found, false, err
+		}
+		return row, true, nil
+	}, stop
+}
+
 // sameFingerprint compares the cheap signs of change; a side that does not know
 // a sign has no say.
-func sameFingerprint(o sources.Object, r state.Receipt, precision time.Duration) bool {
-	if o.Size != r.Size {
+func sameFingerprint(o sources.Object, size int64, modified time.Time, tag string, precision time.Duration) bool {
+	if o.Size != size {
 		return false
 	}
-	if o.VersionTag != "" && r.VersionTag != "" && o.VersionTag != r.VersionTag {
+	if o.VersionTag != "" && tag != "" && o.VersionTag != tag {
 		return false
 	}
-	return o.Time.IsZero() || r.Time.IsZero() || o.Time.Sub(r.Time).Abs() < max(precision, 1)
+	return o.Time.IsZero() || modified.IsZero() || o.Time.Sub(modified).Abs() < max(precision, 1)
 }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
 	"assetferry/sources"
 	"assetferry/state"
@@ -18,22 +20,31 @@ import (
 type result struct {
 	item    state.Item
 	outcome state.Outcome
-	release bool   // nothing was sent, and the item is not to blame
-	fatal   error  // the run cannot go on
-	alike   string // a failure, without what differs from item to item
-	answer  bool   // in doubt although the service answered
+	release bool          // nothing was sent, and the item is not to blame
+	fatal   error         // the run cannot go on
+	alike   string        // a failure, without what differs from item to item
+	answer  bool          // in doubt although the service answered
+	asked   time.Duration // how long the other side wants us to wait
 }
 
 // send carries out one item and says what became of it. The journal is written
 // by the dispatcher alone.
 func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
-	asset, c, digest, err := a.effect(ctx, s, i)
-	if err == nil {
-		return result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receiptOf(i, asset, c, digest)}}
+	if wasSent(i) {
+		return a.finish(ctx, i, nil, nil)
 	}
-	i.Digest = digest // of what was sent, to recognise it by
-	return judge(ctx, i, err)
+	asset, c, digest, err := a.effect(ctx, s, i)
+	if err != nil {
+		i.Digest = digest // of what was sent, to recognise it by
+		return judge(ctx, i, err)
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	return a.finish(ctx, i, &asset, receiptOf(i, asset, c, digest))
 }
+
+// wasSent reports whether the asset of an item is there and in the journal, so
+// that only what describes it may be missing.
+func wasSent(i state.Item) bool { return i.Action == state.Create && i.Asset != "" }
 
 // receiptOf is what the journal keeps of an asset that carries an item. The place
 // is that of the category's id, which a plan that wants the category cannot know.
@@ -94,6 +105,7 @@ func (a *Applier) upload(ctx context.Context, c container, i state.Item) (assets
 		if err != nil {
 			return nil, err
 		}
+		faultpoint.Hit(faultpoint.Opened)
 		_, sent := content.sum()
 		a.Watch.Progress(0, -sent) // a former try came to nothing
 		content = newHashing(r, func(n int64) { a.Watch.Progress(0, n) })
@@ -147,7 +159,7 @@ func mismatch(i state.Item, a assets.Asset, sent int64) string {
 
 // takeBack trashes an asset that must not stay, even if the run is being aborted.
 func (a *Applier) takeBack(ctx context.Context, e *ReceiptError) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 	defer cancel()
 	e.Err = a.Write.Trash(ctx, e.Asset)
 	return e
@@ -159,8 +171,8 @@ const gone = "gone since it was listed"
 
 // judge says what an error means for an item and for the run.
 func judge(ctx context.Context, i state.Item, err error) result {
-	class, _ := retry.Classify(err)
-	r := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: err.Error()}}
+	class, asked := retry.Classify(err)
+	r := result{item: i, asked: asked, outcome: state.Outcome{Key: i.Key, State: state.ItemFailed, Class: string(class), Error: err.Error()}}
 	r.alike = alike(i, err)
 	_, other := errors.AsType[*ReceiptError](err)
 	body := isBodyError(err)
@@ -172,13 +184,13 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	case errors.Is(err, assets.ErrInDoubt):
 		r.outcome.State = state.ItemInDoubt
 		r.answer = answered(err)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, retry.ErrDraining):
 		r.release = true // an interruption is no failure
 	case errors.Is(err, sources.ErrChanged), body && errors.Is(err, assets.ErrSize):
 		r.outcome.State, r.alike = state.ItemChanged, ""
 	case body && errors.Is(err, fs.ErrNotExist):
 		r.outcome.State, r.outcome.Error, r.alike = state.ItemChanged, gone, gone
-	case body:
+	case body && errors.Is(err, fs.ErrPermission):
 		r.outcome.Class = string(retry.Permanent)
 	case class == retry.Fatal:
 		r.release, r.fatal = true, err

@@ -3,7 +3,6 @@ package migrate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -16,19 +15,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
 
 // structure gives the categories and folders that items go to. What is there is
 // adopted by name, what is missing is made once, however many workers want it at
-// once. Nothing here needs an intent in the journal: a folder is made only where
-// we have looked and not found it, or where we made its parent ourselves.
+// once. The journal has an intent of each while it is being made, so that another
+// process looks long enough for one whose answer was lost.
 type structure struct {
-	Deps
-	write  Writer
-	pair   state.Pair
-	settle time.Duration // how long a lost answer may take to become visible
+	*Applier
 	tree   *tree
 	flight singleflight.Group
 
@@ -37,17 +34,22 @@ type structure struct {
 
 	mu      sync.Mutex
 	folders map[string]map[string]string // category -> path -> id
+	lost    map[state.PlaceKey]time.Time // asked for without an answer; until when it may show up
 }
 
-func newStructure(a *Applier, run state.Run) (*structure, error) {
+func newStructure(ctx context.Context, a *Applier) (*structure, error) {
 	s := &structure{
-		Deps: a.Deps, write: a.Write, pair: run.Pair, settle: a.Settle, tree: newTree(a.Dest),
-		categories: map[string]string{}, folders: map[string]map[string]string{},
+		Applier: a, tree: newTree(a.Dest), categories: map[string]string{},
+		folders: map[string]map[string]string{}, lost: map[state.PlaceKey]time.Time{},
 	}
-	if err := json.Unmarshal(run.Categories, &s.wanted); err != nil {
+	if err := json.Unmarshal(a.run.Categories, &s.wanted); err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
-	return s, nil
+	intents, err := a.Journal.Intents(ctx, a.run.Pair.Destination)
+	for place := range intents {
+		s.lost[place] = a.formerEnd().Add(a.patience(false))
+	}
+	return s, err
 }
 
 // A container is where an asset goes; folder is empty directly in the category.
@@ -65,18 +67,25 @@ func (s *structure) makeCategories(ctx context.Context) error {
 }
 
 func (s *structure) category(ctx context.Context, c NewCategory) error {
-	look := func() (string, error) { return s.findCategory(ctx, c) }
-	id, made, err := s.make(ctx, look, func() {}, func() (string, error) {
-		return s.write.CreateCategory(ctx, assets.NewCategory{Name: c.Name, Extensions: c.Extensions})
+	place := state.PlaceKey{Category: newPrefix + c.Name}
+	id, made, err := s.make(ctx, place, making{
+		look:   func() (string, error) { return s.findCategory(ctx, c) },
+		forget: func() {},
+		create: func() (string, error) {
+			return s.Write.CreateCategory(ctx, assets.NewCategory{Name: c.Name, Extensions: c.Extensions})
+		},
 	})
 	if err != nil {
 		return err
 	}
+	faultpoint.Hit(faultpoint.CategoryMade)
 	s.categories[c.Name] = id
 	if made {
-		return s.Journal.SaveOurs(ctx, s.pair.ID, id, "")
+		if err := s.Journal.SaveOurs(ctx, s.run.Pair.ID, id, ""); err != nil {
+			return &journalError{err}
+		}
 	}
-	return nil
+	return s.forgetIntent(ctx, place)
 }
 
 // findCategory looks for a category of that name that allows all the
@@ -172,13 +181,14 @@ func (s *structure) folder(ctx context.Context, category, dir string) (string, e
 			return "", err
 		}
 		if made {
-			err = s.Journal.SaveNewFolder(ctx, s.pair, category, dir, id)
+			err = s.Journal.SaveNewFolder(ctx, s.run.Pair, category, dir, id)
 		} else {
-			err = s.Journal.SaveFolder(ctx, s.pair.Destination, category, dir, id)
+			err = s.Journal.SaveFolder(ctx, s.run.Pair.Destination, category, dir, id)
 		}
 		if err != nil {
 			return "", &journalError{err}
 		}
+		faultpoint.Hit(faultpoint.FolderSaved)
 		s.mu.Lock()
 		known[dir] = id
 		s.mu.Unlock()
@@ -199,7 +209,7 @@ func (s *structure) known(ctx context.Context, category string) (map[string]stri
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.folders[category] == nil {
-		paths, err := s.Journal.Folders(ctx, s.pair.Destination, category)
+		paths, err := s.Journal.Folders(ctx, s.run.Pair.Destination, category)
 		if err != nil {
 			return nil, &journalError{err}
 		}
@@ -215,54 +225,20 @@ func (s *structure) adoptOrMake(ctx context.Context, category, dir string) (id s
 		return "", false, err
 	}
 	l := level{category, parent}
-	look := func() (string, error) { return s.tree.child(ctx, l, name) }
-	return s.make(ctx, look, func() { s.tree.forget(l) }, func() (string, error) {
-		f := assets.NewFolder{Name: name, ParentID: parent}
-		if parent == "" {
-			f.CategoryID = category
-		}
-		id, err := s.write.CreateFolder(ctx, f)
-		if err == nil {
-			s.tree.add(l, name, id)
-		}
-		return id, err
+	return s.make(ctx, state.PlaceKey{Category: category, Path: dir}, making{
+		look:   func() (string, error) { return s.tree.child(ctx, l, name) },
+		forget: func() { s.tree.forget(l) },
+		create: func() (string, error) {
+			f := assets.NewFolder{Name: name, ParentID: parent}
+			if parent == "" {
+				f.CategoryID = category
+			}
+			id, err := s.Write.CreateFolder(ctx, f)
+			if err == nil {
+				faultpoint.Hit(faultpoint.FolderMade)
+				s.tree.add(l, name, id)
+			}
+			return id, err
+		},
 	})
-}
-
-// make looks for something and makes it if it is not there. If the answer to
-// making it is lost, it looks again, at once and after the settle time, before
-// it makes it once more; whether what it then finds was made by us is not known.
-func (s *structure) make(ctx context.Context, look func() (string, error), forget func(), create func() (string, error)) (id string, made bool, err error) {
-	id, err = look()
-	if id != "" || err != nil {
-		return id, false, err
-	}
-	const tries = 3
-	for try := 1; ; try++ {
-		id, err := create()
-		if err == nil || !errors.Is(err, assets.ErrInDoubt) || try == tries {
-			return id, true, err
-		}
-		for _, wait := range []time.Duration{0, s.settle} {
-			if err := sleep(ctx, wait); err != nil {
-				return "", false, err
-			}
-			forget()
-			if id, err := look(); id != "" || err != nil {
-				return id, false, err
-			}
-		}
-	}
-}
-
-// sleep waits, or gives the reason why not.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

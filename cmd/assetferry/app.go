@@ -42,25 +42,28 @@ type app struct {
 	closers []func() error  // undo what was opened, last first
 	summary *ui.SummaryLine // the last line of a run
 
-	stop     chan struct{} // closed by the first signal, once draining
+	stop     chan struct{} // closed to drain
 	draining atomic.Bool   // there is something that can be finished in good order
+	ending   sync.Once     // closes stop
+	why      error         // it was closed
+	abort    context.CancelCauseFunc
 }
 
 // run is main without the process: it gives the exit code.
 func run(ctx context.Context, args []string, e environment) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &app{environment: e, command: "assetferry", stop: make(chan struct{})}
+	a := &app{environment: e, command: "assetferry", stop: make(chan struct{}), abort: cancel}
 	// Until the switches are known. A mistake in them is told in the form asked for.
 	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none", JSON: slices.Contains(args, "--json")})
 	done := make(chan struct{})
 	var watcher sync.WaitGroup
-	watcher.Go(func() { a.watchSignals(cancel, done) })
+	watcher.Go(func() { a.watchSignals(done) })
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err != nil && context.Cause(ctx) == errInterrupted {
-		err = errInterrupted
+	if cause := context.Cause(ctx); err != nil && (cause == errInterrupted || cause == errWindow) {
+		err = cause
 	}
 	code := a.end(err)
 	close(done)
@@ -91,7 +94,7 @@ func (a *app) closeLater(c func() error) { a.closers = append(a.closers, c) }
 
 // watchSignals drains on the first signal, aborts on the second, and dies on the
 // third. Where there is nothing to drain the first aborts.
-func (a *app) watchSignals(abort context.CancelCauseFunc, done <-chan struct{}) {
+func (a *app) watchSignals(done <-chan struct{}) {
 	for n := 1; ; n++ {
 		select {
 		case <-done:
@@ -99,16 +102,35 @@ func (a *app) watchSignals(abort context.CancelCauseFunc, done <-chan struct{}) 
 		case <-a.signals:
 		}
 		switch {
-		case n == 1 && a.draining.Load():
-			a.out.Notef("Interrupted: finishing what has begun. Interrupt again to abort it.")
-			close(a.stop)
-		case n <= 2:
-			abort(errInterrupted)
+		case n == 1:
+			a.endEarly(errInterrupted, "Interrupted: finishing what has begun. Interrupt again to abort it.")
+		case n == 2:
+			a.abort(errInterrupted)
 		default:
 			os.Exit(exitInterrupted)
 		}
 	}
 }
+
+// endEarly drains, where there is something that can be finished in good order and
+// that is not happening yet, and aborts otherwise.
+func (a *app) endEarly(why error, say string) {
+	drains := false
+	if a.draining.Load() {
+		a.ending.Do(func() {
+			drains = true
+			a.out.Notef("%s", say)
+			a.why = why
+			close(a.stop)
+		})
+	}
+	if !drains {
+		a.abort(why)
+	}
+}
+
+// whyStopped is why a run was drained; it is known once that has ended.
+func (a *app) whyStopped() error { return a.why }
 
 // A work is what a command does once its settings are known.
 type work func(ctx context.Context, cmd *cobra.Command, args []string) error

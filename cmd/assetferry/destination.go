@@ -10,9 +10,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"time"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/config"
+	"assetferry/internal/pace"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/token"
@@ -28,6 +30,7 @@ type destination struct {
 	dir         string   // of the embedded sandbox
 	secrets     []string // files that hold credentials
 	client      *assets.Client
+	calls       *pace.Calls // nil if there is no budget of them
 }
 
 // identity names the destination in the journal, whatever its address.
@@ -74,10 +77,12 @@ func (a *app) openDestination(ctx context.Context, readOnly bool) (*destination,
 	}
 	dest.url, dest.environment = acc.url, acc.environment
 	dest.workspace = cmp.Or(acc.workspace, acc.environment) // the default workspace has the environment's ID
+	dest.calls = pace.NewCalls(a.settings.MaxCalls, time.Now)
 	dest.client, err = assets.New(assets.Options{
 		BaseURL: acc.url, Tokens: acc.tokens, Workspace: acc.workspace, Transport: acc.transport,
 		UserAgent: "assetferry/" + version(), ReadOnly: readOnly, AllowHTTP: a.settings.AllowHTTP,
 		CompensateClock: a.settings.CompensateClock,
+		Limiter:         a.limiter(dest.calls), Bandwidth: pace.NewBandwidth(a.settings.Bandwidth, time.Now),
 		OnWait: func(w retry.Wait) {
 			a.out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)
 		},

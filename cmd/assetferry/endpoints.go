@@ -28,7 +28,6 @@ type endpoints struct {
 	journal *state.Store
 	pair    state.Pair
 	rules   migrate.Rules
-	stored  json.RawMessage // the rules as they stand in the journal
 }
 
 // openEndpoints opens everything that plan and migrate need, cheapest first, so
@@ -36,9 +35,6 @@ type endpoints struct {
 func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address string, readOnly bool) (s *endpoints, err error) {
 	s = &endpoints{}
 	if s.rules, err = a.rules(cmd); err != nil {
-		return nil, err
-	}
-	if s.stored, err = json.Marshal(s.rules); err != nil {
 		return nil, err
 	}
 	if _, _, err = a.openSource(address, nil); err != nil {
@@ -65,8 +61,22 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if a.settings.SourceName != "" {
 		identity = a.settings.SourceName
 	}
-	s.pair, err = s.journal.Pair(ctx, identity, s.dest.identity(), s.dest.url)
-	return s, err
+	if s.pair, err = s.journal.Pair(ctx, identity, s.dest.identity(), s.dest.url); err != nil {
+		return nil, err
+	}
+	return s, a.startMeter(ctx, s)
+}
+
+// adoptOnly makes a plan that sends nothing.
+func (s *endpoints) adoptOnly() { s.rules.AdoptOnly = true }
+
+// begin begins a run under the rules.
+func (s *endpoints) begin(ctx context.Context, command string) (state.Run, error) {
+	rules, err := json.Marshal(s.rules)
+	if err != nil {
+		return state.Run{}, err
+	}
+	return s.journal.Begin(ctx, s.pair, command, rules)
 }
 
 func (s *endpoints) deps(a *app, w migrate.Observer) migrate.Deps {
@@ -147,8 +157,10 @@ func (a *app) rules(cmd *cobra.Command) (migrate.Rules, error) {
 	if err != nil {
 		return r, err
 	}
-	if r.Limit, err = cmd.Flags().GetInt("limit"); err != nil || r.Limit < 0 {
-		return r, usage(fmt.Errorf("--limit must not be negative"), "leave it out for no limit")
+	if cmd.Flags().Lookup("limit") != nil {
+		if r.Limit, err = cmd.Flags().GetInt("limit"); err != nil || r.Limit < 0 {
+			return r, usage(fmt.Errorf("--limit must not be negative"), "leave it out for no limit")
+		}
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name != "" {
 		r.FilesFrom, err = a.readKeys(name)

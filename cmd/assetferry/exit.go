@@ -6,6 +6,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/config"
+	"assetferry/internal/pace"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -22,6 +23,7 @@ const (
 	exitDifference  = 4  // verify found a difference
 	exitChanges     = 5  // plan --exit-code: there is something to do
 	exitGuard       = 6  // a guard stopped the run
+	exitBudget      = 7  // a budget or a time window ended the run
 	exitNoSuch      = 10 // no such run or state
 	exitInUse       = 11 // the state is in use
 	exitAuth        = 12 // authentication
@@ -36,6 +38,7 @@ const exitHelp = `Exit codes:
     4  verification found a difference
     5  the plan has changes (plan --exit-code)
     6  stopped by a guard, such as extensions that no category allows
+    7  stopped by a budget or a time window; run again to go on
    10  no such run or state
    11  the state is in use by another process
    12  authentication
@@ -82,6 +85,10 @@ func explain(err error) failure {
 	switch {
 	case errors.Is(err, migrate.ErrStopped), errors.Is(err, errInterrupted):
 		f.code, f.hint = exitInterrupted, "run the same command again to go on where it stopped"
+	case errors.Is(err, errWindow):
+		f.code, f.hint = exitBudget, "run the same command again to go on where it stopped"
+	case isBudget(err, &f.hint):
+		f.code = exitBudget
 	case assets.IsAuth(err):
 		f.code, f.hint = exitAuth, orHint(f.hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
 	case isEmptySource(err):
@@ -89,7 +96,7 @@ func explain(err error) failure {
 	case isUsage(err):
 		f.code = exitUsage
 	case errors.Is(err, state.ErrInUse):
-		f.code, f.hint = exitInUse, "wait until the other process is done; two at once would send everything twice"
+		f.code, f.hint = exitInUse, orHint(f.hint, "wait until the other process is done; two at once would send everything twice")
 	case errors.Is(err, state.ErrNotFound):
 		f.code, f.hint = exitNoSuch, "assetferry status lists the runs of the journal"
 	case errors.Is(err, state.ErrForeign):
@@ -104,13 +111,22 @@ func explain(err error) failure {
 }
 
 var classes = map[int]string{
-	exitError: "error", exitUsage: "usage", exitGuard: "guard", exitNoSuch: "no-such-run-or-state",
+	exitError: "error", exitUsage: "usage", exitGuard: "guard", exitBudget: "budget", exitNoSuch: "no-such-run-or-state",
 	exitInUse: "in-use", exitAuth: "authentication", exitInterrupted: "interrupted",
 	exitItems: "items", exitDifference: "difference", exitChanges: "changes",
 }
 
 func isEmptySource(err error) bool {
 	_, ok := errors.AsType[*migrate.EmptySourceError](err)
+	return ok
+}
+
+// isBudget reports whether the requests are used up, and until when.
+func isBudget(err error, hint *string) bool {
+	e, ok := errors.AsType[*pace.BudgetError](err)
+	if ok {
+		*hint = e.Hint()
+	}
 	return ok
 }
 
@@ -162,7 +178,7 @@ func (a *app) report(err error) int {
 
 // worse chooses between two exit codes: what a person has to know first.
 func worse(a, b int) int {
-	for _, code := range []int{exitInterrupted, exitAuth, exitError, exitGuard, exitItems} {
+	for _, code := range []int{exitInterrupted, exitAuth, exitError, exitGuard, exitBudget, exitItems} {
 		if a == code || b == code {
 			return code
 		}

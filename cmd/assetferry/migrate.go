@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -21,12 +22,13 @@ const staleListing = 12 * time.Hour
 const shownProblems = 20
 
 type migrateOptions struct {
-	dryRun, restart bool
-	settle          time.Duration
+	command                      string // migrate or adopt
+	dryRun, restart, retryParked bool
+	settle                       time.Duration
 }
 
 func (a *app) migrateCommand() *cobra.Command {
-	var o migrateOptions
+	o := migrateOptions{command: "migrate"}
 	c := &cobra.Command{
 		Use:   "migrate SOURCE",
 		Short: "Plan and carry it out; run again to resume",
@@ -40,46 +42,99 @@ The first interrupt finishes what has begun, the second aborts it.
 		Args:              one("SOURCE"),
 		ValidArgsFunction: directories,
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if o.settle < 0 {
-				return usage(errors.New("--settle-time must not be negative"), "")
-			}
-			if err := together(cmd, "dry-run", "restart", "plan shows what a new run would do"); err != nil {
-				return err
-			}
-			if o.dryRun {
-				return a.plan(ctx, cmd, args[0], false)
-			}
-			return a.migrate(ctx, cmd, args[0], o)
+			return a.planOrMigrate(ctx, cmd, args[0], o)
 		}),
 	}
 	f := c.Flags()
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the plan and stop")
-	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
-	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost (default %v, and %v where the service gave none)",
-		migrate.DefaultSettle, migrate.DefaultAnswer))
-	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of uploads at once (default %d)", migrate.DefaultConcurrency))
+	addApplyFlags(f, &o)
+	addSelectionFlags(f)
+	addCreateFlags(f, &o.retryParked)
+	addSendingFlags(f, &o)
+	return c
+}
+
+func (a *app) adoptCommand() *cobra.Command {
+	o := migrateOptions{command: "adopt"}
+	c := &cobra.Command{
+		Use:   "adopt SOURCE",
+		Short: "Take over what is at the destination already",
+		Long: `Adopt looks for every object of the source at the destination, in the place where
+migrate would put it, and notes in the journal what is there already: an asset of
+the same name that is equal in content, or that says itself that it came from
+here. Nothing is sent and nothing is changed at the destination. What is not there
+is counted, and a later migrate brings it.
+
+Use it after files were uploaded by other means. Where the journal is lost it is not
+needed: migrate does the same before it sends anything.
+`,
+		Args:              one("SOURCE"),
+		ValidArgsFunction: directories,
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			return a.planOrMigrate(ctx, cmd, args[0], o)
+		}),
+	}
+	f := c.Flags()
+	addApplyFlags(f, &o)
 	addSelectionFlags(f)
 	return c
 }
 
+// addApplyFlags adds what all commands take that plan and carry it out.
+func addApplyFlags(f *pflag.FlagSet, o *migrateOptions) {
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the plan and stop")
+	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
+	addLimitFlags(f)
+}
+
+// addCreateFlags adds what decides which assets a plan creates.
+func addCreateFlags(f *pflag.FlagSet, retryParked *bool) {
+	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
+	setting(f, "unmatched", "`policy` for extensions that no category allows")
+	f.BoolVar(retryParked, "retry-parked", false, "try objects again that failed in many runs")
+}
+
+// addSendingFlags adds how assets are sent.
+func addSendingFlags(f *pflag.FlagSet, o *migrateOptions) {
+	setting(f, "provenance", "`when` assets get an attribute that says where they come from: auto where they are described anyway")
+	setting(f, "wait", "stay for items that are to be tried again within this `duration`, once nothing else is left")
+	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost (default %v, and %v where the service gave none)",
+		migrate.DefaultSettle, migrate.DefaultAnswer))
+}
+
+func (a *app) planOrMigrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
+	if o.settle < 0 {
+		return usage(errors.New("--settle-time must not be negative"), "")
+	}
+	if err := together(cmd, "dry-run", "restart", "plan shows what a new run would do"); err != nil {
+		return err
+	}
+	if o.dryRun {
+		return a.plan(ctx, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked})
+	}
+	return a.migrate(ctx, cmd, source, o)
+}
+
 func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
 	began := time.Now()
-	a.summary = &ui.SummaryLine{Command: "migrate"}
+	a.summary = &ui.SummaryLine{Command: o.command}
+	defer a.startWindow()()
 	s, err := a.openEndpoints(ctx, cmd, source, false)
 	if err != nil {
 		return err
 	}
-	a.introduce(s)
-	applier := migrate.NewApplier(s.deps(a, a.watch()), s.dest.client)
-	applier.Concurrency, applier.Stop = a.settings.Concurrency, a.stop
-	if cmd.Flags().Changed("settle-time") {
-		applier.Settle, applier.Answer = o.settle, o.settle
+	if o.command == "adopt" {
+		s.adoptOnly()
 	}
-	run, err := a.resumeOrBegin(ctx, s, applier, o.restart)
+	a.introduce(s)
+	applier := a.applier(cmd, s, o)
+	run, err := a.resumeOrBegin(ctx, s, applier, o)
 	if err != nil {
 		return err
 	}
-	plan, err := migrate.NewPlanner(s.deps(a, a.watch()), s.rules).Plan(ctx, run)
+	planner := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
+	planner.RetryParked = o.retryParked
+	plan, err := planner.Plan(ctx, run)
 	a.out.Progress().EndPhase()
 	if err != nil {
 		return err
@@ -97,8 +152,21 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	a.out.Progress().EndPhase()
 	if ctx.Err() != nil {
 		failure = context.Cause(ctx)
+	} else if errors.Is(failure, migrate.ErrStopped) {
+		failure = a.whyStopped()
 	}
 	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
+}
+
+// applier makes what carries out the plan.
+func (a *app) applier(cmd *cobra.Command, s *endpoints, o migrateOptions) *migrate.Applier {
+	applier := migrate.NewApplier(s.deps(a, a.watch()), s.dest.client)
+	applier.Concurrency, applier.Stop, applier.Wait = a.settings.Concurrency, a.stop, a.settings.Wait
+	applier.Provenance, applier.FormerAlive = a.settings.Provenance, s.journal.FormerAlive()
+	if cmd.Flags().Changed("settle-time") {
+		applier.Settle, applier.Answer = o.settle, o.settle
+	}
+	return applier
 }
 
 // conclude tells what became of a run, from the journal alone.
@@ -125,8 +193,11 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 		a.out.Printf("%s", skips)
 	}
 	a.out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
+	if !run.Open() {
+		a.backUp(ctx, s.journal)
+	}
 	if failure == nil && exitOf(tallies) != exitDone {
-		a.out.Notef("Try: run it again for what failed or changed; a conflict is yours to decide, see --on-existing and --exclude")
+		a.out.Notef("Try: run it again for what failed, waits or changed; a conflict is yours to decide, see --on-existing and --exclude")
 		return &stop{code: exitItems}
 	}
 	return failure
@@ -136,7 +207,8 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 // them all.
 func (a *app) showProblems(ctx context.Context, s *endpoints, run int64) error {
 	shown, more := 0, 0
-	for i, err := range s.journal.Items(ctx, run, state.ItemFailed, state.ItemConflict, state.ItemInDoubt, state.ItemChanged) {
+	for i, err := range s.journal.Items(ctx, run, state.ItemFailed, state.ItemConflict, state.ItemInDoubt,
+		state.ItemChanged, state.ItemWaiting, state.ItemParked) {
 		if err != nil {
 			return err
 		}
@@ -157,10 +229,10 @@ func (a *app) showProblems(ctx context.Context, s *endpoints, run int64) error {
 }
 
 // resumeOrBegin finds the run to carry on, or begins a new one.
-func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.Applier, restart bool) (state.Run, error) {
+func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.Applier, o migrateOptions) (state.Run, error) {
 	run, err := s.journal.Unfinished(ctx, s.pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
-		return s.journal.Begin(ctx, s.pair, "migrate", s.stored)
+		return s.begin(ctx, o.command)
 	} else if err != nil {
 		return run, err
 	}
@@ -171,11 +243,17 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 	sent := run.State == state.Applying
 	age := time.Since(run.ListedAt)
 	switch {
-	case sent && len(changed) > 0 && !restart:
+	case sent && run.Command != o.command && !o.restart:
+		return run, &stop{exitError, fmt.Errorf("run %s of %s is not finished", run.ID, run.Command),
+			fmt.Sprintf("finish it with assetferry %s, or give it up with --restart; what arrived is kept either way", run.Command)}
+	case sent && len(changed) > 0 && !o.restart:
 		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(changed, "; ")),
 			"go on with the rules it had, or give it up with --restart; what arrived is kept either way"}
-	case restart, len(changed) > 0:
-		return a.startOver(ctx, s, applier, run)
+	case o.restart, run.Command != o.command, len(changed) > 0:
+		return a.startOver(ctx, s, applier, run, o.command)
+	case run.Stale:
+		a.out.Notef("Going on with run %s. The journal was taken over, so the source is listed again and the destination looked at.", run.ID)
+		return a.relist(ctx, s, applier, run)
 	case age > staleListing:
 		a.out.Notef("Going on with run %s. Its listing is %s old, so the source is listed again.", run.ID, ui.Duration(age))
 		return a.relist(ctx, s, applier, run)
@@ -213,7 +291,7 @@ func (a *app) decideAnew(ctx context.Context, s *endpoints, run state.Run) (stat
 }
 
 // startOver gives up a run, after finding out what became of its items.
-func (a *app) startOver(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run) (state.Run, error) {
+func (a *app) startOver(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run, command string) (state.Run, error) {
 	if err := settleDoubts(ctx, applier, run); err != nil {
 		return run, err
 	}
@@ -221,7 +299,7 @@ func (a *app) startOver(ctx context.Context, s *endpoints, applier *migrate.Appl
 	if err := s.journal.Supersede(ctx, run.Num); err != nil {
 		return run, stillInDoubt(run, err)
 	}
-	return s.journal.Begin(ctx, s.pair, "migrate", s.stored)
+	return s.begin(ctx, command)
 }
 
 func (a *app) relist(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run) (state.Run, error) {

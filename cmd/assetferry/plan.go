@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) planCommand() *cobra.Command {
-	var exitCode bool
+	var o planOptions
 	c := &cobra.Command{
 		Use:   "plan SOURCE",
 		Short: "Show what migrate would do: a dry run",
@@ -29,30 +29,42 @@ With --verbose, or with --json, every object is shown.
 		Args:              one("SOURCE"),
 		ValidArgsFunction: directories,
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			return a.plan(ctx, cmd, args[0], exitCode)
+			return a.plan(ctx, cmd, args[0], o)
 		}),
 	}
-	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 5 if there is anything to do")
-	addSelectionFlags(c.Flags())
+	f := c.Flags()
+	f.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if there is anything to do")
+	addSelectionFlags(f)
+	addCreateFlags(f, &o.retryParked)
+	addLimitFlags(f)
 	return c
 }
 
-func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitCode bool) error {
+type planOptions struct {
+	exitCode, adoptOnly, retryParked bool
+}
+
+func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o planOptions) error {
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: "plan"}
+	defer a.startWindow()()
 	s, err := a.openEndpoints(ctx, cmd, source, true)
 	if err != nil {
 		return err
+	}
+	if o.adoptOnly {
+		s.adoptOnly()
 	}
 	a.introduce(s)
 	if open, err := s.journal.Unfinished(ctx, s.pair.ID); err == nil && open.State == state.Applying {
 		a.out.Notef("Run %s is not finished: migrate will first carry it on. This plan is of what is left.", open.ID)
 	}
-	run, err := s.journal.Begin(ctx, s.pair, "plan", s.stored)
+	run, err := s.begin(ctx, "plan")
 	if err != nil {
 		return err
 	}
 	planner := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
+	planner.RetryParked = o.retryParked
 	if a.out.Verbose() {
 		planner.Unchanged = a.showUnchanged
 	}
@@ -71,7 +83,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, exitC
 	switch {
 	case plan.Blocked(s.rules):
 		return unmatched(plan)
-	case exitCode && hasChanges(plan.Tallies):
+	case o.exitCode && hasChanges(plan.Tallies):
 		return &stop{code: exitChanges}
 	}
 	return nil

@@ -35,11 +35,14 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		return usage(err, cmd.CommandPath()+" --help lists the switches")
 	})
 	a.addGlobalFlags(root.PersistentFlags())
-	root.AddCommand(a.demoCommand(), a.planCommand(), a.migrateCommand(), a.verifyCommand(),
-		a.statusCommand(), a.sandboxCommand(), versionCommand(a))
+	root.AddCommand(a.demoCommand(), a.planCommand(), a.migrateCommand(), a.adoptCommand(), a.verifyCommand(),
+		a.statusCommand(), a.stateCommand(), a.sandboxCommand(), versionCommand(a))
 	for _, c := range root.Commands() {
-		c.Long = strings.TrimRight(cmp.Or(c.Long, c.Short+"."), "\n") + "\n\n" + exitHelp
+		for _, c := range append(c.Commands(), c) {
+			c.Long = strings.TrimRight(cmp.Or(c.Long, c.Short+"."), "\n") + "\n\n" + exitHelp
+		}
 	}
+	addTopics(root)
 	for _, c := range append(root.Commands(), root) {
 		completeValues(c)
 	}
@@ -60,6 +63,7 @@ func mistakesAreUsage(c *cobra.Command) {
 			}
 			return nil
 		})
+	case isTopic(c):
 	case !c.Runnable(): // cobra would show its help, whatever the argument
 		c.Args, c.RunE = usageArgs(cobra.NoArgs), func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	case c.Args != nil:
@@ -152,10 +156,8 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	f.String("files-from", "", "take only the keys in this `file`, one a line; - is stdin")
 	setting(f, "min-age", "leave out objects that changed less than this `duration` ago")
 	setting(f, "symlinks", "`policy` for symbolic links")
-	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
 	setting(f, "category-by", "`what` categories are chosen by")
 	setting(f, "category", "put everything into the category of this `name`")
-	setting(f, "unmatched", "`policy` for extensions that no category allows")
 	setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
 	setting(f, "on-existing", "`policy` where another asset has the name (equal content is taken over; adopt does so with equal size, duplicate sends beside it)")
 	setting(f, "source-name", "`name` of the source in the journal (default: its absolute path)")

@@ -42,7 +42,7 @@ func summaryOf(run state.Run, tallies []state.Tally, took time.Duration, exit in
 func exitOf(tallies []state.Tally) int {
 	for _, t := range tallies {
 		switch t.State {
-		case state.ItemFailed, state.ItemConflict, state.ItemInDoubt, state.ItemChanged, state.ItemParked:
+		case state.ItemFailed, state.ItemConflict, state.ItemInDoubt, state.ItemChanged, state.ItemWaiting, state.ItemParked:
 			return exitItems
 		}
 	}

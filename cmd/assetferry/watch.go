@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -54,6 +55,16 @@ func (w *watch) Found(d migrate.Difference) {
 	})
 	if *seen++; *seen <= shownFindings || w.out.Verbose() {
 		w.out.Printf("%s %s: %s (asset %s)", mark, ui.Sanitize(d.Key), ui.Sanitize(d.What), ui.Sanitize(d.Asset))
+	}
+}
+
+// Waits implements migrate.Observer.
+func (w *watch) Waits(until time.Time, stays bool) {
+	at := until.Local().Format(time.TimeOnly)
+	if stays {
+		w.out.Notef("Nothing is left but items that failed and wait for another attempt, the first at %s.", at)
+	} else {
+		w.out.Notef("What is left waits for another attempt, the first at %s: run the same command again then, or let it stay with --wait.", until.Local().Format(time.DateTime))
 	}
 }
 

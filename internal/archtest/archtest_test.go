@@ -17,15 +17,16 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "internal/assets", "internal/config", "internal/demo",
-		"internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
+		"internal/pace", "internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/faultpoint", "internal/retry"},
 	"state":                        {"internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
 	"sources/memory":               {"sources"},
 	"sources/sourcetest":           {"sources", "sources/memory"},
-	"internal/assets":              {"internal/retry", "internal/token"},
+	"internal/assets":              {"internal/pace", "internal/retry", "internal/token"},
+	"internal/pace":                {"internal/retry"},
 	"internal/assets/assettest":    {"internal/assets"},
-	"internal/config":              {"internal/token"},
+	"internal/config":              {"internal/pace", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"internal/sandbox":             {"internal/filelock"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox"},

@@ -25,6 +25,7 @@ const (
 func (c *Client) receive(ctx context.Context, r *request, s *sending, secret string, resp *http.Response) error {
 	defer drain(resp.Body)
 	c.observe(resp, s)
+	s.thought = s.now().Sub(s.sent())
 	complete := s.finish()
 	s.dog.alive() // all of the answer has to come within the stall timeout
 	err := c.judge(r, secret, resp)

@@ -16,7 +16,7 @@ func (s *sending) open(ctx context.Context, p *payload) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, &BodyError{Op: "open", Err: err}
 	}
-	body := &trackedBody{content: content, sending: s, total: p.length, decisive: p.decisive}
+	body := &trackedBody{content: p.bandwidth.Reader(ctx, content), sending: s, total: p.length, decisive: p.decisive}
 	s.body.Store(body)
 	return body, nil
 }

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"assetferry/internal/pace"
 	"assetferry/internal/retry"
 	"assetferry/internal/token"
 )
@@ -35,6 +36,10 @@ type Options struct {
 	ReadOnly  bool              // refuse every method but GET and HEAD, see ErrReadOnly
 	AllowHTTP bool              // allow plain HTTP to hosts other than this one
 
+	// Limiter decides when a request may be made; nil lets all of them pass.
+	Limiter *pace.Limiter
+	// Bandwidth bounds how fast contents are sent; nil is no bound.
+	Bandwidth *pace.Bandwidth
 	// OnWait is called before each wait between two tries; it may be nil. It is
 	// called from whatever goroutine makes the request.
 	OnWait func(retry.Wait)
@@ -53,6 +58,8 @@ type Client struct {
 	workspace string
 	userAgent string
 	policy    retry.Policy
+	limiter   *pace.Limiter
+	bandwidth *pace.Bandwidth
 	onWait    func(retry.Wait)
 	now       func() time.Time
 	allowHTTP bool
@@ -86,6 +93,8 @@ func New(o Options) (*Client, error) {
 		workspace:  o.Workspace,
 		userAgent:  cmp.Or(o.UserAgent, "assetferry"),
 		policy:     o.Retry,
+		limiter:    o.Limiter,
+		bandwidth:  o.Bandwidth,
 		onWait:     o.OnWait,
 		now:        o.Now,
 		allowHTTP:  o.AllowHTTP,

@@ -72,9 +72,20 @@ func (d *download) open() error {
 	})
 }
 
+// exchange asks once. The limiter is for the service: a delivery host of somebody
+// else has a pace of its own. The request is over with the head of its answer, so
+// that who reads slowly holds up nobody else.
 func (d *download) exchange(ctx context.Context, r *request, secret string) error {
+	s := &sending{now: d.c.now, start: d.c.now()}
+	if origin(d.url) != origin(d.c.base) {
+		return d.ask(ctx, r, s, secret)
+	}
+	return d.c.paced(ctx, r, s, func() error { return d.ask(ctx, r, s, secret) })
+}
+
+func (d *download) ask(ctx context.Context, r *request, s *sending, secret string) error {
 	ctx, dog := watch(ctx, stallTimeout)
-	s := &sending{dog: dog, now: d.c.now, start: d.c.now()}
+	s.dog = dog
 	resp, err := d.get(httptrace.WithClientTrace(ctx, s.trace()), secret)
 	if err != nil {
 		dog.stop()

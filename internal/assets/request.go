@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assetferry/internal/pace"
 	"assetferry/internal/retry"
 )
 
@@ -46,6 +47,8 @@ type payload struct {
 	// although more are announced.
 	decisive int64
 	open     func(context.Context) (io.ReadCloser, error)
+	// bandwidth bounds how fast it is sent; nil is no bound.
+	bandwidth *pace.Bandwidth
 }
 
 func jsonPayload(value any) *payload {
@@ -140,19 +143,22 @@ func (c *Client) followServer() bool {
 
 // exchange sends a request once and takes its answer in.
 func (c *Client) exchange(ctx context.Context, r *request, secret string) error {
-	ctx, dog := watch(ctx, stallTimeout)
-	defer dog.stop()
-	s := &sending{dog: dog, now: c.now, start: c.now()}
-	req, err := c.build(ctx, r, s)
-	if err != nil {
-		return c.sendError(ctx, r, s, err)
-	}
-	req.Header.Set("Authorization", secret)
-	resp, err := c.transport.RoundTrip(req)
-	if err != nil {
-		return c.sendError(ctx, r, s, err)
-	}
-	return c.receive(ctx, r, s, secret, resp)
+	s := &sending{now: c.now}
+	return c.paced(ctx, r, s, func() error {
+		ctx, dog := watch(ctx, stallTimeout)
+		defer dog.stop()
+		s.dog = dog
+		req, err := c.build(ctx, r, s)
+		if err != nil {
+			return c.sendError(ctx, r, s, err)
+		}
+		req.Header.Set("Authorization", secret)
+		resp, err := c.transport.RoundTrip(req)
+		if err != nil {
+			return c.sendError(ctx, r, s, err)
+		}
+		return c.receive(ctx, r, s, secret, resp)
+	})
 }
 
 // build makes the HTTP request, whose progress s follows.
@@ -192,6 +198,8 @@ type sending struct {
 	dog   *watchdog
 	now   func() time.Time
 	start time.Time
+
+	thought time.Duration // how long the service took for the head of its answer, once it had the request
 
 	connected atomic.Bool
 	touched   atomic.Bool // a byte of a body was handed out

@@ -42,12 +42,14 @@ func (c *Client) Upload(ctx context.Context, u Upload) (Asset, error) {
 	if err := u.check(); err != nil {
 		return Asset{}, err
 	}
+	body := newFrame(u, "assetferry-"+rand.Text()).payload(u)
+	body.bandwidth = c.bandwidth
 	var a Asset
 	err := c.do(ctx, &request{
 		op: "upload", subject: strconv.Quote(u.Filename),
 		method: http.MethodPost, route: "/assets",
 		query:   c.inWorkspace(),
-		body:    newFrame(u, "assetferry-"+rand.Text()).payload(u),
+		body:    body,
 		creates: true,
 		into:    &a,
 	})

@@ -14,6 +14,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"assetferry/internal/pace"
 )
 
 // DefaultFile is read if it exists and no other file is named.
@@ -65,6 +67,13 @@ type Settings struct {
 	Unmatched        string // stop, skip, create
 	OnCollision      string // rename, keep, conflict
 	OnExisting       string // conflict, adopt, duplicate
+
+	Provenance  string // auto, always, never
+	Wait        time.Duration
+	MaxDuration time.Duration  // 0: no limit
+	Until       *TimeOfDay     // nil: no limit
+	MaxCalls    pace.CallLimit // zero: no limit
+	Bandwidth   pace.Timetable // nil: no limit
 
 	env    Env
 	origin map[string]Origin // by key

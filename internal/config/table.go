@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"assetferry/internal/pace"
 )
 
 // A row is one setting.
@@ -44,6 +46,12 @@ func (s *Settings) table() []row {
 		choice("unmatched", &s.Unmatched, "stop", "skip", "create"),
 		choice("on_collision", &s.OnCollision, "rename", "keep", "conflict"),
 		choice("on_existing", &s.OnExisting, "conflict", "adopt", "duplicate"),
+		choice("provenance", &s.Provenance, "auto", "always", "never"),
+		{key: "wait", initial: "1m", set: duration(&s.Wait)},
+		{key: "max_duration", set: duration(&s.MaxDuration)},
+		{key: "until", set: timeOfDay(&s.Until)},
+		{key: "max_calls", set: parsed(&s.MaxCalls, pace.ParseCalls)},
+		{key: "bwlimit", set: parsed(&s.Bandwidth, pace.ParseTimetable)},
 		choice("progress", &s.Progress, "auto", "bar", "plain", "none"),
 		{key: "log_file", set: text(&s.LogFile), path: true},
 		{key: "ca_file", set: text(&s.CAFile), path: true},
@@ -128,6 +136,26 @@ func duration(p *time.Duration) setter {
 		}
 		*p = d
 		return nil
+	})
+}
+
+// timeOfDay takes a time such as 06:00.
+func timeOfDay(p **TimeOfDay) setter {
+	return one(func(value string) error {
+		t, err := time.Parse("15:04", value)
+		if err != nil {
+			return fmt.Errorf("%q is not a time of day such as 06:00", value)
+		}
+		*p = &TimeOfDay{t.Hour(), t.Minute()}
+		return nil
+	})
+}
+
+// parsed takes what a function can read.
+func parsed[T any](p *T, parse func(string) (T, error)) setter {
+	return one(func(value string) (err error) {
+		*p, err = parse(value)
+		return err
 	})
 }
 

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/pace"
+	"assetferry/internal/ui"
+	"assetferry/state"
+)
+
+// countEvery is how often the requests that were made go into the journal.
+const countEvery = time.Second
+
+// errWindow is why a run ends when its time is up.
+var errWindow = errors.New("the time given to it is up")
+
+// addLimitFlags adds what keeps a run within bounds.
+func addLimitFlags(f *pflag.FlagSet) {
+	setting(f, "max-calls", "at most so many requests within any hour or day: `5000/h`, 20000/d")
+	setting(f, "max-duration", "stop after this `duration`")
+	setting(f, "until", "stop at this `time` of day, such as 06:00")
+	setting(f, "bwlimit", "`bytes` a second to send at most, such as 2M; with a timetable: 08:00,512K 19:00,off")
+}
+
+// startWindow ends the command in good order when its time is up, until the
+// function it returns is called.
+func (a *app) startWindow() (stop func()) {
+	now := time.Now()
+	end, limited := a.settings.WindowEnd(now)
+	if !limited {
+		return func() {}
+	}
+	timer := time.AfterFunc(end.Sub(now), func() {
+		a.endEarly(errWindow, "The time given to this run is up: finishing what has begun. Interrupt to abort it.")
+	})
+	return func() { timer.Stop() }
+}
+
+// worthTelling is the length from which people hear of a pause; progress stands
+// still for shorter ones hardly long enough to be seen.
+const worthTelling = 2 * time.Second
+
+// limiter keeps all requests to a destination at one pace.
+func (a *app) limiter(calls *pace.Calls) *pace.Limiter {
+	return pace.New(pace.Options{
+		Max: a.settings.Concurrency, Budget: calls,
+		OnPause: func(p pace.Pause) {
+			a.out.Log().Info("pause", "length", p.Length, "refused", p.Refused)
+			switch {
+			case p.Length < worthTelling:
+			case p.Refused:
+				a.out.Notef("The service asks to slow down: all requests wait %s.", ui.Duration(p.Length))
+			default:
+				a.out.Notef("The service does not answer: all requests wait %s.", ui.Duration(p.Length))
+			}
+		},
+	})
+}
+
+// A meter writes the requests that a budget counts into the journal.
+type meter struct {
+	calls       *pace.Calls
+	journal     *state.Store
+	destination string
+}
+
+// startMeter tells the budget what former runs used, and has the journal know
+// what this one uses.
+func (a *app) startMeter(ctx context.Context, s *endpoints) error {
+	calls := s.dest.calls
+	if calls == nil {
+		return nil
+	}
+	m := &meter{calls, s.journal, s.pair.Destination}
+	used, err := s.journal.Calls(ctx, m.destination, calls.Since())
+	if err != nil {
+		return err
+	}
+	calls.Load(used)
+	a.closeLater(m.start(context.WithoutCancel(ctx)))
+	return nil
+}
+
+// start saves the counts now and then, and once more when it is stopped.
+func (m *meter) start(ctx context.Context) (stop func() error) {
+	done := make(chan struct{})
+	var err error
+	var saving sync.WaitGroup
+	saving.Go(func() {
+		tick := time.NewTicker(countEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				err = errors.Join(err, m.save(ctx))
+			case <-done:
+				err = errors.Join(err, m.save(ctx))
+				return
+			}
+		}
+	})
+	return func() error { close(done); saving.Wait(); return err }
+}
+
+func (m *meter) save(ctx context.Context) error {
+	counts := m.calls.TakeCounts()
+	if len(counts) == 0 {
+		return nil
+	}
+	return m.journal.AddCalls(ctx, m.destination, counts)
+}

@@ -1,0 +1,40 @@
+package assets
+
+import (
+	"context"
+	"net/http"
+
+	"assetferry/internal/pace"
+	"assetferry/internal/retry"
+)
+
+// paced makes one request at the pace that the limiter allows. Nothing is sent if
+// the limiter does not let it begin.
+func (c *Client) paced(ctx context.Context, r *request, s *sending, send func() error) error {
+	ticket, err := c.limiter.Begin(ctx)
+	if err != nil {
+		e := c.newError(r)
+		e.Err = err
+		e.class, _ = retry.Classify(err)
+		return e
+	}
+	s.start = s.now() // waiting is not on the service
+	err = send()
+	ticket.End(outcomeOf(ctx, err, s))
+	return err
+}
+
+// outcomeOf is what the limiter learns from a request. What went wrong at our end
+// says nothing about the service.
+func outcomeOf(ctx context.Context, err error, s *sending) pace.Outcome {
+	o := pace.Outcome{Latency: s.thought}
+	e, ok := err.(*Error)
+	switch {
+	case !ok:
+	case e.Status == http.StatusTooManyRequests, e.Status == http.StatusServiceUnavailable:
+		o.Refused, o.RetryAfter = true, e.RetryAfter
+	case e.Status == 0 && ctx.Err() == nil && !isBodyError(e.Err):
+		o.Silent = true
+	}
+	return o
+}

@@ -1,0 +1,46 @@
+package config
+
+import (
+	"testing"
+	"time"
+)
+
+func TestWindowEnd(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(text string) time.Time {
+		when, err := time.ParseInLocation("2006-01-02 15:04", text, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return when
+	}
+	six := &TimeOfDay{6, 0}
+	for _, tc := range []struct {
+		name        string
+		now         string
+		until       *TimeOfDay
+		maxDuration time.Duration
+		want        string // empty: no end
+	}{
+		{"no limit", "2026-11-21 22:00", nil, 0, ""},
+		{"a duration", "2026-11-21 22:00", nil, 2 * time.Hour, "2026-11-22 00:00"},
+		{"later today", "2026-11-21 05:59", six, 0, "2026-11-21 06:00"},
+		{"tomorrow", "2026-11-21 22:00", six, 0, "2026-11-22 06:00"},
+		{"just now is tomorrow", "2026-11-21 06:00", six, 0, "2026-11-22 06:00"},
+		{"the duration ends first", "2026-11-21 22:00", six, time.Hour, "2026-11-21 23:00"},
+		{"the time comes first", "2026-11-21 22:00", six, 24 * time.Hour, "2026-11-22 06:00"},
+		{"the last day of a year", "2026-12-31 22:00", six, 0, "2027-01-01 06:00"},
+		{"a night of 25 hours", "2026-10-24 22:00", six, 0, "2026-10-25 06:00"},
+	} {
+		s := Settings{Until: tc.until, MaxDuration: tc.maxDuration}
+		got, limited := s.WindowEnd(at(tc.now))
+		if limited != (tc.want != "") {
+			t.Errorf("%s: got limited %v", tc.name, limited)
+		} else if limited && !got.Equal(at(tc.want)) {
+			t.Errorf("%s: got %v, want %s", tc.name, got, tc.want)
+		}
+	}
+}

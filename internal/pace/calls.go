@@ -1,0 +1,135 @@
+package pace
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"assetferry/internal/retry"
+)
+
+// A CallLimit is how many requests may be made within a time. The zero CallLimit
+// allows any number.
+type CallLimit struct {
+	Calls  int64
+	Window time.Duration // an hour or a day
+}
+
+// ParseCalls reads a limit such as 5000/h or 20000/d.
+func ParseCalls(text string) (CallLimit, error) {
+	count, unit, _ := strings.Cut(text, "/")
+	window, ok := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour}[unit]
+	n, err := strconv.ParseInt(count, 10, 64)
+	if err != nil || !ok || n < 1 || n > math.MaxInt32 {
+		return CallLimit{}, fmt.Errorf("%q is not a number of requests an hour or a day, such as 5000/h or 20000/d", text)
+	}
+	return CallLimit{n, window}, nil
+}
+
+// String is the limit as ParseCalls reads it.
+func (l CallLimit) String() string {
+	unit := "h"
+	if l.Window == 24*time.Hour {
+		unit = "d"
+	}
+	return fmt.Sprintf("%d/%s", l.Calls, unit)
+}
+
+// Calls is a budget of requests: so many within any hour or day, counted by the
+// minute. A nil budget never ends.
+type Calls struct {
+	limit CallLimit
+	now   func() time.Time
+
+	mu    sync.Mutex
+	made  map[int64]int64 // by minute since 1970
+	total int64           // of made
+	unsaved
+}
+
+// unsaved are requests by minute that nobody was told of yet.
+type unsaved = map[int64]int64
+
+// NewCalls makes a budget, nil if there is no limit.
+func NewCalls(limit CallLimit, now func() time.Time) *Calls {
+	if limit.Calls == 0 {
+		return nil
+	}
+	return &Calls{limit: limit, now: now, made: map[int64]int64{}, unsaved: unsaved{}}
+}
+
+// Since is from when on requests count.
+func (c *Calls) Since() time.Time { return c.now().Add(-c.limit.Window) }
+
+// Load adds what was used before, by minute since 1970.
+func (c *Calls) Load(made map[int64]int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for minute, n := range made {
+		c.made[minute] += n
+		c.total += n
+	}
+}
+
+// TakeCounts gives the requests since the last call of it, by minute since 1970.
+func (c *Calls) TakeCounts() map[int64]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	counts := c.unsaved
+	c.unsaved = unsaved{}
+	return counts
+}
+
+// take counts a request, or says that there must not be one.
+func (c *Calls) take() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	minute := c.now().Unix() / 60
+	oldest := c.forget(minute)
+	if c.total >= c.limit.Calls {
+		free := time.Unix((oldest+1)*60, 0).Add(c.limit.Window)
+		return &BudgetError{Limit: c.limit, Free: free}
+	}
+	c.made[minute]++
+	c.unsaved[minute]++
+	c.total++
+	return nil
+}
+
+// forget drops what is too long ago to count, and gives the oldest minute left. A
+// minute counts as a whole until all of it is too long ago.
+func (c *Calls) forget(minute int64) (oldest int64) {
+	oldest = minute
+	first := minute - int64(c.limit.Window/time.Minute)
+	for m, n := range c.made {
+		if m < first {
+			delete(c.made, m)
+			c.total -= n
+		} else {
+			oldest = min(oldest, m)
+		}
+	}
+	return oldest
+}
+
+// A BudgetError says that all requests that were allowed have been made.
+type BudgetError struct {
+	Limit CallLimit
+	Free  time.Time // when some may be made again
+}
+
+func (e *BudgetError) Error() string { return fmt.Sprintf("all %s requests are used up", e.Limit) }
+
+// Class is fatal: nothing else can be done in this run.
+func (e *BudgetError) Class() retry.Class { return retry.Fatal }
+
+// Hint is the next step.
+func (e *BudgetError) Hint() string {
+	return "run the same command again from " + e.Free.Local().Format("15:04") + " on; it goes on where it stopped"
+}

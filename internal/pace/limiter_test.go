@@ -1,0 +1,333 @@
+package pace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assetferry/internal/retry"
+)
+
+// A service refuses some requests, by the time they arrive at.
+type service interface{ refuses(now time.Time) bool }
+
+// A bucket holds as many tokens as one second gives and starts full.
+type bucket struct {
+	perSecond, tokens float64
+	filled            time.Time
+}
+
+func (b *bucket) refuses(now time.Time) bool {
+	if b.filled.IsZero() {
+		b.tokens = b.perSecond
+	} else {
+		b.tokens = min(b.perSecond, b.tokens+now.Sub(b.filled).Seconds()*b.perSecond)
+	}
+	b.filled = now
+	if b.tokens < 1 {
+		return true
+	}
+	b.tokens--
+	return false
+}
+
+// moody refuses a share of the requests, whatever their rate.
+type moody struct {
+	dice  *rand.Rand
+	share float64
+}
+
+func (m *moody) refuses(time.Time) bool { return m.dice.Float64() < m.share }
+
+type fine struct{}
+
+func (fine) refuses(time.Time) bool { return false }
+
+// A traffic is what came of a number of calls.
+type traffic struct {
+	calls, refused int
+	took           time.Duration
+}
+
+func (f traffic) goodput() float64 { return float64(f.calls-f.refused) / f.took.Seconds() }
+func (f traffic) share() float64   { return float64(f.refused) / float64(f.calls) }
+
+// drive has sixteen workers make calls until so many are accepted, each taking 2 ms.
+func drive(l *Limiter, s service, accepted int64) traffic {
+	var mu sync.Mutex
+	var left, calls, refused atomic.Int64
+	left.Store(accepted)
+	start := time.Now()
+	var workers sync.WaitGroup
+	for range 16 {
+		workers.Go(func() {
+			for left.Add(-1) >= 0 {
+				for {
+					t, err := l.Begin(background)
+					if err != nil {
+						panic(err)
+					}
+					calls.Add(1)
+					time.Sleep(time.Millisecond)
+					mu.Lock()
+					no := s.refuses(time.Now())
+					mu.Unlock()
+					time.Sleep(time.Millisecond)
+					t.End(Outcome{Refused: no})
+					if !no {
+						break
+					}
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return traffic{int(calls.Load()), int(refused.Load()), time.Since(start)}
+}
+
+// A service that counts gets what it allows, and has little to refuse.
+func TestRateOfACountingService(t *testing.T) {
+	for _, perSecond := range []float64{50, 100, 400, 1000} {
+		t.Run(fmt.Sprint(perSecond), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := drive(New(Options{Max: 16}), &bucket{perSecond: perSecond}, 2000)
+				t.Logf("limit %v/s: %d calls, %.1f %% refused, goodput %.1f %% of the limit, took %v", perSecond, f.calls, 100*f.share(), 100*f.goodput()/perSecond, f.took)
+				if f.goodput() < 0.85*perSecond {
+					t.Errorf("limit %v/s: goodput %.1f/s", perSecond, f.goodput())
+				}
+				if f.share() > 0.05 {
+					t.Errorf("limit %v/s: %.1f %% of the calls are refused", perSecond, 100*f.share())
+				}
+			})
+		})
+	}
+}
+
+// Refusals that have nothing to do with the rate cost little more than themselves,
+// also in the long run.
+func TestRateOfAMoodyService(t *testing.T) {
+	seed := rand.Uint64()
+	synctest.Test(t, func(t *testing.T) {
+		for _, calls := range []int64{2000, 100_000} {
+			well := drive(New(Options{Max: 16}), fine{}, calls)
+			f := drive(New(Options{Max: 16}), &moody{rand.New(rand.NewPCG(seed, 0)), 0.1}, calls)
+			pauses := time.Duration(f.refused) * 4 * firstPause
+			const findingOut = 4 * time.Second
+			t.Logf("seed %d: %d calls, %.1f %% refused, took %v, without refusals %v", seed, f.calls, 100*f.share(), f.took, well.took)
+			if f.took > 8*well.took+pauses+findingOut {
+				t.Errorf("took %v, without refusals %v", f.took, well.took)
+			}
+		}
+	})
+}
+
+var background = context.Background()
+
+// begin begins so many requests at once, and reports how many of them may.
+func begin(t *testing.T, l *Limiter, n int) (tickets []Ticket) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(background)
+	got := make(chan Ticket, n)
+	for range n {
+		go func() {
+			if ticket, err := l.Begin(ctx); err == nil {
+				got <- ticket
+			}
+		}()
+	}
+	synctest.Wait()
+	cancel()
+	synctest.Wait()
+	for range len(got) {
+		tickets = append(tickets, <-got)
+	}
+	return tickets
+}
+
+func end(tickets []Ticket, o Outcome) {
+	for _, t := range tickets {
+		t.End(o)
+	}
+}
+
+func TestWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 6})
+		sizes := []int{}
+		for range 6 {
+			tickets := begin(t, l, 20)
+			sizes = append(sizes, len(tickets))
+			end(tickets, Outcome{})
+		}
+		if want := []int{4, 4, 5, 6, 6, 6}; !slices.Equal(sizes, want) {
+			t.Errorf("requests at once, round by round: %v, want %v", sizes, want)
+		}
+		tickets := begin(t, l, 20)
+		end(tickets, Outcome{Refused: true}) // all of one round count once
+		time.Sleep(time.Second)
+		if n := len(begin(t, l, 20)); n != 3 {
+			t.Errorf("after refusals %d at once, want half of 6", n)
+		}
+	})
+}
+
+// Refusals in a row make the pauses longer, a good answer makes them short again.
+func TestPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []time.Duration
+		l := New(Options{Max: 4, OnPause: func(p Pause) { told = append(told, p.Length) }})
+		wait := func() time.Duration {
+			start := time.Now()
+			ticket, err := l.Begin(background)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ticket.End(Outcome{Refused: true})
+			return time.Since(start)
+		}
+		var waits []time.Duration
+		for range 12 {
+			waits = append(waits, wait())
+		}
+		for n, want := range []time.Duration{0, startPause, 2 * startPause, 4 * startPause} {
+			if waits[n] != want {
+				t.Errorf("wait %d: %v, want %v", n, waits[n], want)
+			}
+		}
+		if waits[11] != maxPause || len(told) != 12 {
+			t.Errorf("the last wait is %v, told of %d", waits[11], len(told))
+		}
+		ticket, err := l.Begin(background)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticket.End(Outcome{})
+		if w := wait(); w != 0 {
+			t.Errorf("after a good answer: %v", w)
+		}
+		if w := wait(); w > startPause {
+			t.Errorf("and then: %v", w)
+		}
+	})
+}
+
+// All wait as long as the service asks one of them to, and the answers to what was
+// under way do not add to that.
+func TestRetryAfterIsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 16})
+		tickets := begin(t, l, 4)
+		tickets[0].End(Outcome{Refused: true, RetryAfter: 30 * time.Second})
+		for _, ticket := range tickets[1:] {
+			ticket.End(Outcome{Refused: true})
+		}
+		start := time.Now()
+		if _, err := l.Begin(background); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took != 30*time.Second {
+			t.Errorf("waited %v, want 30s", took)
+		}
+	})
+}
+
+// A service that does not answer any more is not asked all the time.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 4})
+		start := time.Now()
+		for range 20 {
+			ticket, err := l.Begin(background)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ticket.End(Outcome{Silent: true})
+		}
+		if took := time.Since(start); took < 30*time.Second || took > 2*time.Minute {
+			t.Errorf("twenty in a row took %v", took)
+		}
+	})
+}
+
+func TestLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 16, Start: 16})
+		answers := func(latency time.Duration, n int) int {
+			for range n {
+				end(begin(t, l, 16), Outcome{Latency: latency})
+				time.Sleep(latency)
+			}
+			return len(begin(t, l, 16))
+		}
+		end(begin(t, l, 1), Outcome{Latency: 100 * time.Millisecond})
+		l.busy = 0
+		if n := answers(300*time.Millisecond, 5); n != 16 {
+			t.Errorf("a little slower: %d at once", n)
+		}
+		l.busy = 0
+		if n := answers(3*time.Second, 4); n > 12 {
+			t.Errorf("much slower: %d at once", n)
+		}
+		l.busy = 0
+		if n := answers(3*time.Second, 60); n != 16 {
+			t.Errorf("slower for good: %d at once", n)
+		}
+	})
+}
+
+func TestDraining(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 1})
+		stop := make(chan struct{})
+		ctx := retry.WithDrain(background, stop)
+		if _, err := l.Begin(ctx); err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error, 2)
+		for range 2 { // one that is next, and one that waits for its turn
+			go func() { _, err := l.Begin(ctx); errs <- err }()
+		}
+		synctest.Wait()
+		close(stop)
+		for range 2 {
+			if err := <-errs; !errors.Is(err, retry.ErrDraining) {
+				t.Errorf("got %v, want ErrDraining", err)
+			}
+		}
+		cause := errors.New("second signal")
+		aborted, abort := context.WithCancelCause(retry.WithDrain(ctx, nil))
+		go func() { _, err := l.Begin(aborted); errs <- err }()
+		synctest.Wait()
+		abort(cause)
+		if err := <-errs; !errors.Is(err, cause) || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, cause)
+		}
+	})
+}
+
+func TestNoLimiter(t *testing.T) {
+	ticket, err := (*Limiter)(nil).Begin(background)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket.End(Outcome{Refused: true})
+}
+
+func BenchmarkBeginEnd(b *testing.B) {
+	l := New(Options{Max: 64})
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if t, err := l.Begin(background); err == nil {
+				t.End(Outcome{Latency: time.Millisecond})
+			}
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package migrate
+
+import (
+	"context"
+	"time"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+// postpone gives an item that failed for a reason which may pass another attempt
+// later, as long as it has some left.
+func (d *dispatcher) postpone(r result) state.Outcome {
+	o, done := r.outcome, r.item.Attempts
+	if o.State != state.ItemFailed || !retry.Class(o.Class).Repeatable() || done > len(d.Again) {
+		return o
+	}
+	o.State = state.ItemWaiting
+	o.DueAt = time.Now().Add(max(r.asked, d.Again[max(done, 1)-1]))
+	return o
+}
+
+// await notes when an item is to be tried again.
+func (d *dispatcher) await(due time.Time) {
+	if d.nextDue.IsZero() || due.Before(d.nextDue) {
+		d.nextDue = due
+	}
+	faultpoint.Hit(faultpoint.Waited)
+}
+
+// findDue asks the journal for the next item that waits.
+func (d *dispatcher) findDue(ctx context.Context) (err error) {
+	d.nextDue, _, err = d.Journal.NextDue(ctx, d.run.Num)
+	return err
+}
+
+// wake takes the items whose time has come.
+func (d *dispatcher) wake(ctx context.Context) error {
+	now := time.Now()
+	if d.stopping || d.settleOnly || d.nextDue.IsZero() || now.Before(d.nextDue) || len(d.queue) > d.Concurrency/2 {
+		return nil
+	}
+	items, err := d.Journal.TakeDue(ctx, d.run.Num, now, d.batch(), d.Now())
+	if err != nil {
+		return err
+	}
+	d.queue, d.since = append(d.queue, items...), time.Time{}
+	faultpoint.Hit(faultpoint.Taken)
+	return d.findDue(ctx)
+}
+
+// stays reports whether the run stays for an item that waits, although there is
+// nothing else to do.
+func (d *dispatcher) stays() bool {
+	if d.settleOnly || d.nextDue.IsZero() {
+		return false
+	}
+	if d.since.IsZero() {
+		d.since = time.Now()
+		d.Watch.Waits(d.nextDue, !d.nextDue.After(d.since.Add(d.Wait)))
+	}
+	return !d.nextDue.After(d.since.Add(d.Wait))
+}

@@ -1,0 +1,179 @@
+package migrate_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// cutOff gives a hook for the gate under which no upload gets through as long as
+// the service is down.
+func cutOff(down *atomic.Bool) func(int, *http.Request) error {
+	return func(_ int, r *http.Request) error {
+		if r.Method == http.MethodPost && down.Load() {
+			return errors.New("no route to host")
+		}
+		return nil
+	}
+}
+
+// An outage that passes costs no item, and nothing is sent twice for it.
+func TestOutageIsOutlasted(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
+	var down atomic.Bool
+	down.Store(true)
+	calls := atomic.Int64{}
+	fail := cutOff(&down)
+	w.gate.on(func(n int, r *http.Request) error {
+		if r.Method == http.MethodPost && calls.Add(1) > 9 { // three tries of each of them
+			down.Store(false)
+		}
+		return fail(n, r)
+	})
+	plan := w.migrate(migrate.DefaultRules())
+	w.wantStates(plan, map[string]int64{"create done": 3})
+	if n := len(w.assetsAt()); n != 3 {
+		t.Errorf("got %d assets, want 3", n)
+	}
+	if i := w.item(plan, "a.jpg"); i.Attempts < 2 || !i.DueAt.IsZero() {
+		t.Errorf("got %d attempts, due %v", i.Attempts, i.DueAt)
+	}
+}
+
+// A run does not stay for items that are due much later, and the next call goes on
+// with them when their time has come.
+func TestRunEndsBeforeItsItemsAreDue(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	var down atomic.Bool
+	down.Store(true)
+	w.gate.on(cutOff(&down))
+	patient := func(a *migrate.Applier) { a.Again, a.Wait = []time.Duration{time.Hour}, time.Minute }
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), patient)
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create waiting": 2})
+	if run, err := w.journal.Run(t.Context(), plan.Run.ID); err != nil || run.State != state.Applying {
+		t.Fatalf("the run is %s (%v), want it open", run.State, err)
+	}
+	if i := w.item(plan, "a.jpg"); time.Until(i.DueAt) < 50*time.Minute || !strings.Contains(i.Error, "no route") {
+		t.Errorf("due %v, error %q", i.DueAt, i.Error)
+	}
+	down.Store(false)
+	asked := writes(w.during(func() { _, err = w.try(t.Context(), migrate.DefaultRules(), patient) }))
+	must(t, err)
+	if len(asked) > 0 {
+		t.Errorf("sent %v before it was due", asked)
+	}
+	w.wantStates(plan, map[string]int64{"create waiting": 2})
+}
+
+func TestAttemptsComeToAnEnd(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	var down atomic.Bool
+	down.Store(true)
+	w.gate.on(cutOff(&down))
+	plan, err := w.try(t.Context(), migrate.DefaultRules())
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create failed": 1})
+	if i := w.item(plan, "a.jpg"); i.Attempts != 3 { // the first, and one after each of two pauses
+		t.Errorf("got %d attempts, want 3", i.Attempts)
+	}
+}
+
+// The other side knows best when it wants to be asked again.
+func TestRetryAfterPutsAnItemOff(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets status=429 retry-after=300"))
+	w.put("a.jpg", "a")
+	plan, err := w.try(t.Context(), migrate.DefaultRules())
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create waiting": 1})
+	if wait := time.Until(w.item(plan, "a.jpg").DueAt); wait < 290*time.Second || wait > 310*time.Second {
+		t.Errorf("put off by %v, want 5 minutes", wait)
+	}
+}
+
+// An object that fails in run after run is left alone, until it changes or
+// somebody asks for it.
+func TestParked(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets status=422"))
+	w.put("bad.jpg", "a")
+	for n := range 5 {
+		plan := w.migrate(migrate.DefaultRules())
+		w.wantStates(plan, map[string]int64{"create failed": 1})
+		if t.Failed() {
+			t.Fatalf("in run %d", n)
+		}
+	}
+	run := func() (plan migrate.Plan, sent int) {
+		sent = w.during(func() { plan = w.migrate(migrate.DefaultRules()) })["POST /assets"]
+		return plan, sent
+	}
+	plan, sent := run()
+	w.wantStates(plan, map[string]int64{"create parked": 1})
+	if sent != 0 {
+		t.Errorf("sent %d times", sent)
+	}
+	if i := w.item(plan, "bad.jpg"); i.Reason != string(migrate.ReasonParked) {
+		t.Errorf("got reason %q", i.Reason)
+	}
+
+	rules := marshal(w, migrate.DefaultRules())
+	begun, err := w.journal.Begin(t.Context(), w.pair, "migrate", rules)
+	must(t, err)
+	p := migrate.NewPlanner(w.deps(), migrate.DefaultRules())
+	p.RetryParked = true
+	asked, err := p.Plan(t.Context(), begun)
+	must(t, err)
+	w.wantStates(asked, map[string]int64{"create planned": 1})
+	must(t, w.applier(w.deps()).Apply(t.Context(), asked.Run))
+
+	w.put("bad.jpg", "changed")
+	if plan, sent := run(); sent != 1 {
+		t.Errorf("a changed object was sent %d times", sent)
+	} else {
+		w.wantStates(plan, map[string]int64{"create failed": 1})
+	}
+}
+
+// While the run is drained nothing waits for its turn any more.
+func TestDrainingDoesNotWait(t *testing.T) {
+	w := newWorld(t)
+	for n := range 8 {
+		w.put(fmt.Sprintf("%d.jpg", n), fmt.Sprint(n))
+	}
+	var down atomic.Bool
+	down.Store(true)
+	stop := make(chan struct{})
+	fail := cutOff(&down)
+	w.gate.on(func(n int, r *http.Request) error {
+		if n == 3 {
+			close(stop)
+		}
+		return fail(n, r)
+	})
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) {
+		a.Stop, a.Again, a.Wait = stop, []time.Duration{time.Hour}, 2*time.Hour
+	})
+	if !errors.Is(err, migrate.ErrStopped) {
+		t.Fatalf("got %v, want ErrStopped", err)
+	}
+	states, _ := w.states(plan)
+	if states["create sending"]+states["create in_doubt"]+states["create failed"] != 0 {
+		t.Errorf("got %v", states)
+	}
+	down.Store(false)
+	must(t, w.journal.Supersede(t.Context(), plan.Run.Num))
+	w.migrate(migrate.DefaultRules())
+	if n := len(w.assetsAt()); n != 8 {
+		t.Errorf("got %d assets, want 8", n)
+	}
+}
