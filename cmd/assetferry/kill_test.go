@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -31,7 +32,7 @@ func TestKill(t *testing.T) {
 	for n := range kills {
 		p := command(t, dir, s.variables(), args...)
 		if dice.IntN(2) == 0 {
-			killAtRequest(t, s, p, 1+dice.IntN(3))
+			killAtRequest(t, s, p, 1+dice.IntN(3), isUnsafe)
 		} else {
 			killAtOutcome(t, p, 1+dice.IntN(25))
 		}
@@ -62,14 +63,16 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killAtRequest kills a process when its nth unsafe request arrives: whether it
+func isUnsafe(r *http.Request) bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
+
+// killAtRequest kills a process when its nth request of a kind arrives: whether it
 // is carried out is then unknown.
-func killAtRequest(t *testing.T, s *service, p *process, n int) {
+func killAtRequest(t *testing.T, s *service, p *process, n int, counts func(*http.Request) bool) {
 	t.Helper()
 	arrived := make(chan struct{})
 	var mu sync.Mutex
 	s.onRequest(func(r *http.Request) {
-		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		if !counts(r) {
 			return
 		}
 		mu.Lock()
@@ -273,12 +276,13 @@ func interrupt(t *testing.T, p *process) {
 // tell reports once a process has said something on stderr.
 func tell(t *testing.T, p *process, text string) <-chan struct{} {
 	t.Helper()
-	w := &waiter{text: text, told: make(chan struct{})}
+	w := &waiter{Writer: &p.stderr, text: text, told: make(chan struct{})}
 	p.Stderr = w
 	return w.told
 }
 
 type waiter struct {
+	io.Writer
 	text, seen string
 	told       chan struct{}
 }
@@ -289,5 +293,5 @@ func (w *waiter) Write(b []byte) (int, error) {
 	if !before && strings.Contains(w.seen, w.text) {
 		close(w.told)
 	}
-	return len(b), nil
+	return w.Writer.Write(b)
 }

@@ -150,26 +150,59 @@ func (f tree) write(t testing.TB, root string) {
 }
 
 // check compares a tree with what the service has: every file once, with its
-// content, and nothing else.
+// content, and nothing else; no folder and no category is there twice.
 func (f tree) check(t testing.TB, s *service) {
 	t.Helper()
-	all, err := s.assets()
+	d, err := f.compare(s)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if d.any() {
+		t.Errorf("the destination differs from the source: %+v", d)
+	}
+}
+
+// A damage is what is wrong at a destination, by key or path.
+type damage struct{ missing, doubled, changed, foreign, folders []string }
+
+func (d *damage) add(more damage) {
+	d.missing, d.doubled, d.changed = append(d.missing, more.missing...), append(d.doubled, more.doubled...), append(d.changed, more.changed...)
+	d.foreign, d.folders = append(d.foreign, more.foreign...), append(d.folders, more.folders...)
+}
+
+func (d damage) any() bool {
+	return len(d.missing)+len(d.doubled)+len(d.changed)+len(d.foreign)+len(d.folders) > 0
+}
+
+// compare tells where the service has something else than a tree.
+func (f tree) compare(s *service) (d damage, err error) {
+	all, err := s.assets()
+	if err != nil {
+		return d, err
 	}
 	seen := map[string]int{}
 	for _, a := range all {
 		key := strings.TrimPrefix(a.folder+"/"+a.name, "/")
 		seen[key]++
 		if want, ok := f[key]; !ok {
-			t.Errorf("%s is at the destination and not at the source", key)
+			d.foreign = append(d.foreign, key)
 		} else if string(a.content) != want {
-			t.Errorf("content of %s is %q, want %q", key, a.content, want)
+			d.changed = append(d.changed, key)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
-		if seen[key] != 1 {
-			t.Errorf("%s is %d times at the destination", key, seen[key])
+		switch n := seen[key]; {
+		case n == 0:
+			d.missing = append(d.missing, key)
+		case n > 1:
+			d.doubled = append(d.doubled, key)
 		}
 	}
+	places, err := s.places()
+	for n, place := range places {
+		if n > 0 && place == places[n-1] {
+			d.folders = append(d.folders, place)
+		}
+	}
+	return d, err
 }

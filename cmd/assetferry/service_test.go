@@ -36,6 +36,8 @@ type service struct {
 	requests []string                        // method and path, in the order of their arrival
 	arrived  func(r *http.Request)           // told of each request before it is answered
 	answer   func(http.Handler) http.Handler // put around the sandbox
+	atWork   int                             // requests that are not answered yet
+	changed  sync.Cond                       // atWork has
 }
 
 // newService starts a sandbox until it is closed.
@@ -48,6 +50,7 @@ func newService(o sandbox.Options) (*service, error) {
 		return nil, err
 	}
 	s := &service{env: o.Environments[0], skew: o.ClockSkew, handler: h}
+	s.changed.L = &s.mu
 	s.server = httptest.NewServer(s)
 	s.url = s.server.URL
 	s.close = sync.OnceValue(func() error {
@@ -80,7 +83,14 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.Path)
 	arrived, answer := s.arrived, s.answer
+	s.atWork++
 	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.atWork--
+		s.changed.Broadcast()
+	}()
 	if arrived != nil {
 		arrived(r)
 	}
@@ -103,6 +113,15 @@ func (s *service) wrap(f func(http.Handler) http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = f
+}
+
+// rest waits until all requests that have arrived are answered, or given up.
+func (s *service) rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.atWork > 0 {
+		s.changed.Wait()
+	}
 }
 
 // drain returns the requests since the last time.
@@ -176,23 +195,54 @@ type folderTree struct {
 	Folders              []folderTree
 }
 
-// assets reads back everything that is stored, by place.
-func (s *service) assets() ([]stored, error) {
-	var categories struct{ Items []struct{ ID, Name string } }
-	var top struct{ Items []folderTree }
+// structure gives the categories with their folders.
+func (s *service) structure() ([]folderTree, error) {
+	var categories, top struct{ Items []folderTree }
 	if err := errors.Join(s.get("/categories?limit=500", &categories), s.get("/folders", &top)); err != nil {
 		return nil, err
 	}
+	for _, f := range top.Items {
+		i := slices.IndexFunc(categories.Items, func(c folderTree) bool { return c.ID == f.CategoryID })
+		if i < 0 {
+			return nil, fmt.Errorf("folder %s is in no category", f.ID)
+		}
+		var deep folderTree
+		if err := s.get("/folders/"+f.ID+"?depth=1000", &deep); err != nil {
+			return nil, err
+		}
+		categories.Items[i].Folders = append(categories.Items[i].Folders, deep)
+	}
+	return categories.Items, nil
+}
+
+// places gives the paths of all categories and folders, in order; what is there
+// twice comes twice.
+func (s *service) places() ([]string, error) {
+	categories, err := s.structure()
+	var all []string
+	var walk func(string, []folderTree)
+	walk = func(path string, folders []folderTree) {
+		for _, f := range folders {
+			all = append(all, path+f.Name)
+			walk(path+f.Name+"/", f.Folders)
+		}
+	}
+	walk("", categories)
+	slices.Sort(all)
+	return all, err
+}
+
+// assets reads back everything that is stored, by place.
+func (s *service) assets() ([]stored, error) {
+	categories, err := s.structure()
+	if err != nil {
+		return nil, err
+	}
 	var all []stored
-	for _, c := range categories.Items {
+	for _, c := range categories {
 		err := s.list("categoryId="+c.ID, stored{category: c.Name}, &all)
-		for _, f := range top.Items {
-			if err == nil && f.CategoryID == c.ID {
-				var deep folderTree
-				if err = s.get("/folders/"+f.ID+"?depth=1000", &deep); err == nil {
-					err = s.walk(deep, stored{category: c.Name}, &all)
-				}
-			}
+		for _, f := range c.Folders {
+			err = errors.Join(err, s.walk(f, stored{category: c.Name}, &all))
 		}
 		if err != nil {
 			return nil, err

@@ -1,0 +1,310 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/sandbox"
+)
+
+var (
+	tortureFlag = flag.Int("torture", len(faultpoint.All())+10, "how many kills TestTorture deals out")
+	seedFlag    = flag.Uint64("seed", 0, "of what TestTorture chooses at random; 0 chooses one")
+)
+
+const killsPerWorld = 6
+
+// TestTorture kills migrations, again and again on the same journal, and lets them
+// come to their end: nothing is missing then, and nothing is there twice. At every
+// named point of an item's life the process that dies is one that was built with
+// the tag faultpoints; at other moments it is assetferry as it is shipped, with 1
+// to 32 uploads at once. The short form has each point once. The long one, each
+// point ten times, is
+//
+//	go test ./cmd/assetferry -run Torture -torture 500 -seed 1 -timeout 60m -v
+func TestTorture(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process that was killed cannot be told from one that failed")
+	}
+	t.Parallel()
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	random := rand.New(rand.NewPCG(seed, 0))
+	r := &torture{binary: buildWithFaultpoints(t), killed: map[string]int{}}
+	t.Run("worlds", func(t *testing.T) {
+		for n, deaths := range sentences(random, *tortureFlag) {
+			o := &ordeal{torture: r, random: rand.New(rand.NewPCG(seed, uint64(n)+1))}
+			t.Run(strconv.Itoa(n), func(t *testing.T) {
+				t.Parallel()
+				o.suffer(t, deaths)
+			})
+		}
+	})
+	r.tell(t, seed)
+}
+
+// buildWithFaultpoints builds assetferry so that it can die at a point.
+func buildWithFaultpoints(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "assetferry")
+	if out, err := exec.Command("go", "build", "-tags", "faultpoints", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// A torture is what all worlds have in common.
+type torture struct {
+	binary string
+
+	mu     sync.Mutex
+	killed map[string]int // by point
+	found  damage
+}
+
+// tell gives the totals.
+func (r *torture) tell(t *testing.T, seed uint64) {
+	t.Helper()
+	total := 0
+	for _, what := range slices.Sorted(maps.Keys(r.killed)) {
+		t.Logf("%4d killed %s", r.killed[what], what)
+		total += r.killed[what]
+	}
+	d := r.found
+	t.Logf("%4d killed in all; missing %d, doubled %d, of other content %d, foreign %d, folders or categories doubled %d; -torture %d -seed %d",
+		total, len(d.missing), len(d.doubled), len(d.changed), len(d.foreign), len(d.folders), *tortureFlag, seed)
+	if total != *tortureFlag && !t.Failed() {
+		t.Errorf("%d killed, want %d", total, *tortureFlag)
+	}
+}
+
+// A death is where a process is to be killed: at the nth hit of a point, or at a
+// moment chosen at random.
+type death struct {
+	point faultpoint.Point // empty: at random
+	n     int
+}
+
+func (d death) String() string {
+	if d.point == "" {
+		return "at random"
+	}
+	return fmt.Sprintf("at point %s", d.point)
+}
+
+// most gives the last hit of a point that a process is made to die at. A run comes
+// to what is not listed here only once.
+var most = map[faultpoint.Point]int{
+	faultpoint.Taken: 4, faultpoint.FolderIntended: 6, faultpoint.FolderMade: 6, faultpoint.FolderSaved: 6, faultpoint.Opened: 12,
+	faultpoint.Sent: 12, faultpoint.Described: 12, faultpoint.Recorded: 3, faultpoint.Looked: 2,
+}
+
+// comesFirst reports whether a world comes to a point only before anything else
+// has happened in it.
+func comesFirst(p faultpoint.Point) bool {
+	return p == faultpoint.CategoryMade || p == faultpoint.Waited
+}
+
+// sentences deals out deaths to worlds: each point as often as every other, the
+// rest at random.
+func sentences(random *rand.Rand, kills int) [][]death {
+	var first, all []death
+	for range max(1, kills/50) {
+		for _, p := range faultpoint.All() {
+			d := death{p, 1 + random.IntN(max(1, most[p]))}
+			if comesFirst(p) {
+				first = append(first, d)
+			} else {
+				all = append(all, d)
+			}
+		}
+	}
+	for len(first)+len(all) < kills {
+		all = append(all, death{})
+	}
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	worlds := make([][]death, max(len(first), kills/killsPerWorld))
+	for n, d := range append(first, all...) {
+		worlds[n%len(worlds)] = append(worlds[n%len(worlds)], d)
+	}
+	return worlds
+}
+
+// An ordeal is one world, with a source that grows and a service that is not
+// reliable.
+type ordeal struct {
+	*torture
+	random *rand.Rand
+	dir    string
+	files  tree
+	s      *service
+	told   []string // of each process, how it ended
+}
+
+// suffer deals out deaths on one journal and lets the migration come to its end.
+func (o *ordeal) suffer(t *testing.T, deaths []death) {
+	o.dir, o.files = t.TempDir(), tree{}
+	o.s = startService(t, sandbox.Options{Faults: o.faults(t, deaths[0])})
+	o.grow(t)
+	for _, d := range deaths {
+		o.die(t, d)
+	}
+	for range 2 { // the run that was begun, and one that lists what has come since
+		o.command(t).must(t, exitDone)
+	}
+	d, err := o.files.compare(o.s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.mu.Lock()
+	o.found.add(d)
+	o.mu.Unlock()
+	if d.any() {
+		t.Errorf("the destination differs from the source: %+v\nafter %s", d, strings.Join(o.told, "\n"))
+	}
+	command(t, o.dir, o.s.variables(), "verify", "--content", "-j", "4").must(t, exitDone)
+}
+
+// faults are those of the service: answers get lost in every world, so that there
+// are doubts; where an item is to wait, an upload is refused for a while.
+func (o *ordeal) faults(t *testing.T, first death) (all []sandbox.Fault) {
+	t.Helper()
+	rules := []string{"POST /assets drop=after nth=7", "POST /assets drop=before nth=11", "POST /assets status=503 commit=after nth=13",
+		"POST /folders drop=after nth=5", "POST /admin/categories drop=after nth=2"}
+	if first.point == faultpoint.Waited {
+		rules = []string{fmt.Sprintf("POST /assets status=408 once=%d", 1+o.random.IntN(12))}
+	}
+	for _, r := range rules {
+		f, err := sandbox.ParseFault(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// grow puts more files into the source.
+func (o *ordeal) grow(t *testing.T) {
+	t.Helper()
+	more := tree{}
+	top := fmt.Sprintf("%d/", len(o.files))
+	for key, content := range smallTree(24) {
+		more[top+key] = content + top
+	}
+	more[top+"empty.txt"] = ""
+	more[top+"large.jpg"] = strings.Repeat(top, 200<<10/len(top))
+	more[top+"unmatched.odd"] = "in a category that has to be made"
+	more.write(t, filepath.Join(o.dir, "src"))
+	maps.Copy(o.files, more)
+}
+
+// die has a process die. A run that comes to its end before it does so is followed
+// by one with more to do.
+func (o *ordeal) die(t *testing.T, d death) {
+	t.Helper()
+	for range 4 {
+		p := o.command(t)
+		switch code := o.run(t, p, d); {
+		case code == -1 && (d.point == "" || strings.Contains(p.stderr.String(), fmt.Sprintln(faultpoint.Told, d.point))):
+			o.note("killed %v", d)
+			o.mu.Lock()
+			o.killed[d.String()]++
+			o.mu.Unlock()
+			o.s.rest()
+			return
+		case code != exitDone && code != exitInterrupted:
+			t.Fatalf("%v, to be killed %v: exit code %d\n%s%safter %s", p, d, code, p.stdout.String(), p.stderr.String(), strings.Join(o.told, "\n"))
+		default:
+			o.note("exit code %d, and not killed %v", code, d)
+			o.grow(t)
+			d.n = 1
+		}
+	}
+	t.Errorf("no process was killed %v, after %s", d, strings.Join(o.told, "\n"))
+}
+
+func (o *ordeal) note(format string, args ...any) {
+	o.told = append(o.told, fmt.Sprintf(format, args...))
+}
+
+func (o *ordeal) command(t *testing.T) *process {
+	t.Helper()
+	j := strconv.Itoa(1 + o.random.IntN(32))
+	return command(t, o.dir, o.s.variables(), "migrate", "src", "--json", "--settle-time", "100ms", "--unmatched", "create",
+		"--provenance", "always", "-j", j)
+}
+
+// run runs a process that is to die, and gives its exit code, -1 if it was killed.
+func (o *ordeal) run(t *testing.T, p *process, d death) int {
+	t.Helper()
+	switch {
+	case d.point == "":
+		o.killSomewhere(t, p)
+		return p.wait(t)
+	case d.point == faultpoint.Released:
+		o.dieAt(p, d)
+		o.interruptInFlight(t, p)
+		return p.wait(t)
+	}
+	o.dieAt(p, d)
+	return p.run(t)
+}
+
+// dieAt makes a process one that dies at a point.
+func (o *ordeal) dieAt(p *process, d death) {
+	p.Path = o.binary
+	p.Env = append(p.Env, fmt.Sprintf("%s=%s:%d", faultpoint.Variable, d.point, d.n))
+}
+
+// killSomewhere kills a process at a moment that is chosen at random.
+func (o *ordeal) killSomewhere(t *testing.T, p *process) {
+	t.Helper()
+	switch o.random.IntN(3) {
+	case 0:
+		killAtRequest(t, o.s, p, 1+o.random.IntN(12), isUnsafe)
+	case 1:
+		killAtRequest(t, o.s, p, 1+o.random.IntN(30), func(*http.Request) bool { return true })
+	case 2:
+		killAtOutcome(t, p, 1+o.random.IntN(20))
+	}
+}
+
+// interruptInFlight interrupts a process while it waits for answers to uploads and
+// has taken more than it is sending.
+func (o *ordeal) interruptInFlight(t *testing.T, p *process) {
+	t.Helper()
+	g := hold(o.s, o.random.IntN(4))
+	defer o.s.onRequest(nil)
+	defer close(g.open)
+	told := tell(t, p, "Interrupted: finishing what has begun")
+	p.follow(t)
+	for reached := g.reached; ; {
+		select {
+		case <-reached:
+			interrupt(t, p)
+			reached = nil
+		case <-told:
+			return
+		case line, more := <-p.lines:
+			if !more {
+				return
+			}
+			fmt.Fprintln(&p.stdout, line)
+		}
+	}
+}
