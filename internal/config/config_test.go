@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"assetferry/internal/pace"
 )
 
 // environment returns an Env of these variables.
@@ -69,7 +71,7 @@ func diff(t *testing.T, got, want any) {
 func defaults() Settings {
 	return Settings{
 		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, Symlinks: "skip", CategoryBy: "extension",
-		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict",
+		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Provenance: "auto", Wait: time.Minute,
 	}
 }
 
@@ -109,6 +111,12 @@ category: Photos
 unmatched: skip
 on_collision: keep
 on_existing: adopt
+provenance: always
+wait: 2h
+max_duration: 6h
+until: "06:30"
+max_calls: 5000/h
+bwlimit: 08:00,512K 19:00,off
 compensate_clock: true
 allow_http: false
 ca_file: ca.pem
@@ -132,6 +140,9 @@ source_name: library
 		Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unmatched: "skip", OnCollision: "keep",
 		OnExisting: "adopt", CompensateClock: true, CAFile: "ca.pem", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library",
+		Provenance: "always", Wait: 2 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
+		MaxCalls:  pace.CallLimit{Calls: 5000, Window: time.Hour},
+		Bandwidth: pace.Timetable{{From: 8 * time.Hour, Bytes: 512 << 10}, {From: 19 * time.Hour}},
 	})
 }
 

@@ -30,7 +30,7 @@ type Bandwidth struct {
 // NewBandwidth makes a limit, nil if there is none at any time.
 func NewBandwidth(t Timetable, now func() time.Time) *Bandwidth {
 	for _, s := range t {
-		if s.bytes > 0 {
+		if s.Bytes > 0 {
 			return &Bandwidth{table: t, now: now}
 		}
 	}

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,13 +11,13 @@ import (
 )
 
 // A Timetable says how many bytes a second may be sent, by the time of day.
-type Timetable []slot
+type Timetable []Slot
 
-// A slot of a timetable ends where the next begins; the last goes on until the
+// A Slot of a timetable ends where the next begins; the last goes on until the
 // first of the next day.
-type slot struct {
-	from  time.Duration // since midnight
-	bytes float64       // a second; 0 is no limit
+type Slot struct {
+	From  time.Duration // since midnight
+	Bytes float64       // a second; 0 is no limit
 }
 
 // ParseTimetable reads one limit, such as 512K, 2M or off, or several with the
@@ -39,14 +40,14 @@ func ParseTimetable(text string) (Timetable, error) {
 		if err != nil {
 			return nil, err
 		}
-		table = append(table, slot{time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, bytes})
+		table = append(table, Slot{time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, bytes})
 	}
 	if len(table) == 0 {
 		return nil, fmt.Errorf("%q names no limit; want one such as 2M, or 08:00,512K 19:00,off", text)
 	}
-	slices.SortFunc(table, func(a, b slot) int { return int(a.from - b.from) })
+	slices.SortFunc(table, func(a, b Slot) int { return cmp.Compare(a.From, b.From) })
 	for n := 1; n < len(table); n++ {
-		if table[n].from == table[n-1].from {
+		if table[n].From == table[n-1].From {
 			return nil, fmt.Errorf("%q names a time twice", text)
 		}
 	}
@@ -76,10 +77,10 @@ func (t Timetable) at(now time.Time) float64 {
 		return 0
 	}
 	of := time.Duration(now.Hour())*time.Hour + time.Duration(now.Minute())*time.Minute
-	bytes := t[len(t)-1].bytes // what began yesterday
+	bytes := t[len(t)-1].Bytes // what began yesterday
 	for _, s := range t {
-		if s.from <= of {
-			bytes = s.bytes
+		if s.From <= of {
+			bytes = s.Bytes
 		}
 	}
 	return bytes
