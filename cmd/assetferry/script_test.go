@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"mode":    cmdMode,
 			"files":   cmdFiles,
 			"hold":    cmdHold,
+			"halve":   cmdHalve,
 		},
 	})
 }
@@ -159,8 +160,8 @@ func (c call) checkJSON() error {
 	switch {
 	case c.code == exitUsage && last["type"] == "error":
 		return nil // there was no run
-	case c.command == "status":
-		return nil // its summaries are of former runs
+	case c.command == "status", c.command == "state":
+		return nil // these are no runs
 	case last["type"] != "summary" || last["exit"] != float64(c.code):
 		return fmt.Errorf("the last line is no summary with exit %d: %v", c.code, last)
 	}
@@ -369,4 +370,12 @@ func cmdHold(ts *testscript.TestScript, letGo bool, args []string) {
 	var err error
 	b.journal, err = state.Open(context.Background(), ts.MkAbs(args[0]))
 	ts.Check(err)
+}
+
+// cmdHalve loses the second half of a file.
+func cmdHalve(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	info, err := os.Stat(path)
+	ts.Check(err)
+	ts.Check(os.Truncate(path, info.Size()/2))
 }

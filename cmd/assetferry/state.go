@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -84,8 +83,9 @@ func (a *app) stateCheck(ctx context.Context, path string) error {
 		a.out.Event("check", ui.CheckLine{Result: "difference", Message: p})
 	}
 	if len(problems) > 0 {
-		return &stop{exitDifference, fmt.Errorf("the journal is damaged: %s", count(int64(len(problems)), "problem")),
-			"assetferry help journal tells how to restore the backup; this file was left as it is"}
+		a.out.Notef("The journal is damaged: %s", count(int64(len(problems)), "problem"))
+		a.out.Notef("Try: assetferry help journal tells how to restore the backup; the file was left as it is")
+		return &stop{code: exitDifference}
 	}
 	a.out.Printf("The journal is whole.")
 	return nil
