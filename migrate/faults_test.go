@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"sync"
-	"testing"
 	"time"
 
 	"assetferry/migrate"
@@ -32,12 +31,6 @@ func (j *failingJournal) fail() error {
 		return errJournal
 	}
 	return nil
-}
-
-func (j *failingJournal) failed() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.calls > j.at
 }
 
 func (j *failingJournal) Run(ctx context.Context, id string) (state.Run, error) {
@@ -225,41 +218,4 @@ func (j *failingJournal) EntriesAt(ctx context.Context, scope state.Scope, slot 
 		return nil, err
 	}
 	return j.Journal.EntriesAt(ctx, scope, slot)
-}
-
-// Wherever the journal fails, the run says so, and resuming it brings everything
-// over exactly once.
-func TestEveryFailureOfTheJournalIsSurvivable(t *testing.T) {
-	const most = 400
-	for n := 0; n < most; n += slowdown {
-		w := newWorld(t)
-		want := w.small()
-		r := migrate.DefaultRules()
-		r.Unmatched = "create"
-		w.put("new.odd", "odd", "X.txt", "1", "x.txt", "2")
-		w.upload(w.texts, "", "X.txt", "1")
-		want = append(want, placed{"Other files", "", "new.odd", digest("odd")}, placed{"Texts", "", "X.txt", digest("1")},
-			placed{"Texts", "", "x~" + digest("x.txt")[:6] + ".txt", digest("2")})
-		sortPlaced(want)
-		j := &failingJournal{Journal: w.journal, at: n}
-		d := w.deps()
-		d.Journal = j
-		_, err := w.tryWith(t.Context(), d, r)
-		if !j.failed() {
-			must(t, err)
-			w.wantAssets(want)
-			t.Logf("%d calls of the journal", n)
-			return
-		}
-		if !errors.Is(err, errJournal) {
-			t.Errorf("failure %d: got %v, want the failure of the journal", n, err)
-		}
-		w.migrate(r)
-		w.wantAssets(want)
-		w.close()
-		if t.Failed() {
-			t.Fatalf("failure %d", n)
-		}
-	}
-	t.Fatalf("still failing after %d calls", most)
 }

@@ -124,13 +124,28 @@ func (s sweep) rules() migrate.Rules {
 
 func (s sweep) applier(a *migrate.Applier) { a.Provenance = s.provenance }
 
-// A hit is a blow at a call, counting from 0.
+// A hit is a blow at a call, counting from 0, or at all from that one on.
 type hit struct {
 	blow
-	at int
+	at    int
+	lasts bool
 }
 
-func (h hit) String() string { return fmt.Sprintf("%v at call %d", h.blow, h.at) }
+func (h hit) String() string { return fmt.Sprintf("%v at call %d%s", h.blow, h.at, lasting(h.lasts)) }
+
+func lasting(lasts bool) string {
+	if lasts {
+		return " and after it"
+	}
+	return ""
+}
+
+func (h hit) moment() *inject.Moment {
+	if h.lasts {
+		return inject.From(h.at)
+	}
+	return inject.At(h.at)
+}
 
 // survives migrates while something goes wrong, and then while nothing does, and
 // compares the outcome. It reports whether anything went wrong at all.
@@ -142,7 +157,7 @@ func (s sweep) survives(t *testing.T, hits ...hit) bool {
 	transport, d := w.gate.next, w.deps()
 	var moments []*inject.Moment
 	for _, h := range hits {
-		at := inject.At(h.at)
+		at := h.moment()
 		h.strike(w, &d, at)
 		moments = append(moments, at)
 	}
@@ -221,23 +236,34 @@ func (s sweep) check(w *world) (bad string) {
 // of it, n = 0, 1, 2 … until a run meets no fault, is
 //
 //	go test ./migrate -run Sweep -sweep=all -timeout 30m -v
-func TestSweep(t *testing.T) {
+func TestSweep(t *testing.T) { sweepThrough(t, 12, false) }
+
+// TestSweepOfOutages is the same where nothing works any more after that call
+// until the next run.
+func TestSweepOfOutages(t *testing.T) { sweepThrough(t, 30, true) }
+
+// sweepThrough makes a hit of each kind at every call, or in the short form at one
+// in so many, in one of the sweeps.
+func sweepThrough(t *testing.T, step int, lasts bool) {
 	random := seeded(t)
-	step := 1
-	if !sweepsAll() {
-		step = 16 * slowdown
+	if step *= slowdown; sweepsAll() {
+		step = 1
 	}
 	all := sweeps(t)
 	for _, b := range blows() {
-		for _, s := range all {
+		some := all
+		if !sweepsAll() {
+			some = []sweep{all[random.IntN(len(all))]}
+		}
+		for _, s := range some {
 			first := random.IntN(step)
 			t.Run(fmt.Sprintf("%v, %v", b, s), func(t *testing.T) {
 				t.Parallel()
 				n := first
-				for s.survives(t, hit{b, n}) {
+				for s.survives(t, hit{b, n, lasts}) {
 					n += step
 				}
-				t.Logf("%d faults, at calls %d to %d", (n-first)/step, first, n-1)
+				t.Logf("%d runs, with faults at calls %d to %d", (n-first)/step, first, n-1)
 			})
 		}
 	}
@@ -262,5 +288,5 @@ func TestSweepOfPairs(t *testing.T) {
 }
 
 func randomHit(random *rand.Rand, blows []blow) hit {
-	return hit{blows[random.IntN(len(blows))], random.IntN(60)}
+	return hit{blows[random.IntN(len(blows))], random.IntN(60), random.IntN(4) == 0}
 }

@@ -148,24 +148,31 @@ func sentences(random *rand.Rand, kills int) [][]death {
 // reliable.
 type ordeal struct {
 	*torture
-	random *rand.Rand
-	dir    string
-	files  tree
-	s      *service
-	told   []string // of each process, how it ended
+	random     *rand.Rand
+	dir        string
+	files      tree
+	s          *service
+	provenance string
+	told       []string // of each process, how it ended
 }
 
 // suffer deals out deaths on one journal and lets the migration come to its end.
 func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	o.dir, o.files = t.TempDir(), tree{}
 	o.s = startService(t, sandbox.Options{Faults: o.faults(t, deaths[0])})
+	o.provenance = "always"
+	if !slices.ContainsFunc(deaths, func(d death) bool { return d.point == faultpoint.Described }) && o.random.IntN(2) == 0 {
+		o.provenance = "never"
+	}
 	o.grow(t)
+	o.adoptable(t)
 	for _, d := range deaths {
 		o.die(t, d)
 	}
 	for range 2 { // the run that was begun, and one that lists what has come since
 		o.command(t).must(t, exitDone)
 	}
+	command(t, o.dir, o.s.variables(), "state", "check").must(t, exitDone)
 	d, err := o.files.compare(o.s)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +193,7 @@ func (o *ordeal) faults(t *testing.T, first death) (all []sandbox.Fault) {
 	rules := []string{"POST /assets drop=after nth=7", "POST /assets drop=before nth=11", "POST /assets status=503 commit=after nth=13",
 		"POST /folders drop=after nth=5", "POST /admin/categories drop=after nth=2"}
 	if first.point == faultpoint.Waited {
-		rules = []string{fmt.Sprintf("POST /assets status=408 once=%d", 1+o.random.IntN(12))}
+		rules = slices.Insert(rules, 0, fmt.Sprintf("POST /assets status=408 once=%d", 1+o.random.IntN(12)))
 	}
 	for _, r := range rules {
 		f, err := sandbox.ParseFault(r)
@@ -211,6 +218,18 @@ func (o *ordeal) grow(t *testing.T) {
 	more[top+"unmatched.odd"] = "in a category that has to be made"
 	more.write(t, filepath.Join(o.dir, "src"))
 	maps.Copy(o.files, more)
+}
+
+// adoptable puts a file into the source that somebody has put at the destination
+// by hand.
+func (o *ordeal) adoptable(t *testing.T) {
+	t.Helper()
+	there := tree{"there.jpg": "there already"}
+	there.write(t, filepath.Join(o.dir, "src"))
+	maps.Copy(o.files, there)
+	if err := o.s.upload("Images", "there.jpg", []byte("there already")); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // die has a process die. A run that comes to its end before it does so is followed
@@ -246,7 +265,7 @@ func (o *ordeal) command(t *testing.T) *process {
 	t.Helper()
 	j := strconv.Itoa(1 + o.random.IntN(32))
 	return command(t, o.dir, o.s.variables(), "migrate", "src", "--json", "--settle-time", "100ms", "--unmatched", "create",
-		"--provenance", "always", "-j", j)
+		"--provenance", o.provenance, "-j", j)
 }
 
 // run runs a process that is to die, and gives its exit code, -1 if it was killed.
@@ -274,13 +293,16 @@ func (o *ordeal) dieAt(p *process, d death) {
 // killSomewhere kills a process at a moment that is chosen at random.
 func (o *ordeal) killSomewhere(t *testing.T, p *process) {
 	t.Helper()
-	switch o.random.IntN(3) {
+	switch o.random.IntN(4) {
 	case 0:
 		killAtRequest(t, o.s, p, 1+o.random.IntN(12), isUnsafe)
 	case 1:
 		killAtRequest(t, o.s, p, 1+o.random.IntN(30), func(*http.Request) bool { return true })
 	case 2:
 		killAtOutcome(t, p, 1+o.random.IntN(20))
+	case 3:
+		o.interruptInFlight(t, p)
+		_ = p.Process.Kill() // unless it has ended by now
 	}
 }
 

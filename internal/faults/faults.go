@@ -11,17 +11,25 @@ import (
 // Err is in every error that comes from an injector and not from what it wraps.
 var Err = errors.New("a fault made by a test")
 
-// A Moment is the one call of many at which something goes wrong.
+// A Moment is the call of many at which something goes wrong, alone or with all
+// that come after it.
 type Moment struct {
 	n     int64
+	lasts bool
 	calls atomic.Int64
 }
 
 // At is the n-th call, counting from 0.
 func At(n int) *Moment { return &Moment{n: int64(n)} }
 
-// comes counts a call and reports whether it is the one.
-func (m *Moment) comes() bool { return m.calls.Add(1) == m.n+1 }
+// From is the n-th call, counting from 0, and every one after it.
+func From(n int) *Moment { return &Moment{n: int64(n), lasts: true} }
 
-// Came reports whether that call has been made.
+// comes counts a call and reports whether it goes wrong.
+func (m *Moment) comes() bool {
+	call := m.calls.Add(1) - 1
+	return call == m.n || m.lasts && call > m.n
+}
+
+// Came reports whether a call has gone wrong.
 func (m *Moment) Came() bool { return m.calls.Load() > m.n }
