@@ -19,7 +19,7 @@ func notRun(block string) (why string, ok bool) {
 	why, ok = map[string]string{
 		"go test ./...": "it runs this very test; .ci/run begins with it",
 		"go test ./migrate -run Sweep -sweep=all -timeout 60m\ngo test ./cmd/assetferry -run Torture -torture 500 -seed 1 -timeout 60m -v": "it takes long; the same tests run in their short form",
-		"go test ./migrate -run '^$' -bench Migrate -benchtime 1x": "it takes long and proves nothing here; TestReadme checks that there is such a benchmark",
+		"go test ./migrate -run '^$' -bench Migrate -benchtime 1x":                                                                         "it takes long and proves nothing here; TestReadme checks that there is such a benchmark",
 	}[strings.TrimSpace(block)]
 	return why, ok
 }
