@@ -115,7 +115,7 @@ func pragmaCheck(ctx context.Context, db *sql.DB, pragma string) ([]string, erro
 // readingMode is how a journal can be read. Readers share a file that they make
 // beside it; where that cannot be, a journal that is at rest can still be read.
 func readingMode(path string) mode {
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+	if hasLog(path) {
 		return reading
 	}
 	probe, err := os.CreateTemp(filepath.Dir(path), ".assetferry-*")
@@ -125,4 +125,11 @@ func readingMode(path string) mode {
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
 	return reading
+}
+
+// hasLog reports whether there is a write-ahead log beside a journal with anything
+// in it.
+func hasLog(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() > 0
 }

@@ -173,6 +173,25 @@ func TestFlippedBits(t *testing.T) {
 	t.Logf("seed %d: %v", seed, seen)
 }
 
+// A checkpoint that came to no end, for want of space, leaves a file that is too
+// short for its header, and a log that has the rest.
+func TestUnfinishedCheckpoint(t *testing.T) {
+	path, writes := killed(t)
+	s, err := Open(t.Context(), path)
+	must(t, err)
+	_, err = s.w.ExecContext(t.Context(), `PRAGMA wal_checkpoint(PASSIVE)`)
+	must(t, err)
+	there := filepath.Join(t.TempDir(), "journal.db")
+	for _, f := range []string{"", "-wal", lockSuffix} {
+		copyFile(t, path+f, there+f)
+	}
+	must(t, s.Close())
+	must(t, os.Truncate(there, 4096))
+	if got := outcome(t, there, writes); got != "works" {
+		t.Errorf("it is %s", got)
+	}
+}
+
 func TestTruncatedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	written(t, path, 30)

@@ -114,13 +114,17 @@ func (s *Store) distrust(ctx context.Context) error {
 	})
 }
 
-// giveUp notes that nobody owns the journal any more, which only we can know.
+// giveUp notes that nobody owns the journal any more, which only we can know. Where
+// the disk does not let us, it is as if we had been killed, which harms nobody.
 func (s *Store) giveUp() error {
 	_, err := s.w.Exec(`UPDATE owner SET epoch = '' WHERE epoch = ?`, s.epoch)
 	if err == nil {
 		_, err = s.w.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
 	}
-	return wrap("close", err)
+	if err = wrap("close", err); errors.Is(err, ErrFull) || errors.Is(err, ErrUnwritable) {
+		return nil
+	}
+	return err
 }
 
 // Alive notes that the owner lives, for who comes after it. It costs one small

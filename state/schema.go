@@ -79,6 +79,9 @@ func checkHeader(path string) error {
 	case n < headerLength:
 		return diskError(path, &DiskError{ErrDamaged, errors.New("its end is missing")})
 	}
+	if hasLog(path) {
+		return nil // which may hold what the file lacks
+	}
 	return checkLength(path, head, info.Size())
 }
 
