@@ -64,13 +64,12 @@ func blows() (all []blow) {
 
 // A sweep is a migration in which something goes wrong, as often as one likes.
 type sweep struct {
+	workers                 int
 	provenance, onCollision string
 	want                    shape
 }
 
-func (s sweep) String() string {
-	return fmt.Sprintf("provenance %s, collisions %s", s.provenance, s.onCollision)
-}
+func (s sweep) String() string { return fmt.Sprintf("%d workers", s.workers) }
 
 // A shape is what people see of a destination.
 type shape struct {
@@ -82,10 +81,15 @@ type shape struct {
 // item, with the shape that they give as long as nothing goes wrong.
 func sweeps(t *testing.T) (all []sweep) {
 	t.Helper()
-	for _, s := range []sweep{{provenance: "never", onCollision: "rename"}, {provenance: "always", onCollision: "keep"}} {
+	for _, s := range []sweep{
+		{workers: 1, provenance: "never", onCollision: "rename"},
+		{workers: 8, provenance: "always", onCollision: "keep"},
+	} {
 		w := newWorld(t)
 		w.varied()
-		s.finish(w)
+		if bad := s.finish(w); bad != "" {
+			t.Fatalf("without any fault: %s", bad)
+		}
 		s.want = shape{w.assetsAt(), w.folders()}
 		for place, n := range s.want.Folders {
 			if n != 1 {
@@ -122,7 +126,7 @@ func (s sweep) rules() migrate.Rules {
 	return r
 }
 
-func (s sweep) applier(a *migrate.Applier) { a.Provenance = s.provenance }
+func (s sweep) applier(a *migrate.Applier) { a.Concurrency, a.Provenance = s.workers, s.provenance }
 
 // A hit is a blow at a call, counting from 0, or at all from that one on.
 type hit struct {

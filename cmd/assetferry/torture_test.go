@@ -190,10 +190,12 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 // are doubts; where an item is to wait, an upload is refused for a while.
 func (o *ordeal) faults(t *testing.T, first death) (all []sandbox.Fault) {
 	t.Helper()
-	rules := []string{"POST /assets drop=after nth=7", "POST /assets drop=before nth=11", "POST /assets status=503 commit=after nth=13",
-		"POST /folders drop=after nth=5", "POST /admin/categories drop=after nth=2"}
+	rules := []string{"POST /folders drop=after nth=5", "POST /admin/categories drop=after nth=2"}
+	for _, what := range []string{"drop=after", "drop=before", "status=503 commit=after", "status=429"} {
+		rules = append(rules, fmt.Sprintf("POST /assets %s nth=%d", what, 5+o.random.IntN(10)))
+	}
 	if first.point == faultpoint.Waited {
-		rules = slices.Insert(rules, 0, fmt.Sprintf("POST /assets status=408 once=%d", 1+o.random.IntN(12)))
+		rules = slices.Insert(rules, 0, fmt.Sprintf("POST /assets status=408 once=%d", 2+o.random.IntN(12)))
 	}
 	for _, r := range rules {
 		f, err := sandbox.ParseFault(r)
