@@ -13,7 +13,7 @@ const breakAfter = 20
 // then not with the items.
 func (d *dispatcher) breaker(r result) error {
 	switch r.outcome.State {
-	case state.ItemFailed:
+	case state.ItemFailed, state.ItemWaiting:
 	case state.ItemChanged:
 		if r.alike == "" { // it changed; that happens
 			return nil

@@ -89,8 +89,11 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 			d.stop(err)
 		}
 		if d.idle() {
-			if err := d.record(ctx); err != nil || d.stopping || !d.stays() {
+			if err := d.record(ctx); err != nil {
 				return errors.Join(d.why, err)
+			}
+			if d.stopping || !d.stays() {
+				return d.why
 			}
 		}
 		var work chan<- state.Item

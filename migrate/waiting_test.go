@@ -89,6 +89,26 @@ func TestAttemptsComeToAnEnd(t *testing.T) {
 	}
 }
 
+// Items that all fail for the same passing reason stop the run, too: it is not them
+// that have to wait.
+func TestLongOutageStopsTheRun(t *testing.T) {
+	w := newWorld(t)
+	for n := range 60 {
+		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
+	}
+	var down atomic.Bool
+	down.Store(true)
+	w.gate.on(cutOff(&down))
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Again = []time.Duration{time.Hour} })
+	if _, ok := errors.AsType[*migrate.BreakerError](err); !ok {
+		t.Fatalf("got %v, want the circuit breaker", err)
+	}
+	states, _ := w.states(plan)
+	if states["create waiting"] < 20 || states["create planned"] == 0 {
+		t.Errorf("got %v", states)
+	}
+}
+
 // The other side knows best when it wants to be asked again.
 func TestRetryAfterPutsAnItemOff(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=429 retry-after=300"))

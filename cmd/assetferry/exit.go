@@ -19,7 +19,7 @@ const (
 	exitDone        = 0
 	exitError       = 1
 	exitUsage       = 2
-	exitItems       = 3  // finished, but items failed, changed meanwhile, are in conflict or in doubt
+	exitItems       = 3  // finished, but items failed, wait, changed meanwhile, are in conflict or in doubt
 	exitDifference  = 4  // verify found a difference
 	exitChanges     = 5  // plan --exit-code: there is something to do
 	exitGuard       = 6  // a guard stopped the run
@@ -34,7 +34,7 @@ const exitHelp = `Exit codes:
     0  done
     1  error
     2  usage: a flag, a setting or an argument is wrong
-    3  finished, but items failed, changed meanwhile, are in conflict or in doubt
+    3  finished, but items failed, wait, changed meanwhile, are in conflict or in doubt
     4  verification found a difference
     5  the plan has changes (plan --exit-code)
     6  stopped by a guard, such as extensions that no category allows

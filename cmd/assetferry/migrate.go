@@ -150,10 +150,11 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	failure := applier.Apply(ctx, plan.Run)
 	a.draining.Store(false)
 	a.out.Progress().EndPhase()
+	if failure == migrate.ErrStopped { // and nothing else went wrong
+		failure = a.whyStopped()
+	}
 	if ctx.Err() != nil {
 		failure = context.Cause(ctx)
-	} else if errors.Is(failure, migrate.ErrStopped) {
-		failure = a.whyStopped()
 	}
 	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
 }
@@ -275,7 +276,7 @@ func (a *app) tellDoubts(tallies []state.Tally, applier *migrate.Applier) {
 		}
 	}
 	if open > 0 {
-		a.out.Notef("In flight when it ended: %s. They are looked up; what has not shown up after %v is sent again.",
+		a.out.Notef("In flight when it ended: %s. They are looked up; what has not shown up within %v of that is sent again.",
 			count(open, "upload"), max(applier.Settle, applier.Answer))
 	}
 }
