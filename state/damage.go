@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -112,19 +111,22 @@ func pragmaCheck(ctx context.Context, db *sql.DB, pragma string) ([]string, erro
 	return lines, err
 }
 
-// readingMode is how a journal can be read. Readers share a file that they make
-// beside it; where that cannot be, a journal that is at rest can still be read.
-func readingMode(path string) mode {
-	if hasLog(path) {
-		return reading
-	}
-	probe, err := os.CreateTemp(filepath.Dir(path), ".assetferry-*")
+// openReading opens a journal for reading. Readers share a file that they make beside
+// it; where that cannot be, a journal that is at rest can be read all the same.
+func openReading(ctx context.Context, path string, connections int) (*sql.DB, error) {
+	db, err := connect(path, reading, connections)
 	if err != nil {
-		return immutable
+		return nil, err
 	}
-	_ = probe.Close()
-	_ = os.Remove(probe.Name())
-	return reading
+	var version int
+	err = db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version)
+	if kindOf(err) != ErrUnwritable || hasLog(path) {
+		return db, nil // whatever else is wrong is for the first who needs it to tell
+	}
+	if err := db.Close(); err != nil {
+		return nil, diskError(path, err)
+	}
+	return connect(path, immutable, connections)
 }
 
 // hasLog reports whether there is a write-ahead log beside a journal with anything

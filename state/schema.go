@@ -30,7 +30,7 @@ func probe(ctx context.Context, path string) error {
 	if err := checkHeader(path); err != nil {
 		return err
 	}
-	db, err := connect(path, readingMode(path), 1)
+	db, err := openReading(ctx, path, 1)
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	r, err := connect(path, readingMode(path), 4)
+	r, err := openReading(ctx, path, 4)
 	if err != nil {
 		return nil, err
 	}
