@@ -228,6 +228,9 @@ func (s sweep) check(w *world) (bad string) {
 			return fmt.Sprintf("the asset of %s carries its provenance: %v", r.Key, described)
 		}
 	}
+	if intents, err := w.journal.Intents(w.Context(), w.pair.Destination); err != nil || len(intents) > 0 {
+		return fmt.Sprintf("intents are left: %v (%v)", intents, err)
+	}
 	if len(holder) != varied {
 		return fmt.Sprintf("%d receipts, want %d", len(holder), varied)
 	}

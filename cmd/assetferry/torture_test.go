@@ -169,9 +169,7 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	for _, d := range deaths {
 		o.die(t, d)
 	}
-	for range 2 { // the run that was begun, and one that lists what has come since
-		o.command(t).must(t, exitDone)
-	}
+	o.finish(t)
 	command(t, o.dir, o.s.variables(), "state", "check").must(t, exitDone)
 	d, err := o.files.compare(o.s)
 	if err != nil {
@@ -184,6 +182,21 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 		t.Errorf("the destination differs from the source: %+v\nafter %s", d, strings.Join(o.told, "\n"))
 	}
 	command(t, o.dir, o.s.variables(), "verify", "--content", "-j", "4").must(t, exitDone)
+}
+
+// finish lets the run that was begun come to its end, and then one that lists what
+// has come since and tries again what has failed.
+func (o *ordeal) finish(t *testing.T) {
+	t.Helper()
+	for done, tries := 0, 0; done < 2; tries++ {
+		p := o.command(t)
+		switch code := p.run(t); {
+		case code == exitDone:
+			done++
+		case code != exitItems || tries == 5:
+			t.Fatalf("%v: exit code %d\n%s%safter %s", p, code, p.stdout.String(), p.stderr.String(), strings.Join(o.told, "\n"))
+		}
+	}
 }
 
 // faults are those of the service: answers get lost in every world, so that there
@@ -248,7 +261,7 @@ func (o *ordeal) die(t *testing.T, d death) {
 			o.mu.Unlock()
 			o.s.rest()
 			return
-		case code != exitDone && code != exitInterrupted:
+		case code != exitDone && code != exitItems && code != exitInterrupted:
 			t.Fatalf("%v, to be killed %v: exit code %d\n%s%safter %s", p, d, code, p.stdout.String(), p.stderr.String(), strings.Join(o.told, "\n"))
 		default:
 			o.note("exit code %d, and not killed %v", code, d)
