@@ -23,11 +23,14 @@ type process struct {
 	lines          chan string // of stdout, if it is followed; closed at its end
 }
 
+// patience is how long a process may take.
+const patience = time.Minute
+
 // command prepares a call in a directory with an environment of its own and
 // nothing else.
 func command(t testing.TB, dir string, env []string, args ...string) *process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	p := &process{Cmd: exec.CommandContext(ctx, "assetferry", args...)}
 	if p.Err != nil {
