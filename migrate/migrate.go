@@ -52,6 +52,7 @@ type Journal interface {
 	FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error
 	FinishRun(ctx context.Context, run int64) error
 
+	Relist(ctx context.Context, run int64) error
 	Stage(ctx context.Context, run int64, p state.Page) error
 	Decided(ctx context.Context, run int64, items []state.Item) error
 	Items(ctx context.Context, run int64, states ...state.ItemState) iter.Seq2[state.Item, error]

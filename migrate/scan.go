@@ -35,8 +35,7 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 			return errors.Join(err, flush())
 		}
 		if string(o.Key) <= page.Cursor && page.Cursor != "" {
-			return errors.Join(fmt.Errorf("the source listed %q after %q: its listing is not in order and cannot be trusted",
-				o.Key, page.Cursor), flush())
+			return p.disorder(ctx, run, o.Key, page.Cursor)
 		}
 		page.Cursor = string(o.Key)
 		known, receipt, err := memory(o)
@@ -74,6 +73,13 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 	}
 	page.Done = true
 	return flush()
+}
+
+// disorder ends a listing in which a key comes after a greater one. What it has left
+// out before that nobody knows, so all of it is forgotten.
+func (p *Planner) disorder(ctx context.Context, run state.Run, key sources.Key, after string) error {
+	err := fmt.Errorf("the source listed %q after %q: its listing is not in order and cannot be trusted", key, after)
+	return errors.Join(err, p.Journal.Relist(ctx, run.Num))
 }
 
 // An EmptySourceError says that a source from which objects have arrived lists
