@@ -263,7 +263,7 @@ func (s sweep) check(w *world) (bad string) {
 // everything is there once. The short form tries some n of each kind. The whole
 // of it, n = 0, 1, 2 … until a run meets no fault, is
 //
-//	go test ./migrate -run Sweep -sweep=all -timeout 30m -v
+//	go test ./migrate -run Sweep -sweep=all -timeout 60m -v
 func TestSweep(t *testing.T) { sweepThrough(t, 12, false) }
 
 // TestSweepOfOutages is the same where nothing works any more after that call

@@ -84,6 +84,11 @@ func (j *Journal) SetRunState(ctx context.Context, run int64, from, to state.Run
 	return j.do(func() error { return j.Journal.SetRunState(ctx, run, from, to) })
 }
 
+// Relist implements migrate.Journal.
+func (j *Journal) Relist(ctx context.Context, run int64) error {
+	return j.do(func() error { return j.Journal.Relist(ctx, run) })
+}
+
 // FinishPlan implements migrate.Journal.
 func (j *Journal) FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error {
 	return j.do(func() error { return j.Journal.FinishPlan(ctx, run, hash, categories) })

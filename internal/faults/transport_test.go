@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -115,6 +116,31 @@ func TestTimeoutIsOne(t *testing.T) {
 	_, err = transport.RoundTrip(req)
 	if e, ok := errors.AsType[net.Error](err); !ok || !e.Timeout() {
 		t.Errorf("got %v, want a timeout", err)
+	}
+}
+
+func TestOnlyWhatMatchesCounts(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	transport := &faults.Transport{
+		Next: http.DefaultTransport, Moment: faults.From(1), Kind: kind(t, "cut after"),
+		Match: func(r *http.Request) bool { return r.Method == http.MethodPost },
+	}
+	var failed []int
+	for n, method := range []string{"GET", "POST", "GET", "POST", "GET", "POST"} {
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			failed = append(failed, n)
+			continue
+		}
+		resp.Body.Close()
+	}
+	if want := []int{3, 5}; !slices.Equal(failed, want) {
+		t.Errorf("got requests %v failed, want %v", failed, want)
 	}
 }
 
