@@ -87,6 +87,9 @@ func checkListed(file *os.File, o sources.Object) error {
 	return err
 }
 
+// isListed looks at what a file is known by, its size and time. Who writes over it
+// and puts both back is not noticed; if that happens while it is read, a mix of both
+// contents is delivered.
 func isListed(info fs.FileInfo, o sources.Object) bool {
 	return info.Mode().IsRegular() && info.Size() == o.Size && modified(info).Equal(o.Time)
 }

@@ -48,6 +48,51 @@ func appendTo(t *tree, key, content string) {
 	must(t.tb, errors.Join(err, f.Close()))
 }
 
+// A file that changes between being listed and being opened is not read.
+func TestChangesBeforeReading(t *testing.T) {
+	for name, change := range map[string]func(*tree){
+		"grows":           func(t *tree) { appendTo(t, "file", "more") },
+		"shrinks":         func(t *tree) { must(t.tb, os.Truncate(t.path("file"), 1)) },
+		"is emptied":      func(t *tree) { must(t.tb, os.Truncate(t.path("file"), 0)) },
+		"is written over": func(t *tree) { t.write("file", []byte("CONTENT")) },
+		"is another file": func(t *tree) {
+			t.write("other", []byte("another"))
+			must(t.tb, os.Rename(t.path("other"), t.path("file")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := newTree(t)
+			tree.write("file", []byte("content"))
+			src := tree.source(local.Options{})
+			o := only(t, src)
+			change(tree)
+			r, err := src.Open(t.Context(), o, 0)
+			if !errors.Is(err, sources.ErrChanged) {
+				t.Errorf("got %v, want %v", err, sources.ErrChanged)
+			}
+			if err == nil {
+				must(t, r.Close())
+			}
+		})
+	}
+}
+
+// The limit of what can be noticed: content of the same size, and the time put back.
+func TestContentThatChangesInSecret(t *testing.T) {
+	tree := newTree(t)
+	tree.write("file", []byte("content"))
+	src := tree.source(local.Options{})
+	o := only(t, src)
+	tree.now = tree.now.Add(-time.Second) // so that the next write is of the same time
+	tree.write("file", []byte("CONTENT"))
+	r, err := src.Open(t.Context(), o, 0)
+	must(t, err)
+	defer r.Close()
+	if got, err := io.ReadAll(r); err != nil || string(got) != "CONTENT" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 // A file that another one took the place of is read to its end as it was.
 func TestReplacedDuringReading(t *testing.T) {
 	tree := newTree(t)

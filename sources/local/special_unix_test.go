@@ -37,6 +37,35 @@ func TestSpecialFilesAreNotOpened(t *testing.T) {
 	}
 }
 
+// A listed file whose place something else took is not opened, be it a pipe that
+// nobody writes to or a link that leads to one.
+func TestSomethingElseInThePlaceOfAFile(t *testing.T) {
+	mayNotHang(t)
+	for name, put := range map[string]func(*tree){
+		"pipe":   func(t *tree) { must(t.tb, syscall.Mkfifo(t.path("file"), 0o644)) },
+		"socket": func(t *tree) { listenUnix(t.tb.(*testing.T), t.path("file")) },
+		"loop":   func(t *tree) { t.link("file", "file") },
+		"link to a pipe": func(t *tree) {
+			must(t.tb, syscall.Mkfifo(t.path("pipe"), 0o644))
+			t.link("pipe", "file")
+		},
+	} {
+		for _, o := range []local.Options{{}, {Symlinks: local.Follow}} {
+			t.Run(name, func(t *testing.T) {
+				tree := newTree(t)
+				tree.write("file", []byte("content"))
+				src := tree.source(o)
+				listed := only(t, src)
+				must(t, os.Remove(tree.path("file")))
+				put(tree)
+				if _, err := src.Open(t.Context(), listed, 0); !errors.Is(err, sources.ErrChanged) {
+					t.Errorf("got %v, want %v", err, sources.ErrChanged)
+				}
+			})
+		}
+	}
+}
+
 func TestPipeInThePlaceOfADirectory(t *testing.T) {
 	mayNotHang(t)
 	tree := newTree(t)

@@ -1,0 +1,145 @@
+package assets
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+
+	"assetferry/internal/retry"
+)
+
+// A parrot answers every request alike.
+type parrot struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (p *parrot) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		_, err := io.Copy(io.Discard, r.Body)
+		if err := errors.Join(err, r.Body.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return &http.Response{
+		StatusCode: p.status, Header: p.header.Clone(), Request: r,
+		Body: io.NopCloser(strings.NewReader(p.body)), ContentLength: int64(len(p.body)),
+	}, nil
+}
+
+// Whatever a service answers, every call ends, with something that exists or an
+// error that says nothing secret; and what was to be made is in doubt exactly if
+// the service has not refused it.
+func FuzzClient(f *testing.F) {
+	for _, body := range []string{
+		"", "{}", "[]", "null", `{"id":"x"}`, `{"items":[]}`, `{"items":[{"id":"x"}],"totalCount":1}`, `{"items":[{"id":"x"}],"totalCount":9}`,
+		`{"items":[{"id":"x"}],"totalCount":-1}`, `{"statusCode":413,"message":"m"}`, `{"x":404}`, `{"maxFileSizeInBytesLimit":1e30}`, "<html>", secret,
+	} {
+		for _, status := range []int{200, 201, 204, 206, 207, 302, 400, 401, 404, 416, 429, 503} {
+			f.Add(status, "Retry-After", "1", body)
+		}
+	}
+	f.Add(206, "Content-Range", "bytes 1-3/4", "abc")
+	f.Add(416, "Content-Range", "bytes */1", "")
+	f.Add(200, "Date", "soon", `{"id":"x"}`)
+	f.Add(302, "Location", "http://elsewhere.example/", "")
+	f.Fuzz(func(t *testing.T, status int, name, value, body string) {
+		if status < 200 || status > 599 {
+			return // net/http lets none of these through
+		}
+		p := &parrot{status, http.Header{http.CanonicalHeaderKey(name): {value}}, body}
+		c := newClient(t, Options{BaseURL: "http://localhost", Transport: p, Retry: retry.Policy{Attempts: 1}})
+		for what, err := range everyCall(t.Context(), c, p) {
+			if err != nil && (strings.Contains(err.Error(), secret) || strings.ContainsAny(err.Error(), "\x00\x1b\r")) {
+				t.Errorf("%s: the error is not fit to be shown: %q", what, err)
+			}
+			refused := status >= 400 && status < 500
+			if made := strings.HasPrefix(what, "create "); err != nil && errors.Is(err, ErrInDoubt) != (made && !refused) {
+				t.Errorf("%s, status %d: in doubt is %v: %v", what, status, errors.Is(err, ErrInDoubt), err)
+			}
+		}
+	})
+}
+
+var errNoID = errors.New("it has no id, and passes")
+
+// named is an error if something without an id comes without one.
+func named(id string, err error) error {
+	if err == nil && id == "" {
+		panic(errNoID)
+	}
+	return err
+}
+
+// everyCall makes each call of the client, and yields what it was and its error.
+func everyCall(ctx context.Context, c *Client, p *parrot) iter.Seq2[string, error] {
+	content := func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("abc")), nil }
+	calls := map[string]func() error{
+		"ping":     func() error { return c.Ping(ctx) },
+		"category": func() error { got, err := c.Category(ctx, "x"); return named(got.ID, err) },
+		"folder":   func() error { got, err := c.Folder(ctx, "x", 1); return named(got.ID, err) },
+		"folders":  func() error { _, err := c.Folders(ctx); return err },
+		"asset":    func() error { got, err := c.Asset(ctx, "x"); return named(got.ID, err) },
+		"update": func() error {
+			got, err := c.Update(ctx, "x", Changes{Name: new("n")})
+			return named(got.ID, err)
+		},
+		"trash":      func() error { return c.Trash(ctx, "x") },
+		"limits":     func() error { _, err := c.Limits(ctx); return err },
+		"workspaces": func() error { _, err := c.Workspaces(ctx); return err },
+		"categories": func() error { return last(c.Categories(ctx)) },
+		"list":       func() error { return last(c.List(ctx, ListOptions{FolderID: "x"})) },
+		"create category": func() error {
+			id, err := c.CreateCategory(ctx, NewCategory{Name: "n", Extensions: []string{"jpg"}})
+			return named(id, err)
+		},
+		"create folder": func() error {
+			id, err := c.CreateFolder(ctx, NewFolder{Name: "n", CategoryID: "x"})
+			return named(id, err)
+		},
+		"create workspace": func() error { id, err := c.CreateWorkspace(ctx, "n"); return named(id, err) },
+		"create asset": func() error {
+			got, err := c.Upload(ctx, Upload{CategoryID: "x", Filename: "n.jpg", Size: 3, Open: content})
+			return named(got.ID, err)
+		},
+		"download":      func() error { return download0(ctx, c, p, 0) },
+		"download part": func() error { return download0(ctx, c, p, 1) },
+	}
+	return func(yield func(string, error) bool) {
+		for what, call := range calls {
+			if !yield(what, call()) {
+				return
+			}
+		}
+	}
+}
+
+// last reads a list and gives its error.
+func last[T any](items iter.Seq2[T, error]) (err error) {
+	for _, e := range items {
+		if err != nil {
+			panic("something comes after an error")
+		}
+		err = e
+	}
+	return err
+}
+
+// download0 reads a content, of which nothing but what came may be delivered.
+func download0(ctx context.Context, c *Client, p *parrot, offset int64) error {
+	r, _, err := c.Download(ctx, "http://localhost/x", offset)
+	if err != nil {
+		return err
+	}
+	got, err := io.ReadAll(r)
+	if err == nil && !bytes.HasSuffix([]byte(p.body), got) {
+		panic("another content than came")
+	}
+	return errors.Join(err, r.Close())
+}
