@@ -30,6 +30,7 @@ type dispatcher struct {
 	inHand    int          // items that workers have
 	doubts    []doubt      // to be looked at
 	settling  bool
+	told      int            // doubts that people were told of when nothing else was left
 	unclear   int            // items that could not be found out about
 	fresh     int            // doubts that arose in this process and are not settled
 	sends     map[string]int // how often an item was sent, of those that left no trace
@@ -96,6 +97,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 				return d.why
 			}
 		}
+		d.tellDoubts()
 		var work chan<- state.Item
 		var next state.Item
 		if len(d.queue) > 0 && !d.holdsBack() {

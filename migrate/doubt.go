@@ -63,6 +63,26 @@ func (d *dispatcher) look(ctx context.Context) {
 	go func() { d.settled <- d.settleAll(ctx, d.structure, ready, now) }()
 }
 
+// tellDoubts tells what the run waits for when nothing else is left to do.
+func (d *dispatcher) tellDoubts() {
+	if d.stopping || d.settling || !d.exhausted || d.inHand > 0 || len(d.queue) > 0 || len(d.doubts) == d.told {
+		return
+	}
+	d.told = len(d.doubts)
+	var until time.Time
+	for _, q := range d.doubts {
+		if q.due.After(until) {
+			until = q.due
+		}
+	}
+	if d.told > 0 && time.Until(until) > worthTelling {
+		d.Watch.Doubts(d.told, until)
+	}
+}
+
+// worthTelling is how long somebody may sit before a run that does not move.
+const worthTelling = 2 * time.Second
+
 // learn takes note of what was found out about items in doubt. What did not
 // arrive is sent again, with a new intent, unless that has failed too often.
 func (d *dispatcher) learn(ctx context.Context, findings []finding) error {

@@ -125,6 +125,9 @@ type Observer interface {
 	// Waits tells that nothing is left to do but to try items again, the first of
 	// them at a time, and whether the run stays for it.
 	Waits(until time.Time, stays bool)
+	// Doubts tells that nothing is left to do but to see what becomes of so many
+	// items in doubt, which is known at a time.
+	Doubts(items int, until time.Time)
 }
 
 // Silent is an Observer that keeps quiet.
@@ -144,6 +147,9 @@ func (Silent) Found(Difference) {}
 
 // Waits does nothing.
 func (Silent) Waits(time.Time, bool) {}
+
+// Doubts does nothing.
+func (Silent) Doubts(int, time.Time) {}
 
 // Deps are what every part of the engine works with.
 type Deps struct {

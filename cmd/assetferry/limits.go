@@ -41,25 +41,37 @@ func (a *app) startWindow() (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// worthTelling is the length from which people hear of a pause; progress stands
-// still for shorter ones hardly long enough to be seen.
-const worthTelling = 2 * time.Second
+const (
+	// worthTelling is the length from which people hear of a pause; progress stands
+	// still for shorter ones hardly long enough to be seen.
+	worthTelling = 2 * time.Second
+	tellEvery    = 30 * time.Second
+)
 
 // limiter keeps all requests to a destination at one pace.
 func (a *app) limiter(calls *pace.Calls) *pace.Limiter {
-	return pace.New(pace.Options{
-		Max: a.settings.Concurrency, Budget: calls,
-		OnPause: func(p pace.Pause) {
-			a.out.Log().Info("pause", "length", p.Length, "refused", p.Refused)
-			switch {
-			case p.Length < worthTelling:
-			case p.Refused:
-				a.out.Notef("The service asks to slow down: all requests wait %s.", ui.Duration(p.Length))
-			default:
-				a.out.Notef("The service does not answer: all requests wait %s.", ui.Duration(p.Length))
-			}
-		},
-	})
+	return pace.New(pace.Options{Max: a.settings.Concurrency, Budget: calls, OnPause: a.pauses()})
+}
+
+// pauses tells of pauses: the log of all, people of those that they would notice,
+// now and then.
+func (a *app) pauses() func(pace.Pause) {
+	var mu sync.Mutex
+	var told time.Time
+	return func(p pace.Pause) {
+		a.out.Log().Info("pause", "length", p.Length, "refused", p.Refused)
+		mu.Lock()
+		defer mu.Unlock()
+		if p.Length < worthTelling || time.Since(told) < tellEvery {
+			return
+		}
+		told = time.Now()
+		why := "does not answer"
+		if p.Refused {
+			why = "asks to slow down"
+		}
+		a.out.Notef("The service %s: all requests wait %s.", why, ui.Duration(p.Length))
+	}
 }
 
 // A meter writes the requests that a budget counts into the journal.

@@ -68,6 +68,12 @@ func (w *watch) Waits(until time.Time, stays bool) {
 	}
 }
 
+// Doubts implements migrate.Observer.
+func (w *watch) Doubts(items int, until time.Time) {
+	w.out.Notef("No answer came to the last of %s: looked for once more at %s, and sent again if not there.",
+		count(int64(items), "upload"), until.Local().Format(time.TimeOnly))
+}
+
 // sayHidden tells how many findings were not shown.
 func (w *watch) sayHidden() {
 	for _, n := range []struct {
