@@ -37,8 +37,8 @@ type Wait struct {
 // against, or tries or budget are used up, or the context is done. The last
 // error comes back. It looks at the context before each try, waits at least as
 // long as the other side asked for, and calls onWait, which may be nil, before
-// each wait. Where it would wait while draining (see WithDrain) its error is an
-// ErrDraining and the last error.
+// each wait. Where it would wait or try again while draining (see WithDrain) its
+// error is an ErrDraining and the last error.
 func (p Policy) Do(ctx context.Context, onWait func(Wait), try func(context.Context) error) error {
 	p = p.withDefaults()
 	start := time.Now()
@@ -59,11 +59,14 @@ func (p Policy) Do(ctx context.Context, onWait func(Wait), try func(context.Cont
 		if !class.Repeatable() || !p.affords(ctx, start, delay) {
 			return last
 		}
+		if isDraining(ctx) {
+			return drained(last)
+		}
 		if onWait != nil {
 			onWait(Wait{Attempt: n, Delay: delay, Class: class, Err: last})
 		}
 		if err := Sleep(ctx, delay); errors.Is(err, ErrDraining) {
-			return fmt.Errorf("%w (last try: %w)", err, last)
+			return drained(last)
 		} else if err != nil {
 			return interrupted(ctx, last)
 		}
@@ -121,8 +124,12 @@ func (p Policy) affords(ctx context.Context, start time.Time, delay time.Duratio
 	return !ok || time.Until(deadline) > delay
 }
 
-// Sleep waits. It ends early with the context's cause, or with ErrDraining.
+// Sleep waits. It ends early with the context's cause, or with ErrDraining. Where
+// there is nothing to wait for, it does not mind the draining.
 func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

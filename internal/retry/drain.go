@@ -3,6 +3,7 @@ package retry
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // ErrDraining says that something was not begun, or not tried again, because the
@@ -24,3 +25,15 @@ func Draining(ctx context.Context) <-chan struct{} {
 	stop, _ := ctx.Value(drainKey{}).(<-chan struct{})
 	return stop
 }
+
+func isDraining(ctx context.Context) bool {
+	select {
+	case <-Draining(ctx):
+		return true
+	default:
+		return false
+	}
+}
+
+// drained is the error where there is no other try.
+func drained(last error) error { return fmt.Errorf("%w (last try: %w)", ErrDraining, last) }
