@@ -95,7 +95,7 @@ func TestKilledBeforeDescribing(t *testing.T) {
 
 // An asset that cannot be described is there all the same: it is never sent again.
 func TestDescribingFails(t *testing.T) {
-	w := newWorld(t, faults(t, "PATCH /assets/{id} status=500"))
+	w := newWorld(t, faults(t, "PATCH /assets/{id} status=422 once=1"))
 	w.put("a.jpg", "a")
 	plan, err := w.try(t.Context(), migrate.DefaultRules(), provenance)
 	must(t, err)
@@ -107,6 +107,23 @@ func TestDescribingFails(t *testing.T) {
 		t.Errorf("got error %q, asset %q", i.Error, i.Asset)
 	}
 	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"unchanged skipped": 1})
+
+	// A later run that describes makes up for it, and the one after that need not.
+	describe := func() migrate.Plan {
+		run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
+		must(t, err)
+		p := migrate.NewPlanner(w.deps(), migrate.DefaultRules())
+		p.Describes = true
+		plan, err := p.Plan(t.Context(), run)
+		must(t, err)
+		must(t, w.applier(w.deps(), provenance).Apply(t.Context(), plan.Run))
+		return plan
+	}
+	w.wantStates(describe(), map[string]int64{"describe done": 1})
+	if n := w.requests()["POST /assets"]; n != 1 {
+		t.Errorf("sent %d times", n)
+	}
+	w.wantStates(describe(), map[string]int64{"unchanged skipped": 1})
 }
 
 // A folder that a former process asked for may show up yet: it is waited for, and

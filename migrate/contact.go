@@ -225,7 +225,7 @@ func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (Exi
 	if e.Mark == provenance(d.run.Pair.Source, i.Key, mine, e.Asset) {
 		return Equal, mine, nil // it says itself that it is of this very content
 	}
-	theirs, _, err := digestOfAsset(ctx, d.Dest, e.URL)
+	theirs, err := digestOfWhole(ctx, d.Dest, e.Asset, e.URL, e.Size)
 	class, _ := retry.Classify(err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	inject "assetferry/internal/faults"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -195,7 +196,7 @@ func TestInterruptedPlanStartsOver(t *testing.T) {
 	w.put("a.jpg", "a", "b.jpg", "b")
 	run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
 	must(t, err)
-	failing := &failingJournal{Journal: w.journal, at: 12}
+	failing := &inject.Journal{Journal: w.journal, Moment: inject.At(12), Kind: inject.JournalKinds()[0]}
 	d := w.deps()
 	d.Journal = failing
 	if _, err := migrate.NewPlanner(d, migrate.DefaultRules()).Plan(t.Context(), run); err == nil {
@@ -217,7 +218,7 @@ func TestInterruptedPlanStartsOver(t *testing.T) {
 // noFinish is a journal whose process dies when a plan is all but finished.
 type noFinish struct{ migrate.Journal }
 
-func (noFinish) FinishPlan(context.Context, int64, string, json.RawMessage) error { return errJournal }
+func (noFinish) FinishPlan(context.Context, int64, string, json.RawMessage) error { return inject.Err }
 
 func TestSecondPassForgetsTheFirst(t *testing.T) {
 	w := newWorld(t)
@@ -225,7 +226,7 @@ func TestSecondPassForgetsTheFirst(t *testing.T) {
 	w.put("a.jpg", "a")
 	d := w.deps()
 	d.Journal = noFinish{w.journal}
-	if _, err := w.tryWith(t.Context(), d, migrate.DefaultRules()); !errors.Is(err, errJournal) {
+	if _, err := w.tryWith(t.Context(), d, migrate.DefaultRules()); !errors.Is(err, inject.Err) {
 		t.Fatalf("got %v", err)
 	}
 	must(t, w.other.Trash(t.Context(), theirs.ID))

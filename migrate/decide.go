@@ -8,16 +8,17 @@ type Reason string
 
 // The reasons of a plan.
 const (
-	ReasonNew       Reason = "not at the destination yet"
-	ReasonRenamed   Reason = "not at the destination yet; renamed, the name is taken"
-	ReasonSame      Reason = "as the journal remembers it"
-	ReasonUseSync   Reason = "changed, use sync"
-	ReasonOrphan    Reason = "gone from the source, kept"
-	ReasonEqual     Reason = "an equal asset is there already"
-	ReasonTrusted   Reason = "an asset of that name and size is there already"
-	ReasonDuplicate Reason = "another asset of that name is there; sent beside it"
-	ReasonAbsent    Reason = "not at the destination, and adopt sends nothing"
-	ReasonParked    Reason = "failed in many runs, see --retry-parked"
+	ReasonNew         Reason = "not at the destination yet"
+	ReasonRenamed     Reason = "not at the destination yet; renamed, the name is taken"
+	ReasonSame        Reason = "as the journal remembers it"
+	ReasonUndescribed Reason = "sent, but not described yet"
+	ReasonUseSync     Reason = "changed, use sync"
+	ReasonOrphan      Reason = "gone from the source, kept"
+	ReasonEqual       Reason = "an equal asset is there already"
+	ReasonTrusted     Reason = "an asset of that name and size is there already"
+	ReasonDuplicate   Reason = "another asset of that name is there; sent beside it"
+	ReasonAbsent      Reason = "not at the destination, and adopt sends nothing"
+	ReasonParked      Reason = "failed in many runs, see --retry-parked"
 
 	ReasonJunk      Reason = "left behind by an operating system or a tool"
 	ReasonFiltered  Reason = "left out by --include or --exclude"
@@ -77,6 +78,8 @@ type Situation struct {
 	Taken    bool     // another object takes the same place
 	Looked   bool     // it was looked for at the destination
 	Parked   bool     // it failed in many runs and has not changed since
+	// Undescribed says that the asset lacks a description that it should have.
+	Undescribed bool
 }
 
 // Decide says what has to happen to an object, and why. It is a pure function:
@@ -89,6 +92,8 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, s.LeftOut
 	case s.Failed != "":
 		return state.Skip, s.Failed
+	case s.Memory == Same && s.Undescribed:
+		return state.Describe, ReasonUndescribed
 	case s.Memory == Same:
 		return state.Unchanged, ReasonSame
 	case s.Memory == Changed:

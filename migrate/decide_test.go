@@ -21,6 +21,7 @@ func laws() []law {
 		{func(s Situation, _ Rules) bool { return s.Gone }, state.Unchanged, because(ReasonOrphan)},
 		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
+		{func(s Situation, _ Rules) bool { return s.Memory == Same && s.Undescribed }, state.Describe, because(ReasonUndescribed)},
 		{func(s Situation, _ Rules) bool { return s.Memory == Same }, state.Unchanged, because(ReasonSame)},
 		{func(s Situation, _ Rules) bool { return s.Memory == Changed }, state.Skip, because(ReasonUseSync)},
 		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
@@ -47,9 +48,9 @@ func TestDecideCrossProduct(t *testing.T) {
 				for _, problem := range []Reason{"", ReasonUnmatched, ReasonNoCategory, ReasonKey, ReasonTooLarge, ReasonNameLong} {
 					for _, memory := range []Memory{Unknown, Same, Changed} {
 						for _, existing := range []Existing{Nothing, Equal, Other} {
-							for flags := range 8 {
-								taken, looked, parked := flags&1 != 0, flags&2 != 0, flags&4 != 0
-								s := Situation{gone, leftOut, failed, problem, memory, existing, taken, looked, parked}
+							for flags := range 16 {
+								taken, looked, parked, undescribed := flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
+								s := Situation{gone, leftOut, failed, problem, memory, existing, taken, looked, parked, undescribed}
 								cases += checkDecide(t, s)
 							}
 						}
@@ -58,7 +59,7 @@ func TestDecideCrossProduct(t *testing.T) {
 			}
 		}
 	}
-	if cases != 2*4*3*6*3*3*8*18 {
+	if cases != 2*4*3*6*3*3*16*18 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }
@@ -108,6 +109,7 @@ func TestFirstState(t *testing.T) {
 		{state.Skip, ReasonMissing, state.ItemFailed},
 		{state.Conflict, ReasonExists, state.ItemConflict},
 		{state.Create, ReasonParked, state.ItemParked},
+		{state.Describe, ReasonUndescribed, state.ItemPlanned},
 		{state.Skip, ReasonAbsent, state.ItemSkipped},
 	} {
 		if got := firstState(tc.action, tc.reason); got != tc.want {
@@ -117,17 +119,17 @@ func TestFirstState(t *testing.T) {
 }
 
 func FuzzDecide(f *testing.F) {
-	f.Add(false, "", "", "", 0, 0, false, false, false, "conflict", "rename", false)
-	f.Add(true, "x", "y", "z", 2, 2, true, true, true, "duplicate", "keep", true)
-	f.Fuzz(func(t *testing.T, gone bool, leftOut, failed, problem string, memory, existing int, taken, looked, parked bool, onExisting, onCollision string, adoptOnly bool) {
-		s := Situation{gone, Reason(leftOut), Reason(failed), Reason(problem), Memory(memory), Existing(existing), taken, looked, parked}
+	f.Add(false, "", "", "", 0, 0, false, false, false, false, "conflict", "rename", false)
+	f.Add(true, "x", "y", "z", 2, 2, true, true, true, true, "duplicate", "keep", true)
+	f.Fuzz(func(t *testing.T, gone bool, leftOut, failed, problem string, memory, existing int, taken, looked, parked, undescribed bool, onExisting, onCollision string, adoptOnly bool) {
+		s := Situation{gone, Reason(leftOut), Reason(failed), Reason(problem), Memory(memory), Existing(existing), taken, looked, parked, undescribed}
 		r := Rules{OnExisting: onExisting, OnCollision: onCollision, AdoptOnly: adoptOnly}
 		action, reason := Decide(s, r)
 		if reason == "" {
 			t.Errorf("Decide(%+v, %+v) = %s without a reason", s, r, action)
 		}
 		switch action {
-		case state.Create, state.Adopt, state.Unchanged, state.Skip, state.Conflict:
+		case state.Create, state.Adopt, state.Describe, state.Unchanged, state.Skip, state.Conflict:
 		default:
 			t.Errorf("Decide(%+v, %+v) = %q, which nobody can carry out", s, r, action)
 		}
@@ -137,7 +139,7 @@ func FuzzDecide(f *testing.F) {
 		if action == state.Create && (s.LeftOut != "" || s.Failed != "" || s.Problem != "" || s.Memory == Same) {
 			t.Errorf("Decide(%+v, %+v) creates what must not be", s, r)
 		}
-		if adoptOnly && looked && firstState(action, reason) == state.ItemPlanned && action != state.Adopt {
+		if adoptOnly && looked && firstState(action, reason) == state.ItemPlanned && action == state.Create {
 			t.Errorf("Decide(%+v, %+v) sends something", s, r)
 		}
 	})

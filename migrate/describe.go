@@ -18,7 +18,7 @@ func (a *Applier) describes() bool { return a.Provenance == "always" }
 // was sent before; then the journal has its receipt.
 func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt) result {
 	done := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receipt}}
-	if i.Action != state.Create || !a.describes() {
+	if i.Action == state.Adopt || !a.describes() {
 		return done
 	}
 	err := a.describe(ctx, i, asset, receipt)

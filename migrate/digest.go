@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"sync"
 
+	"assetferry/internal/retry"
 	"assetferry/sources"
 )
 
@@ -18,6 +20,30 @@ func digestOfObject(ctx context.Context, s sources.Source, o sources.Object) ([]
 		return nil, err
 	}
 	digest, _, err := digestOf(r)
+	return digest, err
+}
+
+// A LengthError says that the content of an asset is not as long as the service
+// says it is, so that nothing can be told from it.
+type LengthError struct {
+	Asset     string
+	Got, Want int64
+}
+
+func (e *LengthError) Error() string {
+	return fmt.Sprintf("asset %s has %d bytes and is said to have %d", e.Asset, e.Got, e.Want)
+}
+
+// Class is permanent: it comes again on every try.
+func (e *LengthError) Class() retry.Class { return retry.Permanent }
+
+// digestOfWhole reads an asset's content and hashes it, if it is of the size that
+// the service gave.
+func digestOfWhole(ctx context.Context, d Reader, asset, url string, size int64) ([]byte, error) {
+	digest, n, err := digestOfAsset(ctx, d, url)
+	if err == nil && n != size {
+		return nil, &LengthError{asset, n, size}
+	}
 	return digest, err
 }
 

@@ -195,10 +195,11 @@ func (w *world) delete(path string) {
 	req, err := http.NewRequestWithContext(w.Context(), http.MethodDelete, w.url+path, nil)
 	must(w, err)
 	req.Header.Set("Authorization", secret.Reveal())
-	resp, err := http.DefaultClient.Do(req)
+	client := &http.Client{Transport: &http.Transport{}} // of its own: other worlds close their idle connections
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
 	must(w, err)
 	resp.Body.Close()
-	http.DefaultClient.CloseIdleConnections()
 	if resp.StatusCode >= 300 {
 		w.Fatalf("delete %s: %s", path, resp.Status)
 	}

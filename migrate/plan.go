@@ -26,6 +26,8 @@ type Planner struct {
 	// Unchanged, if it is set, is told of the objects that are as the journal
 	// remembers them. They are counted in the plan and not listed in it.
 	Unchanged func(state.Receipt)
+	// Describes says that what is applied describes assets, too.
+	Describes bool
 	// RetryParked has objects tried again that failed in many runs.
 	RetryParked bool
 
@@ -260,10 +262,11 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	}
 	o := object(*i)
 	s := Situation{LeftOut: d.Rules.leaveOut(o, d.started), Failed: failed(o)}
-	var err error
-	if s.Memory, _, err = d.memory(o); err != nil {
+	memory, receipt, err := d.memory(o)
+	if err != nil {
 		return false, err
 	}
+	s.Memory, s.Undescribed = memory, d.lacksDescription(receipt)
 	if s.Parked, err = d.parked(o); err != nil {
 		return false, err
 	}
@@ -289,6 +292,9 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	}
 	i.Category, i.Folder, i.Name, i.Slot = place.Category, place.Folder, place.Name, place.slot()
 	i.Asset, i.Digest = "", nil // of a former pass
+	if action == state.Describe {
+		i.Asset = receipt.Asset
+	}
 	write(i, action, why)
 	return true, nil
 }

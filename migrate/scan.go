@@ -47,9 +47,10 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 			p.met++
 		}
 		p.listed++
-		action, _ := Decide(Situation{LeftOut: p.Rules.leaveOut(o, p.started), Failed: failed(o), Memory: known}, p.Rules)
+		s := Situation{LeftOut: p.Rules.leaveOut(o, p.started), Failed: failed(o), Memory: known, Undescribed: p.lacksDescription(receipt)}
+		action, _ := Decide(s, p.Rules)
 		switch {
-		case known == Same && receipt.Run == run.Num: // sent before the run was listed again: it counts as done
+		case known == Same && receipt.Run == run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
 		case action == state.Unchanged:
 			page.Unchanged++
 			page.UnchangedBytes += o.Size
@@ -165,6 +166,9 @@ func (p *Planner) remembered(ctx context.Context, pair int64, after string) (_ r
 		return Changed, receipt, nil
 	}, stop
 }
+
+// lacksDescription reports whether an asset is still to be described, by who can.
+func (p *Planner) lacksDescription(r state.Receipt) bool { return r.Undescribed && p.Describes }
 
 // sideBySide walks rows in key order next to a listing in key order: find gives
 // the row of a key, which must be greater than the one asked for before.

@@ -31,6 +31,7 @@ type result struct {
 // by the dispatcher alone.
 func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 	if wasSent(i) {
+		a.Watch.Progress(0, i.Size)
 		return a.finish(ctx, i, nil, nil)
 	}
 	asset, c, digest, err := a.effect(ctx, s, i)
@@ -44,7 +45,9 @@ func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 
 // wasSent reports whether the asset of an item is there and in the journal, so
 // that only what describes it may be missing.
-func wasSent(i state.Item) bool { return i.Action == state.Create && i.Asset != "" }
+func wasSent(i state.Item) bool {
+	return i.Asset != "" && (i.Action == state.Create || i.Action == state.Describe)
+}
 
 // receiptOf is what the journal keeps of an asset that carries an item. The place
 // is that of the category's id, which a plan that wants the category cannot know.

@@ -150,7 +150,7 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 			return false, err
 		}
 	}
-	theirs, _, err := digestOfAsset(ctx, a.Dest, asset.URL)
+	theirs, err := digestOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // deleted since it was listed
 	}

@@ -24,11 +24,14 @@ type Receipt struct {
 	URL        string
 	Slot       int64
 	Adopted    bool  // the asset was there before us
+	// Undescribed says that what belongs to the asset besides its content is not
+	// all there; only read.
+	Undescribed bool
 	Run        int64 // that made or adopted it; only read
 }
 
 const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
-	category, folder, url, slot, adopted, run, done_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	category, folder, url, slot, adopted, undescribed, run, done_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // Filename is the asset's name with its extension.
 func (r Receipt) Filename() string { return filename(r.Name, r.Extension) }
@@ -40,21 +43,21 @@ func filename(name, extension string) string {
 	return name + "." + extension
 }
 
-func saveReceipt(ctx context.Context, insert *sql.Stmt, run, pair, now int64, r Receipt) error {
+func saveReceipt(ctx context.Context, insert *sql.Stmt, run, pair, now int64, r Receipt, undescribed bool) error {
 	_, err := insert.ExecContext(ctx, pair, r.Key, r.Size, nanos(r.Time), r.VersionTag, r.Digest, r.Asset, r.Name, r.Extension,
-		r.Category, r.Folder, r.URL, r.Slot, r.Adopted, run, now)
+		r.Category, r.Folder, r.URL, r.Slot, r.Adopted, undescribed, run, now)
 	if err != nil {
 		return fmt.Errorf("save receipt: %w", err)
 	}
 	return nil
 }
 
-const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url, slot, adopted, run`
+const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url, slot, adopted, undescribed, run`
 
 func scanReceipt(rows *sql.Rows) (r Receipt, err error) {
 	var modified int64
 	err = rows.Scan(&r.Key, &r.Size, &modified, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
-		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Run)
+		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &r.Run)
 	r.Time = fromNanos(modified)
 	return r, err
 }

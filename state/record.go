@@ -57,7 +57,11 @@ func (r *recorder) record(ctx context.Context, o Outcome) error {
 	asset := ""
 	if o.Receipt != nil {
 		asset = o.Receipt.Asset
-		if err := saveReceipt(ctx, r.receipt, r.run, r.pair, r.now, *o.Receipt); err != nil {
+		if err := saveReceipt(ctx, r.receipt, r.run, r.pair, r.now, *o.Receipt, o.State != ItemDone); err != nil {
+			return err
+		}
+	} else if o.State == ItemDone {
+		if _, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0 WHERE pair = ? AND key = ?`, r.pair, o.Key); err != nil {
 			return err
 		}
 	}

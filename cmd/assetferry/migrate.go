@@ -133,7 +133,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		return err
 	}
 	planner := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
-	planner.RetryParked = o.retryParked
+	planner.RetryParked, planner.Describes = o.retryParked, applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	a.out.Progress().EndPhase()
 	if err != nil {

@@ -135,6 +135,7 @@ CREATE TABLE receipts (
   url         TEXT NOT NULL,
   slot        INTEGER NOT NULL,
   adopted     INTEGER NOT NULL CHECK (adopted IN (0, 1)),
+  undescribed INTEGER NOT NULL CHECK (undescribed IN (0, 1)),
   run         INTEGER NOT NULL REFERENCES runs (num),
   done_at     INTEGER NOT NULL,
   PRIMARY KEY (pair, key)
