@@ -234,14 +234,16 @@ func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, ch
 		run, err = w.journal.Begin(w.Context(), w.pair, "migrate", rules)
 	}
 	must(w, err)
-	plan, err := migrate.NewPlanner(d, r).Plan(ctx, run)
+	applier, planner := w.applier(d, changes...), migrate.NewPlanner(d, r)
+	planner.Describes = applier.Provenance == "always"
+	plan, err := planner.Plan(ctx, run)
 	if err != nil {
 		return plan, err
 	}
 	if plan.Blocked(r) {
 		return plan, errBlocked
 	}
-	return plan, w.applier(d, changes...).Apply(ctx, plan.Run)
+	return plan, applier.Apply(ctx, plan.Run)
 }
 
 func (w *world) applier(d migrate.Deps, changes ...change) *migrate.Applier {
