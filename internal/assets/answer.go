@@ -25,8 +25,10 @@ const (
 func (c *Client) receive(ctx context.Context, r *request, s *sending, secret string, resp *http.Response) error {
 	defer drain(resp.Body)
 	c.observe(resp, s)
-	s.thought = s.now().Sub(s.sent())
 	complete := s.finish()
+	if complete || r.body == nil { // or the answer came while the body was on its way
+		s.thought = s.now().Sub(s.sent())
+	}
 	s.dog.alive() // all of the answer has to come within the stall timeout
 	err := c.judge(r, secret, resp)
 	e, ok := errors.AsType[*Error](err)

@@ -27,14 +27,14 @@ func (c *Client) paced(ctx context.Context, r *request, s *sending, send func() 
 // outcomeOf is what the limiter learns from a request. What went wrong at our end
 // says nothing about the service.
 func outcomeOf(ctx context.Context, err error, s *sending) pace.Outcome {
-	o := pace.Outcome{Latency: s.thought}
-	e, ok := err.(*Error)
+	e, failed := err.(*Error)
 	switch {
-	case !ok:
-	case e.Status == http.StatusTooManyRequests, e.Status == http.StatusServiceUnavailable:
-		o.Refused, o.RetryAfter = true, e.RetryAfter
-	case e.Status == 0 && ctx.Err() == nil && !isBodyError(e.Err):
-		o.Silent = true
+	case failed && (e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable):
+		return pace.Outcome{Refused: true, RetryAfter: e.RetryAfter}
+	case !failed || e.Status != 0:
+		return pace.Outcome{Latency: s.thought}
+	case ctx.Err() != nil, isBodyError(e.Err), e.class == retry.Fatal:
+		return pace.Outcome{Unknown: true}
 	}
-	return o
+	return pace.Outcome{Silent: true}
 }

@@ -14,7 +14,8 @@ const (
 	// a low rate each get one every few seconds.
 	grants   = 64
 	maxGrant = 64 << 10
-	recheck  = time.Minute // the timetable may say something else by then
+	// slack is what timers may be late, all in all, before bytes are lost by it.
+	slack = 100 * time.Millisecond
 )
 
 // A Bandwidth bounds the bytes a second of all that is read through it. A nil
@@ -52,39 +53,29 @@ type limited struct {
 }
 
 func (r *limited) Read(p []byte) (int, error) {
-	if limit := r.band.table.at(r.band.now()); limit > 0 && len(p) > 0 {
-		p = p[:min(len(p), max(1, int(limit/grants)), maxGrant)]
+	limit := r.band.table.at(r.band.now())
+	if limit == 0 {
+		return r.ReadCloser.Read(p)
 	}
-	n, err := r.ReadCloser.Read(p)
-	for wait := r.band.take(n); wait > 0; wait = r.band.left(wait) {
-		if err := retry.Sleep(r.ctx, min(wait, recheck)); err != nil {
-			return 0, err
-		}
+	n, err := r.ReadCloser.Read(p[:min(len(p), max(1, int(min(limit/grants, maxGrant))))])
+	if n == 0 {
+		return 0, err
+	}
+	if err := retry.Sleep(r.ctx, r.band.take(n, limit)); err != nil {
+		return 0, err
 	}
 	return n, err
 }
 
-// take books bytes and gives how long whoever has them must wait.
-func (b *Bandwidth) take(n int) time.Duration {
+// take books bytes at the limit by which they were measured out, and gives how long
+// whoever has them must wait.
+func (b *Bandwidth) take(n int, limit float64) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
-	limit := b.table.at(now)
-	if limit == 0 || n == 0 {
-		b.next = now
-		return 0
-	}
-	if b.next.Before(now) {
-		b.next = now
+	if earliest := now.Add(-slack); b.next.Before(earliest) {
+		b.next = earliest
 	}
 	b.next = b.next.Add(time.Duration(float64(n) / limit * float64(time.Second)))
 	return b.next.Sub(now)
-}
-
-// left is how long to wait yet after some of it.
-func (b *Bandwidth) left(wait time.Duration) time.Duration {
-	if b.table.at(b.now()) == 0 {
-		return 0
-	}
-	return wait - min(wait, recheck)
 }

@@ -2,6 +2,7 @@ package pace
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"assetferry/internal/retry"
 )
 
 func TestParseCalls(t *testing.T) {
@@ -122,12 +125,12 @@ func TestParseTimetable(t *testing.T) {
 			t.Errorf("at %s: got %v, want %v", when, got, want)
 		}
 	}
-	for text, want := range map[string]float64{"1000": 1000, "1.5k": 1536, "2M": 2 << 20, "1g": 1 << 30, "off": 0, "OFF": 0} {
+	for text, want := range map[string]float64{"2000": 2000, "1.5k": 1536, "2M": 2 << 20, "1g": 1 << 30, "off": 0, "OFF": 0} {
 		if table, err := ParseTimetable(text); err != nil || table.at(at("12:00")) != want {
 			t.Errorf("%s: got %v (%v), want %v", text, table, err, want)
 		}
 	}
-	for _, text := range []string{"", " ", "fast", "0", "-1M", "M", "1T", "08:00", "08:00,", "25:00,1M", "08:00,1M 08:00,2M", "1M 2M", "NaN", "Inf", "1e999G"} {
+	for _, text := range []string{"", " ", "fast", "0", "-1M", "M", "1T", "08:00", "08:00,", "25:00,1M", "08:00,1M 08:00,2M", "1M 2M", "NaN", "Inf", "1e999G", "512", "0.5K"} {
 		if table, err := ParseTimetable(text); err == nil {
 			t.Errorf("%q: got %v, want an error", text, table)
 		}
@@ -176,7 +179,49 @@ func TestBandwidth(t *testing.T) {
 	})
 }
 
-// A limit that the timetable lifts holds nobody any longer than a minute.
+// Many small bodies keep the limit, too: the end of one does not excuse the others.
+func TestBandwidthOfSmallBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers, bodies, size, limit = 16, 25, 100, 2 << 10
+		b := NewBandwidth(Timetable{{0, limit}}, time.Now)
+		start := time.Now()
+		var readers sync.WaitGroup
+		for range workers {
+			readers.Go(func() {
+				for range bodies {
+					if _, err := io.Copy(io.Discard, b.Reader(background, io.NopCloser(bytes.NewReader(make([]byte, size))))); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		readers.Wait()
+		want := workers * bodies * size * time.Second / limit
+		if took := time.Since(start); took < want-time.Second || took > want+time.Second {
+			t.Errorf("took %v, want %v", took, want)
+		}
+	})
+}
+
+// A body that waits for its bytes is let go when it is not wanted any more, but not
+// when the run is drained: what has begun is finished.
+func TestBandwidthEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		close(stop)
+		cause := errors.New("second signal")
+		ctx, abort := context.WithCancelCause(retry.WithDrain(background, stop))
+		b := NewBandwidth(Timetable{{0, minBandwidth}}, time.Now)
+		time.AfterFunc(5*time.Second, func() { abort(cause) })
+		start := time.Now()
+		_, err := io.Copy(io.Discard, b.Reader(ctx, io.NopCloser(bytes.NewReader(make([]byte, 1<<20)))))
+		if took := time.Since(start); !errors.Is(err, cause) || took != 5*time.Second {
+			t.Errorf("got %v after %v, want %v after 5s", err, took, cause)
+		}
+	})
+}
+
+// A limit that the timetable lifts holds nobody any longer.
 func TestBandwidthFollowsItsTimetable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		midnight := time.Now().Truncate(24 * time.Hour)
@@ -184,7 +229,7 @@ func TestBandwidthFollowsItsTimetable(t *testing.T) {
 		time.Sleep(time.Until(midnight.Add(24 * time.Hour)))
 		start := time.Now()
 		n, err := io.Copy(io.Discard, b.Reader(background, io.NopCloser(bytes.NewReader(make([]byte, 1<<20)))))
-		if took := time.Since(start); err != nil || n != 1<<20 || took > time.Hour+2*time.Minute {
+		if took := time.Since(start); err != nil || n != 1<<20 || took > time.Hour+time.Second {
 			t.Errorf("%d bytes took %v (%v), want what is left after an hour at once", n, took, err)
 		}
 	})

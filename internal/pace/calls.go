@@ -2,7 +2,9 @@ package pace
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,21 +46,19 @@ type Calls struct {
 	limit CallLimit
 	now   func() time.Time
 
-	mu    sync.Mutex
-	made  map[int64]int64 // by minute since 1970
-	total int64           // of made
-	unsaved
+	mu      sync.Mutex
+	made    map[int64]int64 // by minute since 1970
+	total   int64           // of made
+	minute  int64           // the last one in which some were made
+	unsaved map[int64]int64 // those that nobody was told of yet
 }
-
-// unsaved are requests by minute that nobody was told of yet.
-type unsaved = map[int64]int64
 
 // NewCalls makes a budget, nil if there is no limit.
 func NewCalls(limit CallLimit, now func() time.Time) *Calls {
 	if limit.Calls == 0 {
 		return nil
 	}
-	return &Calls{limit: limit, now: now, made: map[int64]int64{}, unsaved: unsaved{}}
+	return &Calls{limit: limit, now: now, made: map[int64]int64{}, unsaved: map[int64]int64{}}
 }
 
 // Since is from when on requests count.
@@ -79,7 +79,7 @@ func (c *Calls) TakeCounts() map[int64]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	counts := c.unsaved
-	c.unsaved = unsaved{}
+	c.unsaved = map[int64]int64{}
 	return counts
 }
 
@@ -91,31 +91,35 @@ func (c *Calls) take() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	minute := c.now().Unix() / 60
-	oldest := c.forget(minute)
-	if c.total >= c.limit.Calls {
-		free := time.Unix((oldest+1)*60, 0).Add(c.limit.Window)
-		return &BudgetError{Limit: c.limit, Free: free}
+	if minute != c.minute || c.total >= c.limit.Calls {
+		c.forget(minute)
 	}
+	if c.total >= c.limit.Calls {
+		return &BudgetError{Limit: c.limit, Free: c.free()}
+	}
+	c.minute = minute
 	c.made[minute]++
 	c.unsaved[minute]++
 	c.total++
 	return nil
 }
 
-// forget drops what is too long ago to count, and gives the oldest minute left. A
-// minute counts as a whole until all of it is too long ago.
-func (c *Calls) forget(minute int64) (oldest int64) {
-	oldest = minute
+// forget drops what is too long ago to count. A minute counts as a whole until all
+// of it is too long ago.
+func (c *Calls) forget(minute int64) {
 	first := minute - int64(c.limit.Window/time.Minute)
 	for m, n := range c.made {
 		if m < first {
 			delete(c.made, m)
 			c.total -= n
-		} else {
-			oldest = min(oldest, m)
 		}
 	}
-	return oldest
+}
+
+// free is when the oldest minute does not count any more.
+func (c *Calls) free() time.Time {
+	oldest := slices.Min(slices.Collect(maps.Keys(c.made)))
+	return time.Unix((oldest+1)*60, 0).Add(c.limit.Window)
 }
 
 // A BudgetError says that all requests that were allowed have been made.

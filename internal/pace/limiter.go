@@ -4,6 +4,7 @@
 package pace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -14,7 +15,7 @@ import (
 
 // Options say how a Limiter begins and how far it may go.
 type Options struct {
-	Max    int    // requests at once at the most
+	Max    int    // requests at once at the most, at least 1
 	Start  int    // requests at once in the beginning; 0 means 4
 	Budget *Calls // of requests in all; may be nil
 	// OnPause is told when all requests have to wait; it may be nil. It must not
@@ -28,11 +29,12 @@ type Pause struct {
 	Length  time.Duration
 }
 
-// An Outcome is what came of a request.
+// An Outcome is what came of a request. The zero Outcome is a good answer.
 type Outcome struct {
 	Refused    bool          // 429 or 503
 	RetryAfter time.Duration // how long the service asked to wait; 0 if it did not
 	Silent     bool          // there was no answer at all
+	Unknown    bool          // it ended for reasons of our own, which say nothing about the service
 	Latency    time.Duration // how long the service thought about it; 0 if that is not known
 }
 
@@ -45,7 +47,6 @@ type Outcome struct {
 // refused. And since even one request at a time may be a thousand a second, a rate
 // is found out once there are refusals (see rate.go).
 type Limiter struct {
-	max     int
 	budget  *Calls
 	onPause func(Pause)
 
@@ -64,15 +65,13 @@ const defaultStart = 4
 
 // New makes a limiter.
 func New(o Options) *Limiter {
-	start := o.Start
-	if start == 0 {
-		start = defaultStart
-	}
+	most := max(1, o.Max)
+	start := min(most, cmp.Or(o.Start, defaultStart))
 	return &Limiter{
-		max: o.Max, budget: o.Budget, onPause: o.OnPause,
+		budget: o.Budget, onPause: o.OnPause,
 		turn: make(chan struct{}, 1), free: make(chan struct{}, 1),
 		pause:  pause{first: startPause},
-		window: window{size: float64(min(start, o.Max)), max: float64(o.Max)},
+		window: window{size: float64(start), max: float64(most)},
 	}
 }
 
@@ -194,6 +193,7 @@ func (l *Limiter) end(number int64, o Outcome, now time.Time) {
 		paused = l.pause.refused(number, l.begun, now, o.RetryAfter)
 	case o.Silent:
 		paused = l.pause.silent(number, l.begun, now)
+	case o.Unknown:
 	default:
 		l.pause.over()
 		l.rate.good(now)

@@ -40,7 +40,7 @@ func (p *pause) silent(number, begun int64, now time.Time) time.Duration {
 // again pauses for twice as long as the last time, unless the request was under way
 // then.
 func (p *pause) again(number, begun int64, now time.Time) time.Duration {
-	if number <= p.begunAt && p.length > 0 {
+	if number <= p.begunAt {
 		return 0
 	}
 	p.length = min(max(2*p.length, p.first), maxPause)

@@ -14,9 +14,11 @@ const (
 	// boldGrowth is where that share of requests is refused anyway.
 	boldGrowth = 0.5
 	anyway     = 0.03
+	headroom   = 4                      // times the goodput is the highest rate: a cut has to be felt soon
 	catchUp    = 2 * time.Millisecond   // of what timers are late
 	calm       = 250 * time.Millisecond // after a cut, until what was under way has ended
 	samples    = 200                    // after which what was counted counts half
+	recheck    = 30 * time.Second       // after which what was refused anyway is found out anew
 
 	// tolerance is the most share of refusals that is taken to have nothing to do
 	// with the rate.
@@ -29,7 +31,8 @@ const (
 // saves up is used up at both ends. So the goodput of such spans is measured, and
 // the rate goes a little below that of late, and up again slowly. There are also
 // services that refuse now and then whatever the rate is; these show in refusals
-// at a rate that was fine before, and that many are tolerated.
+// at a rate that was fine before, and that many are tolerated. That is found out
+// again and again: a service whose limit falls looks the same at first.
 type rate struct {
 	limit   float64   // requests a second; 0 is no limit
 	next    time.Time // when the next request may begin
@@ -40,7 +43,8 @@ type rate struct {
 	count float64   // good answers in it
 	spans []measured
 
-	low, high share // of refusals at a rate known to be fine, and above it
+	low, high share     // of refusals at a rate known to be fine, and above it
+	lowUntil  time.Time // the last answer at such a rate
 }
 
 // A measured span.
@@ -87,7 +91,7 @@ func (r *rate) begin(now time.Time) {
 		up = boldGrowth
 	}
 	if grown := now.Sub(r.updated); grown > 0 {
-		r.limit *= 1 + up*grown.Seconds()
+		r.limit = max(r.limit, min(r.limit*(1+up*grown.Seconds()), headroom*r.used(now)))
 		r.updated = now
 	}
 	if earliest := now.Add(-catchUp); r.next.Before(earliest) {
@@ -113,6 +117,9 @@ func (r *rate) refused(now time.Time) {
 	}
 	r.observe(now, 1)
 	r.measure(now)
+	if now.Sub(r.lowUntil) > recheck {
+		r.low = share{}
+	}
 	fine := r.goodput()
 	if fine == 0 || r.limit > 0 && (now.Sub(r.cut) < 2*calm || !r.isToBlame()) {
 		return
@@ -131,6 +138,7 @@ func (r *rate) observe(now time.Time, refused float64) {
 	case r.limit > 0 && now.Sub(r.cut) < calm:
 	case r.limit > 0 && r.limit <= surely*r.goodput():
 		r.low.add(refused)
+		r.lowUntil = now
 	default:
 		r.high.add(refused)
 	}
@@ -153,6 +161,11 @@ func (r *rate) measure(now time.Time) {
 	for len(r.spans) > 1 && now.Sub(r.spans[0].end) > remember {
 		r.spans = r.spans[1:]
 	}
+}
+
+// used is the goodput of late, or that of the span under way if it is higher.
+func (r *rate) used(now time.Time) float64 {
+	return max(r.goodput(), r.count/max(now.Sub(r.since), shortSpan).Seconds())
 }
 
 // goodput is that of the spans of late; 0 if nothing was measured.

@@ -22,7 +22,8 @@ type Slot struct {
 
 // ParseTimetable reads one limit, such as 512K, 2M or off, or several with the
 // local times at which they begin: "08:00,512K 19:00,10M 23:00,off". K, M and G
-// stand for 1024, its square and its cube; without one it is bytes.
+// stand for 1024, its square and its cube; without one it is bytes. Less than 1K is
+// refused: it would be nothing but a forgotten unit.
 func ParseTimetable(text string) (Timetable, error) {
 	words := strings.Fields(text)
 	if len(words) == 1 && !strings.Contains(text, ",") {
@@ -54,6 +55,8 @@ func ParseTimetable(text string) (Timetable, error) {
 	return table, nil
 }
 
+const minBandwidth = 1 << 10
+
 func parseBandwidth(text string) (float64, error) {
 	if strings.EqualFold(text, "off") {
 		return 0, nil
@@ -67,6 +70,9 @@ func parseBandwidth(text string) (float64, error) {
 	bytes, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(bytes > 0) || math.IsInf(bytes*unit, 0) {
 		return 0, fmt.Errorf("%q is not a bandwidth such as 512K, 2M or off", text)
+	}
+	if bytes*unit < minBandwidth {
+		return 0, fmt.Errorf("%q is less than 1K bytes a second; name its unit, such as 512K", text)
 	}
 	return bytes * unit, nil
 }
