@@ -64,7 +64,7 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if s.pair, err = s.journal.Pair(ctx, identity, s.dest.identity(), s.dest.url); err != nil {
 		return nil, err
 	}
-	return s, a.startMeter(ctx, s)
+	return s, a.startMeter(ctx, s.dest, s.journal)
 }
 
 // adoptOnly makes a plan that sends nothing.

@@ -83,13 +83,13 @@ type meter struct {
 
 // startMeter tells the budget what former runs used, and has the journal know
 // what this one uses.
-func (a *app) startMeter(ctx context.Context, s *endpoints) error {
-	calls := s.dest.calls
+func (a *app) startMeter(ctx context.Context, d *destination, journal *state.Store) error {
+	calls := d.calls
 	if calls == nil {
 		return nil
 	}
-	m := &meter{calls, s.journal, s.pair.Destination}
-	used, err := s.journal.Calls(ctx, m.destination, calls.Since())
+	m := &meter{calls, journal, d.identity()}
+	used, err := journal.Calls(ctx, m.destination, calls.Since())
 	if err != nil {
 		return err
 	}

@@ -171,7 +171,7 @@ func (a *app) openExisting(ctx context.Context, d *destination) (*state.Store, e
 		return nil, err
 	}
 	a.closeLater(journal.Close)
-	return journal, nil
+	return journal, a.startMeter(ctx, d, journal)
 }
 
 // pairsOf lists the pairs of a journal whose destination this is.
