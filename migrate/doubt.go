@@ -68,13 +68,16 @@ func (d *dispatcher) tellDoubts() {
 	if d.stopping || d.settling || !d.exhausted || d.inHand > 0 || len(d.queue) > 0 || len(d.doubts) == d.told {
 		return
 	}
-	d.told = len(d.doubts)
 	var until time.Time
 	for _, q := range d.doubts {
+		if !q.looked {
+			return // most are there by then
+		}
 		if q.due.After(until) {
 			until = q.due
 		}
 	}
+	d.told = len(d.doubts)
 	if d.told > 0 && time.Until(until) > worthTelling {
 		d.Watch.Doubts(d.told, until)
 	}
