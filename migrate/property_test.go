@@ -1,16 +1,21 @@
 package migrate_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/text/cases"
@@ -22,101 +27,356 @@ import (
 	"assetferry/state"
 )
 
-// drawLibrary draws a small tree in which names differ in no more than case and
-// Unicode form more often than not.
-func drawLibrary(t *rapid.T) map[sources.Key][]byte {
-	dirs := []string{"", "d/", "D/", "d/e/", "\u00e9/", "e\u0301/"}
-	names := []string{"a", "A", "\u00e9", "e\u0301", "\u00c9", "b"}
-	extensions := []string{"jpg", "JPG", "png", "txt", "odd"}
+// pieces are what odd names are made of: what file systems, forms, addresses or
+// Unicode give a meaning of their own.
+var pieces = []string{
+	"a", "A", " ", ".", "..", "", "~", "%", "%41", "%2F", "+", "&", "=", "#", "?", "*", ":", ";", "'", "\"", `b\`, "|", "<", "$",
+	"\t", "\x01", "\x7f", "\u0085", "\u00a0", "\u200d", "\u202e", "\ufeff", "\xff", "\xc3", "\U0001f600", "\u65e5\u672c",
+	"\u00e9", "e\u0301", "\u00df", "ss", "\u1e9e", "\u212a", "k", "\u0130", "i\u0307", "\ufb01", "fi", "\u03c3", "\u03c2",
+	strings.Repeat("m", 128), strings.Repeat("\u00e9", 255), strings.Repeat("n", 256), strings.Repeat("o", 257),
+}
+
+// drawSegment draws a part of a key. Of the usual ones many differ in no more than
+// case and Unicode form.
+func drawSegment(t *rapid.T, usual ...string) string {
+	if rapid.IntRange(0, 3).Draw(t, "odd") > 0 {
+		return rapid.SampledFrom(usual).Draw(t, "segment")
+	}
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 3).Draw(t, "pieces"), "")
+}
+
+func drawKey(t *rapid.T) sources.Key {
+	var b strings.Builder
+	for range rapid.SampledFrom([]int{0, 0, 0, 1, 1, 2, 30}).Draw(t, "depth") {
+		b.WriteString(drawSegment(t, "d", "D", "e", "\u00e9", "e\u0301") + "/")
+	}
+	b.WriteString(drawSegment(t, "a", "A", "\u00e9", "e\u0301", "\u00c9", "b"))
+	b.WriteString(rapid.SampledFrom([]string{".jpg", ".JPG", ".png", ".txt", ".Txt", ".odd", ".\u00d6", ".longestextension", ".", "", ".j g"}).Draw(t, "extension"))
+	key := b.String()
+	if strings.Contains(key, `\`) {
+		key = strings.ReplaceAll(key, `"`, "'") // which of them is escaped how, services do not agree
+	}
+	return sources.Key(key)
+}
+
+func drawContent(t *rapid.T) []byte {
 	contents := map[string][]byte{"none": {}, "x": []byte("x"), "y": []byte("y"), "64 KiB": make([]byte, 64<<10)}
+	return contents[rapid.SampledFrom([]string{"none", "x", "y", "64 KiB"}).Draw(t, "content")]
+}
+
+// drawLibrary draws a small tree.
+func drawLibrary(t *rapid.T) map[sources.Key][]byte {
 	library := map[sources.Key][]byte{}
 	for range rapid.IntRange(0, 14).Draw(t, "objects") {
-		key := rapid.SampledFrom(dirs).Draw(t, "dir") + rapid.SampledFrom(names).Draw(t, "name") + "." + rapid.SampledFrom(extensions).Draw(t, "extension")
-		library[sources.Key(key)] = contents[rapid.SampledFrom([]string{"none", "x", "y", "64 KiB"}).Draw(t, "content")]
+		library[drawKey(t)] = drawContent(t)
 	}
 	return library
 }
 
-// oracle says where everything has to end up with the rules of the test. It is
-// written from the documentation, not from the engine.
-func oracle(library map[sources.Key][]byte) []placed {
-	categories := map[string]string{"jpg": "Images", "png": "Images", "txt": "Texts", "odd": "Other files"}
-	keys := make([]string, 0, len(library))
-	for key := range library {
-		keys = append(keys, string(key))
-	}
-	slices.Sort(keys)
+// drawRules draws rules under which everything is sent that can be.
+func drawRules(t *rapid.T) migrate.Rules {
+	r := migrate.DefaultRules()
+	r.Unmatched = "create"
+	r.OnCollision = rapid.SampledFrom([]string{"rename", "keep", "conflict"}).Draw(t, "on collision")
+	return r
+}
+
+// drawStrictRules draws rules that leave things out, too.
+func drawStrictRules(t *rapid.T) migrate.Rules {
+	r := drawRules(t)
+	r.Unmatched = rapid.SampledFrom([]string{"skip", "create"}).Draw(t, "unmatched")
+	r.CategoryBy = rapid.SampledFrom([]string{"extension", "folder"}).Draw(t, "category by")
+	r.Category = rapid.SampledFrom([]string{"", "", "Images", "New"}).Draw(t, "category")
+	r.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"*.txt", "d", "/e/**", "[A-Z]*", "%*"}), 0, 2).Draw(t, "exclude")
+	r.Limit = rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "limit")
+	return r
+}
+
+func drawProvenance(t *rapid.T) change {
+	mode := rapid.SampledFrom([]string{"never", "always"}).Draw(t, "provenance")
+	return func(a *migrate.Applier) { a.Provenance = mode }
+}
+
+// oracle says where everything has to end up with the rules of the test; what is
+// not in it must stay away, with a reason. It is written from the documentation,
+// not from the engine.
+func oracle(library map[sources.Key][]byte, onCollision string) map[string]placed {
+	categories := map[string]string{"jpg": "Images", "png": "Images", "txt": "Texts"}
 	taken := map[string]bool{}
-	all := []placed(nil)
-	for _, key := range keys {
-		dir, name := path.Split(norm.NFC.String(key))
+	all := map[string]placed{}
+	for _, key := range slices.Sorted(maps.Keys(library)) {
+		dir, name := path.Split(norm.NFC.String(string(key)))
 		extension := path.Ext(name)
-		p := placed{categories[strings.ToLower(extension[1:])], strings.TrimSuffix(dir, "/"), name, digest(string(library[sources.Key(key)]))}
-		fold := func() string {
-			return p.Category + "\x00" + p.Folder + "\x00" + norm.NFC.String(cases.Fold().String(p.Name))
+		base := strings.TrimSuffix(name, extension)
+		if !isClean(string(key)) || base == "" || !isExtension(extension) || tooLong(base) || slices.ContainsFunc(strings.Split(dir, "/"), tooLong) {
+			continue
 		}
-		if taken[fold()] {
+		p := placed{cmp.Or(categories[strings.ToLower(extension[1:])], "Other files"), strings.TrimSuffix(dir, "/"), name, digest(string(library[key]))}
+		slot := p.Category + "\x00" + p.Folder + "\x00" + norm.NFC.String(cases.Fold().String(norm.NFC.String(name)))
+		if taken[slot] && onCollision == "conflict" {
+			continue
+		}
+		if taken[slot] && onCollision == "rename" {
 			sum := sha256.Sum256([]byte(key))
-			p.Name = strings.TrimSuffix(name, extension) + "~" + hex.EncodeToString(sum[:3]) + extension
+			runes := []rune(base)
+			p.Name = string(runes[:min(len(runes), 256-7)]) + "~" + hex.EncodeToString(sum[:3]) + extension
 		}
-		taken[fold()] = true
-		all = append(all, p)
+		taken[slot] = true
+		all[string(key)] = p
 	}
-	sortPlaced(all)
 	return all
 }
 
+func tooLong(name string) bool { return utf8.RuneCountInString(name) > 256 }
+
+// isClean reports whether a key is text that makes folders and a name.
+func isClean(key string) bool {
+	return key != "" && utf8.ValidString(key) && !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) &&
+		path.Clean("/"+key) == "/"+key
+}
+
+func isExtension(e string) bool {
+	return len(e) > 1 && utf8.RuneCountInString(e) <= 10 && !strings.ContainsFunc(e, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '\\' })
+}
+
 // A run that is cut short anywhere, and continued until it is finished, ends as
-// one that was not, and accounts for every object.
+// one that was not, and accounts for every object. Then there is nothing more to
+// do, and without the journal everything is found again.
 func TestInterruptedAnywhere(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		library := drawLibrary(rt)
+		library, r := drawLibrary(rt), drawRules(rt)
 		w := newWorld(t, faults(t, drawFaults(rt)...))
 		defer w.close()
 		w.source.Replace(library)
-		r := migrate.DefaultRules()
-		r.Unmatched = "create"
-		for attempt := 0; ; attempt++ {
-			plan, err := w.tryInterrupted(rt, r, attempt)
-			if attempt == 20 || err != nil && !errors.Is(err, errPulled) {
-				rt.Fatalf("after %d attempts: %v", attempt, err)
-			}
-			if err == nil && w.isDone(rt, plan, int64(len(library))) {
-				break
-			}
+		want := oracle(library, r.OnCollision)
+		if got := actions(w.plan(r))[state.Create]; got != int64(len(want)) {
+			rt.Errorf("the plan is to create %d, want %d", got, len(want))
 		}
-		if diff := gocmp.Diff(oracle(library), w.assetsAt()); diff != "" {
-			rt.Errorf("at the destination (-want +got):\n%s", diff)
+		w.finish(rt, w.deps(), r, func(int) {}, drawProvenance(rt))
+		w.wantLibrary(rt, want)
+		if sent := writes(w.during(func() { w.migrate(r) })); len(sent) > 0 {
+			rt.Errorf("a second run sent %v", sent)
 		}
-		for path, n := range w.folders() {
-			if n != 1 {
-				rt.Errorf("%s is there %d times", path, n)
-			}
+		w.loseJournal()
+		planned := actions(w.plan(r))
+		var found migrate.Plan
+		if sent := writes(w.during(func() { found = w.migrate(r) })); len(sent) > 0 {
+			rt.Errorf("without the journal it sent %v", sent)
+		}
+		if states, _ := w.states(found); states["adopt done"] != int64(len(want)) {
+			rt.Errorf("without the journal: %v, want %d adopted", states, len(want))
+		}
+		if diff := gocmp.Diff(planned, actions(found)); diff != "" {
+			rt.Errorf("actions (-planned +carried out):\n%s", diff)
 		}
 	})
 }
 
-// isDone reports whether everything has arrived. A run may also be left open, with
-// items in doubt, or be finished with some that failed; then another one is due.
-func (w *world) isDone(t *rapid.T, plan migrate.Plan, objects int64) bool {
-	states, listed := w.states(plan)
-	if listed != objects {
-		t.Fatalf("%d objects, and the run accounts for %v", objects, states)
+// actions counts the objects of a plan by what happens to them.
+func actions(p migrate.Plan) map[state.Action]int64 {
+	count := map[state.Action]int64{}
+	for _, t := range p.Tallies {
+		count[t.Action] += t.Objects
 	}
+	return count
+}
+
+// finish runs until all is done that can be. It is interrupted now and then at
+// first; before each attempt a function is called.
+func (w *world) finish(t *rapid.T, d migrate.Deps, r migrate.Rules, before func(attempt int), changes ...change) {
+	for attempt := 0; ; attempt++ {
+		before(attempt)
+		plan, err := w.tryInterrupted(t, d, r, attempt, changes...)
+		if err != nil && !errors.Is(err, errPulled) {
+			t.Fatalf("attempt %d: %v", attempt, err)
+		}
+		if attempt == 20 {
+			states, _ := w.states(plan)
+			for i, err := range w.journal.Items(w.Context(), plan.Run.Num) {
+				must(w, err)
+				t.Logf("%q: %s, %s; %s %s", i.Key, i.Action, i.Reason, i.State, i.Error)
+			}
+			t.Fatalf("no end in sight: %d objects, and the run accounts for %v", w.listed(), states)
+		}
+		if err == nil && w.isDone(t, plan) {
+			return
+		}
+	}
+}
+
+// isDone reports whether everything that is listed has arrived, or cannot. A run may also be left
+// open, with items in doubt, or be finished with some that failed; then another
+// one is due.
+func (w *world) isDone(t *rapid.T, plan migrate.Plan) bool {
+	states, listed := w.states(plan)
 	run, err := w.journal.Run(w.Context(), plan.Run.ID)
 	must(w, err)
-	open := states["create in_doubt"]+states["adopt in_doubt"] > 0
-	if open != (run.State == state.Applying) || !open && run.State != state.Finished {
+	doubts := states["create in_doubt"]+states["adopt in_doubt"] > 0
+	if doubts != (run.State == state.Applying) || !doubts && run.State != state.Finished {
 		t.Fatalf("the run is %s with %v", run.State, states)
 	}
-	return states["create done"]+states["adopt done"]+states["unchanged skipped"] == objects
+	for i, err := range w.journal.Items(w.Context(), plan.Run.Num) {
+		must(w, err)
+		if i.State != state.ItemDone && i.Reason == "" {
+			t.Fatalf("%q is %s without a reason", i.Key, i.State)
+		}
+	}
+	settled := int64(0)
+	for _, s := range []string{"create done", "adopt done", "unchanged skipped", "skip skipped", "skip failed", "conflict conflict"} {
+		settled += states[s]
+	}
+	return settled == listed && listed == w.listed()
+}
+
+// listed counts the objects of the source.
+func (w *world) listed() (n int64) {
+	for _, err := range w.source.Objects(w.Context(), "") {
+		must(w, err)
+		n++
+	}
+	return n
+}
+
+// wantLibrary wants these objects to have arrived, each once, and nothing else.
+func (w *world) wantLibrary(t *rapid.T, want map[string]placed) {
+	all := slices.SortedFunc(maps.Values(want), comparePlaced)
+	if diff := gocmp.Diff(all, w.assetsAt()); diff != "" {
+		t.Errorf("at the destination (-want +got):\n%s", diff)
+	}
+	for path, n := range w.folders() {
+		if n != 1 {
+			t.Errorf("%s is there %d times", path, n)
+		}
+	}
+	for receipt, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+		must(w, err)
+		if p := want[receipt.Key]; p.Name != receipt.Name+"."+receipt.Extension {
+			t.Errorf("%q has arrived as %q, want %q", receipt.Key, receipt.Name+"."+receipt.Extension, p.Name)
+		}
+	}
+}
+
+// A source that changes between any two attempts, whatever is in doubt by then,
+// costs nothing: what arrives is always some version of its object as a whole, once,
+// and in the end every object has arrived or is known not to.
+func TestSourceChangesAnytime(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		r, provenance := drawStrictRules(rt), drawProvenance(rt)
+		w := newWorld(t, faults(t, drawFaults(rt)...))
+		defer w.close()
+		p := &past{versions: map[sources.Key][]string{}, lost: map[string]string{}}
+		p.put(w, "always.jpg", []byte("there")) // a source that lists nothing is taken for one that is away
+		library := drawLibrary(rt)
+		for _, key := range slices.Sorted(maps.Keys(library)) {
+			p.put(w, key, library[key])
+		}
+		d := w.deps()
+		d.Watch = p
+		w.finish(rt, d, r, func(attempt int) {
+			switch {
+			case attempt > 0 && attempt < 6:
+				p.change(rt, w)
+			case attempt == 6:
+				p.heal(w)
+			}
+		}, provenance)
+		p.heal(w)
+		w.finish(rt, d, r, func(int) {}, provenance) // what was finished may have been listed before the last change
+		p.check(rt, w)
+	})
+}
+
+// A past knows what became of the objects of a source.
+type past struct {
+	migrate.Silent
+	versions map[sources.Key][]string // digests of all contents that an object ever had
+
+	mu   sync.Mutex
+	lost map[string]string // name -> key of what changed while it was in doubt, and may have arrived
+}
+
+// Item is told what becomes of an item.
+func (p *past) Item(i state.Item, o state.Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if strings.Contains(o.Error, "cannot be told whether asset") {
+		p.lost[i.Name] = i.Key
+	}
+}
+
+func (p *past) put(w *world, key sources.Key, content []byte) {
+	w.source.Put(key, content)
+	p.versions[key] = append(p.versions[key], digest(string(content)))
+}
+
+// heal makes everything readable that is not.
+func (p *past) heal(w *world) {
+	for o, err := range w.source.Objects(w.Context(), "") {
+		must(w, err)
+		if o.Obstacle != "" {
+			p.put(w, o.Key, []byte("again"))
+		}
+	}
+}
+
+// change changes some objects in some way.
+func (p *past) change(t *rapid.T, w *world) {
+	for range rapid.IntRange(0, 4).Draw(t, "changes") {
+		key := drawKey(t)
+		if known := slices.Sorted(maps.Keys(p.versions)); rapid.Bool().Draw(t, "of a known object") {
+			key = rapid.SampledFrom(known).Draw(t, "key")
+		}
+		if key == "always.jpg" {
+			continue
+		}
+		switch rapid.IntRange(0, 3).Draw(t, "change") {
+		case 0:
+			w.source.Delete(key)
+		case 1:
+			w.source.PutObject(sources.Object{Key: key, Obstacle: sources.Unreadable}, nil)
+		default:
+			p.put(w, key, drawContent(t))
+		}
+	}
+}
+
+// check wants each asset to be of one object, in one of its versions. Only of
+// those that were lost sight of may an asset be there that nobody owns.
+func (p *past) check(t *rapid.T, w *world) {
+	owners := map[string]string{}
+	var held []string
+	for receipt, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
+		must(w, err)
+		asset, err := w.other.Asset(w.Context(), receipt.Asset)
+		must(w, err)
+		content := digest(w.content(asset))
+		if !slices.Contains(p.versions[sources.Key(receipt.Key)], content) {
+			t.Errorf("%q has arrived with a content that it never had", receipt.Key)
+		}
+		if other, taken := owners[receipt.Asset]; taken {
+			t.Errorf("%q and %q are the same asset", receipt.Key, other)
+		}
+		owners[receipt.Asset] = receipt.Key
+		held = append(held, asset.Filename()+" "+content)
+	}
+	slices.Sort(held)
+	for _, a := range w.assetsAt() {
+		n := slices.Index(held, a.Name+" "+a.Digest)
+		if n >= 0 {
+			held = slices.Delete(held, n, n+1)
+			continue
+		}
+		if key, lost := p.lost[a.Name]; !lost || !slices.Contains(p.versions[sources.Key(key)], a.Digest) {
+			t.Errorf("nobody owns the asset %q", a.Name)
+		}
+	}
 }
 
 var errPulled = errors.New("the plug was pulled")
 
 // tryInterrupted cancels at some request, and now and then lists anew; from a
 // certain attempt on it lets the run finish.
-func (w *world) tryInterrupted(t *rapid.T, r migrate.Rules, attempt int) (migrate.Plan, error) {
+func (w *world) tryInterrupted(t *rapid.T, d migrate.Deps, r migrate.Rules, attempt int, changes ...change) (migrate.Plan, error) {
 	ctx, cancel := context.WithCancelCause(w.Context())
 	defer cancel(nil)
 	w.gate.on(nil)
@@ -129,24 +389,27 @@ func (w *world) tryInterrupted(t *rapid.T, r migrate.Rules, attempt int) (migrat
 			return nil
 		})
 		if attempt > 0 && rapid.IntRange(0, 3).Draw(t, "list anew") == 0 {
-			w.relist()
+			w.relist(d, changes...)
 		}
 	}
-	return w.try(ctx, r)
+	return w.tryWith(ctx, d, r, changes...)
 }
 
-// relist does what the command does with a run whose listing is old.
-func (w *world) relist() {
+// relist does what the command does with a run whose listing is old. It cannot while
+// something stays in doubt.
+func (w *world) relist(d migrate.Deps, changes ...change) {
 	w.Helper()
 	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
 		return
 	}
 	must(w, err)
-	a := w.applier(w.deps())
-	a.Dest, a.Write = w.other, nil // settling writes nothing
+	a := w.applier(d, changes...)
+	a.Dest, a.Write = w.other, w.other
 	must(w, a.SettleDoubts(w.Context(), run))
-	must(w, w.journal.Relist(w.Context(), run.Num))
+	if err := w.journal.Relist(w.Context(), run.Num); !errors.Is(err, state.ErrConflict) {
+		must(w, err)
+	}
 }
 
 func drawFaults(t *rapid.T) []string {

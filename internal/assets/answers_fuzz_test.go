@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"assetferry/internal/retry"
 )
@@ -55,7 +56,12 @@ func FuzzClient(f *testing.F) {
 		}
 		p := &parrot{status, http.Header{http.CanonicalHeaderKey(name): {value}}, body}
 		c := newClient(t, Options{BaseURL: "http://localhost", Transport: p, Retry: retry.Policy{Attempts: 1}})
-		for what, err := range everyCall(t.Context(), c, p) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		for what, err := range everyCall(ctx, c, p) {
+			if ctx.Err() != nil {
+				t.Fatalf("%s does not end", what)
+			}
 			if err != nil && (strings.Contains(err.Error(), secret) || strings.ContainsAny(err.Error(), "\x00\x1b\r")) {
 				t.Errorf("%s: the error is not fit to be shown: %q", what, err)
 			}
@@ -80,40 +86,43 @@ func named(id string, err error) error {
 // everyCall makes each call of the client, and yields what it was and its error.
 func everyCall(ctx context.Context, c *Client, p *parrot) iter.Seq2[string, error] {
 	content := func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("abc")), nil }
-	calls := map[string]func() error{
-		"ping":     func() error { return c.Ping(ctx) },
-		"category": func() error { got, err := c.Category(ctx, "x"); return named(got.ID, err) },
-		"folder":   func() error { got, err := c.Folder(ctx, "x", 1); return named(got.ID, err) },
-		"folders":  func() error { _, err := c.Folders(ctx); return err },
-		"asset":    func() error { got, err := c.Asset(ctx, "x"); return named(got.ID, err) },
-		"update": func() error {
+	calls := []struct {
+		what string
+		call func() error
+	}{
+		{"ping", func() error { return c.Ping(ctx) }},
+		{"category", func() error { got, err := c.Category(ctx, "x"); return named(got.ID, err) }},
+		{"folder", func() error { got, err := c.Folder(ctx, "x", 1); return named(got.ID, err) }},
+		{"folders", func() error { _, err := c.Folders(ctx); return err }},
+		{"asset", func() error { got, err := c.Asset(ctx, "x"); return named(got.ID, err) }},
+		{"update", func() error {
 			got, err := c.Update(ctx, "x", Changes{Name: new("n")})
 			return named(got.ID, err)
-		},
-		"trash":      func() error { return c.Trash(ctx, "x") },
-		"limits":     func() error { _, err := c.Limits(ctx); return err },
-		"workspaces": func() error { _, err := c.Workspaces(ctx); return err },
-		"categories": func() error { return last(c.Categories(ctx)) },
-		"list":       func() error { return last(c.List(ctx, ListOptions{FolderID: "x"})) },
-		"create category": func() error {
+		}},
+		{"trash", func() error { return c.Trash(ctx, "x") }},
+		{"limits", func() error { _, err := c.Limits(ctx); return err }},
+		{"workspaces", func() error { _, err := c.Workspaces(ctx); return err }},
+		{"categories", func() error { return last(c.Categories(ctx)) }},
+		{"list", func() error { return last(c.List(ctx, ListOptions{FolderID: "x"})) }},
+		{"create category", func() error {
 			id, err := c.CreateCategory(ctx, NewCategory{Name: "n", Extensions: []string{"jpg"}})
 			return named(id, err)
-		},
-		"create folder": func() error {
+		}},
+		{"create folder", func() error {
 			id, err := c.CreateFolder(ctx, NewFolder{Name: "n", CategoryID: "x"})
 			return named(id, err)
-		},
-		"create workspace": func() error { id, err := c.CreateWorkspace(ctx, "n"); return named(id, err) },
-		"create asset": func() error {
+		}},
+		{"create workspace", func() error { id, err := c.CreateWorkspace(ctx, "n"); return named(id, err) }},
+		{"create asset", func() error {
 			got, err := c.Upload(ctx, Upload{CategoryID: "x", Filename: "n.jpg", Size: 3, Open: content})
 			return named(got.ID, err)
-		},
-		"download":      func() error { return download0(ctx, c, p, 0) },
-		"download part": func() error { return download0(ctx, c, p, 1) },
+		}},
+		{"download", func() error { return downloaded(ctx, c, p, 0) }},
+		{"download part", func() error { return downloaded(ctx, c, p, 1) }},
 	}
 	return func(yield func(string, error) bool) {
-		for what, call := range calls {
-			if !yield(what, call()) {
+		for _, c := range calls {
+			if !yield(c.what, c.call()) {
 				return
 			}
 		}
@@ -131,8 +140,8 @@ func last[T any](items iter.Seq2[T, error]) (err error) {
 	return err
 }
 
-// download0 reads a content, of which nothing but what came may be delivered.
-func download0(ctx context.Context, c *Client, p *parrot, offset int64) error {
+// downloaded reads a content, of which nothing but what came may be delivered.
+func downloaded(ctx context.Context, c *Client, p *parrot, offset int64) error {
 	r, _, err := c.Download(ctx, "http://localhost/x", offset)
 	if err != nil {
 		return err
