@@ -23,11 +23,11 @@ type Receipt struct {
 	Folder     string // id; empty directly in the category
 	URL        string
 	Slot       int64
-	Adopted    bool  // the asset was there before us
+	Adopted    bool // the asset was there before us
 	// Undescribed says that what belongs to the asset besides its content is not
 	// all there; only read.
 	Undescribed bool
-	Run        int64 // that made or adopted it; only read
+	Run         int64 // that made or adopted it; only read
 }
 
 const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
