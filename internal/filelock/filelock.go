@@ -32,5 +32,6 @@ func Acquire(path string) (*Lock, error) {
 // File is the locked file, for what its holder has to say.
 func (l *Lock) File() *os.File { return l.f }
 
-// Release frees the lock. It may be called once.
-func (l *Lock) Release() error { return l.f.Close() }
+// Release frees the lock. It may be called once. Closing alone would not do: a
+// child process that is about to start holds the open file, too, for an instant.
+func (l *Lock) Release() error { return errors.Join(unlock(l.f), l.f.Close()) }
