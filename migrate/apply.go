@@ -25,7 +25,8 @@ const (
 	DefaultAnswer = assets.ResponseTimeout
 
 	// DefaultWait is how long a run stays for items that are to be tried again
-	// later, once nothing else is left to do.
+	// later, once nothing else is left to do, and for trouble to pass that all items
+	// meet.
 	DefaultWait = time.Minute
 
 	maxSends = 3 // of an item by one process, each time without a trace of it

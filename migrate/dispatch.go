@@ -44,8 +44,7 @@ type dispatcher struct {
 
 	stopping bool
 	why      error // of stopping
-	alike    int   // failures in a row, all alike
-	last     string
+	row      row   // of failures, see breaker
 }
 
 // newDispatcher makes a dispatcher that knows what former processes left behind.

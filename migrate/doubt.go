@@ -37,9 +37,12 @@ func (d *dispatcher) doubt(i state.Item, due time.Time, fresh bool) {
 	}
 }
 
-// holdsBack reports whether so much is in doubt that nothing more is sent until
-// some of it is settled: a service in trouble is not helped by more of the same.
-func (d *dispatcher) holdsBack() bool { return d.fresh >= d.Concurrency }
+// holdsBack reports whether nothing more is sent for now, because so much is in
+// doubt that some of it must be settled first, or because one item at a time is
+// tried: a service in trouble is not helped by more of the same.
+func (d *dispatcher) holdsBack() bool {
+	return d.fresh >= d.Concurrency || !d.row.trying.IsZero() && d.inHand > 0
+}
 
 // look starts to settle items in doubt, aside from the uploads.
 func (d *dispatcher) look(ctx context.Context) {

@@ -125,6 +125,10 @@ type Observer interface {
 	// Waits tells that nothing is left to do but to try items again, the first of
 	// them at a time, and whether the run stays for it.
 	Waits(until time.Time, stays bool)
+	// Tries tells that so many items in a row failed alike, for a reason that may
+	// pass, and that only one at a time is tried from now on; should it not pass
+	// until a time, the run ends.
+	Tries(items int, why string, until time.Time)
 	// Doubts tells that nothing is left to do but to see what becomes of so many
 	// items in doubt, which is known at a time.
 	Doubts(items int, until time.Time)
@@ -147,6 +151,9 @@ func (Silent) Found(Difference) {}
 
 // Waits does nothing.
 func (Silent) Waits(time.Time, bool) {}
+
+// Tries does nothing.
+func (Silent) Tries(int, string, time.Time) {}
 
 // Doubts does nothing.
 func (Silent) Doubts(int, time.Time) {}

@@ -56,9 +56,13 @@ func (d *dispatcher) stays() bool {
 	if d.settleOnly || d.nextDue.IsZero() {
 		return false
 	}
-	if d.since.IsZero() {
+	told := !d.since.IsZero()
+	if !told {
 		d.since = time.Now()
-		d.Watch.Waits(d.nextDue, !d.nextDue.After(d.since.Add(d.Wait)))
 	}
-	return !d.nextDue.After(d.since.Add(d.Wait))
+	stays := !d.nextDue.After(d.since.Add(d.Wait))
+	if !told && d.nextDue.After(d.since) { // or it is taken at once
+		d.Watch.Waits(d.nextDue, stays)
+	}
+	return stays
 }

@@ -99,13 +99,72 @@ func TestLongOutageStopsTheRun(t *testing.T) {
 	var down atomic.Bool
 	down.Store(true)
 	w.gate.on(cutOff(&down))
-	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Again = []time.Duration{time.Hour} })
-	if _, ok := errors.AsType[*migrate.BreakerError](err); !ok {
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) {
+		a.Again, a.Wait = []time.Duration{time.Hour}, short
+	})
+	if stop, ok := errors.AsType[*migrate.BreakerError](err); !ok || !stop.Passes {
 		t.Fatalf("got %v, want the circuit breaker", err)
 	}
 	states, _ := w.states(plan)
 	if states["create waiting"] < 20 || states["create planned"] == 0 {
 		t.Errorf("got %v", states)
+	}
+}
+
+// tryWatch notes when it is told that one item at a time is tried.
+type tryWatch struct {
+	migrate.Silent
+	tries func(items int, why string)
+}
+
+func (w tryWatch) Tries(items int, why string, _ time.Time) { w.tries(items, why) }
+
+// As long as a run would stay for trouble to pass it tries one item at a time, and
+// goes on with all of them as soon as one arrives.
+func TestServiceComesBack(t *testing.T) {
+	w := newWorld(t)
+	for n := range 60 {
+		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
+	}
+	const before = 4 * 3 // tries of items that were under way already
+	var down, trying atomic.Bool
+	var tried, atOnce, most atomic.Int64
+	down.Store(true)
+	fail := cutOff(&down)
+	w.gate.on(func(n int, r *http.Request) error {
+		if r.Method != http.MethodPost || !trying.Load() || !down.Load() {
+			return fail(n, r)
+		}
+		switch n := tried.Add(1); {
+		case n > 2*before:
+			down.Store(false)
+		case n > before:
+			most.Store(max(most.Load(), atOnce.Add(1)))
+			<-time.After(5 * time.Millisecond) // for another one to come, if there is one
+			atOnce.Add(-1)
+		}
+		return fail(n, r)
+	})
+	d := w.deps()
+	told := 0
+	d.Watch = tryWatch{tries: func(items int, why string) {
+		told++
+		if items != 20 || !strings.Contains(why, "no route") {
+			t.Errorf("told of %d items: %s", items, why)
+		}
+		trying.Store(true)
+	}}
+	plan, err := w.tryWith(t.Context(), d, migrate.DefaultRules())
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create done": 60})
+	if n := len(w.assetsAt()); n != 60 {
+		t.Errorf("got %d assets, want 60", n)
+	}
+	if told != 1 {
+		t.Errorf("told %d times that one is tried, want once", told)
+	}
+	if n := most.Load(); n != 1 {
+		t.Errorf("%d requests at once, want 1", n)
 	}
 }
 
