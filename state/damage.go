@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -100,15 +101,20 @@ func (s *Store) quickCheck(ctx context.Context) error {
 	return nil
 }
 
-// pragmaCheck runs one of SQLite's own checks, which answer "ok" or what is wrong.
-func pragmaCheck(ctx context.Context, db *sql.DB, pragma string) ([]string, error) {
-	lines, err := query(ctx, db, "check", func(rows *sql.Rows) (line string, err error) {
-		return line, rows.Scan(&line)
+// pragmaCheck runs one of SQLite's own checks, which answer "ok" or what is wrong, in
+// rows of one or several lines.
+func pragmaCheck(ctx context.Context, db *sql.DB, pragma string) (problems []string, err error) {
+	rows, err := query(ctx, db, "check", func(rows *sql.Rows) (row string, err error) {
+		return row, rows.Scan(&row)
 	}, pragma)
-	if len(lines) == 1 && lines[0] == "ok" {
-		return nil, err
+	for _, row := range rows {
+		for line := range strings.Lines(row) {
+			if line = strings.TrimSpace(line); line != "ok" && !strings.HasPrefix(line, "***") { // a heading
+				problems = append(problems, line)
+			}
+		}
 	}
-	return lines, err
+	return problems, err
 }
 
 // openReading opens a journal for reading. Readers share a file that they make beside

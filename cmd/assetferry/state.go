@@ -69,18 +69,21 @@ func (a *app) stateSub(name, short, long string, do func(context.Context, string
 }
 
 func (a *app) stateCheck(ctx context.Context, path string) error {
-	journal, err := state.OpenReadOnly(ctx, path)
-	if err != nil {
+	problems, err := a.findDamage(ctx, path)
+	switch {
+	case err != nil && !errors.Is(err, state.ErrDamaged):
 		return err
+	case err != nil && len(problems) == 0: // so much that SQLite does not say what
+		problems = []string{err.Error()}
 	}
-	a.closeLater(journal.Close)
-	problems, err := journal.Check(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range problems {
-		a.out.Printf("! %s", ui.Sanitize(p))
+	for n, p := range problems {
+		if n < shownProblems || a.out.Verbose() {
+			a.out.Printf("! %s", ui.Sanitize(p))
+		}
 		a.out.Event("check", ui.CheckLine{Result: "difference", Message: p})
+	}
+	if more := len(problems) - shownProblems; more > 0 && !a.out.Verbose() {
+		a.out.Printf("… and %s more, see --verbose", count(int64(more), "problem"))
 	}
 	if len(problems) > 0 {
 		a.out.Notef("The journal is damaged: %s", count(int64(len(problems)), "problem"))
@@ -89,6 +92,15 @@ func (a *app) stateCheck(ctx context.Context, path string) error {
 	}
 	a.out.Printf("The journal is whole.")
 	return nil
+}
+
+func (a *app) findDamage(ctx context.Context, path string) ([]string, error) {
+	journal, err := state.OpenReadOnly(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	a.closeLater(journal.Close)
+	return journal.Check(ctx)
 }
 
 func (a *app) stateBackup(ctx context.Context, path string) error {
