@@ -66,18 +66,32 @@ func TestKindsOfTrouble(t *testing.T) {
 // latest writes are in its write-ahead log.
 func killed(t *testing.T) (path string, writes int) {
 	t.Helper()
-	from := filepath.Join(t.TempDir(), "journal.db")
-	path = filepath.Join(t.TempDir(), "journal.db")
-	s := open(t, from)
+	alive := filepath.Join(t.TempDir(), "journal.db")
+	s := open(t, alive)
 	writes = 40
 	for n := range writes {
 		_, err := s.Pair(t.Context(), fmt.Sprint(n), strings.Repeat("destination", 50), "")
 		must(t, err)
 	}
+	return frozen(t, alive), writes
+}
+
+// frozen gives the files of a journal as they are at this instant, in another place
+// where they pass for the same files.
+func frozen(t *testing.T, path string) (there string) {
+	t.Helper()
+	there = filepath.Join(t.TempDir(), "journal.db")
 	for _, f := range []string{"", "-wal", lockSuffix} {
-		copyFile(t, from+f, path+f)
+		copyFile(t, path+f, there+f)
 	}
-	return path, writes
+	f, err := os.OpenFile(there+lockSuffix, os.O_RDWR, 0)
+	must(t, err)
+	defer f.Close()
+	m := newMark(f)
+	left, err := m.read()
+	must(t, err)
+	must(t, m.written(left.id, left.seq, left.at))
+	return there
 }
 
 // outcome opens a journal that something happened to. It works and has everything,
@@ -127,11 +141,7 @@ func TestTruncatedLog(t *testing.T) {
 		if n == 0 {
 			cut = 0
 		}
-		dir := t.TempDir()
-		there := filepath.Join(dir, "journal.db")
-		for _, f := range []string{"", "-wal", lockSuffix} {
-			copyFile(t, path+f, there+f)
-		}
+		there := frozen(t, path)
 		must(t, os.Truncate(there+"-wal", cut))
 		if cut == 0 {
 			must(t, os.Remove(there+"-wal"))
@@ -151,11 +161,7 @@ func TestFlippedBits(t *testing.T) {
 	dice := rand.New(rand.NewPCG(seed, 0))
 	seen := map[string]int{}
 	for n := range 150 {
-		dir := t.TempDir()
-		there := filepath.Join(dir, "journal.db")
-		for _, f := range []string{"", "-wal", lockSuffix} {
-			copyFile(t, path+f, there+f)
-		}
+		there := frozen(t, path)
 		which := there
 		if n%2 == 0 {
 			which += "-wal"
@@ -181,10 +187,7 @@ func TestUnfinishedCheckpoint(t *testing.T) {
 	must(t, err)
 	_, err = s.w.ExecContext(t.Context(), `PRAGMA wal_checkpoint(PASSIVE)`)
 	must(t, err)
-	there := filepath.Join(t.TempDir(), "journal.db")
-	for _, f := range []string{"", "-wal", lockSuffix} {
-		copyFile(t, path+f, there+f)
-	}
+	there := frozen(t, path)
 	must(t, s.Close())
 	must(t, os.Truncate(there, 4096))
 	if got := outcome(t, there, writes); got != "works" {

@@ -12,11 +12,13 @@ import (
 )
 
 // A mark is what the lock file of a journal says about it: which journal it is, how
-// far it was written, and when its owner last lived. It is one short line of fixed
-// length, written at once, and not synced: after a power cut it may say less than
-// the journal, never more.
+// far it was written, when its owner last lived, and which file it was written into,
+// so that a copy of all the files is not taken for them. It is one short line of
+// fixed length, written at once, and not synced: after a power cut it may say less
+// than the journal, never more.
 type mark struct {
-	f *os.File
+	f    *os.File
+	born int64 // see birth
 
 	mu  sync.Mutex
 	now trace
@@ -24,17 +26,18 @@ type mark struct {
 
 // A trace is the content of a mark.
 type trace struct {
-	id  string
-	seq int64
-	at  time.Time
+	id   string
+	seq  int64
+	at   time.Time
+	born int64 // of the file that it was written into; 0 if that is not known
 }
 
 const (
-	markForm   = "assetferry journal %26s %019d %019d\n" // id, seq, at in milliseconds
-	markLength = len("assetferry journal ") + 26 + 1 + 19 + 1 + 19 + 1
+	markForm   = "assetferry journal %26s %019d %019d %019d\n" // id, seq, at in milliseconds, born
+	markLength = len("assetferry journal ") + 26 + 3*(1+19) + 1
 )
 
-func newMark(f *os.File) *mark { return &mark{f: f} }
+func newMark(f *os.File) *mark { return &mark{f: f, born: birth(f)} }
 
 // read gives what the mark says; nothing if there is none, or none that makes
 // sense.
@@ -46,22 +49,23 @@ func (m *mark) read() (t trace, err error) {
 		return t, err
 	}
 	words := strings.Fields(string(line))
-	if len(words) != 5 || line[markLength-1] != '\n' {
+	if len(words) != 6 || line[markLength-1] != '\n' {
 		return t, nil
 	}
 	seq, err1 := strconv.ParseInt(words[3], 10, 64)
 	at, err2 := strconv.ParseInt(words[4], 10, 64)
-	if err1 != nil || err2 != nil {
+	born, err3 := strconv.ParseInt(words[5], 10, 64)
+	if err1 != nil || err2 != nil || err3 != nil {
 		return t, nil
 	}
-	return trace{words[2], seq, fromMillis(at)}, nil
+	return trace{words[2], seq, fromMillis(at), born}, nil
 }
 
 // written notes how far the journal was written.
 func (m *mark) written(id string, seq int64, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.now = trace{id, seq, at}
+	m.now = trace{id, seq, at, m.born}
 	return m.write()
 }
 
@@ -72,7 +76,10 @@ func (m *mark) alive(at time.Time) error {
 	return m.write()
 }
 
+// isCopied reports whether what a trace says was written into another file.
+func (m *mark) isCopied(t trace) bool { return t.born != 0 && m.born != 0 && t.born != m.born }
+
 func (m *mark) write() error {
-	_, err := m.f.WriteAt(fmt.Appendf(nil, markForm, m.now.id, m.now.seq, m.now.at.UnixMilli()), 0)
+	_, err := m.f.WriteAt(fmt.Appendf(nil, markForm, m.now.id, m.now.seq, m.now.at.UnixMilli(), m.now.born), 0)
 	return err
 }

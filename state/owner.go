@@ -58,7 +58,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 		return diskError(s.path, err)
 	}
 	if !takeover && !fresh { // a journal that was deleted is missed by nobody: a new one relies on nothing
-		if err := h.trust(s.path, host, left); err != nil {
+		if err := h.trust(s.path, host, left, s.mark.isCopied(left)); err != nil {
 			return err
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 }
 
 // trust reports why a journal must not be used as it is.
-func (h held) trust(path, host string, left trace) error {
+func (h held) trust(path, host string, left trace, copied bool) error {
 	switch {
 	case h.open && h.Host != host:
 		return &InUseError{Path: path, Owner: h.Owner, Elsewhere: true}
@@ -98,6 +98,8 @@ func (h held) trust(path, host string, left trace) error {
 		return &DistrustError{path, "it is another journal than the one that was here"}
 	case h.seq < left.seq:
 		return &DistrustError{path, fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.seq-h.seq)}
+	case copied:
+		return &DistrustError{path, "it is a copy, with all its files, and knows nothing of what has happened since it was made"}
 	}
 	return nil
 }

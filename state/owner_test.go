@@ -95,6 +95,12 @@ func TestDistrust(t *testing.T) {
 			written(t, path, 4)
 			copyFile(t, path+".old", path)
 		}, "lacks its last 4 writes"},
+		"a copy of all its files was put back": {func(t *testing.T, path string) {
+			for _, f := range []string{path, path + lockSuffix} {
+				copyFile(t, f, f+".old")
+				must(t, os.Rename(f+".old", f))
+			}
+		}, "it is a copy"},
 		"it is another journal": {func(t *testing.T, path string) {
 			written(t, path+".other", 9)
 			copyFile(t, path+".other", path)
