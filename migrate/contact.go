@@ -9,6 +9,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
@@ -36,20 +39,28 @@ func (d *decider) contact(ctx context.Context) error {
 	if err := d.Journal.DropInventory(ctx, state.RunScope(d.run.Num)); err != nil {
 		return err // of a former pass
 	}
+	if found, err := d.inventories(ctx, places); err != nil || found == 0 {
+		return err
+	}
+	return d.meetAll(ctx)
+}
+
+// inventories stages what is in places beside our assets, and counts it.
+func (d *decider) inventories(ctx context.Context, places []Place) (found int64, err error) {
 	d.Watch.Phase(PhaseInventory, -1, -1)
-	found := int64(0)
+	var all atomic.Int64
 	tree := newTree(d.Dest)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
 	for _, place := range places {
-		n, err := d.inventory(ctx, tree, place)
-		if err != nil {
+		g.Go(func() error {
+			n, err := d.inventory(ctx, tree, place)
+			all.Add(n)
 			return err
-		}
-		found += n
+		})
 	}
-	if found == 0 {
-		return nil
-	}
-	return d.everyItem(ctx, d.meet)
+	err = g.Wait()
+	return all.Load(), err
 }
 
 // share makes other sources look into the containers where objects of this one
@@ -153,46 +164,136 @@ func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Cont
 	return n, flush()
 }
 
-// meet decides about an object again if its place at the destination is taken.
-// Assets that stand for another object do not count: resolveCollisions sees to
-// those.
-func (d *decider) meet(ctx context.Context, i *state.Item) (bool, error) {
-	if i.Action != state.Create || i.State != state.ItemPlanned && i.State != state.ItemParked {
-		return false, nil
+// meetAll decides again about every object whose place is taken. Several contents
+// are compared at once, and then the decisions are taken in order.
+func (d *decider) meetAll(ctx context.Context) error {
+	d.Watch.Phase(PhaseCompare, -1, -1)
+	var page []state.Item
+	for i, err := range d.Journal.Items(ctx, d.run.Num) {
+		if err != nil {
+			return err
+		}
+		if page = append(page, i); len(page) < stagePage {
+			continue
+		}
+		if err := d.meetPage(ctx, page); err != nil {
+			return err
+		}
+		page = page[:0]
 	}
-	entries, err := d.Journal.EntriesAt(ctx, state.RunScope(d.run.Num), i.Slot)
+	return errors.Join(d.meetPage(ctx, page), d.flush(ctx))
+}
+
+func (d *decider) meetPage(ctx context.Context, page []state.Item) error {
+	known := make([]comparisons, len(page))
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
+	for n, i := range page {
+		entries, err := d.inItsPlace(ctx, i)
+		if err != nil {
+			return endGroup(g, err)
+		}
+		if len(entries) == 0 {
+			continue
+		}
+		known[n] = comparisons{}
+		g.Go(func() error {
+			_, err := d.look(parallel, i, entries, known[n])
+			d.Watch.Progress(1, i.Size)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for n, i := range page {
+		if known[n] == nil {
+			continue
+		}
+		decided, err := d.meet(ctx, &i, known[n])
+		if err != nil {
+			return err
+		}
+		if decided {
+			if err := d.store(ctx, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// comparisons are what is known already of assets beside one object, by their ids.
+type comparisons map[string]comparison
+
+// A comparison tells what an asset is to an object, and their common digest if they
+// are equal.
+type comparison struct {
+	existing Existing
+	digest   []byte
+}
+
+// meet decides about an object again if its place at the destination is taken.
+func (d *decider) meet(ctx context.Context, i *state.Item, known comparisons) (bool, error) {
+	entries, err := d.inItsPlace(ctx, *i)
 	if err != nil {
 		return false, err
 	}
-	entries = slices.DeleteFunc(entries, func(e state.Entry) bool { return d.claimed[e.Asset] })
-	slices.SortStableFunc(entries, func(a, b state.Entry) int { // the very name first, then others of its kind
-		return cmp.Compare(nameDistance(a, i.Name), nameDistance(b, i.Name))
-	})
-	s := Situation{}
-	for _, e := range entries {
-		existing, digest, err := d.compare(ctx, *i, e)
-		if err != nil {
-			return false, err
-		}
-		if existing != Nothing {
-			s.Existing = existing
-		}
-		if existing == Equal {
-			i.Asset, i.Digest = e.Asset, digest
-			break
-		}
+	found, err := d.look(ctx, *i, entries, known)
+	if err != nil || found.existing == Nothing {
+		return false, err
 	}
-	if s.Existing == Nothing {
-		return false, nil
-	}
-	action, why := Decide(s, d.Rules)
+	action, why := Decide(Situation{Existing: found.existing}, d.Rules)
+	i.Asset, i.Digest = "", nil
 	if action == state.Adopt {
+		i.Asset, i.Digest = found.asset, found.digest
 		d.claimed[i.Asset] = true
-	} else {
-		i.Asset, i.Digest = "", nil
 	}
 	write(i, action, why)
 	return true, nil
+}
+
+// inItsPlace gives the assets in the place where an object would go, the one of
+// the very name first, then others that people would take for it. Assets that stand
+// for another object do not count: resolveCollisions sees to those.
+func (d *decider) inItsPlace(ctx context.Context, i state.Item) ([]state.Entry, error) {
+	if i.Action != state.Create || i.State != state.ItemPlanned && i.State != state.ItemParked {
+		return nil, nil
+	}
+	entries, err := d.Journal.EntriesAt(ctx, state.RunScope(d.run.Num), i.Slot)
+	entries = slices.DeleteFunc(entries, func(e state.Entry) bool { return d.claimed[e.Asset] })
+	slices.SortStableFunc(entries, func(a, b state.Entry) int {
+		return cmp.Compare(nameDistance(a, i.Name), nameDistance(b, i.Name))
+	})
+	return entries, err
+}
+
+// A sight is what was found in the place of an object.
+type sight struct {
+	comparison
+	asset string
+}
+
+// look compares an object with assets, up to the first that is equal.
+func (d *decider) look(ctx context.Context, i state.Item, entries []state.Entry, known comparisons) (found sight, err error) {
+	for _, e := range entries {
+		c, ok := known[e.Asset]
+		if !ok {
+			if c, err = d.compare(ctx, i, e); err != nil {
+				return found, err
+			}
+			if known != nil {
+				known[e.Asset] = c
+			}
+		}
+		if c.existing != Nothing {
+			found = sight{c, e.Asset}
+		}
+		if c.existing == Equal {
+			break
+		}
+	}
+	return found, nil
 }
 
 // nameDistance is 0 for an asset that has the name, 1 for one whose name only
@@ -204,39 +305,40 @@ func nameDistance(e state.Entry, name string) int {
 	return 1
 }
 
-// compare tells what an asset is to an object by reading both, and gives their
-// common digest if they are equal.
-func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (Existing, []byte, error) {
+// compare reads an object and an asset.
+func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (c comparison, err error) {
+	other := comparison{existing: Other}
 	if e.Size != i.Size || d.Rules.duplicates() {
-		return Other, nil, nil
+		return other, nil
 	}
 	mine, err := digestOfObject(ctx, d.Source, object(i))
+	equal := comparison{Equal, mine}
 	switch {
 	case ctx.Err() != nil:
-		return Nothing, nil, context.Cause(ctx)
+		return c, context.Cause(ctx)
 	case err != nil:
 		// Sending it will tell what is wrong with it; equal it is not.
 		d.Log.Debug("cannot compare with the destination", "key", i.Key, "error", err)
-		return Other, nil, nil
+		return other, nil
 	}
 	if d.Rules.OnExisting == "adopt" {
-		return Equal, mine, nil // on the user's word: verify --content tells what it is worth
+		return equal, nil // on the user's word: verify --content tells what it is worth
 	}
 	if e.Mark == provenance(d.run.Pair.Source, i.Key, mine, e.Asset) {
-		return Equal, mine, nil // it says itself that it is of this very content
+		return equal, nil // it says itself that it is of this very content
 	}
 	theirs, err := digestOfWhole(ctx, d.Dest, e.Asset, e.URL, e.Size)
 	class, _ := retry.Classify(err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Nothing, nil, nil // deleted since it was listed
+		return comparison{existing: Nothing}, nil // deleted since it was listed
 	case err != nil && class == retry.Permanent: // of this asset, so the others go on; that it is equal cannot be said
 		d.Log.Warn("cannot compare with the destination", "key", i.Key, "asset", e.Asset, "error", err)
-		return Other, nil, nil
+		return other, nil
 	case err != nil:
-		return Nothing, nil, err
+		return c, err
 	case !bytes.Equal(mine, theirs):
-		return Other, nil, nil
+		return other, nil
 	}
-	return Equal, mine, nil
+	return equal, nil
 }

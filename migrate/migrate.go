@@ -106,6 +106,7 @@ type Phase string
 const (
 	PhaseScan      Phase = "list the source"
 	PhaseInventory Phase = "look at the destination"
+	PhaseCompare   Phase = "compare with it"
 	PhasePlan      Phase = "plan"
 	PhaseApply     Phase = "send"
 	PhaseVerify    Phase = "verify"

@@ -30,6 +30,8 @@ type Planner struct {
 	Describes bool
 	// RetryParked has objects tried again that failed in many runs.
 	RetryParked bool
+	// Concurrency is how much is asked of the destination at once.
+	Concurrency int
 
 	started time.Time
 	unseen  map[sources.Key]bool // named by the user, not listed so far
@@ -39,7 +41,9 @@ type Planner struct {
 }
 
 // NewPlanner makes a planner.
-func NewPlanner(d Deps, r Rules) *Planner { return &Planner{Deps: d.withDefaults(), Rules: r} }
+func NewPlanner(d Deps, r Rules) *Planner {
+	return &Planner{Deps: d.withDefaults(), Rules: r, Concurrency: DefaultConcurrency}
+}
 
 // A Plan sums up what was planned. The plan itself is in the journal.
 type Plan struct {
@@ -377,7 +381,7 @@ func (d *decider) resolve(ctx context.Context, i state.Item) error {
 	}
 	write(&i, action, why)
 	if why == ReasonRenamed {
-		if _, err := d.meet(ctx, &i); err != nil { // under its new name it may be there already
+		if _, err := d.meet(ctx, &i, nil); err != nil { // under its new name it may be there already
 			return err
 		}
 	}

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
@@ -38,16 +41,20 @@ func (a *Applier) settleAll(ctx context.Context, s *structure, doubts []doubt, n
 		c := container{q.item.Category, q.item.Folder}
 		groups[c] = append(groups[c], finding{doubt: q, final: !now.Before(q.due)})
 	}
-	var all []finding
+	g := errgroup.Group{}
+	g.SetLimit(a.Concurrency)
 	for c, group := range groups {
-		if err := a.settleGroup(ctx, s, c.category, c.folder, group); err != nil {
-			for n := range group {
-				group[n].err = err
+		g.Go(func() error {
+			if err := a.settleGroup(ctx, s, c.category, c.folder, group); err != nil {
+				for n := range group {
+					group[n].err = err
+				}
 			}
-		}
-		all = append(all, group...)
+			return nil
+		})
 	}
-	return all
+	_ = g.Wait() // each finding has its own error
+	return slices.Concat(slices.Collect(maps.Values(groups))...)
 }
 
 // settleGroup completes the findings about items of one place.

@@ -132,8 +132,8 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	if err != nil {
 		return err
 	}
-	planner := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
-	planner.RetryParked, planner.Describes = o.retryParked, applier.Provenance == "always"
+	planner := a.planner(s, o.retryParked)
+	planner.Describes = applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	a.out.Progress().EndPhase()
 	if err != nil {

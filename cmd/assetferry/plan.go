@@ -63,8 +63,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	if err != nil {
 		return err
 	}
-	planner := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
-	planner.RetryParked = o.retryParked
+	planner := a.planner(s, o.retryParked)
 	if a.out.Verbose() {
 		planner.Unchanged = a.showUnchanged
 	}
@@ -125,6 +124,13 @@ func (a *app) showUnchanged(r state.Receipt) {
 func (a *app) showDecision(l ui.PlanLine) {
 	a.out.Event("plan", l)
 	a.out.Printf("%-9s %s  (%s)", l.Action, ui.Sanitize(l.Key), l.Reason)
+}
+
+// planner makes what makes a plan.
+func (a *app) planner(s *endpoints, retryParked bool) *migrate.Planner {
+	p := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
+	p.RetryParked, p.Concurrency = retryParked, a.settings.Concurrency
+	return p
 }
 
 // showPlan shows a plan's sums, by action and reason.
