@@ -92,6 +92,8 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, s.LeftOut
 	case s.Failed != "":
 		return state.Skip, s.Failed
+	case s.Memory == Same && s.Undescribed && s.Parked:
+		return state.Describe, ReasonParked
 	case s.Memory == Same && s.Undescribed:
 		return state.Describe, ReasonUndescribed
 	case s.Memory == Same:

@@ -21,6 +21,7 @@ func laws() []law {
 		{func(s Situation, _ Rules) bool { return s.Gone }, state.Unchanged, because(ReasonOrphan)},
 		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
+		{func(s Situation, _ Rules) bool { return s.Memory == Same && s.Undescribed && s.Parked }, state.Describe, because(ReasonParked)},
 		{func(s Situation, _ Rules) bool { return s.Memory == Same && s.Undescribed }, state.Describe, because(ReasonUndescribed)},
 		{func(s Situation, _ Rules) bool { return s.Memory == Same }, state.Unchanged, because(ReasonSame)},
 		{func(s Situation, _ Rules) bool { return s.Memory == Changed }, state.Skip, because(ReasonUseSync)},
@@ -109,6 +110,7 @@ func TestFirstState(t *testing.T) {
 		{state.Skip, ReasonMissing, state.ItemFailed},
 		{state.Conflict, ReasonExists, state.ItemConflict},
 		{state.Create, ReasonParked, state.ItemParked},
+		{state.Describe, ReasonParked, state.ItemParked},
 		{state.Describe, ReasonUndescribed, state.ItemPlanned},
 		{state.Skip, ReasonAbsent, state.ItemSkipped},
 	} {

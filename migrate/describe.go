@@ -19,6 +19,7 @@ func (a *Applier) describes() bool { return a.Provenance == "always" }
 func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt) result {
 	done := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receipt}}
 	if i.Action == state.Adopt || !a.describes() {
+		done.outcome.Undescribed = wasSent(i)
 		return done
 	}
 	err := a.describe(ctx, i, asset, receipt)

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -30,7 +31,8 @@ type dispatcher struct {
 	inHand    int          // items that workers have
 	doubts    []doubt      // to be looked at
 	settling  bool
-	told      int            // doubts that people were told of when nothing else was left
+	told      int // doubts that people were told of when nothing moved
+	toldAt    time.Time
 	unclear   int            // items that could not be found out about
 	fresh     int            // doubts that arose in this process and are not settled
 	sends     map[string]int // how often an item was sent, of those that left no trace
@@ -66,7 +68,7 @@ func (a *Applier) newDispatcher(ctx context.Context) (*dispatcher, error) {
 		if wasSent(i) {
 			d.queue = append(d.queue, i)
 		} else {
-			d.doubt(i, due, false)
+			d.doubt(i, due.Add(handling(i.Size)), false)
 		}
 	}
 	for i, err := range a.Journal.Items(ctx, a.run.Num, state.ItemSent) {
@@ -93,7 +95,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 				return errors.Join(d.why, err)
 			}
 			if d.stopping || !d.stays() {
-				return d.why
+				return cmp.Or(d.why, d.toldToStop(ctx))
 			}
 		}
 		d.tellDoubts()
@@ -126,6 +128,17 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 		if err != nil {
 			d.stop(err)
 		}
+	}
+}
+
+// toldToStop is why the run must not be taken for finished, should it have been told
+// to stop just now: what came back then may not have been begun.
+func (d *dispatcher) toldToStop(ctx context.Context) error {
+	select {
+	case <-d.Stop:
+		return ErrStopped
+	default:
+		return context.Cause(ctx)
 	}
 }
 
@@ -186,15 +199,13 @@ func (d *dispatcher) take(ctx context.Context, r result) error {
 	d.add(r.item, r.outcome)
 	if r.outcome.State == state.ItemInDoubt {
 		r.item.Error = r.outcome.Error
-		d.doubt(r.item, time.Now().Add(d.patience(r.answer)), true)
+		d.doubt(r.item, time.Now().Add(d.patience(r.answer)+handling(r.item.Size)), true)
 	}
-	if err := d.breaker(r); err != nil {
-		return err
-	}
+	err := cmp.Or(r.fatal, d.breaker(r))
 	if len(d.done) >= recordBatch {
-		return d.record(ctx)
+		err = errors.Join(err, d.record(ctx))
 	}
-	return r.fatal
+	return err
 }
 
 // patience is how long something may take to become visible after its answer was
@@ -204,6 +215,15 @@ func (a *Applier) patience(answered bool) time.Duration {
 		return a.Settle
 	}
 	return max(a.Settle, a.Answer)
+}
+
+// handledPerSecond is how many bytes a second a service surely gets done with: it may
+// copy and scan what it has got before it answers.
+const handledPerSecond = 20 << 20
+
+// handling is how much longer a service may be at work on a large file.
+func handling(size int64) time.Duration {
+	return time.Duration(size/handledPerSecond) * time.Second
 }
 
 func (d *dispatcher) add(i state.Item, o state.Outcome) {
@@ -223,6 +243,9 @@ func (d *dispatcher) recordDone(ctx context.Context) error {
 	if len(d.done) == 0 {
 		return nil
 	}
+	if err := d.mistrust(ctx); err != nil {
+		return err
+	}
 	if err := d.Journal.Record(ctx, d.run.Num, d.run.Pair.ID, d.done); err != nil {
 		return err
 	}
@@ -238,6 +261,23 @@ func (d *dispatcher) recordDone(ctx context.Context) error {
 		d.Watch.Item(d.items[n], o)
 	}
 	d.done, d.items = nil, nil
+	return nil
+}
+
+// mistrust has the next plan look into the places of items that failed: a service that
+// refuses an asset may have made it all the same.
+func (d *dispatcher) mistrust(ctx context.Context) error {
+	places := map[state.PlaceKey]bool{}
+	for n, o := range d.done {
+		if i := d.items[n]; o.State == state.ItemFailed && i.Action == state.Create {
+			places[state.PlaceKey{Category: d.structure.idOf(i.Category), Path: i.Folder}] = true
+		}
+	}
+	for p := range places {
+		if err := d.Journal.ForgetOurs(ctx, d.run.Pair.ID, p.Category, p.Path); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

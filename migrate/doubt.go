@@ -66,28 +66,37 @@ func (d *dispatcher) look(ctx context.Context) {
 	go func() { d.settled <- d.settleAll(ctx, d.structure, ready, now) }()
 }
 
-// tellDoubts tells what the run waits for when nothing else is left to do.
+// tellDoubts tells what the run waits for when only items in doubt are left, or
+// so many of them that nothing more is sent.
 func (d *dispatcher) tellDoubts() {
-	if d.stopping || d.settling || !d.exhausted || d.inHand > 0 || len(d.queue) > 0 || len(d.doubts) == d.told {
+	onlyDoubts := d.exhausted && len(d.queue) == 0
+	if d.stopping || d.settling || d.inHand > 0 || !onlyDoubts && !d.holdsBack() || len(d.doubts) == d.told {
 		return
 	}
 	var until time.Time
+	why := ""
 	for _, q := range d.doubts {
 		if !q.looked {
 			return // most are there by then
 		}
 		if q.due.After(until) {
-			until = q.due
+			until, why = q.due, q.item.Error
 		}
 	}
-	d.told = len(d.doubts)
-	if d.told > 0 && time.Until(until) > worthTelling {
-		d.Watch.Doubts(d.told, until)
+	now := time.Now()
+	if until.Sub(now) < worthTelling || now.Sub(d.toldAt) < tellEvery {
+		return
 	}
+	d.told, d.toldAt = len(d.doubts), now
+	d.Watch.Doubts(d.told, settled(why), until)
 }
 
-// worthTelling is how long somebody may sit before a run that does not move.
-const worthTelling = 2 * time.Second
+const (
+	// worthTelling is how long somebody may sit before a run that does not move.
+	worthTelling = 2 * time.Second
+	// tellEvery is how often that is told.
+	tellEvery = 10 * time.Second
+)
 
 // learn takes note of what was found out about items in doubt. What did not
 // arrive is sent again, with a new intent, unless that has failed too often.
@@ -174,7 +183,7 @@ func (d *dispatcher) mayResend(f finding) bool {
 // is sent.
 func (d *dispatcher) giveUp(f finding) error {
 	why := fmt.Sprintf("sent %d times, and it is not at the destination", maxSends)
-	o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Transient), Error: why + "; the last answer: " + f.item.Error}
+	o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Transient), Error: why + "; the last answer: " + settled(f.item.Error)}
 	delete(d.sends, f.item.Key)
 	d.add(f.item, o)
 	return d.breaker(result{item: f.item, outcome: o, alike: why})

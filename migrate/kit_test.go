@@ -269,13 +269,18 @@ func (w *world) migrate(r migrate.Rules) migrate.Plan {
 // plan makes a plan and nothing else, with a client that refuses to write.
 func (w *world) plan(r migrate.Rules) migrate.Plan {
 	w.Helper()
+	plan, err := w.dryRun(r)
+	must(w, err)
+	return plan
+}
+
+func (w *world) dryRun(r migrate.Rules) (migrate.Plan, error) {
+	w.Helper()
 	rules, err := json.Marshal(r)
 	must(w, err)
 	run, err := w.journal.Begin(w.Context(), w.pair, "plan", rules)
 	must(w, err)
-	plan, err := migrate.NewPlanner(w.deps(), r).Plan(w.Context(), run)
-	must(w, err)
-	return plan
+	return migrate.NewPlanner(w.deps(), r).Plan(w.Context(), run)
 }
 
 // A placed asset is one at the destination, with what people see of it.

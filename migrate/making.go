@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"assetferry/internal/assets"
@@ -36,7 +37,7 @@ func (s *structure) make(ctx context.Context, p state.PlaceKey, m making) (id st
 			return id, false, err
 		}
 		if try == makeTries {
-			return "", false, fmt.Errorf("asked for it %d times, and it is not there; the last answer: %v", makeTries, last)
+			return "", false, &unseenError{last}
 		}
 		if err := s.Journal.Intend(ctx, s.run.Pair.Destination, p, s.Now()); err != nil {
 			return "", false, &journalError{err}
@@ -53,6 +54,17 @@ func (s *structure) make(ctx context.Context, p state.PlaceKey, m making) (id st
 		s.lose(p, time.Now().Add(s.patience(answered(err))))
 	}
 }
+
+// An unseenError says that something was asked for again and again, and is not
+// there. It hides the doubt of the last time, which is settled.
+type unseenError struct{ last error }
+
+func (e *unseenError) Error() string {
+	return fmt.Sprintf("asked for it %d times, and it is not there; the last answer: %s", makeTries, settled(e.last.Error()))
+}
+
+// settled is the text of an error in doubt without the doubt.
+func settled(text string) string { return strings.TrimSuffix(text, "; "+assets.ErrInDoubt.Error()) }
 
 // lose notes that something was asked for and may show up until a time.
 func (s *structure) lose(p state.PlaceKey, due time.Time) {

@@ -130,9 +130,9 @@ type Observer interface {
 	// pass, and that only one at a time is tried from now on; should it not pass
 	// until a time, the run ends.
 	Tries(items int, why string, until time.Time)
-	// Doubts tells that nothing is left to do but to see what becomes of so many
-	// items in doubt, which is known at a time.
-	Doubts(items int, until time.Time)
+	// Doubts tells that nothing moves until it is known what became of so many items
+	// in doubt, why the last of them is, and when that is known.
+	Doubts(items int, why string, until time.Time)
 }
 
 // Silent is an Observer that keeps quiet.
@@ -157,7 +157,7 @@ func (Silent) Waits(time.Time, bool) {}
 func (Silent) Tries(int, string, time.Time) {}
 
 // Doubts does nothing.
-func (Silent) Doubts(int, time.Time) {}
+func (Silent) Doubts(int, string, time.Time) {}
 
 // Deps are what every part of the engine works with.
 type Deps struct {

@@ -22,6 +22,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -108,7 +110,7 @@ func oracle(library map[sources.Key][]byte, onCollision string) map[string]place
 		dir, name := path.Split(norm.NFC.String(string(key)))
 		extension := path.Ext(name)
 		base := strings.TrimSuffix(name, extension)
-		if !isClean(string(key)) || base == "" || !isExtension(extension) || tooLong(base) || slices.ContainsFunc(strings.Split(dir, "/"), tooLong) {
+		if isLeftBehind(string(key)) || !isClean(string(key)) || base == "" || !isExtension(extension) || tooLong(base) || slices.ContainsFunc(strings.Split(dir, "/"), tooLong) {
 			continue
 		}
 		p := placed{cmp.Or(categories[strings.ToLower(extension[1:])], "Other files"), strings.TrimSuffix(dir, "/"), name, digest(string(library[key]))}
@@ -125,6 +127,12 @@ func oracle(library map[sources.Key][]byte, onCollision string) map[string]place
 		all[string(key)] = p
 	}
 	return all
+}
+
+// isLeftBehind reports whether a key is one that office programs leave behind; of
+// what is left out, nothing else can be drawn.
+func isLeftBehind(key string) bool {
+	return slices.ContainsFunc(strings.Split(key, "/"), func(name string) bool { return strings.HasPrefix(name, "~$") })
 }
 
 func tooLong(name string) bool { return utf8.RuneCountInString(name) > 256 }
@@ -158,9 +166,10 @@ func TestInterruptedAnywhere(t *testing.T) {
 			rt.Errorf("a second run sent %v", sent)
 		}
 		w.loseJournal()
-		planned := actions(w.plan(r))
+		planned := actions(insist(rt, func() (migrate.Plan, error) { return w.dryRun(r) }))
 		var found migrate.Plan
-		if sent := writes(w.during(func() { found = w.migrate(r) })); len(sent) > 0 {
+		again := func() { found = insist(rt, func() (migrate.Plan, error) { return w.try(w.Context(), r) }) }
+		if sent := writes(w.during(again)); len(sent) > 0 {
 			rt.Errorf("without the journal it sent %v", sent)
 		}
 		if states, _ := w.states(found); states["adopt done"] != int64(len(want)) {
@@ -187,7 +196,7 @@ func (w *world) finish(t *rapid.T, d migrate.Deps, r migrate.Rules, before func(
 	for attempt := 0; ; attempt++ {
 		before(attempt)
 		plan, err := w.tryInterrupted(t, d, r, attempt, changes...)
-		if err != nil && !errors.Is(err, errPulled) {
+		if err != nil && !errors.Is(err, errPulled) && !mayPass(err) {
 			t.Fatalf("attempt %d: %v", attempt, err)
 		}
 		if attempt == 20 {
@@ -202,6 +211,30 @@ func (w *world) finish(t *rapid.T, d migrate.Deps, r migrate.Rules, before func(
 			return
 		}
 	}
+}
+
+// mayPass reports whether an error is one that the faults of a test may make: a call
+// that every other time fails can do so at each of its tries, beside other calls.
+func mayPass(err error) bool {
+	class, _ := retry.Classify(err)
+	_, service := errors.AsType[*assets.Error](err)
+	return service && class.Repeatable()
+}
+
+// insist does something until it comes to its end, as long as what keeps it from
+// that may pass.
+func insist(t *rapid.T, do func() (migrate.Plan, error)) migrate.Plan {
+	for range 100 {
+		plan, err := do()
+		if err == nil {
+			return plan
+		}
+		if !mayPass(err) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("no end in sight")
+	panic("not reached")
 }
 
 // isDone reports whether everything that is listed has arrived, or cannot. A run may also be left

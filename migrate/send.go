@@ -207,9 +207,15 @@ func alike(i state.Item, err error) string {
 	if _, ok := errors.AsType[*ReceiptError](err); ok {
 		return "another asset than was sent" // each has an ID of its own
 	}
+	if e, ok := errors.AsType[*unseenError](err); ok {
+		return "not there: " + alike(i, e.last)
+	}
 	text := err.Error()
-	if e, ok := errors.AsType[*assets.Error](err); ok {
-		text = fmt.Sprint(e.Op, e.Status, e.Message, e.Err) // without subject and trace
+	switch e, ok := errors.AsType[*assets.Error](err); {
+	case ok && e.Status >= 500: // what it says of itself may differ each time
+		text = fmt.Sprint(e.Op, e.Status)
+	case ok: // without subject and trace
+		text = fmt.Sprint(e.Op, e.Status, e.Message, e.Err)
 	}
 	return strings.NewReplacer(i.Key, "", i.Name, "").Replace(text)
 }

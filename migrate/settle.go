@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -66,18 +67,19 @@ func (a *Applier) settleGroup(ctx context.Context, s *structure, category, folde
 		return err
 	}
 	candidates, err := a.recent(ctx, c, group)
-	if err != nil {
-		return err
-	}
 	claimed := map[string]bool{}
 	for n := range group {
-		a.match(ctx, c, &group[n], candidates, claimed)
-		if group[n].lost() {
-			// The next plan that wants the place has to look who is there.
-			err = errors.Join(err, a.Journal.ForgetOurs(ctx, a.run.Pair.ID, c.category, folder))
+		if f := &group[n]; err != nil {
+			f.err = err
+		} else {
+			a.match(ctx, c, f, candidates, claimed)
 		}
 	}
-	return err
+	if slices.ContainsFunc(group, finding.lost) {
+		// The next plan that wants the place has to look who is there.
+		return a.Journal.ForgetOurs(ctx, a.run.Pair.ID, c.category, folder)
+	}
+	return nil
 }
 
 // recent lists the assets with the names of the items that a container got since
@@ -130,6 +132,9 @@ func (a *Applier) match(ctx context.Context, c container, f *finding, candidates
 			continue
 		}
 		var equal bool
+		if equal, f.err = a.isNamesake(ctx, i, asset); f.err != nil || equal {
+			continue
+		}
 		if equal, f.err = a.isItem(ctx, i, asset, &digest); f.err != nil || !equal {
 			continue
 		}
@@ -140,6 +145,21 @@ func (a *Applier) match(ctx context.Context, c container, f *finding, candidates
 		claimed[asset.ID] = true
 		f.receipt = receiptOf(i, asset, c, digest)
 	}
+}
+
+// isNamesake reports whether an asset has the name of another object beside the
+// item, which differs in the case of its extension and may just be on its way.
+func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Asset) (bool, error) {
+	dir, _ := path.Split(i.Key)
+	key := dir + asset.Filename()
+	if key == i.Key || norm.NFC.String(asset.Filename()) == norm.NFC.String(i.Name) {
+		return false, nil
+	}
+	_, err := a.Journal.Item(ctx, a.run.Num, key)
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // isItem reports whether an asset that is not ours by the journal has the content
@@ -186,14 +206,22 @@ func sameName(a assets.Asset, name string) bool {
 
 // lost reports whether asking again will tell no more.
 func (f finding) lost() bool {
+	if f.err == nil {
+		return false
+	}
 	_, lost := errors.AsType[*lostError](f.err)
-	return lost
+	class, _ := retry.Classify(f.err)
+	return lost || class == retry.Permanent
 }
 
 // outcome is what the journal is told of a finding.
 func (f finding) outcome() state.Outcome {
-	if f.lost() {
+	if _, changed := errors.AsType[*lostError](f.err); changed {
 		return state.Outcome{Key: f.item.Key, State: state.ItemChanged, Class: string(retry.Permanent), Error: f.err.Error()}
+	}
+	if f.lost() { // a run must not be kept open for what nobody will ever know
+		return state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Permanent),
+			Error: "it was sent, and whether it arrived cannot be found out: " + f.err.Error()}
 	}
 	if f.receipt == nil {
 		return state.Outcome{Key: f.item.Key, State: state.ItemInDoubt, Class: string(retry.Transient),

@@ -35,12 +35,13 @@ type structure struct {
 	mu      sync.Mutex
 	folders map[string]map[string]string // category -> path -> id
 	lost    map[state.PlaceKey]time.Time // asked for without an answer; until when it may show up
+	shared  map[state.PlaceKey]bool      // see share
 }
 
 func newStructure(ctx context.Context, a *Applier) (*structure, error) {
 	s := &structure{
 		Applier: a, tree: newTree(a.Dest), categories: map[string]string{},
-		folders: map[string]map[string]string{}, lost: map[state.PlaceKey]time.Time{},
+		folders: map[string]map[string]string{}, lost: map[state.PlaceKey]time.Time{}, shared: map[state.PlaceKey]bool{},
 	}
 	if err := json.Unmarshal(a.run.Categories, &s.wanted); err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
@@ -104,17 +105,44 @@ func (s *structure) findCategory(ctx context.Context, want NewCategory) (string,
 	return "", nil
 }
 
+// idOf gives the id of a category, "" for one that was not made.
+func (s *structure) idOf(category string) string {
+	if name, wanted := strings.CutPrefix(category, newPrefix); wanted {
+		return s.categories[name]
+	}
+	return category
+}
+
 // container gives the ids of a place, making its folders if they are missing.
 func (s *structure) container(ctx context.Context, category, folder string) (container, error) {
-	if name, ok := strings.CutPrefix(category, newPrefix); ok {
-		id, ok := s.categories[name]
-		if !ok {
-			return container{}, fmt.Errorf("category %q was not made", name)
-		}
-		category = id
+	c := container{category: s.idOf(category)}
+	if c.category == "" {
+		return c, fmt.Errorf("category %q was not made", category)
 	}
-	id, err := s.folder(ctx, category, folder)
-	return container{category, id}, err
+	if err := s.share(ctx, state.PlaceKey{Category: c.category, Path: folder}); err != nil {
+		return c, err
+	}
+	var err error
+	c.folder, err = s.folder(ctx, c.category, folder)
+	return c, err
+}
+
+// share has other sources look into a place before they send something there: their
+// plans may be newer than ours.
+func (s *structure) share(ctx context.Context, p state.PlaceKey) error {
+	s.mu.Lock()
+	shared := s.shared[p]
+	s.mu.Unlock()
+	if shared {
+		return nil
+	}
+	if err := s.Journal.ForgetOursOfOthers(ctx, s.run.Pair, []state.PlaceKey{p}); err != nil {
+		return &journalError{err}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shared[p] = true
+	return nil
 }
 
 // lookup finds a place as container does, but makes nothing: what is not there

@@ -61,7 +61,7 @@ func (d *dispatcher) stays() bool {
 		d.since = time.Now()
 	}
 	stays := !d.nextDue.After(d.since.Add(d.Wait))
-	if !told && d.nextDue.After(d.since) { // or it is taken at once
+	if !told && d.nextDue.Sub(d.since) > worthTelling {
 		d.Watch.Waits(d.nextDue, stays)
 	}
 	return stays

@@ -18,6 +18,20 @@ type Failure struct {
 	Error      string
 }
 
+// blameWaiting counts the items of a run that wait as failed: the run does not wait
+// for them any longer, and what fails night after night must be parked some day.
+func blameWaiting(ctx context.Context, tx *sql.Tx, run int64) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, last_run, error)
+		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, i.run, i.error FROM items i JOIN runs r ON r.num = i.run
+		WHERE i.run = ? AND i.state = 'waiting'
+		ON CONFLICT (pair, key) DO UPDATE SET
+			runs = CASE WHEN size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag THEN 1
+				ELSE runs + 1 END,
+			size = excluded.size, time = excluded.time, version_tag = excluded.version_tag,
+			last_run = excluded.last_run, error = excluded.error`, run)
+	return err
+}
+
 // Failures lists the failures of a pair in key order, those with keys after the
 // given one.
 func (s *Store) Failures(ctx context.Context, pair int64, after string) iter.Seq2[Failure, error] {

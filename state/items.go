@@ -302,6 +302,8 @@ type Outcome struct {
 	Error   string
 	DueAt   time.Time // of a waiting item
 	Receipt *Receipt
+	// Undescribed says that an item that was sent is done without a description.
+	Undescribed bool
 }
 
 // A Tally counts the items of a run that share an action, a reason and a state.

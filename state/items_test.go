@@ -194,21 +194,35 @@ func TestSchemaRefusesWhatIsIllegal(t *testing.T) {
 	}
 }
 
+// A service that gives an asset twice makes one item fail, and no other.
+func TestAssetGivenTwice(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b", "c")
+	j.take(3)
+	outcomes := []Outcome{done("a"), {Key: "b", State: ItemDone, Receipt: receipt("b", "asset of a")}, done("c")}
+	must(t, j.Record(t.Context(), j.run.Num, j.pair.ID, outcomes))
+	if got := outcomes[1]; got.State != ItemFailed || got.Receipt != nil || !strings.Contains(got.Error, "asset of a, which stands for another object") {
+		t.Errorf("got %+v", got)
+	}
+	if j.stateOf("a") != ItemDone || j.stateOf("b") != ItemFailed || j.stateOf("c") != ItemDone {
+		t.Errorf("a is %s, b is %s, c is %s", j.stateOf("a"), j.stateOf("b"), j.stateOf("c"))
+	}
+	if sum, err := j.SumReceipts(t.Context(), j.pair.ID); err != nil || sum.Objects != 2 {
+		t.Errorf("got %+v (%v), want the receipts of a and c", sum, err)
+	}
+}
+
 func TestReceiptsAreUnique(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c")
 	j.take(3)
 	must(t, j.record(done("a")))
-	wrong := Outcome{Key: "b", State: ItemDone, Receipt: receipt("b", "asset of a")}
+	wrong := Outcome{Key: "b", State: ItemDone, Receipt: receipt("a", "another")}
 	if err := j.record(done("c"), wrong); err == nil {
-		t.Error("one asset stands for two objects")
+		t.Error("one object has two receipts")
 	}
 	if j.stateOf("b") != ItemSending || j.stateOf("c") != ItemSending {
 		t.Error("half a batch was stored")
-	}
-	wrong = Outcome{Key: "b", State: ItemDone, Receipt: receipt("a", "another")}
-	if err := j.record(wrong); err == nil {
-		t.Error("one object has two receipts")
 	}
 	if err := j.record(Outcome{Key: "b", State: ItemDone}); err == nil {
 		t.Error("done without a receipt")

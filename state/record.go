@@ -5,9 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Record stores outcomes of items that are being sent, were sent, or are in doubt.
+// Record stores outcomes of items that are being sent, were sent, or are in doubt. An
+// asset that stands for another object already makes its item a failed one; outcomes
+// says so then.
 func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome) error {
 	return s.write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) (err error) {
 		r := recorder{tx: tx, run: run, pair: pair, now: s.now().UnixMilli()}
@@ -15,9 +20,9 @@ func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome)
 			return err
 		}
 		defer func() { err = errors.Join(err, r.close()) }()
-		for _, o := range outcomes {
-			if err := r.record(ctx, o); err != nil {
-				return fmt.Errorf("%s: %w", o.Key, err)
+		for n := range outcomes {
+			if err := r.record(ctx, &outcomes[n]); err != nil {
+				return fmt.Errorf("%s: %w", outcomes[n].Key, err)
 			}
 		}
 		return nil
@@ -53,19 +58,24 @@ func (r *recorder) close() (err error) {
 	return err
 }
 
-func (r *recorder) record(ctx context.Context, o Outcome) error {
+func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	asset := ""
 	if o.Receipt != nil {
 		asset = o.Receipt.Asset
-		if err := saveReceipt(ctx, r.receipt, r.run, r.pair, r.now, *o.Receipt, o.State != ItemDone); err != nil {
+		err := saveReceipt(ctx, r.receipt, r.run, r.pair, r.now, *o.Receipt, o.State != ItemDone)
+		if isTaken(err) {
+			*o = Outcome{Key: o.Key, State: ItemFailed, Class: "permanent",
+				Error: fmt.Sprintf("the service answered with asset %s, which stands for another object", asset)}
+			asset = ""
+		} else if err != nil {
 			return err
 		}
-	} else if o.State == ItemDone {
+	} else if o.State == ItemDone && !o.Undescribed {
 		if _, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0 WHERE pair = ? AND key = ?`, r.pair, o.Key); err != nil {
 			return err
 		}
 	}
-	if err := r.remember(ctx, o); err != nil {
+	if err := r.remember(ctx, *o); err != nil {
 		return err
 	}
 	var due any
@@ -73,6 +83,12 @@ func (r *recorder) record(ctx context.Context, o Outcome) error {
 		due = o.DueAt.UnixMilli()
 	}
 	return changesOne(r.update.ExecContext(ctx, o.State, asset, asset, o.Class, o.Error, due, r.run, o.Key))
+}
+
+// isTaken reports whether a receipt names an asset that another one names.
+func isTaken(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
 // remember keeps what is to be known of an item beyond its last state: every

@@ -121,13 +121,17 @@ func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) 
 }
 
 // Relist makes a run forget its listing and everything planned that was not
-// sent, so that it can be listed again under its old name. Outcomes stay.
+// sent, so that it can be listed again under its old name. Outcomes stay. Items that
+// wait have failed once more.
 func (s *Store) Relist(ctx context.Context, run int64) error {
 	return s.write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
 		if err := one(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
 			unchanged_bytes = 0, stale = 0, listed_at = ? WHERE num = ? AND state NOT IN ('finished', 'superseded')
 			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt'))`,
 			s.now().UnixMilli(), run); err != nil {
+			return err
+		}
+		if err := blameWaiting(ctx, tx, run); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state <> 'done'`, run)
@@ -143,6 +147,9 @@ func (s *Store) Supersede(ctx context.Context, run int64) error {
 			WHERE num = ? AND state NOT IN ('finished', 'superseded')
 			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt'))`,
 			s.now().UnixMilli(), run); err != nil {
+			return err
+		}
+		if err := blameWaiting(ctx, tx, run); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state IN ('staged', 'planned', 'waiting')`, run)

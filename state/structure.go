@@ -87,12 +87,12 @@ type PlaceKey struct{ Category, Path string }
 // ForgetOursOfOthers notes that a pair is about to put something into places that
 // other pairs of its destination may have had to themselves.
 func (s *Store) ForgetOursOfOthers(ctx context.Context, pair Pair, places []PlaceKey) error {
+	var others bool
+	if err := s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs WHERE destination = ? AND id <> ?)`,
+		pair.Destination, pair.ID).Scan(&others); err != nil || !others {
+		return wrap("share containers", interrupted(ctx, "share containers", err))
+	}
 	return s.write(ctx, "share containers", func(ctx context.Context, tx *sql.Tx) error {
-		var others bool
-		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs WHERE destination = ? AND id <> ?)`,
-			pair.Destination, pair.ID).Scan(&others); err != nil || !others {
-			return err
-		}
 		for _, p := range places {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE category = ? AND path = ? AND pair <> ?
 				AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, p.Category, p.Path, pair.ID, pair.Destination); err != nil {

@@ -29,6 +29,9 @@ type environment struct {
 func stdEnv() environment {
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	return environment{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, signals}
 }
 

@@ -194,7 +194,7 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 		a.out.Printf("%s", skips)
 	}
 	a.out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
-	if !run.Open() {
+	if failure == nil || failure == errWindow { // else it is gone on with, or looked into, at once
 		a.backUp(ctx, s.journal)
 	}
 	if failure == nil && exitOf(tallies) != exitDone {
@@ -296,10 +296,10 @@ func (a *app) startOver(ctx context.Context, s *endpoints, applier *migrate.Appl
 	if err := settleDoubts(ctx, applier, run); err != nil {
 		return run, err
 	}
-	a.out.Notef("Run %s is given up; the assets it made are kept.", run.ID)
 	if err := s.journal.Supersede(ctx, run.Num); err != nil {
 		return run, stillInDoubt(run, err)
 	}
+	a.out.Notef("Run %s is given up; the assets it made are kept.", run.ID)
 	return s.begin(ctx, command)
 }
 

@@ -211,7 +211,7 @@ func (o *ordeal) faults(t *testing.T, first death) (all []sandbox.Fault) {
 		rules = append(rules, fmt.Sprintf("POST /assets %s nth=%d", what, 5+o.random.IntN(10)))
 	}
 	if first.point == faultpoint.Waited {
-		rules = slices.Insert(rules, 0, fmt.Sprintf("POST /assets status=408 once=%d", 2+o.random.IntN(12)))
+		rules = slices.Insert(rules, 0, fmt.Sprintf("POST /assets status=425 once=%d", 2+o.random.IntN(12)))
 	}
 	for _, r := range rules {
 		f, err := sandbox.ParseFault(r)

@@ -37,6 +37,9 @@ func (w *watch) Item(i state.Item, o state.Outcome) {
 		line.AssetID, line.URL = o.Receipt.Asset, o.Receipt.URL
 	}
 	w.out.Event("item", line)
+	if o.State == state.ItemDone && o.Error != "" {
+		w.out.Notef("%s: %s", ui.Sanitize(i.Key), ui.Sanitize(o.Error))
+	}
 	level := slog.LevelDebug
 	if o.State != state.ItemDone {
 		level = slog.LevelInfo
@@ -75,9 +78,9 @@ func (w *watch) Tries(items int, why string, until time.Time) {
 }
 
 // Doubts implements migrate.Observer.
-func (w *watch) Doubts(items int, until time.Time) {
-	w.out.Notef("No answer came to the last of %s: looked for once more at %s, and sent again if not there.",
-		count(int64(items), "upload"), until.Local().Format(time.TimeOnly))
+func (w *watch) Doubts(items int, why string, until time.Time) {
+	w.out.Notef("Not known yet what became of %s: looked for once more at %s, and sent again if not there. The last: %s",
+		count(int64(items), "upload"), until.Local().Format(time.TimeOnly), ui.Sanitize(why))
 }
 
 // sayHidden tells how many findings were not shown.

@@ -114,7 +114,8 @@ func TestUploadDoubt(t *testing.T) {
 		{"400", 10, say("HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n"), false, retry.Permanent},
 		{"403", 10, say("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"), false, retry.Fatal},
 		{"404", 10, say("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"), false, retry.Permanent},
-		{"408", 10, say("HTTP/1.1 408 Slow\r\nContent-Length: 0\r\n\r\n"), false, retry.Transient},
+		{"408", 10, say("HTTP/1.1 408 Slow\r\nContent-Length: 0\r\n\r\n"), true, retry.Transient},
+		{"408 before the body", large, sayEarly("HTTP/1.1 408 Slow\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"), false, retry.Transient},
 		{"400 cut", 10, say("HTTP/1.1 400 Bad\r\nContent-Length: 100\r\n\r\n{"), false, retry.Permanent},
 	}
 	for _, tt := range tests {

@@ -458,3 +458,36 @@ func BenchmarkBeginEnd(b *testing.B) {
 	run("many", 16, Options{Max: 64})
 	run("budget", 16, Options{Max: 64, Budget: budget})
 }
+
+// Refusals long after one another, with little asked for between them, say little
+// about the rate that the service stands.
+func TestQuietTimesAreNoLimit(t *testing.T) {
+	for name, quiet := range map[string]time.Duration{"idle": 2 * time.Hour, "large files": 10 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := New(Options{Max: 16})
+				ask := func(refused bool, took time.Duration) (waited time.Duration) {
+					start := time.Now()
+					ticket, err := l.Begin(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					waited = time.Since(start)
+					time.Sleep(took)
+					ticket.End(Outcome{Refused: refused})
+					return waited
+				}
+				ask(true, time.Second)
+				for range 3 {
+					ask(false, quiet)
+				}
+				ask(true, time.Second)
+				for n := range 8 {
+					if waited := ask(false, 100*time.Millisecond); waited > maxPause {
+						t.Errorf("request %d waits %v", n, waited)
+					}
+				}
+			})
+		})
+	}
+}

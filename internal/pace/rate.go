@@ -14,11 +14,14 @@ const (
 	// boldGrowth is where that share of requests is refused anyway.
 	boldGrowth = 0.5
 	anyway     = 0.03
-	headroom   = 4                      // times the goodput is the highest rate: a cut has to be felt soon
-	catchUp    = 2 * time.Millisecond   // of what timers are late
-	calm       = 250 * time.Millisecond // after a cut, until what was under way has ended
-	samples    = 200                    // after which what was counted counts half
-	recheck    = 30 * time.Second       // after which what was refused anyway is found out anew
+	// slowest is the lowest rate, whatever was measured: in a while with little to
+	// ask for there is little goodput, too.
+	slowest  = float64(time.Second) / float64(maxPause)
+	headroom = 4                      // times the goodput is the highest rate: a cut has to be felt soon
+	catchUp  = 2 * time.Millisecond   // of what timers are late
+	calm     = 250 * time.Millisecond // after a cut, until what was under way has ended
+	samples  = 200                    // after which what was counted counts half
+	recheck  = 30 * time.Second       // after which what was refused anyway is found out anew
 
 	// tolerance is the most share of refusals that is taken to have nothing to do
 	// with the rate.
@@ -128,7 +131,7 @@ func (r *rate) refused(now time.Time) {
 	if r.limit > 0 && r.limit <= fine { // what was taken for fine is not, or the rate is not to blame
 		to = farBelow
 	}
-	r.limit, r.cut, r.high = max(to*fine, r.limit/2), now, share{}
+	r.limit, r.cut, r.high = max(to*fine, r.limit/2, slowest), now, share{}
 	r.updated = now.Add(2 * calm) // so long it stays, to see what is refused anyway
 }
 

@@ -1,0 +1,275 @@
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/migrate"
+	"assetferry/sources/memory"
+	"assetferry/state"
+)
+
+// A refusal is an error of a class that says how far it reaches.
+type refusal struct{ class retry.Class }
+
+func (r refusal) Error() string      { return "refused" }
+func (r refusal) Class() retry.Class { return r.class }
+
+// A lateWriter loses every answer, and keeps what may show up later.
+type lateWriter struct {
+	migrate.Writer
+	late []assets.Upload
+}
+
+func (w *lateWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset, error) {
+	r, err := u.Open(ctx)
+	if err != nil {
+		return assets.Asset{}, err
+	}
+	_, err = io.Copy(io.Discard, r)
+	w.late = append(w.late, u)
+	return assets.Asset{}, errors.Join(&assets.Error{Op: "upload", InDoubt: true, Status: 500}, err, r.Close())
+}
+
+// What was given up because it did not show up is looked for before it is sent in
+// another run, also in a place that nobody else puts anything into.
+func TestLateArrivalIsFound(t *testing.T) {
+	w := newWorld(t)
+	w.put("dir/0.jpg", "0")
+	w.migrate(migrate.DefaultRules())
+	w.put("dir/a.jpg", "a")
+	late := &lateWriter{Writer: w.client}
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Write = late })
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create failed": 1, "unchanged skipped": 1})
+	_, err = w.client.Upload(t.Context(), late.late[0])
+	must(t, err)
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 1, "unchanged skipped": 1})
+	if n := len(w.assetsAt()); n != 2 {
+		t.Errorf("got %d assets, want 2", n)
+	}
+}
+
+// A secretive Reader lets nobody read contents.
+type secretive struct{ migrate.Reader }
+
+func (secretive) Download(context.Context, string, int64) (io.ReadCloser, int64, error) {
+	return nil, 0, refusal{retry.Permanent}
+}
+
+// What can never be found out keeps no run open: it has failed, and the next plan
+// sees what is there.
+func TestDoubtThatCannotBeCleared(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
+	w.put("a.jpg", "a", "b.jpg", "b")
+	d := w.deps()
+	d.Dest = secretive{d.Dest}
+	plan, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *migrate.Applier) { a.Concurrency = 1 })
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create failed": 1, "create done": 1})
+	if run, err := w.journal.Run(t.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
+		t.Errorf("the run is %s (%v), want finished", run.State, err)
+	}
+	plan, err = w.tryWith(t.Context(), d, migrate.DefaultRules())
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"conflict conflict": 1, "unchanged skipped": 1})
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 1, "unchanged skipped": 1})
+	if n := len(w.assetsAt()); n != 2 {
+		t.Errorf("got %d assets, want 2", n)
+	}
+}
+
+// Of two objects whose extensions differ in case alone, the one that did not arrive is
+// not taken for the one that did, although nobody knows of either.
+func TestNamesakeIsNotTaken(t *testing.T) {
+	for range 8 { // which of them is the first
+		w := newWorld(t, faults(t, "POST /assets drop=before once=1", "POST /assets drop=after once=2"))
+		w.put("A.JPG", "x", "A.jpg", "x")
+		rules := migrate.DefaultRules()
+		rules.OnCollision = "keep"
+		plan, err := w.try(t.Context(), rules)
+		must(t, err)
+		w.wantStates(plan, map[string]int64{"create done": 2})
+		for _, key := range []string{"A.JPG", "A.jpg"} {
+			if r, err := w.journal.Receipt(t.Context(), w.pair.ID, key); err != nil || r.Filename() != key {
+				t.Errorf("%s has arrived as %s (%v)", key, r.Filename(), err)
+			}
+		}
+		if n := len(w.assetsAt()); n != 2 {
+			t.Errorf("got %d assets, want 2", n)
+		}
+		w.close()
+	}
+}
+
+// Two sources may send to one folder. What the one puts there in a plan made before
+// the folder was the other's is seen by the other.
+func TestTwoSourcesIntoOneFolder(t *testing.T) {
+	w := newWorld(t)
+	other := *w
+	other.source = &memory.Source{}
+	var err error
+	other.pair, err = w.journal.Pair(t.Context(), "another source", w.pair.Destination, w.url)
+	must(t, err)
+	other.put("a/1.jpg", "1", "d/x.jpg", "x")
+	stop := make(chan struct{})
+	w.gate.on(atUpload(1, sync.OnceValue(func() error { close(stop); return nil })))
+	_, err = other.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Concurrency, a.Stop = 1, stop })
+	if !errors.Is(err, migrate.ErrStopped) {
+		t.Fatalf("got %v, want ErrStopped", err)
+	}
+	w.gate.on(nil)
+	w.put("d/y.jpg", "y")
+	w.migrate(migrate.DefaultRules())
+	other.migrate(migrate.DefaultRules())
+	w.put("d/x.jpg", "x")
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 1, "unchanged skipped": 1})
+	if n := len(w.assetsAt()); n != 3 {
+		t.Errorf("got %d assets, want 3", n)
+	}
+}
+
+// A slowJournal does something while it records for the first time.
+type slowJournal struct {
+	migrate.Journal
+	during func()
+}
+
+func (j *slowJournal) Record(ctx context.Context, run, pair int64, outcomes []state.Outcome) error {
+	j.during()
+	return j.Journal.Record(ctx, run, pair, outcomes)
+}
+
+// A drainedWriter has one upload that is not begun because the run is told to stop.
+type drainedWriter struct {
+	migrate.Writer
+	begun chan struct{}
+}
+
+func (w drainedWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset, error) {
+	if u.Filename != "b.jpg" {
+		return w.Writer.Upload(ctx, u)
+	}
+	close(w.begun)
+	<-retry.Draining(ctx)
+	return assets.Asset{}, retry.ErrDraining
+}
+
+// A run that is told to stop while the journal is written, and is given back its
+// last item meanwhile, is stopped and not finished.
+func TestStoppedWhileRecording(t *testing.T) {
+	for range 10 {
+		w := newWorld(t)
+		w.put("a.jpg", "a", "b.jpg", "b")
+		stop, begun := make(chan struct{}), make(chan struct{})
+		d := w.deps()
+		d.Journal = &slowJournal{d.Journal, sync.OnceFunc(func() { <-begun; close(stop) })}
+		_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *migrate.Applier) {
+			a.Write, a.Stop = drainedWriter{a.Write, begun}, stop
+		})
+		if !errors.Is(err, migrate.ErrStopped) {
+			t.Errorf("got %v, want ErrStopped", err)
+		}
+		w.close()
+	}
+}
+
+// A fullBatchWriter refuses us as such at the update that fills a batch.
+type fullBatchWriter struct {
+	migrate.Writer
+	assets, updates atomic.Int64
+}
+
+func (w *fullBatchWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset, error) {
+	r, err := u.Open(ctx)
+	if err != nil {
+		return assets.Asset{}, err
+	}
+	_, err = io.Copy(io.Discard, r)
+	base, extension, _ := strings.Cut(u.Filename, ".")
+	return assets.Asset{ID: fmt.Sprint(w.assets.Add(1)), Name: base, Extension: extension, Size: u.Size}, errors.Join(err, r.Close())
+}
+
+func (w *fullBatchWriter) Update(context.Context, string, assets.Changes) (assets.Asset, error) {
+	if w.updates.Add(1) < 128 {
+		return assets.Asset{}, nil
+	}
+	return assets.Asset{}, refusal{retry.Fatal}
+}
+
+// What ends a run is told, whatever else is to be done at that moment.
+func TestFatalWithAFullBatch(t *testing.T) {
+	for range 5 {
+		w := newWorld(t)
+		for n := range 128 {
+			w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprint(n))
+		}
+		_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) {
+			a.Provenance, a.Concurrency, a.Write = "always", 64, &fullBatchWriter{Writer: w.client}
+		})
+		if _, refused := errors.AsType[refusal](err); !refused {
+			t.Errorf("got %v, want the refusal", err)
+		}
+		w.close()
+	}
+}
+
+// An asset that could not be described is not forgotten by a run that describes
+// nothing.
+func TestUndescribedIsNotForgotten(t *testing.T) {
+	w := newWorld(t, faults(t, "PATCH /assets/{id} status=500"))
+	w.put("a.jpg", "a")
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) {
+		a.Provenance, a.Again, a.Wait = "always", []time.Duration{short}, 0
+	})
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create waiting": 1})
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1})
+	if r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err != nil || !r.Undescribed {
+		t.Errorf("got %+v (%v), want it undescribed", r, err)
+	}
+}
+
+// An asset that cannot be described is left alone some day, as one that cannot be
+// sent is.
+func TestUndescribedIsParked(t *testing.T) {
+	w := newWorld(t, faults(t, "PATCH /assets/{id} status=422"))
+	w.put("a.jpg", "a")
+	var plan migrate.Plan
+	for range 6 {
+		var err error
+		plan, err = w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Provenance = "always" })
+		must(t, err)
+	}
+	w.wantStates(plan, map[string]int64{"describe parked": 1})
+}
+
+// What waits night after night, and is listed anew each time, is parked some day.
+func TestWaitingForEverIsParked(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets status=425"))
+	w.put("a.jpg", "a")
+	impatient := func(a *migrate.Applier) { a.Again, a.Wait = []time.Duration{time.Hour}, 0 }
+	var plan migrate.Plan
+	for night := range 6 {
+		var err error
+		plan, err = w.try(t.Context(), migrate.DefaultRules(), impatient)
+		must(t, err)
+		if night < 5 {
+			w.wantStates(plan, map[string]int64{"create waiting": 1})
+			must(t, w.journal.Relist(t.Context(), plan.Run.Num))
+		}
+	}
+	w.wantStates(plan, map[string]int64{"create parked": 1})
+	if run, err := w.journal.Run(t.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
+		t.Errorf("the run is %s (%v), want finished", run.State, err)
+	}
+}
