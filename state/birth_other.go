@@ -2,7 +2,13 @@
 
 package state
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
-// birth tells a file from any copy of it. It is 0 where, as here, that is not known.
-func birth(*os.File) int64 { return 0 }
+// birthOf tells by what a file can be told from a copy of it: 0, not known.
+func birthOf(*os.File) int64 { return 0 }
+
+// changedAt is not known.
+func changedAt(*os.File) time.Time { return time.Time{} }

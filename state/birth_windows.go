@@ -3,11 +3,12 @@ package state
 import (
 	"os"
 	"syscall"
+	"time"
 )
 
-// birth tells a file from any copy of it, and stays the same for its life: here,
-// when it was made. It is 0 where that is not known.
-func birth(f *os.File) int64 {
+// birthOf tells by what a file can be told from a copy of it: when it was made, 0 where
+// that is not known.
+func birthOf(f *os.File) int64 {
 	info, err := f.Stat()
 	if err != nil {
 		return 0
@@ -18,3 +19,6 @@ func birth(f *os.File) int64 {
 	}
 	return s.CreationTime.Nanoseconds()
 }
+
+// changedAt is not known.
+func changedAt(*os.File) time.Time { return time.Time{} }

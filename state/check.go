@@ -3,7 +3,10 @@ package state
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 )
 
 // shownRows is how many keys a check names of those that are wrong alike.
@@ -21,6 +24,33 @@ var laws = []struct{ broken, query string }{
 		WHERE i.state = 'staged' AND r.state IN ('planned', 'applying', 'finished')`},
 }
 
+// checkMark compares the journal with the mark in its lock file, which is never
+// ahead of it.
+func (s *Store) checkMark(ctx context.Context) ([]string, error) {
+	f, err := os.Open(s.path + lockSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // it was never written, or its next owner will miss it
+	} else if err != nil {
+		return nil, diskError(s.path, err)
+	}
+	defer f.Close()
+	m := newMark(f)
+	left, err := m.read() // before the journal, which may be written meanwhile
+	if err != nil {
+		return nil, diskError(s.path, err)
+	}
+	h, err := readHeld(ctx, s.r)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, wrap("check", err)
+	}
+	if left.id == h.journal && h.seq < left.seq {
+		return []string{fmt.Sprintf("it lacks its last %d writes", left.seq-h.seq)}, nil
+	}
+	return nil, nil
+}
+
 // Check reads all of the journal and says what is wrong with it, in sentences for
 // people. SQLite keeps no sums of its pages: a bit that flipped within a value, so
 // that it is still a value of its kind, is not found.
@@ -28,6 +58,9 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 	problems, err := pragmaCheck(ctx, s.r, `PRAGMA integrity_check`)
 	if err != nil || len(problems) > 0 {
 		return problems, err
+	}
+	if problems, err = s.checkMark(ctx); err != nil {
+		return nil, err
 	}
 	orphans, err := query(ctx, s.r, "check", func(rows *sql.Rows) (string, error) {
 		var table, parent string

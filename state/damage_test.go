@@ -84,10 +84,7 @@ func frozen(t *testing.T, path string) (there string) {
 	for _, f := range []string{"", "-wal", lockSuffix} {
 		copyFile(t, path+f, there+f)
 	}
-	f, err := os.OpenFile(there+lockSuffix, os.O_RDWR, 0)
-	must(t, err)
-	defer f.Close()
-	m := newMark(f)
+	m := lockMark(t, there)
 	left, err := m.read()
 	must(t, err)
 	must(t, m.written(left.id, left.seq, left.at))
@@ -192,6 +189,24 @@ func TestUnfinishedCheckpoint(t *testing.T) {
 	must(t, os.Truncate(there, 4096))
 	if got := outcome(t, there, writes); got != "works" {
 		t.Errorf("it is %s", got)
+	}
+}
+
+// A check notices that a journal lacks what had been written to it.
+func TestCheckOfAnOlderJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	written(t, path, 3)
+	copyFile(t, path, path+".old")
+	written(t, path, 4)
+	for _, tc := range []struct{ journal, want string }{{path, "[]"}, {path + ".old", "[it lacks its last 4 writes]"}} {
+		copyFile(t, tc.journal, path+".copy")
+		must(t, os.Rename(path+".copy", path))
+		s, err := OpenReadOnly(t.Context(), path)
+		must(t, err)
+		if problems, err := s.Check(t.Context()); err != nil || fmt.Sprint(problems) != tc.want {
+			t.Errorf("got %q (%v), want %s", problems, err, tc.want)
+		}
+		must(t, s.Close())
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // than the journal, never more.
 type mark struct {
 	f    *os.File
-	born int64 // see birth
+	born int64 // see birthOf
 
 	mu  sync.Mutex
 	now trace
@@ -37,7 +37,7 @@ const (
 	markLength = len("assetferry journal ") + 26 + 3*(1+19) + 1
 )
 
-func newMark(f *os.File) *mark { return &mark{f: f, born: birth(f)} }
+func newMark(f *os.File) *mark { return &mark{f: f, born: birthOf(f)} }
 
 // read gives what the mark says; nothing if there is none, or none that makes
 // sense.
@@ -76,8 +76,15 @@ func (m *mark) alive(at time.Time) error {
 	return m.write()
 }
 
-// isCopied reports whether what a trace says was written into another file.
-func (m *mark) isCopied(t trace) bool { return t.born != 0 && m.born != 0 && t.born != m.born }
+// changeSlack is how much later than its mark says a file may have been written.
+const changeSlack = 10 * time.Second
+
+// isCopied reports whether what a trace says was written into another file, or into
+// this one by somebody else. A file that was only moved or given other permissions
+// looks the same.
+func (m *mark) isCopied(t trace) bool {
+	return t.born != 0 && m.born != 0 && t.born != m.born || changedAt(m.f).After(t.at.Add(changeSlack))
+}
 
 func (m *mark) write() error {
 	_, err := m.f.WriteAt(fmt.Appendf(nil, markForm, m.now.id, m.now.seq, m.now.at.UnixMilli(), m.now.born), 0)

@@ -99,7 +99,7 @@ func (h held) trust(path, host string, left trace, copied bool) error {
 	case h.seq < left.seq:
 		return &DistrustError{path, fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.seq-h.seq)}
 	case copied:
-		return &DistrustError{path, "it is a copy, with all its files, and knows nothing of what has happened since it was made"}
+		return &DistrustError{path, "it seems to be a copy, with all its files, which would know nothing of what has happened since it was made"}
 	}
 	return nil
 }

@@ -67,6 +67,15 @@ func written(t *testing.T, path string, writes int) {
 	must(t, s.Close())
 }
 
+// lockMark gives the mark in the lock file of a journal.
+func lockMark(t *testing.T, path string) *mark {
+	t.Helper()
+	f, err := os.OpenFile(path+lockSuffix, os.O_RDWR, 0)
+	must(t, err)
+	t.Cleanup(func() { f.Close() })
+	return newMark(f)
+}
+
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	content, err := os.ReadFile(from)
@@ -100,7 +109,13 @@ func TestDistrust(t *testing.T) {
 				copyFile(t, f, f+".old")
 				must(t, os.Rename(f+".old", f))
 			}
-		}, "it is a copy"},
+		}, "seems to be a copy"},
+		"a copy of all its files was put back in place": {func(t *testing.T, path string) {
+			m := lockMark(t, path)
+			left, err := m.read()
+			must(t, err)
+			must(t, m.written(left.id, left.seq, time.Now().Add(-time.Minute)))
+		}, "seems to be a copy"},
 		"it is another journal": {func(t *testing.T, path string) {
 			written(t, path+".other", 9)
 			copyFile(t, path+".other", path)
@@ -206,7 +221,7 @@ func TestFormerAlive(t *testing.T) {
 	if !s.FormerAlive().IsZero() {
 		t.Errorf("nobody had it before: got %v", s.FormerAlive())
 	}
-	death := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
+	death := time.Now().Add(-changeSlack / 2).Truncate(time.Millisecond)
 	s.now = func() time.Time { return death }
 	s.Alive()
 	s.owns = false // so it is not closed in good order

@@ -15,6 +15,7 @@ import (
 
 	"assetferry/internal/config"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/sources/local"
@@ -54,6 +55,7 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if s.source, identity, err = a.openSource(address, a.ownFiles(s.dest, path)); err != nil {
 		return nil, err
 	}
+	a.tellLoss(path)
 	if s.journal, err = state.Open(ctx, path); err != nil {
 		return nil, err
 	}
@@ -65,6 +67,18 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 		return nil, err
 	}
 	return s, a.startMeter(ctx, s.dest, s.journal)
+}
+
+// tellLoss says that a journal is gone of which there is a backup.
+func (a *app) tellLoss(path string) {
+	backup := state.BackupPath(path)
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return
+	}
+	if _, err := os.Stat(backup); err == nil {
+		a.out.Notef("There is no journal any more, but a backup of one: %s", ui.Sanitize(backup))
+		a.out.Notef("A new one is begun, and what is at the destination is taken over; assetferry help journal tells how to restore the backup instead.")
+	}
 }
 
 // adoptOnly makes a plan that sends nothing.

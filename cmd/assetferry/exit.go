@@ -100,7 +100,7 @@ func explain(err error) failure {
 	case errors.Is(err, state.ErrNotFound):
 		f.code, f.hint = exitNoSuch, "assetferry status lists the runs of the journal"
 	case errors.Is(err, state.ErrForeign):
-		f.hint = "name another file with --state; this one was left as it is"
+		f.hint = "name another file with --state, or if it was one: assetferry help journal tells how to restore the backup; the file was left as it is"
 	case errors.Is(err, state.ErrNewer):
 		f.hint = "use the version of assetferry that made it, or a later one; the file was left as it is"
 	case errors.Is(err, sandbox.ErrInUse):

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -172,13 +173,20 @@ func TestTwoAtOnce(t *testing.T) {
 	files.check(t, s)
 }
 
-// TestInterrupt interrupts a migration once: what has begun is finished, nothing
-// is left in doubt, and the same command brings the rest.
+// TestInterrupt interrupts a migration once, in each way there is: what has begun is
+// finished, nothing is left in doubt, and the same command brings the rest.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be interrupted from outside")
 	}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(s.String(), func(t *testing.T) { testInterrupt(t, s) })
+	}
+}
+
+func testInterrupt(t *testing.T, signal os.Signal) {
+	t.Parallel()
 	files := smallTree(30)
 	dir := t.TempDir()
 	files.write(t, dir+"/src")
@@ -189,7 +197,9 @@ func TestInterrupt(t *testing.T) {
 	told := tell(t, p, "Interrupted: finishing what has begun")
 	p.follow(t)
 	<-g.reached
-	interrupt(t, p)
+	if err := p.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
 	<-told
 	close(g.open)
 	if code := p.wait(t); code != exitInterrupted {

@@ -35,6 +35,7 @@ func (a *app) startWindow() (stop func()) {
 	if !limited {
 		return func() {}
 	}
+	a.out.Notef("Ends         %s at the latest", end.Local().Format(time.DateTime))
 	timer := time.AfterFunc(end.Sub(now), func() {
 		a.endEarly(errWindow, "The time given to this run is up: finishing what has begun. Interrupt to abort it.")
 	})

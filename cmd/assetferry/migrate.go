@@ -98,13 +98,13 @@ func addCreateFlags(f *pflag.FlagSet, retryParked *bool) {
 func addSendingFlags(f *pflag.FlagSet, o *migrateOptions) {
 	setting(f, "provenance", "`when` assets get an attribute that says where they come from: auto where they are described anyway")
 	setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
-	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost (default %v, and %v where the service gave none)",
+	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none)",
 		migrate.DefaultSettle, migrate.DefaultAnswer))
 }
 
 func (a *app) planOrMigrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
-	if o.settle < 0 {
-		return usage(errors.New("--settle-time must not be negative"), "")
+	if cmd.Flags().Changed("settle-time") && o.settle <= 0 {
+		return usage(errors.New("--settle-time must be more than 0"), "what takes longer to show up than that is sent twice; leave it out if in doubt")
 	}
 	if err := together(cmd, "dry-run", "restart", "plan shows what a new run would do"); err != nil {
 		return err
@@ -204,24 +204,26 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	return failure
 }
 
-// showProblems tells which items need a person, as far as they fit; JSON has
-// them all.
+// showProblems tells which items need a person, the worst first, as far as they fit;
+// JSON has them all.
 func (a *app) showProblems(ctx context.Context, s *endpoints, run int64) error {
 	shown, more := 0, 0
-	for i, err := range s.journal.Items(ctx, run, state.ItemFailed, state.ItemConflict, state.ItemInDoubt,
-		state.ItemChanged, state.ItemWaiting, state.ItemParked) {
-		if err != nil {
-			return err
+	for _, worst := range []state.ItemState{state.ItemInDoubt, state.ItemFailed, state.ItemWaiting, state.ItemChanged,
+		state.ItemParked, state.ItemConflict} {
+		for i, err := range s.journal.Items(ctx, run, worst) {
+			if err != nil {
+				return err
+			}
+			if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
+				a.out.Event("item", ui.ItemLine{Key: i.Key, Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
+			}
+			if shown == shownProblems && !a.out.Verbose() {
+				more++
+				continue
+			}
+			shown++
+			a.out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(i.Key), ui.Sanitize(orHint(i.Error, i.Reason)))
 		}
-		if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
-			a.out.Event("item", ui.ItemLine{Key: i.Key, Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
-		}
-		if shown == shownProblems && !a.out.Verbose() {
-			more++
-			continue
-		}
-		shown++
-		a.out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(i.Key), ui.Sanitize(orHint(i.Error, i.Reason)))
 	}
 	if more > 0 {
 		a.out.Printf("… and %s more, see --verbose", ui.Count(int64(more)))
@@ -276,7 +278,7 @@ func (a *app) tellDoubts(tallies []state.Tally, applier *migrate.Applier) {
 		}
 	}
 	if open > 0 {
-		a.out.Notef("In flight when it ended: %s. They are looked up; what has not shown up within %v of that is sent again.",
+		a.out.Notef("Begun or about to be when it ended: %s. They are looked up; what has not shown up within %v of that is sent again.",
 			count(open, "upload"), max(applier.Settle, applier.Answer))
 	}
 }
