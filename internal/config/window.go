@@ -7,10 +7,22 @@ type TimeOfDay struct{ Hour, Minute int }
 
 // next is when it is that time again, which is on another day if it is now.
 func (t TimeOfDay) next(now time.Time) time.Time {
-	year, month, day := now.Date()
-	at := time.Date(year, month, day, t.Hour, t.Minute, 0, 0, now.Location())
+	at := t.on(now, 0)
 	if !at.After(now) {
-		at = time.Date(year, month, day+1, t.Hour, t.Minute, 0, 0, now.Location())
+		at = t.on(now, 1)
+	}
+	return at
+}
+
+// on is that time so many days after a time. In a day that leaves it out, when clocks
+// are put forward, it is as much later.
+func (t TimeOfDay) on(now time.Time, days int) time.Time {
+	year, month, day := now.Date()
+	at := time.Date(year, month, day+days, t.Hour, t.Minute, 0, 0, now.Location())
+	if at.Hour()*60+at.Minute() < t.Hour*60+t.Minute {
+		_, before := at.Zone()
+		_, after := at.Add(time.Hour).Zone()
+		at = at.Add(time.Duration(after-before) * time.Second)
 	}
 	return at
 }

@@ -44,3 +44,20 @@ func TestWindowEnd(t *testing.T) {
 		}
 	}
 }
+
+// A time that a day leaves out is not yesterday's, so that a run goes on for a day.
+func TestUntilATimeThatIsLeftOut(t *testing.T) {
+	for zone, day := range map[string]time.Time{
+		"America/New_York": time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC), "Europe/Berlin": time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC),
+	} {
+		where, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Date(day.Year(), day.Month(), day.Day(), 1, 45, 0, 0, where)
+		end, _ := (&Settings{Until: &TimeOfDay{2, 30}}).WindowEnd(now)
+		if got := end.Sub(now); got <= 0 || got > time.Hour {
+			t.Errorf("%s: ends after %v", zone, got)
+		}
+	}
+}
