@@ -44,10 +44,7 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if s.dest, err = a.openDestination(ctx, readOnly); err != nil {
 		return nil, err
 	}
-	if err = s.dest.greet(ctx); err != nil {
-		return nil, err
-	}
-	path, err := a.journalPath(s.dest)
+	path, err := a.greet(ctx, s.dest)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +63,20 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if s.pair, err = s.journal.Pair(ctx, identity, s.dest.identity(), s.dest.url); err != nil {
 		return nil, err
 	}
-	return s, a.startMeter(ctx, s.dest, s.journal)
+	a.startMeter(ctx, s.dest, s.journal)
+	return s, nil
+}
+
+// greet makes the first contact with a destination, within its budget, and gives the
+// path of its journal.
+func (a *app) greet(ctx context.Context, d *destination) (journal string, err error) {
+	if journal, err = a.journalPath(d); err != nil {
+		return "", err
+	}
+	if err := a.loadBudget(ctx, d, journal); err != nil {
+		return "", err
+	}
+	return journal, d.greet(ctx)
 }
 
 // tellLoss says that a journal is gone of which there is a backup.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -82,21 +83,31 @@ type meter struct {
 	destination string
 }
 
-// startMeter tells the budget what former runs used, and has the journal know
-// what this one uses.
-func (a *app) startMeter(ctx context.Context, d *destination, journal *state.Store) error {
-	calls := d.calls
-	if calls == nil {
+// loadBudget tells a budget what former runs used. That comes before the first
+// request.
+func (a *app) loadBudget(ctx context.Context, d *destination, path string) error {
+	if d.calls == nil {
 		return nil
 	}
-	m := &meter{calls, journal, d.identity()}
-	used, err := journal.Calls(ctx, m.destination, calls.Since())
-	if err != nil {
+	journal, err := state.OpenReadOnly(ctx, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
 		return err
 	}
-	calls.Load(used)
+	defer journal.Close()
+	used, err := journal.Calls(ctx, d.identity(), d.calls.Since())
+	d.calls.Load(used)
+	return err
+}
+
+// startMeter has the journal know what this run uses of a budget.
+func (a *app) startMeter(ctx context.Context, d *destination, journal *state.Store) {
+	if d.calls == nil {
+		return
+	}
+	m := &meter{d.calls, journal, d.identity()}
 	a.closeLater(m.start(context.WithoutCancel(ctx)))
-	return nil
 }
 
 // start saves the counts now and then, and once more when it is stopped.

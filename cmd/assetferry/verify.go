@@ -53,10 +53,11 @@ func (a *app) verify(ctx context.Context, level string, sample int) error {
 	if err != nil {
 		return err
 	}
-	if err := dest.greet(ctx); err != nil {
+	path, err := a.greet(ctx, dest)
+	if err != nil {
 		return err
 	}
-	journal, err := a.openExisting(ctx, dest)
+	journal, err := a.openExisting(ctx, dest, path)
 	if err != nil {
 		return err
 	}
@@ -158,11 +159,7 @@ func differences(v state.Verification) string {
 }
 
 // openExisting opens the journal of a destination; there must be one.
-func (a *app) openExisting(ctx context.Context, d *destination) (*state.Store, error) {
-	path, err := a.journalPath(d)
-	if err != nil {
-		return nil, err
-	}
+func (a *app) openExisting(ctx context.Context, d *destination, path string) (*state.Store, error) {
 	if err := mustExist(path); err != nil {
 		return nil, err
 	}
@@ -171,7 +168,8 @@ func (a *app) openExisting(ctx context.Context, d *destination) (*state.Store, e
 		return nil, err
 	}
 	a.closeLater(journal.Close)
-	return journal, a.startMeter(ctx, d, journal)
+	a.startMeter(ctx, d, journal)
+	return journal, nil
 }
 
 // pairsOf lists the pairs of a journal whose destination this is.
