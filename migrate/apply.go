@@ -97,8 +97,8 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 	return err
 }
 
-// SettleDoubts finds out about the items of a run that are in doubt, without
-// sending anything. What did not arrive is planned again.
+// SettleDoubts finds out about the items of a run that are in doubt, and sends no
+// object. What did not arrive is planned again.
 func (a *Applier) SettleDoubts(ctx context.Context, run state.Run) error {
 	var err error
 	if a.run, err = a.Journal.Run(ctx, run.ID); err != nil {

@@ -13,7 +13,6 @@ const (
 	ReasonSame        Reason = "as the journal remembers it"
 	ReasonUndescribed Reason = "sent, but not described yet"
 	ReasonUseSync     Reason = "changed, use sync"
-	ReasonOrphan      Reason = "gone from the source, kept"
 	ReasonEqual       Reason = "an equal asset is there already"
 	ReasonTrusted     Reason = "an asset of that name and size is there already"
 	ReasonDuplicate   Reason = "another asset of that name is there; sent beside it"
@@ -69,7 +68,6 @@ const (
 
 // A Situation is everything that a decision depends on.
 type Situation struct {
-	Gone     bool     // the object is not listed any more
 	LeftOut  Reason   // a rule of the user or the object's nature leaves it out
 	Failed   Reason   // it cannot be read
 	Problem  Reason   // it cannot go where it should
@@ -86,8 +84,6 @@ type Situation struct {
 // the same situation under the same rules always gives the same action.
 func Decide(s Situation, r Rules) (state.Action, Reason) {
 	switch {
-	case s.Gone:
-		return state.Unchanged, ReasonOrphan
 	case s.LeftOut != "": // first, so that leaving out is the remedy for what cannot be read
 		return state.Skip, s.LeftOut
 	case s.Failed != "":

@@ -18,7 +18,6 @@ func because(r Reason) func(Situation) Reason { return func(Situation) Reason { 
 
 func laws() []law {
 	return []law{
-		{func(s Situation, _ Rules) bool { return s.Gone }, state.Unchanged, because(ReasonOrphan)},
 		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
 		{func(s Situation, _ Rules) bool { return s.Memory == Same && s.Undescribed && s.Parked }, state.Describe, because(ReasonParked)},
@@ -43,24 +42,22 @@ func laws() []law {
 
 func TestDecideCrossProduct(t *testing.T) {
 	cases := 0
-	for _, gone := range []bool{false, true} {
-		for _, leftOut := range []Reason{"", ReasonJunk, ReasonFiltered, ReasonSymlink} {
-			for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissing} {
-				for _, problem := range []Reason{"", ReasonUnmatched, ReasonNoCategory, ReasonKey, ReasonTooLarge, ReasonNameLong} {
-					for _, memory := range []Memory{Unknown, Same, Changed} {
-						for _, existing := range []Existing{Nothing, Equal, Other} {
-							for flags := range 16 {
-								taken, looked, parked, undescribed := flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
-								s := Situation{gone, leftOut, failed, problem, memory, existing, taken, looked, parked, undescribed}
-								cases += checkDecide(t, s)
-							}
+	for _, leftOut := range []Reason{"", ReasonJunk, ReasonFiltered, ReasonSymlink} {
+		for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissing} {
+			for _, problem := range []Reason{"", ReasonUnmatched, ReasonNoCategory, ReasonKey, ReasonTooLarge, ReasonNameLong} {
+				for _, memory := range []Memory{Unknown, Same, Changed} {
+					for _, existing := range []Existing{Nothing, Equal, Other} {
+						for flags := range 16 {
+							taken, looked, parked, undescribed := flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
+							s := Situation{leftOut, failed, problem, memory, existing, taken, looked, parked, undescribed}
+							cases += checkDecide(t, s)
 						}
 					}
 				}
 			}
 		}
 	}
-	if cases != 2*4*3*6*3*3*16*18 {
+	if cases != 4*3*6*3*3*16*18 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }
@@ -121,10 +118,10 @@ func TestFirstState(t *testing.T) {
 }
 
 func FuzzDecide(f *testing.F) {
-	f.Add(false, "", "", "", 0, 0, false, false, false, false, "conflict", "rename", false)
-	f.Add(true, "x", "y", "z", 2, 2, true, true, true, true, "duplicate", "keep", true)
-	f.Fuzz(func(t *testing.T, gone bool, leftOut, failed, problem string, memory, existing int, taken, looked, parked, undescribed bool, onExisting, onCollision string, adoptOnly bool) {
-		s := Situation{gone, Reason(leftOut), Reason(failed), Reason(problem), Memory(memory), Existing(existing), taken, looked, parked, undescribed}
+	f.Add("", "", "", 0, 0, false, false, false, false, "conflict", "rename", false)
+	f.Add("x", "y", "z", 2, 2, true, true, true, true, "duplicate", "keep", true)
+	f.Fuzz(func(t *testing.T, leftOut, failed, problem string, memory, existing int, taken, looked, parked, undescribed bool, onExisting, onCollision string, adoptOnly bool) {
+		s := Situation{Reason(leftOut), Reason(failed), Reason(problem), Memory(memory), Existing(existing), taken, looked, parked, undescribed}
 		r := Rules{OnExisting: onExisting, OnCollision: onCollision, AdoptOnly: adoptOnly}
 		action, reason := Decide(s, r)
 		if reason == "" {

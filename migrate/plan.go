@@ -284,15 +284,8 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 		place, s.Problem = d.placer.place(o)
 		action, why = Decide(s, d.Rules)
 	}
-	if action == state.Create && why != ReasonParked && d.Rules.Limit > 0 && d.creates >= d.Rules.Limit {
-		action, why = state.Skip, ReasonLimit
-	}
 	if action == state.Create {
-		if why != ReasonParked {
-			d.creates++
-			d.placer.use(place)
-		}
-		d.containers[Place{Category: place.Category, Folder: place.Folder}] = true
+		action, why = d.admit(place, why)
 	}
 	i.Category, i.Folder, i.Name, i.Slot = place.Category, place.Folder, place.Name, place.slot()
 	i.Asset, i.Digest = "", nil // of a former pass
@@ -301,6 +294,19 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	}
 	write(i, action, why)
 	return true, nil
+}
+
+// admit counts what is to be sent to a place, unless that is enough already.
+func (d *decider) admit(place Place, why Reason) (state.Action, Reason) {
+	if why != ReasonParked {
+		if d.Rules.Limit > 0 && d.creates >= d.Rules.Limit {
+			return state.Skip, ReasonLimit
+		}
+		d.creates++
+		d.placer.use(place)
+	}
+	d.containers[Place{Category: place.Category, Folder: place.Folder}] = true
+	return state.Create, why
 }
 
 // parkAfter runs in which an object failed, it is not tried any more until it
