@@ -89,7 +89,7 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 		return err
 	}
 	d, err := a.work(ctx)
-	if err != nil || d.unclear > 0 || !d.nextDue.IsZero() {
+	if err != nil || d.unknown > 0 || !d.nextDue.IsZero() {
 		return err
 	}
 	err = a.Journal.FinishRun(ctx, run.Num)

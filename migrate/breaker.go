@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"assetferry/internal/retry"
 	"assetferry/state"
 )
 
@@ -17,11 +18,8 @@ type row struct {
 	trying time.Time // since when one item at a time is tried; zero if that is not so
 }
 
-// breaker stops a run in which everything fails in the same way. If it fails for a
-// reason that may pass, one item at a time is tried before, as long as the run
-// would stay for one.
+// breaker stops a run in which everything fails in the same way.
 func (d *dispatcher) breaker(r result) error {
-	waits := r.outcome.State == state.ItemWaiting
 	switch r.outcome.State {
 	case state.ItemFailed, state.ItemWaiting:
 	case state.ItemChanged:
@@ -34,13 +32,21 @@ func (d *dispatcher) breaker(r result) error {
 		d.row = row{}
 		return nil
 	}
-	if r.alike != d.row.end && (!waits || d.row.trying.IsZero()) {
-		d.row = row{end: r.alike}
+	return d.failed(r.outcome, r.alike)
+}
+
+// failed notes that one more item came to an end, and stops the run if that makes too
+// many. If they fail for a reason that may pass, one item at a time is tried before, as
+// long as the run would stay for one.
+func (d *dispatcher) failed(o state.Outcome, alike string) error {
+	passes := o.State != state.ItemChanged && retry.Class(o.Class).Repeatable()
+	if alike != d.row.end && (!passes || d.row.trying.IsZero()) {
+		d.row = row{end: alike}
 	}
-	if d.row.items++; d.row.items < breakAfter || waits && d.tries(r.outcome.Error) {
+	if d.row.items++; d.row.items < breakAfter || passes && d.tries(o.Error) {
 		return nil
 	}
-	return &BreakerError{d.row.items, r.outcome.Error, waits}
+	return &BreakerError{d.row.items, o.Error, passes}
 }
 
 // tries reports whether the run still tries one item at a time.

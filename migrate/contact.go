@@ -243,7 +243,11 @@ func (d *decider) meet(ctx context.Context, i *state.Item, known comparisons) (b
 	if err != nil || found.existing == Nothing {
 		return false, err
 	}
-	action, why := Decide(Situation{Existing: found.existing}, d.Rules)
+	s := Situation{Existing: found.existing}
+	if i.State == state.ItemParked {
+		s.Parked = Reason(i.Reason)
+	}
+	action, why := Decide(s, d.Rules)
 	i.Asset, i.Digest = "", nil
 	if action == state.Adopt {
 		i.Asset, i.Digest = found.asset, found.digest

@@ -18,6 +18,7 @@ const (
 	ReasonDuplicate   Reason = "another asset of that name is there; sent beside it"
 	ReasonAbsent      Reason = "not at the destination, and adopt sends nothing"
 	ReasonParked      Reason = "failed in many runs, see --retry-parked"
+	ReasonUnclear     Reason = "sent before, and nobody can tell whether it arrived, see --retry-parked"
 
 	ReasonJunk      Reason = "left behind by an operating system or a tool"
 	ReasonFiltered  Reason = "left out by --include or --exclude"
@@ -42,6 +43,10 @@ const (
 // IsFailure reports whether a skip for this reason means that something was
 // meant to arrive and cannot, so that the run must not look like a success.
 func (r Reason) IsFailure() bool { return r == ReasonUnreadable || r == ReasonMissing }
+
+// parks reports whether an object is left alone for this reason, until it changes or
+// somebody asks for it.
+func (r Reason) parks() bool { return r == ReasonParked || r == ReasonUnclear }
 
 // Memory is what the journal knows of an object.
 type Memory int
@@ -75,7 +80,7 @@ type Situation struct {
 	Existing Existing // at the destination
 	Taken    bool     // another object takes the same place
 	Looked   bool     // it was looked for at the destination
-	Parked   bool     // it failed in many runs and has not changed since
+	Parked   Reason   // it is not tried any more until it changes
 	// Undescribed says that the asset lacks a description that it should have.
 	Undescribed bool
 }
@@ -88,8 +93,8 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, s.LeftOut
 	case s.Failed != "":
 		return state.Skip, s.Failed
-	case s.Memory == Same && s.Undescribed && s.Parked:
-		return state.Describe, ReasonParked
+	case s.Memory == Same && s.Undescribed && s.Parked != "":
+		return state.Describe, s.Parked
 	case s.Memory == Same && s.Undescribed:
 		return state.Describe, ReasonUndescribed
 	case s.Memory == Same:
@@ -105,24 +110,27 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 	case s.Existing == Equal && !r.duplicates():
 		return state.Adopt, ReasonEqual
 	case s.Existing != Nothing:
-		return decideExisting(r)
+		return decideExisting(s, r)
 	case s.Looked && r.AdoptOnly:
 		return state.Skip, ReasonAbsent
 	case s.Taken:
 		return decideTaken(r)
-	case s.Parked:
-		return state.Create, ReasonParked
+	case s.Parked != "":
+		return state.Create, s.Parked
 	}
 	return state.Create, ReasonNew
 }
 
 // decideExisting settles what happens beside an asset of the same name that is
 // not equal. None of the policies overwrites it.
-func decideExisting(r Rules) (state.Action, Reason) {
-	if r.duplicates() {
-		return state.Create, ReasonDuplicate
+func decideExisting(s Situation, r Rules) (state.Action, Reason) {
+	switch {
+	case !r.duplicates():
+		return state.Conflict, ReasonExists
+	case s.Parked != "":
+		return state.Create, s.Parked
 	}
-	return state.Conflict, ReasonExists
+	return state.Create, ReasonDuplicate
 }
 
 func decideTaken(r Rules) (state.Action, Reason) {
@@ -140,7 +148,7 @@ func firstState(a state.Action, why Reason) state.ItemState {
 	switch {
 	case why.IsFailure():
 		return state.ItemFailed
-	case why == ReasonParked:
+	case why.parks():
 		return state.ItemParked
 	case a == state.Skip || a == state.Unchanged:
 		return state.ItemSkipped

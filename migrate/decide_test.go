@@ -20,12 +20,15 @@ func laws() []law {
 	return []law{
 		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
-		{func(s Situation, _ Rules) bool { return s.Memory == Same && s.Undescribed && s.Parked }, state.Describe, because(ReasonParked)},
+		{func(s Situation, _ Rules) bool { return s.Memory == Same && s.Undescribed && s.Parked != "" }, state.Describe, func(s Situation) Reason { return s.Parked }},
 		{func(s Situation, _ Rules) bool { return s.Memory == Same && s.Undescribed }, state.Describe, because(ReasonUndescribed)},
 		{func(s Situation, _ Rules) bool { return s.Memory == Same }, state.Unchanged, because(ReasonSame)},
 		{func(s Situation, _ Rules) bool { return s.Memory == Changed }, state.Skip, because(ReasonUseSync)},
 		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
+		{func(s Situation, r Rules) bool {
+			return s.Existing != Nothing && r.OnExisting == "duplicate" && !r.AdoptOnly && s.Parked != ""
+		}, state.Create, func(s Situation) Reason { return s.Parked }},
 		{func(s Situation, r Rules) bool {
 			return s.Existing != Nothing && r.OnExisting == "duplicate" && !r.AdoptOnly
 		}, state.Create, because(ReasonDuplicate)},
@@ -35,7 +38,7 @@ func laws() []law {
 		{func(s Situation, r Rules) bool { return s.Looked && r.AdoptOnly }, state.Skip, because(ReasonAbsent)},
 		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "rename" }, state.Create, because(ReasonRenamed)},
 		{func(s Situation, r Rules) bool { return s.Taken && r.OnCollision == "conflict" }, state.Conflict, because(ReasonCollision)},
-		{func(s Situation, _ Rules) bool { return s.Parked && !s.Taken }, state.Create, because(ReasonParked)},
+		{func(s Situation, _ Rules) bool { return s.Parked != "" && !s.Taken }, state.Create, func(s Situation) Reason { return s.Parked }},
 		{func(Situation, Rules) bool { return true }, state.Create, because(ReasonNew)},
 	}
 }
@@ -47,17 +50,19 @@ func TestDecideCrossProduct(t *testing.T) {
 			for _, problem := range []Reason{"", ReasonUnmatched, ReasonNoCategory, ReasonKey, ReasonTooLarge, ReasonNameLong} {
 				for _, memory := range []Memory{Unknown, Same, Changed} {
 					for _, existing := range []Existing{Nothing, Equal, Other} {
-						for flags := range 16 {
-							taken, looked, parked, undescribed := flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
-							s := Situation{leftOut, failed, problem, memory, existing, taken, looked, parked, undescribed}
-							cases += checkDecide(t, s)
+						for _, parked := range []Reason{"", ReasonParked, ReasonUnclear} {
+							for flags := range 8 {
+								taken, looked, undescribed := flags&1 != 0, flags&2 != 0, flags&4 != 0
+								s := Situation{leftOut, failed, problem, memory, existing, taken, looked, parked, undescribed}
+								cases += checkDecide(t, s)
+							}
 						}
 					}
 				}
 			}
 		}
 	}
-	if cases != 4*3*6*3*3*16*18 {
+	if cases != 4*3*6*3*3*3*8*18 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }
@@ -107,6 +112,7 @@ func TestFirstState(t *testing.T) {
 		{state.Skip, ReasonMissing, state.ItemFailed},
 		{state.Conflict, ReasonExists, state.ItemConflict},
 		{state.Create, ReasonParked, state.ItemParked},
+		{state.Create, ReasonUnclear, state.ItemParked},
 		{state.Describe, ReasonParked, state.ItemParked},
 		{state.Describe, ReasonUndescribed, state.ItemPlanned},
 		{state.Skip, ReasonAbsent, state.ItemSkipped},
@@ -118,10 +124,10 @@ func TestFirstState(t *testing.T) {
 }
 
 func FuzzDecide(f *testing.F) {
-	f.Add("", "", "", 0, 0, false, false, false, false, "conflict", "rename", false)
-	f.Add("x", "y", "z", 2, 2, true, true, true, true, "duplicate", "keep", true)
-	f.Fuzz(func(t *testing.T, leftOut, failed, problem string, memory, existing int, taken, looked, parked, undescribed bool, onExisting, onCollision string, adoptOnly bool) {
-		s := Situation{Reason(leftOut), Reason(failed), Reason(problem), Memory(memory), Existing(existing), taken, looked, parked, undescribed}
+	f.Add("", "", "", 0, 0, false, false, "", false, "conflict", "rename", false)
+	f.Add("x", "y", "z", 2, 2, true, true, "p", true, "duplicate", "keep", true)
+	f.Fuzz(func(t *testing.T, leftOut, failed, problem string, memory, existing int, taken, looked bool, parked string, undescribed bool, onExisting, onCollision string, adoptOnly bool) {
+		s := Situation{Reason(leftOut), Reason(failed), Reason(problem), Memory(memory), Existing(existing), taken, looked, Reason(parked), undescribed}
 		r := Rules{OnExisting: onExisting, OnCollision: onCollision, AdoptOnly: adoptOnly}
 		action, reason := Decide(s, r)
 		if reason == "" {

@@ -33,7 +33,7 @@ type dispatcher struct {
 	settling  bool
 	told      int // doubts that people were told of when nothing moved
 	toldAt    time.Time
-	unclear   int            // items that could not be found out about
+	unknown   int            // items in doubt that could not be found out about
 	fresh     int            // doubts that arose in this process and are not settled
 	sends     map[string]int // how often an item was sent, of those that left no trace
 

@@ -41,7 +41,7 @@ func (d *dispatcher) doubt(i state.Item, due time.Time, fresh bool) {
 // doubt that some of it must be settled first, or because one item at a time is
 // tried: a service in trouble is not helped by more of the same.
 func (d *dispatcher) holdsBack() bool {
-	return d.fresh >= d.Concurrency || !d.row.trying.IsZero() && d.inHand > 0
+	return d.fresh >= d.Concurrency || !d.row.trying.IsZero() && d.inHand+d.fresh > 0
 }
 
 // look starts to settle items in doubt, aside from the uploads.
@@ -122,11 +122,7 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 		case f.lost():
 			d.add(f.item, f.outcome())
 		case f.err != nil:
-			d.unclear++
-			d.add(f.item, f.outcome())
-			if isFatal(f.err) {
-				broken = errors.Join(broken, f.err)
-			}
+			broken = errors.Join(broken, d.unclear(f))
 		case d.mayResend(f):
 			again = append(again, f)
 		default:
@@ -151,10 +147,23 @@ func (d *dispatcher) mayLookAgain(f *finding) bool {
 	return true
 }
 
+// unclear leaves an item in doubt for another process: whoever could tell what became
+// of it cannot be asked.
+func (d *dispatcher) unclear(f finding) error {
+	o := f.outcome()
+	d.unknown++
+	d.add(f.item, o)
+	if isFatal(f.err) {
+		return f.err
+	}
+	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
+}
+
 // found takes note that an item in doubt did arrive, and has what else belongs to
 // it done.
 func (d *dispatcher) found(f finding) {
 	o := f.outcome()
+	d.row = row{}
 	if f.item.Action == state.Create && d.describes() {
 		o.State = state.ItemSent
 		if f.item.State, f.item.Asset = state.ItemSent, f.receipt.Asset; !d.stopping {

@@ -79,12 +79,55 @@ func TestOutageStopsTheRun(t *testing.T) {
 	for n := range 60 {
 		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
 	}
-	_, err := w.try(t.Context(), migrate.DefaultRules())
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Wait = short })
 	if err == nil || !strings.Contains(err.Error(), "failed alike") {
 		t.Fatalf("got %v, want the circuit breaker", err)
 	}
 	if n := w.requests()["POST /assets"]; n > 60*3/2 {
 		t.Errorf("sent %d uploads into an outage", n)
+	}
+}
+
+// A gatewayWriter loses the answer to the first upload because of something between us
+// and the service, which is still at work.
+type gatewayWriter struct {
+	migrate.Writer
+	status int
+	gaveUp time.Time
+}
+
+func (w *gatewayWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset, error) {
+	if !w.gaveUp.IsZero() {
+		return w.Writer.Upload(ctx, u)
+	}
+	w.gaveUp = time.Now()
+	return assets.Asset{}, &assets.Error{Op: "upload", InDoubt: true, Status: w.status}
+}
+
+// Where a gateway gives up, the service gets as much time as if nobody had answered.
+func TestGatewayGivesUp(t *testing.T) {
+	const answer = 150 * time.Millisecond
+	for _, status := range []int{408, 502, 504, 520, 524, 599} {
+		w := newWorld(t)
+		w.put("a.jpg", "a")
+		gateway := &gatewayWriter{Writer: w.client, status: status}
+		looks := 0
+		w.gate.on(func(_ int, r *http.Request) error {
+			if r.URL.Query().Get("sortBy") == "" {
+				return nil
+			}
+			if looks++; looks == 2 {
+				w.upload(w.images, "", "a.jpg", "a")
+				if waited := time.Since(gateway.gaveUp); waited < answer {
+					t.Errorf("%d: the last look was after %v, before %v were over", status, waited, answer)
+				}
+			}
+			return nil
+		})
+		_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Write, a.Answer = gateway, answer })
+		must(t, err)
+		w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
+		w.close()
 	}
 }
 

@@ -88,6 +88,80 @@ func TestDoubtThatCannotBeCleared(t *testing.T) {
 	}
 }
 
+// What may have arrived is not sent again by guess, also where nobody would see it
+// there: under rules that bring it elsewhere, or beside whatever is there.
+func TestUnclearIsNotSentByGuess(t *testing.T) {
+	for name, change := range map[string]func(*migrate.Rules){
+		"another place": func(r *migrate.Rules) { r.Category, r.Unmatched = "Pictures", "create" },
+		"duplicates":    func(r *migrate.Rules) { r.OnExisting = "duplicate" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
+			w.put("a.jpg", "a")
+			rules := migrate.DefaultRules()
+			d := w.deps()
+			d.Dest = secretive{d.Dest}
+			plan, err := w.tryWith(t.Context(), d, rules)
+			must(t, err)
+			w.wantStates(plan, map[string]int64{"create failed": 1})
+			change(&rules)
+			for range 2 {
+				plan, err = w.tryWith(t.Context(), d, rules)
+				must(t, err)
+				w.wantStates(plan, map[string]int64{"create parked": 1})
+			}
+			if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonUnclear) {
+				t.Errorf("got reason %q", i.Reason)
+			}
+			if n := len(w.assetsAt()); n != 1 {
+				t.Errorf("got %d assets, want 1", n)
+			}
+			w.put("a.jpg", "changed")
+			w.wantStates(w.migrate(rules), map[string]int64{"create done": 1})
+		})
+	}
+}
+
+// A loweringReader shows extensions as a service would that stores them in lower case.
+type loweringReader struct{ migrate.Reader }
+
+func (l loweringReader) List(ctx context.Context, o assets.ListOptions) seqOfAssets {
+	return func(yield func(assets.Asset, error) bool) {
+		for a, err := range l.Reader.List(ctx, o) {
+			if a.Extension = strings.ToLower(a.Extension); !yield(a, err) {
+				return
+			}
+		}
+	}
+}
+
+// An asset whose extension the service has changed is not taken for one of another
+// object that has another name at the destination, or does not go there.
+func TestExtensionInLowerCase(t *testing.T) {
+	for name, tc := range map[string]struct {
+		exclude []string
+		want    map[string]int64
+	}{
+		"renamed":  {nil, map[string]int64{"create done": 2}},
+		"excluded": {[]string{"*.jpg"}, map[string]int64{"create done": 1, "skip skipped": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
+			w.put("a.JPG", "upper", "a.jpg", "lower")
+			rules := migrate.DefaultRules()
+			rules.Exclude = tc.exclude
+			d := w.deps()
+			d.Dest = loweringReader{d.Dest}
+			plan, err := w.tryWith(t.Context(), d, rules, func(a *migrate.Applier) { a.Concurrency = 1 })
+			must(t, err)
+			w.wantStates(plan, tc.want)
+			if n := len(w.assetsAt()); int64(n) != tc.want["create done"] {
+				t.Errorf("got %d assets, want %d", n, tc.want["create done"])
+			}
+		})
+	}
+}
+
 // Of two objects whose extensions differ in case alone, the one that did not arrive is
 // not taken for the one that did, although nobody knows of either.
 func TestNamesakeIsNotTaken(t *testing.T) {
@@ -229,7 +303,7 @@ func TestUndescribedIsNotForgotten(t *testing.T) {
 	w := newWorld(t, faults(t, "PATCH /assets/{id} status=500"))
 	w.put("a.jpg", "a")
 	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) {
-		a.Provenance, a.Again, a.Wait = "always", []time.Duration{short}, 0
+		a.Provenance, a.Again, a.Wait = "always", []time.Duration{time.Second}, 0
 	})
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create waiting": 1})

@@ -298,7 +298,7 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 
 // admit counts what is to be sent to a place, unless that is enough already.
 func (d *decider) admit(place Place, why Reason) (state.Action, Reason) {
-	if why != ReasonParked {
+	if !why.parks() {
 		if d.Rules.Limit > 0 && d.creates >= d.Rules.Limit {
 			return state.Skip, ReasonLimit
 		}
@@ -313,10 +313,18 @@ func (d *decider) admit(place Place, why Reason) (state.Action, Reason) {
 // changes or somebody asks for it.
 const parkAfter = 5
 
-func (d *decider) parked(o sources.Object) (bool, error) {
+// parked gives the reason why an object is not tried any more, if there is one.
+func (d *decider) parked(o sources.Object) (Reason, error) {
 	f, failed, err := d.failures(string(o.Key))
-	return failed && !d.RetryParked && f.Runs >= parkAfter &&
-		sameFingerprint(o, f.Size, f.Time, f.VersionTag, d.Source.Traits().Precision), err
+	switch {
+	case err != nil || !failed || d.RetryParked, !sameFingerprint(o, f.Size, f.Time, f.VersionTag, d.Source.Traits().Precision):
+		return "", err
+	case f.Unclear:
+		return ReasonUnclear, nil
+	case f.Runs >= parkAfter:
+		return ReasonParked, nil
+	}
+	return "", nil
 }
 
 // write puts a decision into an item.

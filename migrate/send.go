@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -221,8 +222,9 @@ func alike(i state.Item, err error) string {
 }
 
 // answered reports whether the service said something, so that it is done with
-// the request. A gateway in front of it may give up before it is.
+// the request. A gateway in front of it may give up before it is, and says so with
+// these, or with numbers of its own above all that are registered.
 func answered(err error) bool {
 	e, ok := errors.AsType[*assets.Error](err)
-	return ok && e.Status != 0 && e.Status != 502 && e.Status != 504
+	return ok && !slices.Contains([]int{0, 408, 502, 504}, e.Status) && e.Status < 520
 }

@@ -147,19 +147,23 @@ func (a *Applier) match(ctx context.Context, c container, f *finding, candidates
 	}
 }
 
-// isNamesake reports whether an asset has the name of another object beside the
-// item, which differs in the case of its extension and may just be on its way.
+// isNamesake reports whether an asset may be of another object beside the item, which
+// goes by the name that the asset has but for the case of its extension, and is on its
+// way or in doubt itself.
 func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Asset) (bool, error) {
 	dir, _ := path.Split(i.Key)
 	key := dir + asset.Filename()
 	if key == i.Key || norm.NFC.String(asset.Filename()) == norm.NFC.String(i.Name) {
 		return false, nil
 	}
-	_, err := a.Journal.Item(ctx, a.run.Num, key)
+	other, err := a.Journal.Item(ctx, a.run.Num, key)
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
+	} else if err != nil {
+		return false, err
 	}
-	return err == nil, err
+	open := other.State == state.ItemSending || other.State == state.ItemInDoubt
+	return open && other.Size == asset.Size && norm.NFC.String(other.Name) == norm.NFC.String(asset.Filename()), nil
 }
 
 // isItem reports whether an asset that is not ours by the journal has the content
@@ -220,7 +224,7 @@ func (f finding) outcome() state.Outcome {
 		return state.Outcome{Key: f.item.Key, State: state.ItemChanged, Class: string(retry.Permanent), Error: f.err.Error()}
 	}
 	if f.lost() { // a run must not be kept open for what nobody will ever know
-		return state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Permanent),
+		return state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Permanent), Unclear: true,
 			Error: "it was sent, and whether it arrived cannot be found out: " + f.err.Error()}
 	}
 	if f.receipt == nil {

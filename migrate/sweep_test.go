@@ -128,7 +128,10 @@ func (s sweep) rules() migrate.Rules {
 	return r
 }
 
-func (s sweep) applier(a *migrate.Applier) { a.Concurrency, a.Provenance = s.workers, s.provenance }
+func (s sweep) applier(a *migrate.Applier) {
+	a.Concurrency, a.Provenance = s.workers, s.provenance
+	a.Wait = 20 * short // an outage of a sweep does not pass
+}
 
 // A hit is a blow at a call, counting from 0, or at all from that one on.
 type hit struct {

@@ -10,14 +10,15 @@ import (
 )
 
 // postpone gives an item that failed for a reason which may pass another attempt
-// later, as long as it has some left.
+// later, as long as it has some left. While nothing works it is not the item's fault.
 func (d *dispatcher) postpone(r result) state.Outcome {
-	o, done := r.outcome, r.item.Attempts
-	if o.State != state.ItemFailed || !retry.Class(o.Class).Repeatable() || done > len(d.Again) {
+	o, most := r.outcome, len(d.Again)
+	spent := most == 0 || r.item.Attempts > most && d.row.trying.IsZero()
+	if o.State != state.ItemFailed || !retry.Class(o.Class).Repeatable() || spent {
 		return o
 	}
 	o.State = state.ItemWaiting
-	o.DueAt = time.Now().Add(max(r.asked, d.Again[max(done, 1)-1]))
+	o.DueAt = time.Now().Add(max(r.asked, d.Again[min(max(r.item.Attempts, 1), most)-1]))
 	return o
 }
 

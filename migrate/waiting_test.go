@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -165,6 +166,61 @@ func TestServiceComesBack(t *testing.T) {
 	}
 	if n := most.Load(); n != 1 {
 		t.Errorf("%d requests at once, want 1", n)
+	}
+}
+
+// A run stays as long as it was told to, whatever attempts its items have left.
+func TestOutageLongerThanAllAttempts(t *testing.T) {
+	w := newWorld(t)
+	for n := range 25 {
+		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
+	}
+	var down atomic.Bool
+	down.Store(true)
+	fail := cutOff(&down)
+	w.gate.on(func(n int, r *http.Request) error {
+		if n > 25*3*4 { // three tries of a request, and four attempts of all items
+			down.Store(false)
+		}
+		return fail(n, r)
+	})
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 25})
+}
+
+// In an outage in which nothing can be looked up either, not all of the library is
+// sent to be in doubt.
+func TestOutageOfEverything(t *testing.T) {
+	w := newWorld(t)
+	for n := range 200 {
+		w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprint(n))
+	}
+	var posts atomic.Int64
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method == http.MethodPost && posts.Add(1) == 1 {
+			return nil
+		}
+		if posts.Load() == 0 {
+			return nil // it was there while the plan was made
+		}
+		if r.Body != nil {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				return err
+			}
+		}
+		return errors.New("connection lost")
+	})
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Wait = short })
+	broken, isBroken := errors.AsType[*migrate.BreakerError](err)
+	if !isBroken || !broken.Passes {
+		t.Fatalf("got %v, want the circuit breaker, and that it may pass", err)
+	}
+	if n := posts.Load(); n > 20+10 {
+		t.Errorf("sent %d uploads into an outage", n)
+	}
+	w.gate.on(nil)
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 200})
+	if n := len(w.assetsAt()); n != 200 {
+		t.Errorf("got %d assets, want 200", n)
 	}
 }
 

@@ -14,19 +14,22 @@ type Failure struct {
 	Size       int64
 	Time       time.Time
 	VersionTag string
-	Runs       int // in which it failed, one after the other
+	Runs       int  // in which it failed, one after the other
+	Unclear    bool // it was sent, and may have arrived all the same
 	Error      string
 }
 
 // blameWaiting counts the items of a run that wait as failed: the run does not wait
 // for them any longer, and what fails night after night must be parked some day.
 func blameWaiting(ctx context.Context, tx *sql.Tx, run int64) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, last_run, error)
-		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, i.run, i.error FROM items i JOIN runs r ON r.num = i.run
+	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, last_run, unclear, error)
+		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, i.run, 0, i.error FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.run = ? AND i.state = 'waiting'
 		ON CONFLICT (pair, key) DO UPDATE SET
 			runs = CASE WHEN size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag THEN 1
 				ELSE runs + 1 END,
+			unclear = CASE WHEN size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag THEN 0
+				ELSE unclear END,
 			size = excluded.size, time = excluded.time, version_tag = excluded.version_tag,
 			last_run = excluded.last_run, error = excluded.error`, run)
 	return err
@@ -38,10 +41,10 @@ func (s *Store) Failures(ctx context.Context, pair int64, after string) iter.Seq
 	return paged(after, func(f Failure) string { return f.Key }, func(after string) ([]Failure, error) {
 		return query(ctx, s.r, "list failures", func(rows *sql.Rows) (f Failure, err error) {
 			var modified int64
-			err = rows.Scan(&f.Key, &f.Size, &modified, &f.VersionTag, &f.Runs, &f.Error)
+			err = rows.Scan(&f.Key, &f.Size, &modified, &f.VersionTag, &f.Runs, &f.Unclear, &f.Error)
 			f.Time = fromNanos(modified)
 			return f, err
-		}, `SELECT key, size, time, version_tag, runs, error FROM failures
+		}, `SELECT key, size, time, version_tag, runs, unclear, error FROM failures
 			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
 }

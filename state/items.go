@@ -304,6 +304,8 @@ type Outcome struct {
 	Receipt *Receipt
 	// Undescribed says that an item that was sent is done without a description.
 	Undescribed bool
+	// Unclear says that an item which failed was sent, and may have arrived.
+	Unclear bool
 }
 
 // A Tally counts the items of a run that share an action, a reason and a state.

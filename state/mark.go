@@ -79,11 +79,16 @@ func (m *mark) alive(at time.Time) error {
 // changeSlack is how much later than its mark says a file may have been written.
 const changeSlack = 10 * time.Second
 
-// isCopied reports whether what a trace says was written into another file, or into
-// this one by somebody else. A file that was only moved or given other permissions
-// looks the same.
+// isCopied reports whether what a trace says was written into another file.
 func (m *mark) isCopied(t trace) bool {
-	return t.born != 0 && m.born != 0 && t.born != m.born || changedAt(m.f).After(t.at.Add(changeSlack))
+	return t.born != 0 && m.born != 0 && t.born != m.born
+}
+
+// isTouched reports whether somebody else changed the file since a trace was written
+// into it: put a copy back in place, or gave it an owner, permissions, a second name.
+// Nobody can tell which.
+func (m *mark) isTouched(t trace) bool {
+	return t.id != "" && changedAt(m.f).After(t.at.Add(changeSlack))
 }
 
 func (m *mark) write() error {

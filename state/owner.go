@@ -34,7 +34,9 @@ func readHeld(ctx context.Context, db *sql.DB) (h held, err error) {
 }
 
 // takeOwnership makes us the owner, which the lock has made possible, if the
-// journal is as it was left here, or if it is to be taken over as it is.
+// journal is as it was left here, or if it is to be taken over as it is. One whose
+// files were touched is taken over unasked: that is a daily thing where files are given
+// to the user of each run, and costs a look at the destination.
 //
 // The mark in the lock file is written before anything is counted in the journal,
 // and after each write it is brought up to date. So whenever we are killed the
@@ -70,8 +72,12 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	if h.open && left.id == h.journal {
 		s.former = left.at
 	}
-	if err := s.mark.written(h.journal, h.seq, s.now()); err != nil {
-		return diskError(s.path, err)
+	s.touched = !fresh && s.mark.isTouched(left)
+	rely := !takeover && !s.touched
+	if rely { // or the mark tells of what is wrong until that is seen to
+		if err := s.mark.written(h.journal, h.seq, s.now()); err != nil {
+			return diskError(s.path, err)
+		}
 	}
 	_, err = s.w.ExecContext(ctx, `INSERT INTO owner (id, journal, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since`,
@@ -80,10 +86,10 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 		return wrap("take ownership", err)
 	}
 	s.owns = true
-	if takeover {
-		return s.distrust(ctx)
+	if rely {
+		return nil
 	}
-	return nil
+	return s.distrust(ctx)
 }
 
 // trust reports why a journal must not be used as it is.
@@ -128,6 +134,10 @@ func (s *Store) giveUp() error {
 	}
 	return err
 }
+
+// Touched reports whether the journal was taken over unasked, because its files were
+// changed by somebody else since it was closed here.
+func (s *Store) Touched() bool { return s.touched }
 
 // Alive notes that the owner lives, for who comes after it. It costs one small
 // write into the page cache.

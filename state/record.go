@@ -114,12 +114,14 @@ func (r *recorder) remember(ctx context.Context, o Outcome) error {
 // blame counts that an object failed in this run, too. One that has changed
 // begins anew.
 func (r *recorder) blame(ctx context.Context, o Outcome) error {
-	_, err := r.tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, last_run, error)
-		SELECT ?, key, size, time, version_tag, 1, run, ? FROM items WHERE run = ? AND key = ?
+	_, err := r.tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, last_run, unclear, error)
+		SELECT ?, key, size, time, version_tag, 1, run, ?, ? FROM items WHERE run = ? AND key = ?
 		ON CONFLICT (pair, key) DO UPDATE SET
 			runs = CASE WHEN size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag THEN 1
 				WHEN last_run = excluded.last_run THEN runs ELSE runs + 1 END,
+			unclear = CASE WHEN size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag THEN excluded.unclear
+				ELSE max(unclear, excluded.unclear) END,
 			size = excluded.size, time = excluded.time, version_tag = excluded.version_tag,
-			last_run = excluded.last_run, error = excluded.error`, r.pair, o.Error, r.run, o.Key)
+			last_run = excluded.last_run, error = excluded.error`, r.pair, o.Unclear, o.Error, r.run, o.Key)
 	return err
 }

@@ -96,14 +96,20 @@ func (a *app) end(err error) int {
 func (a *app) closeLater(c func() error) { a.closers = append(a.closers, c) }
 
 // watchSignals drains on the first signal, aborts on the second, and dies on the
-// third. Where there is nothing to drain the first aborts.
+// third. Where there is nothing to drain the first aborts. A terminal that is closed
+// hangs up more than once, and means no more by that.
 func (a *app) watchSignals(done <-chan struct{}) {
-	for n := 1; ; n++ {
+	for n := 0; ; {
+		var s os.Signal
 		select {
 		case <-done:
 			return
-		case <-a.signals:
+		case s = <-a.signals:
 		}
+		if s == syscall.SIGHUP && n > 0 {
+			continue
+		}
+		n++
 		switch {
 		case n == 1:
 			a.endEarly(errInterrupted, "Interrupted: finishing what has begun. Interrupt again to abort it.")

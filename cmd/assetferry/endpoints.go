@@ -53,10 +53,9 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 		return nil, err
 	}
 	a.tellLoss(path)
-	if s.journal, err = state.Open(ctx, path); err != nil {
+	if s.journal, err = a.openJournal(ctx, path); err != nil {
 		return nil, err
 	}
-	a.closeLater(s.journal.Close)
 	if a.settings.SourceName != "" {
 		identity = a.settings.SourceName
 	}
@@ -77,6 +76,19 @@ func (a *app) greet(ctx context.Context, d *destination) (journal string, err er
 		return "", err
 	}
 	return journal, d.greet(ctx)
+}
+
+// openJournal opens a journal until the command is over.
+func (a *app) openJournal(ctx context.Context, path string) (*state.Store, error) {
+	journal, err := state.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	a.closeLater(journal.Close)
+	if journal.Touched() {
+		a.out.Notef("The files of the journal were changed by something else since it was closed. It may be a copy, so what it remembers of the destination is looked at again.")
+	}
+	return journal, nil
 }
 
 // tellLoss says that a journal is gone of which there is a backup.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/ui"
 )
 
 // TestKill kills a migration five times at moments chosen at random and lets it
@@ -245,6 +248,34 @@ func TestInterruptTwice(t *testing.T) {
 	close(g.open)
 	command(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exitDone)
 	files.check(t, s)
+}
+
+// TestHangup drains at the first of the hangups that a closed terminal sends, and does
+// not take the others for more.
+func TestHangup(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var said bytes.Buffer
+	signals := make(chan os.Signal)
+	a := &app{environment: environment{signals: signals}, stop: make(chan struct{}), abort: cancel,
+		out: ui.New(ui.Options{Stdout: io.Discard, Stderr: &said, Progress: "none"})}
+	a.draining.Store(true)
+	done, watched := make(chan struct{}), make(chan struct{})
+	go func() { defer close(watched); a.watchSignals(done) }()
+	for range 5 {
+		signals <- syscall.SIGHUP
+	}
+	<-a.stop
+	if ctx.Err() != nil {
+		t.Error("hangups abort what is in flight")
+	}
+	signals <- os.Interrupt // the first hangup was the first signal
+	<-ctx.Done()
+	close(done)
+	<-watched
+	if n := strings.Count(said.String(), "Interrupted"); n != 1 {
+		t.Errorf("said %d times: %s", n, said.String())
+	}
 }
 
 // TestInterruptPlan stops at once where nothing has to be finished.

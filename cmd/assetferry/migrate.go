@@ -91,7 +91,7 @@ func addApplyFlags(f *pflag.FlagSet, o *migrateOptions) {
 func addCreateFlags(f *pflag.FlagSet, retryParked *bool) {
 	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
 	setting(f, "unmatched", "`policy` for extensions that no category allows")
-	f.BoolVar(retryParked, "retry-parked", false, "try objects again that failed in many runs")
+	f.BoolVar(retryParked, "retry-parked", false, "try objects again that failed in many runs, or that may have arrived unseen")
 }
 
 // addSendingFlags adds how assets are sent.

@@ -61,6 +61,7 @@ func TestScripts(t *testing.T) {
 			"files":   cmdFiles,
 			"hold":    cmdHold,
 			"halve":   cmdHalve,
+			"touched": cmdTouched,
 		},
 	})
 }
@@ -299,6 +300,19 @@ func cmdAged(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	at := time.Now().Add(-d)
 	ts.Check(os.Chtimes(ts.MkAbs(args[0]), at, at))
+}
+
+// cmdTouched makes a journal look as if its files had been changed long after it was
+// closed: touched FILE
+func cmdTouched(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0]) + ".lock"
+	mark, err := os.ReadFile(path)
+	ts.Check(err)
+	words := strings.Fields(string(mark)) // the fifth is the time of the last sign of life
+	at, err := strconv.ParseInt(words[4], 10, 64)
+	ts.Check(err)
+	aged := strings.Replace(string(mark), words[4], fmt.Sprintf("%019d", at-time.Minute.Milliseconds()), 1)
+	ts.Check(os.WriteFile(path, []byte(aged), 0o600))
 }
 
 // What differs from run to run, with something of the same width instead.

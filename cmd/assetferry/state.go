@@ -104,11 +104,10 @@ func (a *app) findDamage(ctx context.Context, path string) ([]string, error) {
 }
 
 func (a *app) stateBackup(ctx context.Context, path string) error {
-	journal, err := state.Open(ctx, path)
+	journal, err := a.openJournal(ctx, path)
 	if err != nil {
 		return err
 	}
-	a.closeLater(journal.Close)
 	backup, err := journal.Backup(ctx)
 	if err != nil {
 		return err
@@ -118,11 +117,10 @@ func (a *app) stateBackup(ctx context.Context, path string) error {
 }
 
 func (a *app) stateCompact(ctx context.Context, path string) error {
-	journal, err := state.Open(ctx, path)
+	journal, err := a.openJournal(ctx, path)
 	if err != nil {
 		return err
 	}
-	a.closeLater(journal.Close)
 	before, after, err := journal.Compact(ctx)
 	if err != nil {
 		return err

@@ -163,11 +163,10 @@ func (a *app) openExisting(ctx context.Context, d *destination, path string) (*s
 	if err := mustExist(path); err != nil {
 		return nil, err
 	}
-	journal, err := state.Open(ctx, path)
+	journal, err := a.openJournal(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	a.closeLater(journal.Close)
 	a.startMeter(ctx, d, journal)
 	return journal, nil
 }

@@ -19,12 +19,18 @@ func (t TimeOfDay) next(now time.Time) time.Time {
 func (t TimeOfDay) on(now time.Time, days int) time.Time {
 	year, month, day := now.Date()
 	at := time.Date(year, month, day+days, t.Hour, t.Minute, 0, 0, now.Location())
-	if at.Hour()*60+at.Minute() < t.Hour*60+t.Minute {
+	if onTheWall(at).Before(time.Date(year, month, day+days, t.Hour, t.Minute, 0, 0, time.UTC)) {
 		_, before := at.Zone()
 		_, after := at.Add(time.Hour).Zone()
 		at = at.Add(time.Duration(after-before) * time.Second)
 	}
 	return at
+}
+
+// onTheWall is what the clock on the wall shows, to be compared with what it should.
+func onTheWall(t time.Time) time.Time {
+	_, east := t.Zone()
+	return t.Add(time.Duration(east) * time.Second).UTC()
 }
 
 // WindowEnd says when a run that begins now has to end, if it has to.

@@ -45,19 +45,32 @@ func TestWindowEnd(t *testing.T) {
 	}
 }
 
-// A time that a day leaves out is not yesterday's, so that a run goes on for a day.
-func TestUntilATimeThatIsLeftOut(t *testing.T) {
-	for zone, day := range map[string]time.Time{
-		"America/New_York": time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC), "Europe/Berlin": time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC),
+// A time that a day leaves out, or has twice, is not yesterday's, and none is missed: it
+// is always at hand within a day and the hours by which clocks are put.
+func TestUntilWhereClocksAreSet(t *testing.T) {
+	times := []TimeOfDay{{0, 0}, {0, 30}, {1, 0}, {2, 0}, {2, 15}, {2, 30}, {3, 0}, {6, 0}, {23, 30}}
+	for _, zone := range []string{ // two put clocks forward at midnight, one by half an hour
+		"America/Santiago", "America/Havana", "Australia/Lord_Howe", "Europe/Berlin", "America/New_York", "Africa/Cairo", "UTC",
 	} {
 		where, err := time.LoadLocation(zone)
 		if err != nil {
 			t.Fatal(err)
 		}
-		now := time.Date(day.Year(), day.Month(), day.Day(), 1, 45, 0, 0, where)
-		end, _ := (&Settings{Until: &TimeOfDay{2, 30}}).WindowEnd(now)
-		if got := end.Sub(now); got <= 0 || got > time.Hour {
-			t.Errorf("%s: ends after %v", zone, got)
+		for now := time.Date(2024, 1, 1, 0, 0, 0, 0, where); now.Year() < 2026; now = now.Add(15 * time.Minute) {
+			for _, tod := range times {
+				end, _ := (&Settings{Until: &tod}).WindowEnd(now)
+				if left := end.Sub(now); left <= 0 || left > 25*time.Hour {
+					t.Errorf("%s: at %v, until %v is in %v", zone, now, tod, left)
+				}
+			}
 		}
+	}
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, _ := (&Settings{Until: &TimeOfDay{2, 30}}).WindowEnd(time.Date(2026, 3, 29, 1, 45, 0, 0, berlin))
+	if want := time.Date(2026, 3, 29, 3, 30, 0, 0, berlin); !end.Equal(want) {
+		t.Errorf("a time that is left out: got %v, want %v", end, want)
 	}
 }

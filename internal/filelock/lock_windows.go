@@ -7,12 +7,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// all is every byte of a file, as its two halves.
-const all = ^uint32(0)
+// beyond is the one byte that is locked, far beyond what is in the file: others cannot
+// read what is locked.
+func beyond() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
 func lock(f *os.File) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()),
-		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, all, all, new(windows.Overlapped))
+		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, beyond())
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return ErrLocked
 	}
@@ -20,5 +21,5 @@ func lock(f *os.File) error {
 }
 
 func unlock(f *os.File) error {
-	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, all, all, new(windows.Overlapped))
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, beyond())
 }

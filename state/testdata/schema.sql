@@ -29,6 +29,7 @@ CREATE TABLE failures (
   version_tag TEXT NOT NULL,
   runs        INTEGER NOT NULL,
   last_run    INTEGER NOT NULL REFERENCES runs (num),
+  unclear     INTEGER NOT NULL,             -- whether it may have arrived all the same
   error       TEXT NOT NULL,
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
