@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/signal"
 	"runtime"
 	"strings"
 	"sync"
@@ -188,8 +189,11 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-func testInterrupt(t *testing.T, signal os.Signal) {
+func testInterrupt(t *testing.T, how os.Signal) {
 	t.Parallel()
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, how) // or a child would ignore what we do, as under nohup
+	defer signal.Stop(heard)
 	files := smallTree(30)
 	dir := t.TempDir()
 	files.write(t, dir+"/src")
@@ -200,7 +204,7 @@ func testInterrupt(t *testing.T, signal os.Signal) {
 	told := tell(t, p, "Interrupted: finishing what has begun")
 	p.follow(t)
 	<-g.reached
-	if err := p.Process.Signal(signal); err != nil {
+	if err := p.Process.Signal(how); err != nil {
 		t.Fatal(err)
 	}
 	<-told
