@@ -13,6 +13,7 @@ var (
 	ErrConflict = errors.New("the journal is not in the expected state")
 	ErrForeign  = errors.New("not a journal of assetferry")
 	ErrNewer    = errors.New("made by a newer version of assetferry")
+	ErrOlder    = errors.New("made by a build of assetferry from before its first release, which this one cannot read")
 	ErrInUse    = errors.New("the journal is in use")
 	ErrNotFound = errors.New("not in the journal")
 	ErrDistrust = errors.New("the journal is not as it was left here")

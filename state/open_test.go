@@ -39,7 +39,7 @@ func TestSchema(t *testing.T) {
 	}
 	var version, id int
 	must(t, s.r.QueryRowContext(t.Context(), `SELECT v.user_version, a.application_id FROM pragma_user_version v, pragma_application_id a`).Scan(&version, &id))
-	if version != len(steps()) || id != applicationID {
+	if version != latest() || id != applicationID {
 		t.Errorf("got version %d and id %x", version, id)
 	}
 }
@@ -90,8 +90,11 @@ func TestFilesThatAreNoJournal(t *testing.T) {
 			s, err := Open(t.Context(), path)
 			must(t, err)
 			must(t, s.Close())
-			execute(t, path, fmt.Sprintf(`PRAGMA user_version = %d`, len(steps())+1))
+			execute(t, path, fmt.Sprintf(`PRAGMA user_version = %d`, latest()+1))
 		}, ErrNewer},
+		{"from before the first release", func(t *testing.T, path string) {
+			execute(t, path, fmt.Sprintf(`PRAGMA application_id = %d`, applicationID), `PRAGMA user_version = 1`, `CREATE TABLE owner (id INTEGER)`)
+		}, ErrOlder},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "file")

@@ -23,8 +23,8 @@ var migrations embed.FS
 // either.
 var errNoSchema = fmt.Errorf("no journal has been made: %w", fs.ErrNotExist)
 
-// probe refuses a file that is not a journal, or one that is newer than this
-// program, before any connection that could write to it. If there is nothing
+// probe refuses a file that is not a journal, or not one that this program can
+// read, before any connection that could write to it. If there is nothing
 // yet, that is errNoSchema.
 func probe(ctx context.Context, path string) error {
 	if err := checkHeader(path); err != nil {
@@ -45,8 +45,10 @@ func probe(ctx context.Context, path string) error {
 		return errNoSchema // we died right after making it
 	case id != applicationID:
 		return fmt.Errorf("%s: %w", path, ErrForeign)
-	case version > len(steps()):
-		return fmt.Errorf("%s: %w (its schema is %d, this version knows %d)", path, ErrNewer, version, len(steps()))
+	case version <= unreleased:
+		return fmt.Errorf("%s: %w", path, ErrOlder)
+	case version > latest():
+		return fmt.Errorf("%s: %w (its schema is %d, this version knows %d)", path, ErrNewer, version, latest())
 	}
 	return nil
 }
@@ -105,7 +107,14 @@ func checkLength(path string, head []byte, size int64) error {
 	return nil
 }
 
-// steps are the migrations in order; the n-th brings the schema to version n.
+// unreleased is the last version of the schema that only builds from before the first
+// release have made. Nothing upgrades it.
+const unreleased = 1
+
+// latest is the version that the schema has after all steps.
+func latest() int { return unreleased + len(steps()) }
+
+// steps are the migrations in order; each brings the schema to the next version.
 func steps() []string {
 	entries, err := fs.ReadDir(migrations, "migrations")
 	if err != nil {
@@ -126,14 +135,15 @@ func upgrade(ctx context.Context, db *sql.DB, path string) error {
 		return diskError(path, err)
 	}
 	for i, name := range steps() {
-		if i < version {
+		reached := unreleased + 1 + i
+		if reached <= version {
 			continue
 		}
 		text, err := migrations.ReadFile(name)
 		if err != nil {
 			return fmt.Errorf("open journal: %w", err)
 		}
-		script := fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", text, i+1, applicationID)
+		script := fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", text, reached, applicationID)
 		if err := runScript(ctx, db, script); err != nil {
 			return diskError(path, fmt.Errorf("%s: %w", name, err))
 		}

@@ -46,7 +46,7 @@ type Store struct {
 
 // Open opens the journal at path, makes it if it is not there, brings its schema
 // up to date, and takes ownership of it. It refuses a journal that is not as it
-// was left here. Errors: ErrInUse, ErrForeign, ErrNewer, ErrDistrust, ErrDamaged,
+// was left here. Errors: ErrInUse, ErrForeign, ErrNewer, ErrOlder, ErrDistrust, ErrDamaged,
 // ErrUnwritable, ErrFull.
 func Open(ctx context.Context, path string) (*Store, error) { return openAs(ctx, path, false) }
 

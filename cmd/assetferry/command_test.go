@@ -51,6 +51,7 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("x: %w", state.ErrNotFound), exitNoSuch},
 		{fmt.Errorf("x: %w", state.ErrForeign), exitError},
 		{fmt.Errorf("x: %w", state.ErrNewer), exitError},
+		{fmt.Errorf("x: %w", state.ErrOlder), exitError},
 		{errors.Join(errors.New("x"), migrate.ErrStopped), exitInterrupted},
 		{&stop{code: exitGuard, err: errors.New("x")}, exitGuard},
 	} {
@@ -59,7 +60,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("explain(%v) = %+v, want code %d", test.err, f, test.code)
 		}
 	}
-	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrInUse, state.ErrNotFound, sandbox.ErrInUse, migrate.ErrStopped} {
+	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrOlder, state.ErrInUse, state.ErrNotFound, sandbox.ErrInUse, migrate.ErrStopped} {
 		if explain(err).hint == "" {
 			t.Errorf("no way out of %v", err)
 		}

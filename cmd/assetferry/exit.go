@@ -103,6 +103,8 @@ func explain(err error) failure {
 		f.hint = "name another file with --state, or if it was one: assetferry help journal tells how to restore the backup; the file was left as it is"
 	case errors.Is(err, state.ErrNewer):
 		f.hint = "use the version of assetferry that made it, or a later one; the file was left as it is"
+	case errors.Is(err, state.ErrOlder):
+		f.hint = "move it away, or name another place with --state: what is at the destination already is found there and not sent again"
 	case errors.Is(err, sandbox.ErrInUse):
 		f.code, f.hint = exitInUse, "another process runs this sandbox; use its address with --to, or wait"
 	}
