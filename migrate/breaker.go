@@ -8,13 +8,14 @@ import (
 	"assetferry/state"
 )
 
-// breakAfter failures in a row, all alike, are no trouble of the items.
+// breakAfter failures in a row, all alike or for reasons that may pass, are no trouble of
+// the items.
 const breakAfter = 20
 
 // A row is of items that came to the same end, one after the other.
 type row struct {
 	items  int
-	end    string
+	end    string    // the same for all reasons that may pass
 	trying time.Time // since when one item at a time is tried; zero if that is not so
 }
 
@@ -36,11 +37,14 @@ func (d *dispatcher) breaker(r result) error {
 }
 
 // failed notes that one more item came to an end, and stops the run if that makes too
-// many. If they fail for a reason that may pass, one item at a time is tried before, as
-// long as the run would stay for one.
+// many in a row. If they fail for reasons that may pass, one item at a time is tried
+// before, as long as the run would stay for one.
 func (d *dispatcher) failed(o state.Outcome, alike string) error {
 	passes := o.State != state.ItemChanged && retry.Class(o.Class).Repeatable()
-	if alike != d.row.end && (!passes || d.row.trying.IsZero()) {
+	if passes {
+		alike = "may pass" // an outage shows in many ways
+	}
+	if alike != d.row.end {
 		d.row = row{end: alike}
 	}
 	if d.row.items++; d.row.items < breakAfter || passes && d.tries(o.Error) {
@@ -68,7 +72,11 @@ type BreakerError struct {
 }
 
 func (e *BreakerError) Error() string {
-	return fmt.Sprintf("%d items in a row failed alike, the last with: %s", e.Items, e.Last)
+	how := " alike"
+	if e.Passes {
+		how = ""
+	}
+	return fmt.Sprintf("%d items in a row failed%s, the last with: %s", e.Items, how, e.Last)
 }
 
 // Hint is the next step.

@@ -120,7 +120,7 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 			}
 			d.found(f)
 		case f.lost():
-			d.add(f.item, f.outcome())
+			broken = errors.Join(broken, d.lost(f))
 		case f.err != nil:
 			broken = errors.Join(broken, d.unclear(f))
 		case d.mayResend(f):
@@ -145,6 +145,16 @@ func (d *dispatcher) mayLookAgain(f *finding) bool {
 	f.failed++
 	f.due = time.Now().Add(d.Settle)
 	return true
+}
+
+// lost gives up finding out about an item.
+func (d *dispatcher) lost(f finding) error {
+	o := f.outcome()
+	d.add(f.item, o)
+	if o.State == state.ItemChanged { // it changed; that happens
+		return nil
+	}
+	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
 }
 
 // unclear leaves an item in doubt for another process: whoever could tell what became

@@ -80,7 +80,7 @@ func TestOutageStopsTheRun(t *testing.T) {
 		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
 	}
 	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Wait = short })
-	if err == nil || !strings.Contains(err.Error(), "failed alike") {
+	if err == nil || !strings.Contains(err.Error(), "in a row failed") {
 		t.Fatalf("got %v, want the circuit breaker", err)
 	}
 	if n := w.requests()["POST /assets"]; n > 60*3/2 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/sources/memory"
 	"assetferry/state"
 )
@@ -122,6 +124,106 @@ func TestUnclearIsNotSentByGuess(t *testing.T) {
 	}
 }
 
+// An unmounted source lists its objects and has none of them.
+type unmounted struct{ sources.Source }
+
+func (unmounted) Open(context.Context, sources.Object, int64) (io.ReadCloser, error) {
+	return nil, fs.ErrNotExist
+}
+
+// The same goes for what could not be compared because the source was gone for a
+// moment, and not for an object that changed.
+func TestUnclearWhileTheSourceWasGone(t *testing.T) {
+	for onExisting, want := range map[string]string{"conflict": "adopt done", "duplicate": "create parked"} {
+		w := newWorld(t)
+		w.put("a.jpg", "a")
+		rules := migrate.DefaultRules()
+		rules.OnExisting = onExisting
+		plan := w.die(rules, "a.jpg")
+		d := w.deps()
+		d.Source = unmounted{d.Source}
+		must(t, w.applier(d).Apply(t.Context(), plan.Run))
+		w.wantStates(plan, map[string]int64{"create changed": 1})
+		w.wantStates(w.migrate(rules), map[string]int64{want: 1})
+		if n := len(w.assetsAt()); n != 1 {
+			t.Errorf("%s: got %d assets, want 1", onExisting, n)
+		}
+		w.close()
+	}
+}
+
+// A pickyReader does not give the content of some assets.
+type pickyReader struct {
+	migrate.Reader
+	not map[string]bool // by URL
+}
+
+func (p pickyReader) Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error) {
+	if p.not[url] {
+		return nil, 0, refusal{retry.Permanent}
+	}
+	return p.Reader.Download(ctx, url, offset)
+}
+
+// What is found is found, whatever cannot be read beside it.
+func TestFoundBesideUnreadable(t *testing.T) {
+	for _, provenance := range []string{"always", "never"} {
+		for _, arrived := range []bool{true, false} { // before the one that cannot be read
+			w := newWorld(t)
+			w.put("a.jpg", "a")
+			var plan migrate.Plan
+			if arrived {
+				plan = w.die(migrate.DefaultRules(), "a.jpg")
+			} else {
+				plan = w.die(migrate.DefaultRules())
+			}
+			d := w.deps()
+			d.Dest = pickyReader{d.Dest, map[string]bool{w.upload(w.images, "", "a.jpg", "b").URL: true}}
+			if !arrived {
+				w.upload(w.images, "", "a.jpg", "a")
+			}
+			must(t, w.applier(d, func(a *migrate.Applier) { a.Provenance = provenance }).Apply(t.Context(), plan.Run))
+			w.wantStates(plan, map[string]int64{"create done": 1})
+			if n := len(w.assetsAt()); n != 2 {
+				t.Errorf("got %d assets, want 2", n)
+			}
+			w.close()
+		}
+	}
+}
+
+// An unlistable Reader refuses for good to list what is newest first.
+type unlistable struct{ migrate.Reader }
+
+func (u unlistable) List(ctx context.Context, o assets.ListOptions) seqOfAssets {
+	if o.SortBy == "" {
+		return u.Reader.List(ctx, o)
+	}
+	return func(yield func(assets.Asset, error) bool) { yield(assets.Asset{}, refusal{retry.Permanent}) }
+}
+
+// Where looking is refused, as a whole, items stay in doubt, and the run stops before
+// all of the library is.
+func TestLookingIsRefused(t *testing.T) {
+	w := newWorld(t)
+	for n := range 100 {
+		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
+	}
+	d := w.deps()
+	d.Dest = unlistable{d.Dest}
+	plan, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *migrate.Applier) {
+		a.Write, a.Wait = &lateWriter{Writer: w.client}, short
+	})
+	if _, broken := errors.AsType[*migrate.BreakerError](err); !broken {
+		t.Errorf("got %v, want the circuit breaker", err)
+	}
+	states, _ := w.states(plan)
+	if states["create in_doubt"] < 20 || states["create in_doubt"] > 30 || states["create failed"] > 0 {
+		t.Errorf("got %v, want as many in doubt as stop a run", states)
+	}
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 100})
+}
+
 // A loweringReader shows extensions as a service would that stores them in lower case.
 type loweringReader struct{ migrate.Reader }
 
@@ -143,6 +245,7 @@ func TestExtensionInLowerCase(t *testing.T) {
 		want    map[string]int64
 	}{
 		"renamed":  {nil, map[string]int64{"create done": 2}},
+		"kept":     {nil, map[string]int64{"create done": 2}},
 		"excluded": {[]string{"*.jpg"}, map[string]int64{"create done": 1, "skip skipped": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -150,6 +253,9 @@ func TestExtensionInLowerCase(t *testing.T) {
 			w.put("a.JPG", "upper", "a.jpg", "lower")
 			rules := migrate.DefaultRules()
 			rules.Exclude = tc.exclude
+			if name == "kept" {
+				rules.OnCollision = "keep"
+			}
 			d := w.deps()
 			d.Dest = loweringReader{d.Dest}
 			plan, err := w.tryWith(t.Context(), d, rules, func(a *migrate.Applier) { a.Concurrency = 1 })

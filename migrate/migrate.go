@@ -126,7 +126,7 @@ type Observer interface {
 	// Waits tells that nothing is left to do but to try items again, the first of
 	// them at a time, and whether the run stays for it.
 	Waits(until time.Time, stays bool)
-	// Tries tells that so many items in a row failed alike, for a reason that may
+	// Tries tells that so many items in a row failed, for reasons that may
 	// pass, and that only one at a time is tried from now on; should it not pass
 	// until a time, the run ends.
 	Tries(items int, why string, until time.Time)

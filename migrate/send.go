@@ -211,6 +211,9 @@ func alike(i state.Item, err error) string {
 	if e, ok := errors.AsType[*unseenError](err); ok {
 		return "not there: " + alike(i, e.last)
 	}
+	if e, ok := errors.AsType[*lostError](err); ok {
+		return "cannot be told: " + alike(i, e.err)
+	}
 	text := err.Error()
 	switch e, ok := errors.AsType[*assets.Error](err); {
 	case ok && e.Status >= 500: // what it says of itself may differ each time

@@ -125,32 +125,40 @@ func isOlder(asset assets.Asset, than time.Time) bool {
 // oldest is taken and the others are told.
 func (a *Applier) match(ctx context.Context, c container, f *finding, candidates []assets.Asset, claimed map[string]bool) {
 	i := f.item
-	digest := i.Digest                                          // if it was sent by this process
-	for n := len(candidates) - 1; n >= 0 && f.err == nil; n-- { // oldest first
+	digest := i.Digest                          // if it was sent by this process
+	for n := len(candidates) - 1; n >= 0; n-- { // oldest first
 		asset := candidates[n]
 		if claimed[asset.ID] || asset.Size != i.Size || !sameName(asset, i.Name) || isOlder(asset, i.IntentAt) {
 			continue
 		}
-		var equal bool
-		if equal, f.err = a.isNamesake(ctx, i, asset); f.err != nil || equal {
-			continue
-		}
-		if equal, f.err = a.isItem(ctx, i, asset, &digest); f.err != nil || !equal {
-			continue
-		}
-		if f.receipt != nil {
+		equal, err := a.isItem(ctx, i, asset, &digest)
+		switch {
+		case err != nil:
+			f.note(err)
+		case !equal:
+		case f.receipt != nil:
 			f.extra = append(f.extra, asset.ID)
-			continue
+		default:
+			claimed[asset.ID] = true
+			f.receipt = receiptOf(i, asset, c, digest)
 		}
-		claimed[asset.ID] = true
-		f.receipt = receiptOf(i, asset, c, digest)
+	}
+	if f.receipt != nil {
+		f.err = nil // whatever the others are
 	}
 }
 
-// isNamesake reports whether an asset may be of another object beside the item, which
-// goes by the name that the asset has but for the case of its extension, and is on its
-// way or in doubt itself.
-func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Asset) (bool, error) {
+// note keeps an error by which a candidate cannot be told, of several one that may pass.
+func (f *finding) note(err error) {
+	if f.err == nil || f.lost() {
+		f.err = err
+	}
+}
+
+// isNamesake reports whether an asset with the content of an item may as well be of
+// another object beside it, which goes by the very name that the asset has, and is on
+// its way or in doubt itself. The names differ in the case of their extensions.
+func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Asset, digest []byte) (bool, error) {
 	dir, _ := path.Split(i.Key)
 	key := dir + asset.Filename()
 	if key == i.Key || norm.NFC.String(asset.Filename()) == norm.NFC.String(i.Name) {
@@ -163,7 +171,11 @@ func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Ass
 		return false, err
 	}
 	open := other.State == state.ItemSending || other.State == state.ItemInDoubt
-	return open && other.Size == asset.Size && norm.NFC.String(other.Name) == norm.NFC.String(asset.Filename()), nil
+	if !open || other.Size != asset.Size || norm.NFC.String(other.Name) != norm.NFC.String(asset.Filename()) {
+		return false, nil
+	}
+	theirs, err := digestOfObject(ctx, a.Source, object(other))
+	return err != nil || bytes.Equal(theirs, digest), context.Cause(ctx)
 }
 
 // isItem reports whether an asset that is not ours by the journal has the content
@@ -175,24 +187,38 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	}
 	if *digest == nil {
 		*digest, err = digestOfObject(ctx, a.Source, object(i))
-		if errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist) {
-			return false, &lostError{asset.ID, err}
+		changed := errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
+		if changed || isPermanent(err) {
+			return false, &lostError{asset.ID, err, changed}
 		} else if err != nil {
 			return false, err
 		}
 	}
 	theirs, err := digestOfWhole(ctx, a.Dest, asset.ID, asset.URL, asset.Size)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil // deleted since it was listed
+	case isPermanent(err):
+		return false, &lostError{asset.ID, err, false}
+	case err != nil || !bytes.Equal(theirs, *digest):
+		return false, err
 	}
-	return bytes.Equal(theirs, *digest), err
+	others, err := a.isNamesake(ctx, i, asset, *digest)
+	return !others, err
+}
+
+func isPermanent(err error) bool {
+	class, _ := retry.Classify(err)
+	return err != nil && class == retry.Permanent
 }
 
 // A lostError says that it cannot be told any more whether an asset is of an
-// item: the object is not what it was when it was sent.
+// item: the object is not what it was when it was sent, or one of the two cannot be
+// read.
 type lostError struct {
-	asset string
-	err   error
+	asset   string
+	err     error
+	changed bool // the object
 }
 
 func (e *lostError) Error() string {
@@ -210,22 +236,18 @@ func sameName(a assets.Asset, name string) bool {
 
 // lost reports whether asking again will tell no more.
 func (f finding) lost() bool {
-	if f.err == nil {
-		return false
-	}
 	_, lost := errors.AsType[*lostError](f.err)
-	class, _ := retry.Classify(f.err)
-	return lost || class == retry.Permanent
+	return lost
 }
 
 // outcome is what the journal is told of a finding.
 func (f finding) outcome() state.Outcome {
-	if _, changed := errors.AsType[*lostError](f.err); changed {
-		return state.Outcome{Key: f.item.Key, State: state.ItemChanged, Class: string(retry.Permanent), Error: f.err.Error()}
-	}
-	if f.lost() { // a run must not be kept open for what nobody will ever know
-		return state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Permanent), Unclear: true,
-			Error: "it was sent, and whether it arrived cannot be found out: " + f.err.Error()}
+	if e, lost := errors.AsType[*lostError](f.err); lost { // a run must not be kept open for what nobody will ever know
+		o := state.Outcome{Key: f.item.Key, State: state.ItemFailed, Class: string(retry.Permanent), Unclear: true, Error: f.err.Error()}
+		if e.changed {
+			o.State = state.ItemChanged
+		}
+		return o
 	}
 	if f.receipt == nil {
 		return state.Outcome{Key: f.item.Key, State: state.ItemInDoubt, Class: string(retry.Transient),

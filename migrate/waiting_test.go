@@ -188,33 +188,38 @@ func TestOutageLongerThanAllAttempts(t *testing.T) {
 }
 
 // In an outage in which nothing can be looked up either, not all of the library is
-// sent to be in doubt.
+// sent to be in doubt, in whatever ways it shows.
 func TestOutageOfEverything(t *testing.T) {
+	for _, refused := range []int64{0, 3} { // of six uploads
+		t.Run(fmt.Sprint(refused), func(t *testing.T) { testOutageOfEverything(t, refused) })
+	}
+}
+
+func testOutageOfEverything(t *testing.T, refused int64) {
 	w := newWorld(t)
 	for n := range 200 {
 		w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprint(n))
 	}
-	var posts atomic.Int64
+	var posts, sent atomic.Int64
 	w.gate.on(func(_ int, r *http.Request) error {
-		if r.Method == http.MethodPost && posts.Add(1) == 1 {
-			return nil
+		switch {
+		case r.Method == http.MethodPost && posts.Add(1) == 1, posts.Load() == 0:
+			return nil // the service was there while the plan was made
+		case r.Method == http.MethodPost && posts.Load()%6 < refused:
+			return errors.New("connection refused")
+		case r.Method == http.MethodPost:
+			sent.Add(1)
+			_, err := io.Copy(io.Discard, r.Body)
+			return errors.Join(err, errors.New("connection lost"))
 		}
-		if posts.Load() == 0 {
-			return nil // it was there while the plan was made
-		}
-		if r.Body != nil {
-			if _, err := io.Copy(io.Discard, r.Body); err != nil {
-				return err
-			}
-		}
-		return errors.New("connection lost")
+		return errors.New("no route to host")
 	})
 	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Wait = short })
 	broken, isBroken := errors.AsType[*migrate.BreakerError](err)
 	if !isBroken || !broken.Passes {
 		t.Fatalf("got %v, want the circuit breaker, and that it may pass", err)
 	}
-	if n := posts.Load(); n > 20+10 {
+	if n := sent.Load(); n > 20+10 {
 		t.Errorf("sent %d uploads into an outage", n)
 	}
 	w.gate.on(nil)

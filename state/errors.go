@@ -51,7 +51,13 @@ func (e *InUseError) Hint() string {
 
 // A DistrustError says why a journal is not what it was when it was last used here.
 // It is an ErrDistrust.
-type DistrustError struct{ Path, Reason string }
+type DistrustError struct {
+	Path, Reason string
+	// Touched says that it may just have been given another owner or permissions, as
+	// happens daily where files are handed to the user of each run. It may be taken
+	// over unasked by who will look for what it would send.
+	Touched bool
+}
 
 func (e *DistrustError) Error() string {
 	return fmt.Sprintf("the journal %s is not as it was left here: %s", e.Path, e.Reason)

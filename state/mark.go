@@ -86,7 +86,8 @@ func (m *mark) isCopied(t trace) bool {
 
 // isTouched reports whether somebody else changed the file since a trace was written
 // into it: put a copy back in place, or gave it an owner, permissions, a second name.
-// Nobody can tell which.
+// Nobody can tell which. Where it is not known when a file was made it may as well be
+// another one.
 func (m *mark) isTouched(t trace) bool {
 	return t.id != "" && changedAt(m.f).After(t.at.Add(changeSlack))
 }

@@ -34,9 +34,7 @@ func readHeld(ctx context.Context, db *sql.DB) (h held, err error) {
 }
 
 // takeOwnership makes us the owner, which the lock has made possible, if the
-// journal is as it was left here, or if it is to be taken over as it is. One whose
-// files were touched is taken over unasked: that is a daily thing where files are given
-// to the user of each run, and costs a look at the destination.
+// journal is as it was left here, or if it is to be taken over as it is.
 //
 // The mark in the lock file is written before anything is counted in the journal,
 // and after each write it is brought up to date. So whenever we are killed the
@@ -60,7 +58,7 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 		return diskError(s.path, err)
 	}
 	if !takeover && !fresh { // a journal that was deleted is missed by nobody: a new one relies on nothing
-		if err := h.trust(s.path, host, left, s.mark.isCopied(left)); err != nil {
+		if err := s.trust(h, host, left); err != nil {
 			return err
 		}
 	}
@@ -72,54 +70,77 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	if h.open && left.id == h.journal {
 		s.former = left.at
 	}
-	s.touched = !fresh && s.mark.isTouched(left)
-	rely := !takeover && !s.touched
-	if rely { // or the mark tells of what is wrong until that is seen to
+	own := func() error { return wrap("take ownership", s.own(ctx, h.journal, host, takeover)) }
+	note := func() error {
 		if err := s.mark.written(h.journal, h.seq, s.now()); err != nil {
 			return diskError(s.path, err)
 		}
-	}
-	_, err = s.w.ExecContext(ctx, `INSERT INTO owner (id, journal, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since`,
-		h.journal, s.epoch, os.Getpid(), host, s.now().UnixMilli())
-	if err != nil {
-		return wrap("take ownership", err)
-	}
-	s.owns = true
-	if rely {
 		return nil
 	}
-	return s.distrust(ctx)
+	steps := []func() error{note, own}
+	if takeover { // the mark tells of what is wrong until that is seen to
+		steps = []func() error{own, note}
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own writes that we are the owner, and forgets at once what is not to be relied on.
+func (s *Store) own(ctx context.Context, journal, host string, takeover bool) error {
+	tx, err := s.w.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after a commit
+	_, err = tx.ExecContext(ctx, `INSERT INTO owner (id, journal, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since`,
+		journal, s.epoch, os.Getpid(), host, s.now().UnixMilli())
+	if err != nil {
+		return err
+	}
+	if takeover {
+		if err := distrust(ctx, tx); err != nil {
+			return err
+		}
+	}
+	err = tx.Commit()
+	s.owns = err == nil
+	return err
 }
 
 // trust reports why a journal must not be used as it is.
-func (h held) trust(path, host string, left trace, copied bool) error {
+func (s *Store) trust(h held, host string, left trace) error {
+	distrust := func(reason string) error { return &DistrustError{Path: s.path, Reason: reason} }
 	switch {
 	case h.open && h.Host != host:
-		return &InUseError{Path: path, Owner: h.Owner, Elsewhere: true}
+		return &InUseError{Path: s.path, Owner: h.Owner, Elsewhere: true}
 	case h.seq == 0 && left.seq == 0: // nothing was ever written to it
 	case left.id == "":
-		return &DistrustError{path, "it was not made on this machine, or was moved without its lock file"}
+		return distrust("it was not made on this machine, or was moved without its lock file")
 	case left.id != h.journal && h.seq > 0:
-		return &DistrustError{path, "it is another journal than the one that was here"}
+		return distrust("it is another journal than the one that was here")
 	case h.seq < left.seq:
-		return &DistrustError{path, fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.seq-h.seq)}
-	case copied:
-		return &DistrustError{path, "it seems to be a copy, with all its files, which would know nothing of what has happened since it was made"}
+		return distrust(fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.seq-h.seq))
+	case s.mark.isCopied(left), s.mark.isTouched(left) && left.born == 0:
+		return distrust("it seems to be a copy, with all its files, which would know nothing of what has happened since it was made")
+	case s.mark.isTouched(left):
+		return &DistrustError{s.path, "something else changed its files since, so it may be a copy that was put back in place", true}
 	}
 	return nil
 }
 
 // distrust forgets what the journal knows about the destinations that may not be
 // so any more. Receipts stay: whatever they say, their assets were made.
-func (s *Store) distrust(ctx context.Context) error {
-	return s.write(ctx, "take over", func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM ours`); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE state NOT IN ('finished', 'superseded')`)
+func distrust(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM ours`); err != nil {
 		return err
-	})
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE state NOT IN ('finished', 'superseded')`)
+	return err
 }
 
 // giveUp notes that nobody owns the journal any more, which only we can know. Where
@@ -134,10 +155,6 @@ func (s *Store) giveUp() error {
 	}
 	return err
 }
-
-// Touched reports whether the journal was taken over unasked, because its files were
-// changed by somebody else since it was closed here.
-func (s *Store) Touched() bool { return s.touched }
 
 // Alive notes that the owner lives, for who comes after it. It costs one small
 // write into the page cache.

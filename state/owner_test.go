@@ -110,6 +110,7 @@ func TestDistrust(t *testing.T) {
 				must(t, os.Rename(f+".old", f))
 			}
 		}, "seems to be a copy"},
+		"a copy of all its files was put back in place": {touch, "something else changed its files"},
 		"it is another journal": {func(t *testing.T, path string) {
 			written(t, path+".other", 9)
 			copyFile(t, path+".other", path)
@@ -142,57 +143,57 @@ func touch(t *testing.T, path string) {
 }
 
 // A journal whose files somebody else changed may be a copy, put back in place, or just
-// have got another owner. It is not refused, and not relied on.
+// have got another owner.
 func TestTouched(t *testing.T) {
-	j := begin(t)
-	must(t, j.SaveNewFolder(t.Context(), j.pair, "category", "folder", "id"))
-	path := j.Path()
-	if j.Touched() {
-		t.Error("a new journal was touched by nobody")
-	}
-	must(t, j.Close())
+	path := filepath.Join(t.TempDir(), "journal.db")
+	written(t, path, 3)
 	touch(t, path)
-	s, err := Open(t.Context(), path)
+	_, err := Open(t.Context(), path)
+	if e, ok := errors.AsType[*DistrustError](err); !ok || !e.Touched {
+		t.Errorf("got %v, want that it was touched", err)
+	}
+	must(t, Takeover(t.Context(), path))
+	written(t, path, 1)
+
+	m := lockMark(t, path) // the file system does not know when a file was made
+	left, err := m.read()
 	must(t, err)
-	*j.Store = *s // closed at the end of the test
-	ours, err := s.IsOurs(t.Context(), j.pair.ID, "category", "folder")
-	if err != nil || ours || !s.Touched() {
-		t.Errorf("a folder counts as ours: %v, %v; touched: %v", ours, err, s.Touched())
+	m.born = 0
+	must(t, m.written(left.id, left.seq, time.Now().Add(-time.Minute)))
+	_, err = Open(t.Context(), path)
+	if e, ok := errors.AsType[*DistrustError](err); !ok || e.Touched {
+		t.Errorf("got %v, want that it may be a copy", err)
 	}
-	if run, err := s.Run(t.Context(), j.run.ID); err != nil || !run.Stale {
-		t.Errorf("the run is %+v (%v), want it stale", run, err)
-	}
-	must(t, s.Close())
-	if s, err = Open(t.Context(), path); err != nil || s.Touched() {
-		t.Errorf("touched once, and again: %v", err)
-	}
-	*j.Store = *s
 }
 
 // Whoever fails to take a journal over, or dies of it, leaves what is wrong with it to
 // be seen.
 func TestTakeoverThatFails(t *testing.T) {
-	spoiled := func(t *testing.T, spoil func(t *testing.T, path string)) (path string) {
-		path = filepath.Join(t.TempDir(), "journal.db")
-		written(t, path, 3)
-		spoil(t, path)
-		execute(t, path, `ALTER TABLE ours RENAME TO hidden`)
-		if err := Takeover(t.Context(), path); err == nil {
-			t.Fatal("it was taken over without forgetting anything")
-		}
-		if _, err := Open(t.Context(), path); err == nil {
-			t.Fatal("it was opened without forgetting anything")
-		}
-		execute(t, path, `ALTER TABLE hidden RENAME TO ours`)
-		return path
-	}
-	path := spoiled(t, func(t *testing.T, path string) { must(t, os.Remove(path+lockSuffix)) })
-	if _, err := Open(t.Context(), path); !errors.Is(err, ErrDistrust) {
-		t.Errorf("got %v, want ErrDistrust", err)
-	}
-	path = spoiled(t, touch)
-	if s := open(t, path); !s.Touched() {
-		t.Error("it counts as untouched")
+	for name, tc := range map[string]struct {
+		spoil func(t *testing.T, path string)
+		want  error
+	}{
+		"no lock file": {func(t *testing.T, path string) { must(t, os.Remove(path+lockSuffix)) }, ErrDistrust},
+		"touched":      {touch, ErrDistrust},
+		"from another machine": {func(t *testing.T, path string) {
+			execute(t, path, `UPDATE owner SET host = 'elsewhere', pid = 4711, epoch = 'x'`)
+		}, ErrInUse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			written(t, path, 3)
+			tc.spoil(t, path)
+			execute(t, path, `ALTER TABLE ours RENAME TO hidden`)
+			if err := Takeover(t.Context(), path); err == nil {
+				t.Fatal("it was taken over without forgetting anything")
+			}
+			execute(t, path, `ALTER TABLE hidden RENAME TO ours`)
+			if _, err := Open(t.Context(), path); !errors.Is(err, tc.want) {
+				t.Errorf("got %v, want %v", err, tc.want)
+			}
+			must(t, Takeover(t.Context(), path))
+			written(t, path, 1)
+		})
 	}
 }
 

@@ -99,16 +99,29 @@ func (r *recorder) remember(ctx context.Context, o Outcome) error {
 		_, err := r.forgive.ExecContext(ctx, r.pair, o.Key)
 		return err
 	case ItemSent:
-		return nil
+		return r.clear(ctx, o)
+	}
+	if err := r.clear(ctx, o); err != nil {
+		return err
 	}
 	if _, err := r.tx.ExecContext(ctx, `INSERT INTO attempts (run, key, attempt, at, class, error)
 		SELECT run, key, attempts, ?, ?, ? FROM items WHERE run = ? AND key = ?`, r.now, o.Class, o.Error, r.run, o.Key); err != nil {
 		return err
 	}
-	if o.State == ItemFailed {
+	if o.State == ItemFailed || o.Unclear {
 		return r.blame(ctx, o)
 	}
 	return nil
+}
+
+// clear notes that an object has arrived if there is a receipt of it, whatever else
+// failed.
+func (r *recorder) clear(ctx context.Context, o Outcome) error {
+	if o.Receipt == nil {
+		return nil
+	}
+	_, err := r.tx.ExecContext(ctx, `UPDATE failures SET unclear = 0 WHERE pair = ? AND key = ?`, r.pair, o.Key)
+	return err
 }
 
 // blame counts that an object failed in this run, too. One that has changed

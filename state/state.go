@@ -40,8 +40,6 @@ type Store struct {
 	former time.Time // see FormerAlive
 	mark   *mark     // in the lock file; nil if opened for reading
 	owns   bool
-
-	touched bool // see Touched
 }
 
 // Open opens the journal at path, makes it if it is not there, brings its schema

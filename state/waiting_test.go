@@ -147,3 +147,43 @@ func TestCalls(t *testing.T) {
 		t.Errorf("since now: got %v (%v)", got, err)
 	}
 }
+
+// Whether something may have arrived is known until there is a receipt of it, or it is
+// another object.
+func TestUnclearFailures(t *testing.T) {
+	sent := done("a")
+	sent.State = ItemSent
+	failed := done("a")
+	failed.State = ItemFailed
+	for name, tc := range map[string]struct {
+		next func(t *testing.T, j *journey)
+		want bool
+	}{
+		"failed otherwise":      {func(t *testing.T, j *journey) { must(t, j.record(Outcome{Key: "a", State: ItemFailed})) }, true},
+		"changed":               {func(t *testing.T, j *journey) { must(t, j.record(Outcome{Key: "a", State: ItemChanged})) }, true},
+		"sent":                  {func(t *testing.T, j *journey) { must(t, j.record(sent)) }, false},
+		"sent, failed for good": {func(t *testing.T, j *journey) { must(t, j.record(failed)) }, false},
+		"another object": {func(t *testing.T, j *journey) {
+			execute(t, j.Path(), `UPDATE items SET size = size + 1 WHERE state = 'sending'`)
+			must(t, j.record(Outcome{Key: "a", State: ItemFailed}))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := begin(t)
+			j.apply("a")
+			j.take(1)
+			must(t, j.record(Outcome{Key: "a", State: ItemChanged, Unclear: true}))
+			must(t, j.FinishRun(t.Context(), j.run.Num))
+			var err error
+			j.run, err = j.Begin(t.Context(), j.pair, "migrate", nil)
+			must(t, err)
+			j.apply("a")
+			j.take(1)
+			tc.next(t, j)
+			all := collect(t, j.Failures(t.Context(), j.pair.ID, ""))
+			if len(all) != 1 || all[0].Unclear != tc.want {
+				t.Errorf("got %+v, want unclear %v", all, tc.want)
+			}
+		})
+	}
+}

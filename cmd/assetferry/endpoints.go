@@ -78,16 +78,21 @@ func (a *app) greet(ctx context.Context, d *destination) (journal string, err er
 	return journal, d.greet(ctx)
 }
 
-// openJournal opens a journal until the command is over.
+// openJournal opens a journal until the command is over. One whose files somebody
+// touched is taken over, unless what it would send is sent beside whatever is there.
 func (a *app) openJournal(ctx context.Context, path string) (*state.Store, error) {
 	journal, err := state.Open(ctx, path)
+	if e, ok := errors.AsType[*state.DistrustError](err); ok && e.Touched && a.settings.OnExisting != "duplicate" {
+		a.out.Notef("The files of the journal were changed by something else since it was closed. It may be a copy, so what it remembers of the destination is looked at again.")
+		if err := state.Takeover(ctx, path); err != nil {
+			return nil, err
+		}
+		journal, err = state.Open(ctx, path)
+	}
 	if err != nil {
 		return nil, err
 	}
 	a.closeLater(journal.Close)
-	if journal.Touched() {
-		a.out.Notef("The files of the journal were changed by something else since it was closed. It may be a copy, so what it remembers of the destination is looked at again.")
-	}
 	return journal, nil
 }
 

@@ -73,7 +73,7 @@ func (w *watch) Waits(until time.Time, stays bool) {
 
 // Tries implements migrate.Observer.
 func (w *watch) Tries(items int, why string, until time.Time) {
-	w.out.Notef("%s in a row failed alike: %s", count(int64(items), "item"), ui.Sanitize(why))
+	w.out.Notef("%s in a row failed, the last with: %s", count(int64(items), "item"), ui.Sanitize(why))
 	w.out.Notef("From now on one at a time is tried; if that does not help until %s, the run ends.", until.Local().Format(time.TimeOnly))
 }
 

@@ -6,26 +6,38 @@ import "time"
 type TimeOfDay struct{ Hour, Minute int }
 
 // next is when it is that time again, which is on another day if it is now.
-func (t TimeOfDay) next(now time.Time) time.Time {
-	at := t.on(now, 0)
-	if !at.After(now) {
-		at = t.on(now, 1)
+func (t TimeOfDay) next(now time.Time) (next time.Time) {
+	for days := range 2 {
+		for _, at := range t.on(now, days) {
+			if at.After(now) && (next.IsZero() || at.Before(next)) {
+				next = at
+			}
+		}
 	}
-	return at
+	return next
 }
 
-// on is that time so many days after a time. In a day that leaves it out, when clocks
-// are put forward, it is as much later.
-func (t TimeOfDay) on(now time.Time, days int) time.Time {
+// on is that time so many days after a time. A day has it twice when clocks are put
+// back. In one that leaves it out, when they are put forward, it is as much later.
+func (t TimeOfDay) on(now time.Time, days int) (all []time.Time) {
 	year, month, day := now.Date()
-	at := time.Date(year, month, day+days, t.Hour, t.Minute, 0, 0, now.Location())
-	if onTheWall(at).Before(time.Date(year, month, day+days, t.Hour, t.Minute, 0, 0, time.UTC)) {
-		_, before := at.Zone()
-		_, after := at.Add(time.Hour).Zone()
-		at = at.Add(time.Duration(after-before) * time.Second)
+	wall := time.Date(year, month, day+days, t.Hour, t.Minute, 0, 0, time.UTC)
+	_, before := wall.Add(-aDay).In(now.Location()).Zone()
+	_, after := wall.Add(aDay).In(now.Location()).Zone()
+	for _, east := range []int{before, after} {
+		at := wall.Add(-time.Duration(east) * time.Second).In(now.Location())
+		if onTheWall(at).Equal(wall) {
+			all = append(all, at)
+		}
 	}
-	return at
+	if len(all) == 0 {
+		all = append(all, wall.Add(-time.Duration(before)*time.Second).In(now.Location()))
+	}
+	return all
 }
+
+// aDay is far enough from a time to be on the other side of the clocks being put.
+const aDay = 24 * time.Hour
 
 // onTheWall is what the clock on the wall shows, to be compared with what it should.
 func onTheWall(t time.Time) time.Time {

@@ -69,8 +69,17 @@ func TestUntilWhereClocksAreSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end, _ := (&Settings{Until: &TimeOfDay{2, 30}}).WindowEnd(time.Date(2026, 3, 29, 1, 45, 0, 0, berlin))
-	if want := time.Date(2026, 3, 29, 3, 30, 0, 0, berlin); !end.Equal(want) {
-		t.Errorf("a time that is left out: got %v, want %v", end, want)
+	for _, tc := range []struct {
+		name      string
+		now, want time.Time // in UTC
+		until     TimeOfDay
+	}{
+		{"left out", time.Date(2026, 3, 29, 0, 45, 0, 0, time.UTC), time.Date(2026, 3, 29, 1, 30, 0, 0, time.UTC), TimeOfDay{2, 30}},
+		{"the first of two", time.Date(2026, 10, 24, 20, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC), TimeOfDay{2, 30}},
+		{"the second of two", time.Date(2026, 10, 25, 0, 45, 0, 0, time.UTC), time.Date(2026, 10, 25, 1, 30, 0, 0, time.UTC), TimeOfDay{2, 30}},
+	} {
+		if end, _ := (&Settings{Until: &tc.until}).WindowEnd(tc.now.In(berlin)); !end.Equal(tc.want) {
+			t.Errorf("a time that is %s: got %v, want %v", tc.name, end, tc.want)
+		}
 	}
 }
