@@ -159,10 +159,11 @@ func (a *Applier) keepAlive() (stop func()) {
 	return func() { close(done); ticking.Wait() }
 }
 
-// formerEnd is until when a former process may have sent something.
-func (a *Applier) formerEnd() time.Time {
+// formerEnd is until when a former process may have sent something that was last
+// alive at a time; zero if that is not known.
+func formerEnd(alive time.Time) time.Time {
 	now := time.Now()
-	if end := a.FormerAlive.Add(aliveSlack); !a.FormerAlive.IsZero() && end.Before(now) {
+	if end := alive.Add(aliveSlack); !alive.IsZero() && end.Before(now) {
 		return end
 	}
 	return now

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -36,6 +37,9 @@ func (d *decider) contact(ctx context.Context) error {
 	if err != nil || len(places) == 0 {
 		return err
 	}
+	if err := d.awaitOthers(ctx); err != nil {
+		return err
+	}
 	if err := d.Journal.DropInventory(ctx, state.RunScope(d.run.Num)); err != nil {
 		return err // of a former pass
 	}
@@ -43,6 +47,23 @@ func (d *decider) contact(ctx context.Context) error {
 		return err
 	}
 	return d.meetAll(ctx)
+}
+
+// forgotten is how old an upload of another source is that nobody waits for any more.
+const forgotten = 24 * time.Hour
+
+// awaitOthers waits until what another source sent without an answer must have shown
+// up: it may be the same library, under another path since a crash.
+func (d *decider) awaitOthers(ctx context.Context) error {
+	n, largest, err := d.Journal.OthersInDoubt(ctx, d.run.Pair, d.Now().Add(-forgotten))
+	if err != nil || n == 0 {
+		return err
+	}
+	until := formerEnd(d.FormerAlive).Add(d.Answer + handling(largest))
+	if time.Until(until) > worthTelling {
+		d.Watch.Others(n, until)
+	}
+	return retry.Sleep(ctx, time.Until(until))
 }
 
 // inventories stages what is in places beside our assets, and counts it.

@@ -63,7 +63,7 @@ func (a *Applier) newDispatcher(ctx context.Context) (*dispatcher, error) {
 		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[string]int{},
 		work: make(chan state.Item), results: make(chan result, a.Concurrency), settled: make(chan []finding, 1),
 	}
-	due := a.formerEnd().Add(max(a.Settle, a.Answer)) // all of it may have been sent
+	due := formerEnd(a.FormerAlive).Add(max(a.Settle, a.Answer)) // all of it may have been sent
 	for _, i := range interrupted {
 		if wasSent(i) {
 			d.queue = append(d.queue, i)

@@ -291,6 +291,34 @@ func TestNamesakeIsNotTaken(t *testing.T) {
 	}
 }
 
+// A library that was killed in the middle of an upload, and has another path since, is
+// not planned before that upload must have shown up. Whoever goes on with the old path
+// finds it, too.
+func TestAnotherPathAfterACrash(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	old := w.die(migrate.DefaultRules())
+	moved := *w
+	var err error
+	moved.pair, err = w.journal.Pair(t.Context(), "another path", w.pair.Destination, w.url)
+	must(t, err)
+	landed := make(chan struct{})
+	time.AfterFunc(50*time.Millisecond, func() { defer close(landed); w.upload(w.images, "", "a.jpg", "a") })
+	plan, err := moved.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Answer = 300 * time.Millisecond })
+	must(t, err)
+	<-landed
+	moved.wantStates(plan, map[string]int64{"adopt done": 1})
+
+	must(t, w.applier(w.deps()).Apply(t.Context(), old.Run))
+	w.wantStates(old, map[string]int64{"create done": 1})
+	if r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err != nil || !r.Adopted {
+		t.Errorf("got %+v (%v), want what the other source took over", r, err)
+	}
+	if n := len(w.assetsAt()); n != 1 {
+		t.Errorf("got %d assets, want 1", n)
+	}
+}
+
 // Two sources may send to one folder. What the one puts there in a plan made before
 // the folder was the other's is seen by the other.
 func TestTwoSourcesIntoOneFolder(t *testing.T) {

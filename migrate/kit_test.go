@@ -235,7 +235,7 @@ func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, ch
 	}
 	must(w, err)
 	applier, planner := w.applier(d, changes...), migrate.NewPlanner(d, r)
-	planner.Describes = applier.Provenance == "always"
+	planner.Describes, planner.Answer = applier.Provenance == "always", applier.Answer
 	plan, err := planner.Plan(ctx, run)
 	if err != nil {
 		return plan, err

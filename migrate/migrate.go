@@ -67,6 +67,7 @@ type Journal interface {
 	Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error
 	Release(ctx context.Context, run int64, keys []string) error
 	Interrupted(ctx context.Context, run int64) ([]state.Item, error)
+	OthersInDoubt(ctx context.Context, pair state.Pair, after time.Time) (n, largest int64, err error)
 	Record(ctx context.Context, run, pair int64, outcomes []state.Outcome) error
 
 	Failures(ctx context.Context, pair int64, after string) iter.Seq2[state.Failure, error]
@@ -133,6 +134,9 @@ type Observer interface {
 	// Doubts tells that nothing moves until it is known what became of so many items
 	// in doubt, why the last of them is, and when that is known.
 	Doubts(items int, why string, until time.Time)
+	// Others tells that a plan waits until a time by which so many uploads of another
+	// source, whose answers nobody got, must have shown up.
+	Others(uploads int64, until time.Time)
 }
 
 // Silent is an Observer that keeps quiet.
@@ -158,6 +162,9 @@ func (Silent) Tries(int, string, time.Time) {}
 
 // Doubts does nothing.
 func (Silent) Doubts(int, string, time.Time) {}
+
+// Others does nothing.
+func (Silent) Others(int64, time.Time) {}
 
 // Deps are what every part of the engine works with.
 type Deps struct {

@@ -32,6 +32,12 @@ type Planner struct {
 	RetryParked bool
 	// Concurrency is how much is asked of the destination at once.
 	Concurrency int
+	// Answer is how long the service may still work on what another source sent, since
+	// the process that sent it ended; see DefaultAnswer.
+	Answer time.Duration
+	// FormerAlive is when that process last gave a sign of life, zero if that is not
+	// known.
+	FormerAlive time.Time
 
 	started time.Time
 	unseen  map[sources.Key]bool // named by the user, not listed so far
@@ -42,7 +48,7 @@ type Planner struct {
 
 // NewPlanner makes a planner.
 func NewPlanner(d Deps, r Rules) *Planner {
-	return &Planner{Deps: d.withDefaults(), Rules: r, Concurrency: DefaultConcurrency}
+	return &Planner{Deps: d.withDefaults(), Rules: r, Concurrency: DefaultConcurrency, Answer: DefaultAnswer}
 }
 
 // A Plan sums up what was planned. The plan itself is in the journal.

@@ -141,6 +141,13 @@ func (a *Applier) match(ctx context.Context, c container, f *finding, candidates
 		default:
 			claimed[asset.ID] = true
 			f.receipt = receiptOf(i, asset, c, digest)
+			// The same library under another path may have taken it over.
+			f.receipt.Adopted, err = a.Journal.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
+			if err != nil {
+				f.receipt = nil
+				f.note(err)
+				return
+			}
 		}
 	}
 	if f.receipt != nil {
@@ -181,8 +188,8 @@ func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Ass
 // isItem reports whether an asset that is not ours by the journal has the content
 // of an item, whose digest it finds out if it is not known.
 func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, digest *[]byte) (bool, error) {
-	owned, err := a.Journal.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
-	if owned || err != nil {
+	held, err := a.Journal.HoldsAsset(ctx, a.run.Pair.ID, asset.ID)
+	if held || err != nil {
 		return false, err
 	}
 	if *digest == nil {

@@ -48,7 +48,7 @@ func newStructure(ctx context.Context, a *Applier) (*structure, error) {
 	}
 	intents, err := a.Journal.Intents(ctx, a.run.Pair.Destination)
 	for place := range intents {
-		s.lost[place] = a.formerEnd().Add(a.patience(false))
+		s.lost[place] = formerEnd(a.FormerAlive).Add(a.patience(false))
 	}
 	return s, err
 }

@@ -40,13 +40,11 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 		return nil, diskError(s.path, err)
 	}
 	h, err := readHeld(ctx, s.r)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
+	if err != nil && !errors.Is(err, sql.ErrNoRows) { // nobody had it, as far as it knows
 		return nil, wrap("check", err)
 	}
-	if left.id == h.journal && h.seq < left.seq {
-		return []string{fmt.Sprintf("it lacks its last %d writes", left.seq-h.seq)}, nil
+	if why := h.wrong(left, m); why != "" {
+		return []string{why}, nil
 	}
 	return nil, nil
 }

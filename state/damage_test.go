@@ -198,7 +198,7 @@ func TestCheckOfAnOlderJournal(t *testing.T) {
 	written(t, path, 3)
 	copyFile(t, path, path+".old")
 	written(t, path, 4)
-	for _, tc := range []struct{ journal, want string }{{path, "[]"}, {path + ".old", "[it lacks its last 4 writes]"}} {
+	for _, tc := range []struct{ journal, want string }{{path, "[]"}, {path + ".old", "[it lacks its last 4 writes: an older copy was put back, or its write-ahead log got lost]"}} {
 		copyFile(t, tc.journal, path+".copy")
 		must(t, os.Rename(path+".copy", path))
 		s, err := OpenReadOnly(t.Context(), path)

@@ -277,6 +277,15 @@ func (s *Store) Release(ctx context.Context, run int64, keys []string) error {
 	})
 }
 
+// OthersInDoubt counts the items of other sources of a destination that are being sent
+// or in doubt, taken after a time, and gives the size of the largest.
+func (s *Store) OthersInDoubt(ctx context.Context, pair Pair, after time.Time) (n, largest int64, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(max(i.size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items i ON i.run = r.num
+		WHERE p.destination = ? AND p.id <> ? AND i.state IN ('sending', 'sent', 'in_doubt', 'waiting')
+		AND i.state NOT IN ('sent', 'waiting') AND i.intent_at > ?`, pair.Destination, pair.ID, after.UnixMilli()).Scan(&n, &largest)
+	return n, largest, wrap("look for doubts of others", err)
+}
+
 // Interrupted puts every item that a former process was sending in doubt, and
 // returns all that are. There are at most about as many as that process held.
 // Items that were sent are not among them: their assets are known.

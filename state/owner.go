@@ -114,23 +114,33 @@ func (s *Store) own(ctx context.Context, journal, host string, takeover bool) er
 
 // trust reports why a journal must not be used as it is.
 func (s *Store) trust(h held, host string, left trace) error {
-	distrust := func(reason string) error { return &DistrustError{Path: s.path, Reason: reason} }
-	switch {
-	case h.open && h.Host != host:
+	if h.open && h.Host != host {
 		return &InUseError{Path: s.path, Owner: h.Owner, Elsewhere: true}
-	case h.seq == 0 && left.seq == 0: // nothing was ever written to it
-	case left.id == "":
-		return distrust("it was not made on this machine, or was moved without its lock file")
-	case left.id != h.journal && h.seq > 0:
-		return distrust("it is another journal than the one that was here")
-	case h.seq < left.seq:
-		return distrust(fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.seq-h.seq))
-	case s.mark.isCopied(left), s.mark.isTouched(left) && left.born == 0:
-		return distrust("it seems to be a copy, with all its files, which would know nothing of what has happened since it was made")
-	case s.mark.isTouched(left):
+	}
+	if why := h.wrong(left, s.mark); why != "" {
+		return &DistrustError{Path: s.path, Reason: why}
+	}
+	if left.seq > 0 && s.mark.isTouched(left) {
 		return &DistrustError{s.path, "something else changed its files since, so it may be a copy that was put back in place", true}
 	}
 	return nil
+}
+
+// wrong says in which way a journal is not the one that its mark tells of, or not as
+// far; "" if it is.
+func (h held) wrong(left trace, m *mark) string {
+	switch {
+	case h.seq == 0 && left.seq == 0: // nothing was ever written to it
+	case left.id == "":
+		return "it was not made on this machine, or was moved without its lock file"
+	case left.id != h.journal && h.seq > 0:
+		return "it is another journal than the one that was here"
+	case h.seq < left.seq:
+		return fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.seq-h.seq)
+	case m.isCopied(left), left.born == 0 && m.isTouched(left):
+		return "it seems to be a copy, with all its files, which would know nothing of what has happened since it was made"
+	}
+	return ""
 }
 
 // distrust forgets what the journal knows about the destinations that may not be

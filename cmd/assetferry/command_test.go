@@ -48,6 +48,7 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("x: %w", &config.UsageError{Msg: "m"}), exitUsage},
 		{fmt.Errorf("x: %w", state.ErrInUse), exitInUse},
 		{fmt.Errorf("x: %w", sandbox.ErrInUse), exitInUse},
+		{fmt.Errorf("x: %w", state.ErrNotOwner), exitInUse},
 		{fmt.Errorf("x: %w", state.ErrNotFound), exitNoSuch},
 		{fmt.Errorf("x: %w", state.ErrForeign), exitError},
 		{fmt.Errorf("x: %w", state.ErrNewer), exitError},
@@ -60,7 +61,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("explain(%v) = %+v, want code %d", test.err, f, test.code)
 		}
 	}
-	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrOlder, state.ErrInUse, state.ErrNotFound, sandbox.ErrInUse, migrate.ErrStopped} {
+	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrOlder, state.ErrNotOwner, state.ErrInUse, state.ErrNotFound, sandbox.ErrInUse, migrate.ErrStopped} {
 		if explain(err).hint == "" {
 			t.Errorf("no way out of %v", err)
 		}

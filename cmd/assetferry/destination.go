@@ -100,6 +100,9 @@ func (d *destination) greet(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return &stop{exitError, fmt.Errorf("first contact: no answer from %s in time", d.url), "check the base address, the network and the proxy"}
 	}
+	if e, ok := errors.AsType[*assets.Error](err); ok && e.Status >= 500 {
+		return &stop{exitError, err, "the service is not ready: run the same command again later"}
+	}
 	return err
 }
 

@@ -97,6 +97,8 @@ func explain(err error) failure {
 		f.code = exitUsage
 	case errors.Is(err, state.ErrInUse):
 		f.code, f.hint = exitInUse, orHint(f.hint, "wait until the other process is done; two at once would send everything twice")
+	case errors.Is(err, state.ErrNotOwner):
+		f.code, f.hint = exitInUse, "leave it to that process; what was in flight here is looked up by the next run"
 	case errors.Is(err, state.ErrNotFound):
 		f.code, f.hint = exitNoSuch, "assetferry status lists the runs of the journal"
 	case errors.Is(err, state.ErrForeign):

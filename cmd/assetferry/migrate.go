@@ -133,7 +133,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		return err
 	}
 	planner := a.planner(s, o.retryParked)
-	planner.Describes = applier.Provenance == "always"
+	planner.Answer, planner.Describes = applier.Answer, applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	a.out.Progress().EndPhase()
 	if err != nil {

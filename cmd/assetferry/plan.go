@@ -129,7 +129,7 @@ func (a *app) showDecision(l ui.PlanLine) {
 // planner makes what makes a plan.
 func (a *app) planner(s *endpoints, retryParked bool) *migrate.Planner {
 	p := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
-	p.RetryParked, p.Concurrency = retryParked, a.settings.Concurrency
+	p.RetryParked, p.Concurrency, p.FormerAlive = retryParked, a.settings.Concurrency, s.journal.FormerAlive()
 	return p
 }
 

@@ -74,13 +74,19 @@ func (w *watch) Waits(until time.Time, stays bool) {
 // Tries implements migrate.Observer.
 func (w *watch) Tries(items int, why string, until time.Time) {
 	w.out.Notef("%s in a row failed, the last with: %s", count(int64(items), "item"), ui.Sanitize(why))
-	w.out.Notef("From now on one at a time is tried; if that does not help until %s, the run ends.", until.Local().Format(time.TimeOnly))
+	w.out.Notef("From now on one at a time is tried; the first failure after %s ends the run.", until.Local().Format(time.TimeOnly))
 }
 
 // Doubts implements migrate.Observer.
 func (w *watch) Doubts(items int, why string, until time.Time) {
 	w.out.Notef("Not known yet what became of %s: looked for once more at %s, and sent again if not there. The last: %s",
 		count(int64(items), "upload"), until.Local().Format(time.TimeOnly), ui.Sanitize(why))
+}
+
+// Others tells for what a plan waits.
+func (w *watch) Others(uploads int64, until time.Time) {
+	w.out.Notef("Another source of this destination was stopped in the middle of %s, which may still show up. The destination is looked at after that, at %s.",
+		count(uploads, "upload"), until.Local().Format(time.TimeOnly))
 }
 
 // sayHidden tells how many findings were not shown.

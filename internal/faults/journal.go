@@ -150,6 +150,12 @@ func (j *Journal) NextDue(ctx context.Context, run int64) (at time.Time, n int64
 	return at, n, err
 }
 
+// OthersInDoubt implements migrate.Journal.
+func (j *Journal) OthersInDoubt(ctx context.Context, pair state.Pair, after time.Time) (n, largest int64, err error) {
+	err = j.do(func() (err error) { n, largest, err = j.Journal.OthersInDoubt(ctx, pair, after); return err })
+	return n, largest, err
+}
+
 // Resend implements migrate.Journal.
 func (j *Journal) Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error {
 	return j.do(func() error { return j.Journal.Resend(ctx, run, keys, serverTime) })
