@@ -319,6 +319,19 @@ func TestAnotherPathAfterACrash(t *testing.T) {
 	}
 }
 
+// What was there before us stays so, also if we died while taking it over.
+func TestAdoptedInDoubt(t *testing.T) {
+	w := newWorld(t)
+	w.upload(w.images, "", "a.jpg", "a")
+	w.put("a.jpg", "a")
+	plan := w.die(migrate.DefaultRules())
+	must(t, w.applier(w.deps()).Apply(t.Context(), plan.Run))
+	w.wantStates(plan, map[string]int64{"adopt done": 1})
+	if r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err != nil || !r.Adopted {
+		t.Errorf("got %+v (%v), want it adopted", r, err)
+	}
+}
+
 // Two sources may send to one folder. What the one puts there in a plan made before
 // the folder was the other's is seen by the other.
 func TestTwoSourcesIntoOneFolder(t *testing.T) {

@@ -139,15 +139,15 @@ func (a *Applier) match(ctx context.Context, c container, f *finding, candidates
 		case f.receipt != nil:
 			f.extra = append(f.extra, asset.ID)
 		default:
-			claimed[asset.ID] = true
-			f.receipt = receiptOf(i, asset, c, digest)
 			// The same library under another path may have taken it over.
-			f.receipt.Adopted, err = a.Journal.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
+			owned, err := a.Journal.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
 			if err != nil {
-				f.receipt = nil
-				f.note(err)
+				f.err = err
 				return
 			}
+			claimed[asset.ID] = true
+			f.receipt = receiptOf(i, asset, c, digest)
+			f.receipt.Adopted = f.receipt.Adopted || owned
 		}
 	}
 	if f.receipt != nil {
