@@ -29,6 +29,7 @@ func (r refusal) Class() retry.Class { return r.class }
 // A lateWriter loses every answer, and keeps what may show up later.
 type lateWriter struct {
 	migrate.Writer
+	mu   sync.Mutex
 	late []assets.Upload
 }
 
@@ -38,6 +39,8 @@ func (w *lateWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset,
 		return assets.Asset{}, err
 	}
 	_, err = io.Copy(io.Discard, r)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.late = append(w.late, u)
 	return assets.Asset{}, errors.Join(&assets.Error{Op: "upload", InDoubt: true, Status: 500}, err, r.Close())
 }
