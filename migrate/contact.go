@@ -206,7 +206,7 @@ func (d *decider) meetAll(ctx context.Context) error {
 }
 
 func (d *decider) meetPage(ctx context.Context, page []state.Item) error {
-	known := make([]comparisons, len(page))
+	places, known := make([][]state.Entry, len(page)), make([]comparisons, len(page))
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(d.Concurrency)
 	for n, i := range page {
@@ -217,7 +217,7 @@ func (d *decider) meetPage(ctx context.Context, page []state.Item) error {
 		if len(entries) == 0 {
 			continue
 		}
-		known[n] = comparisons{}
+		places[n], known[n] = entries, comparisons{}
 		g.Go(func() error {
 			_, err := d.look(parallel, i, entries, known[n])
 			d.Watch.Progress(1, i.Size)
@@ -228,10 +228,7 @@ func (d *decider) meetPage(ctx context.Context, page []state.Item) error {
 		return err
 	}
 	for n, i := range page {
-		if known[n] == nil {
-			continue
-		}
-		decided, err := d.meet(ctx, &i, known[n])
+		decided, err := d.meet(ctx, &i, places[n], known[n])
 		if err != nil {
 			return err
 		}
@@ -254,13 +251,10 @@ type comparison struct {
 	digest   []byte
 }
 
-// meet decides about an object again if its place at the destination is taken.
-func (d *decider) meet(ctx context.Context, i *state.Item, known comparisons) (bool, error) {
-	entries, err := d.inItsPlace(ctx, *i)
-	if err != nil {
-		return false, err
-	}
-	found, err := d.look(ctx, *i, entries, known)
+// meet decides about an object again if there are assets in its place, but for those
+// that have come to stand for another object since they were looked up.
+func (d *decider) meet(ctx context.Context, i *state.Item, entries []state.Entry, known comparisons) (bool, error) {
+	found, err := d.look(ctx, *i, d.unclaimed(entries), known)
 	if err != nil || found.existing == Nothing {
 		return false, err
 	}
@@ -286,11 +280,15 @@ func (d *decider) inItsPlace(ctx context.Context, i state.Item) ([]state.Entry, 
 		return nil, nil
 	}
 	entries, err := d.Journal.EntriesAt(ctx, state.RunScope(d.run.Num), i.Slot)
-	entries = slices.DeleteFunc(entries, func(e state.Entry) bool { return d.claimed[e.Asset] })
+	entries = d.unclaimed(entries)
 	slices.SortStableFunc(entries, func(a, b state.Entry) int {
 		return cmp.Compare(nameDistance(a, i.Name), nameDistance(b, i.Name))
 	})
 	return entries, err
+}
+
+func (d *decider) unclaimed(entries []state.Entry) []state.Entry {
+	return slices.DeleteFunc(entries, func(e state.Entry) bool { return d.claimed[e.Asset] })
 }
 
 // A sight is what was found in the place of an object.
@@ -353,11 +351,10 @@ func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (c c
 		return equal, nil // it says itself that it is of this very content
 	}
 	theirs, err := digestOfWhole(ctx, d.Dest, e.Asset, e.URL, e.Size)
-	class, _ := retry.Classify(err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return comparison{existing: Nothing}, nil // deleted since it was listed
-	case err != nil && class == retry.Permanent: // of this asset, so the others go on; that it is equal cannot be said
+	case isOf(err, retry.Permanent): // of this asset, so the others go on; that it is equal cannot be said
 		d.Log.Warn("cannot compare with the destination", "key", i.Key, "asset", e.Asset, "error", err)
 		return other, nil
 	case err != nil:

@@ -163,7 +163,7 @@ func (d *dispatcher) unclear(f finding) error {
 	o := f.outcome()
 	d.unknown++
 	d.add(f.item, o)
-	if isFatal(f.err) {
+	if isOf(f.err, retry.Fatal) {
 		return f.err
 	}
 	return d.failed(o, "cannot find out: "+alike(f.item, f.err))
@@ -183,10 +183,10 @@ func (d *dispatcher) found(f finding) {
 	d.add(f.item, o)
 }
 
-// isFatal reports whether an error concerns the whole run.
-func isFatal(err error) bool {
-	class, _ := retry.Classify(err)
-	return err != nil && class == retry.Fatal
+// isOf reports whether there is an error, and it is of a class.
+func isOf(err error, class retry.Class) bool {
+	got, _ := retry.Classify(err)
+	return err != nil && got == class
 }
 
 // mayResend counts that an item was sent in vain. What a former process did does

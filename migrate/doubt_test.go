@@ -76,9 +76,7 @@ func TestNothingIsSentForEver(t *testing.T) {
 // When nothing works, that is told after some items and not after all of them.
 func TestOutageStopsTheRun(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets status=500"))
-	for n := range 60 {
-		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
-	}
+	w.putMany(60)
 	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Wait = short })
 	if err == nil || !strings.Contains(err.Error(), "in a row failed") {
 		t.Fatalf("got %v, want the circuit breaker", err)
@@ -342,9 +340,7 @@ func TestDoubtWhoseObjectIsGone(t *testing.T) {
 // deleted one by one.
 func TestSourceGoesAwayMidway(t *testing.T) {
 	w := newWorld(t)
-	for n := range 60 {
-		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
-	}
+	w.putMany(60)
 	w.gate.on(func(n int, r *http.Request) error {
 		if r.Method == http.MethodPost {
 			w.source.Vanish()

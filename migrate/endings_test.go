@@ -209,9 +209,7 @@ func (u unlistable) List(ctx context.Context, o assets.ListOptions) seqOfAssets 
 // all of the library is.
 func TestLookingIsRefused(t *testing.T) {
 	w := newWorld(t)
-	for n := range 100 {
-		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
-	}
+	w.putMany(100)
 	d := w.deps()
 	d.Dest = unlistable{d.Dest}
 	plan, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *migrate.Applier) {
@@ -434,9 +432,7 @@ func (w *fullBatchWriter) Update(context.Context, string, assets.Changes) (asset
 func TestFatalWithAFullBatch(t *testing.T) {
 	for range 5 {
 		w := newWorld(t)
-		for n := range 128 {
-			w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprint(n))
-		}
+		w.putMany(128)
 		_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) {
 			a.Provenance, a.Concurrency, a.Write = "always", 64, &fullBatchWriter{Writer: w.client}
 		})

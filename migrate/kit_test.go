@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -209,6 +210,13 @@ func (w *world) delete(path string) {
 func (w *world) put(keysAndContents ...string) {
 	for n := 0; n < len(keysAndContents); n += 2 {
 		w.source.Put(sources.Key(keysAndContents[n]), []byte(keysAndContents[n+1]))
+	}
+}
+
+// putMany stores so many objects, numbered, each with its number as content.
+func (w *world) putMany(n int) {
+	for n := range n {
+		w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprint(n))
 	}
 }
 

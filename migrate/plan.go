@@ -401,7 +401,11 @@ func (d *decider) resolve(ctx context.Context, i state.Item) error {
 	}
 	write(&i, action, why)
 	if why == ReasonRenamed {
-		if _, err := d.meet(ctx, &i, nil); err != nil { // under its new name it may be there already
+		entries, err := d.inItsPlace(ctx, i) // under its new name it may be there already
+		if err != nil {
+			return err
+		}
+		if _, err := d.meet(ctx, &i, entries, nil); err != nil {
 			return err
 		}
 	}

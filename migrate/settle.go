@@ -195,7 +195,7 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	if *digest == nil {
 		*digest, err = digestOfObject(ctx, a.Source, object(i))
 		changed := errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
-		if changed || isPermanent(err) {
+		if changed || isOf(err, retry.Permanent) {
 			return false, &lostError{asset.ID, err, changed}
 		} else if err != nil {
 			return false, err
@@ -205,18 +205,13 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil // deleted since it was listed
-	case isPermanent(err):
+	case isOf(err, retry.Permanent):
 		return false, &lostError{asset.ID, err, false}
 	case err != nil || !bytes.Equal(theirs, *digest):
 		return false, err
 	}
 	others, err := a.isNamesake(ctx, i, asset, *digest)
 	return !others, err
-}
-
-func isPermanent(err error) bool {
-	class, _ := retry.Classify(err)
-	return err != nil && class == retry.Permanent
 }
 
 // A lostError says that it cannot be told any more whether an asset is of an

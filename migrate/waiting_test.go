@@ -94,9 +94,7 @@ func TestAttemptsComeToAnEnd(t *testing.T) {
 // that have to wait.
 func TestLongOutageStopsTheRun(t *testing.T) {
 	w := newWorld(t)
-	for n := range 60 {
-		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
-	}
+	w.putMany(60)
 	var down atomic.Bool
 	down.Store(true)
 	w.gate.on(cutOff(&down))
@@ -124,9 +122,7 @@ func (w tryWatch) Tries(items int, why string, _ time.Time) { w.tries(items, why
 // goes on with all of them as soon as one arrives.
 func TestServiceComesBack(t *testing.T) {
 	w := newWorld(t)
-	for n := range 60 {
-		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
-	}
+	w.putMany(60)
 	const before = 4 * 3 // tries of items that were under way already
 	var down, trying atomic.Bool
 	var tried, atOnce, most atomic.Int64
@@ -172,9 +168,7 @@ func TestServiceComesBack(t *testing.T) {
 // A run stays as long as it was told to, whatever attempts its items have left.
 func TestOutageLongerThanAllAttempts(t *testing.T) {
 	w := newWorld(t)
-	for n := range 25 {
-		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
-	}
+	w.putMany(25)
 	var down atomic.Bool
 	down.Store(true)
 	fail := cutOff(&down)
@@ -197,9 +191,7 @@ func TestOutageOfEverything(t *testing.T) {
 
 func testOutageOfEverything(t *testing.T, refused int64) {
 	w := newWorld(t)
-	for n := range 200 {
-		w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprint(n))
-	}
+	w.putMany(200)
 	var posts, sent atomic.Int64
 	w.gate.on(func(_ int, r *http.Request) error {
 		switch {

@@ -19,19 +19,31 @@ type Failure struct {
 	Error      string
 }
 
-// blameWaiting counts the items of a run that wait as failed: the run does not wait
-// for them any longer, and what fails night after night must be parked some day.
+// blameFailed counts that an object failed in a run, once for each run. unclear says
+// that it may have arrived all the same.
+func blameFailed(ctx context.Context, tx *sql.Tx, run int64, key, why string, unclear bool) error {
+	return blame(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, unclear, why, run, key)
+}
+
+// blameWaiting counts the items of a run that wait as failed, each time: the run does
+// not wait for them any longer, and what fails night after night must be parked some
+// day.
 func blameWaiting(ctx context.Context, tx *sql.Tx, run int64) error {
+	return blame(ctx, tx, `FALSE`, `i.run = ? AND i.state = 'waiting'`, false, nil, run)
+}
+
+// blame counts the chosen items as failed, unless they were counted; for their own
+// reasons where why is nil. An object that has changed begins anew.
+func blame(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool, why any, args ...any) error {
+	const changed = `size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag`
 	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, last_run, unclear, error)
-		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, i.run, 0, i.error FROM items i JOIN runs r ON r.num = i.run
-		WHERE i.run = ? AND i.state = 'waiting'
+		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, i.run, ?, coalesce(?, i.error)
+		FROM items i JOIN runs r ON r.num = i.run WHERE `+chosen+`
 		ON CONFLICT (pair, key) DO UPDATE SET
-			runs = CASE WHEN size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag THEN 1
-				ELSE runs + 1 END,
-			unclear = CASE WHEN size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag THEN 0
-				ELSE unclear END,
+			runs = CASE WHEN `+changed+` THEN 1 WHEN `+counted+` THEN runs ELSE runs + 1 END,
+			unclear = CASE WHEN `+changed+` THEN excluded.unclear ELSE max(unclear, excluded.unclear) END,
 			size = excluded.size, time = excluded.time, version_tag = excluded.version_tag,
-			last_run = excluded.last_run, error = excluded.error`, run)
+			last_run = excluded.last_run, error = excluded.error`, append([]any{unclear, why}, args...)...)
 	return err
 }
 

@@ -94,14 +94,11 @@ func isTaken(err error) bool {
 // remember keeps what is to be known of an item beyond its last state: every
 // attempt that came to nothing, and the objects that fail run after run.
 func (r *recorder) remember(ctx context.Context, o Outcome) error {
-	switch o.State {
-	case ItemDone:
+	if o.State == ItemDone {
 		_, err := r.forgive.ExecContext(ctx, r.pair, o.Key)
 		return err
-	case ItemSent:
-		return r.clear(ctx, o)
 	}
-	if err := r.clear(ctx, o); err != nil {
+	if err := r.clear(ctx, o); err != nil || o.State == ItemSent {
 		return err
 	}
 	if _, err := r.tx.ExecContext(ctx, `INSERT INTO attempts (run, key, attempt, at, class, error)
@@ -109,7 +106,7 @@ func (r *recorder) remember(ctx context.Context, o Outcome) error {
 		return err
 	}
 	if o.State == ItemFailed || o.Unclear {
-		return r.blame(ctx, o)
+		return blameFailed(ctx, r.tx, r.run, o.Key, o.Error, o.Unclear)
 	}
 	return nil
 }
@@ -121,20 +118,5 @@ func (r *recorder) clear(ctx context.Context, o Outcome) error {
 		return nil
 	}
 	_, err := r.tx.ExecContext(ctx, `UPDATE failures SET unclear = 0 WHERE pair = ? AND key = ?`, r.pair, o.Key)
-	return err
-}
-
-// blame counts that an object failed in this run, too. One that has changed
-// begins anew.
-func (r *recorder) blame(ctx context.Context, o Outcome) error {
-	_, err := r.tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, last_run, unclear, error)
-		SELECT ?, key, size, time, version_tag, 1, run, ?, ? FROM items WHERE run = ? AND key = ?
-		ON CONFLICT (pair, key) DO UPDATE SET
-			runs = CASE WHEN size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag THEN 1
-				WHEN last_run = excluded.last_run THEN runs ELSE runs + 1 END,
-			unclear = CASE WHEN size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag THEN excluded.unclear
-				ELSE max(unclear, excluded.unclear) END,
-			size = excluded.size, time = excluded.time, version_tag = excluded.version_tag,
-			last_run = excluded.last_run, error = excluded.error`, r.pair, o.Unclear, o.Error, r.run, o.Key)
 	return err
 }
