@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"fmt"
 	"net/url"
@@ -16,14 +15,9 @@ import (
 	sqlitelib "modernc.org/sqlite/lib"
 )
 
-//go:embed schema.sql
-var schema string
-
 const (
-	applicationID = 0x41465342 // "AFSB": never open somebody else's database
-	schemaVersion = 1
-	storeFile     = "sandbox.db"
-	readers       = 4
+	storeFile = "sandbox.db"
+	readers   = 4
 )
 
 // A store holds everything but the contents. It does not look at contexts: a
@@ -126,37 +120,6 @@ func (st *store) start() (*store, error) {
 		return nil, errors.Join(err, st.close())
 	}
 	return st, nil
-}
-
-// migrate creates the schema in an empty database and refuses any other but its own.
-func (s *session) migrate() error {
-	var application, version, tables int
-	err := errors.Join(
-		s.row("PRAGMA application_id", nil, &application),
-		s.row("PRAGMA user_version", nil, &version),
-		s.row("SELECT count(*) FROM sqlite_schema", nil, &tables))
-	switch {
-	case err != nil:
-		return err
-	case application == applicationID && version == schemaVersion:
-		return nil
-	case application == applicationID && version > schemaVersion:
-		return fmt.Errorf("the data is of a newer sandbox (schema %d, this one knows %d): use a newer program", version, schemaVersion)
-	case application != 0 || tables != 0:
-		return errors.New("this is not a sandbox's database")
-	}
-	return s.exclusively(func() error {
-		for _, q := range []string{
-			schema,
-			fmt.Sprintf("PRAGMA application_id = %d", applicationID),
-			fmt.Sprintf("PRAGMA user_version = %d", schemaVersion),
-		} {
-			if _, err := s.conn.ExecContext(context.Background(), q); err != nil {
-				return fmt.Errorf("create schema: %w", err)
-			}
-		}
-		return nil
-	})
 }
 
 // setClean notes whether the next start has to look for leftovers, and says what

@@ -1,0 +1,89 @@
+package sandbox
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestMigrationsHaveNoGaps(t *testing.T) {
+	steps, err := migrationsOf(migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range steps {
+		if m.version != i+1 {
+			t.Errorf("step %d has version %d", i+1, m.version)
+		}
+	}
+}
+
+func TestMigrationWithoutVersion(t *testing.T) {
+	if _, err := migrationsOf(fstest.MapFS{"migrations/more.sql": {}}); err == nil {
+		t.Error("it was accepted")
+	}
+}
+
+// A folder of an earlier sandbox keeps what is in it.
+func TestEarlierSchema(t *testing.T) {
+	dir := t.TempDir()
+	steps, err := migrationsOf(migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, storeFile)
+	st := newStore(0)
+	if err := st.connect("file:"+path+pragmas, 1, st.writing); err != nil {
+		t.Fatal(err)
+	}
+	s := <-st.writing
+	err = s.exclusively(func() error {
+		if err := s.step(steps[:1], 0); err != nil {
+			return err
+		}
+		_, err := s.exec("INSERT INTO workspaces (id, environment, name, created_at) VALUES ('w', 'w', 'kept', 0)")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.writing <- s
+	if err := st.close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := openStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.close()
+	var name string
+	var version int
+	err = again.read(func(s *session) error {
+		if err := s.row("SELECT name FROM workspaces", nil, &name); err != nil {
+			return err
+		}
+		return s.row("PRAGMA user_version", nil, &version)
+	})
+	if err != nil || name != "kept" || version != len(steps) {
+		t.Errorf("got %q, version %d, %v", name, version, err)
+	}
+}
+
+func TestForeignDatabase(t *testing.T) {
+	dir := t.TempDir()
+	st, err := openStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.write(func(s *session) error { _, err := s.exec("PRAGMA application_id = 7"); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openStore(dir); err == nil || !strings.Contains(err.Error(), "not a sandbox's database") {
+		t.Errorf("got %v", err)
+	}
+}
