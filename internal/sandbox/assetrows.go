@@ -54,10 +54,12 @@ func selectAssets(s *session, at place, order string, limit, offset int) ([]asse
 	return pageOfAssets(s, here, order, []any{at.category, orNull(at.folder)}, limit, offset)
 }
 
-// selectTrash lists the trash of a workspace, newest first.
-func selectTrash(s *session, workspace string, limit, offset int) ([]asset, int, error) {
-	const there = " FROM assets WHERE workspace_id = ? AND trashed_at IS NOT NULL"
-	return pageOfAssets(s, there, "trashed_at DESC, seq DESC", []any{workspace}, limit, offset)
+// selectTrash lists the trash of a workspace, newest first, as far as its
+// categories are visible.
+func selectTrash(s *session, workspace, visible string, limit, offset int) ([]asset, int, error) {
+	const there = ` FROM assets WHERE workspace_id = ? AND trashed_at IS NOT NULL
+		AND category_id IN (SELECT value FROM json_each(?))`
+	return pageOfAssets(s, there, "trashed_at DESC, seq DESC", []any{workspace, visible}, limit, offset)
 }
 
 func pageOfAssets(s *session, from, order string, args []any, limit, offset int) (found []asset, total int, err error) {

@@ -92,7 +92,7 @@ func (s *Server) asset(c *call, id string) (asset, error) {
 	if err != nil {
 		return asset{}, fmt.Errorf("find asset %s: %w", id, err)
 	}
-	return a, nil
+	return a, c.allow(a.Workspace, a.Category)
 }
 
 func noAsset(id string) *problem { return refuse(http.StatusNotFound, "There is no asset %q.", id) }
@@ -145,8 +145,16 @@ func (s *Server) listTrash(c *call) error {
 	if err != nil {
 		return err
 	}
+	r, err := c.rights(ws)
+	if err != nil {
+		return err
+	}
 	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) {
-		return selectTrash(ses, ws, limit, offset)
+		visible, err := r.visible(ses, ws)
+		if err != nil {
+			return nil, 0, err
+		}
+		return selectTrash(ses, ws, visible, limit, offset)
 	})
 }
 

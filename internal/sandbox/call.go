@@ -29,8 +29,9 @@ type call struct {
 	r      *http.Request
 	body   *body
 	route  route
-	args   []string // values of the wildcards in the route's pattern
-	who    identity // whom the token names, if the route needs one
+	args   []string          // values of the wildcards in the route's pattern
+	who    identity          // whom the token names, if the route needs one
+	known  map[string]rights // what it may do, by workspace
 }
 
 func newCall(s *Server, w http.ResponseWriter, r *http.Request) *call {

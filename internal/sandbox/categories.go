@@ -52,9 +52,13 @@ func (s *Server) replyCategories(c *call, inUse bool) error {
 	if err != nil {
 		return err
 	}
+	r, err := c.rights(ws)
+	if err != nil {
+		return err
+	}
 	out := list[categoryView]{Items: []categoryView{}, Offset: offset, Limit: limit}
 	err = s.store.read(func(ses *session) (err error) {
-		out.Items, out.TotalCount, err = selectCategories(ses, ws, limit, offset, inUse)
+		out.Items, out.TotalCount, err = selectCategories(ses, r, ws, limit, offset, inUse)
 		return err
 	})
 	if err != nil {
@@ -118,7 +122,7 @@ func (s *Server) categoryPlace(c *call, id string) (place, error) {
 	if err != nil {
 		return place{}, fmt.Errorf("find category %s: %w", id, err)
 	}
-	return place{workspace: ws, category: id}, nil
+	return place{workspace: ws, category: id}, c.allow(ws, id)
 }
 
 // categoryBody is what creating and updating send; other fields are ignored.

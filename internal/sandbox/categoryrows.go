@@ -17,6 +17,14 @@ func notThere(err error) error {
 	return err
 }
 
+// ignoreNotThere makes a missing row no error.
+func ignoreNotThere(err error) error {
+	if errors.Is(err, errNotThere) {
+		return nil
+	}
+	return err
+}
+
 func insertCategory(s *session, c category) error {
 	_, err := s.exec("INSERT INTO categories (id, workspace_id, name, private) VALUES (?, ?, ?, ?)",
 		c.ID, c.workspace, c.Name, c.Private)
@@ -73,15 +81,24 @@ func selectCategory(s *session, id string) (category, error) {
 	return c, json.Unmarshal([]byte(extensions), &c.Extensions)
 }
 
-// selectCategories lists the categories of a workspace in the order of creation.
-func selectCategories(s *session, workspace string, limit, offset int, inUse bool) ([]categoryView, int, error) {
-	var ids []string
-	err := s.rows("SELECT id FROM categories WHERE workspace_id = ? ORDER BY seq", []any{workspace}, func(r *sql.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
+// categoryIDs lists the categories of a workspace that may be entered, in the
+// order that was given to them, then those that have none in that of creation.
+func categoryIDs(s *session, r rights, workspace string) (ids []string, err error) {
+	err = s.rows("SELECT id FROM categories WHERE workspace_id = ? ORDER BY position IS NULL, position, seq", []any{workspace},
+		func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			if r.may(mayAccess, id) {
+				ids = append(ids, id)
+			}
+			return err
+		})
+	return ids, err
+}
+
+// selectCategories lists the categories of a workspace that may be entered.
+func selectCategories(s *session, r rights, workspace string, limit, offset int, inUse bool) ([]categoryView, int, error) {
+	ids, err := categoryIDs(s, r, workspace)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -127,7 +144,7 @@ func countCategory(s *session, id string) (n int, err error) {
 // categoryFor is the first category of a workspace that takes an extension.
 func categoryFor(s *session, workspace, folded string) (id string, err error) {
 	err = s.row(`SELECT c.id FROM categories c JOIN extensions e ON e.category_id = c.id
-		WHERE c.workspace_id = ? AND e.folded = ? ORDER BY c.seq LIMIT 1`, []any{workspace, folded}, &id)
+		WHERE c.workspace_id = ? AND e.folded = ? ORDER BY c.position IS NULL, c.position, c.seq LIMIT 1`, []any{workspace, folded}, &id)
 	return id, notThere(err)
 }
 

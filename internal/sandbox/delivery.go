@@ -30,7 +30,7 @@ func (s *Server) deliver(c *call) error {
 		return fmt.Errorf("deliver asset %s: %w", id, err)
 	}
 	if private {
-		if err := s.admitPrivate(c, workspace); err != nil {
+		if err := s.admitPrivate(c, workspace, a.Category); err != nil {
 			return err
 		}
 	}

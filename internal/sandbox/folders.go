@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -53,7 +54,7 @@ func (s *Server) folder(c *call, id string) (folder, error) {
 	if err != nil {
 		return folder{}, fmt.Errorf("find folder %s: %w", id, err)
 	}
-	return f, nil
+	return f, c.allow(f.workspace, f.Category)
 }
 
 // folderHere finds a folder in the workspace of the call.
@@ -119,6 +120,10 @@ func (s *Server) listFolders(c *call) error {
 	if err != nil {
 		return err
 	}
+	r, err := c.rights(ws)
+	if err != nil {
+		return err
+	}
 	var found []folder
 	err = s.store.read(func(ses *session) (err error) {
 		found, err = selectTopFolders(ses, ws)
@@ -127,6 +132,7 @@ func (s *Server) listFolders(c *call) error {
 	if err != nil {
 		return fmt.Errorf("list folders of %s: %w", ws, err)
 	}
+	found = slices.DeleteFunc(found, func(f folder) bool { return !r.may(mayAccess, f.Category) })
 	out := list[*folderView]{Items: []*folderView{}, TotalCount: len(found), Limit: len(found)}
 	for _, f := range found {
 		out.Items = append(out.Items, f.view())

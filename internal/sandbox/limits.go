@@ -103,34 +103,3 @@ func (s *Server) getLimits(c *call) error {
 	}
 	return c.reply(http.StatusOK, out)
 }
-
-// getPermissions grants everything on every category: there are no groups here.
-func (s *Server) getPermissions(c *call) error {
-	ws, err := c.workspace()
-	if err != nil {
-		return err
-	}
-	granted := make(map[string]map[string]bool)
-	err = s.store.read(func(ses *session) error {
-		all, _, err := selectCategories(ses, ws, math.MaxInt32, 0, false)
-		for _, cat := range all {
-			granted[cat.ID] = allPermissions()
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("list permissions in %s: %w", ws, err)
-	}
-	return c.reply(http.StatusOK, granted)
-}
-
-func allPermissions() map[string]bool {
-	granted := make(map[string]bool)
-	for _, p := range []string{
-		"category:access", "asset:create", "asset:delete", "asset:metadata:modify", "asset:overwrite",
-		"asset:revision:change", "asset:revision:delete", "folder:create", "folder:delete", "folder:metadata:modify",
-	} {
-		granted[p] = true
-	}
-	return granted
-}

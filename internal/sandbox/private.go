@@ -49,7 +49,7 @@ func (s *Server) authorizePrivateAccess(c *call) error {
 
 // admitPrivate lets through who has the cookie. That a token in Authorization
 // does as well is a guess.
-func (s *Server) admitPrivate(c *call, workspace string) error {
+func (s *Server) admitPrivate(c *call, workspace, category string) error {
 	token := c.r.Header.Get("Authorization")
 	for _, name := range []string{cookieName, secureCookieName} {
 		if cookie, err := c.r.Cookie(name); err == nil && token == "" {
@@ -63,5 +63,6 @@ func (s *Server) admitPrivate(c *call, workspace string) error {
 	if !s.sees(who, workspace) {
 		return refuse(http.StatusForbidden, "The token does not give access to workspace %q.", workspace)
 	}
-	return nil
+	c.who = who
+	return c.allow(workspace, category)
 }

@@ -13,48 +13,58 @@ const unknown = "unknown"
 type route struct {
 	method, pattern string
 	role            role                       // the least role that may call it; nobody: no token needed
+	needs           permission                 // in the category of whatever the call finds, see call.allow
 	handle          func(*Server, *call) error // nil: the service has the route, the sandbox does not
 }
 
 // routes is the list of everything the sandbox answers, words before wildcards.
 func routes() []route {
 	return []route{
-		{"POST", "/assets", user, (*Server).uploadAsset},
-		{"GET", "/assets", user, (*Server).listAssets},
-		{"POST", "/assets/trash", user, (*Server).trashAssets},
-		{"GET", "/assets/trash", user, (*Server).listTrash},
-		{"POST", "/assets/restore", user, (*Server).restoreAssets},
-		{"POST", "/assets/delete", user, (*Server).deleteAssets},
-		{"GET", "/assets/recent", user, nil},
-		{"GET", "/assets/{id}", user, (*Server).getAsset},
-		{"PATCH", "/assets/{id}", user, (*Server).patchAsset},
+		{"POST", "/assets", user, mayCreateAssets, (*Server).uploadAsset},
+		{"GET", "/assets", user, noPermission, (*Server).listAssets},
+		{"POST", "/assets/trash", user, mayDeleteAssets, (*Server).trashAssets},
+		{"GET", "/assets/trash", user, noPermission, (*Server).listTrash},
+		{"POST", "/assets/restore", user, mayCreateAssets, (*Server).restoreAssets},
+		{"POST", "/assets/delete", user, mayDeleteAssets, (*Server).deleteAssets},
+		{"GET", "/assets/recent", user, noPermission, nil},
+		{"GET", "/assets/{id}", user, noPermission, (*Server).getAsset},
+		{"PATCH", "/assets/{id}", user, mayModifyAssets, (*Server).patchAsset},
 
-		{"POST", "/folders", user, (*Server).createFolder},
-		{"GET", "/folders", user, (*Server).listFolders},
-		{"GET", "/folders/{id}", user, (*Server).getFolder},
-		{"PUT", "/folders/{id}", user, (*Server).renameFolder},
-		{"DELETE", "/folders/{id}", user, (*Server).deleteFolder},
+		{"POST", "/folders", user, mayCreateFolders, (*Server).createFolder},
+		{"GET", "/folders", user, noPermission, (*Server).listFolders},
+		{"GET", "/folders/{id}", user, noPermission, (*Server).getFolder},
+		{"PUT", "/folders/{id}", user, mayRenameFolders, (*Server).renameFolder},
+		{"DELETE", "/folders/{id}", user, mayDeleteFolders, (*Server).deleteFolder},
 
-		{"GET", "/categories", user, (*Server).listCategories},
-		{"GET", "/categories/{id}", user, (*Server).getCategory},
-		{"POST", "/categories/authorizePrivateAccess", nobody, (*Server).authorizePrivateAccess},
-		{"GET", "/admin/categories", admin, (*Server).listCategoriesInUse},
-		{"POST", "/admin/categories", admin, (*Server).createCategory},
-		{"PUT", "/admin/categories/order", admin, nil},
-		{"PUT", "/admin/categories/{id}", admin, (*Server).updateCategory},
-		{"DELETE", "/admin/categories/{id}", admin, (*Server).deleteCategory},
+		{"GET", "/categories", user, noPermission, (*Server).listCategories},
+		{"GET", "/categories/{id}", user, noPermission, (*Server).getCategory},
+		{"POST", "/categories/authorizePrivateAccess", nobody, noPermission, (*Server).authorizePrivateAccess},
+		{"GET", "/admin/categories", admin, noPermission, (*Server).listCategoriesInUse},
+		{"POST", "/admin/categories", admin, noPermission, (*Server).createCategory},
+		{"PUT", "/admin/categories/order", admin, noPermission, nil},
+		{"PUT", "/admin/categories/{id}", admin, noPermission, (*Server).updateCategory},
+		{"DELETE", "/admin/categories/{id}", admin, noPermission, (*Server).deleteCategory},
 
-		{"GET", "/limits", user, (*Server).getLimits},
-		{"GET", "/permissions", user, (*Server).getPermissions},
+		{"GET", "/admin/groups", admin, noPermission, (*Server).listGroups},
+		{"POST", "/admin/groups", admin, noPermission, (*Server).createGroup},
+		{"PUT", "/admin/groups/{id}", admin, noPermission, (*Server).renameGroup},
+		{"DELETE", "/admin/groups/{id}", admin, noPermission, (*Server).deleteGroup},
+		{"GET", "/admin/permissions", admin, noPermission, (*Server).listGrants},
+		{"POST", "/admin/permissions", admin, noPermission, (*Server).createGrant},
+		{"PUT", "/admin/permissions/{id}", admin, noPermission, (*Server).updateGrant},
+		{"DELETE", "/admin/permissions/{id}", admin, noPermission, (*Server).deleteGrant},
 
-		{"GET", "/workspaces", user, (*Server).listWorkspaces},
-		{"GET", "/v2/workspaces", user, (*Server).listWorkspaces},
-		{"GET", "/v3/workspaces", user, (*Server).listWorkspaces},
-		{"POST", "/superadmin/workspaces", superadmin, (*Server).createWorkspace},
-		{"PUT", "/superadmin/workspaces/{id}", superadmin, (*Server).renameWorkspace},
-		{"DELETE", "/superadmin/workspaces/{id}", superadmin, (*Server).deleteWorkspace},
+		{"GET", "/limits", user, noPermission, (*Server).getLimits},
+		{"GET", "/permissions", user, noPermission, (*Server).getPermissions},
 
-		{"GET", "/{workspaceId}/assets/{id}/file", nobody, (*Server).deliver},
+		{"GET", "/workspaces", user, noPermission, (*Server).listWorkspaces},
+		{"GET", "/v2/workspaces", user, noPermission, (*Server).listWorkspaces},
+		{"GET", "/v3/workspaces", user, noPermission, (*Server).listWorkspaces},
+		{"POST", "/superadmin/workspaces", superadmin, noPermission, (*Server).createWorkspace},
+		{"PUT", "/superadmin/workspaces/{id}", superadmin, noPermission, (*Server).renameWorkspace},
+		{"DELETE", "/superadmin/workspaces/{id}", superadmin, noPermission, (*Server).deleteWorkspace},
+
+		{"GET", "/{workspaceId}/assets/{id}/file", nobody, noPermission, (*Server).deliver},
 	}
 }
 

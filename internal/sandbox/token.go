@@ -44,6 +44,7 @@ type identity struct {
 	user        string
 	role        role
 	workspaces  []string // at least one; the first is the default. Binds all but a superadmin
+	groups      []string // none: the default group of each workspace
 }
 
 // tokenRules say which tokens are valid.
@@ -164,6 +165,10 @@ func (t tokenRules) authorize(c claims, who *identity) error {
 	name, _ := service.text("role")
 	if who.role, ok = parseRole(name); !ok {
 		return invalid("auth.%s.role must be user, admin or superadmin", t.service)
+	}
+	// The claim's name is a guess.
+	if listed, there := service["groups"]; there && json.Unmarshal(listed, &who.groups) != nil {
+		return invalid("auth.%s.groups must be an array of group IDs", t.service)
 	}
 	listed, there := service["workspaces"]
 	if !there {

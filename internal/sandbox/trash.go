@@ -28,10 +28,22 @@ func (s *Server) bulk(c *call, do func(ses *session, workspace, id string) (foun
 	if err := c.json(&ids); err != nil {
 		return err
 	}
+	r, err := c.rights(ws)
+	if err != nil {
+		return err
+	}
 	var failed map[string]int
 	err = s.store.write(func(ses *session) error {
 		failed = make(map[string]int)
 		for _, id := range ids {
+			refused, err := r.refusesAsset(ses, c.route.needs, id)
+			if err != nil {
+				return err
+			}
+			if refused {
+				failed[id] = http.StatusForbidden
+				continue
+			}
 			found, err := do(ses, ws, id)
 			if err != nil {
 				return err
@@ -100,10 +112,23 @@ func (s *Server) restoreAssets(c *call) error {
 			return err
 		}
 	}
+	may, err := c.rights(ws)
+	if err != nil {
+		return err
+	}
 	var failed map[string]int
 	err = s.store.write(func(ses *session) error {
 		failed = make(map[string]int)
 		for _, r := range in.AssetsActions {
+			// That who may throw away may also take back is a guess.
+			refused, err := may.refusesAsset(ses, mayDeleteAssets, r.AssetID)
+			if err != nil {
+				return err
+			}
+			if refused {
+				failed[r.AssetID] = http.StatusForbidden
+				continue
+			}
 			status, err := restore(ses, ws, r)
 			if err != nil {
 				return err

@@ -194,7 +194,7 @@ func (s *Server) settlePlace(c *call, workspace string, f *form) (err error) {
 		return notAllowed(f.extension)
 	}
 	f.placed = true
-	return nil
+	return c.allow(f.at.workspace, f.at.category)
 }
 
 // createAsset commits an asset whose bytes are stored.

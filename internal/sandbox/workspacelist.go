@@ -102,7 +102,11 @@ func (s *Server) addWorkspace(w workspace) error {
 				return err
 			}
 		}
-		return nil
+		g := group{ID: newUUID(), Workspace: w.ID, Name: "Default group", Default: true}
+		if err := insertGroup(ses, g); err != nil {
+			return err
+		}
+		return insertGrant(ses, everything(g.ID))
 	})
 	if err != nil {
 		return fmt.Errorf("create workspace %s: %w", w.ID, err)

@@ -1,0 +1,171 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// A grant is what the service calls a permission of a group: rights in some
+// categories, or in all of them if it names none.
+type grant struct {
+	ID, Group  string
+	Categories []string
+	Granted    map[permission]bool
+}
+
+type grantView struct {
+	ID              string              `json:"id"`
+	GroupID         string              `json:"groupId"`
+	CategoriesIDs   []string            `json:"categoriesIds"`
+	PermissionsList map[permission]bool `json:"permissionsList"`
+}
+
+func (g grant) view() grantView {
+	return grantView{ID: g.ID, GroupID: g.Group, CategoriesIDs: g.Categories, PermissionsList: g.Granted}
+}
+
+// everything is the grant with which a default group starts.
+func everything(group string) grant {
+	g := grant{ID: newUUID(), Group: group, Categories: []string{}, Granted: make(map[permission]bool)}
+	for _, p := range permissions() {
+		g.Granted[p] = true
+	}
+	return g
+}
+
+// listGrants lists those of one group, or of the workspace: a guess.
+func (s *Server) listGrants(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	of := query(c.r.URL.Query(), "groupId")
+	if of != nil {
+		if _, err := s.group(c, *of); err != nil {
+			return err
+		}
+	}
+	out := list[grantView]{Items: []grantView{}}
+	err = s.store.read(func(ses *session) error {
+		all, err := selectGrants(ses, ws)
+		for _, g := range all {
+			if of == nil || g.Group == *of {
+				out.Items = append(out.Items, g.view())
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list permissions of %s: %w", ws, err)
+	}
+	out.TotalCount, out.Limit = len(out.Items), len(out.Items)
+	return c.reply(http.StatusOK, out)
+}
+
+// grantBody reads what is granted. Keys that are not known are refused: a guess.
+func (s *Server) grantBody(c *call) (grant, error) {
+	var in struct {
+		GroupID         string
+		CategoriesIDs   []string
+		PermissionsList map[permission]bool
+	}
+	if err := c.json(&in); err != nil {
+		return grant{}, err
+	}
+	g := everything(in.GroupID)
+	g.Categories = append(g.Categories, in.CategoriesIDs...)
+	for p := range in.PermissionsList {
+		if _, known := g.Granted[p]; !known {
+			return g, refuse(http.StatusBadRequest, "There is no permission %q.", p)
+		}
+	}
+	for p := range g.Granted {
+		g.Granted[p] = in.PermissionsList[p]
+	}
+	for _, id := range g.Categories {
+		if _, err := s.categoryPlace(c, id); err != nil {
+			return g, err
+		}
+	}
+	return g, nil
+}
+
+func (s *Server) createGrant(c *call) error {
+	g, err := s.grantBody(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.group(c, g.Group); err != nil {
+		return err
+	}
+	err = s.store.write(func(ses *session) error { return insertGrant(ses, g) })
+	if isForeignKey(err) {
+		return refuse(http.StatusNotFound, "The group %q has just been deleted.", g.Group)
+	}
+	if err != nil {
+		return fmt.Errorf("grant permissions to %s: %w", g.Group, err)
+	}
+	return c.reply(http.StatusCreated, g.view())
+}
+
+// grant finds one in the workspace of the call.
+func (s *Server) grant(c *call, id string) (grant, error) {
+	ws, err := c.workspace()
+	if err != nil {
+		return grant{}, err
+	}
+	var all []grant
+	err = s.store.read(func(ses *session) (err error) {
+		all, err = selectGrants(ses, ws)
+		return err
+	})
+	if err != nil {
+		return grant{}, fmt.Errorf("find permission %s: %w", id, err)
+	}
+	i := slices.IndexFunc(all, func(g grant) bool { return g.ID == id })
+	if i < 0 {
+		return grant{}, refuse(http.StatusNotFound, "There is no permission %q in workspace %q.", id, ws)
+	}
+	return all[i], nil
+}
+
+// updateGrant sets categories and rights. The group stays: a guess.
+func (s *Server) updateGrant(c *call) error {
+	old, err := s.grant(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	g, err := s.grantBody(c)
+	if err != nil {
+		return err
+	}
+	if g.Group != "" && g.Group != old.Group {
+		return refuse(http.StatusBadRequest, "A permission cannot change its group.")
+	}
+	g.ID, g.Group = old.ID, old.Group
+	err = s.store.write(func(ses *session) error { return updateGrant(ses, g) })
+	if errors.Is(err, errNotThere) {
+		return refuse(http.StatusNotFound, "There is no permission %q.", g.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("change permission %s: %w", g.ID, err)
+	}
+	return c.reply(http.StatusOK, g.view())
+}
+
+func (s *Server) deleteGrant(c *call) error {
+	g, err := s.grant(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	err = s.store.write(func(ses *session) error {
+		_, err := ses.exec("DELETE FROM permissions WHERE id = ?", g.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete permission %s: %w", g.ID, err)
+	}
+	return c.done()
+}

@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"database/sql"
+	"encoding/json"
+)
+
+func insertGroup(s *session, g group) error {
+	_, err := s.exec("INSERT INTO groups (id, workspace_id, name, is_default) VALUES (?, ?, ?, ?)",
+		g.ID, g.Workspace, g.Name, g.Default)
+	return err
+}
+
+func selectGroup(s *session, id string) (group, error) {
+	g := group{ID: id}
+	err := s.row("SELECT workspace_id, name, is_default FROM groups WHERE id = ?", []any{id}, &g.Workspace, &g.Name, &g.Default)
+	return g, notThere(err)
+}
+
+// selectGroups lists the groups of a workspace in the order of creation.
+func selectGroups(s *session, workspace string) (all []group, err error) {
+	err = s.rows("SELECT id, name, is_default FROM groups WHERE workspace_id = ? ORDER BY seq", []any{workspace},
+		func(r *sql.Rows) error {
+			g := group{Workspace: workspace}
+			err := r.Scan(&g.ID, &g.Name, &g.Default)
+			all = append(all, g)
+			return err
+		})
+	return all, err
+}
+
+func insertGrant(s *session, g grant) error {
+	categories, granted, err := g.columns()
+	if err != nil {
+		return err
+	}
+	_, err = s.exec("INSERT INTO permissions (id, group_id, categories, granted) VALUES (?, ?, ?, ?)",
+		g.ID, g.Group, categories, granted)
+	return err
+}
+
+func updateGrant(s *session, g grant) error {
+	categories, granted, err := g.columns()
+	if err != nil {
+		return err
+	}
+	n, err := s.exec("UPDATE permissions SET categories = ?, granted = ? WHERE id = ?", categories, granted, g.ID)
+	if err == nil && n == 0 {
+		return errNotThere
+	}
+	return err
+}
+
+func (g grant) columns() (categories, granted string, err error) {
+	c, err := json.Marshal(g.Categories)
+	if err != nil {
+		return "", "", err
+	}
+	p, err := json.Marshal(g.Granted)
+	return string(c), string(p), err
+}
+
+// selectGrants lists the grants of a workspace in the order of creation.
+func selectGrants(s *session, workspace string) ([]grant, error) {
+	return grantsWhere(s, "g.workspace_id = ?", workspace)
+}
+
+// selectGrantsFor lists the grants of some groups of a workspace; without any,
+// those of the default group. Groups that are not there grant nothing: a guess.
+func selectGrantsFor(s *session, workspace string, groups []string) ([]grant, error) {
+	if len(groups) == 0 {
+		return grantsWhere(s, "g.workspace_id = ? AND g.is_default", workspace)
+	}
+	ids, err := json.Marshal(groups)
+	if err != nil {
+		return nil, err
+	}
+	return grantsWhere(s, "g.workspace_id = ? AND g.id IN (SELECT value FROM json_each(?))", workspace, string(ids))
+}
+
+func grantsWhere(s *session, where string, args ...any) (all []grant, err error) {
+	err = s.rows(`SELECT p.id, p.group_id, p.categories, p.granted
+		FROM permissions p JOIN groups g ON g.id = p.group_id WHERE `+where+" ORDER BY p.seq", args, func(r *sql.Rows) error {
+		var g grant
+		var categories, granted []byte
+		if err := r.Scan(&g.ID, &g.Group, &categories, &granted); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(categories, &g.Categories); err != nil {
+			return err
+		}
+		all = append(all, g)
+		return json.Unmarshal(granted, &all[len(all)-1].Granted)
+	})
+	return all, err
+}

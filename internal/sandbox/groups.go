@@ -1,0 +1,124 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// A group gives its members permissions. Who is in it, the tokens say. Each
+// workspace has one that all belong to whose tokens name none.
+type group struct {
+	ID, Name, Workspace string
+	Default             bool
+}
+
+type groupView struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	IsDefault bool   `json:"isDefault"`
+}
+
+func (g group) view() groupView { return groupView{ID: g.ID, Name: g.Name, IsDefault: g.Default} }
+
+// listGroups is not paged, because no client pages it.
+func (s *Server) listGroups(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	out := list[groupView]{Items: []groupView{}}
+	err = s.store.read(func(ses *session) error {
+		all, err := selectGroups(ses, ws)
+		for _, g := range all {
+			out.Items = append(out.Items, g.view())
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list groups of %s: %w", ws, err)
+	}
+	out.TotalCount, out.Limit = len(out.Items), len(out.Items)
+	return c.reply(http.StatusOK, out)
+}
+
+// groupName reads the body of a request that names a group.
+func (c *call) groupName() (string, error) {
+	var in struct{ Name string }
+	if err := c.json(&in); err != nil {
+		return "", err
+	}
+	return in.Name, checkName("group name", in.Name)
+}
+
+// createGroup makes a group without any permission.
+func (s *Server) createGroup(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	g := group{ID: newUUID(), Workspace: ws}
+	if g.Name, err = c.groupName(); err != nil {
+		return err
+	}
+	if err := s.store.write(func(ses *session) error { return insertGroup(ses, g) }); err != nil {
+		return fmt.Errorf("create group in %s: %w", ws, err)
+	}
+	return c.reply(http.StatusCreated, g.view())
+}
+
+// group finds one in the workspace of the call.
+func (s *Server) group(c *call, id string) (group, error) {
+	ws, err := c.workspace()
+	if err != nil {
+		return group{}, err
+	}
+	var g group
+	err = s.store.read(func(ses *session) (err error) {
+		g, err = selectGroup(ses, id)
+		return err
+	})
+	if errors.Is(err, errNotThere) || err == nil && g.Workspace != ws {
+		return group{}, refuse(http.StatusNotFound, "There is no group %q in workspace %q.", id, ws)
+	}
+	if err != nil {
+		return group{}, fmt.Errorf("find group %s: %w", id, err)
+	}
+	return g, nil
+}
+
+func (s *Server) renameGroup(c *call) error {
+	g, err := s.group(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	if g.Name, err = c.groupName(); err != nil {
+		return err
+	}
+	err = s.store.write(func(ses *session) error {
+		_, err := ses.exec("UPDATE groups SET name = ? WHERE id = ?", g.Name, g.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("rename group %s: %w", g.ID, err)
+	}
+	return c.reply(http.StatusOK, g.view())
+}
+
+func (s *Server) deleteGroup(c *call) error {
+	g, err := s.group(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	if g.Default {
+		return refuse(http.StatusBadRequest, "The default group cannot be removed.")
+	}
+	err = s.store.write(func(ses *session) error {
+		_, err := ses.exec("DELETE FROM groups WHERE id = ?", g.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete group %s: %w", g.ID, err)
+	}
+	return c.done()
+}
