@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"assetferry/internal/filelock"
 )
 
 // An Owner is the process that holds a journal.
@@ -186,4 +188,34 @@ func inUse(ctx context.Context, path string) error {
 		e.Owner = h.Owner
 	}
 	return e
+}
+
+// A Holder is who has a journal, as far as can be told without taking it.
+type Holder struct {
+	Owner
+	Open  bool // the owner did not close the journal: it is at work, or it was killed
+	Alive bool // it is at work on this machine
+}
+
+// Holder tells who has the journal, or had it last. Where that one did not close it,
+// the lock is tried for an instant.
+func (s *Store) Holder(ctx context.Context) (Holder, error) {
+	h, err := readHeld(ctx, s.r)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Holder{}, nil
+	} else if err != nil {
+		return Holder{}, wrap("read owner", err)
+	}
+	found := Holder{Owner: h.Owner, Open: h.open}
+	if !h.open {
+		return found, nil
+	}
+	lock, err := filelock.Acquire(s.path + lockSuffix)
+	if errors.Is(err, filelock.ErrLocked) {
+		found.Alive = true
+		return found, nil
+	} else if err != nil {
+		return found, diskError(s.path, err)
+	}
+	return found, lock.Release()
 }

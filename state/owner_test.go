@@ -296,3 +296,34 @@ func TestFormerAlive(t *testing.T) {
 		t.Errorf("it was closed in good order: got %v", s.FormerAlive())
 	}
 }
+
+// TestHolder tells a journal at work from one that was killed and one that was closed.
+func TestHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	s, err := Open(t.Context(), path)
+	must(t, err)
+	holder := func() Holder {
+		t.Helper()
+		r, err := OpenReadOnly(t.Context(), path)
+		must(t, err)
+		defer r.Close()
+		h, err := r.Holder(t.Context())
+		must(t, err)
+		if h.PID != os.Getpid() || h.Since.IsZero() || h.Host == "" {
+			t.Errorf("got %+v", h)
+		}
+		return h
+	}
+	if h := holder(); !h.Open || !h.Alive {
+		t.Errorf("at work: got %+v", h)
+	}
+	must(t, s.lock.Release()) // as when the process dies
+	if h := holder(); !h.Open || h.Alive {
+		t.Errorf("killed: got %+v", h)
+	}
+	s.lock = nil
+	must(t, s.Close())
+	if h := holder(); h.Open || h.Alive {
+		t.Errorf("closed: got %+v", h)
+	}
+}

@@ -54,6 +54,7 @@ func (d *destination) String() string {
 // access is what a client needs besides its options.
 type access struct {
 	url, environment, workspace string
+	key                         token.Secret // empty where somebody else signs
 	tokens                      token.Source
 	transport                   http.RoundTripper
 }
@@ -65,18 +66,34 @@ func (a *app) openDestination(ctx context.Context, readOnly bool) (*destination,
 	if err != nil {
 		return nil, err
 	}
-	dest := &destination{name: d.Name, secrets: []string{d.Environment.File(), d.AccessKey.File()}}
-	var acc access
+	dest, acc, err := a.enter(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.connect(dest, acc, readOnly); err != nil {
+		return nil, err
+	}
+	return dest, nil
+}
+
+// enter finds out what it takes to talk to a destination.
+func (a *app) enter(ctx context.Context, d config.Destination) (dest *destination, acc access, err error) {
+	dest = &destination{name: d.Name, secrets: []string{d.Environment.File(), d.AccessKey.File()}}
 	if d.Kind == config.Sandbox {
 		acc, err = a.startEmbedded(ctx, d, dest)
 	} else {
 		acc, err = a.reach(ctx, d)
 	}
 	if err != nil {
-		return nil, err
+		return nil, acc, err
 	}
 	dest.url, dest.environment = acc.url, acc.environment
 	dest.workspace = cmp.Or(acc.workspace, acc.environment) // the default workspace has the environment's ID
+	return dest, acc, nil
+}
+
+// connect makes the client of a destination. It sends nothing yet.
+func (a *app) connect(dest *destination, acc access, readOnly bool) (err error) {
 	dest.calls = pace.NewCalls(a.settings.MaxCalls, time.Now)
 	dest.client, err = assets.New(assets.Options{
 		BaseURL: acc.url, Tokens: acc.tokens, Workspace: acc.workspace, Transport: acc.transport,
@@ -88,10 +105,10 @@ func (a *app) openDestination(ctx context.Context, readOnly bool) (*destination,
 		},
 	})
 	if err != nil {
-		return nil, usage(err, "")
+		return usage(err, "")
 	}
 	a.closeLater(func() error { dest.client.CloseIdleConnections(); return nil })
-	return dest, nil
+	return nil
 }
 
 // greet makes the first contact. It gives up within ten seconds.
@@ -121,11 +138,10 @@ func (a *app) reach(ctx context.Context, d config.Destination) (acc access, err 
 		acc.tokens, err = token.NewCommand(d.TokenCommand)
 		return acc, err
 	}
-	key, err := d.AccessKey.Resolve(ctx, warn)
-	if err != nil {
+	if acc.key, err = d.AccessKey.Resolve(ctx, warn); err != nil {
 		return acc, err
 	}
-	acc.tokens, err = token.NewMinter(key, token.Claims{
+	acc.tokens, err = token.NewMinter(acc.key, token.Claims{
 		Environment: acc.environment, Workspace: d.Workspace, Service: d.Service, User: d.User,
 	})
 	return acc, err

@@ -35,7 +35,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		return usage(err, cmd.CommandPath()+" --help lists the switches")
 	})
 	a.addGlobalFlags(root.PersistentFlags())
-	root.AddCommand(a.demoCommand(), a.planCommand(), a.migrateCommand(), a.adoptCommand(), a.verifyCommand(),
+	root.AddCommand(a.demoCommand(), a.doctorCommand(), a.planCommand(), a.migrateCommand(), a.adoptCommand(), a.verifyCommand(),
 		a.statusCommand(), a.stateCommand(), a.sandboxCommand(), versionCommand(a))
 	for _, c := range root.Commands() {
 		for _, c := range append(c.Commands(), c) {
@@ -94,6 +94,16 @@ func one(name string) cobra.PositionalArgs {
 			return nil
 		}
 		return fmt.Errorf("%s: one %s is taken, not %d", cmd.Name(), name, len(args))
+	}
+}
+
+// atMostOne takes an argument or none.
+func atMostOne(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return one(name)(cmd, args)
 	}
 }
 

@@ -4,11 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,6 +66,11 @@ func TestScripts(t *testing.T) {
 			"hold":    cmdHold,
 			"halve":   cmdHalve,
 			"touched": cmdTouched,
+			"newer":   cmdNewer,
+			"token":   cmdToken,
+			"bare":    cmdBare,
+
+			"diagnosis": cmdDiagnosis,
 		},
 	})
 }
@@ -161,7 +170,7 @@ func (c call) checkJSON() error {
 	switch {
 	case c.code == exitUsage && last["type"] == "error":
 		return nil // there was no run
-	case c.command == "status", c.command == "state":
+	case c.command == "status", c.command == "state", c.command == "assets":
 		return nil // these are no runs
 	case last["type"] != "summary" || last["exit"] != float64(c.code):
 		return fmt.Errorf("the last line is no summary with exit %d: %v", c.code, last)
@@ -192,12 +201,16 @@ func serviceOf(ts *testscript.TestScript) *service {
 // before, and points the script at it. With the same directory it is the same
 // service again, at another address:
 //
-//	service [-skew 2h] [-fault RULE]... [-dir DIR]
+//	service [-skew 2h] [-fault RULE]... [-dir DIR] [-storage BYTES] [-tls FILE]
+//
+// With -tls it speaks TLS, and its certificate is written to the file.
 func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 	var o sandbox.Options
 	f := flag.NewFlagSet("service", flag.ContinueOnError)
 	f.DurationVar(&o.ClockSkew, "skew", 0, "")
 	f.StringVar(&o.Dir, "dir", "", "")
+	f.Int64Var(&o.Limits.MaxStorageInBytes, "storage", 0, "")
+	tls := f.String("tls", "", "")
 	f.Func("fault", "", func(text string) error {
 		fault, err := sandbox.ParseFault(text)
 		o.Faults = append(o.Faults, fault)
@@ -216,8 +229,21 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 	}
 	o.Environments = []sandbox.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}}
-	s, err := newService(o)
+	serve := httptest.NewServer
+	if *tls != "" {
+		serve = func(h http.Handler) *httptest.Server {
+			server := httptest.NewUnstartedServer(h)
+			server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // who distrusts it hangs up
+			server.StartTLS()
+			return server
+		}
+	}
+	s, err := serveWith(o, serve)
 	ts.Check(err)
+	if *tls != "" {
+		cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})
+		ts.Check(os.WriteFile(ts.MkAbs(*tls), cert, 0o600))
+	}
 	ts.Defer(func() { ts.Check(s.close()) })
 	for _, v := range s.variables() {
 		name, value, _ := strings.Cut(v, "=")
@@ -325,7 +351,10 @@ var (
 
 // cmdScrub prints stdout or stderr again, without what differs from run to run.
 func cmdScrub(ts *testscript.TestScript, _ bool, args []string) {
-	text := ts.ReadFile(args[0])
+	fmt.Fprint(ts.Stdout(), scrub(ts, ts.ReadFile(args[0])))
+}
+
+func scrub(ts *testscript.TestScript, text string) string {
 	text = strings.ReplaceAll(text, ts.Getenv("WORK"), "$WORK")
 	if s := benchOf(ts).service; s != nil {
 		text = strings.ReplaceAll(text, s.url, "$URL")
@@ -334,8 +363,7 @@ func cmdScrub(ts *testscript.TestScript, _ bool, args []string) {
 	text = runID.ReplaceAllString(text, "YYYYMMDD-hhmm-xxxxx")
 	text = dateTime.ReplaceAllString(text, "YYYY-MM-DD hh:mm:ss")
 	text = duration.ReplaceAllString(text, "0.0s")
-	text = assetID.ReplaceAllString(text, "(asset ID)")
-	fmt.Fprint(ts.Stdout(), text)
+	return assetID.ReplaceAllString(text, "(asset ID)")
 }
 
 // cmdMode checks the permissions of a file: mode 0600 FILE

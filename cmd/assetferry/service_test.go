@@ -41,7 +41,9 @@ type service struct {
 }
 
 // newService starts a sandbox until it is closed.
-func newService(o sandbox.Options) (*service, error) {
+func newService(o sandbox.Options) (*service, error) { return serveWith(o, httptest.NewServer) }
+
+func serveWith(o sandbox.Options, serve func(http.Handler) *httptest.Server) (*service, error) {
 	if len(o.Environments) == 0 {
 		o.Environments = []sandbox.Environment{sandboxtest.Environment()}
 	}
@@ -51,7 +53,7 @@ func newService(o sandbox.Options) (*service, error) {
 	}
 	s := &service{env: o.Environments[0], skew: o.ClockSkew, handler: h}
 	s.changed.L = &s.mu
-	s.server = httptest.NewServer(s)
+	s.server = serve(s)
 	s.url = s.server.URL
 	s.close = sync.OnceValue(func() error {
 		s.server.CloseClientConnections()
@@ -152,7 +154,7 @@ func (s *service) call(method, path string, body io.Reader, contentType string, 
 	r.Header.Set("Authorization", sandboxtest.Sign(s.env.AccessKey, claims))
 	r.Header.Set("Content-Type", contentType)
 	r.Header.Set("X-Test", "1")
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := s.server.Client().Do(r)
 	if err != nil {
 		return err
 	}

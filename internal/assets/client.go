@@ -9,7 +9,6 @@ package assets
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -162,20 +161,6 @@ func (c *Client) CloseIdleConnections() { c.files.CloseIdleConnections() }
 // time in whole seconds, so the result is one too, and 0 if the difference may
 // be nothing but that.
 func (c *Client) Skew() (time.Duration, bool) { return c.clock.skew() }
-
-const pingTimeout = 10 * time.Second
-
-// Ping makes the first contact: whether the service is there and accepts our
-// token. Whoever waits for it is a person, so it gives up within ten seconds.
-func (c *Client) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
-	defer cancel()
-	return c.do(ctx, &request{
-		op: "first contact", method: http.MethodGet, route: "/categories",
-		query: c.inWorkspace("limit", "1"),
-		into:  new(page[Category]),
-	})
-}
 
 // inWorkspace makes a query of pairs of key and value, and names the workspace.
 func (c *Client) inWorkspace(pairs ...string) url.Values {

@@ -2,10 +2,8 @@ package token
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -84,11 +82,7 @@ func usableFor(s Secret, now time.Time) time.Duration {
 
 // expiry reads exp without checking the token: the service does that.
 func expiry(s Secret) (time.Time, bool) {
-	parts := strings.Split(s.Reveal(), ".")
-	if len(parts) != 3 {
-		return time.Time{}, false
-	}
-	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	payload, err := payloadOf(s)
 	if err != nil {
 		return time.Time{}, false
 	}

@@ -78,7 +78,8 @@ type ItemLine struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// A CheckLine is a "check" event: what verification found about one item.
+// A CheckLine is a "check" event: what verification found about one item, or what
+// doctor found about one thing that a run relies on.
 type CheckLine struct {
 	Key     string `json:"key"`
 	AssetID string `json:"asset_id,omitempty"`
@@ -87,6 +88,18 @@ type CheckLine struct {
 	Want    string `json:"want,omitempty"`
 	Got     string `json:"got,omitempty"`
 	Message string `json:"message,omitempty"` // the same for people
+
+	// Of doctor, where Result is the verdict.
+	Check string `json:"check,omitempty"`
+	Hint  string `json:"hint,omitempty"` // the remedy
+	Facts []Fact `json:"facts,omitempty"`
+}
+
+// A Fact is something that a check found out.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	From  string `json:"from,omitempty"` // where it is set
 }
 
 // A ProgressLine is a "progress" event. What is not known is left out.

@@ -1,0 +1,79 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	verdictWidth = 11 // of the longest verdict
+	screenWidth  = 80 // of a diagnosis, so that it reads the same everywhere
+)
+
+// Diagnosis lays out what doctor found about one thing: the verdict at the margin, and
+// to its right what was found, the remedy, and the facts.
+func Diagnosis(l CheckLine) string {
+	var b strings.Builder
+	margin := strings.Repeat(" ", verdictWidth+2)
+	text := l.Check
+	if l.Message != "" {
+		text += ": " + l.Message
+	}
+	text, quoted, _ := strings.Cut(text, "\n") // what follows is laid out already
+	for i, line := range wrap(Sanitize(text), screenWidth-len(margin)) {
+		if i == 0 {
+			fmt.Fprintf(&b, "%-*s  %s\n", verdictWidth, l.Result, line)
+		} else {
+			b.WriteString(margin + line + "\n")
+		}
+	}
+	for line := range strings.Lines(quoted) {
+		b.WriteString(margin + Sanitize(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	if l.Hint != "" {
+		for _, line := range wrap("Try: "+Sanitize(l.Hint), screenWidth-len(margin)) {
+			b.WriteString(margin + line + "\n")
+		}
+	}
+	b.WriteString(facts(l.Facts, margin+"  "))
+	return b.String()
+}
+
+// facts lays out names and values, with where they are set where that is known.
+func facts(all []Fact, margin string) string {
+	names := 0
+	for _, f := range all {
+		names = max(names, textWidth(f.Name))
+	}
+	var b strings.Builder
+	for _, f := range all {
+		text := Sanitize(f.Value)
+		if f.From != "" {
+			text += " (" + Sanitize(f.From) + ")"
+		}
+		name := Sanitize(f.Name) + strings.Repeat(" ", max(0, names-textWidth(f.Name)))
+		for _, line := range wrap(text, screenWidth-len(margin)-names-2) {
+			b.WriteString(strings.TrimRight(margin+name+"  "+line, " ") + "\n")
+			name = strings.Repeat(" ", names)
+		}
+	}
+	return b.String()
+}
+
+// wrap breaks text between words into lines of so many columns. A longer word has a
+// line of its own.
+func wrap(text string, columns int) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(text) {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = word
+		case textWidth(*last)+1+textWidth(word) > columns:
+			lines = append(lines, word)
+		default:
+			*last += " " + word
+		}
+	}
+	return lines
+}

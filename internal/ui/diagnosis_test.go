@@ -1,0 +1,24 @@
+package ui
+
+import "testing"
+
+func TestDiagnosis(t *testing.T) {
+	got := Diagnosis(CheckLine{
+		Check: "address", Result: "not checked",
+		Message: "the quick brown fox jumps over the lazy dog, and over another one,\n  2 | and \x1b[31m over a third\n      ^",
+		Hint:    "https://a-very-long-word-that-does-not-fit-into-any-line-whatever-you-do-with-it.example",
+		Facts:   []Fact{{"to", "production", "--to"}, {"Überraschung", "", ""}},
+	})
+	want := `not checked  address: the quick brown fox jumps over the lazy dog, and over
+             another one,
+               2 | and \x1b[31m over a third
+                   ^
+             Try:
+             https://a-very-long-word-that-does-not-fit-into-any-line-whatever-you-do-with-it.example
+               to            production (--to)
+               Überraschung
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
