@@ -20,6 +20,7 @@ type sandboxOptions struct {
 	fromEnvironment bool
 	latency, skew   time.Duration
 	faults          []string
+	limits          sandboxLimits
 }
 
 func (a *app) sandboxCommand() *cobra.Command {
@@ -56,6 +57,10 @@ Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
     seed=N                 of the random rate
 
 Each rule counts every request that matches it; the first that fires wins.
+The limits of a plan can be tried out: beyond them uploads are refused, and on the
+plan ckbox.personal files are not handed out any more either. Bandwidth counts
+from the start of the sandbox.
+
 GET /_sandbox/stats tells which requests came, without a token.
 `,
 		Args: cobra.NoArgs,
@@ -68,6 +73,7 @@ GET /_sandbox/stats tells which requests came, without a token.
 	f.DurationVar(&o.latency, "latency", 0, "wait this long before each answer")
 	f.DurationVar(&o.skew, "clock-skew", 0, "how far the clock is ahead")
 	f.StringArrayVar(&o.faults, "fault", nil, "`rule` of a fault (repeatable)")
+	o.limits.addFlags(f)
 	return c
 }
 
@@ -75,7 +81,7 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	if a.out.JSON() {
 		return usage(errors.New("--json is not for sandbox: it prints lines for a shell"), "")
 	}
-	options := sandbox.Options{Dir: o.data, Latency: o.latency, ClockSkew: o.skew, Service: a.settings.Service, Log: a.out.Log()}
+	options := sandbox.Options{Dir: o.data, Latency: o.latency, ClockSkew: o.skew, Service: a.settings.Service, Log: a.out.Log(), Limits: o.limits.limits()}
 	for _, text := range o.faults {
 		f, err := sandbox.ParseFault(text)
 		if err != nil {

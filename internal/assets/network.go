@@ -103,6 +103,8 @@ func (e *Error) Hint() string {
 		return "set the clock, or use --compensate-clock"
 	case e.Status == http.StatusUnauthorized:
 		return "check the environment ID, the access key and the workspace"
+	case e.Status == http.StatusPaymentRequired:
+		return "a limit of the plan is used up: see what the service says under its limits"
 	case e.Status == http.StatusForbidden:
 		return "check the role in the token, the permissions in the service, and that the plan includes the API"
 	case e.Status >= 300 && e.Status < 400:

@@ -217,9 +217,9 @@ func TestDecodeFolder(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	const body = `{"maxFileSizeInBytesLimit":5368709120,"maxImageInMegapixelsLimit":50,"pricingPlanName":"personal","isMaxBandwidthExceeded":false,"isMaxStorageSizeExceeded":true,"more":1}`
+	const body = `{"maxFileSizeInBytesLimit":5368709120,"maxImageInMegapixelsLimit":50,"pricingPlanName":"personal","isMaxBandwidthExceeded":false,"isMaxStorageSizeExceeded":true,"isSemanticSearchEnabled":true,"more":1}`
 	got, err := serve(t, answers("200 "+body).ServeHTTP).Limits(t.Context())
-	if want := (Limits{"personal", 5368709120, 50, false, true}); err != nil || got != want {
+	if want := (Limits{Plan: "personal", MaxFileSize: 5368709120, MaxMegapixels: 50, StorageExceeded: true, SemanticSearch: true}); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }

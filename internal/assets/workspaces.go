@@ -66,6 +66,9 @@ type Limits struct {
 	MaxMegapixels     float64 `json:"maxImageInMegapixelsLimit"`
 	BandwidthExceeded bool    `json:"isMaxBandwidthExceeded"`
 	StorageExceeded   bool    `json:"isMaxStorageSizeExceeded"`
+	// That there are flags like these is known; their names are guesses.
+	ImageProcessing bool `json:"isImageProcessingEnabled"`
+	SemanticSearch  bool `json:"isSemanticSearchEnabled"`
 }
 
 func (*Limits) check() error { return nil }

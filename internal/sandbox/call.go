@@ -70,6 +70,9 @@ func (s *Server) handle(c *call) {
 	if err == nil {
 		err = c.route.handle(s, c)
 	}
+	if c.route.delivers() {
+		s.countDelivery(c)
+	}
 	if err == nil {
 		return
 	}
@@ -86,6 +89,9 @@ func (s *Server) handle(c *call) {
 
 // admit checks the token where the route needs one.
 func (s *Server) admit(c *call) (err error) {
+	if c.route.delivers() {
+		return s.deliverable(c.args[0])
+	}
 	if c.route.role == nobody {
 		return nil
 	}
@@ -245,6 +251,7 @@ type answer struct {
 	http.ResponseWriter
 	count   func(status int)
 	counted bool
+	sent    int64 // bytes of the body
 }
 
 func (a *answer) WriteHeader(status int) {
@@ -254,7 +261,9 @@ func (a *answer) WriteHeader(status int) {
 
 func (a *answer) Write(p []byte) (int, error) {
 	a.once(http.StatusOK)
-	return a.ResponseWriter.Write(p)
+	n, err := a.ResponseWriter.Write(p)
+	a.sent += int64(n)
+	return n, err
 }
 
 // lost counts an answer that never comes.

@@ -224,7 +224,8 @@ func TestPermissionsAndLimits(t *testing.T) {
 		t.Errorf("permissions %v", permissions)
 	}
 	got, _ := json.Marshal(c.get("/limits"))
-	want := `{"isMaxBandwidthExceeded":false,"isMaxStorageSizeExceeded":false,"maxFileSizeInBytesLimit":5368709120,` +
+	want := `{"isImageProcessingEnabled":true,"isMaxBandwidthExceeded":false,"isMaxStorageSizeExceeded":false,` +
+		`"isSemanticSearchEnabled":false,"maxFileSizeInBytesLimit":5368709120,` +
 		`"maxImageInMegapixelsLimit":50,"pricingPlanName":"ckbox.personal"}`
 	if string(got) != want {
 		t.Errorf("limits %s", got)

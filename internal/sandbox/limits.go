@@ -17,6 +17,9 @@ type Limits struct {
 	// MaxStorageInBytes is for all assets of an environment, trash included;
 	// default none.
 	MaxStorageInBytes int64
+	// MaxBandwidthInBytes is for all files that an environment hands out, from the
+	// start of the sandbox on; default none.
+	MaxBandwidthInBytes int64
 	// PricingPlan is the name of the plan; default "ckbox.personal".
 	PricingPlan string
 }
@@ -25,6 +28,7 @@ func (l Limits) withDefaults() Limits {
 	l.MaxFileSizeInBytes = cmp.Or(l.MaxFileSizeInBytes, 5<<30)
 	l.MaxImageInMegapixels = cmp.Or(l.MaxImageInMegapixels, 50)
 	l.MaxStorageInBytes = cmp.Or(l.MaxStorageInBytes, -1)
+	l.MaxBandwidthInBytes = cmp.Or(l.MaxBandwidthInBytes, -1)
 	l.PricingPlan = cmp.Or(l.PricingPlan, "ckbox.personal")
 	if l.MaxFileSizeInBytes < 0 {
 		l.MaxFileSizeInBytes = math.MaxInt64 - 1
@@ -66,6 +70,27 @@ func (s *Server) checkStorage(ses *session, a asset) error {
 	return nil
 }
 
+// checkStored refuses to hand out files where the personal plan holds more than
+// it may, as it does after a change to a smaller one.
+func (s *Server) checkStored(environment string) error {
+	l := s.options.Limits
+	if l.MaxStorageInBytes < 0 || !l.isPersonal() {
+		return nil
+	}
+	var used int64
+	err := s.store.read(func(ses *session) (err error) {
+		used, err = usedStorage(ses, environment)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("add up storage: %w", err)
+	}
+	if used > l.MaxStorageInBytes {
+		return refuse(http.StatusPaymentRequired, "The storage of the plan is exceeded.").with("limit", l.MaxStorageInBytes)
+	}
+	return nil
+}
+
 func usedStorage(ses *session, environment string) (used int64, err error) {
 	err = ses.row(`SELECT coalesce(sum(a.size), 0) FROM assets a JOIN workspaces w ON w.id = a.workspace_id
 		WHERE w.environment = ?`, []any{environment}, &used)
@@ -78,12 +103,16 @@ type limitsView struct {
 	PricingPlanName      string `json:"pricingPlanName"`
 	BandwidthExceeded    bool   `json:"isMaxBandwidthExceeded"`
 	StorageExceeded      bool   `json:"isMaxStorageSizeExceeded"`
+	// That there are flags like these is known; their names are guesses.
+	ImageProcessing bool `json:"isImageProcessingEnabled"`
+	SemanticSearch  bool `json:"isSemanticSearchEnabled"`
 }
 
 // getLimits shows null where there is no limit: a guess.
 func (s *Server) getLimits(c *call) error {
 	l := s.options.Limits
-	out := limitsView{PricingPlanName: l.PricingPlan}
+	out := limitsView{PricingPlanName: l.PricingPlan, ImageProcessing: true}
+	out.BandwidthExceeded = s.bandwidthExceeded(c.who.environment)
 	if l.MaxFileSizeInBytes < math.MaxInt64-1 {
 		out.MaxFileSize = &l.MaxFileSizeInBytes
 	}

@@ -71,6 +71,7 @@ type Server struct {
 	workspaces *workspaces
 	faults     *faults
 	stats      *stats
+	delivered  *delivered
 	unlock     func() error
 	closed     atomic.Bool
 }
@@ -87,7 +88,7 @@ func New(o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{options: o, stats: newStats(), routes: newRouter(routes())}
+	s := &Server{options: o, stats: newStats(), delivered: newDelivered(), routes: newRouter(routes())}
 	var err error
 	if s.faults, err = newFaults(o.Faults, s.routes, o.Now); err != nil {
 		return nil, fmt.Errorf("start sandbox: %w", err)

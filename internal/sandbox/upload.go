@@ -64,6 +64,9 @@ func (s *Server) uploadAsset(c *call) error {
 // receive reads the whole body. Location fields normally come before the file,
 // which lets a file that has no place be refused before it is read.
 func (s *Server) receive(c *call, workspace string, f *form) error {
+	if err := s.checkPlan(c.who.environment); err != nil {
+		return err
+	}
 	parts, err := c.r.MultipartReader()
 	if err != nil {
 		return refuse(http.StatusBadRequest, "The body is not a multipart form: %v.", err)

@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// delivered counts the bytes of files that went out, by environment, from the
+// start of the sandbox on. The service counts by period; which, is not known.
+type delivered struct {
+	mu    sync.Mutex
+	bytes map[string]int64
+}
+
+func newDelivered() *delivered { return &delivered{bytes: make(map[string]int64)} }
+
+func (d *delivered) add(environment string, n int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bytes[environment] += n
+}
+
+func (d *delivered) of(environment string) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.bytes[environment]
+}
+
+// delivers reports whether a route hands out files.
+func (r route) delivers() bool { return strings.HasPrefix(r.pattern, "/{workspaceId}/assets/") }
+
+// bandwidthExceeded reports whether an environment has used up its bandwidth.
+func (s *Server) bandwidthExceeded(environment string) bool {
+	limit := s.options.Limits.MaxBandwidthInBytes
+	return limit >= 0 && s.delivered.of(environment) >= limit
+}
+
+// isPersonal tells the plan with which uploads stop and files stop being served
+// once a limit is exceeded. With the others nothing but the flag changes.
+func (l Limits) isPersonal() bool { return strings.TrimPrefix(l.PricingPlan, "ckbox.") == "personal" }
+
+// checkPlan refuses what the personal plan stops. The status, and that data says
+// nothing, are guesses.
+func (s *Server) checkPlan(environment string) error {
+	if s.options.Limits.isPersonal() && s.bandwidthExceeded(environment) {
+		return refuse(http.StatusPaymentRequired, "The bandwidth of the plan is used up.")
+	}
+	return nil
+}
+
+// deliverable refuses to hand out files of a workspace whose plan has stopped it.
+func (s *Server) deliverable(workspace string) error {
+	w, ok := s.workspaces.get(workspace)
+	if !ok {
+		return refuse(http.StatusNotFound, "There is no workspace %q.", workspace)
+	}
+	if err := s.checkPlan(w.Environment); err != nil {
+		return err
+	}
+	return s.checkStored(w.Environment)
+}
+
+// countDelivery adds what a call handed out.
+func (s *Server) countDelivery(c *call) {
+	if w, ok := s.workspaces.get(c.args[0]); ok {
+		s.delivered.add(w.Environment, c.w.sent)
+	}
+}
