@@ -1,0 +1,39 @@
+package rendition
+
+import (
+	"image"
+	"math"
+)
+
+// A Picture is a decoded one.
+type Picture struct {
+	stored image.Image
+	turned orientation
+}
+
+// Size is that of the picture as it is seen.
+func (p Picture) Size() image.Point { return p.turned.seen(p.stored.Bounds().Size()) }
+
+// Fit gives the picture upright and so small that it fits into a box, never
+// larger than it is. A side of 0 is no bound.
+func (p Picture) Fit(width, height int) image.Image {
+	size := fit(p.Size(), width, height)
+	if size == p.Size() && p.turned == upright {
+		return p.stored
+	}
+	stored := p.turned.seen(size) // turning there and back swaps the same sides
+	return p.turned.turn(shrink(p.stored, stored))
+}
+
+// fit shrinks a size to a box.
+func fit(size image.Point, width, height int) image.Point {
+	scale := 1.0
+	if width > 0 {
+		scale = min(scale, float64(width)/float64(size.X))
+	}
+	if height > 0 {
+		scale = min(scale, float64(height)/float64(size.Y))
+	}
+	side := func(n int) int { return max(1, int(math.Round(float64(n)*scale))) }
+	return image.Pt(side(size.X), side(size.Y))
+}

@@ -1,0 +1,162 @@
+package rendition
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"io"
+	"math"
+
+	"github.com/HugoSmits86/nativewebp"
+	deepwebp "github.com/deepteams/webp"
+	"golang.org/x/image/webp"
+)
+
+const (
+	webpMagic     = "RIFF....WEBP"
+	flagAnimation = 0x02 // in the head of an extended file
+	flagAlpha     = 0x10
+)
+
+// decodeWebP leaves animations, of which the first frame counts, to the decoder
+// that knows them.
+func decodeWebP(r io.Reader) (image.Image, error) {
+	b := bufio.NewReader(r)
+	head, err := b.Peek(21)
+	decode := webp.Decode
+	if err == nil && string(head[12:16]) == "VP8X" && head[20]&flagAnimation != 0 {
+		decode = deepwebp.Decode
+	}
+	m, err := decode(b)
+	switch yuv := m.(type) {
+	case *image.YCbCr:
+		widen(yuv)
+	case *image.NYCbCrA:
+		widen(&yuv.YCbCr)
+	}
+	return m, err
+}
+
+// widen turns the levels of video, from 16 to 235 or 240, which lossy WebP uses,
+// into those from 0 to 255 that package image expects. The decoders leave them as
+// they are, and pictures come out pale.
+func widen(m *image.YCbCr) {
+	var luma, chroma [256]uint8
+	for i := range 256 {
+		luma[i] = level((float64(i) - 16) * 255 / 219)
+		chroma[i] = level((float64(i)-128)*255/224 + 128)
+	}
+	for plane, levels := range map[*[]uint8]*[256]uint8{&m.Y: &luma, &m.Cb: &chroma, &m.Cr: &chroma} {
+		for i, v := range *plane {
+			(*plane)[i] = levels[v]
+		}
+	}
+}
+
+func level(v float64) uint8 { return uint8(min(255, max(0, math.Round(v)))) }
+
+// checkFrames refuses a WebP file with a frame that is larger than the head of the
+// file says: the decoders would take memory for it.
+func checkFrames(r io.ReaderAt, fileSize int64, size image.Point) error {
+	for c := range chunks(r, fileSize, 12, riffChunk) {
+		frame := frameSize(r, c)
+		if frame.X > size.X || frame.Y > size.Y {
+			return fmt.Errorf("it says that it is %v, and has a frame of %v", size, frame)
+		}
+	}
+	return nil
+}
+
+// frameSize reads the size that a part of a WebP file gives itself, if it has one.
+func frameSize(r io.ReaderAt, c chunk) image.Point {
+	head, _ := readAt(r, c.body, 12)
+	bits := binary.LittleEndian.Uint32(head[1:])
+	switch c.name {
+	case "VP8 ":
+		return image.Pt(int(binary.LittleEndian.Uint16(head[6:])&0x3fff), int(binary.LittleEndian.Uint16(head[8:])&0x3fff))
+	case "VP8L":
+		return image.Pt(int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1)
+	case "ANMF":
+		return image.Pt(int(binary.LittleEndian.Uint32(head[5:])>>8)+1, int(binary.LittleEndian.Uint32(head[8:])>>8)+1)
+	}
+	return image.Point{}
+}
+
+// encodeWebP writes lossy WebP. The opacity is compressed without loss by another
+// library: what this one writes of it, other decoders refuse.
+func encodeWebP(w io.Writer, m image.Image, quality int) error {
+	o := deepwebp.DefaultOptions()
+	o.Quality = float32(quality)
+	o.Method = 2
+	if isOpaque(m) {
+		return deepwebp.Encode(w, m, o)
+	}
+	colours, opacity := parted(m)
+	var lossy, lossless bytes.Buffer
+	if err := deepwebp.Encode(&lossy, colours, o); err != nil {
+		return err
+	}
+	if err := nativewebp.Encode(&lossless, opacity, nil); err != nil {
+		return err
+	}
+	vp8, vp8l := chunkBody(lossy.Bytes(), "VP8 "), chunkBody(lossless.Bytes(), "VP8L")
+	const head = 5 // of VP8L, which an opacity goes without
+	if vp8 == nil || len(vp8l) < head {
+		return errors.New("the encoder left something out")
+	}
+	const compressed = 1
+	_, err := w.Write(extendedWebP(colours.Rect.Size(), append([]byte{compressed}, vp8l[head:]...), vp8))
+	return err
+}
+
+// parted gives the colours of a picture, and its opacity as green, which is where
+// WebP has it.
+func parted(m image.Image) (colours, opacity *image.NRGBA) {
+	colours = toNRGBA(m)
+	if colours == m {
+		colours = &image.NRGBA{Pix: bytes.Clone(colours.Pix), Stride: colours.Stride, Rect: colours.Rect}
+	}
+	opacity = image.NewNRGBA(colours.Rect)
+	for y := range colours.Rect.Dy() {
+		row, green := colours.Pix[y*colours.Stride:], opacity.Pix[y*opacity.Stride:]
+		for i := 3; i < 4*colours.Rect.Dx(); i += 4 {
+			green[i-2], green[i] = row[i], 255
+			row[i] = 255
+		}
+	}
+	return colours, opacity
+}
+
+// chunkBody finds a chunk in a WebP file; nil if it is not there.
+func chunkBody(file []byte, name string) []byte {
+	for c := range chunks(bytes.NewReader(file), int64(len(file)), 12, riffChunk) {
+		if c.name == name && c.body+c.length <= int64(len(file)) {
+			return file[c.body : c.body+c.length]
+		}
+	}
+	return nil
+}
+
+// extendedWebP puts a file together of an opacity and colours.
+func extendedWebP(size image.Point, opacity, colours []byte) []byte {
+	sides := binary.LittleEndian.AppendUint32([]byte{flagAlpha, 0, 0, 0}, uint32(size.X-1))[:7]
+	sides = binary.LittleEndian.AppendUint32(sides, uint32(size.Y-1))[:10]
+	file := []byte("RIFF....WEBP")
+	file = appendChunk(file, "VP8X", sides)
+	file = appendChunk(file, "ALPH", opacity)
+	file = appendChunk(file, "VP8 ", colours)
+	binary.LittleEndian.PutUint32(file[4:], uint32(len(file)-8))
+	return file
+}
+
+func appendChunk(file []byte, name string, body []byte) []byte {
+	file = binary.LittleEndian.AppendUint32(append(file, name...), uint32(len(body)))
+	file = append(file, body...)
+	if len(body)%2 == 1 {
+		file = append(file, 0)
+	}
+	return file
+}
