@@ -5,35 +5,37 @@ import (
 	"encoding/json"
 )
 
-const assetColumns = `id, workspace_id, category_id, coalesce(folder_id, ''), name, extension, size, digest, content,
-	uploaded_at, modified_at, image, processed_at, width, height, description, tags, attributes`
+const assetColumns = `id, workspace_id, category_id, coalesce(folder_id, ''), name, extension,
+	uploaded_at, modified_at, processed_at, description, tags, attributes, ` + storedColumns
 
 func scanAsset(scan func(...any) error) (asset, error) {
 	var a asset
 	var uploaded, modified, processed int64
 	var tags, attributes string
-	err := scan(&a.ID, &a.Workspace, &a.Category, &a.Folder, &a.Name, &a.Extension, &a.size, &a.digest, &a.content,
-		&uploaded, &modified, &a.picture.state, &processed, &a.picture.width, &a.picture.height,
-		&a.Description, &tags, &attributes)
+	var err error
+	a.stored, err = scanStored(scan, &a.ID, &a.Workspace, &a.Category, &a.Folder, &a.Name, &a.Extension,
+		&uploaded, &modified, &processed, &a.Description, &tags, &attributes)
 	a.Uploaded, a.Modified, a.Processed = fromMillis(uploaded), fromMillis(modified), fromMillis(processed)
 	a.Tags, a.Attributes = json.RawMessage(tags), json.RawMessage(attributes)
 	return a, err
 }
 
 func insertAsset(s *session, a asset) error {
-	_, err := s.exec(`INSERT INTO assets (id, workspace_id, category_id, folder_id, name, extension, folded, size, digest,
-			content, uploaded_at, modified_at, image, processed_at, width, height, description, tags, attributes)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		a.ID, a.Workspace, a.Category, orNull(a.Folder), a.Name, a.Extension, fold(a.Extension), a.size, a.digest,
-		a.content, millis(a.Uploaded), millis(a.Modified), a.picture.state, millis(a.Processed),
-		a.picture.width, a.picture.height, a.Description, string(a.Tags), string(a.Attributes))
+	_, err := s.exec(`INSERT INTO assets (id, workspace_id, category_id, folder_id, name, normal, extension, folded,
+			size, digest, content, uploaded_at, modified_at, image, processed_at, width, height, description, tags,
+			attributes, revision, made_at, made_by)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		a.ID, a.Workspace, a.Category, orNull(a.Folder), a.Name, normal(a.Name), a.Extension, fold(a.Extension),
+		a.size, a.digest, a.content, millis(a.Uploaded), millis(a.Modified), a.picture.state, millis(a.Processed),
+		a.picture.width, a.picture.height, a.Description, string(a.Tags), string(a.Attributes),
+		a.revision, millis(a.made), orNull(a.by))
 	return err
 }
 
 func updateAsset(s *session, a asset) error {
-	_, err := s.exec(`UPDATE assets SET name = ?, extension = ?, folded = ?, description = ?, tags = ?, attributes = ?,
-			modified_at = ? WHERE id = ?`,
-		a.Name, a.Extension, fold(a.Extension), a.Description, string(a.Tags), string(a.Attributes),
+	_, err := s.exec(`UPDATE assets SET name = ?, normal = ?, extension = ?, folded = ?, description = ?, tags = ?,
+			attributes = ?, modified_at = ? WHERE id = ?`,
+		a.Name, normal(a.Name), a.Extension, fold(a.Extension), a.Description, string(a.Tags), string(a.Attributes),
 		millis(a.Modified), a.ID)
 	return err
 }
@@ -48,9 +50,17 @@ func selectAsset(s *session, id string) (asset, error) {
 	return a, notThere(err)
 }
 
+const here = " FROM assets WHERE category_id = ? AND folder_id IS ? AND trashed_at IS NULL"
+
+// selectOffset counts what comes before an asset in its place.
+func selectOffset(s *session, a asset, order string) (offset int, err error) {
+	err = s.row("SELECT n - 1 FROM (SELECT id, row_number() OVER (ORDER BY "+order+") AS n"+here+") WHERE id = ?",
+		[]any{a.Category, orNull(a.Folder), a.ID}, &offset)
+	return offset, notThere(err)
+}
+
 // selectAssets lists what is directly in a place; order is SQL of ours.
 func selectAssets(s *session, at place, order string, limit, offset int) ([]asset, int, error) {
-	const here = " FROM assets WHERE category_id = ? AND folder_id IS ? AND trashed_at IS NULL"
 	return pageOfAssets(s, here, order, []any{at.category, orNull(at.folder)}, limit, offset)
 }
 
@@ -73,24 +83,4 @@ func pageOfAssets(s *session, from, order string, args []any, limit, offset int)
 			return err
 		})
 	return found, total, err
-}
-
-// contentsOf gives the names of the stored bytes of assets, so that these can be
-// removed after the assets.
-func contentsOf(s *session, where string, args ...any) (ids []string, err error) {
-	err = s.rows("SELECT content FROM assets WHERE "+where, args, func(r *sql.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
-}
-
-// hasContent reports whether an asset needs stored bytes.
-func (st *store) hasContent(id string) (ok bool, err error) {
-	err = st.read(func(s *session) error {
-		return s.row("SELECT EXISTS (SELECT 1 FROM assets WHERE content = ?)", []any{id}, &ok)
-	})
-	return ok, err
 }

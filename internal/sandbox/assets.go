@@ -111,8 +111,7 @@ func (s *Server) listAssets(c *call) error {
 	if err != nil {
 		return err
 	}
-	order, err := c.order(sortField{"uploadedAt", "uploaded_at"}, sortField{"name", "name"},
-		sortField{"size", "size"}, sortField{"lastModifiedAt", "modified_at"})
+	order, err := c.assetOrder()
 	if err != nil {
 		return err
 	}
@@ -127,6 +126,36 @@ func (s *Server) listAssets(c *call) error {
 	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) {
 		return selectAssets(ses, at, order, limit, offset)
 	})
+}
+
+func (c *call) assetOrder() (string, error) {
+	return c.order(sortField{"uploadedAt", "uploaded_at"}, sortField{"name", "name"},
+		sortField{"size", "size"}, sortField{"lastModifiedAt", "modified_at"})
+}
+
+// getOffset says where an asset comes in the list of its place. That the query's
+// assetId says nothing new, and the form of the answer, are guesses.
+func (s *Server) getOffset(c *call) error {
+	order, err := c.assetOrder()
+	if err != nil {
+		return err
+	}
+	a, err := s.asset(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	var offset int
+	err = s.store.read(func(ses *session) (err error) {
+		if a, err = selectAsset(ses, a.ID); err != nil { // it may have been moved
+			return err
+		}
+		offset, err = selectOffset(ses, a, order)
+		return err
+	})
+	if err != nil {
+		return changing(a.ID, err)
+	}
+	return c.reply(http.StatusOK, map[string]int{"offset": offset})
 }
 
 func query(q map[string][]string, name string) *string {

@@ -191,15 +191,9 @@ func (s *Server) updateCategory(c *call) error {
 		return err
 	}
 	cat.Name, cat.Extensions, cat.Private = in.Name, in.Extensions, in.IsPrivate
-	var gone []string
-	err = s.store.write(func(ses *session) (err error) {
-		gone, err = updateCategory(ses, cat)
-		return err
-	})
-	if err != nil {
+	if err := s.store.write(func(ses *session) error { return updateCategory(ses, cat) }); err != nil {
 		return fmt.Errorf("update category %s: %w", cat.ID, err)
 	}
-	s.forget(gone)
 	return c.reply(http.StatusOK, cat.view())
 }
 
@@ -209,17 +203,12 @@ func (s *Server) deleteCategory(c *call) error {
 	if err != nil {
 		return err
 	}
-	var gone []string
-	err = s.store.write(func(ses *session) (err error) {
-		if gone, err = contentsOf(ses, "category_id = ?", cat.ID); err != nil {
-			return err
-		}
-		_, err = ses.exec("DELETE FROM categories WHERE id = ?", cat.ID)
+	err = s.store.write(func(ses *session) error {
+		_, err := ses.exec("DELETE FROM categories WHERE id = ?", cat.ID)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("delete category %s: %w", cat.ID, err)
 	}
-	s.forget(gone)
 	return c.done()
 }

@@ -45,28 +45,24 @@ func setExtensions(s *session, c category) error {
 	return nil
 }
 
-// updateCategory gives back the contents of the assets that went with their extensions.
-func updateCategory(s *session, c category) (gone []string, err error) {
+func updateCategory(s *session, c category) error {
 	folded := make([]string, len(c.Extensions))
 	for i, e := range c.Extensions {
 		folded[i] = fold(e)
 	}
 	kept, err := json.Marshal(folded)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	const dropped = "category_id = ? AND folded NOT IN (SELECT value FROM json_each(?))"
-	if gone, err = contentsOf(s, dropped, c.ID, string(kept)); err != nil {
-		return nil, err
-	}
-	if _, err := s.exec("DELETE FROM extensions WHERE "+dropped, c.ID, string(kept)); err != nil {
-		return nil, err
+	const dropped = "DELETE FROM extensions WHERE category_id = ? AND folded NOT IN (SELECT value FROM json_each(?))"
+	if _, err := s.exec(dropped, c.ID, string(kept)); err != nil {
+		return err
 	}
 	if err := setExtensions(s, c); err != nil {
-		return nil, err
+		return err
 	}
 	_, err = s.exec("UPDATE categories SET name = ?, private = ? WHERE id = ?", c.Name, c.Private, c.ID)
-	return gone, err
+	return err
 }
 
 func selectCategory(s *session, id string) (category, error) {

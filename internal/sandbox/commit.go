@@ -10,17 +10,31 @@ const maxTogether = 256
 
 // A change waits to be committed.
 type change struct {
-	do   func(*session) error
-	done chan error
+	do       func(*session) error
+	released []string // stored bytes that nothing needs after it
+	done     chan error
 }
 
-// write makes a change and returns when it is durable. It may be run twice, if
-// the first transaction was undone; so it must do nothing that cannot be.
+func (c *change) run(s *session) (err error) {
+	if err := c.do(s); err != nil {
+		return err
+	}
+	c.released, err = takeReleased(s)
+	return err
+}
+
+// write makes a change and returns when it is durable and the bytes that nothing
+// needs after it are gone. It may be run twice, if the first transaction was
+// undone; so it must do nothing that cannot be.
 func (st *store) write(do func(*session) error) error {
 	c := &change{do: do, done: make(chan error, 1)}
 	select {
 	case st.queue <- c:
-		return <-c.done
+		err := <-c.done
+		if err == nil {
+			st.forget(c.released)
+		}
+		return err
 	case <-st.stopped:
 		return errClosed
 	}
@@ -61,7 +75,7 @@ func (st *store) commit(together []*change) {
 	defer func() { st.writing <- s }()
 	err := s.exclusively(func() error {
 		for _, c := range together {
-			if err := c.do(s); err != nil {
+			if err := c.run(s); err != nil {
 				return err
 			}
 		}
@@ -69,7 +83,7 @@ func (st *store) commit(together []*change) {
 	})
 	for _, c := range together {
 		if err != nil && len(together) > 1 {
-			c.done <- s.exclusively(func() error { return c.do(s) })
+			c.done <- s.exclusively(func() error { return c.run(s) })
 			continue
 		}
 		c.done <- err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"sync"
+	"time"
 )
 
 // contents keep the bytes of assets under IDs of their own, never under names
@@ -79,10 +80,13 @@ type unclosed struct{ io.ReadSeeker }
 
 func (unclosed) Close() error { return nil }
 
-// A stored says what was stored.
+// A stored says what was stored, when and by whom: a revision of an asset.
 type stored struct {
-	content string
-	size    int64
-	digest  string
-	picture picture
+	revision string
+	content  string
+	size     int64
+	digest   string
+	picture  picture
+	made     time.Time
+	by       string // empty: not known
 }

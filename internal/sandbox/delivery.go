@@ -53,6 +53,6 @@ func (s *Server) send(c *call, a asset) error {
 	if c.r.URL.Query().Get("download") == "true" {
 		h.Set("Content-Disposition", "attachment; filename*=UTF-8''"+url.PathEscape(a.Name+"."+a.Extension))
 	}
-	http.ServeContent(c.w, c.r, "", a.Uploaded, content)
+	http.ServeContent(c.w, c.r, "", a.Modified, content)
 	return nil
 }

@@ -183,8 +183,7 @@ func TestStats(t *testing.T) {
 		t.Error("the connection was not cut")
 	}
 	c.do(501, "GET", "/nowhere", nil)
-	c.do(501, "POST", "/assets/copy", object{})
-	c.do(501, "GET", "/assets/recent", nil)
+	c.do(501, "POST", "/nowhere", object{})
 	c.do(501, "PUT", "/assets/"+a["id"].(string), object{})
 	want := []string{
 		"POST /assets 201 2",
@@ -194,7 +193,7 @@ func TestStats(t *testing.T) {
 		"GET /limits 200 1",
 		"GET /{workspaceId}/assets/{id}/file 200 1",
 		"HEAD /{workspaceId}/assets/{id}/file 200 1",
-		"GET unknown 501 2",
+		"GET unknown 501 1",
 		"POST unknown 501 1",
 		"PUT unknown 501 1",
 	}

@@ -63,7 +63,7 @@ func dissolveFolder(s *session, f folder) error {
 	up := "(SELECT parent_id FROM folders WHERE id = ?)"
 	for _, q := range []string{
 		"UPDATE folders SET parent_id = " + up + " WHERE parent_id = ? AND category_id = ?",
-		"UPDATE assets SET folder_id = " + up + " WHERE folder_id = ? AND category_id = ?",
+		"UPDATE assets SET folder_id = " + up + ", displaced = trashed_at IS NOT NULL WHERE folder_id = ? AND category_id = ?",
 	} {
 		if _, err := s.exec(q, f.ID, f.ID, f.Category); err != nil {
 			return err

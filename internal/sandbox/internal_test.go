@@ -121,7 +121,10 @@ func TestChangesDoNotShareTheirFate(t *testing.T) {
 		}
 	}
 	orphan := func(s *session) error { // fails at the commit only
-		_, err := s.exec("INSERT INTO assets VALUES (1, 'i', 'w', 'c', 'f', 'n', 'e', 'e', 0, '', '', 0, 0, 'no', 0, 0, 0, '', '', '', NULL)")
+		_, err := s.conn.ExecContext(t.Context(), `
+			INSERT INTO workspaces (id, environment, name, created_at) VALUES ('o', 'e', 'n', 0);
+			INSERT INTO categories (id, workspace_id, name, private) VALUES ('c', 'o', 'n', 0);
+			INSERT INTO folders (id, category_id, parent_id, name, created_at, updated_at) VALUES ('f', 'c', 'none', 'n', 0, 0)`)
 		return err
 	}
 	var changes []*change

@@ -14,8 +14,8 @@ type Limits struct {
 	MaxFileSizeInBytes int64
 	// MaxImageInMegapixels is the largest image; default 50, from the same sample.
 	MaxImageInMegapixels int
-	// MaxStorageInBytes is for all assets of an environment, trash included;
-	// default none.
+	// MaxStorageInBytes is for all assets of an environment, trash and old
+	// revisions included; default none.
 	MaxStorageInBytes int64
 	// MaxBandwidthInBytes is for all files that an environment hands out, from the
 	// start of the sandbox on; default none.
@@ -53,18 +53,18 @@ func (l Limits) checkPixels(p picture) error {
 		with("megapixelsLimit", l.MaxImageInMegapixels)
 }
 
-// checkStorage refuses an asset that does not fit into the environment any more.
-func (s *Server) checkStorage(ses *session, a asset) error {
+// checkStorage refuses what does not fit into the environment of a workspace any more.
+func (s *Server) checkStorage(ses *session, workspace string, size int64) error {
 	limit := s.options.Limits.MaxStorageInBytes
 	if limit < 0 {
 		return nil
 	}
-	w, _ := s.workspaces.get(a.Workspace)
+	w, _ := s.workspaces.get(workspace)
 	used, err := usedStorage(ses, w.Environment)
 	if err != nil {
 		return err
 	}
-	if used+a.size > limit {
+	if used+size > limit {
 		return refuse(http.StatusBadRequest, "The storage of the plan is used up.").with("limit", limit)
 	}
 	return nil
@@ -91,9 +91,13 @@ func (s *Server) checkStored(environment string) error {
 	return nil
 }
 
+// usedStorage counts revisions and the trash, and every copy in full: a guess.
 func usedStorage(ses *session, environment string) (used int64, err error) {
-	err = ses.row(`SELECT coalesce(sum(a.size), 0) FROM assets a JOIN workspaces w ON w.id = a.workspace_id
-		WHERE w.environment = ?`, []any{environment}, &used)
+	err = ses.row(`SELECT coalesce(sum(size), 0) FROM (
+			SELECT a.workspace_id, a.size FROM assets a
+			UNION ALL
+			SELECT a.workspace_id, r.size FROM revisions r JOIN assets a ON a.id = r.asset_id
+		) JOIN workspaces w ON w.id = workspace_id WHERE w.environment = ?`, []any{environment}, &used)
 	return used, err
 }
 

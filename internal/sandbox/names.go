@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // The longest values that clients allow, in characters; the server's own limits
@@ -27,6 +29,9 @@ func splitName(file string) (name, extension string) {
 
 // fold is the form in which extensions are compared.
 func fold(extension string) string { return strings.ToLower(extension) }
+
+// normal is the form in which names are compared: their case matters. A guess.
+func normal(name string) string { return norm.NFC.String(name) }
 
 // checkName refuses names that are empty, too long or not text.
 func checkName(what, name string) error {

@@ -16,7 +16,7 @@ import (
 // its own making.
 type guarded struct {
 	*client
-	category, folder, asset, trashed string
+	category, folder, asset, trashed, revision string
 }
 
 func startGuarded(t testing.TB) *guarded {
@@ -27,6 +27,8 @@ func startGuarded(t testing.TB) *guarded {
 	g.asset = g.upload("a.txt", "a", "folderId", g.folder)["id"].(string)
 	g.trashed = g.upload("b.txt", "b", "folderId", g.folder)["id"].(string)
 	g.do(204, "POST", "/assets/trash", []string{g.trashed})
+	g.replace(g.asset, "a.txt", "new")
+	g.revision = items(g.get("/assets/" + g.asset + "/revisions"))[1]["id"].(string)
 	return g
 }
 
@@ -108,12 +110,34 @@ func guardedRoutes() map[string]guardedRoute {
 		"GET /assets/{id}":     {"", asking("GET", at("/assets/", theAsset, ""), nil), nil},
 		"PATCH /assets/{id}":   {"asset:metadata:modify", asking("PATCH", at("/assets/", theAsset, ""), body(object{"name": "n"})), nil},
 
+		"POST /assets/namesExist": {"", asking("POST", at("/assets/namesExist", nothing, ""), namesHere), nil},
+		"POST /assets/copy":       {"asset:create", asking("POST", at("/assets/copy", nothing, ""), carryHere), nil},
+		"POST /assets/move":       {"asset:create", asking("POST", at("/assets/move", nothing, ""), carryHere), nil},
+		"POST /assets/{id}": {"asset:overwrite", func(u *client, g *guarded) reply {
+			return u.tryUpload("/assets/"+g.asset, "a.txt", "n")
+		}, nil},
+		"GET /assets/{id}/offset":                    {"", asking("GET", at("/assets/", theAsset, "/offset"), nil), nil},
+		"GET /assets/{id}/revisions":                 {"", asking("GET", at("/assets/", theAsset, "/revisions"), nil), nil},
+		"POST /assets/{id}/revisions":                {"asset:revision:change", asking("POST", at("/assets/", theAsset, "/revisions"), useRevision), nil},
+		"DELETE /assets/{id}/revisions/{revisionId}": {"asset:revision:delete", asking("DELETE", theRevision, nil), nil},
+
 		"POST /folders":        {"folder:create", asking("POST", at("/folders", nothing, ""), inCategory), nil},
 		"GET /folders/{id}":    {"", asking("GET", at("/folders/", theFolder, ""), nil), nil},
 		"PUT /folders/{id}":    {"folder:metadata:modify", asking("PUT", at("/folders/", theFolder, ""), body(object{"name": "n"})), nil},
 		"DELETE /folders/{id}": {"folder:delete", asking("DELETE", at("/folders/", theFolder, ""), nil), nil},
 		"GET /categories/{id}": {"", asking("GET", at("/categories/", theCategory, ""), nil), nil},
 	}
+}
+
+func theRevision(g *guarded) string { return "/assets/" + g.asset + "/revisions/" + g.revision }
+func useRevision(g *guarded) any    { return object{"revisionId": g.revision} }
+
+func namesHere(g *guarded) any {
+	return object{"target": object{"folderId": g.folder}, "names": []string{"a.txt"}}
+}
+
+func carryHere(g *guarded) any {
+	return object{"target": object{"categoryId": g.category}, "assetsActions": []object{{"assetId": g.asset}}}
 }
 
 func inCategory(g *guarded) any { return object{"name": "n", "categoryId": g.category} }
@@ -126,7 +150,7 @@ func restoreTo(g *guarded) any {
 // not be seen; TestListsLeaveOut looks at these.
 func openRoutes() []string {
 	return []string{
-		"GET /assets/trash", "GET /folders", "GET /categories", "GET /limits", "GET /permissions",
+		"GET /assets/trash", "POST /assets/restore/validate", "GET /assets/recent", "PUT /assets/recent", "GET /folders", "GET /categories", "GET /limits", "GET /permissions",
 		"GET /workspaces", "GET /v2/workspaces", "GET /v3/workspaces",
 	}
 }
@@ -212,6 +236,20 @@ func TestListsLeaveOut(t *testing.T) {
 		if got := g.as("user").get(path); len(items(got)) != 1 {
 			t.Errorf("%s for the default group: %v", path, got)
 		}
+	}
+	claim := func(o *client) []string {
+		validated := o.do(200, "POST", "/assets/restore/validate", object{"assetsIds": []string{g.trashed}}).object(t)
+		return slices.Collect(maps.Keys(validated["assets"].(object)))
+	}
+	if seen, hidden := claim(g.as("user")), claim(u); len(seen) != 1 || len(hidden) != 0 {
+		t.Errorf("validated %v and %v", seen, hidden)
+	}
+	u.do(204, "PUT", "/assets/recent", []string{g.asset})
+	if got := column(g.as("user").get("/assets/recent"), "id"); !slices.Contains(got, g.asset) {
+		t.Errorf("recent for the default group: %v", got)
+	}
+	if got := column(u.get("/assets/recent"), "name"); !slices.Equal(got, []string{"p"}) {
+		t.Errorf("recent: %v", got)
 	}
 	granted := u.get("/permissions")
 	if len(granted) != 1 {

@@ -22,13 +22,23 @@ func routes() []route {
 	return []route{
 		{"POST", "/assets", user, mayCreateAssets, (*Server).uploadAsset},
 		{"GET", "/assets", user, noPermission, (*Server).listAssets},
+		{"POST", "/assets/namesExist", user, noPermission, (*Server).namesExist},
+		{"POST", "/assets/copy", user, mayCreateAssets, (*Server).copyAssets},
+		{"POST", "/assets/move", user, mayCreateAssets, (*Server).moveAssets},
 		{"POST", "/assets/trash", user, mayDeleteAssets, (*Server).trashAssets},
 		{"GET", "/assets/trash", user, noPermission, (*Server).listTrash},
 		{"POST", "/assets/restore", user, mayCreateAssets, (*Server).restoreAssets},
+		{"POST", "/assets/restore/validate", user, noPermission, (*Server).validateRestore},
 		{"POST", "/assets/delete", user, mayDeleteAssets, (*Server).deleteAssets},
-		{"GET", "/assets/recent", user, noPermission, nil},
+		{"GET", "/assets/recent", user, noPermission, (*Server).listRecent},
+		{"PUT", "/assets/recent", user, noPermission, (*Server).markUsed},
 		{"GET", "/assets/{id}", user, noPermission, (*Server).getAsset},
 		{"PATCH", "/assets/{id}", user, mayModifyAssets, (*Server).patchAsset},
+		{"POST", "/assets/{id}", user, mayOverwrite, (*Server).replaceAsset},
+		{"GET", "/assets/{id}/offset", user, noPermission, (*Server).getOffset},
+		{"GET", "/assets/{id}/revisions", user, noPermission, (*Server).listRevisions},
+		{"POST", "/assets/{id}/revisions", user, mayChangeRevision, (*Server).useRevision},
+		{"DELETE", "/assets/{id}/revisions/{revisionId}", user, mayDeleteRevision, (*Server).removeRevision},
 
 		{"POST", "/folders", user, mayCreateFolders, (*Server).createFolder},
 		{"GET", "/folders", user, noPermission, (*Server).listFolders},
@@ -65,6 +75,7 @@ func routes() []route {
 		{"DELETE", "/superadmin/workspaces/{id}", superadmin, noPermission, (*Server).deleteWorkspace},
 
 		{"GET", "/{workspaceId}/assets/{id}/file", nobody, noPermission, (*Server).deliver},
+		{"GET", "/{workspaceId}/assets/{id}/revisions/{revisionId}/file", nobody, noPermission, (*Server).deliverRevision},
 	}
 }
 

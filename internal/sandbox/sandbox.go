@@ -141,8 +141,11 @@ func (s *Server) open() error {
 func (s *Server) openStorage() (err error) {
 	if s.options.Dir == "" {
 		s.contents = newMemoryContents()
-		s.store, err = openMemoryStore()
-		return err
+		if s.store, err = openMemoryStore(); err != nil {
+			return err
+		}
+		s.store.forget = s.forget
+		return nil
 	}
 	disk, err := openDiskContents(s.options.Dir)
 	if err != nil {
@@ -155,6 +158,7 @@ func (s *Server) openStorage() (err error) {
 	if s.store, err = openStore(s.options.Dir); err != nil {
 		return err
 	}
+	s.store.forget = s.forget
 	if err := disk.clearDrafts(); err != nil {
 		return err
 	}

@@ -74,12 +74,23 @@ func (s *session) step(steps []migration, version int) error {
 		if m.version <= version {
 			continue
 		}
-		mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, m.version)
-		for _, q := range []string{m.sql, mark} {
-			if _, err := s.conn.ExecContext(context.Background(), q); err != nil {
-				return fmt.Errorf("bring the schema to version %d: %w", m.version, err)
-			}
+		if err := s.carryOut(m); err != nil {
+			return fmt.Errorf("bring the schema to version %d: %w", m.version, err)
 		}
 	}
 	return nil
+}
+
+func (s *session) carryOut(m migration) error {
+	if _, err := s.conn.ExecContext(context.Background(), m.sql); err != nil {
+		return err
+	}
+	if m.version == 2 { // SQL does not know Unicode's normal forms
+		if err := fillNormal(s); err != nil {
+			return err
+		}
+	}
+	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, m.version)
+	_, err := s.conn.ExecContext(context.Background(), mark)
+	return err
 }

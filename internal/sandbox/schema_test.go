@@ -44,7 +44,12 @@ func TestEarlierSchema(t *testing.T) {
 		if err := s.step(steps[:1], 0); err != nil {
 			return err
 		}
-		_, err := s.exec("INSERT INTO workspaces (id, environment, name, created_at) VALUES ('w', 'w', 'kept', 0)")
+		_, err := s.conn.ExecContext(t.Context(), `
+			INSERT INTO workspaces (id, environment, name, created_at) VALUES ('w', 'w', 'kept', 0);
+			INSERT INTO categories (id, workspace_id, name, private) VALUES ('c', 'w', 'n', 0);
+			INSERT INTO extensions VALUES ('c', 'txt', 'txt', 0);
+			INSERT INTO assets VALUES (1, 'a', 'w', 'c', NULL, 'gru' || char(0x308) || 'n', 'txt', 'txt', 5, 'd', 'bytes',
+				1000, 2000, 'no', 1000, 0, 0, '', '[]', '{}', NULL)`)
 		return err
 	})
 	if err != nil {
@@ -69,6 +74,27 @@ func TestEarlierSchema(t *testing.T) {
 	})
 	if err != nil || name != "kept" || version != steps[len(steps)-1].version {
 		t.Errorf("got %q, version %d, %v", name, version, err)
+	}
+	checkEarlierAsset(t, again)
+}
+
+// checkEarlierAsset looks for what assets have had since: a revision, and a name
+// to be compared by.
+func checkEarlierAsset(t *testing.T, st *store) {
+	t.Helper()
+	var a asset
+	var compared string
+	err := st.read(func(s *session) (err error) {
+		if a, err = selectAsset(s, "a"); err != nil {
+			return err
+		}
+		return s.row("SELECT normal FROM assets", nil, &compared)
+	})
+	if err != nil || a.content != "bytes" || len(a.revision) != 32 || !a.made.Equal(fromMillis(1000)) || a.by != "" {
+		t.Errorf("got %+v, %v", a, err)
+	}
+	if compared != "gr\u00fcn" {
+		t.Errorf("compared as %q", compared)
 	}
 }
 

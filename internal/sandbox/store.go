@@ -30,6 +30,7 @@ type store struct {
 	queue    chan *change
 	stopped  chan struct{} // closed to end the committer
 	ended    chan struct{} // closed when it has
+	forget   func(contents []string)
 }
 
 const pragmas = "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-65536)"
@@ -83,6 +84,7 @@ func newStore(readers int) *store {
 	st := &store{
 		sessions: make(chan *session, readers), writing: make(chan *session, 1),
 		queue: make(chan *change), stopped: make(chan struct{}), ended: make(chan struct{}),
+		forget: func([]string) {},
 	}
 	if readers == 0 {
 		st.sessions = st.writing

@@ -3,23 +3,13 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 )
 
-// replyBulk answers a request about several assets: 204 if all went well, else
-// 207 with the status of each that did not.
-func (c *call) replyBulk(failed map[string]int) error {
-	if len(failed) == 0 {
-		return c.done()
-	}
-	return c.reply(http.StatusMultiStatus, failed)
-}
-
-// bulk does something with each asset that a JSON array names. For an unknown ID
-// the answer has 404: a guess, taken from the other bulk routes.
-func (s *Server) bulk(c *call, do func(ses *session, workspace, id string) (found bool, err error)) error {
+// bulkIDs does something with each asset that a JSON array names, once. For an
+// unknown ID the answer has 404: a guess, taken from the other bulk routes.
+func (s *Server) bulkIDs(c *call, do func(ses *session, workspace, id string) (found bool, err error)) error {
 	ws, err := c.workspace()
 	if err != nil {
 		return err
@@ -28,71 +18,43 @@ func (s *Server) bulk(c *call, do func(ses *session, workspace, id string) (foun
 	if err := c.json(&ids); err != nil {
 		return err
 	}
-	r, err := c.rights(ws)
-	if err != nil {
-		return err
-	}
-	var failed map[string]int
-	err = s.store.write(func(ses *session) error {
-		failed = make(map[string]int)
-		for _, id := range ids {
-			refused, err := r.refusesAsset(ses, c.route.needs, id)
-			if err != nil {
-				return err
-			}
-			if refused {
-				failed[id] = http.StatusForbidden
-				continue
-			}
-			found, err := do(ses, ws, id)
-			if err != nil {
-				return err
-			}
-			if !found {
-				failed[id] = http.StatusNotFound
-			}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return s.bulk(c, ws, c.route.needs, ids, func(ses *session, i int) (int, error) {
+		found, err := do(ses, ws, ids[i])
+		if err == nil && !found {
+			return http.StatusNotFound, nil
 		}
-		return nil
+		return 0, err
 	})
-	if err != nil {
-		return fmt.Errorf("change %d assets: %w", len(ids), err)
-	}
-	return c.replyBulk(failed)
 }
 
 func (s *Server) trashAssets(c *call) error {
-	now := millis(s.now())
-	return s.bulk(c, func(ses *session, workspace, id string) (bool, error) {
-		n, err := ses.exec("UPDATE assets SET trashed_at = ? WHERE id = ? AND workspace_id = ? AND trashed_at IS NULL",
-			now, id, workspace)
-		return n > 0, err
+	return s.bulkIDs(c, func(ses *session, workspace, id string) (bool, error) {
+		return s.trash(ses, workspace, id)
 	})
+}
+
+func (s *Server) trash(ses *session, workspace, id string) (found bool, err error) {
+	n, err := ses.exec("UPDATE assets SET trashed_at = ? WHERE id = ? AND workspace_id = ? AND trashed_at IS NULL",
+		millis(s.now()), id, workspace)
+	return n > 0, err
 }
 
 // deleteAssets deletes for good, whether the assets are in the trash or not.
 func (s *Server) deleteAssets(c *call) error {
-	gone := make(map[string]string) // content by ID
-	err := s.bulk(c, func(ses *session, workspace, id string) (bool, error) {
-		var content string
-		err := ses.row("DELETE FROM assets WHERE id = ? AND workspace_id = ? RETURNING content", []any{id, workspace}, &content)
-		if errors.Is(notThere(err), errNotThere) {
-			return gone[id] != "", nil // named twice
-		}
-		gone[id] = content
-		return true, err
+	return s.bulkIDs(c, func(ses *session, workspace, id string) (bool, error) {
+		n, err := ses.exec("DELETE FROM assets WHERE id = ? AND workspace_id = ?", id, workspace)
+		return n > 0, err
 	})
-	if err == nil {
-		s.forget(slices.Collect(maps.Values(gone)))
-	}
-	return err
 }
 
 // A restoration is one asset to take out of the trash, to another place if one
-// is named. Its action does not matter here, since equal names are accepted.
+// is named.
 type restoration struct {
-	AssetID string
-	Target  *struct{ CategoryID, FolderID *string }
-	at      place
+	assetAction
+	Target *target
+	at     place
 }
 
 func (s *Server) restoreAssets(c *call) error {
@@ -104,70 +66,111 @@ func (s *Server) restoreAssets(c *call) error {
 	if err := c.json(&in); err != nil {
 		return err
 	}
-	for i, r := range in.AssetsActions {
-		if r.Target == nil {
-			continue
-		}
-		if in.AssetsActions[i].at, err = s.place(c, r.Target.CategoryID, r.Target.FolderID); err != nil {
+	var ids []string
+	for i := range in.AssetsActions {
+		r := &in.AssetsActions[i]
+		if err := r.check(); err != nil {
 			return err
 		}
-	}
-	may, err := c.rights(ws)
-	if err != nil {
-		return err
-	}
-	var failed map[string]int
-	err = s.store.write(func(ses *session) error {
-		failed = make(map[string]int)
-		for _, r := range in.AssetsActions {
-			// That who may throw away may also take back is a guess.
-			refused, err := may.refusesAsset(ses, mayDeleteAssets, r.AssetID)
-			if err != nil {
+		if r.Target != nil {
+			if r.at, err = s.target(c, *r.Target); err != nil {
 				return err
-			}
-			if refused {
-				failed[r.AssetID] = http.StatusForbidden
-				continue
-			}
-			status, err := restore(ses, ws, r)
-			if err != nil {
-				return err
-			}
-			if status != 0 {
-				failed[r.AssetID] = status
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("restore %d assets: %w", len(in.AssetsActions), err)
+		ids = append(ids, r.AssetID)
 	}
-	return c.replyBulk(failed)
+	// That who may throw away may also take back is a guess.
+	return s.bulk(c, ws, mayDeleteAssets, ids, func(ses *session, i int) (int, error) {
+		return s.restore(ses, ws, in.AssetsActions[i])
+	})
 }
 
-// restore takes one asset out of the trash, or gives the status that says why not.
-func restore(ses *session, workspace string, r restoration) (status int, err error) {
-	var folded string
-	err = ses.row("SELECT folded FROM assets WHERE id = ? AND workspace_id = ? AND trashed_at IS NOT NULL",
-		[]any{r.AssetID, workspace}, &folded)
-	if errors.Is(notThere(err), errNotThere) {
+// restore takes one asset out of the trash.
+func (s *Server) restore(ses *session, workspace string, r restoration) (status int, err error) {
+	a, _, err := selectTrashed(ses, workspace, r.AssetID)
+	if errors.Is(err, errNotThere) {
 		return http.StatusNotFound, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	if r.at.category == "" {
-		_, err = ses.exec("UPDATE assets SET trashed_at = NULL WHERE id = ?", r.AssetID)
+	if r.at.category != "" {
+		a.Category, a.Folder = r.at.category, r.at.folder
+	}
+	if status, err = s.arrive(ses, &a, r.Action); status != 0 || err != nil {
+		return status, err
+	}
+	if err := placeAsset(ses, a); err != nil {
 		return 0, err
 	}
-	allowed, err := takes(ses, r.at.category, folded)
-	if err != nil {
-		return 0, err
-	}
-	if !allowed {
-		return http.StatusBadRequest, nil
-	}
-	_, err = ses.exec("UPDATE assets SET trashed_at = NULL, category_id = ?, folder_id = ? WHERE id = ?",
-		r.at.category, orNull(r.at.folder), r.AssetID)
+	_, err = ses.exec("UPDATE assets SET trashed_at = NULL, displaced = 0 WHERE id = ?", a.ID)
 	return 0, err
+}
+
+type restorability struct {
+	SourceExists       bool `json:"sourceExists"`
+	HasNameConflict    bool `json:"hasNameConflict"`
+	IsExtensionAllowed bool `json:"isExtensionAllowed"`
+}
+
+// validateRestore says what would stand in the way of assets on their way back.
+// Those that are not in the trash, or may not be seen, are left out: a guess.
+func (s *Server) validateRestore(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	var in struct{ AssetsIDs []string }
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	may, err := c.rights(ws)
+	if err != nil {
+		return err
+	}
+	found := make(map[string]restorability)
+	err = s.store.read(func(ses *session) error {
+		for _, id := range in.AssetsIDs {
+			r, err := restorabilityOf(ses, may, ws, id)
+			if err == nil {
+				found[id] = r
+			} else if !errors.Is(err, errNotThere) {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("look at %d assets in the trash: %w", len(in.AssetsIDs), err)
+	}
+	return c.reply(http.StatusOK, map[string]any{"assets": found})
+}
+
+func restorabilityOf(ses *session, may rights, workspace, id string) (r restorability, err error) {
+	a, displaced, err := selectTrashed(ses, workspace, id)
+	if err != nil {
+		return r, err
+	}
+	if !may.may(mayAccess, a.Category) {
+		return r, errNotThere
+	}
+	r.SourceExists = !displaced
+	if r.IsExtensionAllowed, err = takes(ses, a.Category, fold(a.Extension)); err != nil {
+		return r, err
+	}
+	namesakes, err := namesakesOf(ses, a)
+	r.HasNameConflict = len(namesakes) > 0
+	return r, err
+}
+
+// selectTrashed finds an asset in the trash, and says whether the folder that it
+// came from has been deleted since.
+func selectTrashed(s *session, workspace, id string) (a asset, displaced bool, err error) {
+	stmt, err := s.prepare("SELECT displaced, " + assetColumns + " FROM assets WHERE id = ? AND workspace_id = ? AND trashed_at IS NOT NULL")
+	if err != nil {
+		return a, false, err
+	}
+	row := stmt.QueryRow(id, workspace)
+	a, err = scanAsset(func(into ...any) error { return row.Scan(append([]any{&displaced}, into...)...) })
+	return a, displaced, notThere(err)
 }

@@ -26,6 +26,9 @@ type form struct {
 	hasFile              bool
 	name, extension      string
 	draft                draft
+	// settle checks whether the file may come: before it is read, and once the
+	// whole form has arrived, as fields may also follow the file.
+	settle func(complete bool) error
 	stored
 }
 
@@ -35,35 +38,50 @@ func (s *Server) uploadAsset(c *call) error {
 	if err != nil {
 		return err
 	}
-	if s.options.Limits.exceeded(c.r.ContentLength - maxForm) {
-		return s.options.Limits.tooLarge()
-	}
 	f := &form{}
+	f.settle = func(complete bool) error {
+		if !complete && f.categoryID == nil && f.folderID == nil {
+			return nil
+		}
+		return s.settlePlace(c, ws, f)
+	}
+	a, err := s.take(c, f, func() (asset, error) { return s.createAsset(c, f) })
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusCreated, c.view(a, true))
+}
+
+// take receives a form, stores its file, and only then has it committed.
+func (s *Server) take(c *call, f *form, commit func() (asset, error)) (asset, error) {
+	if s.options.Limits.exceeded(c.r.ContentLength - maxForm) {
+		return asset{}, s.options.Limits.tooLarge()
+	}
 	kept := false
 	defer func() {
 		if f.draft != nil && !kept {
 			f.draft.discard()
 		}
 	}()
-	if err := s.receive(c, ws, f); err != nil {
-		return err
+	if err := s.receive(c, f); err != nil {
+		return asset{}, err
 	}
+	f.revision, f.made, f.by = newUUID(), s.now(), c.who.user
 	f.content = newContentID()
 	if err := f.draft.keep(f.content); err != nil {
-		return err
+		return asset{}, err
 	}
 	kept = true
-	a, err := s.createAsset(f)
+	a, err := commit()
 	if err != nil {
 		s.forget([]string{f.content})
-		return err
 	}
-	return c.reply(http.StatusCreated, c.view(a, true))
+	return a, err
 }
 
 // receive reads the whole body. Location fields normally come before the file,
 // which lets a file that has no place be refused before it is read.
-func (s *Server) receive(c *call, workspace string, f *form) error {
+func (s *Server) receive(c *call, f *form) error {
 	if err := s.checkPlan(c.who.environment); err != nil {
 		return err
 	}
@@ -79,14 +97,14 @@ func (s *Server) receive(c *call, workspace string, f *form) error {
 		if err != nil {
 			return refuse(http.StatusBadRequest, "The form is damaged: %v.", err)
 		}
-		if err := s.receivePart(c, workspace, f, part); err != nil {
+		if err := s.receivePart(c, f, part); err != nil {
 			return err
 		}
 	}
 	if !f.hasFile {
 		return refuse(http.StatusBadRequest, "The form has no part %q with a file name.", "file")
 	}
-	if err := s.settlePlace(c, workspace, f); err != nil {
+	if err := f.settle(true); err != nil {
 		return err
 	}
 	return c.finish()
@@ -102,10 +120,10 @@ func (c *call) finish() error {
 	return nil
 }
 
-func (s *Server) receivePart(c *call, workspace string, f *form, part *multipart.Part) error {
+func (s *Server) receivePart(c *call, f *form, part *multipart.Part) error {
 	field, file, isFile := disposition(part.Header.Get("Content-Disposition"))
 	if field == "file" && isFile {
-		return s.receiveFile(c, workspace, f, part, file)
+		return s.receiveFile(c, f, part, file)
 	}
 	value, err := io.ReadAll(io.LimitReader(part, maxField+1))
 	if err != nil {
@@ -124,7 +142,7 @@ func (s *Server) receivePart(c *call, workspace string, f *form, part *multipart
 	return nil
 }
 
-func (s *Server) receiveFile(c *call, workspace string, f *form, part io.Reader, file string) error {
+func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) error {
 	if f.hasFile {
 		return refuse(http.StatusBadRequest, "The form has more than one file.")
 	}
@@ -133,12 +151,10 @@ func (s *Server) receiveFile(c *call, workspace string, f *form, part io.Reader,
 	if err := checkName("name", f.name); err != nil {
 		return err
 	}
-	if f.categoryID != nil || f.folderID != nil {
-		if err := s.settlePlace(c, workspace, f); err != nil {
-			return err
-		}
+	err := f.settle(false)
+	if err != nil {
+		return err
 	}
-	var err error
 	if f.draft, err = s.contents.create(c.r.ContentLength); err != nil {
 		return fmt.Errorf("receive file: %w", err)
 	}
@@ -201,18 +217,21 @@ func (s *Server) settlePlace(c *call, workspace string, f *form) (err error) {
 }
 
 // createAsset commits an asset whose bytes are stored.
-func (s *Server) createAsset(f *form) (asset, error) {
-	now := s.now()
+func (s *Server) createAsset(c *call, f *form) (asset, error) {
+	now := f.made
 	a := asset{
 		ID: newAssetID(), Workspace: f.at.workspace, Category: f.at.category, Folder: f.at.folder,
 		Name: f.name, Extension: f.extension, Uploaded: now, Modified: now, Processed: now.Add(s.options.ProcessingDelay),
 		Tags: json.RawMessage("[]"), Attributes: json.RawMessage("{}"), stored: f.stored,
 	}
 	err := s.store.write(func(ses *session) error {
-		if err := s.checkStorage(ses, a); err != nil {
+		if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
 			return err
 		}
-		return insertAsset(ses, a)
+		if err := insertAsset(ses, a); err != nil {
+			return err
+		}
+		return use(ses, a.Workspace, c.who.user, a.ID)
 	})
 	if isForeignKey(err) {
 		return a, refuse(http.StatusNotFound, "The place for the asset has just been deleted or changed.")

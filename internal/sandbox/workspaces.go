@@ -116,18 +116,13 @@ func (s *Server) deleteWorkspace(c *call) error {
 	if w.ID == w.Environment {
 		return refuse(http.StatusBadRequest, "The default workspace cannot be deleted.")
 	}
-	var gone []string
-	err = s.store.write(func(ses *session) (err error) {
-		if gone, err = contentsOf(ses, "workspace_id = ?", w.ID); err != nil {
-			return err
-		}
-		_, err = ses.exec("DELETE FROM workspaces WHERE id = ?", w.ID)
+	err = s.store.write(func(ses *session) error {
+		_, err := ses.exec("DELETE FROM workspaces WHERE id = ?", w.ID)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("delete workspace %s: %w", w.ID, err)
 	}
 	s.workspaces.remove(w.ID)
-	s.forget(gone)
 	return c.done()
 }

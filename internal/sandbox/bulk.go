@@ -1,0 +1,57 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// replyBulk answers a request about several assets: 204 if all went well, else
+// 207 with the status of each that did not.
+func (c *call) replyBulk(failed map[string]int) error {
+	if len(failed) == 0 {
+		return c.done()
+	}
+	return c.reply(http.StatusMultiStatus, failed)
+}
+
+// bulk does something with each of several assets, in one change; where each lies
+// a permission is needed. The status is 0 if it could be done, else it says why not.
+func (s *Server) bulk(c *call, workspace string, needs permission, ids []string, do func(ses *session, i int) (status int, err error)) error {
+	r, err := c.rights(workspace)
+	if err != nil {
+		return err
+	}
+	var failed map[string]int
+	err = s.store.write(func(ses *session) error {
+		failed = make(map[string]int)
+		for i, id := range ids {
+			refused, err := r.refusesAsset(ses, needs, id)
+			if err != nil {
+				return err
+			}
+			if refused {
+				failed[id] = http.StatusForbidden
+				continue
+			}
+			status, err := do(ses, i)
+			if err != nil {
+				return err
+			}
+			if status != 0 {
+				failed[id] = status
+			}
+		}
+		return nil
+	})
+	if isForeignKey(err) {
+		return refuse(http.StatusNotFound, "The place for the assets has just been deleted or changed.")
+	}
+	if _, refused := errors.AsType[*problem](err); refused {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("change %d assets: %w", len(ids), err)
+	}
+	return c.replyBulk(failed)
+}

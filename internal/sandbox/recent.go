@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+)
+
+// maxRecent is how many assets of a workspace are remembered as used by a user; a guess.
+const maxRecent = 200
+
+// listRecent lists what the token's user used, the latest first, without what is
+// in the trash. An upload counts as a use: all guesses.
+func (s *Server) listRecent(c *call) error {
+	limit, offset, err := c.page()
+	if err != nil {
+		return err
+	}
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	r, err := c.rights(ws)
+	if err != nil {
+		return err
+	}
+	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) {
+		visible, err := r.visible(ses, ws)
+		if err != nil {
+			return nil, 0, err
+		}
+		return selectUsed(ses, ws, c.who.user, visible, limit, offset)
+	})
+}
+
+// markUsed notes uses; of several, the first counts as the latest. What is not
+// there is passed over: guesses.
+func (s *Server) markUsed(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	var ids []string
+	if err := c.json(&ids); err != nil {
+		return err
+	}
+	r, err := c.rights(ws)
+	if err != nil {
+		return err
+	}
+	err = s.store.write(func(ses *session) error {
+		for i := len(ids) - 1; i >= 0; i-- {
+			a, err := selectAsset(ses, ids[i])
+			if errors.Is(err, errNotThere) || err == nil && (a.Workspace != ws || !r.may(mayAccess, a.Category)) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := use(ses, ws, c.who.user, a.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("note the use of %d assets: %w", len(ids), err)
+	}
+	return c.done()
+}
+
+// use notes that an asset has just been used, and lets the oldest use go.
+func use(s *session, workspace, user, id string) error {
+	_, err := s.exec("INSERT OR REPLACE INTO uses (workspace_id, user, asset_id) VALUES (?, ?, ?)", workspace, user, id)
+	if err != nil {
+		return err
+	}
+	_, err = s.exec(`DELETE FROM uses WHERE workspace_id = ? AND user = ? AND seq <= (
+			SELECT seq FROM uses WHERE workspace_id = ? AND user = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
+		workspace, user, workspace, user, maxRecent)
+	return err
+}
+
+func selectUsed(s *session, workspace, user, visible string, limit, offset int) ([]asset, int, error) {
+	const used = ` FROM assets JOIN (SELECT asset_id, seq AS used FROM uses WHERE workspace_id = ? AND user = ?)
+		ON asset_id = id WHERE trashed_at IS NULL AND category_id IN (SELECT value FROM json_each(?))`
+	return pageOfAssets(s, used, "used DESC", []any{workspace, user, visible}, limit, offset)
+}

@@ -1,0 +1,205 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+type revisionView struct {
+	ID        string  `json:"id"`
+	CreatedAt string  `json:"createdAt"`
+	CreatedBy *string `json:"createdBy"`
+	IsCurrent bool    `json:"isCurrent"`
+	Size      int64   `json:"size"`
+}
+
+func (st stored) view(current bool) revisionView {
+	v := revisionView{ID: st.revision, CreatedAt: timestamp(st.made), IsCurrent: current, Size: st.size}
+	if st.by != "" {
+		v.CreatedBy = &st.by
+	}
+	return v
+}
+
+// replaceAsset takes a new file for an asset, which keeps its ID, address, name,
+// tags and place; the old file stays as a revision. How many of those are kept is
+// not documented: here all are.
+func (s *Server) replaceAsset(c *call) error {
+	a, err := s.asset(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	f := &form{}
+	f.settle = func(bool) error { return sameExtension(a, f.extension) }
+	a, err = s.take(c, f, func() (asset, error) { return s.revise(a.ID, f.extension, f.stored) })
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, c.view(a, true))
+}
+
+// sameExtension refuses a file of another kind than the asset: a guess.
+func sameExtension(a asset, extension string) error {
+	if fold(a.Extension) == fold(extension) {
+		return nil
+	}
+	return refuse(http.StatusBadRequest, "The asset has the extension %q, the file %q.", a.Extension, extension)
+}
+
+// revise makes bytes that are stored the content of an asset.
+func (s *Server) revise(id, extension string, now stored) (a asset, err error) {
+	err = s.store.write(func(ses *session) error {
+		if a, err = selectAsset(ses, id); err != nil {
+			return err
+		}
+		if err := sameExtension(a, extension); err != nil { // it may have been renamed meanwhile
+			return err
+		}
+		if err := s.checkStorage(ses, a.Workspace, now.size); err != nil {
+			return err
+		}
+		return s.exchange(ses, &a, now)
+	})
+	return a, changing(id, err)
+}
+
+// exchange keeps what an asset holds as a revision and gives it something else.
+// Processing begins anew.
+func (s *Server) exchange(ses *session, a *asset, now stored) error {
+	if err := insertRevision(ses, a.ID, a.stored); err != nil {
+		return err
+	}
+	a.stored = now
+	a.Modified = s.now()
+	a.Processed = a.Modified.Add(s.options.ProcessingDelay)
+	return updateStored(ses, *a)
+}
+
+// changing turns the error of a change of an asset into an answer.
+func changing(id string, err error) error {
+	if errors.Is(err, errNotThere) {
+		return noAsset(id)
+	}
+	if _, refused := errors.AsType[*problem](err); err != nil && !refused {
+		return fmt.Errorf("change asset %s: %w", id, err)
+	}
+	return err
+}
+
+// listRevisions lists the newest first: a guess.
+func (s *Server) listRevisions(c *call) error {
+	a, err := s.asset(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	var all []stored
+	err = s.store.read(func(ses *session) error {
+		if a, err = selectAsset(ses, a.ID); err != nil {
+			return err
+		}
+		all, err = selectRevisions(ses, a.ID)
+		return err
+	})
+	if err != nil {
+		return changing(a.ID, err)
+	}
+	all = append(all, a.stored)
+	slices.SortStableFunc(all, func(a, b stored) int { return b.made.Compare(a.made) })
+	out := list[revisionView]{Items: []revisionView{}, TotalCount: len(all), Limit: len(all)}
+	for _, st := range all {
+		out.Items = append(out.Items, st.view(st.revision == a.revision))
+	}
+	return c.reply(http.StatusOK, out)
+}
+
+// useRevision makes an old revision the current one.
+func (s *Server) useRevision(c *call) error {
+	a, err := s.asset(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	var in struct{ RevisionID string }
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	err = s.store.write(func(ses *session) error {
+		if a, err = selectAsset(ses, a.ID); err != nil || a.revision == in.RevisionID {
+			return err
+		}
+		old, err := selectRevision(ses, a.ID, in.RevisionID)
+		if errors.Is(err, errNotThere) {
+			return noRevision(a.ID, in.RevisionID)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.exchange(ses, &a, old); err != nil {
+			return err
+		}
+		_, err = deleteRevision(ses, a.ID, old.revision)
+		return err
+	})
+	if err != nil {
+		return changing(a.ID, err)
+	}
+	return c.done()
+}
+
+func noRevision(id, revision string) *problem {
+	return refuse(http.StatusNotFound, "Asset %q has no revision %q.", id, revision)
+}
+
+// removeRevision deletes a revision for good. The current one is refused: a guess.
+func (s *Server) removeRevision(c *call) error {
+	a, err := s.asset(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	revision := c.args[1]
+	err = s.store.write(func(ses *session) error {
+		if a, err = selectAsset(ses, a.ID); err != nil {
+			return err
+		}
+		if a.revision == revision {
+			return refuse(http.StatusBadRequest, "The current revision cannot be deleted.")
+		}
+		found, err := deleteRevision(ses, a.ID, revision)
+		if err == nil && !found {
+			return noRevision(a.ID, revision)
+		}
+		return err
+	})
+	if err != nil {
+		return changing(a.ID, err)
+	}
+	return c.done()
+}
+
+// deliverRevision sends the bytes of a revision. It asks for the cookie or the
+// token whether the category is private or not: a guess.
+func (s *Server) deliverRevision(c *call) error {
+	workspace, id, revision := c.args[0], c.args[1], c.args[2]
+	var a asset
+	err := s.store.read(func(ses *session) (err error) {
+		if a, err = selectAsset(ses, id); err != nil || a.Workspace != workspace || a.revision == revision {
+			return err
+		}
+		a.stored, err = selectRevision(ses, id, revision)
+		if errors.Is(err, errNotThere) {
+			return noRevision(id, revision)
+		}
+		return err
+	})
+	if err == nil && a.Workspace != workspace {
+		return noAsset(id)
+	}
+	if err != nil {
+		return changing(id, err)
+	}
+	if err := s.admitPrivate(c, workspace, a.Category); err != nil {
+		return err
+	}
+	return s.send(c, a)
+}

@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+)
+
+// A target is a category or a folder, as bodies name it.
+type target struct{ CategoryID, FolderID *string }
+
+// target finds the place that a body names.
+func (s *Server) target(c *call, t target) (place, error) {
+	at, err := s.place(c, t.CategoryID, t.FolderID)
+	if err == nil && at.category == "" {
+		return at, refuse(http.StatusBadRequest, "The target needs a categoryId or a folderId.")
+	}
+	return at, err
+}
+
+// An assetAction names an asset and what to do if its name is taken where it goes.
+type assetAction struct{ AssetID, Action string }
+
+func (a assetAction) check() error {
+	if slices.Contains([]string{"", "rename", "replace"}, a.Action) {
+		return nil
+	}
+	return refuse(http.StatusBadRequest, "The action %q must be rename or replace.", a.Action)
+}
+
+func (s *Server) copyAssets(c *call) error { return s.transfer(c, noPermission, s.copyAsset) }
+
+// moveAssets takes away where the assets are, which needs the permission to do so:
+// a guess.
+func (s *Server) moveAssets(c *call) error { return s.transfer(c, mayDeleteAssets, s.moveAsset) }
+
+// transfer brings assets of the workspace to a place in it. Those of another one
+// are not there: a guess.
+func (s *Server) transfer(c *call, needs permission, carry func(ses *session, a asset, to place, action string) (status int, err error)) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Target        target
+		AssetsActions []assetAction
+	}
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	to, err := s.target(c, in.Target)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, a := range in.AssetsActions {
+		if err := a.check(); err != nil {
+			return err
+		}
+		ids = append(ids, a.AssetID)
+	}
+	return s.bulk(c, ws, needs, ids, func(ses *session, i int) (int, error) {
+		a, err := selectAsset(ses, ids[i])
+		if errors.Is(err, errNotThere) || err == nil && a.Workspace != ws {
+			return http.StatusNotFound, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		return carry(ses, a, to, in.AssetsActions[i].Action)
+	})
+}
+
+// copyAsset makes an asset that shares the stored bytes, with what describes
+// them, and without the older revisions. If the storage is used up, nothing is
+// copied at all: guesses.
+func (s *Server) copyAsset(ses *session, a asset, to place, action string) (status int, err error) {
+	original := a.ID
+	a.ID, a.Category, a.Folder = newAssetID(), to.category, to.folder
+	a.Uploaded = s.now()
+	a.Modified = a.Uploaded
+	namesakes, err := namesakesOf(ses, a)
+	if err != nil {
+		return 0, err
+	}
+	if action == "replace" && slices.Contains(namesakes, original) {
+		return http.StatusConflict, nil // it would replace what it is a copy of
+	}
+	if status, err = s.arrive(ses, &a, action); status != 0 || err != nil {
+		return status, err
+	}
+	if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
+		return 0, err
+	}
+	a.revision = newUUID()
+	return 0, insertAsset(ses, a)
+}
+
+// moveAsset leaves an asset alone that is there already: a guess.
+func (s *Server) moveAsset(ses *session, a asset, to place, action string) (status int, err error) {
+	if a.Category == to.category && a.Folder == to.folder {
+		return 0, nil
+	}
+	a.Category, a.Folder = to.category, to.folder
+	if status, err = s.arrive(ses, &a, action); status != 0 || err != nil {
+		return status, err
+	}
+	return 0, placeAsset(ses, a)
+}
+
+// arrive makes sure that an asset may lie where it is bound for. If its name is
+// taken there, the asset is refused, gets another name, or what has the name goes
+// to the trash: how it is refused, and what the names are, is a guess.
+func (s *Server) arrive(ses *session, a *asset, action string) (status int, err error) {
+	allowed, err := takes(ses, a.Category, fold(a.Extension))
+	if err != nil {
+		return 0, err
+	}
+	if !allowed {
+		return http.StatusBadRequest, nil
+	}
+	namesakes, err := namesakesOf(ses, *a)
+	if err != nil || len(namesakes) == 0 {
+		return 0, err
+	}
+	switch action {
+	case "rename":
+		a.Name, err = freeName(ses, *a)
+		return 0, err
+	case "replace":
+		for _, id := range namesakes {
+			if _, err := s.trash(ses, a.Workspace, id); err != nil {
+				return 0, err
+			}
+		}
+		return 0, nil
+	}
+	return http.StatusConflict, nil
+}
+
+func placeAsset(s *session, a asset) error {
+	_, err := s.exec("UPDATE assets SET category_id = ?, folder_id = ?, name = ?, normal = ? WHERE id = ?",
+		a.Category, orNull(a.Folder), a.Name, normal(a.Name), a.ID)
+	return err
+}
