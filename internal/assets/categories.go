@@ -18,6 +18,10 @@ type Category struct {
 	Extensions  []string `json:"extensions"` // what may be uploaded; without dots
 	AssetsCount int      `json:"assetsCount"`
 	Private     bool     `json:"isPrivate"`
+
+	// ExtensionsInUse are those of the files in it, from CategoriesInUse only; nil
+	// if the service did not say.
+	ExtensionsInUse []string `json:"extensionsInUse"`
 }
 
 func (c *Category) check() error {
@@ -46,7 +50,7 @@ func (c *Client) Category(ctx context.Context, id string) (Category, error) {
 	return category, err
 }
 
-// NewCategory describes a category to be made.
+// NewCategory describes a category to be made, or what becomes of one.
 type NewCategory struct {
 	Name       string   `json:"name"`
 	Extensions []string `json:"extensions"` // at least one, without dots

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -67,6 +68,66 @@ func (c *Client) Folder(ctx context.Context, id string, depth int) (Folder, erro
 		into:  &folder,
 	})
 	return folder, err
+}
+
+// Branch returns the way to a folder: the folders around it, outermost first, and
+// the folder itself with those below it down to depth levels. The service is
+// taken to answer with the outermost folder and the others nested in it, which is
+// a guess.
+func (c *Client) Branch(ctx context.Context, id string, depth int) ([]Folder, error) {
+	var top Folder
+	err := c.do(ctx, &request{
+		op: "read branch of folder", subject: id,
+		method: http.MethodGet, route: "/folders/{id}/branch", path: "/folders/" + url.PathEscape(id) + "/branch",
+		query: c.inWorkspace("depth", strconv.Itoa(depth)),
+		into:  &top,
+	})
+	if err != nil {
+		return nil, err
+	}
+	way := top.wayTo(id)
+	if way == nil {
+		return nil, fmt.Errorf("read branch of folder %s: the answer does not hold the folder", id)
+	}
+	return way, nil
+}
+
+// wayTo is the folder and those inside it on the way to one of them; nil if that
+// is not there. But for the last, they come without the folders beside the way.
+func (f Folder) wayTo(id string) []Folder {
+	if f.ID == id {
+		return []Folder{f}
+	}
+	for _, inside := range f.Folders {
+		if way := inside.wayTo(id); way != nil {
+			f.Folders = nil
+			return append([]Folder{f}, way...)
+		}
+	}
+	return nil
+}
+
+// RenameFolder gives a folder another name.
+func (c *Client) RenameFolder(ctx context.Context, id, name string) error {
+	return c.do(ctx, &request{
+		op: "rename folder", subject: id,
+		method: http.MethodPut, route: "/folders/{id}", path: "/folders/" + url.PathEscape(id),
+		query: c.inWorkspace(),
+		body:  jsonPayload(map[string]string{"name": name}),
+		into:  nothing{},
+	})
+}
+
+// DeleteFolder deletes a folder. What is in it is not deleted: it moves one level
+// up. The request is repeated after transient errors; if one got through whose
+// answer did not, the repetition finds no such folder (fs.ErrNotExist).
+func (c *Client) DeleteFolder(ctx context.Context, id string) error {
+	return c.do(ctx, &request{
+		op: "delete folder", subject: id,
+		method: http.MethodDelete, route: "/folders/{id}", path: "/folders/" + url.PathEscape(id),
+		query: c.inWorkspace(),
+		into:  nothing{},
+	})
 }
 
 // NewFolder describes a folder to be made: in a folder, or at the top level of a

@@ -54,7 +54,7 @@ func newClient(t testing.TB, base string, claims token.Claims, key token.Secret,
 }
 
 // TestLaw runs on the stand-in, and on a real service if there is one named in
-// the environment. It leaves empty categories there.
+// the environment.
 func TestLaw(t *testing.T) {
 	t.Run("sandbox", func(t *testing.T) {
 		base := newSandbox(t, sandbox.Options{})

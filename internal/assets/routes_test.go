@@ -52,6 +52,21 @@ func TestRequests(t *testing.T) {
 		}, `POST /folders?workspaceId=w {"name":"n","parentId":"p"}`},
 		{"asset", `200 {"id":"x"}`, func(ctx context.Context, c *Client) error { _, err := c.Asset(ctx, "-a_"); return err },
 			"GET /assets/-a_ "},
+		{"categories in use", `200 {"items":[],"totalCount":0}`, func(ctx context.Context, c *Client) error {
+			for _, err := range c.CategoriesInUse(ctx) {
+				return err
+			}
+			return nil
+		}, "GET /admin/categories?limit=500&offset=0&workspaceId=w "},
+		{"order categories", "204", func(ctx context.Context, c *Client) error {
+			return c.OrderCategories(ctx, []string{"b", "a"})
+		}, `PUT /admin/categories/order?workspaceId=w {"categoriesIds":["b","a"]}`},
+		{"branch", `200 {"id":"a/b"}`, func(ctx context.Context, c *Client) error { _, err := c.Branch(ctx, "a/b", 1); return err },
+			"GET /folders/a%2Fb/branch?depth=1&workspaceId=w "},
+		{"rename folder", "200 {}", func(ctx context.Context, c *Client) error { return c.RenameFolder(ctx, "f", "ü") },
+			`PUT /folders/f?workspaceId=w {"name":"ü"}`},
+		{"delete folder", "204", func(ctx context.Context, c *Client) error { return c.DeleteFolder(ctx, "f") },
+			"DELETE /folders/f?workspaceId=w "},
 		{"list category", `200 {"items":[]}`, func(ctx context.Context, c *Client) error {
 			for _, err := range c.List(ctx, ListOptions{CategoryID: "c"}) {
 				return err

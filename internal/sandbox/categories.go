@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -72,8 +73,13 @@ func (s *Server) getCategory(c *call) error {
 	if err != nil {
 		return err
 	}
+	return s.replyCategory(c, cat)
+}
+
+// replyCategory shows a category with the number of its assets.
+func (s *Server) replyCategory(c *call, cat category) error {
 	out := cat.view()
-	err = s.store.read(func(ses *session) (err error) {
+	err := s.store.read(func(ses *session) (err error) {
 		out.AssetsCount, err = countCategory(ses, cat.ID)
 		return err
 	})
@@ -194,7 +200,37 @@ func (s *Server) updateCategory(c *call) error {
 	if err := s.store.write(func(ses *session) error { return updateCategory(ses, cat) }); err != nil {
 		return fmt.Errorf("update category %s: %w", cat.ID, err)
 	}
-	return c.reply(http.StatusOK, cat.view())
+	return s.replyCategory(c, cat)
+}
+
+// orderCategories sets the order of all categories of the workspace. The body is
+// a guess.
+func (s *Server) orderCategories(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	var in struct{ CategoriesIDs []string }
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	err = s.store.write(func(ses *session) error {
+		ids, err := categoryIDs(ses, rights{all: true}, ws)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(slices.Sorted(slices.Values(ids)), slices.Sorted(slices.Values(in.CategoriesIDs))) {
+			return refuse(http.StatusBadRequest, "categoriesIds must name all categories of the workspace, once each.")
+		}
+		return setOrder(ses, in.CategoriesIDs)
+	})
+	if _, refused := errors.AsType[*problem](err); err != nil && !refused {
+		return fmt.Errorf("order categories of %s: %w", ws, err)
+	}
+	if err != nil {
+		return err
+	}
+	return c.done()
 }
 
 // deleteCategory deletes every asset in the category for good.

@@ -92,6 +92,16 @@ func categoryIDs(s *session, r rights, workspace string) (ids []string, err erro
 	return ids, err
 }
 
+// setOrder numbers the categories of a workspace.
+func setOrder(s *session, ids []string) error {
+	for i, id := range ids {
+		if _, err := s.exec("UPDATE categories SET position = ? WHERE id = ?", i, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // selectCategories lists the categories of a workspace that may be entered.
 func selectCategories(s *session, r rights, workspace string, limit, offset int, inUse bool) ([]categoryView, int, error) {
 	ids, err := categoryIDs(s, r, workspace)

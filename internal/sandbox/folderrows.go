@@ -58,6 +58,21 @@ func selectTree(s *session, id string, depth int) (found []folder, err error) {
 	return found, err
 }
 
+// selectAncestors gives the folders around a folder, the innermost first.
+func selectAncestors(s *session, id string) (found []folder, err error) {
+	err = s.rows(`WITH RECURSIVE up (id, height) AS (
+			SELECT parent_id, 1 FROM folders WHERE id = ?
+			UNION ALL
+			SELECT f.parent_id, up.height + 1 FROM up JOIN folders f ON f.id = up.id
+		) SELECT `+folderColumns+` FROM up JOIN folders f ON f.id = up.id ORDER BY up.height`,
+		[]any{id}, func(r *sql.Rows) error {
+			f, err := scanFolder(r.Scan)
+			found = append(found, f)
+			return err
+		})
+	return found, err
+}
+
 // dissolveFolder moves the contents of a folder to where the folder was.
 func dissolveFolder(s *session, f folder) error {
 	up := "(SELECT parent_id FROM folders WHERE id = ?)"

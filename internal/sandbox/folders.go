@@ -160,9 +160,45 @@ func (s *Server) getFolder(c *call) error {
 		return fmt.Errorf("show folder %s: %w", f.ID, err)
 	}
 	if len(tree) == 0 { // deleted just now
-		return refuse(http.StatusNotFound, "There is no folder %q.", f.ID)
+		return noFolder(f.ID)
 	}
 	return c.reply(http.StatusOK, nest(tree, depth))
+}
+
+func noFolder(id string) *problem { return refuse(http.StatusNotFound, "There is no folder %q.", id) }
+
+// getBranch shows a folder like getFolder, within the folders around it: the
+// outermost one is the answer, and each holds only the next. That is a guess.
+func (s *Server) getBranch(c *call) error {
+	depth, err := c.number("depth", 0, 0, maxDepth)
+	if err != nil {
+		return err
+	}
+	f, err := s.folder(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	var tree, around []folder
+	err = s.store.read(func(ses *session) (err error) {
+		if around, err = selectAncestors(ses, f.ID); err != nil {
+			return err
+		}
+		tree, err = selectTree(ses, f.ID, depth)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("show branch of folder %s: %w", f.ID, err)
+	}
+	if len(tree) == 0 { // deleted just now
+		return noFolder(f.ID)
+	}
+	branch := nest(tree, depth)
+	for _, outer := range around {
+		v := outer.view()
+		v.Folders = &[]*folderView{branch}
+		branch = v
+	}
+	return c.reply(http.StatusOK, branch)
 }
 
 // nest makes a tree of folders that come parents first.

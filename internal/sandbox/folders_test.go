@@ -65,6 +65,56 @@ func TestFolderDepth(t *testing.T) {
 	c.do(404, "GET", "/folders/none", nil)
 }
 
+func TestFolderBranch(t *testing.T) {
+	c := start(t, sandbox.Options{})
+	a := c.folder("a", "categoryId", c.category("Documents"))
+	b := c.folder("b", "parentId", a)
+	c.folder("beside", "parentId", a)
+	d := c.folder("d", "parentId", b)
+	c.folder("e", "parentId", d)
+	for path, want := range map[string]string{
+		a + "/branch":         "a?",
+		a + "/branch?depth=1": "a(b? beside?)",
+		b + "/branch?depth=1": "a(b(d?))",
+		d + "/branch":         "a(b(d?))",
+		d + "/branch?depth=2": "a(b(d(e())))",
+	} {
+		if got := outline(c.get("/folders/" + path)); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	c.do(404, "GET", "/folders/none/branch", nil)
+	c.do(400, "GET", "/folders/"+a+"/branch?depth=x", nil)
+}
+
+func TestCategoryOrder(t *testing.T) {
+	c := start(t, sandbox.Options{})
+	names := func() string { return strings.Join(column(c.get("/categories"), "name"), " ") }
+	files, images, documents := c.category("Files"), c.category("Images"), c.category("Documents")
+	order := func(want int, ids ...string) {
+		t.Helper()
+		c.do(want, "PUT", "/admin/categories/order", object{"categoriesIds": ids})
+	}
+	order(204, documents, files, images)
+	if got := names(); got != "Documents Files Images" {
+		t.Errorf("got %s", got)
+	}
+	last := c.do(201, "POST", "/admin/categories", object{"name": "Last", "extensions": []string{"txt"}}).object(t)["id"].(string)
+	if got := names(); got != "Documents Files Images Last" {
+		t.Errorf("with a new one: %s", got)
+	}
+	for _, ids := range [][]string{{}, {files, images, documents}, {files, images, documents, last, last}, {files, images, documents, "none"}} {
+		order(400, ids...)
+	}
+	order(204, last, images, documents, files)
+	if got := strings.Join(column(c.get("/admin/categories"), "name"), " "); got != "Last Images Documents Files" {
+		t.Errorf("for admins: %s", got)
+	}
+	if got := c.upload("a.txt", "x")["categoryId"]; got != last { // the first that takes it
+		t.Errorf("upload went to %v", got)
+	}
+}
+
 func TestFolderRefusals(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	documents, images := c.category("Documents"), c.category("Images")

@@ -121,11 +121,12 @@ func guardedRoutes() map[string]guardedRoute {
 		"POST /assets/{id}/revisions":                {"asset:revision:change", asking("POST", at("/assets/", theAsset, "/revisions"), useRevision), nil},
 		"DELETE /assets/{id}/revisions/{revisionId}": {"asset:revision:delete", asking("DELETE", theRevision, nil), nil},
 
-		"POST /folders":        {"folder:create", asking("POST", at("/folders", nothing, ""), inCategory), nil},
-		"GET /folders/{id}":    {"", asking("GET", at("/folders/", theFolder, ""), nil), nil},
-		"PUT /folders/{id}":    {"folder:metadata:modify", asking("PUT", at("/folders/", theFolder, ""), body(object{"name": "n"})), nil},
-		"DELETE /folders/{id}": {"folder:delete", asking("DELETE", at("/folders/", theFolder, ""), nil), nil},
-		"GET /categories/{id}": {"", asking("GET", at("/categories/", theCategory, ""), nil), nil},
+		"POST /folders":            {"folder:create", asking("POST", at("/folders", nothing, ""), inCategory), nil},
+		"GET /folders/{id}":        {"", asking("GET", at("/folders/", theFolder, ""), nil), nil},
+		"GET /folders/{id}/branch": {"", asking("GET", at("/folders/", theFolder, "/branch"), nil), nil},
+		"PUT /folders/{id}":        {"folder:metadata:modify", asking("PUT", at("/folders/", theFolder, ""), body(object{"name": "n"})), nil},
+		"DELETE /folders/{id}":     {"folder:delete", asking("DELETE", at("/folders/", theFolder, ""), nil), nil},
+		"GET /categories/{id}":     {"", asking("GET", at("/categories/", theCategory, ""), nil), nil},
 	}
 }
 

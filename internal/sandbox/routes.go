@@ -43,6 +43,7 @@ func routes() []route {
 		{"POST", "/folders", user, mayCreateFolders, (*Server).createFolder},
 		{"GET", "/folders", user, noPermission, (*Server).listFolders},
 		{"GET", "/folders/{id}", user, noPermission, (*Server).getFolder},
+		{"GET", "/folders/{id}/branch", user, noPermission, (*Server).getBranch},
 		{"PUT", "/folders/{id}", user, mayRenameFolders, (*Server).renameFolder},
 		{"DELETE", "/folders/{id}", user, mayDeleteFolders, (*Server).deleteFolder},
 
@@ -51,7 +52,7 @@ func routes() []route {
 		{"POST", "/categories/authorizePrivateAccess", nobody, noPermission, (*Server).authorizePrivateAccess},
 		{"GET", "/admin/categories", admin, noPermission, (*Server).listCategoriesInUse},
 		{"POST", "/admin/categories", admin, noPermission, (*Server).createCategory},
-		{"PUT", "/admin/categories/order", admin, noPermission, nil},
+		{"PUT", "/admin/categories/order", admin, noPermission, (*Server).orderCategories},
 		{"PUT", "/admin/categories/{id}", admin, noPermission, (*Server).updateCategory},
 		{"DELETE", "/admin/categories/{id}", admin, noPermission, (*Server).deleteCategory},
 

@@ -7,9 +7,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"image"
 	"image/png"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +21,7 @@ import (
 )
 
 // Run tests a service. It works in categories of its own, with unique names, and
-// moves what it uploads to the trash. The categories stay: only an administrator
-// who is sure of what is in them should delete any.
+// deletes them in the end.
 func Run(t *testing.T, newClient func(t testing.TB) *assets.Client) {
 	tests := []struct {
 		name string
@@ -29,8 +30,15 @@ func Run(t *testing.T, newClient func(t testing.TB) *assets.Client) {
 		{"first contact", testFirstContact},
 		{"categories", testCategories},
 		{"equal category names", testEqualCategories},
+		{"configured categories", testConfigure},
+		{"extensions in use", testExtensionsInUse},
+		{"deleted categories", testDeleteCategory},
+		{"order of categories", testCategoryOrder},
 		{"folders", testFolders},
 		{"nested folders", testNestedFolders},
+		{"branch of a folder", testBranch},
+		{"renamed folders", testRenameFolder},
+		{"deleted folders", testDeleteFolder},
 		{"equal folder names", testEqualFolders},
 		{"upload to a category", testUploadToCategory},
 		{"upload to a folder", testUploadToFolder},
@@ -55,8 +63,9 @@ func Run(t *testing.T, newClient func(t testing.TB) *assets.Client) {
 // A scratch is a category for one test.
 type scratch struct {
 	*assets.Client
-	category string
-	ids      []string // of what was uploaded
+	category   string
+	categories []string // all that were made
+	ids        []string // of what was uploaded
 }
 
 func newScratch(t *testing.T, c *assets.Client) *scratch {
@@ -67,23 +76,29 @@ func newScratch(t *testing.T, c *assets.Client) *scratch {
 	return s
 }
 
-// clean trashes what is left. The test's own context is over by now.
+// clean deletes what was made. The test's own context is over by now.
 func (s *scratch) clean(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	defer cancel()
-	if err := s.Trash(ctx, s.ids...); err != nil {
-		t.Errorf("clean up: %v", err)
+	for _, id := range s.categories {
+		if err := s.DeleteCategory(ctx, id, extensions()...); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("clean up: %v", err)
+		}
 	}
 }
+
+// extensions are all that scratch categories take.
+func extensions() []string { return []string{"jpg", "png", "txt"} }
 
 func unique(name string) string { return "assetferry test " + name + " " + rand.Text() }
 
 func (s *scratch) newCategory(t *testing.T, name string) string {
 	t.Helper()
-	id, err := s.CreateCategory(t.Context(), assets.NewCategory{Name: name, Extensions: []string{"jpg", "png", "txt"}})
+	id, err := s.CreateCategory(t.Context(), assets.NewCategory{Name: name, Extensions: extensions()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.categories = append(s.categories, id)
 	return id
 }
 

@@ -1,7 +1,10 @@
 package assettest
 
 import (
+	"errors"
+	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 
 	"assetferry/internal/assets"
@@ -105,5 +108,74 @@ func testEqualFolders(t *testing.T, s *scratch) {
 	n := assets.NewFolder{Name: "twin", CategoryID: s.category}
 	if a, b := s.newFolder(t, n), s.newFolder(t, n); a == b {
 		t.Errorf("got %s twice", a)
+	}
+}
+
+// That the answer is nested, outermost first, is a guess.
+func testBranch(t *testing.T, s *scratch) {
+	var want []string
+	parent := assets.NewFolder{Name: "0", CategoryID: s.category}
+	for _, name := range []string{"0", "1", "2"} {
+		parent.Name = name
+		id := s.newFolder(t, parent)
+		parent = assets.NewFolder{ParentID: id}
+		want = append(want, id)
+	}
+	below := s.newFolder(t, assets.NewFolder{Name: "below", ParentID: want[2]})
+	s.newFolder(t, assets.NewFolder{Name: "beside", ParentID: want[0]})
+	way, err := s.Branch(t.Context(), want[2], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range way {
+		got = append(got, f.ID)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if inside := way[2].Folders; len(inside) != 1 || inside[0].ID != below {
+		t.Errorf("below: got %+v, want %s", inside, below)
+	}
+}
+
+func testRenameFolder(t *testing.T, s *scratch) {
+	id := s.newFolder(t, assets.NewFolder{Name: "before", CategoryID: s.category})
+	if err := s.RenameFolder(t.Context(), id, "after ü"); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := s.Folder(t.Context(), id, 1); err != nil || f.Name != "after ü" {
+		t.Errorf("got %+v, %v", f, err)
+	}
+	for _, name := range []string{"", strings.Repeat("x", 257)} {
+		if err := s.RenameFolder(t.Context(), id, name); err == nil {
+			t.Errorf("a name of %d characters was taken", len(name))
+		}
+	}
+}
+
+// What is in a folder moves one level up when the folder is deleted.
+func testDeleteFolder(t *testing.T, s *scratch) {
+	top := s.newFolder(t, assets.NewFolder{Name: "top", CategoryID: s.category})
+	middle := s.newFolder(t, assets.NewFolder{Name: "middle", ParentID: top})
+	inner := s.newFolder(t, assets.NewFolder{Name: "inner", ParentID: middle})
+	a := s.uploadTo(t, assets.Upload{FolderID: middle, Filename: "a.txt"}, []byte("x"))
+	check := func(folder string) {
+		t.Helper()
+		if got, err := s.Asset(t.Context(), a.ID); err != nil || got.FolderID != folder {
+			t.Errorf("asset: got %q, %v, want %q", got.FolderID, err, folder)
+		}
+		if got, err := s.Folder(t.Context(), inner, 1); err != nil || got.ParentID != folder {
+			t.Errorf("folder: got %q, %v, want %q", got.ParentID, err, folder)
+		}
+	}
+	for _, step := range []struct{ gone, to string }{{middle, top}, {top, ""}} {
+		if err := s.DeleteFolder(t.Context(), step.gone); err != nil {
+			t.Fatal(err)
+		}
+		check(step.to)
+	}
+	if err := s.DeleteFolder(t.Context(), top); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("again: got %v", err)
 	}
 }
