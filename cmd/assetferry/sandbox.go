@@ -17,6 +17,7 @@ import (
 
 type sandboxOptions struct {
 	listen, data    string
+	profile         string
 	fromEnvironment bool
 	latency, skew   time.Duration
 	faults          []string
@@ -61,6 +62,8 @@ The limits of a plan can be tried out: beyond them uploads are refused, and on t
 plan ckbox.personal files are not handed out any more either. Bandwidth counts
 from the start of the sandbox.
 
+A profile makes it do as a real service was seen to do: assetferry help profile.
+
 GET /_sandbox/stats tells which requests came, without a token.
 `,
 		Args: cobra.NoArgs,
@@ -73,6 +76,7 @@ GET /_sandbox/stats tells which requests came, without a token.
 	f.DurationVar(&o.latency, "latency", 0, "wait this long before each answer")
 	f.DurationVar(&o.skew, "clock-skew", 0, "how far the clock is ahead")
 	f.StringArrayVar(&o.faults, "fault", nil, "`rule` of a fault (repeatable)")
+	f.StringVar(&o.profile, "profile", "", "do as this `file` says, which doctor --probe made of a real service")
 	o.limits.addFlags(f)
 	return c
 }
@@ -82,6 +86,12 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 		return usage(errors.New("--json is not for sandbox: it prints lines for a shell"), "")
 	}
 	options := sandbox.Options{Dir: o.data, Latency: o.latency, ClockSkew: o.skew, Service: a.settings.Service, Log: a.out.Log(), Limits: o.limits.limits()}
+	if o.profile != "" {
+		var err error
+		if options.Profile, err = readProfile(o.profile); err != nil {
+			return err
+		}
+	}
 	for _, text := range o.faults {
 		f, err := sandbox.ParseFault(text)
 		if err != nil {
@@ -107,6 +117,19 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	}
 	<-ctx.Done()
 	return stopServer()
+}
+
+func readProfile(path string) (sandbox.Profile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sandbox.Profile{}, usage(fmt.Errorf("--profile: %w", err), "assetferry doctor --probe makes one")
+	}
+	defer f.Close()
+	p, err := sandbox.ReadProfile(f)
+	if err != nil {
+		return p, usage(fmt.Errorf("--profile %s: %w", path, err), "assetferry help profile lists what it may hold")
+	}
+	return p, nil
 }
 
 // sandboxCredentials are those of the folder, made up for memory, or given.

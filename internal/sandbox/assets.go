@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
-	"unicode/utf8"
 )
 
 // An asset is a stored file with what is known of it.
@@ -231,9 +231,9 @@ type assetPatch struct {
 	}
 }
 
-func (p assetPatch) check() error {
+func (p assetPatch) check(profile Profile) error {
 	if p.Name != nil {
-		if err := checkName("name", *p.Name); err != nil {
+		if err := profile.checkName("name", *p.Name); err != nil {
 			return err
 		}
 	}
@@ -242,20 +242,17 @@ func (p assetPatch) check() error {
 			return err
 		}
 	}
-	if d := p.Metadata.Description; d != nil && utf8.RuneCountInString(*d) > maxDescription {
-		return refuse(http.StatusBadRequest, "The description is longer than %d characters.", maxDescription)
-	}
 	if a := p.Metadata.CustomAttributes; a != nil {
 		if _, ok := decodeObject(a); !ok {
 			return refuse(http.StatusBadRequest, "metadata.customAttributes must be an object.")
 		}
 	}
-	return nil
+	return profile.checkTexts(p)
 }
 
 // apply changes an asset. Tags and custom attributes are replaced as a whole; for
-// the attributes that is a guess.
-func (p assetPatch) apply(a *asset) error {
+// the attributes that is a guess, and a profile may say that they are merged.
+func (p assetPatch) apply(a *asset, merge bool) error {
 	if p.Name != nil {
 		a.Name = *p.Name
 	}
@@ -266,11 +263,10 @@ func (p assetPatch) apply(a *asset) error {
 		a.Description = *p.Metadata.Description
 	}
 	if p.Metadata.CustomAttributes != nil {
-		var b bytes.Buffer
-		if err := json.Compact(&b, p.Metadata.CustomAttributes); err != nil {
+		var err error
+		if a.Attributes, err = attributes(a.Attributes, p.Metadata.CustomAttributes, merge); err != nil {
 			return err
 		}
-		a.Attributes = b.Bytes()
 	}
 	if p.Tags == nil {
 		return nil
@@ -278,6 +274,19 @@ func (p assetPatch) apply(a *asset) error {
 	tags, err := json.Marshal(*p.Tags)
 	a.Tags = tags
 	return err
+}
+
+// attributes are custom attributes after a change.
+func attributes(old, given json.RawMessage, merge bool) (json.RawMessage, error) {
+	if merge {
+		merged, _ := decodeObject(old)
+		changed, _ := decodeObject(given)
+		maps.Copy(merged, changed)
+		return json.Marshal(merged)
+	}
+	var b bytes.Buffer
+	err := json.Compact(&b, given)
+	return b.Bytes(), err
 }
 
 func (s *Server) patchAsset(c *call) error {
@@ -289,7 +298,7 @@ func (s *Server) patchAsset(c *call) error {
 	if err := c.json(&in); err != nil {
 		return err
 	}
-	if err := in.check(); err != nil {
+	if err := in.check(s.options.Profile); err != nil {
 		return err
 	}
 	now := s.now()
@@ -297,7 +306,10 @@ func (s *Server) patchAsset(c *call) error {
 		if a, err = selectAsset(ses, a.ID); err != nil {
 			return err
 		}
-		if err := in.apply(&a); err != nil {
+		if err := in.apply(&a, s.options.Profile.Attributes == "merge"); err != nil {
+			return err
+		}
+		if err := s.options.Profile.admitAsset(ses, &a); err != nil {
 			return err
 		}
 		a.Modified = now

@@ -51,6 +51,9 @@ func (s *Server) serve(c *call) {
 	}
 	fault, fired := s.faults.next(c.r.Method, c.route.pattern)
 	wait := s.options.Latency
+	if c.route.pattern == "/assets" && c.r.Method == http.MethodPost {
+		wait = max(wait, s.options.Profile.UploadLatency)
+	}
 	if fired {
 		wait += fault.delay
 	}
@@ -90,12 +93,15 @@ func (s *Server) handle(c *call) {
 // admit checks the token where the route needs one.
 func (s *Server) admit(c *call) (err error) {
 	if c.route.delivers() {
+		if err := s.options.Profile.deliver(c); err != nil {
+			return err
+		}
 		return s.deliverable(c.args[0])
 	}
 	if c.route.role == nobody {
 		return nil
 	}
-	if c.who, err = s.tokens.verify(c.r.Header.Get("Authorization"), s.now()); err != nil {
+	if c.who, err = s.tokens.verify(s.options.Profile.token(c.r.Header.Get("Authorization")), s.now()); err != nil {
 		return err
 	}
 	if c.who.role < c.route.role {
@@ -122,11 +128,13 @@ func (c *call) workspace() (string, error) {
 func (c *call) sees(workspace string) bool { return c.server.sees(c.who, workspace) }
 
 // page reads limit and offset. The default of 50 and the limit of 500 are the
-// values that clients use; that more is refused is a guess.
+// values that clients use; that more is refused is a guess. A profile knows better.
 func (c *call) page() (limit, offset int, err error) {
-	if limit, err = c.number("limit", 50, 1, 500); err != nil {
+	absent, largest, accepted := c.server.options.Profile.page()
+	if limit, err = c.number("limit", absent, 1, accepted); err != nil {
 		return 0, 0, err
 	}
+	limit = min(limit, largest)
 	offset, err = c.number("offset", 0, 0, 1<<40)
 	return limit, offset, err
 }
@@ -251,11 +259,15 @@ type answer struct {
 	http.ResponseWriter
 	count   func(status int)
 	counted bool
-	sent    int64 // bytes of the body
+	sent    int64    // bytes of the body
+	without []string // headers that are left out
 }
 
 func (a *answer) WriteHeader(status int) {
 	a.once(status)
+	for _, name := range a.without {
+		a.Header().Del(name)
+	}
 	a.ResponseWriter.WriteHeader(status)
 }
 

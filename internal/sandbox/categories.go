@@ -179,7 +179,13 @@ func (s *Server) createCategory(c *call) error {
 		return err
 	}
 	cat := category{ID: newUUID(), Name: in.Name, Extensions: in.Extensions, Private: in.IsPrivate, workspace: ws}
-	if err := s.store.write(func(ses *session) error { return insertCategory(ses, cat) }); err != nil {
+	err = s.store.write(func(ses *session) error {
+		if err := s.options.Profile.admitCategory(ses, cat); err != nil {
+			return err
+		}
+		return insertCategory(ses, cat)
+	})
+	if err != nil {
 		return fmt.Errorf("create category in %s: %w", ws, err)
 	}
 	return c.reply(http.StatusCreated, cat.view())

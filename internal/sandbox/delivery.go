@@ -10,13 +10,14 @@ import (
 )
 
 // deliver sends the bytes of an asset to anybody, unless its category is private.
-// What is in the trash is not served: a guess, as are the headers and the ranges.
+// What is in the trash is not served: a guess, as are the headers and the ranges,
+// which a profile may correct.
 func (s *Server) deliver(c *call) error {
 	workspace, id := c.args[0], c.args[1]
 	var a asset
 	var private bool
 	err := s.store.read(func(ses *session) (err error) {
-		if a, err = selectAsset(ses, id); err != nil {
+		if a, err = s.deliveredAsset(ses, id); err != nil {
 			return err
 		}
 		cat, err := selectCategory(ses, a.Category)
@@ -35,6 +36,20 @@ func (s *Server) deliver(c *call) error {
 		}
 	}
 	return s.send(c, a)
+}
+
+// deliveredAsset finds an asset, in the trash too if that is served.
+func (s *Server) deliveredAsset(ses *session, id string) (asset, error) {
+	a, err := selectAsset(ses, id)
+	if !errors.Is(err, errNotThere) || !s.options.Profile.TrashServed {
+		return a, err
+	}
+	stmt, err := ses.prepare("SELECT " + assetColumns + " FROM assets WHERE id = ?")
+	if err != nil {
+		return asset{}, err
+	}
+	a, err = scanAsset(stmt.QueryRow(id).Scan)
+	return a, notThere(err)
 }
 
 func (s *Server) send(c *call, a asset) error {

@@ -78,7 +78,7 @@ func (s *Server) createFolder(c *call) error {
 	if err := c.json(&in); err != nil {
 		return err
 	}
-	if err := checkName("folder name", in.Name); err != nil {
+	if err := s.options.Profile.checkName("folder name", in.Name); err != nil {
 		return err
 	}
 	f := folder{ID: newUUID(), Name: in.Name, Created: s.now()}
@@ -103,7 +103,12 @@ func (s *Server) createFolder(c *call) error {
 	if f.Category == "" {
 		return refuse(http.StatusBadRequest, "A folder needs a categoryId or a parentId.")
 	}
-	err := s.store.write(func(ses *session) error { return insertFolder(ses, f) })
+	err := s.store.write(func(ses *session) error {
+		if err := s.options.Profile.admitFolder(ses, f); err != nil {
+			return err
+		}
+		return insertFolder(ses, f)
+	})
 	if isForeignKey(err) {
 		return refuse(http.StatusNotFound, "The place for the folder has just been deleted.")
 	}

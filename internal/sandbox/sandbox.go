@@ -47,6 +47,8 @@ type Options struct {
 	// TokenAge is the oldest iat accepted; default 24 h. The service does age
 	// tokens out, but its window is not documented: a guess.
 	TokenAge time.Duration
+	// Profile is what a real service was seen to do, where that is open.
+	Profile Profile
 	// Limits are those of the plan.
 	Limits Limits
 	// Log receives what goes wrong inside; default is nowhere.
@@ -79,6 +81,10 @@ type Server struct {
 // New starts a stand-in. If another one uses the directory, the error is
 // [ErrInUse]. Close must be called.
 func New(o Options) (*Server, error) {
+	if err := o.Profile.check(); err != nil {
+		return nil, fmt.Errorf("start sandbox: profile: %w", err)
+	}
+	o.Profile.applyTo(&o)
 	o.Service = cmp.Or(o.Service, "ckbox")
 	o.TokenAge = cmp.Or(o.TokenAge, 24*time.Hour)
 	o.Limits = o.Limits.withDefaults()
@@ -88,7 +94,7 @@ func New(o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{options: o, stats: newStats(), delivered: newDelivered(), routes: newRouter(routes())}
+	s := &Server{options: o, stats: newStats(), delivered: newDelivered(), routes: newRouter(o.Profile.routes(routes()))}
 	var err error
 	if s.faults, err = newFaults(o.Faults, s.routes, o.Now); err != nil {
 		return nil, fmt.Errorf("start sandbox: %w", err)
@@ -195,7 +201,7 @@ func (s *Server) release() error {
 
 // now is the server's own clock, in the precision that the service shows.
 func (s *Server) now() time.Time {
-	return s.options.Now().Add(s.options.ClockSkew).UTC().Truncate(time.Millisecond)
+	return s.options.Now().Add(s.options.ClockSkew).UTC().Truncate(s.options.Profile.resolution())
 }
 
 // ServeHTTP answers one request.

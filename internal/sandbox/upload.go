@@ -148,7 +148,7 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 	}
 	f.hasFile = true
 	f.name, f.extension = splitName(file)
-	if err := checkName("name", f.name); err != nil {
+	if err := s.options.Profile.checkName("name", f.name); err != nil {
 		return err
 	}
 	err := f.settle(false)
@@ -226,6 +226,9 @@ func (s *Server) createAsset(c *call, f *form) (asset, error) {
 	}
 	err := s.store.write(func(ses *session) error {
 		if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
+			return err
+		}
+		if err := s.options.Profile.admitAsset(ses, &a); err != nil {
 			return err
 		}
 		if err := insertAsset(ses, a); err != nil {

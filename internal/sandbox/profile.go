@@ -1,0 +1,295 @@
+package sandbox
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+)
+
+// A Profile says what a service does where its documentation is silent, so that the
+// stand-in can do as a real one was seen to do. The zero value is the stand-in's own
+// choice in everything. Of lengths and counts, zero is that choice, too, and a negative
+// number is no limit.
+type Profile struct {
+	Version int `yaml:"version"` // of the file; 1
+
+	EqualAssets     string `yaml:"equal_assets"`     // a second asset of a name: accept, rename or refuse
+	EqualFolders    string `yaml:"equal_folders"`    // accept or refuse
+	EqualCategories string `yaml:"equal_categories"` // accept or refuse
+
+	DefaultPage   int    `yaml:"default_page"`    // without a limit in the request
+	LargestPage   int    `yaml:"largest_page"`    // the largest limit
+	TooLargePages string `yaml:"too_large_pages"` // a larger limit: refuse, or shorten to the largest
+
+	MaxName        int `yaml:"max_name"` // characters, of assets, folders and categories
+	MaxDescription int `yaml:"max_description"`
+	MaxTag         int `yaml:"max_tag"`
+	MaxTags        int `yaml:"max_tags"`
+	MaxAttributes  int `yaml:"max_attributes"` // how many custom attributes
+	MaxAttribute   int `yaml:"max_attribute"`  // characters of the value of one
+
+	Attributes  string   `yaml:"attributes"`   // a PATCH of some: replace them all, or merge
+	Extensions  string   `yaml:"extensions"`   // compared folded or exact
+	TrashServed bool     `yaml:"trash_served"` // the content of an asset in the trash
+	Bearer      bool     `yaml:"bearer"`       // a token after "Bearer " is accepted
+	Lacks       []string `yaml:"lacks"`        // of replace, restore, head, ranges, etag
+
+	TokenAge       time.Duration `yaml:"token_age"` // the oldest iat
+	TimeResolution time.Duration `yaml:"time_resolution"`
+	Processing     time.Duration `yaml:"processing"` // of a small image
+	Latency        time.Duration `yaml:"latency"`
+	UploadLatency  time.Duration `yaml:"upload_latency"`
+	Rate           int           `yaml:"rate"` // requests a second; more are answered with 429
+	RetryAfter     string        `yaml:"retry_after"`
+
+	Plan          string `yaml:"plan"`
+	MaxFileSize   int64  `yaml:"max_file_size"` // bytes
+	MaxMegapixels int    `yaml:"max_megapixels"`
+
+	// What is only there for people.
+	Service          string            `yaml:"service"`
+	MeasuredAt       string            `yaml:"measured_at"`
+	LatencyP95       time.Duration     `yaml:"latency_p95"`
+	UploadLatencyP95 time.Duration     `yaml:"upload_latency_p95"`
+	Unknown          map[string]string `yaml:"unknown"` // why something was not measured
+}
+
+// maxProfile is longer than any profile.
+const maxProfile = 64 << 10
+
+// ReadProfile reads a profile in YAML. What it does not know is an error.
+func ReadProfile(r io.Reader) (Profile, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxProfile+1))
+	if err != nil {
+		return Profile{}, fmt.Errorf("read profile: %w", err)
+	}
+	if len(data) > maxProfile {
+		return Profile{}, errors.New("it is too long for a profile")
+	}
+	var p Profile
+	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&p); err != nil {
+		return Profile{}, errors.New(yaml.FormatError(err, false, true))
+	}
+	if p.Version != 1 {
+		return Profile{}, fmt.Errorf("its version is %d, and only 1 is known", p.Version)
+	}
+	return p, p.check()
+}
+
+func (p Profile) check() error {
+	for _, w := range []struct{ key, value, allowed string }{
+		{"equal_assets", p.EqualAssets, "accept rename refuse"},
+		{"equal_folders", p.EqualFolders, "accept refuse"},
+		{"equal_categories", p.EqualCategories, "accept refuse"},
+		{"too_large_pages", p.TooLargePages, "refuse shorten"},
+		{"attributes", p.Attributes, "replace merge"},
+		{"extensions", p.Extensions, "folded exact"},
+		{"lacks", strings.Join(p.Lacks, " "), "replace restore head ranges etag"},
+	} {
+		for _, value := range strings.Fields(w.value) {
+			if !slices.Contains(strings.Fields(w.allowed), value) {
+				return fmt.Errorf("%s: %q is not one of %s", w.key, value, w.allowed)
+			}
+		}
+	}
+	if p.Rate < 0 || min(p.TokenAge, p.TimeResolution, p.Processing, p.Latency, p.UploadLatency) < 0 {
+		return errors.New("a rate or a time is negative")
+	}
+	return nil
+}
+
+// lacks reports whether the service does not have something.
+func (p Profile) lacks(what string) bool { return slices.Contains(p.Lacks, what) }
+
+// applyTo fills in the options that say the same and were left open.
+func (p Profile) applyTo(o *Options) {
+	o.Latency = cmp.Or(o.Latency, p.Latency)
+	o.ProcessingDelay = cmp.Or(o.ProcessingDelay, p.Processing)
+	o.TokenAge = cmp.Or(o.TokenAge, p.TokenAge)
+	o.Limits.PricingPlan = cmp.Or(o.Limits.PricingPlan, p.Plan)
+	o.Limits.MaxFileSizeInBytes = cmp.Or(o.Limits.MaxFileSizeInBytes, p.MaxFileSize)
+	o.Limits.MaxImageInMegapixels = cmp.Or(o.Limits.MaxImageInMegapixels, p.MaxMegapixels)
+	if p.Rate > 0 {
+		o.Faults = append(slices.Clip(o.Faults), Fault{
+			method: "*", route: "*", status: http.StatusTooManyRequests, limit: float64(p.Rate),
+			retryAfter: p.RetryAfter, hasRetry: p.RetryAfter != "",
+		})
+	}
+}
+
+// routes takes from all of them what the service lacks.
+func (p Profile) routes(all []route) []route {
+	for i, r := range all {
+		if p.lacks("replace") && r.method == http.MethodPost && r.pattern == "/assets/{id}" ||
+			p.lacks("restore") && strings.HasPrefix(r.pattern, "/assets/restore") {
+			all[i].handle = lacking
+		}
+	}
+	return all
+}
+
+// lacking answers like an older installation, which knows nothing of a route.
+func lacking(_ *Server, c *call) error {
+	return refuse(http.StatusNotFound, "There is nothing at %s %s.", c.r.Method, c.r.URL.Path)
+}
+
+// resolution is that of the times shown.
+func (p Profile) resolution() time.Duration { return max(p.TimeResolution, time.Millisecond) }
+
+// token takes the scheme off an Authorization header, where the service does not mind.
+func (p Profile) token(header string) string {
+	if p.Bearer && len(header) > 7 && strings.EqualFold(header[:7], "bearer ") {
+		return header[7:]
+	}
+	return header
+}
+
+// page gives the default limit, the largest one, and the largest that is accepted.
+func (p Profile) page() (absent, largest, accepted int) {
+	absent, largest = cmp.Or(p.DefaultPage, 50), cmp.Or(p.LargestPage, 500)
+	if largest < 0 {
+		largest = math.MaxInt32
+	}
+	if p.TooLargePages == "shorten" {
+		return absent, largest, math.MaxInt32
+	}
+	return absent, largest, largest
+}
+
+// longer reports whether a text is longer than a limit, where there is one.
+func longer(text string, limit, otherwise int) (int, bool) {
+	limit = cmp.Or(limit, otherwise)
+	return limit, limit >= 0 && utf8.RuneCountInString(text) > limit
+}
+
+// checkName is the function of that name with the service's own limit.
+func (p Profile) checkName(what, name string) error {
+	if p.MaxName == 0 {
+		return checkName(what, name)
+	}
+	if limit, is := longer(name, p.MaxName, maxName); is {
+		return refuse(http.StatusBadRequest, "The %s is longer than %d characters.", what, limit)
+	}
+	if name == "" || !utf8.ValidString(name) {
+		return checkName(what, name)
+	}
+	return nil
+}
+
+// checkTexts refuses what is too long in a description, tags and custom attributes.
+func (p Profile) checkTexts(in assetPatch) error {
+	if d := in.Metadata.Description; d != nil {
+		if limit, is := longer(*d, p.MaxDescription, maxDescription); is {
+			return refuse(http.StatusBadRequest, "The description is longer than %d characters.", limit)
+		}
+	}
+	if in.Tags != nil {
+		if p.MaxTags > 0 && len(*in.Tags) > p.MaxTags {
+			return refuse(http.StatusBadRequest, "There are more than %d tags.", p.MaxTags)
+		}
+		for _, tag := range *in.Tags {
+			if limit, is := longer(tag, p.MaxTag, -1); is {
+				return refuse(http.StatusBadRequest, "A tag is longer than %d characters.", limit)
+			}
+		}
+	}
+	if in.Metadata.CustomAttributes == nil {
+		return nil
+	}
+	attributes, _ := decodeObject(in.Metadata.CustomAttributes)
+	if p.MaxAttributes > 0 && len(attributes) > p.MaxAttributes {
+		return refuse(http.StatusBadRequest, "There are more than %d custom attributes.", p.MaxAttributes)
+	}
+	for name := range attributes {
+		if value, ok := attributes.text(name); ok {
+			if limit, is := longer(value, p.MaxAttribute, -1); is {
+				return refuse(http.StatusBadRequest, "The custom attribute %q is longer than %d characters.", name, limit)
+			}
+		}
+	}
+	return nil
+}
+
+// conflict refuses a name that is taken.
+func conflict(what, name string) *problem {
+	return refuse(http.StatusConflict, "There is a %s %q already.", what, name)
+}
+
+// admitAsset refuses or renames an asset that is not to be where it is about to go.
+func (p Profile) admitAsset(ses *session, a *asset) error {
+	if p.Extensions == "exact" {
+		var allowed bool
+		err := ses.row("SELECT EXISTS (SELECT 1 FROM extensions WHERE category_id = ? AND extension = ?)", []any{a.Category, a.Extension}, &allowed)
+		if err != nil {
+			return err
+		}
+		if !allowed {
+			return notAllowed(a.Extension)
+		}
+	}
+	if p.EqualAssets != "rename" && p.EqualAssets != "refuse" {
+		return nil
+	}
+	namesakes, err := namesakesOf(ses, *a)
+	switch {
+	case err != nil || len(namesakes) == 0:
+		return err
+	case p.EqualAssets == "refuse":
+		return conflict("asset", a.Name+"."+a.Extension)
+	}
+	a.Name, err = freeName(ses, *a)
+	return err
+}
+
+// admitFolder refuses a folder whose name is taken.
+func (p Profile) admitFolder(ses *session, f folder) error {
+	if p.EqualFolders != "refuse" {
+		return nil
+	}
+	var taken bool
+	err := ses.row("SELECT EXISTS (SELECT 1 FROM folders WHERE category_id = ? AND parent_id IS ? AND name = ? AND id <> ?)",
+		[]any{f.Category, orNull(f.Parent), f.Name, f.ID}, &taken)
+	if err == nil && taken {
+		return conflict("folder", f.Name)
+	}
+	return err
+}
+
+// admitCategory refuses a category whose name is taken.
+func (p Profile) admitCategory(ses *session, c category) error {
+	if p.EqualCategories != "refuse" {
+		return nil
+	}
+	var taken bool
+	err := ses.row("SELECT EXISTS (SELECT 1 FROM categories WHERE workspace_id = ? AND name = ? AND id <> ?)",
+		[]any{c.workspace, c.Name, c.ID}, &taken)
+	if err == nil && taken {
+		return conflict("category", c.Name)
+	}
+	return err
+}
+
+// deliver takes from a delivery what the service does not have.
+func (p Profile) deliver(c *call) error {
+	if p.lacks("head") && c.r.Method == http.MethodHead {
+		return refuse(http.StatusMethodNotAllowed, "HEAD is not answered here.")
+	}
+	if p.lacks("ranges") {
+		c.r.Header.Del("Range")
+		c.w.without = append(c.w.without, "Accept-Ranges")
+	}
+	if p.lacks("etag") {
+		c.w.without = append(c.w.without, "ETag")
+	}
+	return nil
+}
