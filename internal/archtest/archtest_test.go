@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"internal/assets/assettest":    {"internal/assets"},
 	"internal/config":              {"internal/pace", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
-	"internal/sandbox":             {"internal/filelock"},
+	"internal/sandbox":             {"internal/filelock", "internal/sandbox/rendition"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox"},
 }
 

@@ -6,7 +6,10 @@ import (
 )
 
 const assetColumns = `id, workspace_id, category_id, coalesce(folder_id, ''), name, extension,
-	uploaded_at, modified_at, processed_at, description, tags, attributes, ` + storedColumns
+	uploaded_at, modified_at, processed_at, description, tags, attributes, analysis,
+	CASE image WHEN 'no' THEN '' ELSE (SELECT state FROM pictures p WHERE p.content = assets.content) END,
+	CASE image WHEN 'no' THEN '' ELSE (SELECT blur_hash FROM pictures p WHERE p.content = assets.content) END, ` +
+	storedColumns
 
 func scanAsset(scan func(...any) error) (asset, error) {
 	var a asset
@@ -14,7 +17,8 @@ func scanAsset(scan func(...any) error) (asset, error) {
 	var tags, attributes string
 	var err error
 	a.stored, err = scanStored(scan, &a.ID, &a.Workspace, &a.Category, &a.Folder, &a.Name, &a.Extension,
-		&uploaded, &modified, &processed, &a.Description, &tags, &attributes)
+		&uploaded, &modified, &processed, &a.Description, &tags, &attributes,
+		&a.Analysis, &a.Processing, &a.BlurHash)
 	a.Uploaded, a.Modified, a.Processed = fromMillis(uploaded), fromMillis(modified), fromMillis(processed)
 	a.Tags, a.Attributes = json.RawMessage(tags), json.RawMessage(attributes)
 	return a, err

@@ -17,6 +17,8 @@ type asset struct {
 	Uploaded, Modified, Processed   time.Time
 	Description                     string
 	Tags, Attributes                json.RawMessage
+	Processing, BlurHash            string // of an image: "queued", "success" or "error"
+	Analysis                        string // empty: not asked for
 	stored
 }
 
@@ -41,10 +43,12 @@ type metadataView struct {
 	CustomAttributes json.RawMessage `json:"customAttributes"`
 	Width            int             `json:"width,omitempty"`
 	Height           int             `json:"height,omitempty"`
+	BlurHash         string          `json:"blurHash,omitempty"`
 	Status           string          `json:"metadataProcessingStatus,omitempty"`
+	AnalysisStatus   string          `json:"analysisProcessingStatus,omitempty"`
 }
 
-// view shows an asset. Addresses are made from the host that the request came
+// view shows an asset, which is queued if it has just come. Addresses are made from the host that the request came
 // to, so that they are right after a restart on another port.
 func (c *call) view(a asset, queued bool) assetView {
 	base := c.origin() + "/" + a.Workspace + "/assets/" + a.ID
@@ -53,22 +57,27 @@ func (c *call) view(a asset, queued bool) assetView {
 		CategoryID: a.Category, FolderID: a.Folder,
 		UploadedAt: timestamp(a.Uploaded), LastModifiedAt: timestamp(a.Modified),
 		Tags: a.Tags, URL: base + "/file",
-		Metadata: metadataView{Description: a.Description, CustomAttributes: a.Attributes},
+		Metadata: metadataView{
+			Description: a.Description, CustomAttributes: a.Attributes, Status: a.status(queued), AnalysisStatus: a.Analysis,
+		},
 	}
-	if a.picture.state == "readable" { // also while it is queued: the service has them in the answer to the upload
+	// Also while it is queued: the service has the addresses in the answer to the
+	// upload, and so makes them from the width that the head of the file says.
+	if a.picture.state == "readable" && v.Metadata.Status != "error" {
 		v.ImageURLs = imageURLs(base, a.picture.width, fold(a.Extension))
 	}
-	switch {
-	case a.picture.state == "no":
-	case queued || c.server.now().Before(a.Processed):
-		v.Metadata.Status = "queued"
-	case a.picture.state == "broken":
-		v.Metadata.Status = "error"
-	default:
-		v.Metadata.Status = "success"
-		v.Metadata.Width, v.Metadata.Height = a.picture.width, a.picture.height
+	if v.Metadata.Status == "success" {
+		v.Metadata.Width, v.Metadata.Height, v.Metadata.BlurHash = a.picture.width, a.picture.height, a.BlurHash
 	}
 	return v
+}
+
+// status says how far an image is; of other assets it says nothing.
+func (a asset) status(queued bool) string {
+	if queued && a.picture.state != "no" {
+		return "queued"
+	}
+	return a.Processing
 }
 
 func (c *call) origin() string {

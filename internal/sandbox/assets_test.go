@@ -5,16 +5,11 @@ import (
 	"fmt"
 	"image"
 	"image/gif"
-	"image/jpeg"
-	"image/png"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
 
 	"assetferry/internal/sandbox"
 )
@@ -272,79 +267,6 @@ func TestPrivateDelivery(t *testing.T) {
 		if resp.StatusCode != want {
 			t.Errorf("with the cookie: %d, want %d", resp.StatusCode, want)
 		}
-	}
-}
-
-func TestImages(t *testing.T) {
-	clock := time.Now()
-	c := start(t, sandbox.Options{Now: func() time.Time { return clock }, ProcessingDelay: time.Minute})
-	for file, test := range map[string]struct {
-		content string
-		widths  string // also the extension of the default one
-	}{
-		"a.png":  {encoded(t, 1024, 2, func(b *bytes.Buffer, m image.Image) error { return png.Encode(b, m) }), "1024 103 206 309 412 515 618 721 824 927 png"},
-		"a.JPG":  {encoded(t, 376, 2, func(b *bytes.Buffer, m image.Image) error { return jpeg.Encode(b, m, nil) }), "160 240 320 376 80 jpeg"},
-		"a.gif":  {encoded(t, 80, 2, func(b *bytes.Buffer, m image.Image) error { return gif.Encode(b, m, nil) }), "80 gif"},
-		"a.tif":  {encoded(t, 81, 2, func(b *bytes.Buffer, m image.Image) error { return tiff.Encode(b, m, nil) }), "80 81 tiff"},
-		"a.bmp":  {encoded(t, 1, 1, func(b *bytes.Buffer, m image.Image) error { return bmp.Encode(b, m) }), "1 png"},
-		"a.webp": {"RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00", "1 webp"},
-		"b.png":  {"no image", ""},
-		"c.jpg":  {"", ""},
-	} {
-		a := c.upload(file, test.content)
-		status := func(a object) any { return a["metadata"].(object)["metadataProcessingStatus"] }
-		if status(a) != "queued" {
-			t.Errorf("%s: at first %v", file, status(a))
-		}
-		base := strings.TrimSuffix(a["url"].(string), "/file") + "/images/"
-		urls, _ := a["imageUrls"].(object)
-		var widths []string
-		for w, u := range urls {
-			if w != "default" && u != base+w+".webp" {
-				t.Errorf("%s: %s is %v", file, w, u)
-			}
-			if w != "default" {
-				widths = append(widths, w)
-			}
-		}
-		slices.Sort(widths)
-		if test.widths != "" {
-			_, format, _ := strings.Cut(strings.TrimPrefix(urls["default"].(string), base), ".")
-			widths = append(widths, format)
-		}
-		if got := strings.Join(widths, " "); got != test.widths {
-			t.Errorf("%s: widths %s, want %s", file, got, test.widths)
-		}
-		if got := status(c.get("/assets/" + a["id"].(string))); got != "queued" {
-			t.Errorf("%s: too soon %v", file, got)
-		}
-		clock = clock.Add(time.Minute)
-		want := "success"
-		if test.widths == "" {
-			want = "error"
-		}
-		later := c.get("/assets/" + a["id"].(string))
-		if status(later) != want {
-			t.Errorf("%s: later %v, want %s", file, status(later), want)
-		}
-		if m := later["metadata"].(object); (m["width"] != nil) != (want == "success") {
-			t.Errorf("%s: metadata %v", file, m)
-		}
-	}
-	for _, file := range []string{"a.svg", "a.txt"} {
-		a := c.upload(file, "<svg/>")
-		if a["metadata"].(object)["metadataProcessingStatus"] != nil || a["imageUrls"] != nil {
-			t.Errorf("%s is processed: %v", file, a)
-		}
-	}
-}
-
-func TestImagesAreDoneAtTheNextLook(t *testing.T) {
-	c := start(t, sandbox.Options{})
-	a := c.upload("a.gif", encoded(t, 3, 4, func(b *bytes.Buffer, m image.Image) error { return gif.Encode(b, m, nil) }))
-	m := c.get("/assets/" + a["id"].(string))["metadata"].(object)
-	if m["metadataProcessingStatus"] != "success" || m["width"] != 3.0 || m["height"] != 4.0 {
-		t.Errorf("metadata %v", m)
 	}
 }
 

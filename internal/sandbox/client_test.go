@@ -8,7 +8,9 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
@@ -20,16 +22,25 @@ type object = map[string]any
 // A client talks to a stand-in as one user.
 type client struct {
 	testing.TB
-	url   string
-	token string
-	env   sandbox.Environment
+	url    string
+	token  string
+	env    sandbox.Environment
+	server *sandbox.Server
 }
 
 // start runs a stand-in and gives a superadmin of it.
 func start(t testing.TB, o sandbox.Options) *client {
 	t.Helper()
-	url, env := sandboxtest.Start(t, o)
-	return &client{t, url, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, "superadmin")), env}
+	server, url, env := sandboxtest.StartServer(t, o)
+	return &client{t, url, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, "superadmin")), env, server}
+}
+
+// processed waits until no image is queued.
+func (c *client) processed() {
+	c.Helper()
+	if err := c.server.Processed(c.Context()); err != nil {
+		c.Fatal(err)
+	}
 }
 
 // as gives the same client with another token.
@@ -38,6 +49,18 @@ func (c *client) as(role string, workspaces ...string) *client {
 	other.token = sandboxtest.Sign(c.env.AccessKey, sandboxtest.Claims(c.env, role, workspaces...))
 	return &other
 }
+
+// A clock can be set while the stand-in looks at it.
+type clock struct{ nanoseconds atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.nanoseconds.Store(time.Now().UnixNano())
+	return c
+}
+
+func (c *clock) now() time.Time           { return time.Unix(0, c.nanoseconds.Load()) }
+func (c *clock) advance(by time.Duration) { c.nanoseconds.Add(int64(by)) }
 
 // A reply is an answer read to its end.
 type reply struct {

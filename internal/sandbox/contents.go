@@ -12,8 +12,14 @@ import (
 // that users chose.
 type contents interface {
 	create(expected int64) (draft, error)
-	open(id string) (io.ReadSeekCloser, error)
+	open(id string) (content, error)
 	remove(id string) error
+}
+
+// A content is open for reading, from any place.
+type content interface {
+	io.ReadSeekCloser
+	io.ReaderAt
 }
 
 // A draft is content on its way in. It can be read while it is one; keep makes
@@ -43,7 +49,7 @@ func (m *memoryContents) create(expected int64) (draft, error) {
 	return d, nil
 }
 
-func (m *memoryContents) open(id string) (io.ReadSeekCloser, error) {
+func (m *memoryContents) open(id string) (content, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	b, ok := m.bytes[id]
@@ -76,7 +82,7 @@ func (d *memoryDraft) keep(id string) error {
 }
 
 // unclosed is a reader that needs no closing.
-type unclosed struct{ io.ReadSeeker }
+type unclosed struct{ *bytes.Reader }
 
 func (unclosed) Close() error { return nil }
 

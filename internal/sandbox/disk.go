@@ -45,7 +45,13 @@ func (d *diskContents) create(int64) (draft, error) {
 	return &diskDraft{Writer: bufio.NewWriterSize(f, 64<<10), to: d, file: f}, nil
 }
 
-func (d *diskContents) open(id string) (io.ReadSeekCloser, error) { return os.Open(d.path(id)) }
+func (d *diskContents) open(id string) (content, error) {
+	f, err := os.Open(d.path(id))
+	if err != nil {
+		return nil, err // a nil *os.File would be a content that is not nil
+	}
+	return f, nil
+}
 
 func (d *diskContents) remove(id string) error { return os.Remove(d.path(id)) }
 

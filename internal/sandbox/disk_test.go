@@ -159,7 +159,7 @@ func uploadUntilKilled(t *testing.T, dir string) map[string]bool {
 		address, _ = strings.CutPrefix(lines.Text(), "listening ")
 	}
 	e := sandboxtest.Environment()
-	c := &client{t, "http://" + address, sandboxtest.Sign(e.AccessKey, sandboxtest.Claims(e, "user")), e}
+	c := &client{t, "http://" + address, sandboxtest.Sign(e.AccessKey, sandboxtest.Claims(e, "user")), e, nil}
 	var mu sync.Mutex
 	confirmed := make(map[string]bool)
 	var clients sync.WaitGroup

@@ -2,17 +2,9 @@ package sandbox
 
 import (
 	"fmt"
-	"image"
 	"io"
 
-	// Decoders for image.DecodeConfig.
-	_ "image/gif"
-	_ "image/jpeg"
-	_ "image/png"
-
-	_ "golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
-	_ "golang.org/x/image/webp"
+	"assetferry/internal/sandbox/rendition"
 )
 
 // A picture is what is known of an asset as an image.
@@ -24,44 +16,25 @@ type picture struct {
 // renditionFormat is the format of the full-size rendition of an extension.
 // Formats that the sandbox cannot decode (SVG, HEIC, AVIF, ICO) are no images
 // to it; what the service does with them is not known.
-func renditionFormat(folded string) (format string, isImage bool) {
-	format, isImage = map[string]string{
-		"jpg": "jpeg", "jpeg": "jpeg", "png": "png", "gif": "gif", "webp": "webp",
-		"tif": "tiff", "tiff": "tiff", "bmp": "png", // the service has no format bmp; a guess
+func renditionFormat(folded string) (format rendition.Format, isImage bool) {
+	format, isImage = map[string]rendition.Format{
+		"jpg": rendition.JPEG, "jpeg": rendition.JPEG, "png": rendition.PNG, "gif": rendition.GIF, "webp": rendition.WebP,
+		"tif": rendition.TIFF, "tiff": rendition.TIFF, "bmp": rendition.PNG, // the service has no format bmp; a guess
 	}[folded]
 	return format, isImage
 }
 
-// measure looks at the head of an image. What comes after it is not looked at,
-// so damage there goes unnoticed.
+// measure looks at the head of an image. What comes after it is looked at in the
+// background.
 func measure(r io.ReaderAt, size int64, folded string) picture {
 	if _, isImage := renditionFormat(folded); !isImage {
 		return picture{state: "no"}
 	}
-	c, err := decodeHead(io.NewSectionReader(r, 0, size))
-	if err != nil || c.Width <= 0 || c.Height <= 0 {
+	at, err := rendition.Measure(r, size)
+	if err != nil {
 		return picture{state: "broken"}
 	}
-	return picture{state: "readable", width: c.Width, height: c.Height}
-}
-
-func decodeHead(r *io.SectionReader) (c image.Config, err error) {
-	defer func() { // a decoder that trips over strange bytes has not decoded them
-		if v := recover(); v != nil {
-			c, err = image.Config{}, fmt.Errorf("decode image: %v", v)
-		}
-	}()
-	var magic [4]byte
-	if _, err := r.ReadAt(magic[:], 0); err != nil {
-		return c, err
-	}
-	// TIFF may have its directory at the end. image.DecodeConfig would read all
-	// of a file to get there.
-	if string(magic[:]) == "II*\x00" || string(magic[:]) == "MM\x00*" {
-		return tiff.DecodeConfig(r)
-	}
-	c, _, err = image.DecodeConfig(r)
-	return c, err
+	return picture{state: "readable", width: at.X, height: at.Y}
 }
 
 // widths are those of an image's renditions, ascending, as seen in what the

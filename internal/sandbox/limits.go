@@ -53,6 +53,15 @@ func (l Limits) checkPixels(p picture) error {
 		with("megapixelsLimit", l.MaxImageInMegapixels)
 }
 
+// maxPixels is the size of the largest image that is decoded: without a limit of
+// the plan still one that the memory holds.
+func (l Limits) maxPixels() int {
+	if l.MaxImageInMegapixels < 0 {
+		return 250_000_000
+	}
+	return l.MaxImageInMegapixels * 1_000_000
+}
+
 // checkStorage refuses what does not fit into the environment of a workspace any more.
 func (s *Server) checkStorage(ses *session, workspace string, size int64) error {
 	limit := s.options.Limits.MaxStorageInBytes

@@ -144,6 +144,7 @@ func (s *Server) useRevision(c *call) error {
 	if err != nil {
 		return changing(a.ID, err)
 	}
+	s.processor.wake() // it may never have been looked into
 	return c.done()
 }
 

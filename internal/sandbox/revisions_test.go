@@ -65,13 +65,14 @@ func TestReplaceInPlace(t *testing.T) {
 }
 
 func TestReplacedImageIsProcessedAnew(t *testing.T) {
-	clock := time.Now()
-	c := start(t, sandbox.Options{Now: func() time.Time { return clock }, ProcessingDelay: time.Minute})
+	clock := newClock()
+	c := start(t, sandbox.Options{Now: clock.now, ProcessingDelay: time.Minute})
 	picture := func(width int) string {
 		return encoded(t, width, 4, func(b *bytes.Buffer, m image.Image) error { return gif.Encode(b, m, nil) })
 	}
 	id := c.upload("a.gif", picture(3))["id"].(string)
-	clock = clock.Add(time.Minute)
+	clock.advance(time.Minute)
+	c.processed()
 	metadata := func(o object) object { return o["metadata"].(object) }
 	if m := metadata(c.get("/assets/" + id)); m["width"] != 3.0 {
 		t.Fatalf("metadata %v", m)
@@ -83,7 +84,8 @@ func TestReplacedImageIsProcessedAnew(t *testing.T) {
 	if urls := got["imageUrls"].(object); urls["200"] == nil || urls["3"] != nil {
 		t.Errorf("addresses %v", urls)
 	}
-	clock = clock.Add(time.Minute)
+	clock.advance(time.Minute)
+	c.processed()
 	if m := metadata(c.get("/assets/" + id)); m["metadataProcessingStatus"] != "success" || m["width"] != 200.0 {
 		t.Errorf("later %v", m)
 	}

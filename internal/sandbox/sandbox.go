@@ -41,8 +41,8 @@ type Options struct {
 	ClockSkew time.Duration
 	// Faults are asked in order; the first that fires decides.
 	Faults []Fault
-	// ProcessingDelay is how long an image stays queued after its upload. With
-	// 0 it is queued in the answer to the upload and done at the next look.
+	// ProcessingDelay is the least time that an image stays queued. The answer to
+	// an upload says so even with 0; [Server.Processed] waits for the end of it.
 	ProcessingDelay time.Duration
 	// TokenAge is the oldest iat accepted; default 24 h. The service does age
 	// tokens out, but its window is not documented: a guess.
@@ -74,6 +74,7 @@ type Server struct {
 	faults     *faults
 	stats      *stats
 	delivered  *delivered
+	processor  *processor
 	unlock     func() error
 	closed     atomic.Bool
 }
@@ -102,6 +103,7 @@ func New(o Options) (*Server, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("start sandbox: %w", errors.Join(err, s.release()))
 	}
+	s.startProcessing()
 	return s, nil
 }
 
@@ -180,6 +182,7 @@ func (s *Server) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	s.processor.end()
 	_, err := s.store.setClean(true)
 	if err = errors.Join(err, s.release()); err != nil {
 		return fmt.Errorf("close sandbox: %w", err)

@@ -49,7 +49,9 @@ func TestEarlierSchema(t *testing.T) {
 			INSERT INTO categories (id, workspace_id, name, private) VALUES ('c', 'w', 'n', 0);
 			INSERT INTO extensions VALUES ('c', 'txt', 'txt', 0);
 			INSERT INTO assets VALUES (1, 'a', 'w', 'c', NULL, 'gru' || char(0x308) || 'n', 'txt', 'txt', 5, 'd', 'bytes',
-				1000, 2000, 'no', 1000, 0, 0, '', '[]', '{}', NULL)`)
+				1000, 2000, 'no', 1000, 0, 0, '', '[]', '{}', NULL),
+				(2, 'b', 'w', 'c', NULL, 'b', 'txt', 'txt', 5, 'd', 'picture',
+				1000, 2000, 'readable', 3000, 6, 7, '', '[]', '{}', NULL)`)
 		return err
 	})
 	if err != nil {
@@ -78,20 +80,26 @@ func TestEarlierSchema(t *testing.T) {
 	checkEarlierAsset(t, again)
 }
 
-// checkEarlierAsset looks for what assets have had since: a revision, and a name
-// to be compared by.
+// checkEarlierAsset looks for what assets have had since: a revision, a name to
+// be compared by, and a place in the queue for images.
 func checkEarlierAsset(t *testing.T, st *store) {
 	t.Helper()
-	var a asset
+	var a, b asset
 	var compared string
 	err := st.read(func(s *session) (err error) {
 		if a, err = selectAsset(s, "a"); err != nil {
 			return err
 		}
-		return s.row("SELECT normal FROM assets", nil, &compared)
+		if b, err = selectAsset(s, "b"); err != nil {
+			return err
+		}
+		return s.row("SELECT normal FROM assets WHERE id = 'a'", nil, &compared)
 	})
 	if err != nil || a.content != "bytes" || len(a.revision) != 32 || !a.made.Equal(fromMillis(1000)) || a.by != "" {
 		t.Errorf("got %+v, %v", a, err)
+	}
+	if a.Processing != "" || b.Processing != "queued" || b.picture.width != 6 {
+		t.Errorf("processing %q, of the image %q", a.Processing, b.Processing)
 	}
 	if compared != "gr\u00fcn" {
 		t.Errorf("compared as %q", compared)

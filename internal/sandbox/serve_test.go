@@ -34,7 +34,7 @@ func TestServeFinishesUploads(t *testing.T) {
 	go func() { ended <- s.Serve(ctx, l) }()
 
 	e := sandboxtest.Environment()
-	c := &client{t, "http://" + l.Addr().String(), sandboxtest.Sign(e.AccessKey, sandboxtest.Claims(e, "user")), e}
+	c := &client{t, "http://" + l.Addr().String(), sandboxtest.Sign(e.AccessKey, sandboxtest.Claims(e, "user")), e, nil}
 	body, contentType := form(t, "a.txt", bytes.Repeat([]byte("x"), 1000))
 	pipe, w := io.Pipe()
 	go func() {

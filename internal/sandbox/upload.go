@@ -75,8 +75,12 @@ func (s *Server) take(c *call, f *form, commit func() (asset, error)) (asset, er
 	a, err := commit()
 	if err != nil {
 		s.forget([]string{f.content})
+		return a, err
 	}
-	return a, err
+	if f.picture.state != "no" {
+		s.processor.wake()
+	}
+	return a, nil
 }
 
 // receive reads the whole body. Location fields normally come before the file,

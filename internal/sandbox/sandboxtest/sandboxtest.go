@@ -23,6 +23,13 @@ func Environment() sandbox.Environment {
 // address and its first environment.
 func Start(tb testing.TB, o sandbox.Options) (url string, e sandbox.Environment) {
 	tb.Helper()
+	_, url, e = StartServer(tb, o)
+	return url, e
+}
+
+// StartServer is Start for tests that need the stand-in itself, too.
+func StartServer(tb testing.TB, o sandbox.Options) (s *sandbox.Server, url string, e sandbox.Environment) {
+	tb.Helper()
 	if len(o.Environments) == 0 {
 		o.Environments = []sandbox.Environment{Environment()}
 	}
@@ -38,7 +45,7 @@ func Start(tb testing.TB, o sandbox.Options) (url string, e sandbox.Environment)
 			tb.Errorf("close sandbox: %v", err)
 		}
 	})
-	return h.URL, o.Environments[0]
+	return s, h.URL, o.Environments[0]
 }
 
 // Claims are those of a valid token of a role, to be changed at will. Workspaces

@@ -1,0 +1,184 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"assetferry/internal/sandbox/rendition"
+)
+
+// A processor looks into images in the background, one after the other, so that
+// no more than one is in memory for it. What waits is in the store: a restart goes
+// on where the last process ended.
+type processor struct {
+	stop  context.CancelFunc
+	ended chan struct{} // closed when the work has ended
+	woken chan struct{} // holds a value when something may be due
+
+	mu   sync.Mutex
+	step chan struct{} // closed when the next image is done
+}
+
+func (s *Server) startProcessing() {
+	ctx, stop := context.WithCancel(context.Background())
+	s.processor = &processor{
+		stop: stop, ended: make(chan struct{}), woken: make(chan struct{}, 1), step: make(chan struct{}),
+	}
+	go func() {
+		defer close(s.processor.ended)
+		s.process(ctx)
+	}()
+}
+
+// end gives up what is under way, which stays queued.
+func (p *processor) end() {
+	p.stop()
+	<-p.ended
+}
+
+// wake has the processor look what is due.
+func (p *processor) wake() {
+	select {
+	case p.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (p *processor) nextStep() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.step
+}
+
+func (p *processor) tell() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.step)
+	p.step = make(chan struct{})
+}
+
+// Processed waits until no image is queued any more. It has the processor look at the
+// clock again, for tests that set [Options.Now].
+func (s *Server) Processed(ctx context.Context) error {
+	for {
+		step := s.processor.nextStep()
+		var queued bool
+		err := s.store.read(func(ses *session) error {
+			return ses.row("SELECT EXISTS (SELECT 1 FROM pictures WHERE state = 'queued')", nil, &queued)
+		})
+		if err != nil || !queued {
+			return err
+		}
+		s.processor.wake()
+		select {
+		case <-step:
+		case <-s.processor.ended:
+			return errClosed
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// broken is how long the processor rests after an error of the store.
+const broken = 10 * time.Second
+
+// process does what is due, and waits for more.
+func (s *Server) process(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait, err := s.processNext(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.options.Log.Error("image not processed", "error", err)
+			wait = broken
+		}
+		if wait == 0 {
+			s.processor.tell()
+			continue
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-s.processor.woken:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// processNext does one thing. If there is nothing to do now, it says how long to
+// wait for it.
+func (s *Server) processNext(ctx context.Context) (wait time.Duration, err error) {
+	const idle = 24 * time.Hour
+	content, due, err := s.nextPicture()
+	switch {
+	case err == nil && !due.After(s.now()):
+		return 0, s.processPicture(ctx, content)
+	case err != nil && !errors.Is(err, errNotThere):
+		return 0, err
+	}
+	if err != nil {
+		return idle, nil
+	}
+	return due.Sub(s.now()), nil
+}
+
+// nextPicture finds the image that is due first.
+func (s *Server) nextPicture() (content string, due time.Time, err error) {
+	var ready int64
+	err = s.store.read(func(ses *session) error {
+		const first = "SELECT content, ready_at FROM pictures WHERE state = 'queued' ORDER BY ready_at LIMIT 1"
+		return notThere(ses.row(first, nil, &content, &ready))
+	})
+	return content, fromMillis(ready), err
+}
+
+// processPicture decodes all of an image and notes what it is.
+func (s *Server) processPicture(ctx context.Context, content string) error {
+	state, hash := "success", ""
+	p, err := s.decode(ctx, content)
+	if err == nil {
+		hash, err = p.BlurHash()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		state = "error"
+		s.options.Log.Debug("image is broken", "content", content, "error", err)
+	}
+	return s.store.write(func(ses *session) error {
+		_, err := ses.exec("UPDATE pictures SET state = ?, blur_hash = ? WHERE content = ?", state, hash, content)
+		return err
+	})
+}
+
+// decode reads a whole image, until the context ends.
+func (s *Server) decode(ctx context.Context, name string) (p rendition.Picture, err error) {
+	file, err := s.contents.open(name)
+	if err != nil {
+		return p, fmt.Errorf("open image: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return p, fmt.Errorf("open image: %w", err)
+	}
+	return rendition.Decode(endingReader{file, ctx}, size, s.options.Limits.maxPixels())
+}
+
+// An endingReader ends with its context, and with it the decoder that reads it.
+type endingReader struct {
+	io.ReaderAt
+	ctx context.Context
+}
+
+func (r endingReader) ReadAt(p []byte, at int64) (int, error) {
+	if err := context.Cause(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.ReaderAt.ReadAt(p, at)
+}
