@@ -26,6 +26,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -77,7 +78,9 @@ func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	}
 	server, err := sandbox.New(o)
 	must(tb, err)
-	listener := httptest.NewServer(server)
+	checked, err := openapitest.Check(server)
+	must(tb, err)
+	listener := httptest.NewServer(checked)
 	w := &world{TB: tb, source: &memory.Source{}, url: listener.URL, gate: &gate{}, watch: &witness{}}
 	w.tokens, err = token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
 	must(tb, err)
@@ -88,6 +91,7 @@ func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 		listener.CloseClientConnections()
 		listener.Close()
 		must(tb, server.Close())
+		must(tb, checked.Err())
 		if w.journal != nil {
 			must(tb, w.journal.Close())
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
@@ -51,14 +52,18 @@ func serveWith(o sandbox.Options, serve func(http.Handler) *httptest.Server) (*s
 	if err != nil {
 		return nil, err
 	}
-	s := &service{env: o.Environments[0], skew: o.ClockSkew, handler: h}
+	checked, err := openapitest.Check(h)
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	s := &service{env: o.Environments[0], skew: o.ClockSkew, handler: checked}
 	s.changed.L = &s.mu
 	s.server = serve(s)
 	s.url = s.server.URL
 	s.close = sync.OnceValue(func() error {
 		s.server.CloseClientConnections()
 		s.server.Close()
-		return h.Close()
+		return errors.Join(checked.Err(), h.Close())
 	})
 	return s, nil
 }

@@ -29,15 +29,17 @@ var allowed = map[string][]string{
 	"internal/config":              {"internal/pace", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"internal/sandbox":             {"internal/filelock", "internal/sandbox/rendition"},
-	"internal/sandbox/sandboxtest": {"internal/sandbox"},
+	"internal/sandbox/openapitest": {"internal/sandbox"},
+	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/sandbox/openapitest"},
 }
 
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/sandbox", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/assets, internal/assets/assettest, internal/faults, internal/sandbox, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry", "the engine knows no HTTP"},
+	{"net/http", "internal/assets, internal/assets/assettest, internal/faults, internal/sandbox, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
+	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},
 	{"github.com/spf13/cobra", "cmd/assetferry", "flags stay in the command"},
 }
 

@@ -3,16 +3,19 @@ package assets_test
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/assets/assettest"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/openapitest"
+	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 )
 
@@ -23,19 +26,16 @@ const (
 
 func newSandbox(t testing.TB, o sandbox.Options) string {
 	t.Helper()
+	base, _ := newCheckedSandbox(t, o)
+	return base
+}
+
+// newCheckedSandbox also gives what knows the operations called.
+func newCheckedSandbox(t testing.TB, o sandbox.Options) (string, *openapitest.Checker) {
+	t.Helper()
 	o.Environments = []sandbox.Environment{{ID: environment, AccessKey: accessKey}}
-	s, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(s)
-	t.Cleanup(func() {
-		srv.Close()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return srv.URL
+	s := sandboxtest.Run(t, o)
+	return s.URL, s.Checker
 }
 
 func newClient(t testing.TB, base string, claims token.Claims, key token.Secret, o assets.Options) *assets.Client {
@@ -57,10 +57,11 @@ func newClient(t testing.TB, base string, claims token.Claims, key token.Secret,
 // the environment.
 func TestLaw(t *testing.T) {
 	t.Run("sandbox", func(t *testing.T) {
-		base := newSandbox(t, sandbox.Options{})
+		base, called := newCheckedSandbox(t, sandbox.Options{})
 		assettest.Run(t, func(t testing.TB) *assets.Client {
 			return newClient(t, base, token.Claims{Environment: environment}, token.NewSecret(accessKey), assets.Options{})
 		})
+		checkCalled(t, called)
 	})
 	if base := os.Getenv("ASSETFERRY_LAW_URL"); base != "" {
 		t.Run("service", func(t *testing.T) {
@@ -72,6 +73,56 @@ func TestLaw(t *testing.T) {
 				}, token.NewSecret(os.Getenv("ASSETFERRY_LAW_ACCESS_KEY")), assets.Options{})
 			})
 		})
+	}
+}
+
+// checkCalled makes sure that the law calls every operation of the service. What
+// is listed here is still missing; the list may only shrink.
+func checkCalled(t *testing.T, called *openapitest.Checker) {
+	t.Helper()
+	missing := []string{
+		"DELETE /admin/groups/{id}",
+		"DELETE /admin/permissions/{id}",
+		"DELETE /assets/{id}/revisions/{revisionId}",
+		"DELETE /superadmin/workspaces/{id}",
+		"GET /admin/groups",
+		"GET /admin/permissions",
+		"GET /assets/recent",
+		"GET /assets/trash",
+		"GET /assets/{id}/offset",
+		"GET /assets/{id}/revisions",
+		"GET /permissions",
+		"GET /v2/workspaces",
+		"GET /v3/workspaces",
+		"GET /workspaces",
+		"GET /{workspaceId}/assets/{id}/revisions/{revisionId}/file",
+		"POST /admin/groups",
+		"POST /admin/permissions",
+		"POST /assets/copy",
+		"POST /assets/delete",
+		"POST /assets/move",
+		"POST /assets/namesExist",
+		"POST /assets/restore",
+		"POST /assets/restore/validate",
+		"POST /assets/{id}",
+		"POST /assets/{id}/revisions",
+		"POST /categories/authorizePrivateAccess",
+		"POST /superadmin/workspaces",
+		"PUT /admin/groups/{id}",
+		"PUT /admin/permissions/{id}",
+		"PUT /assets/recent",
+		"PUT /superadmin/workspaces/{id}",
+	}
+	if t.Failed() || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		return // not all of the law was run
+	}
+	for _, op := range called.Operations() {
+		switch was, known := slices.Contains(called.Called(), op), slices.Contains(missing, op); {
+		case !was && !known:
+			t.Errorf("%s is never called", op)
+		case was && known:
+			t.Errorf("%s is called: take it off the list", op)
+		}
 	}
 }
 

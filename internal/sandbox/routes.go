@@ -77,6 +77,8 @@ func routes() []route {
 
 		{"GET", "/{workspaceId}/assets/{id}/file", nobody, noPermission, (*Server).deliver},
 		{"GET", "/{workspaceId}/assets/{id}/revisions/{revisionId}/file", nobody, noPermission, (*Server).deliverRevision},
+
+		{"GET", "/docs.json", nobody, noPermission, (*Server).serveDescription},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/openapitest"
 )
 
 // Environment is the one that Start adds if the options name none.
@@ -20,15 +21,31 @@ func Environment() sandbox.Environment {
 }
 
 // Start runs a stand-in on a loopback address until the test ends, and gives its
-// address and its first environment.
+// address and its first environment. An answer that is not as described fails
+// the test.
 func Start(tb testing.TB, o sandbox.Options) (url string, e sandbox.Environment) {
 	tb.Helper()
-	_, url, e = StartServer(tb, o)
-	return url, e
+	r := Run(tb, o)
+	return r.URL, r.Environment
 }
 
 // StartServer is Start for tests that need the stand-in itself, too.
 func StartServer(tb testing.TB, o sandbox.Options) (s *sandbox.Server, url string, e sandbox.Environment) {
+	tb.Helper()
+	r := Run(tb, o)
+	return r.Server, r.URL, r.Environment
+}
+
+// A Running stand-in has all that tests may want to know of it.
+type Running struct {
+	Server      *sandbox.Server
+	Checker     *openapitest.Checker
+	URL         string
+	Environment sandbox.Environment // the first
+}
+
+// Run is Start for tests that need more.
+func Run(tb testing.TB, o sandbox.Options) Running {
 	tb.Helper()
 	if len(o.Environments) == 0 {
 		o.Environments = []sandbox.Environment{Environment()}
@@ -37,7 +54,8 @@ func StartServer(tb testing.TB, o sandbox.Options) (s *sandbox.Server, url strin
 	if err != nil {
 		tb.Fatal(err)
 	}
-	h := httptest.NewServer(s)
+	c := openapitest.Around(tb, s)
+	h := httptest.NewServer(c)
 	tb.Cleanup(func() {
 		h.CloseClientConnections()
 		h.Close()
@@ -45,7 +63,7 @@ func StartServer(tb testing.TB, o sandbox.Options) (s *sandbox.Server, url strin
 			tb.Errorf("close sandbox: %v", err)
 		}
 	})
-	return s, h.URL, o.Environments[0]
+	return Running{s, c, h.URL, o.Environments[0]}
 }
 
 // Claims are those of a valid token of a role, to be changed at will. Workspaces

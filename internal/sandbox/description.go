@@ -1,0 +1,48 @@
+package sandbox
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/goccy/go-yaml"
+)
+
+//go:embed openapi.yaml
+var openapi []byte
+
+// Description gives the OpenAPI description of all that a sandbox answers, as JSON.
+func Description() ([]byte, error) { return description() }
+
+var description = sync.OnceValues(func() ([]byte, error) {
+	var v any
+	if err := yaml.Unmarshal(openapi, &v); err != nil {
+		return nil, fmt.Errorf("read description: %w", err)
+	}
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("convert description: %w", err)
+	}
+	return text, nil
+})
+
+func (s *Server) serveDescription(c *call) error {
+	text, err := Description()
+	if err != nil {
+		return err
+	}
+	return c.sendText("application/json; charset=utf-8", text)
+}
+
+// sendText answers with what was made before.
+func (c *call) sendText(contentType string, text []byte) error {
+	h := c.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	c.w.WriteHeader(http.StatusOK)
+	_, _ = c.w.Write(text) // a client that has gone loses nothing that matters
+	return nil
+}

@@ -1,0 +1,203 @@
+package openapitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// An answer is watched while it is sent.
+type answer struct {
+	http.ResponseWriter
+	status int
+	header http.Header
+	size   int64
+	json   bytes.Buffer // the body, if it is JSON
+}
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 && status >= 200 {
+		a.status, a.header = status, a.Header().Clone()
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	if a.status == 0 {
+		a.WriteHeader(http.StatusOK)
+	}
+	a.size += int64(len(p))
+	if isJSON(a.header.Get("Content-Type")) {
+		a.json.Write(p)
+	}
+	return a.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// An exchange is a request and its answer.
+type exchange struct {
+	description *description
+	op          operation
+	known       bool // op is
+	request     *http.Request
+	sent        *sent
+	answer      answer
+}
+
+// check holds an exchange against the description.
+func (e *exchange) check() error {
+	r := e.request
+	switch {
+	case e.answer.status == 0:
+		return fmt.Errorf("nothing was answered")
+	case r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "":
+		if e.answer.status != http.StatusNoContent || e.answer.size > 0 {
+			return fmt.Errorf("the answer to a preflight is not an empty 204")
+		}
+		return nil
+	case e.says("The sandbox was told to fail here"), e.answer.status == http.StatusNotImplemented && e.says("The sandbox has no route"):
+		return e.checkFault()
+	case !e.known:
+		return fmt.Errorf("no such operation is described, and the answer is not 501")
+	}
+	responses, _ := e.description.child(e.op.node, "responses")
+	response, ok := e.description.child(responses, strconv.Itoa(e.answer.status))
+	if !ok {
+		return fmt.Errorf("%s has no such status; it has %s; the body is %s", e.op.name,
+			strings.Join(slices.Sorted(maps.Keys(responses.value)), ", "), excerpt(&e.answer.json))
+	}
+	if err := e.checkResponse(response); err != nil {
+		return err
+	}
+	if e.answer.status < 400 {
+		return e.checkRequest()
+	}
+	return nil
+}
+
+// says reports whether the answer's message begins so.
+func (e *exchange) says(beginning string) bool {
+	var body struct{ Message string }
+	err := json.Unmarshal(e.answer.json.Bytes(), &body)
+	return err == nil && strings.HasPrefix(body.Message, beginning)
+}
+
+// checkFault holds an answer that may have any status against the one described
+// for that.
+func (e *exchange) checkFault() error {
+	components, _ := e.description.child(e.description.root, "components")
+	responses, _ := e.description.child(components, "responses")
+	fault, _ := e.description.child(responses, "Fault")
+	return e.checkResponse(fault)
+}
+
+func (e *exchange) checkResponse(response node) error {
+	if err := e.checkHeaders(response); err != nil {
+		return err
+	}
+	content, ok := e.description.child(response, "content")
+	if !ok {
+		if e.answer.size > 0 {
+			return fmt.Errorf("there is a body of %d bytes, and none is described", e.answer.size)
+		}
+		return nil
+	}
+	got := e.answer.header.Get("Content-Type")
+	media, ok := e.description.media(content, mediaType(got))
+	if !ok {
+		return fmt.Errorf("the content type %q is not described", got)
+	}
+	if !isJSON(got) || e.answer.size == 0 && e.request.Method == http.MethodHead {
+		return nil
+	}
+	if err := e.description.validate(media, e.answer.json.Bytes()); err != nil {
+		return fmt.Errorf("body: %w: %s", err, excerpt(&e.answer.json))
+	}
+	return e.checkStatusCode()
+}
+
+// checkStatusCode makes sure that a refusal repeats its status.
+func (e *exchange) checkStatusCode() error {
+	var body struct{ StatusCode *int }
+	if err := json.Unmarshal(e.answer.json.Bytes(), &body); err == nil && body.StatusCode != nil && *body.StatusCode != e.answer.status {
+		return fmt.Errorf("body: statusCode is %d", *body.StatusCode)
+	}
+	return nil
+}
+
+func (e *exchange) checkHeaders(response node) error {
+	headers, _ := e.description.child(response, "headers")
+	for name := range headers.value {
+		header, _ := e.description.child(headers, name)
+		got := e.answer.header.Get(name)
+		if got == "" {
+			if header.value["required"] == true {
+				return fmt.Errorf("the header %s is missing", name)
+			}
+			continue
+		}
+		if err := e.description.validateText(header, got); err != nil {
+			return fmt.Errorf("header %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// media is what is described for a content type.
+func (d *description) media(content node, contentType string) (node, bool) {
+	family, _, _ := strings.Cut(contentType, "/")
+	for _, key := range []string{contentType, family + "/*", "*/*"} {
+		if media, ok := d.child(content, key); ok {
+			return media, true
+		}
+	}
+	return node{}, false
+}
+
+// validate holds JSON against the schema under a node.
+func (d *description) validate(n node, text []byte) error {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("no JSON: %w", err)
+	}
+	return d.validateValue(n, v)
+}
+
+// validateText holds a parameter or header against the schema under its node.
+func (d *description) validateText(n node, text string) error {
+	schema, _ := d.child(n, "schema")
+	switch schema.value["type"] {
+	case "integer", "number", "boolean":
+		return d.validate(n, []byte(text))
+	}
+	return d.validateValue(n, text)
+}
+
+func (d *description) validateValue(n node, v any) error {
+	schema, err := d.schema(n)
+	if err != nil || schema == nil {
+		return err
+	}
+	if err := schema.Validate(v); err != nil {
+		return brief(err)
+	}
+	return nil
+}
+
+// brief leaves the first line of an error out, which only names the schema.
+func brief(err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	return fmt.Errorf("%s", strings.Join(lines[min(1, len(lines)-1):], "; "))
+}
+
+// excerpt is the beginning of a body.
+func excerpt(b *bytes.Buffer) []byte { return b.Bytes()[:min(b.Len(), 400)] }

@@ -1,0 +1,105 @@
+// Package openapitest holds a sandbox in tests against its own description: every
+// answer, and every request that it carried out.
+//
+// Bodies that are no JSON are looked at as they pass and not kept.
+package openapitest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A Checker is put around a sandbox. It is an http.Handler, safe for concurrent use.
+type Checker struct {
+	sandbox     http.Handler
+	description *description
+
+	mu       sync.Mutex
+	problems []error
+	called   map[string]bool
+}
+
+// Check puts a check around a sandbox.
+func Check(sandbox http.Handler) (*Checker, error) {
+	d, err := load()
+	if err != nil {
+		return nil, err
+	}
+	return newChecker(sandbox, d), nil
+}
+
+func newChecker(sandbox http.Handler, d *description) *Checker {
+	return &Checker{sandbox: sandbox, description: d, called: make(map[string]bool)}
+}
+
+// Around puts a check around a sandbox that fails the test at its end.
+func Around(tb testing.TB, sandbox http.Handler) *Checker {
+	tb.Helper()
+	c, err := Check(sandbox)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := c.Err(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c
+}
+
+// most is how many problems are kept.
+const most = 10
+
+// Err tells what was not as described.
+func (c *Checker) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Join(c.problems...)
+}
+
+// Called are the operations that were answered with success so far, such as "GET
+// /assets/{id}".
+func (c *Checker) Called() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.called))
+}
+
+// Operations are all that the service has, too, according to the description.
+func (c *Checker) Operations() []string { return c.description.names("Sandbox") }
+
+// ServeHTTP lets the sandbox answer and looks on. An answer that was cut off is
+// not looked at.
+func (c *Checker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	op, known := c.description.find(r)
+	r = r.WithContext(r.Context()) // a copy
+	e := &exchange{description: c.description, op: op, known: known, request: r, sent: c.description.receive(op, r)}
+	e.answer.ResponseWriter = w
+	defer e.sent.end()
+	c.sandbox.ServeHTTP(&e.answer, r)
+	e.sent.end()
+	err := e.check()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil && len(c.problems) < most {
+		c.problems = append(c.problems, fmt.Errorf("not as internal/sandbox/openapi.yaml says: %s %s: %d: %w",
+			r.Method, r.URL, e.answer.status, err))
+	}
+	if known && e.answer.status < 400 {
+		c.called[op.name] = true
+	}
+}
+
+// isJSON reports whether a content type is that of JSON.
+func isJSON(contentType string) bool { return mediaType(contentType) == "application/json" }
+
+func mediaType(contentType string) string {
+	t, _, _ := strings.Cut(contentType, ";")
+	return strings.ToLower(strings.TrimSpace(t))
+}
