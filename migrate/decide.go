@@ -28,6 +28,7 @@ const (
 	ReasonSymlink   Reason = "symbolic link, see --symlinks"
 	ReasonSpecial   Reason = "not a regular file"
 	ReasonArchived  Reason = "in an archived storage class"
+	ReasonFolder    Reason = "stands for a folder, which comes with what is in it"
 	ReasonUnmatched Reason = "no category allows its extension"
 
 	ReasonUnreadable Reason = "cannot be read"

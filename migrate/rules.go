@@ -122,6 +122,8 @@ func (r Rules) leaveOut(o sources.Object, now time.Time) Reason {
 		return ReasonSpecial
 	case o.Obstacle == sources.Archived:
 		return ReasonArchived
+	case o.Obstacle == sources.FolderMarker:
+		return ReasonFolder
 	case isJunk(o.Key):
 		return ReasonJunk
 	case matchAny(r.Exclude, o.Key):

@@ -117,6 +117,7 @@ func TestLeaveOut(t *testing.T) {
 		{"symlink", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Symlink}, ReasonSymlink},
 		{"special", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Special}, ReasonSpecial},
 		{"archived", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Archived}, ReasonArchived},
+		{"folder marker", Rules{}, sources.Object{Key: "a/", Obstacle: sources.FolderMarker}, ReasonFolder},
 		{"unreadable", Rules{}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ""},
 		{"unreadable and excluded", Rules{Exclude: []string{"a*"}}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ReasonFiltered},
 		{"unreadable and not included", Rules{Include: []string{"b*"}}, sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, ReasonFiltered},

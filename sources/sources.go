@@ -93,6 +93,7 @@ const (
 	Unreadable          Obstacle = "cannot be read"
 	UnreadableDirectory Obstacle = "directory cannot be read" // its key ends with "/"
 	Archived            Obstacle = "in an archived storage class"
+	FolderMarker        Obstacle = "stands for a folder" // an empty object, as consoles and tools make them
 )
 
 // HidesObjects reports whether there may be objects behind the entry that the

@@ -16,12 +16,13 @@ import (
 // libraries that belong to one place. What is not listed may import nothing of
 // ours.
 var allowed = map[string][]string{
-	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "internal/assets", "internal/config", "internal/demo", "internal/diskspace",
+	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "sources/s3", "internal/assets", "internal/config", "internal/demo", "internal/diskspace",
 		"internal/pace", "internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/faultpoint", "internal/retry"},
 	"state":                        {"internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
 	"sources/memory":               {"sources"},
+	"sources/s3":                   {"sources", "internal/retry"},
 	"sources/sourcetest":           {"sources", "sources/memory"},
 	"internal/assets":              {"internal/pace", "internal/retry", "internal/token"},
 	"internal/pace":                {"internal/retry"},
@@ -36,7 +37,7 @@ var allowed = map[string][]string{
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/sandbox", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/assets, internal/assets/assettest, internal/faults, internal/sandbox, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry", "the engine knows no HTTP"},
+	{"net/http", "internal/assets, internal/assets/assettest, internal/faults, internal/sandbox, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry, sources/s3", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},

@@ -1,0 +1,169 @@
+package s3
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/logging"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// defaultRegion is where the search for a bucket begins, and what services other
+// than AWS are used to.
+const defaultRegion = "us-east-1"
+
+// responseTimeout is how long the service may take before its answer begins.
+const responseTimeout = 60 * time.Second
+
+func newClient(cfg aws.Config, o Options, credentials aws.CredentialsProvider, transport *http.Transport) *s3.Client {
+	return s3.NewFromConfig(cfg, func(c *s3.Options) {
+		c.Region = cmp.Or(c.Region, defaultRegion)
+		c.Credentials = credentials // nil: nothing is signed
+		if o.Endpoint != "" {
+			c.BaseEndpoint = aws.String(o.Endpoint)
+		}
+		// Few services other than AWS have a name for each bucket.
+		c.UsePathStyle = c.UsePathStyle || c.BaseEndpoint != nil
+		c.HTTPClient = &http.Client{
+			Transport: guard{transport, o.AllowHTTP},
+			// A signature holds for one host only, so regions are found in our way.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+		c.Retryer = patient{retry.NewStandard(func(r *retry.StandardOptions) {
+			r.MaxAttempts, r.MaxBackoff = 4, 5*time.Second
+		})}
+		c.Logger, c.ClientLogMode = logging.Nop{}, 0
+		c.DisableLogOutputChecksumValidationSkipped = true
+	})
+}
+
+func newTransport(o Options) *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	connections := max(o.Connections, 16) + 1 // one lists
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSClientConfig:       o.TLS,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: responseTimeout,
+		IdleConnTimeout:       90 * time.Second,
+		MaxIdleConns:          connections,
+		MaxIdleConnsPerHost:   connections,
+		ReadBufferSize:        64 << 10,
+		DisableCompression:    true, // what is stored is wanted, byte for byte
+		ForceAttemptHTTP2:     true,
+	}
+}
+
+// errPlain refuses what would show content and signatures on the way.
+var errPlain = errors.New("plain HTTP to another host than this one is refused")
+
+// A guard lets plain HTTP only go where it may, whoever gave the address: it may
+// come from a profile as well.
+type guard struct {
+	next      http.RoundTripper
+	allowHTTP bool
+}
+
+func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "https" && !g.allowHTTP && !isLoopback(r.URL.Hostname()) {
+		return nil, errPlain
+	}
+	return g.next.RoundTrip(r)
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// longestWait is the longest that a request waits because the service asked for it;
+// whoever asks for more is told later, by an attempt of its own.
+const longestWait = 10 * time.Second
+
+// patient tries again what the SDK tries again, and also answers that broke off, and
+// waits as long as the service asks for.
+type patient struct{ *retry.Standard }
+
+func (p patient) IsErrorRetryable(err error) bool {
+	_, unreadable := errors.AsType[*smithy.DeserializationError](err)
+	return retryAfter(err) <= longestWait && !errors.Is(err, errPlain) && !isTrustError(err) &&
+		(p.Standard.IsErrorRetryable(err) || unreadable || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF))
+}
+
+func (p patient) RetryDelay(attempt int, err error) (time.Duration, error) {
+	delay, e := p.Standard.RetryDelay(attempt, err)
+	return max(delay, retryAfter(err)), e
+}
+
+// call makes a request, in the region that the bucket is in: where the answer says
+// that it is another one, the request is made again there.
+func (s *Source) call(ctx context.Context, request func(...func(*s3.Options)) error) error {
+	if s.credentials != nil {
+		if _, err := s.credentials.Retrieve(ctx); err != nil {
+			return &credentialsError{err}
+		}
+	}
+	region := s.currentRegion()
+	err := request(in(region))
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	found := s.findRegion(ctx, err)
+	if found == "" || found == region {
+		return err
+	}
+	s.region.Store(&found)
+	return request(in(found))
+}
+
+func in(region string) func(*s3.Options) { return func(o *s3.Options) { o.Region = region } }
+
+func (s *Source) currentRegion() string {
+	if r := s.region.Load(); r != nil {
+		return *r
+	}
+	return s.client.Options().Region
+}
+
+// findRegion tells the bucket's region from an answer that refuses another one. If
+// that says nothing else, a request that is not signed is answered with it.
+func (s *Source) findRegion(ctx context.Context, err error) string {
+	answer, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	if !ok || answer.Response == nil {
+		return ""
+	}
+	if region := answer.Response.Header.Get(regionHeader); region != "" {
+		return region
+	}
+	code := codeOf(err)
+	if answer.HTTPStatusCode() != http.StatusMovedPermanently && code != "AuthorizationHeaderMalformed" && code != "IllegalLocationConstraintException" {
+		return ""
+	}
+	out, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.address.Bucket}, func(o *s3.Options) { o.Credentials = nil })
+	if err == nil {
+		return aws.ToString(out.BucketRegion)
+	}
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil {
+		return answer.Response.Header.Get(regionHeader)
+	}
+	return ""
+}
+
+const regionHeader = "X-Amz-Bucket-Region"
+
+// A credentialsError says that there is nothing to sign with.
+type credentialsError struct{ err error }
+
+func (e *credentialsError) Error() string { return fmt.Sprintf("no credentials: %v", e.err) }
+func (e *credentialsError) Unwrap() error { return e.err }

@@ -1,0 +1,218 @@
+package s3
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"assetferry/internal/retry"
+	"assetferry/sources"
+)
+
+// A failure is an error with what it means for the next step.
+type failure struct {
+	Status int    // of the answer; 0 if there is none
+	Code   string // that S3 gives it; may be empty
+	err    error
+	is     error // what callers ask for
+	class  retry.Class
+	auth   bool
+	delay  time.Duration
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+
+func (f *failure) Unwrap() []error {
+	if f.is == nil {
+		return []error{f.err}
+	}
+	return []error{f.err, f.is}
+}
+
+// Class implements retry.Classified.
+func (f *failure) Class() retry.Class { return f.class }
+
+// Delay is how long the service asks to wait, 0 if it does not.
+func (f *failure) Delay() time.Duration { return f.delay }
+
+// IsAuth reports whether the trouble is with the credentials, or with what they allow.
+func IsAuth(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.auth
+}
+
+// fail makes an error about the source or one of its objects. It holds no secrets.
+func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	err = classify(op, err)
+	hint := s.hint(op, err)
+	if f, ok := errors.AsType[*failure](err); ok {
+		f.err = s.withoutSecrets(ctx, f.err)
+	}
+	return &sources.Error{Op: op, Source: s.address.String(), Key: key, Err: err, Hint: hint}
+}
+
+// classify says what an error of the SDK means for an operation. Others come back as
+// they are.
+func classify(op string, err error) error {
+	var f *failure
+	answer, answered := errors.AsType[*smithyhttp.ResponseError](err)
+	_, unreadable := errors.AsType[*smithy.DeserializationError](err)
+	_, sent := errors.AsType[*smithy.OperationError](err)
+	noCredentials, unsigned := errors.AsType[*credentialsError](err)
+	switch {
+	case unsigned:
+		f = &failure{err: noCredentials, class: retry.Fatal, auth: true}
+	case answered && !unreadable && answer.HTTPStatusCode() >= 300:
+		f = refused(op, answer, err)
+	case unreadable:
+		f = &failure{err: fmt.Errorf("the answer cannot be read: %w", innermost(err)), class: retry.Transient}
+	case sent && (errors.Is(err, errPlain) || isTrustError(err)):
+		f = &failure{err: innermost(err), class: retry.Fatal}
+	case sent:
+		f = &failure{err: innermost(err), class: retry.Transient}
+	default:
+		return err
+	}
+	return f
+}
+
+// codes that say that the credentials are not accepted, whatever they may do.
+var unaccepted = []string{"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken", "InvalidAccessKeyId", "SignatureDoesNotMatch",
+	"RequestTimeTooSkewed", "RequestExpired", "InvalidSecurity", "NotSignedUp", "AccountProblem", "AuthorizationHeaderMalformed", "MissingSecurityHeader"}
+
+// refused is an answer that is no success.
+func refused(op string, answer *smithyhttp.ResponseError, err error) *failure {
+	f := &failure{Status: answer.HTTPStatusCode(), Code: codeOf(err), class: retry.Permanent}
+	f.err = errors.New(told(f.Status, f.Code, err))
+	_, throttling := awsretry.DefaultThrottleErrorCodes[f.Code]
+	switch {
+	case f.Status == http.StatusUnauthorized, slices.Contains(unaccepted, f.Code):
+		f.class, f.auth = retry.Fatal, true
+	case f.Code == "InvalidObjectState":
+		f.err = fmt.Errorf("%s (%w)", sources.Archived, f.err)
+	case f.Status == http.StatusForbidden && op == "list":
+		f.class, f.auth = retry.Fatal, true
+	case f.Status == http.StatusForbidden:
+		f.is = fs.ErrPermission
+	case f.Code == "NoSuchBucket" && op != "list": // no item is to blame
+		f.class = retry.Fatal
+	case f.Status == http.StatusNotFound:
+		f.is = fs.ErrNotExist
+	case f.Status == http.StatusMethodNotAllowed: // that version only marks a deletion
+		f.is = fs.ErrNotExist
+	case f.Status == http.StatusPreconditionFailed, f.Status == http.StatusRequestedRangeNotSatisfiable:
+		f.is = sources.ErrChanged
+	case f.Status == http.StatusTooManyRequests, f.Status == http.StatusServiceUnavailable, throttling:
+		f.class, f.delay = retry.Throttled, retryAfter(err)
+	case f.Status == http.StatusNotImplemented:
+	case f.Status == http.StatusRequestTimeout, f.Code == "RequestTimeout", f.Status >= 500:
+		f.class = retry.Transient
+	case f.Status < 400: // and where the region is could not be found out
+		f.class = retry.Fatal
+	}
+	return f
+}
+
+// told is an answer in one line. It leaves out what differs each time, such as the
+// ID of the request, so that equal troubles read alike.
+func told(status int, code string, err error) string {
+	text := fmt.Sprintf("%d %s", status, cmp.Or(code, http.StatusText(status)))
+	if e, ok := errors.AsType[smithy.APIError](err); ok {
+		if message := oneLine(e.ErrorMessage()); message != "" && message != code {
+			text += ": " + message
+		}
+	}
+	return text
+}
+
+// oneLine keeps what a service says from filling a screen.
+func oneLine(text string) string {
+	const most = 300
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return text
+}
+
+func codeOf(err error) string {
+	e, ok := errors.AsType[smithy.APIError](err)
+	if !ok || e.ErrorCode() == "UnknownError" { // the SDK's word for an answer without one
+		return ""
+	}
+	return e.ErrorCode()
+}
+
+// innermost takes off what the SDK and net/http put around an error of the network:
+// the names of calls and the whole address.
+func innermost(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*smithy.DeserializationError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*smithy.OperationError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// retryAfter is how long an answer asks to wait, 0 if it does not.
+func retryAfter(err error) time.Duration {
+	answer, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	if !ok || answer.Response == nil {
+		return 0
+	}
+	now := time.Now()
+	if date, err := http.ParseTime(answer.Response.Header.Get("Date")); err == nil {
+		now = date
+	}
+	return retry.ParseRetryAfter(answer.Response.Header.Get("Retry-After"), now)
+}
+
+// isTrustError reports whether TLS could not establish who is at the other end.
+func isTrustError(err error) bool {
+	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
+	_, header := errors.AsType[tls.RecordHeaderError](err)
+	return bad || header
+}
+
+// What a service repeats of a request's signature, if it does.
+var signature = regexp.MustCompile(`(?i)(signature=)[0-9a-f]+`)
+
+// withoutSecrets strikes out of an error what opens the bucket: a service may repeat
+// what it was sent.
+func (s *Source) withoutSecrets(ctx context.Context, err error) error {
+	text := signature.ReplaceAllString(err.Error(), "$1…")
+	if s.credentials != nil {
+		if c, err := s.credentials.Retrieve(ctx); err == nil { // from the cache
+			for _, secret := range []string{c.SecretAccessKey, c.SessionToken, c.AccessKeyID} {
+				if secret != "" {
+					text = strings.ReplaceAll(text, secret, "…")
+				}
+			}
+		}
+	}
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
+}

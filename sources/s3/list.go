@@ -1,0 +1,206 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"assetferry/sources"
+)
+
+// emptyPages is how many pages in a row may hold nothing: those that are full of
+// deleted objects do, but no listing consists of them.
+const emptyPages = 1000
+
+// errStop says that the loop over a listing ended.
+var errStop = errors.New("the loop ended")
+
+// Objects implements sources.Source. It lists current versions, a page of a thousand
+// at a time. A prefix that no key begins with is not there.
+func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		l := &listing{source: s, now: time.Now(), after: string(after), yield: yield}
+		err := l.run(ctx)
+		switch {
+		case err == errStop:
+			return
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		case err != nil:
+			err = s.fail(ctx, "list", "", err)
+		}
+		if err != nil {
+			yield(sources.Object{}, err)
+		}
+	}
+}
+
+// A listing is one walk through the pages.
+type listing struct {
+	source *Source
+	now    time.Time
+	after  string
+	yield  func(sources.Object, error) bool
+	last   string // the last key, with the prefix
+}
+
+func (l *listing) run(ctx context.Context) error {
+	token, empty := "", 0
+	for {
+		page, err := l.page(ctx, token)
+		if err != nil {
+			return err
+		}
+		for _, o := range page.Contents {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := l.object(o, page.EncodingType); err != nil {
+				return err
+			}
+		}
+		if !*page.IsTruncated {
+			return l.end()
+		}
+		next := aws.ToString(page.NextContinuationToken)
+		if empty++; len(page.Contents) > 0 {
+			empty = 0
+		}
+		switch {
+		case next == "":
+			return errors.New("a page of the listing says that there are more, but not where")
+		case next == token || empty > emptyPages:
+			return errors.New("the listing does not go on: its pages lead to themselves")
+		}
+		token = next
+	}
+}
+
+// page asks for one page.
+func (l *listing) page(ctx context.Context, token string) (*s3.ListObjectsV2Output, error) {
+	s := l.source
+	in := &s3.ListObjectsV2Input{
+		Bucket: &s.address.Bucket, RequestPayer: s.payer, EncodingType: types.EncodingTypeUrl,
+		OptionalObjectAttributes: []types.OptionalObjectAttributes{types.OptionalObjectAttributesRestoreStatus},
+	}
+	if s.address.Prefix != "" {
+		in.Prefix = &s.address.Prefix
+	}
+	if token != "" {
+		in.ContinuationToken = &token
+	} else if l.after != "" {
+		in.StartAfter = s.name(sources.Key(l.after))
+	}
+	var out *s3.ListObjectsV2Output
+	err := s.call(ctx, func(where ...func(*s3.Options)) (err error) {
+		out, err = s.client.ListObjectsV2(ctx, in, where...)
+		return err
+	})
+	if err == nil && out.IsTruncated == nil {
+		err = errors.New("the answer is no listing") // an error, or nothing, with the status of a success
+	}
+	return out, err
+}
+
+// object yields an object of a page.
+func (l *listing) object(o types.Object, encoding types.EncodingType) error {
+	name, err := decodeKey(aws.ToString(o.Key), encoding)
+	if err != nil {
+		return err
+	}
+	key, ok := strings.CutPrefix(name, l.source.address.Prefix)
+	switch {
+	case !ok:
+		return fmt.Errorf("the listing has the key %q, which does not begin with the prefix", name)
+	case name <= l.last:
+		return &disorderError{name, l.last}
+	case o.Size == nil || *o.Size < 0:
+		return fmt.Errorf("the listing gives no size for the key %q", name)
+	}
+	l.last = name
+	switch {
+	case key == "" && *o.Size > 0:
+		return fmt.Errorf("the prefix itself is an object of %d bytes, which has no key of its own below it", *o.Size)
+	case key <= l.after: // also the folder that the source is itself, and what a service lists that knows no StartAfter
+		return nil
+	}
+	object := sources.Object{
+		Key: sources.Key(key), Size: *o.Size, Time: modified(o.LastModified), VersionTag: versionTag(o.ETag), Obstacle: l.obstacle(o, key),
+	}
+	if !l.yield(object, nil) {
+		return errStop
+	}
+	return nil
+}
+
+// end is the end of a listing that is whole.
+func (l *listing) end() error {
+	if l.last == "" && l.after == "" && l.source.address.Prefix != "" {
+		return fmt.Errorf("no key begins with %q: %w", l.source.address.Prefix, fs.ErrNotExist)
+	}
+	return nil
+}
+
+// decodeKey undoes the encoding that was asked for, if the answer says that it is
+// there: many services ignore the question, and their keys are meant as they stand.
+func decodeKey(key string, encoding types.EncodingType) (string, error) {
+	if !strings.EqualFold(string(encoding), string(types.EncodingTypeUrl)) {
+		return key, nil
+	}
+	decoded, err := url.QueryUnescape(key)
+	if err != nil {
+		return "", fmt.Errorf("the listing has a key that cannot be decoded: %w", err)
+	}
+	return decoded, nil
+}
+
+// obstacle tells why an object cannot be taken. Whether one that is tiered by its use
+// is archived is not said by listings; opening it tells.
+func (l *listing) obstacle(o types.Object, key string) sources.Obstacle {
+	switch {
+	case *o.Size == 0 && (strings.HasSuffix(key, "/") || strings.HasSuffix(key, "_$folder$")):
+		return sources.FolderMarker
+	case o.StorageClass != types.ObjectStorageClassGlacier && o.StorageClass != types.ObjectStorageClassDeepArchive:
+		return ""
+	case isRestored(o.RestoreStatus, l.now):
+		return ""
+	}
+	return sources.Archived
+}
+
+// isRestored reports whether there is a copy of an archived object that can be read.
+func isRestored(r *types.RestoreStatus, now time.Time) bool {
+	return r != nil && !aws.ToBool(r.IsRestoreInProgress) && r.RestoreExpiryDate != nil && now.Before(*r.RestoreExpiryDate)
+}
+
+// versionTag is an ETag without its quotes, which some services leave out in listings.
+func versionTag(etag *string) string { return strings.Trim(aws.ToString(etag), `"`) }
+
+// modified is when an object was stored, or zero for a time that journals cannot
+// keep: they count nanoseconds, from 1678 to 2262.
+func modified(t *time.Time) time.Time {
+	if t == nil || t.Year() < 1678 || t.Year() >= 2262 {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// A disorderError says that a listing cannot be trusted: it repeats itself or goes
+// back, so it may as well leave something out.
+type disorderError struct{ key, last string }
+
+func (e *disorderError) Error() string {
+	if e.key == e.last {
+		return fmt.Sprintf("the listing has the key %q twice", e.key)
+	}
+	return fmt.Sprintf("the listing has the key %q after %q", e.key, e.last)
+}

@@ -1,0 +1,125 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"assetferry/sources"
+)
+
+// Open implements sources.Source.
+func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if offset < 0 || offset > o.Size {
+		return nil, s.fail(ctx, "open", o.Key, fmt.Errorf("offset %d is not between 0 and %d", offset, o.Size))
+	}
+	r := &reader{ctx: ctx, source: s, object: o, next: offset, mark: offset}
+	if err := r.connect(); err != nil {
+		return nil, s.fail(ctx, "open", o.Key, err)
+	}
+	return r, nil
+}
+
+// connect asks for the content from the next byte on. It is never asked for nothing,
+// which cannot be expressed, but then for the last byte once more.
+func (r *reader) connect() error {
+	from := min(r.next, max(r.object.Size-1, 0))
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	out, err := r.get(ctx, from)
+	if err != nil && r.version != "" && errors.Is(classify("open", err), fs.ErrPermission) {
+		r.version = "" // versions have a permission of their own
+		out, err = r.get(ctx, from)
+	}
+	if err != nil {
+		cancel(nil)
+		return err
+	}
+	r.body, r.cancel = out.Body, cancel
+	r.watchdog = time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
+	err = checkListed(out, r.object, from)
+	if err == nil {
+		_, err = io.CopyN(io.Discard, r.body, r.next-from)
+	}
+	r.watchdog.Stop()
+	if err != nil {
+		r.disconnect()
+		return err
+	}
+	r.version = aws.ToString(out.VersionId)
+	return nil
+}
+
+func (r *reader) get(ctx context.Context, from int64) (*s3.GetObjectOutput, error) {
+	s := r.source
+	in := &s3.GetObjectInput{Bucket: &s.address.Bucket, Key: s.name(r.object.Key), RequestPayer: s.payer, IfMatch: etag(r.object)}
+	if r.version != "" {
+		in.VersionId = &r.version
+	}
+	if from > 0 {
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-", from))
+	}
+	var out *s3.GetObjectOutput
+	err := s.call(ctx, func(where ...func(*s3.Options)) (err error) {
+		out, err = s.client.GetObject(ctx, in, where...)
+		return err
+	})
+	return out, err
+}
+
+// etag is the condition that a request makes.
+func etag(o sources.Object) *string {
+	if o.VersionTag == "" {
+		return nil
+	}
+	return aws.String(`"` + o.VersionTag + `"`)
+}
+
+// checkListed makes sure that an answer is of the listed version, because not every
+// service minds a condition, and that it begins where it should.
+func checkListed(out *s3.GetObjectOutput, o sources.Object, from int64) error {
+	if !isListed(out.ETag, out.LastModified, o) {
+		return sources.ErrChanged
+	}
+	size := aws.ToInt64(out.ContentLength)
+	if from > 0 {
+		first, total, ok := parseRange(aws.ToString(out.ContentRange))
+		if !ok || first != from {
+			return fmt.Errorf("the service was asked for the content from byte %d on and gave another part", from)
+		}
+		size = total
+	}
+	if out.ContentLength != nil && size != o.Size {
+		return fmt.Errorf("the service has %d bytes, %d are listed", size, o.Size)
+	}
+	return nil
+}
+
+// isListed compares what an answer says of its version with what was listed. Answers
+// give times in whole seconds.
+func isListed(etag *string, stored *time.Time, o sources.Object) bool {
+	if tag := versionTag(etag); tag != "" && o.VersionTag != "" {
+		return tag == o.VersionTag
+	}
+	return stored == nil || o.Time.IsZero() || stored.Truncate(time.Second).Equal(o.Time.Truncate(time.Second))
+}
+
+// parseRange reads "bytes 5-9/10".
+func parseRange(text string) (first, total int64, ok bool) {
+	text, isBytes := strings.CutPrefix(text, "bytes ")
+	span, whole, slash := strings.Cut(text, "/")
+	begin, _, dash := strings.Cut(span, "-")
+	first, err := strconv.ParseInt(begin, 10, 64)
+	total, err2 := strconv.ParseInt(whole, 10, 64)
+	return first, total, isBytes && slash && dash && err == nil && err2 == nil && first >= 0 && total > first
+}

@@ -1,0 +1,59 @@
+package s3_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"assetferry/sources"
+	"assetferry/sources/sourcetest"
+)
+
+// The law, with and without a prefix, at a server that lists keys as they are and at
+// one that encodes them as it is asked to.
+func TestSource(t *testing.T) {
+	for name, test := range map[string]struct {
+		prefix string
+		wrap   func(http.Handler) http.Handler
+	}{
+		"bucket, plain":   {"", nil},
+		"prefix, encoded": {"my lib+%/", encoding},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sourcetest.Run(t, func(tb testing.TB, files []sourcetest.File) sourcetest.Fixture {
+				b := newBucket(tb, test.prefix)
+				b.answer(test.wrap)
+				if b.prefix != "" { // and its neighbours
+					must(tb, b.put("", nil))
+					other := &bucket{name: b.name, backend: b.backend}
+					for _, key := range []sources.Key{"my lib+%", "my lib+%.jpg", "my lib", "my lib+%0/x", "z"} {
+						must(tb, other.put(key, []byte("not ours")))
+					}
+				}
+				for _, f := range files {
+					must(tb, b.put(f.Key, f.Content))
+				}
+				src := b.source()
+				return sourcetest.Fixture{
+					Source: src,
+					Put:    func(f sourcetest.File) error { return b.put(f.Key, f.Content) },
+					Remove: b.remove,
+					Vanish: func() error { return b.backend.ForceDeleteBucket(b.name) },
+					Settle: src.CloseIdleConnections,
+				}
+			}, sourcetest.Storable(storable))
+		})
+	}
+}
+
+// storable leaves out what the server cannot keep: XML has no place for it, and it
+// sends it as XML.
+func storable(keys ...sources.Key) bool {
+	for _, k := range keys {
+		if !utf8.ValidString(string(k)) || strings.ContainsFunc(string(k), func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r", r) }) {
+			return false
+		}
+	}
+	return true
+}
