@@ -148,8 +148,17 @@ func (a *app) reach(ctx context.Context, d config.Destination) (acc access, err 
 }
 
 func transport(caFile string) (http.RoundTripper, error) {
+	trust, err := trusting(caFile)
+	if err != nil {
+		return nil, err
+	}
+	return assets.NewTransport(trust), nil
+}
+
+// trusting also trusts the authorities in a file, if one is named.
+func trusting(caFile string) (*tls.Config, error) {
 	if caFile == "" {
-		return assets.NewTransport(nil), nil
+		return nil, nil
 	}
 	pem, err := os.ReadFile(caFile)
 	if err != nil {
@@ -162,7 +171,7 @@ func transport(caFile string) (http.RoundTripper, error) {
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, usage(fmt.Errorf("--ca-file %s has no certificate", caFile), "it must hold certificates in PEM form")
 	}
-	return assets.NewTransport(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}), nil
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
 // startEmbedded runs the embedded sandbox in this process, on a real socket.

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "doctor [SOURCE]",
 		Short: "Check everything that a run relies on, and say what to do about it",
 		Long: `Doctor checks the configuration, the credentials and the token, the way to the
@@ -43,6 +43,8 @@ authentication.
 			return d.examine(cmd.Context())
 		},
 	}
+	addS3Flags(c.Flags())
+	return c
 }
 
 // The verdicts of a check.

@@ -30,7 +30,7 @@ func (d *doctor) checkSource(ctx context.Context) finding {
 	if path, err := d.journal(); err == nil && d.dest != nil {
 		own = d.ownFiles(d.dest, path)
 	}
-	s, identity, err := d.openSource(d.source, own)
+	s, identity, err := d.openSource(ctx, d.source, own)
 	if err != nil {
 		return broken(err)
 	}

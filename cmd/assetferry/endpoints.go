@@ -14,11 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/config"
-	"assetferry/internal/sandbox"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
-	"assetferry/sources/local"
 	"assetferry/state"
 )
 
@@ -38,7 +36,7 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if s.rules, err = a.rules(cmd); err != nil {
 		return nil, err
 	}
-	if _, _, err = a.openSource(address, nil); err != nil {
+	if _, _, err = a.openSource(ctx, address, nil); err != nil {
 		return nil, err
 	}
 	if s.dest, err = a.openDestination(ctx, readOnly); err != nil {
@@ -49,7 +47,7 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 		return nil, err
 	}
 	var identity string
-	if s.source, identity, err = a.openSource(address, a.ownFiles(s.dest, path)); err != nil {
+	if s.source, identity, err = a.openSource(ctx, address, a.ownFiles(s.dest, path)); err != nil {
 		return nil, err
 	}
 	a.tellLoss(path)
@@ -159,26 +157,6 @@ func (a *app) ownFiles(d *destination, journal string) []string {
 		}
 	}
 	return own
-}
-
-// openSource opens the source at an address.
-func (a *app) openSource(address string, exclude []string) (sources.Source, string, error) {
-	if address == "" {
-		return nil, "", usage(errors.New("SOURCE is empty"), "a source is a directory, such as ./photos; for the current one write .")
-	}
-	if scheme, _, ok := strings.Cut(address, "://"); ok {
-		return nil, "", usage(fmt.Errorf("source %q: there is no kind of source called %q", address, scheme),
-			"a source is a directory, such as ./photos")
-	}
-	links := local.Skip
-	if a.settings.Symlinks == "follow" {
-		links = local.Follow
-	}
-	s, err := local.New(address, local.Options{Symlinks: links, Exclude: exclude, Marker: sandbox.MarkerFile})
-	if err != nil {
-		return nil, "", err
-	}
-	return s, s.Identity(), nil
 }
 
 // rules puts together what shapes the plan.

@@ -56,6 +56,10 @@ type Settings struct {
 	Progress    string // auto, bar, plain, none
 	Concurrency int
 
+	Endpoint        string // of S3; empty: as the environment or the profile of AWS say
+	S3Anonymous     bool
+	S3RequesterPays bool
+
 	CompensateClock bool
 	AllowHTTP       bool
 

@@ -172,6 +172,17 @@ func destinationName(name string) bool {
 	})
 }
 
+// S3Endpoint gives the endpoint of S3, or a *UsageError if it must not be used.
+func (s *Settings) S3Endpoint() (string, error) {
+	if s.Endpoint == "" {
+		return "", nil
+	}
+	if err := checkAddress(s.Endpoint, s.AllowHTTP); err != nil {
+		return "", &UsageError{Msg: "endpoint: " + err.Error()}
+	}
+	return s.Endpoint, nil
+}
+
 // checkAddress checks the base address of a service. It never repeats the
 // address: it may hold a password.
 func checkAddress(address string, allowHTTP bool) error {

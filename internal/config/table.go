@@ -36,6 +36,9 @@ func (s *Settings) table() []row {
 		{key: "user", env: "ASSETFERRY_USER_ID", initial: "assetferry", set: text(&s.User)},
 		{key: "compensate_clock", set: yesNo(&s.CompensateClock), yesNo: true},
 		{key: "source_name", set: text(&s.SourceName)},
+		{key: "endpoint", env: "ASSETFERRY_S3_ENDPOINT", set: address(&s.Endpoint)},
+		{key: "s3_anonymous", set: yesNo(&s.S3Anonymous), yesNo: true},
+		{key: "s3_requester_pays", set: yesNo(&s.S3RequesterPays), yesNo: true},
 		{key: "concurrency", initial: "16", set: number(&s.Concurrency, 1, 256)},
 		{key: "include", set: list(&s.Include), list: true},
 		{key: "exclude", set: list(&s.Exclude), list: true},
@@ -85,6 +88,18 @@ func text(p *string) setter {
 	return one(func(value string) error {
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			return fmt.Errorf("%q has a control character", value)
+		}
+		*p = value
+		return nil
+	})
+}
+
+// address takes the base address of a service. Whether plain HTTP is allowed is
+// judged when it is used.
+func address(p *string) setter {
+	return one(func(value string) error {
+		if err := checkAddress(value, true); err != nil {
+			return err
 		}
 		*p = value
 		return nil

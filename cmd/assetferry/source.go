@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/sandbox"
+	"assetferry/sources"
+	"assetferry/sources/local"
+	"assetferry/sources/s3"
+)
+
+// kindsOfSources is what a person is told who names none of them.
+const kindsOfSources = "a source is a directory, such as ./photos, or a bucket, such as s3://bucket/prefix"
+
+// openSource opens the source at an address, and gives its name for the journal.
+// What is in the paths to exclude is no part of it.
+func (a *app) openSource(ctx context.Context, address string, exclude []string) (sources.Source, string, error) {
+	if address == "" {
+		return nil, "", usage(errors.New("SOURCE is empty"), kindsOfSources+"; for the current directory write .")
+	}
+	switch scheme, _, ok := strings.Cut(address, "://"); {
+	case ok && scheme == s3.Scheme:
+		return a.openBucket(ctx, address)
+	case ok: // the rest of it may hold a password
+		return nil, "", usage(fmt.Errorf("there is no kind of source called %q", scheme), kindsOfSources)
+	}
+	links := local.Skip
+	if a.settings.Symlinks == "follow" {
+		links = local.Follow
+	}
+	s, err := local.New(address, local.Options{Symlinks: links, Exclude: exclude, Marker: sandbox.MarkerFile})
+	if err != nil {
+		return nil, "", err
+	}
+	return s, s.Identity(), nil
+}
+
+// openBucket opens a source in S3. Region, profile and credentials come the way AWS
+// has them.
+func (a *app) openBucket(ctx context.Context, text string) (sources.Source, string, error) {
+	address, err := s3.ParseAddress(text)
+	if err != nil {
+		return nil, "", usage(fmt.Errorf("source: %w", err), "write s3://bucket or s3://bucket/prefix; assetferry help s3 tells the rest")
+	}
+	c := a.settings
+	o := s3.Options{Anonymous: c.S3Anonymous, RequesterPays: c.S3RequesterPays, AllowHTTP: c.AllowHTTP, Connections: c.Concurrency}
+	if o.Endpoint, err = c.S3Endpoint(); err != nil {
+		return nil, "", err
+	}
+	if o.TLS, err = trusting(c.CAFile); err != nil {
+		return nil, "", err
+	}
+	s, err := s3.New(ctx, address, o)
+	if err != nil {
+		return nil, "", err
+	}
+	a.closeLater(func() error { s.CloseIdleConnections(); return nil })
+	return s, s.Identity(), nil
+}
+
+// addS3Flags adds how a bucket is reached.
+func addS3Flags(f *pflag.FlagSet) {
+	setting(f, "endpoint", "base `address` of a service that speaks S3, if the bucket is not at AWS")
+	f.Bool("s3-anonymous", false, "read a public bucket without credentials")
+	f.Bool("s3-requester-pays", false, "pay for the requests if the owner of the bucket does not")
+}
