@@ -141,23 +141,3 @@ func matchSegments(pattern, path []string) (args []string, ok bool) {
 func (s *Server) notImplemented(c *call) error {
 	return refuse(http.StatusNotImplemented, "The sandbox has no route %s %s.", c.r.Method, c.r.URL.Path)
 }
-
-// preflight lets browsers in: every answer may be read from anywhere, and the
-// question beforehand is answered here. It reports whether that was one.
-func (c *call) preflight() bool {
-	origin := c.r.Header.Get("Origin")
-	if origin == "" {
-		return false
-	}
-	h := c.w.Header()
-	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Allow-Credentials", "true")
-	h.Add("Vary", "Origin")
-	if c.r.Method != http.MethodOptions || c.r.Header.Get("Access-Control-Request-Method") == "" {
-		return false
-	}
-	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, CKBox-Version, CKBox-Timestamp, CKBox-Signature")
-	c.w.WriteHeader(http.StatusNoContent)
-	return true
-}

@@ -209,10 +209,11 @@ func (s *Server) now() time.Time {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == statsPath {
+	switch {
+	case letBrowsersIn(w, r):
+	case r.URL.Path == statsPath:
 		s.serveStats(w, r)
-		return
+	default:
+		s.serve(newCall(s, w, r))
 	}
-	c := newCall(s, w, r)
-	s.serve(c)
 }
