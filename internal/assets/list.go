@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 )
 
 // Values of ListOptions.
@@ -58,11 +60,21 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Asset, error
 // list yields the items of any paged route.
 func list[T any](ctx context.Context, c *Client, r request, limit int, id func(T) string) iter.Seq2[T, error] {
 	r.method = http.MethodGet
-	p := pager[T]{id: id, query: r.query, limit: limit}
-	p.fetch = func(ctx context.Context, query url.Values) (page[T], error) {
+	return pages(ctx, c, r, limit, id, func(r *request, limit, offset int) {
+		r.query = maps.Clone(r.query)
+		r.query.Set("limit", strconv.Itoa(limit))
+		r.query.Set("offset", strconv.Itoa(offset))
+	})
+}
+
+// pages yields the items of a request that turn makes ask for a page.
+func pages[T any](ctx context.Context, c *Client, r request, limit int, id func(T) string, turn func(r *request, limit, offset int)) iter.Seq2[T, error] {
+	p := pager[T]{id: id, limit: limit}
+	p.fetch = func(ctx context.Context, limit, offset int) (page[T], error) {
 		var got page[T]
 		r := r
-		r.query, r.into = query, &got
+		turn(&r, limit, offset)
+		r.into = &got
 		err := c.do(ctx, &r)
 		return got, err
 	}

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"net/url"
 	"slices"
-	"strconv"
 )
 
 const (
@@ -35,9 +32,8 @@ func (p *page[T]) check() error {
 
 // A pager reads a list page by page.
 type pager[T any] struct {
-	fetch func(ctx context.Context, query url.Values) (page[T], error)
+	fetch func(ctx context.Context, limit, offset int) (page[T], error)
 	id    func(T) string
-	query url.Values
 	limit int
 
 	offset   int
@@ -56,7 +52,7 @@ func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
 		var none T
 		p := p // each loop starts anew
 		for more := true; more; {
-			got, err := p.fetch(ctx, p.at(p.offset))
+			got, err := p.fetch(ctx, p.limit, p.offset)
 			if err != nil {
 				yield(none, err)
 				return
@@ -73,13 +69,6 @@ func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
 			}
 		}
 	}
-}
-
-func (p *pager[T]) at(offset int) url.Values {
-	query := maps.Clone(p.query)
-	query.Set("limit", strconv.Itoa(p.limit))
-	query.Set("offset", strconv.Itoa(offset))
-	return query
 }
 
 // fresh returns the items that did not come on the pages just before.

@@ -67,6 +67,23 @@ func TestRequests(t *testing.T) {
 			`PUT /folders/f?workspaceId=w {"name":"ü"}`},
 		{"delete folder", "204", func(ctx context.Context, c *Client) error { return c.DeleteFolder(ctx, "f") },
 			"DELETE /folders/f?workspaceId=w "},
+		{"search", `200 {"items":[]}`, func(ctx context.Context, c *Client) error {
+			for _, err := range c.Search(ctx, Search{Phrase: "ü"}) {
+				return err
+			}
+			return nil
+		}, `POST /search?workspaceId=w {"aiSearch":false,"filters":{},"pagination":{"limit":50,"offset":0},"searchPhrase":"ü"}`},
+		{"search for everything", `200 {"items":[]}`, func(ctx context.Context, c *Client) error {
+			at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.FixedZone("", 7200))
+			s := Search{AI: true, Categories: []string{"c"}, Extensions: []string{"jpg"}, Tags: []string{"a", "b"}, UploadedFrom: at,
+				ModifiedUntil: at, SortBy: ByName, Order: Descending, PageSize: 7}
+			for _, err := range c.Search(ctx, s) {
+				return err
+			}
+			return nil
+		}, `POST /search?workspaceId=w {"aiSearch":true,"filters":{"categories":{"in":["c"]},"extensions":{"in":["jpg"]},` +
+			`"lastModifiedAt":{"lte":"2026-05-01T10:00:00.000Z"},"tags":{"in":["a","b"]},"uploadedAt":{"gte":"2026-05-01T10:00:00.000Z"}},` +
+			`"pagination":{"limit":7,"offset":0,"order":"desc","sortBy":"name"},"searchPhrase":""}`},
 		{"list category", `200 {"items":[]}`, func(ctx context.Context, c *Client) error {
 			for _, err := range c.List(ctx, ListOptions{CategoryID: "c"}) {
 				return err

@@ -138,8 +138,11 @@ func (s *Server) listAssets(c *call) error {
 }
 
 func (c *call) assetOrder() (string, error) {
-	return c.order(sortField{"uploadedAt", "uploaded_at"}, sortField{"name", "name"},
-		sortField{"size", "size"}, sortField{"lastModifiedAt", "modified_at"})
+	return c.order(assetFields()...)
+}
+
+func assetFields() []sortField {
+	return []sortField{{"uploadedAt", "uploaded_at"}, {"name", "name"}, {"size", "size"}, {"lastModifiedAt", "modified_at"}}
 }
 
 // getOffset says where an asset comes in the list of its place. That the query's

@@ -149,24 +149,29 @@ func (c *call) number(name string, absent, low, high int) (int, error) {
 	return n, nil
 }
 
-// order reads sortBy and order and gives SQL for them. Without sortBy it is the
-// first of the fields; ascending is the default: a guess. Equals are ordered by
-// creation, so that pages do not overlap.
+// order reads sortBy and order and gives SQL for them.
 func (c *call) order(fields ...sortField) (string, error) {
 	q := c.r.URL.Query()
-	direction, ok := map[string]string{"": "ASC", "asc": "ASC", "desc": "DESC"}[q.Get("order")]
+	return orderBy(q.Get("sortBy"), q.Get("order"), fields)
+}
+
+// orderBy gives SQL for an order. Without a field it is by the first one;
+// ascending is the default: a guess. Equals are ordered by creation, so that
+// pages do not overlap.
+func orderBy(field, order string, fields []sortField) (string, error) {
+	direction, ok := map[string]string{"": "ASC", "asc": "ASC", "desc": "DESC"}[order]
 	if !ok {
 		return "", refuse(http.StatusBadRequest, "order must be asc or desc.")
 	}
-	if !q.Has("sortBy") {
-		return fields[0].column + " " + direction + ", seq " + direction, nil
+	if field == "" {
+		field = fields[0].name
 	}
 	for _, f := range fields {
-		if f.name == q.Get("sortBy") {
+		if f.name == field {
 			return f.column + " " + direction + ", seq " + direction, nil
 		}
 	}
-	return "", refuse(http.StatusBadRequest, "Cannot sort by %q.", q.Get("sortBy"))
+	return "", refuse(http.StatusBadRequest, "Cannot sort by %q.", field)
 }
 
 // A sortField is a field by which a list can be sorted.

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -109,8 +108,7 @@ func (r rights) visible(ses *session, workspace string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(append([]string{}, ids...)) // never null
-	return string(text), err
+	return jsonArray(ids), nil
 }
 
 // getPermissions tells the calling user what is granted, category by category.

@@ -65,6 +65,7 @@ func routes() []route {
 		{"PUT", "/admin/permissions/{id}", admin, noPermission, (*Server).updateGrant},
 		{"DELETE", "/admin/permissions/{id}", admin, noPermission, (*Server).deleteGrant},
 
+		{"POST", "/search", user, noPermission, (*Server).search},
 		{"GET", "/limits", user, noPermission, (*Server).getLimits},
 		{"GET", "/permissions", user, noPermission, (*Server).getPermissions},
 

@@ -7,17 +7,15 @@ import (
 	"testing/fstest"
 )
 
-func TestMigrationsAscend(t *testing.T) {
+func TestMigrationsHaveNoGaps(t *testing.T) {
 	steps, err := migrationsOf(migrations)
 	if err != nil {
 		t.Fatal(err)
 	}
-	version := 0
-	for _, m := range steps {
-		if m.version <= version {
-			t.Errorf("version %d follows %d", m.version, version)
+	for i, m := range steps {
+		if m.version != i+1 {
+			t.Errorf("step %d has version %d", i+1, m.version)
 		}
-		version = m.version
 	}
 }
 

@@ -54,6 +54,8 @@ func Run(t *testing.T, newClient func(t testing.TB) *assets.Client) {
 		{"newest first", testNewestFirst},
 		{"update", testUpdate},
 		{"trash", testTrash},
+		{"search", testSearch},
+		{"search with filters", testSearchFilters},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { tt.run(t, newScratch(t, newClient(t))) })

@@ -34,3 +34,15 @@ FROM groups;
 -- Where a category stands in the order that an administrator gave; until then, and
 -- for new ones, the order is that of creation.
 ALTER TABLE categories ADD COLUMN position INTEGER;
+
+-- What a search looks at, folded; NULL until one has come by. Whatever changes an
+-- asset need not know of it.
+ALTER TABLE assets ADD COLUMN searchable TEXT;
+
+CREATE INDEX assets_to_fold ON assets (seq) WHERE searchable IS NULL;
+
+CREATE TRIGGER fold_again AFTER UPDATE OF name, extension, description, tags, attributes ON assets
+WHEN OLD.searchable IS NOT NULL
+BEGIN
+    UPDATE assets SET searchable = NULL WHERE seq = OLD.seq;
+END;

@@ -1,0 +1,82 @@
+package assettest
+
+import (
+	"crypto/rand"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+)
+
+func (s *scratch) find(t *testing.T, search assets.Search) []string {
+	t.Helper()
+	var ids []string
+	for a, err := range s.Search(t.Context(), search) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// How phrases are matched is a guess: every word somewhere, whatever its case.
+func testSearch(t *testing.T, s *scratch) {
+	key := rand.Text() // so that nothing else is found
+	name := s.upload(t, "Größe "+key+".txt")
+	tag, description, attribute := s.upload(t, "a.txt"), s.upload(t, "b.txt"), s.upload(t, "c.txt")
+	for id, changes := range map[string]assets.Changes{
+		tag.ID:         {Tags: &[]string{"x", key + "größe"}},
+		description.ID: {Description: new("die größe von " + key)},
+		attribute.ID:   {CustomAttributes: map[string]any{"k": "Größe " + key}},
+	} {
+		if _, err := s.Update(t.Context(), id, changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := sorted([]string{name.ID, tag.ID, description.ID, attribute.ID})
+	for _, phrase := range []string{key, strings.ToLower(key), "GRÖSSE " + key, key + " gro\u0308ße"} {
+		for _, size := range []int{0, 1, 3} {
+			if got := sorted(s.find(t, assets.Search{Phrase: phrase, PageSize: size})); !slices.Equal(got, want) {
+				t.Errorf("%q in pages of %d: got %v, want %v", phrase, size, got, want)
+			}
+		}
+	}
+	if got := s.find(t, assets.Search{Phrase: key + " elsewhere"}); len(got) != 0 {
+		t.Errorf("not all of the words: got %v", got)
+	}
+	if err := s.Trash(t.Context(), name.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.find(t, assets.Search{Phrase: key}); len(got) != 3 || slices.Contains(got, name.ID) {
+		t.Errorf("after one was trashed: got %v", got)
+	}
+}
+
+func testSearchFilters(t *testing.T, s *scratch) {
+	a, b := s.upload(t, "a.txt"), s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: "b.png"}, picture(t, 2, 2))
+	if _, err := s.Update(t.Context(), a.ID, assets.Changes{Tags: &[]string{"red"}}); err != nil {
+		t.Fatal(err)
+	}
+	here := []string{s.category}
+	for what, tt := range map[string]struct {
+		search assets.Search
+		want   []string
+	}{
+		"category":       {assets.Search{}, []string{a.ID, b.ID}},
+		"extension":      {assets.Search{Extensions: []string{"png"}}, []string{b.ID}},
+		"tag":            {assets.Search{Tags: []string{"red", "blue"}}, []string{a.ID}},
+		"other tag":      {assets.Search{Tags: []string{"blue"}}, nil},
+		"uploaded since": {assets.Search{UploadedFrom: a.UploadedAt.Add(-time.Hour)}, []string{a.ID, b.ID}},
+		"uploaded until": {assets.Search{UploadedUntil: a.UploadedAt.Add(-time.Hour)}, nil},
+		"modified since": {assets.Search{ModifiedFrom: a.UploadedAt.Add(time.Hour)}, nil},
+		"modified until": {assets.Search{ModifiedUntil: a.UploadedAt.Add(time.Hour)}, []string{a.ID, b.ID}},
+	} {
+		tt.search.Categories, tt.search.SortBy, tt.search.Order = here, assets.ByName, assets.Ascending
+		if got := s.find(t, tt.search); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %v, want %v", what, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package sandbox
+
+import (
+	"database/sql"
+	"strings"
+)
+
+// foldTogether is how many assets are folded in one change, so that others get
+// their turn.
+const foldTogether = 2000
+
+// conditions are parts of a WHERE and their values.
+type conditions struct {
+	sql  []string
+	args []any
+}
+
+func (cs *conditions) add(sql string, args ...any) {
+	cs.sql = append(cs.sql, sql)
+	cs.args = append(cs.args, args...)
+}
+
+func (cs *conditions) within(column string, p period) {
+	if p.GTE != nil {
+		cs.add(column+" >= ?", millis(*p.GTE))
+	}
+	if p.LTE != nil {
+		cs.add(column+" <= ?", millis(*p.LTE))
+	}
+}
+
+func selectMatches(s *session, cs conditions, order string, limit, offset int) ([]asset, int, error) {
+	from := " FROM assets WHERE trashed_at IS NULL AND " + strings.Join(cs.sql, " AND ")
+	return pageOfAssets(s, from, order, cs.args, limit, offset)
+}
+
+// foldAssets sees to it that every asset can be searched.
+func (st *store) foldAssets() error {
+	for {
+		var stale []asset
+		err := st.read(func(s *session) (err error) {
+			stale, err = selectUnfolded(s)
+			return err
+		})
+		if err != nil || len(stale) == 0 {
+			return err
+		}
+		if err := st.write(func(s *session) error { return foldAgain(s, stale) }); err != nil {
+			return err
+		}
+	}
+}
+
+func selectUnfolded(s *session) (found []asset, err error) {
+	err = s.rows("SELECT "+assetColumns+" FROM assets WHERE searchable IS NULL ORDER BY seq LIMIT ?", []any{foldTogether},
+		func(r *sql.Rows) error {
+			a, err := scanAsset(r.Scan)
+			found = append(found, a)
+			return err
+		})
+	return found, err
+}
+
+// foldAgain writes what a search looks at. An asset that has changed since it was
+// read is left for the next round.
+func foldAgain(s *session, all []asset) error {
+	for _, a := range all {
+		text, err := a.searchText()
+		if err != nil {
+			return err
+		}
+		_, err = s.exec("UPDATE assets SET searchable = ? WHERE id = ? AND name = ? AND extension = ? AND description = ? AND tags = ? AND attributes = ?",
+			text, a.ID, a.Name, a.Extension, a.Description, string(a.Tags), string(a.Attributes))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
