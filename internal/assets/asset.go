@@ -141,6 +141,36 @@ func (c *Client) Update(ctx context.Context, id string, changes Changes) (Asset,
 	return a, err
 }
 
+// Offset returns where an asset comes in the list of its category or folder, from
+// 0. The form of the answer is a guess.
+func (c *Client) Offset(ctx context.Context, id, sortBy, order string) (int, error) {
+	query := url.Values{"assetId": {id}}
+	setUnlessEmpty(query, "sortBy", sortBy)
+	setUnlessEmpty(query, "order", order)
+	var got offsetAnswer
+	err := c.do(ctx, &request{
+		op: "find position of asset", subject: id,
+		method: http.MethodGet, route: "/assets/{id}/offset", path: "/assets/" + url.PathEscape(id) + "/offset",
+		query: query,
+		into:  &got,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return *got.Offset, nil
+}
+
+type offsetAnswer struct {
+	Offset *int `json:"offset"`
+}
+
+func (o *offsetAnswer) check() error {
+	if o.Offset == nil || *o.Offset < 0 {
+		return errors.New("it has no offset")
+	}
+	return nil
+}
+
 // An isoTime reads an ISO 8601 time; null and "" are the zero time. Anything
 // else is an error: a wrong time would hide a fresh upload from whoever looks
 // for it.

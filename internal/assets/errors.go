@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -186,24 +184,4 @@ func (e *BodyError) Unwrap() error { return e.Err }
 func isBodyError(err error) bool {
 	_, ok := errors.AsType[*BodyError](err)
 	return ok
-}
-
-// A BulkError says which assets a bulk operation failed for, and with which
-// status; it was carried out for the others.
-type BulkError struct {
-	Op     string
-	Failed map[string]int
-}
-
-func (e *BulkError) Error() string {
-	const most = 5
-	var parts []string
-	for _, id := range slices.Sorted(maps.Keys(e.Failed)) {
-		if len(parts) == most {
-			parts = append(parts, fmt.Sprintf("and %d more", len(e.Failed)-most))
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%s (%d)", printable(id), e.Failed[id]))
-	}
-	return fmt.Sprintf("%s: failed for %d assets: %s", e.Op, len(e.Failed), strings.Join(parts, ", "))
 }

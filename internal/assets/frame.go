@@ -19,14 +19,12 @@ type frame struct {
 }
 
 // newFrame frames an upload the way the vendor's clients do: where the asset
-// goes comes first, the file comes last.
+// goes comes first, unless it stays where it is; the file comes last.
 func newFrame(u Upload, boundary string) frame {
-	field, value := "categoryId", u.CategoryID
-	if u.FolderID != "" {
-		field, value = "folderId", u.FolderID
-	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "--%s\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n", boundary, field, value)
+	if field, value := (Target{u.CategoryID, u.FolderID}).field(); field != "" {
+		fmt.Fprintf(&b, "--%s\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n", boundary, field, value)
+	}
 	fmt.Fprintf(&b, "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n", boundary, escapeFilename(u.Filename))
 	b.WriteString("Content-Type: application/octet-stream\r\n\r\n")
 	return frame{

@@ -3,7 +3,6 @@ package assets
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -106,6 +105,50 @@ func TestRequests(t *testing.T) {
 		}, `PATCH /assets/a {"metadata":{"customAttributes":{},"description":""},"tags":[]}`},
 		{"trash", "204", func(ctx context.Context, c *Client) error { return c.Trash(ctx, "a", "b") },
 			`POST /assets/trash?workspaceId=w ["a","b"]`},
+		{"delete", "204", func(ctx context.Context, c *Client) error { return c.Delete(ctx, "a") },
+			`POST /assets/delete?workspaceId=w ["a"]`},
+		{"list trash", `200 {"items":[]}`, func(ctx context.Context, c *Client) error {
+			for _, err := range c.Trashed(ctx) {
+				return err
+			}
+			return nil
+		}, "GET /assets/trash?limit=50&offset=0&workspaceId=w "},
+		{"restore", "204", func(ctx context.Context, c *Client) error {
+			return c.Restore(ctx, Restoration{AssetID: "a"},
+				Restoration{AssetID: "b", Target: Target{CategoryID: "c"}, IfTaken: RenameIt})
+		}, `POST /assets/restore?workspaceId=w {"assetsActions":[{"assetId":"a"},{"action":"rename","assetId":"b","target":{"categoryId":"c"}}]}`},
+		{"validate restore", `200 {"assets":{}}`, func(ctx context.Context, c *Client) error {
+			_, err := c.ValidateRestore(ctx, "a", "b")
+			return err
+		}, `POST /assets/restore/validate?workspaceId=w {"assetsIds":["a","b"]}`},
+		{"copy", "204", func(ctx context.Context, c *Client) error {
+			return c.Copy(ctx, Target{CategoryID: "c"}, Transfer{AssetID: "a"}, Transfer{AssetID: "b", IfTaken: ReplaceThere})
+		}, `POST /assets/copy?workspaceId=w {"assetsActions":[{"assetId":"a"},{"action":"replace","assetId":"b"}],"target":{"categoryId":"c"}}`},
+		{"move", "204", func(ctx context.Context, c *Client) error {
+			return c.Move(ctx, Target{CategoryID: "c", FolderID: "f"}, Transfer{AssetID: "a"})
+		}, `POST /assets/move?workspaceId=w {"assetsActions":[{"assetId":"a"}],"target":{"folderId":"f"}}`},
+		{"names taken", "200 []", func(ctx context.Context, c *Client) error {
+			_, err := c.NamesTaken(ctx, Target{FolderID: "f"}, "a.jpg")
+			return err
+		}, `POST /assets/namesExist?workspaceId=w {"names":["a.jpg"],"target":{"folderId":"f"}}`},
+		{"recent", `200 {"items":[]}`, func(ctx context.Context, c *Client) error {
+			for _, err := range c.Recent(ctx) {
+				return err
+			}
+			return nil
+		}, "GET /assets/recent?limit=50&offset=0&workspaceId=w "},
+		{"mark used", "204", func(ctx context.Context, c *Client) error { return c.MarkUsed(ctx, "a", "b") },
+			`PUT /assets/recent?workspaceId=w ["a","b"]`},
+		{"offset", `200 {"offset":0}`, func(ctx context.Context, c *Client) error {
+			_, err := c.Offset(ctx, "a", ByName, Descending)
+			return err
+		}, "GET /assets/a/offset?assetId=a&order=desc&sortBy=name "},
+		{"revisions", `200 {"items":[]}`, func(ctx context.Context, c *Client) error { _, err := c.Revisions(ctx, "a/b"); return err },
+			"GET /assets/a%2Fb/revisions "},
+		{"use revision", "200", func(ctx context.Context, c *Client) error { return c.UseRevision(ctx, "a", "r") },
+			`POST /assets/a/revisions?workspaceId=w {"revisionId":"r"}`},
+		{"delete revision", "204", func(ctx context.Context, c *Client) error { return c.DeleteRevision(ctx, "a", "r/s") },
+			"DELETE /assets/a/revisions/r%2Fs?workspaceId=w "},
 		{"limits", "200 {}", func(ctx context.Context, c *Client) error { _, err := c.Limits(ctx); return err }, "GET /limits "},
 		{"workspaces", `200 {"items":[]}`, func(ctx context.Context, c *Client) error { _, err := c.Workspaces(ctx); return err },
 			"GET /v3/workspaces?limit=50&offset=0 "},
@@ -166,51 +209,6 @@ func TestWorkspacesOfOlderInstallations(t *testing.T) {
 func TestCreateFolderNeedsAPlace(t *testing.T) {
 	if _, err := newClient(t, Options{BaseURL: "https://localhost"}).CreateFolder(t.Context(), NewFolder{Name: "n"}); err == nil {
 		t.Error("no error")
-	}
-}
-
-func TestTrashInBatches(t *testing.T) {
-	var sizes []int
-	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		var ids []string
-		_ = json.NewDecoder(r.Body).Decode(&ids)
-		sizes = append(sizes, len(ids))
-		if ids[0] == "id-100" {
-			w.WriteHeader(http.StatusMultiStatus)
-			fmt.Fprint(w, `{"id-100":404,"id-101":403}`)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
-	})
-	var ids []string
-	for i := range 250 {
-		ids = append(ids, fmt.Sprintf("id-%d", i))
-	}
-	err := c.Trash(t.Context(), ids...)
-	bulk, ok := errors.AsType[*BulkError](err)
-	if !ok || !cmp.Equal(bulk.Failed, map[string]int{"id-100": 404, "id-101": 403}) {
-		t.Errorf("got %v", err)
-	}
-	if got, want := err.Error(), "trash: failed for 2 assets: id-100 (404), id-101 (403)"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if !cmp.Equal(sizes, []int{100, 100, 50}) {
-		t.Errorf("batches: got %v", sizes)
-	}
-	if err := c.Trash(t.Context()); err != nil || len(sizes) != 3 {
-		t.Errorf("nothing to trash: got %v", err)
-	}
-}
-
-func TestTrashAnswers(t *testing.T) {
-	for answer, ok := range map[string]bool{
-		"204": true, "200": true, "200 {}": true, `200 {"statusCode":500}`: false,
-		"207": false, "207 {}": false, `207 {"a":"x"}`: false, "404": false,
-	} {
-		err := serve(t, answers(answer).ServeHTTP).Trash(t.Context(), "a")
-		if (err == nil) != ok {
-			t.Errorf("%s: got %v", answer, err)
-		}
 	}
 }
 

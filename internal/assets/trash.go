@@ -2,71 +2,103 @@ package assets
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 )
 
-// trashBatch is how many IDs go into one request. The service's own limit is not
-// known.
-const trashBatch = 100
-
-// Trash moves assets to the trash, from where the service can restore them.
-// Those it fails for are listed in a [BulkError]. An asset that is in the trash
-// stays there, so the request is repeated after transient errors; if one got
-// through whose answer did not, the repetition may list its assets as missing
-// (404).
+// Trash moves assets to the trash, from where [Client.Restore] gets them back.
+// What it could not do is in a [BulkError]. An asset that is in the trash stays
+// there, so the request is repeated after transient errors; if one got through
+// whose answer did not, the repetition may list its assets as missing (404).
 func (c *Client) Trash(ctx context.Context, ids ...string) error {
-	failed := map[string]int{}
-	for batch := range slices.Chunk(ids, trashBatch) {
-		got, err := c.trash(ctx, batch)
+	return c.bulkIDs(ctx, "trash", "/assets/trash", ids)
+}
+
+// Delete deletes assets for good, whether they are in the trash or not. What it
+// could not do is in a [BulkError]; it is repeated as [Client.Trash] is.
+func (c *Client) Delete(ctx context.Context, ids ...string) error {
+	return c.bulkIDs(ctx, "delete", "/assets/delete", ids)
+}
+
+// Trashed yields the assets in the trash of the workspace, as [Client.List] does.
+func (c *Client) Trashed(ctx context.Context) iter.Seq2[Asset, error] {
+	return list(ctx, c, request{op: "list trash", route: "/assets/trash", query: c.inWorkspace()},
+		defaultPageSize, func(a Asset) string { return a.ID })
+}
+
+// A Restoration is an asset to be taken out of the trash.
+type Restoration struct {
+	AssetID string
+	Target  Target // the zero value is where it was
+	IfTaken Action // what to do if its name is taken there
+}
+
+func (r Restoration) body() map[string]any {
+	body := assetAction(r.AssetID, r.IfTaken)
+	if field, id := r.Target.field(); field != "" {
+		body["target"] = map[string]string{field: id}
+	}
+	return body
+}
+
+// Restore takes assets out of the trash. What it could not do is in a [BulkError].
+// It is repeated as [Client.Trash] is, since an asset that has been restored is
+// not in the trash any more.
+func (c *Client) Restore(ctx context.Context, restorations ...Restoration) error {
+	return bulk[Restoration]{
+		request: request{op: "restore", route: "/assets/restore"},
+		items:   restorations,
+		id:      func(r Restoration) string { return r.AssetID },
+		body: func(batch []Restoration) any {
+			actions := make([]map[string]any, len(batch))
+			for i, r := range batch {
+				actions[i] = r.body()
+			}
+			return map[string]any{"assetsActions": actions}
+		},
+	}.do(ctx, c)
+}
+
+// A Restorability says what stands in the way of an asset on its way out of the
+// trash.
+type Restorability struct {
+	SourceExists     bool `json:"sourceExists"` // the place it came from
+	NameConflict     bool `json:"hasNameConflict"`
+	ExtensionAllowed bool `json:"isExtensionAllowed"`
+}
+
+// ValidateRestore says of each asset what restoring it would meet. Those that the
+// service does not know in its trash are left out.
+func (c *Client) ValidateRestore(ctx context.Context, ids ...string) (map[string]Restorability, error) {
+	all := make(map[string]Restorability)
+	for batch := range slices.Chunk(ids, bulkBatch) {
+		var got restorabilities
+		err := c.do(ctx, &request{
+			op: "validate restore", subject: strconv.Itoa(len(batch)) + " assets",
+			method: http.MethodPost, route: "/assets/restore/validate",
+			query: c.inWorkspace(),
+			body:  jsonPayload(map[string]any{"assetsIds": batch}),
+			into:  &got,
+		})
 		if err != nil {
-			return errors.Join(err, bulkError("trash", failed))
+			return all, err
 		}
-		maps.Copy(failed, got)
+		maps.Copy(all, got.Assets)
 	}
-	return bulkError("trash", failed)
+	return all, nil
 }
 
-func (c *Client) trash(ctx context.Context, ids []string) (map[string]int, error) {
-	var got bulkAnswer
-	err := c.do(ctx, &request{
-		op: "trash", subject: strconv.Itoa(len(ids)) + " assets",
-		method: http.MethodPost, route: "/assets/trash",
-		query: c.inWorkspace(),
-		body:  jsonPayload(ids),
-		into:  &got,
-	})
-	return got.failed, err
+type restorabilities struct {
+	Assets map[string]Restorability `json:"assets"`
 }
 
-func bulkError(op string, failed map[string]int) error {
-	if len(failed) == 0 {
-		return nil
-	}
-	return &BulkError{Op: op, Failed: failed}
-}
-
-// A bulkAnswer is empty if all went well. With status 207 it maps the IDs of
-// failures to statuses.
-type bulkAnswer struct{ failed map[string]int }
-
-func (b *bulkAnswer) read(status int, body []byte) error {
-	if status != http.StatusMultiStatus {
-		return nil
-	}
-	if err := json.Unmarshal(body, &b.failed); err != nil {
-		return err
-	}
-	return b.check()
-}
-
-func (b *bulkAnswer) check() error {
-	if len(b.failed) == 0 {
-		return errors.New("it says that something failed, but not what")
+func (r *restorabilities) check() error {
+	if r.Assets == nil {
+		return errors.New("it has no assets")
 	}
 	return nil
 }

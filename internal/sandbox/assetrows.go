@@ -27,12 +27,12 @@ func scanAsset(scan func(...any) error) (asset, error) {
 func insertAsset(s *session, a asset) error {
 	_, err := s.exec(`INSERT INTO assets (id, workspace_id, category_id, folder_id, name, normal, extension, folded,
 			size, digest, content, uploaded_at, modified_at, image, processed_at, width, height, description, tags,
-			attributes, revision, made_at, made_by)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			attributes, revision, number, made_at, made_by)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, a.Workspace, a.Category, orNull(a.Folder), a.Name, normal(a.Name), a.Extension, fold(a.Extension),
 		a.size, a.digest, a.content, millis(a.Uploaded), millis(a.Modified), a.picture.state, millis(a.Processed),
 		a.picture.width, a.picture.height, a.Description, string(a.Tags), string(a.Attributes),
-		a.revision, millis(a.made), orNull(a.by))
+		a.revision, a.number, millis(a.made), orNull(a.by))
 	return err
 }
 

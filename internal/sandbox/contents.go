@@ -89,6 +89,7 @@ func (unclosed) Close() error { return nil }
 // A stored says what was stored, when and by whom: a revision of an asset.
 type stored struct {
 	revision string
+	number   int // among the revisions of the asset
 	content  string
 	size     int64
 	digest   string

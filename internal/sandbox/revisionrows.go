@@ -5,14 +5,14 @@ import (
 )
 
 // storedColumns are alike in the tables of assets and of revisions.
-const storedColumns = "revision, content, size, digest, image, width, height, made_at, made_by"
+const storedColumns = "revision, number, content, size, digest, image, width, height, made_at, made_by"
 
 // scanStored reads the columns before, and then those of what is stored.
 func scanStored(scan func(...any) error, before ...any) (stored, error) {
 	var st stored
 	var made int64
 	var by sql.Null[string]
-	err := scan(append(before, &st.revision, &st.content, &st.size, &st.digest,
+	err := scan(append(before, &st.revision, &st.number, &st.content, &st.size, &st.digest,
 		&st.picture.state, &st.picture.width, &st.picture.height, &made, &by)...)
 	st.made, st.by = fromMillis(made), by.V
 	return st, err
@@ -20,30 +20,36 @@ func scanStored(scan func(...any) error, before ...any) (stored, error) {
 
 // insertRevision keeps what an asset held.
 func insertRevision(s *session, assetID string, st stored) error {
-	_, err := s.exec("INSERT INTO revisions (asset_id, "+storedColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		assetID, st.revision, st.content, st.size, st.digest,
+	_, err := s.exec("INSERT INTO revisions (asset_id, "+storedColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		assetID, st.revision, st.number, st.content, st.size, st.digest,
 		st.picture.state, st.picture.width, st.picture.height, millis(st.made), orNull(st.by))
 	return err
 }
 
 // updateStored sets what an asset holds.
 func updateStored(s *session, a asset) error {
-	_, err := s.exec(`UPDATE assets SET revision = ?, content = ?, size = ?, digest = ?, image = ?, width = ?, height = ?,
+	_, err := s.exec(`UPDATE assets SET revision = ?, number = ?, content = ?, size = ?, digest = ?, image = ?, width = ?, height = ?,
 			made_at = ?, made_by = ?, modified_at = ?, processed_at = ? WHERE id = ?`,
-		a.revision, a.content, a.size, a.digest, a.picture.state, a.picture.width, a.picture.height,
+		a.revision, a.number, a.content, a.size, a.digest, a.picture.state, a.picture.width, a.picture.height,
 		millis(a.made), orNull(a.by), millis(a.Modified), millis(a.Processed), a.ID)
 	return err
 }
 
 // selectRevisions gives what an asset held before, newest first.
 func selectRevisions(s *session, assetID string) (found []stored, err error) {
-	err = s.rows("SELECT "+storedColumns+" FROM revisions WHERE asset_id = ? ORDER BY made_at DESC, seq DESC",
+	err = s.rows("SELECT "+storedColumns+" FROM revisions WHERE asset_id = ? ORDER BY number DESC",
 		[]any{assetID}, func(r *sql.Rows) error {
 			st, err := scanStored(r.Scan)
 			found = append(found, st)
 			return err
 		})
 	return found, err
+}
+
+// lastNumber is that of the newest revision of an asset.
+func lastNumber(s *session, a asset) (n int, err error) {
+	err = s.row("SELECT max(?, coalesce(max(number), 0)) FROM revisions WHERE asset_id = ?", []any{a.number, a.ID}, &n)
+	return n, err
 }
 
 // selectRevision finds one that is not current.

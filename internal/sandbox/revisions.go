@@ -60,6 +60,11 @@ func (s *Server) revise(id, extension string, now stored) (a asset, err error) {
 		if err := s.checkStorage(ses, a.Workspace, now.size); err != nil {
 			return err
 		}
+		last, err := lastNumber(ses, a)
+		if err != nil {
+			return err
+		}
+		now.number = last + 1
 		return s.exchange(ses, &a, now)
 	})
 	return a, changing(id, err)
@@ -106,7 +111,7 @@ func (s *Server) listRevisions(c *call) error {
 		return changing(a.ID, err)
 	}
 	all = append(all, a.stored)
-	slices.SortStableFunc(all, func(a, b stored) int { return b.made.Compare(a.made) })
+	slices.SortFunc(all, func(a, b stored) int { return b.number - a.number })
 	out := list[revisionView]{Items: []revisionView{}, TotalCount: len(all), Limit: len(all)}
 	for _, st := range all {
 		out.Items = append(out.Items, st.view(st.revision == a.revision))

@@ -28,7 +28,12 @@ func (a assetAction) check() error {
 	return refuse(http.StatusBadRequest, "The action %q must be rename or replace.", a.Action)
 }
 
-func (s *Server) copyAssets(c *call) error { return s.transfer(c, noPermission, s.copyAsset) }
+func (s *Server) copyAssets(c *call) error {
+	return s.transfer(c, noPermission, func(ses *session, a asset, to place, action string) (int, error) {
+		a.by = c.who.user
+		return s.copyAsset(ses, a, to, action)
+	})
+}
 
 // moveAssets takes away where the assets are, which needs the permission to do so:
 // a guess.
@@ -92,7 +97,7 @@ func (s *Server) copyAsset(ses *session, a asset, to place, action string) (stat
 	if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
 		return 0, err
 	}
-	a.revision = newUUID()
+	a.revision, a.number, a.made = newUUID(), 1, a.Uploaded
 	return 0, insertAsset(ses, a)
 }
 

@@ -95,7 +95,7 @@ func TestCopyIsAnAssetOfItsOwn(t *testing.T) {
 	a = c.do(200, "PATCH", "/assets/"+id, object{"tags": []string{"x"}, "metadata": object{"description": "d", "customAttributes": object{"k": 1}}}).object(t)
 	clock = clock.Add(time.Hour)
 	folder := c.folder("f", "categoryId", documents)
-	if got := c.transfer("copy", id, "", object{"folderId": folder}); got != 0 {
+	if got := c.named("bob").transfer("copy", id, "", object{"folderId": folder}); got != 0 {
 		t.Fatalf("status %d", got)
 	}
 	made := items(c.get("/assets?folderId=" + folder))[0]
@@ -107,8 +107,9 @@ func TestCopyIsAnAssetOfItsOwn(t *testing.T) {
 	if made["id"] == id || made["url"] == a["url"] || made["uploadedAt"] == a["uploadedAt"] {
 		t.Errorf("copied %v", made)
 	}
-	if got := items(c.get("/assets/" + made["id"].(string) + "/revisions")); len(got) != 1 {
-		t.Errorf("revisions of the copy: %v", got)
+	of := items(c.get("/assets/" + made["id"].(string) + "/revisions"))
+	if len(of) != 1 || of[0]["createdBy"] != "bob" || of[0]["createdAt"] != made["uploadedAt"] {
+		t.Errorf("revisions of the copy: %v", of)
 	}
 	checkNoLeftovers(t, dir, 2) // of three that are shown
 	c.replace(made["id"].(string), "a.txt", "of the copy")

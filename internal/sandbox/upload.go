@@ -228,6 +228,7 @@ func (s *Server) createAsset(c *call, f *form) (asset, error) {
 		Name: f.name, Extension: f.extension, Uploaded: now, Modified: now, Processed: now.Add(s.options.ProcessingDelay),
 		Tags: json.RawMessage("[]"), Attributes: json.RawMessage("{}"), stored: f.stored,
 	}
+	a.number = 1
 	err := s.store.write(func(ses *session) error {
 		if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
 			return err

@@ -20,46 +20,31 @@ import (
 	"assetferry/internal/assets"
 )
 
+// A law is something that the service is relied upon to do.
+type law struct {
+	name string
+	run  func(*testing.T, *scratch)
+}
+
+// guess marks the name of a law that nothing public says of the service. Where a
+// real service breaks one, the stand-in and whatever relies on it is wrong.
+func guess(name string) string { return "guess: " + name }
+
+func laws() []law {
+	return slices.Concat(structureLaws(), uploadLaws(), searchLaws(), trashLaws(), transferLaws(), revisionLaws())
+}
+
 // Run tests a service. It works in categories of its own, with unique names, and
 // deletes them in the end.
 func Run(t *testing.T, newClient func(t testing.TB) *assets.Client) {
-	tests := []struct {
-		name string
-		run  func(*testing.T, *scratch)
-	}{
-		{"first contact", testFirstContact},
-		{"categories", testCategories},
-		{"equal category names", testEqualCategories},
-		{"configured categories", testConfigure},
-		{"extensions in use", testExtensionsInUse},
-		{"deleted categories", testDeleteCategory},
-		{"order of categories", testCategoryOrder},
-		{"folders", testFolders},
-		{"nested folders", testNestedFolders},
-		{"branch of a folder", testBranch},
-		{"renamed folders", testRenameFolder},
-		{"deleted folders", testDeleteFolder},
-		{"equal folder names", testEqualFolders},
-		{"upload to a category", testUploadToCategory},
-		{"upload to a folder", testUploadToFolder},
-		{"names", testNames},
-		{"equal names", testEqualNames},
-		{"extensions are compared without case", testExtensionCase},
-		{"extension not allowed", testExtensionRefused},
-		{"what is not there", testNotThere},
-		{"images", testImages},
-		{"download", testDownload},
-		{"category without its folders", testCategoryList},
-		{"pages", testPages},
-		{"newest first", testNewestFirst},
-		{"update", testUpdate},
-		{"trash", testTrash},
-		{"search", testSearch},
-		{"search with filters", testSearchFilters},
+	guesses := 0
+	for _, l := range laws() {
+		if strings.HasPrefix(l.name, guess("")) {
+			guesses++
+		}
+		t.Run(l.name, func(t *testing.T) { l.run(t, newScratch(t, newClient(t))) })
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) { tt.run(t, newScratch(t, newClient(t))) })
-	}
+	t.Logf("%d cases, %d of them guesses", len(laws()), guesses)
 }
 
 // A scratch is a category for one test.
@@ -100,9 +85,12 @@ func (s *scratch) newCategory(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.categories = append(s.categories, id)
+	s.keep(id)
 	return id
 }
+
+// keep has a category deleted in the end.
+func (s *scratch) keep(category string) { s.categories = append(s.categories, category) }
 
 func (s *scratch) newFolder(t *testing.T, n assets.NewFolder) string {
 	t.Helper()

@@ -10,6 +10,13 @@ import (
 	"assetferry/internal/assets"
 )
 
+func searchLaws() []law {
+	return []law{
+		{"search", testSearch},
+		{"search with filters", testSearchFilters},
+	}
+}
+
 func (s *scratch) find(t *testing.T, search assets.Search) []string {
 	t.Helper()
 	var ids []string

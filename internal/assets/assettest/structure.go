@@ -10,6 +10,24 @@ import (
 	"assetferry/internal/assets"
 )
 
+func structureLaws() []law {
+	return []law{
+		{"first contact", testFirstContact},
+		{"categories", testCategories},
+		{"equal category names", testEqualCategories},
+		{"configured categories", testConfigure},
+		{"extensions in use", testExtensionsInUse},
+		{"deleted categories", testDeleteCategory},
+		{guess("order of categories"), testCategoryOrder},
+		{"folders", testFolders},
+		{"nested folders", testNestedFolders},
+		{guess("branch of a folder"), testBranch},
+		{"renamed folders", testRenameFolder},
+		{"deleted folders", testDeleteFolder},
+		{"equal folder names", testEqualFolders},
+	}
+}
+
 func testFirstContact(t *testing.T, s *scratch) {
 	if err := s.Ping(t.Context()); err != nil {
 		t.Error(err)

@@ -13,6 +13,25 @@ import (
 	"assetferry/internal/assets"
 )
 
+func uploadLaws() []law {
+	return []law{
+		{"upload to a category", testUploadToCategory},
+		{"upload to a folder", testUploadToFolder},
+		{"names", testNames},
+		{"equal names", testEqualNames},
+		{"extensions are compared without case", testExtensionCase},
+		{"extension not allowed", testExtensionRefused},
+		{"what is not there", testNotThere},
+		{"images", testImages},
+		{"download", testDownload},
+		{"category without its folders", testCategoryList},
+		{"pages", testPages},
+		{"newest first", testNewestFirst},
+		{"update", testUpdate},
+		{"trash", testTrash},
+	}
+}
+
 func testUploadToCategory(t *testing.T, s *scratch) {
 	content := []byte("hello")
 	a := s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: "note.v2.txt"}, content)

@@ -4,6 +4,7 @@ CREATE TABLE revisions (
     seq      INTEGER PRIMARY KEY,
     asset_id TEXT NOT NULL REFERENCES assets (id) ON DELETE CASCADE,
     revision TEXT NOT NULL UNIQUE,
+    number   INTEGER NOT NULL, -- in the order in which they were made
     content  TEXT NOT NULL,
     size     INTEGER NOT NULL,
     digest   TEXT NOT NULL,
@@ -18,6 +19,7 @@ CREATE INDEX revisions_by_asset ON revisions (asset_id);
 CREATE INDEX revisions_by_content ON revisions (content);
 
 ALTER TABLE assets ADD COLUMN revision TEXT NOT NULL DEFAULT '';
+ALTER TABLE assets ADD COLUMN number INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE assets ADD COLUMN made_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE assets ADD COLUMN made_by TEXT;
 -- The name in Unicode's form C, in which names are compared.
