@@ -21,7 +21,12 @@ type guarded struct {
 
 func startGuarded(t testing.TB) *guarded {
 	t.Helper()
-	g := &guarded{client: start(t, sandbox.Options{})}
+	return guard(t, start(t, sandbox.Options{}))
+}
+
+func guard(t testing.TB, c *client) *guarded {
+	t.Helper()
+	g := &guarded{client: c}
 	g.category = g.client.category("Documents")
 	g.folder = g.client.folder("f", "categoryId", g.category)
 	g.asset = g.upload("a.txt", "a", "folderId", g.folder)["id"].(string)
