@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"internal/assets/assettest":    {"internal/assets"},
 	"internal/config":              {"internal/pace", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
-	"internal/sandbox":             {"internal/filelock", "internal/sandbox/rendition"},
+	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/rendition"},
 	"internal/sandbox/openapitest": {"internal/sandbox"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/sandbox/openapitest"},
 }

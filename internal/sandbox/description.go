@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/goccy/go-yaml"
+
+	"assetferry/internal/sandbox/docs"
 )
 
 //go:embed openapi.yaml
@@ -18,16 +21,33 @@ var openapi []byte
 func Description() ([]byte, error) { return description() }
 
 var description = sync.OnceValues(func() ([]byte, error) {
-	var v any
-	if err := yaml.Unmarshal(openapi, &v); err != nil {
+	text, err := yaml.YAMLToJSON(openapi) // keeps the order, which the page needs
+	if err != nil {
 		return nil, fmt.Errorf("read description: %w", err)
 	}
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
+	var b bytes.Buffer
+	if err := json.Indent(&b, text, "", "  "); err != nil {
 		return nil, fmt.Errorf("convert description: %w", err)
 	}
-	return text, nil
+	return b.Bytes(), nil
 })
+
+// docsPage is the description to be read by people.
+var docsPage = sync.OnceValues(func() ([]byte, error) {
+	text, err := Description()
+	if err != nil {
+		return nil, err
+	}
+	return docs.Page(text)
+})
+
+func (s *Server) serveDocs(c *call) error {
+	text, err := docsPage()
+	if err != nil {
+		return err
+	}
+	return c.sendText("text/html; charset=utf-8", text)
+}
 
 func (s *Server) serveDescription(c *call) error {
 	text, err := Description()

@@ -79,6 +79,7 @@ func routes() []route {
 		{"GET", "/{workspaceId}/assets/{id}/file", nobody, noPermission, (*Server).deliver},
 		{"GET", "/{workspaceId}/assets/{id}/revisions/{revisionId}/file", nobody, noPermission, (*Server).deliverRevision},
 
+		{"GET", "/docs", nobody, noPermission, (*Server).serveDocs},
 		{"GET", "/docs.json", nobody, noPermission, (*Server).serveDescription},
 	}
 }

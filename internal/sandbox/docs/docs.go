@@ -1,0 +1,162 @@
+// Package docs makes a page to read of an OpenAPI description. The page needs
+// nothing from elsewhere and runs no script.
+package docs
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+)
+
+//go:embed page.html
+var layout string
+
+// Page makes the page of a description that is JSON.
+func Page(description []byte) ([]byte, error) {
+	var d document
+	if err := json.Unmarshal(description, &d); err != nil {
+		return nil, fmt.Errorf("read description: %w", err)
+	}
+	t, err := template.New("page").Funcs(template.FuncMap{"prose": prose, "last": last, "join": strings.Join}).Parse(layout)
+	if err != nil {
+		return nil, fmt.Errorf("read the layout of the page: %w", err)
+	}
+	v, err := d.page()
+	if err != nil {
+		return nil, fmt.Errorf("lay out description: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, v); err != nil {
+		return nil, fmt.Errorf("make page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// A page is what the layout shows.
+type page struct {
+	Title, Version, Summary, Description string
+	Groups                               []group
+	Schemas                              []shape
+}
+
+// A group holds the operations of a tag.
+type group struct {
+	ID, Name, Description string
+	Operations            []entry
+}
+
+// An entry is an operation as it is shown.
+type entry struct {
+	ID, Method, Path     string
+	Summary, Description string
+	Access               string // what it takes to call it
+	Parameters           []field
+	Body                 []medium
+	Answers              []reply
+}
+
+// A reply is an answer with one status.
+type reply struct {
+	Status, Description string
+	Headers             []field
+	Body                []medium
+}
+
+// A medium is a body of one content type.
+type medium struct {
+	ContentType string
+	Shape       shape
+}
+
+// page puts operations under their tags, in the order of the description.
+func (d *document) page() (page, error) {
+	v := page{Title: d.Info.Title, Version: d.Info.Version, Summary: d.Info.Summary, Description: d.Info.Description}
+	for _, tag := range d.Tags {
+		v.Groups = append(v.Groups, group{ID: "tag-" + strings.ReplaceAll(strings.ToLower(tag.Name), " ", "-"), Name: tag.Name, Description: tag.Description})
+	}
+	for _, p := range d.Paths {
+		for _, m := range p.value.operations() {
+			i := slices.IndexFunc(v.Groups, func(g group) bool { return slices.Contains(m.value.Tags, g.Name) })
+			if i < 0 {
+				return v, fmt.Errorf("%s %s has no tag that is listed", m.key, p.key)
+			}
+			v.Groups[i].Operations = append(v.Groups[i].Operations, d.entry(p.key, p.value, m.key, m.value))
+		}
+	}
+	for _, s := range d.Components.Schemas {
+		v.Schemas = append(v.Schemas, d.shape(s.key, s.value))
+	}
+	return v, nil
+}
+
+func (d *document) entry(path string, item pathItem, method string, op operation) entry {
+	e := entry{
+		ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, Description: op.Description, Access: op.access(path),
+		Body: d.media(d.body(op.RequestBody).Content),
+	}
+	for _, p := range slices.Concat(item.Parameters, op.Parameters) {
+		p = d.parameter(p)
+		f := d.field(p.Name, p.Schema, p.Required)
+		f.In, f.Description = p.In, joined(p.Description, f.Description)
+		e.Parameters = append(e.Parameters, f)
+	}
+	for _, r := range op.Responses {
+		e.Answers = append(e.Answers, d.reply(r.key, d.response(r.value)))
+	}
+	// By status, and what may have any status last.
+	slices.SortStableFunc(e.Answers, func(a, b reply) int { return strings.Compare(a.Status, b.Status) })
+	return e
+}
+
+func (d *document) reply(status string, r response) reply {
+	v := reply{Status: status, Description: r.Description, Body: d.media(r.Content)}
+	for _, h := range r.Headers {
+		header := d.header(h.value)
+		f := d.field(h.key, header.Schema, header.Required)
+		f.Description = joined(header.Description, f.Description)
+		v.Headers = append(v.Headers, f)
+	}
+	return v
+}
+
+func (d *document) media(content ordered[media]) []medium {
+	var all []medium
+	for _, c := range content {
+		all = append(all, medium{c.key, d.shape("", c.value.Schema)})
+	}
+	return all
+}
+
+// access says what it takes to call an operation.
+func (op operation) access(path string) string {
+	switch {
+	case op.Security == nil && strings.HasPrefix(path, "/superadmin/"):
+		return "superadmin"
+	case op.Security == nil && strings.HasPrefix(path, "/admin/"):
+		return "admin"
+	case op.Security == nil:
+		return "user"
+	}
+	var ways []string
+	for _, way := range *op.Security {
+		for name := range way {
+			ways = append(ways, name)
+		}
+		if len(way) == 0 {
+			ways = append(ways, "anybody")
+		}
+	}
+	if len(ways) == 0 {
+		return "anybody"
+	}
+	return strings.Join(ways, " or ")
+}
+
+func joined(a, b string) string { return strings.TrimSpace(strings.TrimSpace(a) + " " + b) }
+
+// last is the name in a reference.
+func last(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }

@@ -1,0 +1,36 @@
+package docs
+
+import (
+	"html/template"
+	"regexp"
+	"strings"
+)
+
+// prose shows the little of Markdown that descriptions use: paragraphs, `code`,
+// **strong** and *emphasised* words.
+func prose(text string) template.HTML {
+	var b strings.Builder
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		if paragraph != "" {
+			b.WriteString("<p>" + inline(paragraph) + "</p>\n")
+		}
+	}
+	return template.HTML(b.String())
+}
+
+// inline marks words. Code is kept as it is: every other piece between backquotes.
+func inline(text string) string {
+	strong, emphasis := regexp.MustCompile(`\*\*([^*]+)\*\*`), regexp.MustCompile(`\*([^*]+)\*`)
+	pieces := strings.Split(template.HTMLEscapeString(text), "`")
+	if len(pieces)%2 == 0 {
+		return template.HTMLEscapeString(text) // a backquote without its other half
+	}
+	for i, piece := range pieces {
+		if i%2 == 1 {
+			pieces[i] = "<code>" + piece + "</code>"
+			continue
+		}
+		pieces[i] = emphasis.ReplaceAllString(strong.ReplaceAllString(piece, "<strong>$1</strong>"), "<em>$1</em>")
+	}
+	return strings.Join(pieces, "")
+}

@@ -1,0 +1,181 @@
+package docs
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A schema is what the page understands of JSON Schema.
+type schema struct {
+	reference
+	Type                 kinds
+	Description          string
+	Format, Pattern      string
+	Enum, Examples       []any
+	Const, Default       any
+	Minimum, Maximum     *json.Number
+	MinLength, MaxLength *json.Number
+	MinItems, MaxItems   *json.Number
+	MinProperties        *json.Number
+	MaxProperties        *json.Number
+	Items                *schema
+	Properties           ordered[schema]
+	PatternProperties    ordered[schema]
+	AdditionalProperties open
+	Required             []string
+	OneOf, AnyOf         []schema
+	Not                  *schema
+}
+
+// kinds are the types that a value may have; JSON Schema has one or a list.
+type kinds []string
+
+// UnmarshalJSON reads both forms.
+func (k *kinds) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '[' {
+		return json.Unmarshal(text, (*[]string)(k))
+	}
+	*k = kinds{""}
+	return json.Unmarshal(text, &(*k)[0])
+}
+
+// An open is the schema of members without a name of their own; false is none.
+type open struct{ *schema }
+
+// UnmarshalJSON reads a schema, true or false.
+func (o *open) UnmarshalJSON(text []byte) error {
+	if string(text) == "false" {
+		return nil
+	}
+	o.schema = &schema{}
+	if string(text) == "true" {
+		return nil
+	}
+	return json.Unmarshal(text, o.schema)
+}
+
+// A shape is a schema as it is shown: in a few words, and its members below.
+type shape struct {
+	Name        string
+	Type        string // in words
+	Ref         string // the name of the schema that it is, or that its items are
+	Rules       []string
+	Description string
+	Fields      []field
+}
+
+// A field is a member of an object, a parameter or a header.
+type field struct {
+	shape
+	In       string // of a parameter
+	Required bool
+}
+
+func (d *document) field(name string, s schema, required bool) field {
+	return field{shape: d.shape(name, s), Required: required}
+}
+
+// shape shows a schema. References are links and not followed.
+func (d *document) shape(name string, s schema) shape {
+	v := shape{Name: name, Ref: last(s.Ref), Type: s.words(), Description: s.Description, Rules: s.rules()}
+	inner := s
+	for inner.Items != nil {
+		inner = *inner.Items
+		v.Ref = last(inner.Ref)
+		v.Rules = append(v.Rules, inner.rules()...)
+		v.Description = joined(v.Description, inner.Description)
+	}
+	for _, p := range inner.Properties {
+		v.Fields = append(v.Fields, d.field(p.key, p.value, slices.Contains(inner.Required, p.key)))
+	}
+	for _, p := range inner.PatternProperties {
+		v.Fields = append(v.Fields, d.field("like "+p.key, p.value, false))
+	}
+	if rest := inner.AdditionalProperties; rest.schema != nil {
+		v.Fields = append(v.Fields, d.field("any other", *rest.schema, false))
+	}
+	return v
+}
+
+// words name a type; of a reference nothing is said, as its name follows.
+func (s schema) words() string {
+	switch {
+	case s.Items != nil && s.Items.Ref != "":
+		return "array of"
+	case s.Items != nil:
+		return "array of " + s.Items.words()
+	case s.Ref != "":
+		return ""
+	}
+	text := strings.Join(s.Type, " or ")
+	if s.Format != "" {
+		text += " (" + s.Format + ")"
+	}
+	return text
+}
+
+// rules are the limits of a value in words.
+func (s schema) rules() []string {
+	var all []string
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if len(s.Enum) > 0 {
+		add("one of %s", list(s.Enum))
+	}
+	if s.Const != nil {
+		add("always %v", s.Const)
+	}
+	span(&all, s.Minimum, s.Maximum, "")
+	span(&all, s.MinLength, s.MaxLength, " characters")
+	span(&all, s.MinItems, s.MaxItems, " items")
+	span(&all, s.MinProperties, s.MaxProperties, " members")
+	if s.Pattern != "" {
+		add("like %s", s.Pattern)
+	}
+	if s.Default != nil {
+		add("default %v", s.Default)
+	}
+	if len(s.Examples) > 0 {
+		add("such as %s", list(s.Examples))
+	}
+	if names := required(s.OneOf); names != "" {
+		add("exactly one of %s", names)
+	}
+	if names := required(s.AnyOf); names != "" {
+		add("at least one of %s", names)
+	}
+	if s.Not != nil && len(s.Not.Required) > 0 {
+		add("not together: %s", strings.Join(s.Not.Required, ", "))
+	}
+	return all
+}
+
+// span says between which numbers something is.
+func span(all *[]string, low, high *json.Number, of string) {
+	switch {
+	case low != nil && high != nil:
+		*all = append(*all, fmt.Sprintf("%s to %s%s", *low, *high, of))
+	case low != nil:
+		*all = append(*all, fmt.Sprintf("at least %s%s", *low, of))
+	case high != nil:
+		*all = append(*all, fmt.Sprintf("at most %s%s", *high, of))
+	}
+}
+
+// required names the members that alternatives ask for.
+func required(alternatives []schema) string {
+	var names []string
+	for _, s := range alternatives {
+		names = append(names, s.Required...)
+	}
+	return strings.Join(names, ", ")
+}
+
+func list(values []any) string {
+	var words []string
+	for _, v := range values {
+		words = append(words, fmt.Sprint(v))
+	}
+	return strings.Join(words, ", ")
+}
