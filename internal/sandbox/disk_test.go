@@ -142,16 +142,21 @@ func TestKilled(t *testing.T) {
 	checkNoLeftovers(t, dir, total)
 }
 
-// uploadUntilKilled gives the names of the uploads that got their answer.
-func uploadUntilKilled(t *testing.T, dir string) map[string]bool {
+// A child is a server in a process of its own.
+type child struct {
+	*client
+	process *exec.Cmd
+}
+
+func startChild(t *testing.T, dir string) child {
 	t.Helper()
-	child := exec.Command(os.Args[0], "-test.run=^TestChildServes$")
-	child.Env = append(os.Environ(), childDir+"="+dir)
-	out, err := child.StdoutPipe()
+	process := exec.Command(os.Args[0], "-test.run=^TestChildServes$")
+	process.Env = append(os.Environ(), childDir+"="+dir)
+	out, err := process.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := child.Start(); err != nil {
+	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
 	address := ""
@@ -159,7 +164,19 @@ func uploadUntilKilled(t *testing.T, dir string) map[string]bool {
 		address, _ = strings.CutPrefix(lines.Text(), "listening ")
 	}
 	e := sandboxtest.Environment()
-	c := &client{t, "http://" + address, sandboxtest.Sign(e.AccessKey, sandboxtest.Claims(e, "user")), e, nil}
+	return child{&client{t, "http://" + address, sandboxtest.Sign(e.AccessKey, sandboxtest.Claims(e, "user")), e, nil}, process}
+}
+
+// kill ends the process like kill -9.
+func (c child) kill() { _ = c.process.Process.Kill() }
+
+// gone waits until nothing is left of the process.
+func (c child) gone() { _ = c.process.Wait() } // it was killed, which is an error
+
+// uploadUntilKilled gives the names of the uploads that got their answer.
+func uploadUntilKilled(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	c := startChild(t, dir)
 	var mu sync.Mutex
 	confirmed := make(map[string]bool)
 	var clients sync.WaitGroup
@@ -177,13 +194,13 @@ func uploadUntilKilled(t *testing.T, dir string) map[string]bool {
 					confirmed[name] = true
 				}
 				if len(confirmed) == 150 {
-					_ = child.Process.Kill()
+					c.kill()
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	clients.Wait()
-	_ = child.Wait() // it was killed
+	c.gone()
 	return confirmed
 }
