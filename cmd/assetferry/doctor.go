@@ -16,6 +16,7 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
+	var o probeOptions
 	c := &cobra.Command{
 		Use:   "doctor [SOURCE]",
 		Short: "Check everything that a run relies on, and say what to do about it",
@@ -30,6 +31,14 @@ access key and the token are never shown; what the token says is.
 
 Warnings alone exit with 0, a failed check with 1, or with 12 if the trouble is
 authentication.
+
+With --probe it then finds out what the documentation of the service leaves open,
+such as whether equal names are accepted, how long a name may be, and how many
+requests are too many. That takes an administrator. It makes a category whose name
+begins with "assetferry probe", works in it, and deletes it for good, also after an
+error or an interrupt; what could not be deleted is named. It asks before it begins,
+unless --yes is given. The result is a profile with which a sandbox can do the same:
+assetferry help profile.
 `,
 		Args:              atMostOne("SOURCE"),
 		ValidArgsFunction: directories,
@@ -40,10 +49,21 @@ authentication.
 			if _, ok := errors.AsType[*stop](d.mistake); ok {
 				return d.mistake
 			}
-			return d.examine(cmd.Context())
+			if err := o.check(cmd); err != nil {
+				return err
+			}
+			if err := d.examine(cmd.Context()); err != nil || !o.probe {
+				return err
+			}
+			return d.runProbe(cmd.Context(), o)
 		},
 	}
-	addS3Flags(c.Flags())
+	f := c.Flags()
+	addS3Flags(f)
+	f.BoolVar(&o.probe, "probe", false, "find out what the service does where its documentation is silent")
+	f.StringVar(&o.output, "output", "assetferry-profile.yaml", "write the profile to this `file`")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what --probe would do, and do not do it")
+	f.BoolVar(&o.yes, "yes", false, "do not ask before --probe begins")
 	return c
 }
 

@@ -201,7 +201,7 @@ func serviceOf(ts *testscript.TestScript) *service {
 // before, and points the script at it. With the same directory it is the same
 // service again, at another address:
 //
-//	service [-skew 2h] [-fault RULE]... [-dir DIR] [-storage BYTES] [-tls FILE]
+//	service [-skew 2h] [-fault RULE]... [-dir DIR] [-storage BYTES] [-tls FILE] [-profile FILE]
 //
 // With -tls it speaks TLS, and its certificate is written to the file.
 func cmdService(ts *testscript.TestScript, _ bool, args []string) {
@@ -211,6 +211,10 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 	f.StringVar(&o.Dir, "dir", "", "")
 	f.Int64Var(&o.Limits.MaxStorageInBytes, "storage", 0, "")
 	tls := f.String("tls", "", "")
+	f.Func("profile", "", func(name string) (err error) {
+		o.Profile, err = readProfile(ts.MkAbs(name))
+		return err
+	})
 	f.Func("fault", "", func(text string) error {
 		fault, err := sandbox.ParseFault(text)
 		o.Faults = append(o.Faults, fault)

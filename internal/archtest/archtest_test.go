@@ -17,7 +17,7 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "sources/s3", "internal/assets", "internal/config", "internal/demo", "internal/diskspace",
-		"internal/pace", "internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
+		"internal/pace", "internal/probe", "internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/faultpoint", "internal/retry"},
 	"state":                        {"internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"internal/assets":              {"internal/pace", "internal/retry", "internal/token"},
 	"internal/pace":                {"internal/retry"},
 	"internal/assets/assettest":    {"internal/assets"},
+	"internal/probe":               {"internal/assets"},
 	"internal/config":              {"internal/pace", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/rendition"},
@@ -37,7 +38,7 @@ var allowed = map[string][]string{
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/sandbox", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/assets, internal/assets/assettest, internal/faults, internal/sandbox, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry, sources/s3", "the engine knows no HTTP"},
+	{"net/http", "internal/assets, internal/assets/assettest, internal/faults, internal/probe, internal/sandbox, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry, sources/s3", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},

@@ -127,7 +127,7 @@ func (c *call) sees(workspace string) bool { return c.server.sees(c.who, workspa
 // page reads limit and offset. The default of 50 and the limit of 500 are the
 // values that clients use; that more is refused is a guess. A profile knows better.
 func (c *call) page() (limit, offset int, err error) {
-	absent, largest, accepted := c.server.options.Profile.page()
+	absent, largest, accepted := c.server.options.Profile.page(c.route.pattern)
 	if limit, err = c.number("limit", absent, 1, accepted); err != nil {
 		return 0, 0, err
 	}

@@ -27,7 +27,7 @@ type Profile struct {
 	EqualFolders    string `yaml:"equal_folders"`    // accept or refuse
 	EqualCategories string `yaml:"equal_categories"` // accept or refuse
 
-	DefaultPage   int    `yaml:"default_page"`    // without a limit in the request
+	DefaultPage   int    `yaml:"default_page"`    // of assets, without a limit in the request
 	LargestPage   int    `yaml:"largest_page"`    // the largest limit
 	TooLargePages string `yaml:"too_large_pages"` // a larger limit: refuse, or shorten to the largest
 
@@ -154,8 +154,12 @@ func (p Profile) token(header string) string {
 	return header
 }
 
-// page gives the default limit, the largest one, and the largest that is accepted.
-func (p Profile) page() (absent, largest, accepted int) {
+// page gives the default limit, the largest one, and the largest that is accepted. It is
+// about lists of assets: of categories, clients ask for 500 whatever these allow.
+func (p Profile) page(route string) (absent, largest, accepted int) {
+	if !strings.HasPrefix(route, "/assets") {
+		p = Profile{}
+	}
 	absent, largest = cmp.Or(p.DefaultPage, 50), cmp.Or(p.LargestPage, 500)
 	if largest < 0 {
 		largest = math.MaxInt32

@@ -82,9 +82,9 @@ func (s *Server) search(c *call) error {
 
 func (in *searchBody) words() []string { return strings.Fields(foldText(in.SearchPhrase)) }
 
-// page is that of listings.
+// page is that of lists of assets.
 func (in *searchBody) page(p Profile) (limit, offset int, err error) {
-	limit, largest, accepted := p.page()
+	limit, largest, accepted := p.page("/assets")
 	if in.Pagination.Limit != nil {
 		limit = *in.Pagination.Limit
 	}

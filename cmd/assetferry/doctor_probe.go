@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/probe"
+	"assetferry/internal/token"
+	"assetferry/internal/ui"
+)
+
+type probeOptions struct {
+	probe, dryRun, yes bool
+	output             string
+}
+
+func (o probeOptions) check(cmd *cobra.Command) error {
+	for _, name := range []string{"output", "dry-run", "yes"} {
+		if cmd.Flags().Changed(name) && !o.probe {
+			return usage(fmt.Errorf("--%s is for --probe", name), "")
+		}
+	}
+	return nil
+}
+
+// runProbe probes the service, after everything was found to be in order.
+func (d *doctor) runProbe(ctx context.Context, o probeOptions) error {
+	begin, err := d.agree(o)
+	if err != nil || !begin {
+		return err
+	}
+	counted := &countingTransport{next: d.access.transport}
+	acc := d.access
+	acc.transport = counted
+	client, err := d.proberClient(acc)
+	if err != nil {
+		return err
+	}
+	options := probe.Options{Client: client, Service: d.dest.url, Step: func(what string) { d.out.Log().Debug("probe", "measures", what) }}
+	if !d.access.key.IsEmpty() {
+		options.Aged = func(age time.Duration) (*assets.Client, error) { return d.agedClient(acc, age) }
+	}
+	result, err := probe.Run(ctx, options)
+	for _, left := range result.Left {
+		d.out.Notef("Left at the service: %s. Delete it there by hand.", ui.Sanitize(left))
+	}
+	if err != nil {
+		return err
+	}
+	text, err := result.Profile.Encode()
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(o.output, text); err != nil {
+		return err
+	}
+	d.showProfile(result.Profile)
+	d.out.Printf("\n%s. The profile is in %s.", count(counted.n.Load(), "request"), ui.Sanitize(o.output))
+	return nil
+}
+
+// agree says what a probe does, and asks whether it may.
+func (d *doctor) agree(o probeOptions) (begin bool, err error) {
+	d.out.Notef("The probe makes a category %q... at %s\n(workspace %s), works in it with at most %s\n(more if some have to be repeated), and deletes it for good.",
+		probe.Prefix, ui.Sanitize(d.dest.url), ui.Sanitize(d.workspace()), count(int64(probe.MostCalls()), "request"))
+	switch {
+	case o.dryRun:
+		return false, nil
+	case o.yes:
+		return true, nil
+	}
+	fmt.Fprint(d.stderr, "Go ahead? [y/N] ")
+	answer, _ := bufio.NewReader(d.stdin).ReadString('\n') // no answer is a no
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
+		return true, nil
+	}
+	return false, &stop{exitError, errors.New("nobody said yes, so nothing was probed"), "answer y, or use --yes"}
+}
+
+// proberClient is a client without limits of its own: its pace is what is measured.
+func (d *doctor) proberClient(acc access) (*assets.Client, error) {
+	c, err := assets.New(assets.Options{
+		BaseURL: acc.url, Tokens: acc.tokens, Workspace: acc.workspace, Transport: acc.transport,
+		UserAgent: "assetferry/" + version(), AllowHTTP: d.settings.AllowHTTP, CompensateClock: d.settings.CompensateClock,
+	})
+	if err != nil {
+		return nil, usage(err, "")
+	}
+	return c, nil
+}
+
+// agedClient has tokens that were issued a while ago.
+func (d *doctor) agedClient(acc access, age time.Duration) (*assets.Client, error) {
+	m, err := token.NewMinter(acc.key, token.Claims{
+		Environment: acc.environment, Workspace: acc.workspace, Service: d.to.Service, User: d.to.User,
+	})
+	if err != nil {
+		return nil, err
+	}
+	skew, _ := d.dest.client.Skew()
+	m.Life, m.Now = age+time.Hour, func() time.Time { return time.Now().Add(skew - age) }
+	acc.tokens = m
+	return d.proberClient(acc)
+}
+
+func (d *doctor) showProfile(p probe.Profile) {
+	var rows [][]string
+	var facts []ui.Fact
+	for _, r := range p.Rows() {
+		rows = append(rows, []string{r.Name, r.Value})
+		facts = append(facts, ui.Fact{Name: r.Name, Value: r.Value})
+	}
+	d.out.Printf("\n%s", ui.Table([]ui.Column{{Title: "What the service does"}, {Title: "Measured"}}, rows))
+	d.out.Event("check", ui.CheckLine{Check: "probe", Result: verdictOK, Facts: facts})
+}
+
+// A countingTransport counts requests.
+type countingTransport struct {
+	next http.RoundTripper
+	n    atomic.Int64
+}
+
+func (t *countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.n.Add(1)
+	return t.next.RoundTrip(r)
+}
+
+func (t *countingTransport) CloseIdleConnections() {
+	if next, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		next.CloseIdleConnections()
+	}
+}
+
+// replaceFile writes a file that is there as a whole or as it was before.
+func replaceFile(path string, content []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(content)
+	if err = cmp.Or(err, f.Sync()); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

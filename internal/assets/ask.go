@@ -1,0 +1,93 @@
+package assets
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// A Question is a request whose answer is looked at as it is, whatever it says: for
+// finding out what a service does.
+type Question struct {
+	Op      string // for errors, such as "ask for a page"
+	Method  string
+	Address string // a path with its query below the base address, or a whole address
+	Header  http.Header
+	Body    []byte
+	Scheme  string // in front of the token, such as "Bearer "; normally there is none
+}
+
+// A Reply is what came back.
+type Reply struct {
+	Status int
+	Header http.Header
+	Body   []byte        // not all of a long one
+	Took   time.Duration // from sending to the last byte
+}
+
+// Ask sends a request once, out of turn, and follows no redirect. That the service says
+// no is not an error. The token goes to the service's own origin only.
+func (c *Client) Ask(ctx context.Context, q Question) (Reply, error) {
+	r := &request{op: q.Op, method: q.Method, route: q.Address, creates: q.Method == http.MethodPost}
+	req, err := c.question(ctx, q)
+	if err != nil {
+		return Reply{}, c.tokenError(ctx, r, err)
+	}
+	s := &sending{now: c.now, start: c.now()}
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return Reply{}, c.sendError(ctx, r, s, err)
+	}
+	defer drain(resp.Body)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFault))
+	if err != nil {
+		return Reply{}, c.unreadable(r, resp, err)
+	}
+	return Reply{Status: resp.StatusCode, Header: resp.Header, Body: body, Took: c.now().Sub(s.start)}, nil
+}
+
+func (c *Client) question(ctx context.Context, q Question) (*http.Request, error) {
+	u, err := url.Parse(q.Address)
+	if err != nil {
+		return nil, errors.New("not an address")
+	}
+	if u.Host == "" {
+		if u, err = url.Parse(c.base.String() + q.Address); err != nil {
+			return nil, errors.New("not a path")
+		}
+	}
+	if err := checkScheme(u, c.allowHTTP); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, q.Method, u.String(), bytes.NewReader(q.Body))
+	if err != nil {
+		return nil, err
+	}
+	if q.Header != nil {
+		req.Header = q.Header.Clone()
+	}
+	req.Header.Set("User-Agent", c.userAgent)
+	if origin(u) != origin(c.base) {
+		return req, nil
+	}
+	secret, err := c.token(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("token: %w", err)
+	}
+	req.Header.Set("Authorization", q.Scheme+secret)
+	return req, nil
+}
+
+// InWorkspace gives the address of a route in the client's workspace, from a route and
+// pairs of key and value for its query.
+func (c *Client) InWorkspace(route string, pairs ...string) string {
+	if query := c.inWorkspace(pairs...).Encode(); query != "" {
+		return route + "?" + query
+	}
+	return route
+}

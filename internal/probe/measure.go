@@ -1,0 +1,487 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"math"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"assetferry/internal/assets"
+)
+
+// How far is looked, and how often.
+const (
+	largestPage  = 10_000
+	longestName  = 4096
+	longestText  = 64 << 10
+	mostTags     = 1024
+	smallCalls   = 20
+	smallUploads = 10
+	maxLooks     = 20 // at an image that is being processed
+	firstLook    = 50 * time.Millisecond
+	longestLook  = time.Second
+	burst        = 60
+	abreast      = 12
+	oneSecond    = 1200 * time.Millisecond // and a little, in which a service forgets what came before
+)
+
+// upload makes an asset in the folder.
+func (p *prober) upload(ctx context.Context, name string, content []byte) (assets.Asset, error) {
+	return p.Client.Upload(ctx, assets.Upload{
+		FolderID: p.folder, Filename: name, Size: int64(len(content)),
+		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
+	})
+}
+
+func (p *prober) limits(ctx context.Context) error {
+	l, err := p.Client.Limits(ctx)
+	p.profile.Plan, p.profile.MaxFileSize, p.profile.MaxMegapixels = l.Plan, l.MaxFileSize, int(l.MaxMegapixels)
+	return err
+}
+
+func (p *prober) equalAssets(ctx context.Context) error {
+	second, err := p.upload(ctx, p.subject.Filename(), []byte("another one"))
+	ok, err := accepted(err)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		p.profile.EqualAssets = "refuse"
+	case second.Name != p.subject.Name:
+		p.profile.EqualAssets = "rename"
+	default:
+		p.profile.EqualAssets = "accept"
+	}
+	return nil
+}
+
+func (p *prober) equalFolders(ctx context.Context) (err error) {
+	_, err = p.Client.CreateFolder(ctx, assets.NewFolder{Name: "probe", CategoryID: p.in})
+	p.profile.EqualFolders, err = accepts(err)
+	return err
+}
+
+func (p *prober) equalCategories(ctx context.Context) (err error) {
+	_, err = p.Client.CreateCategory(ctx, assets.NewCategory{Name: p.category, Extensions: []string{"txt"}})
+	p.profile.EqualCategories, err = accepts(err)
+	return err
+}
+
+func accepts(err error) (string, error) {
+	switch ok, err := accepted(err); {
+	case err != nil:
+		return "", err
+	case ok:
+		return "accept", nil
+	}
+	return "refuse", nil
+}
+
+// pages reads the limit that a list says it has: nothing needs to be in it.
+func (p *prober) pages(ctx context.Context) (err error) {
+	if p.profile.DefaultPage, _, err = p.page(ctx, 0); err != nil {
+		return err
+	}
+	shortened := 0
+	p.profile.LargestPage, err = most(500, largestPage, func(n int) (bool, error) {
+		limit, ok, err := p.page(ctx, n)
+		if ok && limit < n {
+			shortened = limit
+		}
+		return ok && limit >= n, err
+	})
+	switch {
+	case err != nil || p.profile.LargestPage < 0:
+		return err
+	case shortened > 0:
+		p.profile.LargestPage, p.profile.TooLargePages = shortened, "shorten"
+	default:
+		p.profile.TooLargePages = "refuse"
+	}
+	return nil
+}
+
+// page asks for a page and gives the limit that it has, and whether the one that was
+// asked for is allowed.
+func (p *prober) page(ctx context.Context, limit int) (got int, ok bool, err error) {
+	pairs := []string{"folderId", p.folder}
+	if limit > 0 {
+		pairs = append(pairs, "limit", strconv.Itoa(limit))
+	}
+	r, err := p.ask(ctx, assets.Question{Op: "ask for a page", Method: http.MethodGet, Address: p.Client.InWorkspace("/assets", pairs...)})
+	if err != nil {
+		return 0, false, err
+	}
+	if r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity {
+		return 0, false, nil
+	}
+	var page struct{ Limit int }
+	if r.Status != http.StatusOK {
+		return 0, false, answered(r)
+	}
+	if err := json.Unmarshal(r.Body, &page); err != nil || page.Limit < 1 {
+		return 0, false, errors.New("a list does not say which limit it has")
+	}
+	return page.Limit, true, nil
+}
+
+// update tries changes of the subject, and whether they are kept as they were given.
+func (p *prober) update(ctx context.Context, ch assets.Changes, kept func(assets.Asset) bool) (bool, error) {
+	a, err := p.Client.Update(ctx, p.subject.ID, ch)
+	ok, err := accepted(err)
+	return ok && kept(a), err
+}
+
+func (p *prober) names(ctx context.Context) (err error) {
+	p.profile.MaxName, err = most(256, longestName, func(n int) (bool, error) {
+		name := long(n)
+		return p.update(ctx, assets.Changes{Name: &name}, func(a assets.Asset) bool { return a.Name == name })
+	})
+	return err
+}
+
+func (p *prober) descriptions(ctx context.Context) (err error) {
+	p.profile.MaxDescription, err = most(1024, longestText, func(n int) (bool, error) {
+		text := long(n)
+		return p.update(ctx, assets.Changes{Description: &text}, func(a assets.Asset) bool { return a.Metadata.Description == text })
+	})
+	return err
+}
+
+func (p *prober) tagLengths(ctx context.Context) (err error) {
+	p.profile.MaxTag, err = most(256, longestName, func(n int) (bool, error) { return p.tags(ctx, []string{long(n)}) })
+	return err
+}
+
+func (p *prober) tagCounts(ctx context.Context) (err error) {
+	p.profile.MaxTags, err = most(100, mostTags, func(n int) (bool, error) {
+		tags := make([]string, n)
+		for i := range tags {
+			tags[i] = fmt.Sprintf("tag%d", i)
+		}
+		return p.tags(ctx, tags)
+	})
+	return err
+}
+
+func (p *prober) tags(ctx context.Context, tags []string) (bool, error) {
+	return p.update(ctx, assets.Changes{Tags: &tags}, func(a assets.Asset) bool { return len(a.Tags) == len(tags) && slices.Contains(a.Tags, tags[0]) })
+}
+
+// attributeCounts always gives the same ones and more, so that it does not matter
+// whether they are merged.
+func (p *prober) attributeCounts(ctx context.Context) (err error) {
+	p.profile.MaxAttributes, err = most(100, mostTags, func(n int) (bool, error) {
+		all := map[string]any{}
+		for i := range n {
+			all[fmt.Sprintf("a%d", i)] = "x"
+		}
+		return p.update(ctx, assets.Changes{CustomAttributes: all}, func(a assets.Asset) bool { return len(a.Metadata.CustomAttributes) >= n })
+	})
+	return err
+}
+
+func (p *prober) attributeLengths(ctx context.Context) (err error) {
+	p.profile.MaxAttribute, err = most(1024, longestText, func(n int) (bool, error) {
+		text := long(n)
+		return p.update(ctx, assets.Changes{CustomAttributes: map[string]any{"a0": text}}, func(a assets.Asset) bool { return a.Metadata.CustomAttributes["a0"] == text })
+	})
+	return err
+}
+
+func (p *prober) merging(ctx context.Context) error {
+	if _, err := p.Client.Update(ctx, p.subject.ID, assets.Changes{CustomAttributes: map[string]any{"a0": "old"}}); err != nil {
+		return err
+	}
+	a, err := p.Client.Update(ctx, p.subject.ID, assets.Changes{CustomAttributes: map[string]any{"a1": "new"}})
+	if err != nil {
+		return err
+	}
+	p.profile.Attributes = "replace"
+	if _, there := a.Metadata.CustomAttributes["a0"]; there {
+		p.profile.Attributes = "merge"
+	}
+	return nil
+}
+
+// extensions uploads with an extension that is allowed in lower case.
+func (p *prober) extensions(ctx context.Context) error {
+	_, err := p.upload(ctx, "case.TXT", []byte("in capitals"))
+	ok, err := accepted(err)
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		p.profile.Extensions = "folded"
+	default:
+		p.profile.Extensions = "exact"
+	}
+	return nil
+}
+
+func (p *prober) replacing(ctx context.Context) error {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "subject.txt")
+	if err != nil {
+		return err
+	}
+	if _, err := part.Write([]byte("replaced in place")); err != nil {
+		return err
+	}
+	if err := form.Close(); err != nil {
+		return err
+	}
+	r, err := p.ask(ctx, assets.Question{
+		Op: "replace in place", Method: http.MethodPost, Address: p.Client.InWorkspace("/assets/" + url.PathEscape(p.subject.ID)),
+		Header: http.Header{"Content-Type": {form.FormDataContentType()}}, Body: body.Bytes(),
+	})
+	if err != nil || p.lacks(r.Status, "replace") || r.Status < 300 {
+		return err
+	}
+	return answered(r)
+}
+
+// delivery asks for the head of a file and for two bytes of it.
+func (p *prober) delivery(ctx context.Context) error {
+	head, err := p.ask(ctx, assets.Question{Op: "ask for a head", Method: http.MethodHead, Address: p.subject.URL})
+	if err != nil {
+		return err
+	}
+	part, err := p.ask(ctx, assets.Question{Op: "ask for a range", Method: http.MethodGet, Address: p.subject.URL, Header: http.Header{"Range": {"bytes=1-2"}}})
+	switch {
+	case err != nil:
+		return err
+	case part.Status != http.StatusOK && part.Status != http.StatusPartialContent:
+		return answered(part)
+	}
+	for _, f := range []struct {
+		what string
+		has  bool
+	}{{"head", head.Status == http.StatusOK}, {"ranges", part.Status == http.StatusPartialContent}, {"etag", part.Header.Get("ETag") != ""}} {
+		if !f.has {
+			p.profile.Lacks = append(p.profile.Lacks, f.what)
+		}
+	}
+	return nil
+}
+
+func (p *prober) small() assets.Question {
+	return assets.Question{Op: "ask something small", Method: http.MethodGet, Address: p.Client.InWorkspace("/categories", "limit", "1")}
+}
+
+func (p *prober) latency(ctx context.Context) error {
+	var took []time.Duration
+	for range smallCalls {
+		r, err := p.ask(ctx, p.small())
+		switch {
+		case err != nil:
+			return err
+		case r.Status != http.StatusOK:
+			return answered(r)
+		}
+		took = append(took, r.Took)
+	}
+	p.profile.Latency, p.profile.LatencyP95 = quantiles(took)
+	return nil
+}
+
+// uploads measures how long small uploads take, and how finely they are dated.
+func (p *prober) uploads(ctx context.Context) error {
+	var took []time.Duration
+	finest := time.Second
+	for i := range smallUploads {
+		began := p.Now()
+		a, err := p.upload(ctx, fmt.Sprintf("small %d.txt", i), []byte("small"))
+		if err != nil {
+			return err
+		}
+		took = append(took, p.Now().Sub(began))
+		finest = min(finest, resolution(a.UploadedAt))
+	}
+	p.profile.UploadLatency, p.profile.UploadLatencyP95 = quantiles(took)
+	p.profile.TimeResolution = finest
+	return nil
+}
+
+// resolution is the coarsest unit that a time is a whole number of.
+func resolution(t time.Time) time.Duration {
+	for _, unit := range []time.Duration{time.Second, 100 * time.Millisecond, 10 * time.Millisecond, time.Millisecond, time.Microsecond} {
+		if t.Nanosecond()%int(unit) == 0 {
+			return unit
+		}
+	}
+	return time.Nanosecond
+}
+
+// quantiles gives the median and the 95th of a hundred, to a tenth of a millisecond.
+func quantiles(all []time.Duration) (median, p95 time.Duration) {
+	slices.Sort(all)
+	at := func(share float64) time.Duration {
+		i := int(math.Ceil(share*float64(len(all)))) - 1
+		return max(all[i].Round(100*time.Microsecond), 100*time.Microsecond)
+	}
+	return at(0.5), at(0.95)
+}
+
+// processing measures how long a small image is queued, as finely as it is looked at.
+func (p *prober) processing(ctx context.Context) error {
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		return err
+	}
+	began := p.Now()
+	a, err := p.upload(ctx, "small.png", picture.Bytes())
+	if err != nil {
+		return err
+	}
+	wait := firstLook
+	for range maxLooks {
+		if a, err = p.Client.Asset(ctx, a.ID); err != nil {
+			return err
+		}
+		took := p.Now().Sub(began)
+		switch a.Metadata.Status {
+		case assets.Success:
+			if took > 2*firstLook { // else it may have been done at once
+				p.profile.Processing = took.Round(firstLook)
+			}
+			return nil
+		case assets.Failed:
+			return errors.New("the service could not process a small image")
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+		wait = min(wait*3/2, longestLook)
+	}
+	return fmt.Errorf("an image was still queued after %v", p.Now().Sub(began).Round(time.Second))
+}
+
+// trash throws the subject away, looks whether it is still served, and takes it back.
+func (p *prober) trash(ctx context.Context) error {
+	if err := p.Client.Trash(ctx, p.subject.ID); err != nil {
+		return err
+	}
+	r, err := p.ask(ctx, assets.Question{Op: "read from the trash", Method: http.MethodGet, Address: p.subject.URL})
+	if err != nil {
+		return err
+	}
+	p.profile.TrashServed = r.Status == http.StatusOK
+	body, err := json.Marshal(map[string]any{"assetsActions": []map[string]string{{"assetId": p.subject.ID}}})
+	if err != nil {
+		return err
+	}
+	r, err = p.ask(ctx, assets.Question{
+		Op: "restore from the trash", Method: http.MethodPost, Address: p.Client.InWorkspace("/assets/restore"),
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: body,
+	})
+	if err != nil || p.lacks(r.Status, "restore") || r.Status == http.StatusOK || r.Status == http.StatusNoContent {
+		return err
+	}
+	return answered(r)
+}
+
+func (p *prober) bearer(ctx context.Context) (err error) {
+	q := p.small()
+	q.Scheme = "Bearer "
+	p.profile.Bearer, err = letsIn(ctx, p.Client, q)
+	return err
+}
+
+// letsIn reports whether the service takes the token that a question comes with.
+func letsIn(ctx context.Context, c *assets.Client, q assets.Question) (bool, error) {
+	r, err := askAs(ctx, c, q)
+	switch {
+	case err != nil:
+		return false, err
+	case r.Status != http.StatusOK && r.Status != http.StatusUnauthorized:
+		return false, answered(r)
+	}
+	return r.Status == http.StatusOK, nil
+}
+
+// tokenAge tries tokens of several ages.
+func (p *prober) tokenAge(ctx context.Context) error {
+	if p.Aged == nil {
+		return errors.New("somebody else signs the tokens")
+	}
+	const day = 24 * time.Hour
+	ages := []time.Duration{10 * time.Minute, time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day, 30 * day, 365 * day}
+	n, err := most(0, len(ages)+1, func(n int) (bool, error) {
+		if n > len(ages) {
+			return false, nil
+		}
+		client, err := p.Aged(ages[n-1] - time.Minute)
+		if err != nil {
+			return false, err
+		}
+		defer client.CloseIdleConnections()
+		return letsIn(ctx, client, p.small())
+	})
+	if err == nil {
+		p.profile.TokenAge = ages[n-1]
+	}
+	return err
+}
+
+// rate sends many small requests at once, once, and sees how many are refused. It takes
+// it that as many are let through at once as in a second.
+func (p *prober) rate(ctx context.Context) error {
+	if err := sleep(ctx, oneSecond); err != nil {
+		return err
+	}
+	began := p.Now()
+	replies, err := p.atOnce(ctx)
+	took := p.Now().Sub(began)
+	if err != nil {
+		return err
+	}
+	passed, after := 0, ""
+	for _, r := range replies {
+		switch r.Status {
+		case http.StatusOK:
+			passed++
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			after = r.Header.Get("Retry-After")
+		}
+	}
+	if passed == len(replies) {
+		return fmt.Errorf("%d requests in %v were not too many", burst, took.Round(time.Millisecond))
+	}
+	p.profile.Rate = max(1, int(math.Ceil(float64(passed)/(1+took.Seconds()))))
+	p.profile.RetryAfter = after
+	return nil
+}
+
+// atOnce sends the burst.
+func (p *prober) atOnce(ctx context.Context) ([]assets.Reply, error) {
+	replies, errs := make([]assets.Reply, burst), make([]error, burst)
+	work := make(chan int)
+	var workers sync.WaitGroup
+	for range abreast {
+		workers.Go(func() {
+			for i := range work {
+				replies[i], errs[i] = p.Client.Ask(ctx, p.small())
+			}
+		})
+	}
+	for i := range burst {
+		work <- i
+	}
+	close(work)
+	workers.Wait()
+	return replies, errors.Join(errs...)
+}

@@ -1,0 +1,318 @@
+package probe_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/probe"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/token"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A service is a sandbox that counts its requests.
+type service struct {
+	url      string
+	requests atomic.Int64
+	on       func(*http.Request) // told of each request; may be nil
+}
+
+func serve(t *testing.T, o sandbox.Options) *service {
+	t.Helper()
+	o.Environments = []sandbox.Environment{sandboxtest.Environment()}
+	box, err := sandbox.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.requests.Add(1)
+		if s.on != nil {
+			s.on(r)
+		}
+		box.ServeHTTP(w, r)
+	}))
+	s.url = server.URL
+	t.Cleanup(func() {
+		server.Close()
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (s *service) client(t *testing.T, role string, age time.Duration) *assets.Client {
+	t.Helper()
+	e := sandboxtest.Environment()
+	m, err := token.NewMinter(token.NewSecret(string(e.AccessKey)), token.Claims{Environment: e.ID, Role: role})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Life, m.Now = age+time.Hour, func() time.Time { return time.Now().Add(-age) }
+	c, err := assets.New(assets.Options{BaseURL: s.url, Tokens: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+func (s *service) options(t *testing.T) probe.Options {
+	return probe.Options{
+		Client: s.client(t, "admin", 0), Service: "the service",
+		Aged: func(age time.Duration) (*assets.Client, error) { return s.client(t, "admin", age), nil },
+	}
+}
+
+func (s *service) probe(t *testing.T) probe.Profile {
+	t.Helper()
+	got, err := probe.Run(t.Context(), s.options(t))
+	if err != nil || len(got.Left) > 0 {
+		t.Fatalf("%v, left %v", err, got.Left)
+	}
+	s.checkClean(t)
+	return got.Profile
+}
+
+// checkClean makes sure that nothing of a probe is there any more.
+func (s *service) checkClean(t *testing.T) {
+	t.Helper()
+	for c, err := range s.client(t, "admin", 0).Categories(context.WithoutCancel(t.Context())) {
+		if err != nil || strings.HasPrefix(c.Name, probe.Prefix) {
+			t.Errorf("left: %q (%v)", c.Name, err)
+		}
+	}
+}
+
+// times are what comes out a little different each time.
+var times = cmpopts.IgnoreFields(probe.Profile{}, "MeasuredAt", "Service", "Latency", "LatencyP95", "UploadLatency", "UploadLatencyP95", "Unknown")
+
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	s := serve(t, sandbox.Options{})
+	got := s.probe(t)
+	want := probe.Profile{
+		Version: 1, EqualAssets: "accept", EqualFolders: "accept", EqualCategories: "accept",
+		DefaultPage: 50, LargestPage: 500, TooLargePages: "refuse",
+		MaxName: 256, MaxDescription: 1024, MaxTag: -1, MaxTags: -1, MaxAttributes: -1, MaxAttribute: -1,
+		Attributes: "replace", Extensions: "folded", TokenAge: 24 * time.Hour, TimeResolution: time.Millisecond,
+		Plan: "ckbox.personal", MaxFileSize: 5 << 30, MaxMegapixels: 50,
+	}
+	if diff := cmp.Diff(want, got, times); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got.Latency <= 0 || got.LatencyP95 < got.Latency || got.UploadLatency <= 0 || len(got.Unknown) != 1 || got.Unknown["rate"] == "" {
+		t.Errorf("got %+v", got)
+	}
+	if n := int(s.requests.Load()); n > probe.MostCalls() {
+		t.Errorf("%d requests, and %d were said to be the most", n, probe.MostCalls())
+	} else {
+		t.Logf("%d requests of at most %d", n, probe.MostCalls())
+	}
+}
+
+// odd are services that differ from the sandbox's own choices.
+var odd = map[string]string{
+	"strict": `
+equal_assets: refuse
+equal_folders: refuse
+equal_categories: refuse
+default_page: 20
+largest_page: 100
+too_large_pages: refuse
+max_name: 100
+max_description: 200
+max_tag: 32
+max_tags: 10
+max_attributes: 7
+max_attribute: 50
+extensions: exact
+lacks: [replace, head, ranges, etag, restore]
+token_age: 1h
+time_resolution: 1s
+plan: odd
+max_file_size: 1000000
+max_megapixels: 3
+`,
+	"lenient": `
+equal_assets: rename
+default_page: 1000
+largest_page: 2000
+too_large_pages: shorten
+max_name: 1000
+max_description: -1
+max_tag: 4095
+max_tags: 1
+max_attribute: 65535
+attributes: merge
+trash_served: true
+bearer: true
+lacks: [ranges]
+token_age: 168h
+processing: 400ms
+`,
+	"busy": `
+rate: 30
+retry_after: "0"
+`,
+}
+
+// TestOddServices probes sandboxes with odd settings: the profile says what they are,
+// and a sandbox with that profile is the same again.
+func TestOddServices(t *testing.T) {
+	t.Parallel()
+	for name, text := range odd {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settings := read(t, []byte("version: 1\n"+text))
+			first := serve(t, sandbox.Options{Profile: settings}).probe(t)
+			encoded, err := first.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			measured := read(t, encoded)
+			for _, key := range keys(text) {
+				if got, want := value(t, measured, key), value(t, settings, key); !close(key, got, want) {
+					t.Errorf("%s: measured %s, it is %s", key, got, want)
+				}
+			}
+			second := serve(t, sandbox.Options{Profile: measured}).probe(t)
+			round := cmpopts.IgnoreFields(probe.Profile{}, "Processing") // told by the key above
+			if diff := cmp.Diff(first, second, times, round); diff != "" {
+				t.Errorf("-first +second:\n%s", diff)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, text []byte) sandbox.Profile {
+	t.Helper()
+	p, err := sandbox.ReadProfile(bytes.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return p
+}
+
+// keys are those of a profile's lines.
+func keys(text string) (all []string) {
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		key, _, _ := strings.Cut(line, ":")
+		all = append(all, key)
+	}
+	return all
+}
+
+// value is that of a key in a profile, whose fields are named alike.
+func value(t *testing.T, p sandbox.Profile, key string) string {
+	t.Helper()
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range fields {
+		if strings.EqualFold(name, strings.ReplaceAll(key, "_", "")) {
+			return string(v)
+		}
+	}
+	t.Fatalf("there is no %s", key)
+	return ""
+}
+
+// close compares two values; a duration is measured as finely as it is looked at.
+func close(key, got, want string) bool {
+	if key != "processing" {
+		return got == want
+	}
+	var g, w time.Duration
+	_ = json.Unmarshal([]byte(got), &g)
+	_ = json.Unmarshal([]byte(want), &w)
+	return g >= w && g < w+time.Second
+}
+
+// TestInterrupted ends a probe at each of its requests, one after the other, and finds
+// nothing left.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	s := serve(t, sandbox.Options{})
+	enough := errors.New("enough")
+	for _, at := range []int64{1, 2, 3, 4, 5, 6, 7, 10, 20, 40, 80} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		from := s.requests.Load()
+		s.on = func(*http.Request) {
+			if s.requests.Load() == from+at {
+				cancel(enough)
+			}
+		}
+		got, err := probe.Run(ctx, s.options(t))
+		if !errors.Is(err, enough) && !errors.Is(err, context.Canceled) || len(got.Left) > 0 {
+			t.Errorf("at request %d: %v, left %v", at, err, got.Left)
+		}
+		s.on = nil
+		s.checkClean(t)
+		cancel(nil)
+	}
+}
+
+// TestLeft tells what cannot be deleted.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	f, err := sandbox.ParseFault("DELETE /admin/categories/{id} status=500")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := probe.Run(t.Context(), serve(t, sandbox.Options{Faults: []sandbox.Fault{f}}).options(t))
+	if err == nil || len(got.Left) != 2 || !strings.Contains(got.Left[0], probe.Prefix) {
+		t.Errorf("got %v, left %v", err, got.Left)
+	}
+	if got.Profile.MaxName != 256 {
+		t.Errorf("what was measured is lost: %+v", got.Profile)
+	}
+}
+
+// TestUnknown goes on where something cannot be measured, and says why.
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	var faults []sandbox.Fault
+	for _, text := range []string{"GET /limits status=404", "POST /folders status=403 nth=2"} {
+		f, err := sandbox.ParseFault(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, f)
+	}
+	got := serve(t, sandbox.Options{Faults: faults}).probe(t)
+	if got.Unknown["limits"] == "" || got.Unknown["equal_folders"] == "" || got.MaxName != 256 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestNoAdministrator makes nothing and says so.
+func TestNoAdministrator(t *testing.T) {
+	t.Parallel()
+	s := serve(t, sandbox.Options{})
+	got, err := probe.Run(t.Context(), probe.Options{Client: s.client(t, "user", 0)})
+	if !assets.IsAuth(err) || len(got.Left) > 0 {
+		t.Errorf("got %v, left %v", err, got.Left)
+	}
+}

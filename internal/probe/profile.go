@@ -1,0 +1,128 @@
+package probe
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// A Profile is what was found out. What was not has its zero value and a reason in
+// Unknown. Of lengths and counts, -1 says that no limit was found.
+type Profile struct {
+	Version    int    `yaml:"version"`
+	Service    string `yaml:"service"`
+	MeasuredAt string `yaml:"measured_at"`
+
+	EqualAssets     string `yaml:"equal_assets,omitempty"`
+	EqualFolders    string `yaml:"equal_folders,omitempty"`
+	EqualCategories string `yaml:"equal_categories,omitempty"`
+
+	DefaultPage   int    `yaml:"default_page,omitempty"`
+	LargestPage   int    `yaml:"largest_page,omitempty"`
+	TooLargePages string `yaml:"too_large_pages,omitempty"`
+
+	MaxName        int `yaml:"max_name,omitempty"`
+	MaxDescription int `yaml:"max_description,omitempty"`
+	MaxTag         int `yaml:"max_tag,omitempty"`
+	MaxTags        int `yaml:"max_tags,omitempty"`
+	MaxAttributes  int `yaml:"max_attributes,omitempty"`
+	MaxAttribute   int `yaml:"max_attribute,omitempty"`
+
+	Attributes  string   `yaml:"attributes,omitempty"`
+	Extensions  string   `yaml:"extensions,omitempty"`
+	TrashServed bool     `yaml:"trash_served"`
+	Bearer      bool     `yaml:"bearer"`
+	Lacks       []string `yaml:"lacks,omitempty"`
+
+	TokenAge         time.Duration `yaml:"token_age,omitempty"`
+	TimeResolution   time.Duration `yaml:"time_resolution,omitempty"`
+	Processing       time.Duration `yaml:"processing,omitempty"`
+	Latency          time.Duration `yaml:"latency,omitempty"`
+	LatencyP95       time.Duration `yaml:"latency_p95,omitempty"`
+	UploadLatency    time.Duration `yaml:"upload_latency,omitempty"`
+	UploadLatencyP95 time.Duration `yaml:"upload_latency_p95,omitempty"`
+	Rate             int           `yaml:"rate,omitempty"`
+	RetryAfter       string        `yaml:"retry_after,omitempty"`
+
+	Plan          string `yaml:"plan,omitempty"`
+	MaxFileSize   int64  `yaml:"max_file_size,omitempty"`
+	MaxMegapixels int    `yaml:"max_megapixels,omitempty"`
+
+	Unknown map[string]string `yaml:"unknown,omitempty"`
+}
+
+// Encode writes the profile as YAML, in which assetferry sandbox --profile reads it.
+func (p Profile) Encode() ([]byte, error) {
+	text, err := yaml.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode profile: %w", err)
+	}
+	head := "# What a service does where its documentation is silent; assetferry help profile\n# says what each line means.\n"
+	return append([]byte(head), text...), nil
+}
+
+// A Row is a part of the profile in words.
+type Row struct{ Name, Value string }
+
+// Rows gives the profile for people.
+func (p Profile) Rows() []Row {
+	has := func(what string) string {
+		if slices.Contains(p.Lacks, what) {
+			return "no"
+		}
+		return "yes"
+	}
+	rows := []Row{
+		{"equal asset names", p.EqualAssets}, {"equal folder names", p.EqualFolders}, {"equal category names", p.EqualCategories},
+		{"default page", number(p.DefaultPage)}, {"largest page", number(p.LargestPage)}, {"larger pages", p.TooLargePages},
+		{"name, characters", number(p.MaxName)}, {"description, characters", number(p.MaxDescription)},
+		{"tag, characters", number(p.MaxTag)}, {"tags", number(p.MaxTags)},
+		{"custom attributes", number(p.MaxAttributes)}, {"custom attribute, characters", number(p.MaxAttribute)},
+		{"PATCH of custom attributes", p.Attributes}, {"extensions", p.Extensions},
+		{"replace in place", has("replace")}, {"restore from the trash", has("restore")}, {"trash is served", yesNo(p.TrashServed)},
+		{"HEAD at delivery", has("head")}, {"ranges at delivery", has("ranges")}, {"ETag at delivery", has("etag")},
+		{`"Bearer " before a token`, yesNo(p.Bearer)}, {"oldest token", length(p.TokenAge)},
+		{"resolution of uploadedAt", length(p.TimeResolution)}, {"processing of a small image", p.Processing.String()},
+		{"small requests, median", length(p.Latency)}, {"small requests, 95 %", length(p.LatencyP95)},
+		{"small uploads, median", length(p.UploadLatency)}, {"small uploads, 95 %", length(p.UploadLatencyP95)},
+		{"requests a second", cmp.Or(number(p.Rate), "no limit seen")}, {"Retry-After", cmp.Or(p.RetryAfter, "none")},
+		{"plan", p.Plan}, {"largest file, bytes", strings.TrimPrefix(strconv.FormatInt(p.MaxFileSize, 10), "0")}, {"largest image, megapixels", number(p.MaxMegapixels)},
+	}
+	for i, r := range rows {
+		rows[i].Value = cmp.Or(r.Value, "not known")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Unknown)) {
+		rows = append(rows, Row{"not measured: " + name, p.Unknown[name]})
+	}
+	return rows
+}
+
+func number(n int) string {
+	switch {
+	case n < 0:
+		return "no limit found"
+	case n == 0:
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func length(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
