@@ -187,7 +187,7 @@ func TestDelivery(t *testing.T) {
 		t.Errorf("HEAD: length %d, body %q", r.ContentLength, r.body)
 	}
 	r = c.do(200, "GET", path+"?download=true", nil)
-	if got, want := r.Header.Get("Content-Disposition"), "attachment; filename*=UTF-8''gr%C3%B6%C3%9Fe%20%22x%22.pdf"; got != want {
+	if got, want := r.Header.Get("Content-Disposition"), `attachment; filename="gr__e _x_.pdf"; filename*=UTF-8''gr%C3%B6%C3%9Fe%20%22x%22.pdf`; got != want {
 		t.Errorf("Content-Disposition %s, want %s", got, want)
 	}
 	for header, test := range map[[2]string]struct {
@@ -220,7 +220,6 @@ func TestDelivery(t *testing.T) {
 	}
 	c.do(404, "GET", "/"+c.env.ID+"/assets/none/file", nil)
 	c.do(404, "GET", "/none/assets/"+a["id"].(string)+"/file", nil)
-	c.do(501, "GET", "/"+c.env.ID+"/assets/"+a["id"].(string)+"/images/80.webp", nil)
 }
 
 func TestPrivateDelivery(t *testing.T) {

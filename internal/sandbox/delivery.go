@@ -3,20 +3,30 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"time"
 )
 
-// deliver sends the bytes of an asset to anybody, unless its category is private.
-// What is in the trash is not served: a guess, as are the headers and the ranges,
-// which a profile may correct.
+// deliver sends the bytes of an asset.
 func (s *Server) deliver(c *call) error {
+	a, private, err := s.admitDelivery(c)
+	if err != nil {
+		return err
+	}
+	return s.send(c, a, private)
+}
+
+// admitDelivery finds the asset that an address names, for anybody, unless its
+// category is private. What is in the trash is not served: a guess, as are the
+// headers and the ranges, which a profile may correct.
+func (s *Server) admitDelivery(c *call) (a asset, private bool, err error) {
 	workspace, id := c.args[0], c.args[1]
-	var a asset
-	var private bool
-	err := s.store.read(func(ses *session) (err error) {
+	err = s.store.read(func(ses *session) (err error) {
 		if a, err = s.deliveredAsset(ses, id); err != nil {
 			return err
 		}
@@ -25,17 +35,15 @@ func (s *Server) deliver(c *call) error {
 		return err
 	})
 	if errors.Is(err, errNotThere) || err == nil && a.Workspace != workspace {
-		return noAsset(id)
+		return a, private, noAsset(id)
 	}
 	if err != nil {
-		return fmt.Errorf("deliver asset %s: %w", id, err)
+		return a, private, fmt.Errorf("deliver asset %s: %w", id, err)
 	}
 	if private {
-		if err := s.admitPrivate(c, workspace, a.Category); err != nil {
-			return err
-		}
+		err = s.admitPrivate(c, workspace, a.Category)
 	}
-	return s.send(c, a)
+	return a, private, err
 }
 
 // deliveredAsset finds an asset, in the trash too if that is served.
@@ -52,7 +60,8 @@ func (s *Server) deliveredAsset(ses *session, id string) (asset, error) {
 	return a, notThere(err)
 }
 
-func (s *Server) send(c *call, a asset) error {
+// send hands out the bytes of an asset as they were uploaded.
+func (s *Server) send(c *call, a asset, private bool) error {
 	content, err := s.contents.open(a.content)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now
 		return noAsset(a.ID)
@@ -61,13 +70,50 @@ func (s *Server) send(c *call, a asset) error {
 		return fmt.Errorf("open content of asset %s: %w", a.ID, err)
 	}
 	defer func() { _ = content.Close() }()
-	h := c.w.Header()
-	h.Set("Content-Type", mimeType(fold(a.Extension)))
-	h.Set("ETag", strconv.Quote(a.digest))
-	h.Set("X-Content-Type-Options", "nosniff")
-	if c.r.URL.Query().Get("download") == "true" {
-		h.Set("Content-Disposition", "attachment; filename*=UTF-8''"+url.PathEscape(a.Name+"."+a.Extension))
-	}
-	http.ServeContent(c.w, c.r, "", a.Modified, content)
+	c.hand(handout{
+		name: a.Name + "." + a.Extension, mime: mimeType(fold(a.Extension)), tag: a.digest,
+		modified: a.Modified, content: content, private: private,
+	})
 	return nil
+}
+
+// A handout is a file on its way to a client.
+type handout struct {
+	name, mime string
+	tag        string // says which bytes they are
+	modified   time.Time
+	content    io.ReadSeeker
+	private    bool
+}
+
+// hand sends a file, or a part of it, or word that the client has it already.
+// Addresses stay when what they show changes, so caches have to ask each time,
+// and those that several people share may not keep what is private: guesses.
+func (c *call) hand(out handout) {
+	h := c.w.Header()
+	h.Set("Content-Type", out.mime)
+	h.Set("ETag", strconv.Quote(out.tag))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "public, no-cache")
+	if out.private {
+		h.Set("Cache-Control", "private, no-cache")
+		h.Add("Vary", "Cookie, Authorization")
+	}
+	if c.r.URL.Query().Get("download") == "true" {
+		h.Set("Content-Disposition", attachment(out.name))
+	}
+	http.ServeContent(c.w, c.r, "", out.modified, out.content)
+}
+
+// attachment tells a browser to save a file under a name, which is there twice:
+// in ASCII for old programs, and as it is.
+func attachment(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\%`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	escaped := strings.ReplaceAll(url.QueryEscape(name), "+", "%20") // stricter than PathEscape
+	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + escaped
 }

@@ -121,6 +121,11 @@ func guardedRoutes() map[string]guardedRoute {
 		"POST /assets/{id}": {"asset:overwrite", func(u *client, g *guarded) reply {
 			return u.tryUpload("/assets/"+g.asset, "a.txt", "n")
 		}, nil},
+		"GET /assets/{id}/thumbs/{size}": {"", func(u *client, g *guarded) reply {
+			g.do(200, "PUT", "/admin/categories/"+g.category, object{"name": "n", "extensions": []string{"txt", "png"}})
+			image := g.upload("p.png", photo(g, 30, 20, asPNG), "categoryId", g.category)["id"].(string)
+			return asking("GET", at("/assets/"+image+"/thumbs/20x20.png", nothing, ""), nil)(u, g)
+		}, nil},
 		"GET /assets/{id}/offset":                    {"", asking("GET", at("/assets/", theAsset, "/offset"), nil), nil},
 		"GET /assets/{id}/revisions":                 {"", asking("GET", at("/assets/", theAsset, "/revisions"), nil), nil},
 		"POST /assets/{id}/revisions":                {"asset:revision:change", asking("POST", at("/assets/", theAsset, "/revisions"), useRevision), nil},

@@ -207,5 +207,5 @@ func (s *Server) deliverRevision(c *call) error {
 	if err := s.admitPrivate(c, workspace, a.Category); err != nil {
 		return err
 	}
-	return s.send(c, a)
+	return s.send(c, a, true)
 }

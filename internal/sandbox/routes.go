@@ -36,6 +36,7 @@ func routes() []route {
 		{"PATCH", "/assets/{id}", user, mayModifyAssets, (*Server).patchAsset},
 		{"POST", "/assets/{id}", user, mayOverwrite, (*Server).replaceAsset},
 		{"GET", "/assets/{id}/offset", user, noPermission, (*Server).getOffset},
+		{"GET", "/assets/{id}/thumbs/{size}", user, noPermission, (*Server).deliverThumb},
 		{"GET", "/assets/{id}/revisions", user, noPermission, (*Server).listRevisions},
 		{"POST", "/assets/{id}/revisions", user, mayChangeRevision, (*Server).useRevision},
 		{"DELETE", "/assets/{id}/revisions/{revisionId}", user, mayDeleteRevision, (*Server).removeRevision},
@@ -65,6 +66,9 @@ func routes() []route {
 		{"PUT", "/admin/permissions/{id}", admin, noPermission, (*Server).updateGrant},
 		{"DELETE", "/admin/permissions/{id}", admin, noPermission, (*Server).deleteGrant},
 
+		{"GET", "/admin/images", admin, noPermission, (*Server).listQualities},
+		{"PUT", "/admin/images/{format}", admin, noPermission, (*Server).setQuality},
+
 		{"POST", "/search", user, noPermission, (*Server).search},
 		{"GET", "/limits", user, noPermission, (*Server).getLimits},
 		{"GET", "/permissions", user, noPermission, (*Server).getPermissions},
@@ -77,6 +81,7 @@ func routes() []route {
 		{"DELETE", "/superadmin/workspaces/{id}", superadmin, noPermission, (*Server).deleteWorkspace},
 
 		{"GET", "/{workspaceId}/assets/{id}/file", nobody, noPermission, (*Server).deliver},
+		{"GET", "/{workspaceId}/assets/{id}/images/{size}", nobody, noPermission, (*Server).deliverImage},
 		{"GET", "/{workspaceId}/assets/{id}/revisions/{revisionId}/file", nobody, noPermission, (*Server).deliverRevision},
 
 		{"GET", "/docs", nobody, noPermission, (*Server).serveDocs},

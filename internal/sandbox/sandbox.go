@@ -75,6 +75,7 @@ type Server struct {
 	stats      *stats
 	delivered  *delivered
 	processor  *processor
+	renditions *renditions
 	unlock     func() error
 	closed     atomic.Bool
 }
@@ -103,6 +104,7 @@ func New(o Options) (*Server, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("start sandbox: %w", errors.Join(err, s.release()))
 	}
+	s.renditions = newRenditions(renditionsInMemory, s.convert)
 	s.startProcessing()
 	return s, nil
 }

@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"assetferry/internal/sandbox/rendition"
+)
+
+// A box is the size that the address of an image asks for, and the format.
+type box struct {
+	width, height int // height 0: whatever it comes to
+	format        rendition.Format
+}
+
+// parseBox reads the last part of an address: 400.webp, 400x300.webp, and the
+// forms without a format, which mean WebP.
+func parseBox(name string) (box, error) {
+	b := box{format: rendition.WebP}
+	size, format, named := strings.Cut(name, ".")
+	if named {
+		f, err := rendition.ParseFormat(format)
+		if err != nil {
+			return box{}, err
+		}
+		b.format = f
+	}
+	width, height, both := strings.Cut(size, "x")
+	var err error
+	if b.width, err = parseSide(width); err == nil && both {
+		b.height, err = parseSide(height)
+	}
+	return b, err
+}
+
+func parseSide(text string) (int, error) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%q is no number of pixels from 1 to 65535", text)
+	}
+	return int(n), nil
+}
+
+// deliverImage sends a rendition of an image. As documented, a width that is not
+// in the list of the image is answered with the nearest that is, and nothing is
+// ever larger than the image.
+func (s *Server) deliverImage(c *call) error {
+	a, private, err := s.admitDelivery(c)
+	if err != nil {
+		return err
+	}
+	b, err := c.box(c.args[2])
+	if err != nil {
+		return err
+	}
+	if b.height == 0 {
+		b.width = nearest(widths(a.picture.width), b.width)
+	}
+	return s.sendImage(c, a, b, private)
+}
+
+// deliverThumb sends a rendition of exactly the size that was asked for, as far as
+// the image is as large, to whoever has a token.
+func (s *Server) deliverThumb(c *call) error {
+	a, err := s.asset(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	b, err := c.box(c.args[1])
+	if err != nil {
+		return err
+	}
+	return s.sendImage(c, a, b, true)
+}
+
+// box reads a size from an address. That there is nothing at another address is a
+// guess, where 400 would be possible, too.
+func (c *call) box(name string) (box, error) {
+	b, err := parseBox(name)
+	if err != nil {
+		return b, refuse(http.StatusNotFound, "There is no image %q: %v.", name, err)
+	}
+	return b, nil
+}
+
+// nearest is the width that is closest to the one wanted; of two, the larger.
+func nearest(all []int, wanted int) int {
+	best := all[0]
+	for _, w := range all {
+		if distance(w, wanted) <= distance(best, wanted) {
+			best = w
+		}
+	}
+	return best
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+// sendImage makes a rendition, also while the image is queued.
+func (s *Server) sendImage(c *call, a asset, b box, private bool) error {
+	if a.picture.state != "readable" || a.Processing == "error" {
+		return noRendition(a)
+	}
+	quality, changed, err := s.quality(a.Workspace, b.format)
+	if err != nil {
+		return err
+	}
+	made, err := s.renditions.get(renditionKey{a.content, b.width, b.height, b.format, quality})
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // deleted just now
+		return noAsset(a.ID)
+	case err != nil:
+		return noRendition(a)
+	}
+	sum := sha256.Sum256(made)
+	c.hand(handout{
+		name: a.Name + "." + string(b.format), mime: b.format.MIMEType(), tag: hex.EncodeToString(sum[:]),
+		modified: latest(a.Modified, changed), content: bytes.NewReader(made), private: private,
+	})
+	return nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// noRendition says why there is no picture of an asset. The status is a guess.
+func noRendition(a asset) *problem {
+	if a.picture.state == "no" {
+		return refuse(http.StatusNotFound, "Asset %q is no image.", a.ID)
+	}
+	return refuse(http.StatusNotFound, "The image %q cannot be read: it is damaged.", a.ID)
+}

@@ -1,0 +1,88 @@
+package sandbox
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"assetferry/internal/sandbox/rendition"
+)
+
+// firstQuality is the quality of a format as long as nobody has set it: a guess.
+func firstQuality(f rendition.Format) int {
+	if f == rendition.WebP || f == rendition.JPEG {
+		return 80
+	}
+	return 100
+}
+
+// A qualityView and its names are guesses; that there is a quality for each
+// format is documented.
+type qualityView struct {
+	Format  rendition.Format `json:"format"`
+	Quality int              `json:"quality"`
+}
+
+// quality is that of a format in a workspace, and when it was set.
+func (s *Server) quality(workspace string, f rendition.Format) (quality int, changed time.Time, err error) {
+	var at int64
+	err = s.store.read(func(ses *session) error {
+		return ses.row("SELECT quality, changed_at FROM image_qualities WHERE workspace_id = ? AND format = ?",
+			[]any{workspace, string(f)}, &quality, &at)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return firstQuality(f), time.Time{}, nil
+	}
+	if err != nil {
+		return 0, changed, fmt.Errorf("find the quality of %s: %w", f, err)
+	}
+	return quality, fromMillis(at), nil
+}
+
+func (s *Server) listQualities(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	out := list[qualityView]{Items: []qualityView{}}
+	for _, f := range rendition.Formats() {
+		q, _, err := s.quality(ws, f)
+		if err != nil {
+			return err
+		}
+		out.Items = append(out.Items, qualityView{f, q})
+	}
+	out.TotalCount, out.Limit = len(out.Items), len(out.Items)
+	return c.reply(http.StatusOK, out)
+}
+
+// setQuality changes how renditions of one format are made from now on.
+func (s *Server) setQuality(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	f, err := rendition.ParseFormat(c.args[0])
+	if err != nil {
+		return refuse(http.StatusNotFound, "There is no image format %q.", c.args[0])
+	}
+	var in struct{ Quality int }
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	if in.Quality < 1 || in.Quality > 100 {
+		return refuse(http.StatusBadRequest, "quality must be a number from 1 to 100.")
+	}
+	err = s.store.write(func(ses *session) error {
+		_, err := ses.exec(`INSERT INTO image_qualities (workspace_id, format, quality, changed_at) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET quality = excluded.quality, changed_at = excluded.changed_at`,
+			ws, string(f), in.Quality, millis(s.now()))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("set the quality of %s in %s: %w", f, ws, err)
+	}
+	return c.reply(http.StatusOK, qualityView{f, in.Quality})
+}
