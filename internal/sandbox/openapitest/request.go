@@ -14,7 +14,7 @@ import (
 // checkRequest holds a request that was carried out against the description:
 // what the sandbox takes must be described, too.
 func (e *exchange) checkRequest() error {
-	if e.needsToken() && e.request.Header.Get("Authorization") == "" {
+	if e.needsToken() && e.request.Header.Get("Authorization") == "" && !e.bringsCookie() {
 		return fmt.Errorf("carried out without a token")
 	}
 	if err := e.checkQuery(); err != nil {
@@ -54,6 +54,18 @@ func (e *exchange) needsToken() bool {
 		}
 	}
 	return len(security) > 0
+}
+
+// bringsCookie reports whether the request has the cookie that the operation takes
+// for a token.
+func (e *exchange) bringsCookie() bool {
+	security, _ := e.op.value["security"].([]any)
+	for _, way := range security {
+		if m, _ := way.(map[string]any); m["cookie"] != nil {
+			return len(e.request.CookiesNamed("CKBox-Auth"))+len(e.request.CookiesNamed("__Host-CKBox-Auth")) > 0
+		}
+	}
+	return false
 }
 
 func (e *exchange) checkQuery() error {
