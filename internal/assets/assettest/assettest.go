@@ -31,7 +31,7 @@ type law struct {
 func guess(name string) string { return "guess: " + name }
 
 func laws() []law {
-	return slices.Concat(structureLaws(), uploadLaws(), searchLaws(), trashLaws(), transferLaws(), revisionLaws())
+	return slices.Concat(structureLaws(), uploadLaws(), imageLaws(), searchLaws(), trashLaws(), transferLaws(), revisionLaws())
 }
 
 // Run tests a service. It works in categories of its own, with unique names, and

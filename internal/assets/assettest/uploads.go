@@ -22,7 +22,6 @@ func uploadLaws() []law {
 		{"extensions are compared without case", testExtensionCase},
 		{"extension not allowed", testExtensionRefused},
 		{"what is not there", testNotThere},
-		{"images", testImages},
 		{"download", testDownload},
 		{"category without its folders", testCategoryList},
 		{"pages", testPages},
@@ -127,16 +126,6 @@ func testNotThere(t *testing.T, s *scratch) {
 	_, err := s.try(t, assets.Upload{FolderID: "00000000-0000-4000-8000-000000000000", Filename: "a.txt"}, []byte("x"))
 	if e, ok := errors.AsType[*assets.Error](err); !ok || e.Status < 400 || e.Status > 499 || e.InDoubt {
 		t.Errorf("upload to nowhere: got %v", err)
-	}
-}
-
-func testImages(t *testing.T, s *scratch) {
-	a := s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: "p.png"}, picture(t, 200, 100))
-	if a.ImageURLs["default"] == "" || len(a.ImageURLs) < 2 {
-		t.Errorf("addresses: got %v", a.ImageURLs)
-	}
-	if !slices.Contains([]assets.ProcessingStatus{assets.Queued, assets.Success}, a.Metadata.Status) {
-		t.Errorf("status: got %q", a.Metadata.Status)
 	}
 }
 

@@ -1,0 +1,157 @@
+package assets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An ImageFormat is one in which the service delivers images.
+type ImageFormat string
+
+// The formats of images.
+const (
+	WebP ImageFormat = "webp"
+	JPEG ImageFormat = "jpeg"
+	PNG  ImageFormat = "png"
+	GIF  ImageFormat = "gif"
+	TIFF ImageFormat = "tiff"
+)
+
+// ImageFormats are all of them.
+func ImageFormats() []ImageFormat { return []ImageFormat{WebP, JPEG, PNG, GIF, TIFF} }
+
+// A Rendition is an image in another size or format. The service makes nothing
+// larger than the image.
+type Rendition struct {
+	Width  int         // pixels; the service takes the nearest width that it has
+	Height int         // 0: whatever it comes to; else the image fits into both
+	Format ImageFormat // WebP if empty
+}
+
+// name is the last part of an address.
+func (r Rendition) name() (string, error) {
+	if r.Format == "" {
+		r.Format = WebP
+	}
+	if r.Width < 1 || r.Height < 0 || !slices.Contains(ImageFormats(), r.Format) {
+		return "", fmt.Errorf("no such rendition of an image: %d × %d as %q (formats: %v)", r.Width, r.Height, r.Format, ImageFormats())
+	}
+	if r.Height == 0 {
+		return fmt.Sprintf("%d.%s", r.Width, r.Format), nil
+	}
+	return fmt.Sprintf("%dx%d.%s", r.Width, r.Height, r.Format), nil
+}
+
+// ImageURL is the address of a rendition. Everything before its last part is
+// taken from the asset's own address, as that is the service's to choose.
+func (a Asset) ImageURL(r Rendition) (string, error) {
+	name, err := r.name()
+	if err != nil {
+		return "", err
+	}
+	base, isFile := strings.CutSuffix(a.URL, "/file")
+	if !isFile {
+		return "", fmt.Errorf("asset %s: its address does not end in /file, so that of an image cannot be made from it", a.ID)
+	}
+	return base + "/images/" + name, nil
+}
+
+// Image reads a rendition of an image, as [Client.Download] does. The size is -1
+// if the service did not say.
+func (c *Client) Image(ctx context.Context, a Asset, r Rendition) (io.ReadCloser, int64, error) {
+	address, err := a.ImageURL(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	return c.Download(ctx, address, 0)
+}
+
+// Thumb reads a small picture of an image from the service itself, where images
+// of private categories need no cookie.
+func (c *Client) Thumb(ctx context.Context, id string, r Rendition) (io.ReadCloser, int64, error) {
+	name, err := r.name()
+	if err != nil {
+		return nil, 0, err
+	}
+	return c.Download(ctx, c.base.String()+"/assets/"+url.PathEscape(id)+"/thumbs/"+name, 0)
+}
+
+// ErrQueued is the error of an image that the service has still not processed.
+var ErrQueued = errors.New("the service has not processed the image yet")
+
+// Processed waits until an image's metadata are known, and returns it: a few looks
+// with growing pauses, as the service's own clients do. What is no image is
+// returned at once, and so is one that the service could not read, with [Failed]
+// as its status.
+func (c *Client) Processed(ctx context.Context, id string) (Asset, error) {
+	return c.await(ctx, id, func(m Metadata) ProcessingStatus { return m.Status })
+}
+
+// Analysed is Processed for analysis.
+func (c *Client) Analysed(ctx context.Context, id string) (Asset, error) {
+	return c.await(ctx, id, func(m Metadata) ProcessingStatus { return m.AnalysisStatus })
+}
+
+func (c *Client) await(ctx context.Context, id string, status func(Metadata) ProcessingStatus) (Asset, error) {
+	const looks, growth = 5, 3
+	pause := 100 * time.Millisecond
+	for look := 1; ; look++ {
+		a, err := c.Asset(ctx, id)
+		if err != nil || status(a.Metadata) != Queued {
+			return a, err
+		}
+		if look == looks {
+			return a, fmt.Errorf("asset %s: %w; look again later", id, ErrQueued)
+		}
+		select {
+		case <-time.After(pause):
+			pause *= growth
+		case <-ctx.Done():
+			return a, contextError(ctx)
+		}
+	}
+}
+
+// An ImageQuality is how well renditions of a format are made, from 1 to 100. The
+// form of these requests and answers is not documented.
+type ImageQuality struct {
+	Format  ImageFormat `json:"format"`
+	Quality int         `json:"quality"`
+}
+
+func (q *ImageQuality) check() error {
+	if q.Format == "" || q.Quality < 1 || q.Quality > 100 {
+		return errors.New("it is not the quality of a format of images")
+	}
+	return nil
+}
+
+// ImageQualities returns the qualities of all formats in the workspace. It takes
+// an admin.
+func (c *Client) ImageQualities(ctx context.Context) ([]ImageQuality, error) {
+	var got page[ImageQuality]
+	err := c.do(ctx, &request{
+		op: "read image qualities", method: http.MethodGet, route: "/admin/images",
+		query: c.inWorkspace(),
+		into:  &got,
+	})
+	return got.Items, err
+}
+
+// SetImageQuality sets the quality of a format in the workspace. It takes an admin.
+func (c *Client) SetImageQuality(ctx context.Context, f ImageFormat, quality int) error {
+	return c.do(ctx, &request{
+		op: "set image quality", subject: string(f),
+		method: http.MethodPut, route: "/admin/images/{format}", path: "/admin/images/" + url.PathEscape(string(f)),
+		query: c.inWorkspace(),
+		body:  jsonPayload(map[string]int{"quality": quality}),
+		into:  new(ImageQuality),
+	})
+}
