@@ -104,6 +104,7 @@ func changes() map[string]func(w changeable) reply {
 			slices.Reverse(ids)
 			return "/admin/categories/order", object{"categoriesIds": ids}
 		}),
+		"PUT /admin/images/{format}":         changing("PUT", func(changeable) (string, any) { return "/admin/images/gif", object{"quality": 50} }),
 		"POST /superadmin/workspaces":        changing("POST", func(changeable) (string, any) { return "/superadmin/workspaces", object{"name": "n"} }),
 		"PUT /superadmin/workspaces/{id}":    changing("PUT", func(w changeable) (string, any) { return "/superadmin/workspaces/" + w.workspace, object{"name": "n"} }),
 		"DELETE /superadmin/workspaces/{id}": changing("DELETE", func(w changeable) (string, any) { return "/superadmin/workspaces/" + w.workspace, nil }),
