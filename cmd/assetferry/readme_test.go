@@ -19,6 +19,7 @@ func notRun(block string) (why string, ok bool) {
 	why, ok = map[string]string{
 		"go test ./...": "it runs this very test; .ci/run begins with it",
 		"go test ./migrate -run Sweep -sweep=all -timeout 60m\ngo test ./cmd/assetferry -run Torture -torture 500 -seed 1 -timeout 60m -v": "it takes long; the same tests run in their short form",
+		"cd internal/s3e2e && ASSETFERRY_S3E2E_OBJECTS=10000 go test -run Kill -v .":                                                       "it takes long; .ci/run runs the tests of that module",
 		"go test ./migrate -run '^$' -bench Migrate -benchtime 1x":                                                                         "it takes long and proves nothing here; TestReadme checks that there is such a benchmark",
 	}[strings.TrimSpace(block)]
 	return why, ok
@@ -54,8 +55,8 @@ func sections(readme string) []section {
 }
 
 // TestReadme runs the commands of the README as a reader would: with the built
-// program on the PATH and a library in ./photos; what begins with go, in the
-// repository. The blocks of a section share a shell.
+// program on the PATH, a library in ./photos and in the bucket photos, and credentials
+// of AWS; what begins with go, in the repository. The blocks of a section share a shell.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -78,6 +79,11 @@ func TestReadme(t *testing.T) {
 	}
 	r := reader{root: root, home: home, bin: filepath.Join(home, "bin")}
 	r.goEnv(t)
+	b := startBucket(t, "photos")
+	if err := b.putTree(filepath.Join(home, "photos")); err != nil {
+		t.Fatal(err)
+	}
+	r.env = append(append(r.env, b.variables()...), "AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret")
 	if out, err := r.shell("go build -o "+r.bin+"/ ./cmd/assetferry", root); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -52,6 +52,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ferry":   cmdFerry,
 			"service": cmdService,
+			"bucket":  cmdBucket,
 			"stats":   cmdStats,
 			"methods": cmdMethods,
 			"tree":    cmdTree,

@@ -33,9 +33,10 @@ func leaks(where string, text []byte) (found []string) {
 // A leakTest is a directory with a source, in which calls are searched for
 // secrets. What is in the folder inputs was put there by the test.
 type leakTest struct {
-	dir  string
-	env  []string
-	conf []string // switches of every call
+	dir    string
+	source string
+	env    []string
+	conf   []string // switches of every call
 }
 
 func newLeakTest(t *testing.T) *leakTest {
@@ -45,7 +46,7 @@ func newLeakTest(t *testing.T) *leakTest {
 	if err := os.Mkdir(filepath.Join(dir, "inputs"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &leakTest{dir: dir}
+	return &leakTest{dir: dir, source: "src"}
 }
 
 // input writes a file with a secret in it and gives its path.
@@ -67,6 +68,29 @@ func (l *leakTest) program(t *testing.T, prints string) string {
 	return l.input(t, "print", "#!/bin/sh\necho "+mark+"-on-stderr >&2\nprintf '%s\\n' '"+prints+"'\n") + " --password " + mark + "-argument"
 }
 
+// bucket makes the source a bucket, of which some requests are refused with all that
+// they said, and gives the variables to reach it.
+func (l *leakTest) bucket(t *testing.T, refused func(*http.Request) bool) []string {
+	t.Helper()
+	b := startBucket(t, "photos")
+	if err := b.putTree(filepath.Join(l.dir, l.source)); err != nil {
+		t.Fatal(err)
+	}
+	b.wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if refused == nil || !refused(r) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprintf(w, "<Error><Code>AccessDenied</Code><Message>no, not with %s, %s or %s-secret</Message></Error>",
+				r.Header.Get("Authorization"), r.Header.Get("X-Amz-Security-Token"), mark)
+		})
+	})
+	l.source = "s3://photos"
+	return append(b.variables(), "AWS_ACCESS_KEY_ID="+mark+"-id", "AWS_SECRET_ACCESS_KEY="+mark+"-secret", "AWS_SESSION_TOKEN="+mark+"-token")
+}
+
 // search runs commands in all forms of output and searches everything they leave.
 func (l *leakTest) search(t *testing.T, want map[string]int) {
 	t.Helper()
@@ -74,7 +98,7 @@ func (l *leakTest) search(t *testing.T, want map[string]int) {
 		for _, name := range []string{"plan", "migrate", "verify", "status"} {
 			args := []string{name}
 			if name == "plan" || name == "migrate" {
-				args = append(args, "src")
+				args = append(args, l.source)
 			}
 			if name == "migrate" {
 				args = append(args, "--settle-time", "10ms")
@@ -239,6 +263,39 @@ func TestSecrets(t *testing.T) {
 			s.wrap(uploadsOnly(echo(http.StatusBadRequest)))
 			l.env = s.variables()
 			return map[string]int{"migrate": exitItems, "verify": exitItems}
+		},
+		"variables of AWS": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), l.bucket(t, nil)...)
+			return fine
+		},
+		"profile of AWS": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), l.bucket(t, nil)...)
+			l.env = append(l.env, "AWS_ACCESS_KEY_ID=", "AWS_SHARED_CREDENTIALS_FILE="+l.input(t, "credentials",
+				"[default]\naws_access_key_id = "+mark+"-id\naws_secret_access_key = "+mark+"-secret\n"))
+			return fine
+		},
+		"profile of AWS that is broken": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), l.bucket(t, nil)...)
+			l.env = append(l.env, "AWS_ACCESS_KEY_ID=", "AWS_SHARED_CREDENTIALS_FILE="+l.input(t, "credentials",
+				"[default\naws_secret_access_key "+mark+"-secret\n["+mark+"\n"))
+			return map[string]int{"plan": exitAuth, "migrate": exitAuth, "verify": exitNoSuch, "status": exitDone}
+		},
+		"bucket that echoes": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), l.bucket(t, func(*http.Request) bool { return true })...)
+			return map[string]int{"plan": exitAuth, "migrate": exitAuth, "verify": exitNoSuch, "status": exitDone}
+		},
+		"objects that echo": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), l.bucket(t, func(r *http.Request) bool { return !r.URL.Query().Has("list-type") })...)
+			return map[string]int{"migrate": exitItems, "verify": exitItems}
+		},
+		"password in the address of a bucket": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), withoutAWS()...)
+			l.source = "s3://" + mark + "-id:" + mark + "-secret@photos/lib"
+			return map[string]int{"plan": exitUsage, "migrate": exitUsage, "verify": exitNoSuch, "status": exitNoSuch}
+		},
+		"password in the endpoint": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), "ASSETFERRY_S3_ENDPOINT=https://user:"+mark+"-password@s3.example.com")
+			return all(exitUsage)
 		},
 		"unreachable": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = []string{"ASSETFERRY_URL=http://127.0.0.1:1", id, "ASSETFERRY_ACCESS_KEY=" + string(key)}
