@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -58,9 +59,14 @@ func newClient(t testing.TB, base string, claims token.Claims, key token.Secret,
 func TestLaw(t *testing.T) {
 	t.Run("sandbox", func(t *testing.T) {
 		base, called := newCheckedSandbox(t, sandbox.Options{})
-		assettest.Run(t, func(t testing.TB) *assets.Client {
+		client := func(t testing.TB) *assets.Client {
 			return newClient(t, base, token.Claims{Environment: environment}, token.NewSecret(accessKey), assets.Options{})
-		})
+		}
+		before := contentsOf(t, client(t))
+		assettest.Run(t, client)
+		if after := contentsOf(t, client(t)); after != before {
+			t.Errorf("the law left something behind: %s, at first %s", after, before)
+		}
 		checkCalled(t, called)
 	})
 	if base := os.Getenv("ASSETFERRY_LAW_URL"); base != "" {
@@ -74,6 +80,28 @@ func TestLaw(t *testing.T) {
 			})
 		})
 	}
+}
+
+// contentsOf says what is in a workspace.
+func contentsOf(t *testing.T, c *assets.Client) string {
+	t.Helper()
+	folders, err := c.Folders(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%d categories, %d folders, %d assets in the trash, %d recent ones",
+		count(t, c.Categories(t.Context())), len(folders), count(t, c.Trashed(t.Context())), count(t, c.Recent(t.Context())))
+}
+
+func count[T any](t *testing.T, items iter.Seq2[T, error]) (n int) {
+	t.Helper()
+	for _, err := range items {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
 }
 
 // checkCalled makes sure that the law calls every operation of the service. What

@@ -28,12 +28,15 @@ func (a assetAction) check() error {
 	return refuse(http.StatusBadRequest, "The action %q must be rename or replace.", a.Action)
 }
 
-func (s *Server) copyAssets(c *call) error {
-	return s.transfer(c, noPermission, func(ses *session, a asset, to place, action string) (int, error) {
-		a.by = c.who.user
-		return s.copyAsset(ses, a, to, action)
-	})
+// An arrival is where an asset is bound for, and what may be done there for whom.
+type arrival struct {
+	to     place
+	action string
+	may    rights
+	user   string
 }
+
+func (s *Server) copyAssets(c *call) error { return s.transfer(c, noPermission, s.copyAsset) }
 
 // moveAssets takes away where the assets are, which needs the permission to do so:
 // a guess.
@@ -41,7 +44,7 @@ func (s *Server) moveAssets(c *call) error { return s.transfer(c, mayDeleteAsset
 
 // transfer brings assets of the workspace to a place in it. Those of another one
 // are not there: a guess.
-func (s *Server) transfer(c *call, needs permission, carry func(ses *session, a asset, to place, action string) (status int, err error)) error {
+func (s *Server) transfer(c *call, needs permission, carry func(*session, asset, arrival) (status int, err error)) error {
 	ws, err := c.workspace()
 	if err != nil {
 		return err
@@ -54,6 +57,10 @@ func (s *Server) transfer(c *call, needs permission, carry func(ses *session, a 
 		return err
 	}
 	to, err := s.target(c, in.Target)
+	if err != nil {
+		return err
+	}
+	may, err := c.rights(ws)
 	if err != nil {
 		return err
 	}
@@ -72,42 +79,42 @@ func (s *Server) transfer(c *call, needs permission, carry func(ses *session, a 
 		if err != nil {
 			return 0, err
 		}
-		return carry(ses, a, to, in.AssetsActions[i].Action)
+		return carry(ses, a, arrival{to, in.AssetsActions[i].Action, may, c.who.user})
 	})
 }
 
 // copyAsset makes an asset that shares the stored bytes, with what describes
 // them, and without the older revisions. If the storage is used up, nothing is
 // copied at all: guesses.
-func (s *Server) copyAsset(ses *session, a asset, to place, action string) (status int, err error) {
+func (s *Server) copyAsset(ses *session, a asset, at arrival) (status int, err error) {
 	original := a.ID
-	a.ID, a.Category, a.Folder = newAssetID(), to.category, to.folder
+	a.ID, a.Category, a.Folder = newAssetID(), at.to.category, at.to.folder
 	a.Uploaded = s.now()
 	a.Modified = a.Uploaded
 	namesakes, err := namesakesOf(ses, a)
 	if err != nil {
 		return 0, err
 	}
-	if action == "replace" && slices.Contains(namesakes, original) {
+	if at.action == "replace" && slices.Contains(namesakes, original) {
 		return http.StatusConflict, nil // it would replace what it is a copy of
 	}
-	if status, err = s.arrive(ses, &a, action); status != 0 || err != nil {
+	if status, err = s.arrive(ses, &a, at); status != 0 || err != nil {
 		return status, err
 	}
 	if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
 		return 0, err
 	}
-	a.revision, a.number, a.made = newUUID(), 1, a.Uploaded
+	a.revision, a.number, a.made, a.by = newUUID(), 1, a.Uploaded, at.user
 	return 0, insertAsset(ses, a)
 }
 
 // moveAsset leaves an asset alone that is there already: a guess.
-func (s *Server) moveAsset(ses *session, a asset, to place, action string) (status int, err error) {
-	if a.Category == to.category && a.Folder == to.folder {
+func (s *Server) moveAsset(ses *session, a asset, at arrival) (status int, err error) {
+	if a.Category == at.to.category && a.Folder == at.to.folder {
 		return 0, nil
 	}
-	a.Category, a.Folder = to.category, to.folder
-	if status, err = s.arrive(ses, &a, action); status != 0 || err != nil {
+	a.Category, a.Folder = at.to.category, at.to.folder
+	if status, err = s.arrive(ses, &a, at); status != 0 || err != nil {
 		return status, err
 	}
 	return 0, placeAsset(ses, a)
@@ -115,8 +122,9 @@ func (s *Server) moveAsset(ses *session, a asset, to place, action string) (stat
 
 // arrive makes sure that an asset may lie where it is bound for. If its name is
 // taken there, the asset is refused, gets another name, or what has the name goes
-// to the trash: how it is refused, and what the names are, is a guess.
-func (s *Server) arrive(ses *session, a *asset, action string) (status int, err error) {
+// to the trash, which needs the permission to overwrite: how it is refused, what
+// the names are and what is needed are guesses.
+func (s *Server) arrive(ses *session, a *asset, at arrival) (status int, err error) {
 	allowed, err := takes(ses, a.Category, fold(a.Extension))
 	if err != nil {
 		return 0, err
@@ -128,11 +136,14 @@ func (s *Server) arrive(ses *session, a *asset, action string) (status int, err 
 	if err != nil || len(namesakes) == 0 {
 		return 0, err
 	}
-	switch action {
+	switch at.action {
 	case "rename":
 		a.Name, err = freeName(ses, *a)
 		return 0, err
 	case "replace":
+		if !at.may.may(mayOverwrite, a.Category) {
+			return http.StatusForbidden, nil
+		}
 		for _, id := range namesakes {
 			if _, err := s.trash(ses, a.Workspace, id); err != nil {
 				return 0, err

@@ -185,6 +185,25 @@ func TestTransferInBulk(t *testing.T) {
 	}
 }
 
+// To put something in the place of another takes the permission to overwrite.
+func TestReplacingOnTheWayNeedsPermission(t *testing.T) {
+	g := startGuarded(t)
+	there := g.upload("a.txt", "x", "categoryId", g.category)["id"]
+	rights := []string{"category:access", "asset:create", "asset:delete"}
+	for _, how := range []string{"copy", "move"} {
+		u := g.member(nil, rights...)
+		if got := u.transfer(how, g.asset, "replace", object{"categoryId": g.category}); got != 403 {
+			t.Errorf("%s without the permission: %d", how, got)
+		}
+		if got := column(g.get("/assets?categoryId="+g.category), "id"); !slices.Equal(got, []string{there.(string)}) {
+			t.Errorf("%s: there is %v", how, got)
+		}
+	}
+	if got := g.member(nil, append(rights, "asset:overwrite")...).transfer("move", g.asset, "replace", object{"categoryId": g.category}); got != 0 {
+		t.Errorf("with the permission: %d", got)
+	}
+}
+
 func TestTransferToTheSamePlace(t *testing.T) {
 	c := start(t, sandbox.Options{})
 	documents := c.category("Documents")

@@ -79,25 +79,30 @@ func (s *Server) restoreAssets(c *call) error {
 		}
 		ids = append(ids, r.AssetID)
 	}
+	may, err := c.rights(ws)
+	if err != nil {
+		return err
+	}
 	// That who may throw away may also take back is a guess.
 	return s.bulk(c, ws, mayDeleteAssets, ids, func(ses *session, i int) (int, error) {
-		return s.restore(ses, ws, in.AssetsActions[i])
+		r := in.AssetsActions[i]
+		return s.restore(ses, ws, r.AssetID, arrival{r.at, r.Action, may, c.who.user})
 	})
 }
 
-// restore takes one asset out of the trash.
-func (s *Server) restore(ses *session, workspace string, r restoration) (status int, err error) {
-	a, _, err := selectTrashed(ses, workspace, r.AssetID)
+// restore takes one asset out of the trash, to where it was if no place is named.
+func (s *Server) restore(ses *session, workspace, id string, at arrival) (status int, err error) {
+	a, _, err := selectTrashed(ses, workspace, id)
 	if errors.Is(err, errNotThere) {
 		return http.StatusNotFound, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	if r.at.category != "" {
-		a.Category, a.Folder = r.at.category, r.at.folder
+	if at.to.category != "" {
+		a.Category, a.Folder = at.to.category, at.to.folder
 	}
-	if status, err = s.arrive(ses, &a, r.Action); status != 0 || err != nil {
+	if status, err = s.arrive(ses, &a, at); status != 0 || err != nil {
 		return status, err
 	}
 	if err := placeAsset(ses, a); err != nil {
