@@ -152,6 +152,51 @@ func TestRequests(t *testing.T) {
 		{"limits", "200 {}", func(ctx context.Context, c *Client) error { _, err := c.Limits(ctx); return err }, "GET /limits "},
 		{"workspaces", `200 {"items":[]}`, func(ctx context.Context, c *Client) error { _, err := c.Workspaces(ctx); return err },
 			"GET /v3/workspaces?limit=50&offset=0 "},
+		{"find workspaces", `200 {"items":[]}`, func(ctx context.Context, c *Client) error {
+			for _, err := range c.FindWorkspaces(ctx, FindWorkspaces{Phrase: "p", IDs: []string{"a", "b"}, SortBy: ByCreatedAt, Order: Descending}) {
+				return err
+			}
+			return nil
+		}, "GET /v3/workspaces?ids=a%2Cb&limit=50&offset=0&order=desc&searchPhrase=p&sortBy=createdAt "},
+		{"rename workspace", "200 {}", func(ctx context.Context, c *Client) error { return c.RenameWorkspace(ctx, "a", "n") },
+			`PUT /superadmin/workspaces/a {"name":"n"}`},
+		{"configure workspace", `200 {"id":"a"}`, func(ctx context.Context, c *Client) error {
+			_, err := c.ConfigureWorkspace(ctx, "a", WorkspaceChanges{AIProcessing: new(false)})
+			return err
+		}, `PUT /admin/workspaces/a {"enableAIProcessing":false}`},
+		{"extensions of a workspace", "200 {}", func(ctx context.Context, c *Client) error { _, err := c.WorkspaceExtensions(ctx); return err },
+			"GET /workspaces/metadata?workspaceId=w "},
+		{"environment", "200 {}", func(ctx context.Context, c *Client) error { _, err := c.EnvironmentConfig(ctx); return err },
+			"GET /admin/environmentConfig "},
+		{"set environment", "200 {}", func(ctx context.Context, c *Client) error {
+			return c.SetEnvironmentConfig(ctx, EnvironmentConfig{})
+		}, `PUT /superadmin/environmentConfig {"allowedExtensions":[],"isAllowedExtensionsEnabled":false}`},
+		{"template", `200 {"categories":[]}`, func(ctx context.Context, c *Client) error { _, err := c.WorkspacesTemplate(ctx); return err },
+			"GET /superadmin/workspacesTemplate "},
+		{"set template", "200 {}", func(ctx context.Context, c *Client) error {
+			return c.SetWorkspacesTemplate(ctx, []NewCategory{{Name: "n", Extensions: []string{"txt"}}})
+		}, `PUT /superadmin/workspacesTemplate {"categories":[{"name":"n","extensions":["txt"]}]}`},
+		{"permissions", "200 {}", func(ctx context.Context, c *Client) error { _, err := c.Permissions(ctx); return err },
+			"GET /permissions?workspaceId=w "},
+		{"groups", `200 {"items":[]}`, func(ctx context.Context, c *Client) error { _, err := c.Groups(ctx); return err },
+			"GET /admin/groups?workspaceId=w "},
+		{"create group", `201 {"id":"x"}`, func(ctx context.Context, c *Client) error { _, err := c.CreateGroup(ctx, "n"); return err },
+			`POST /admin/groups?workspaceId=w {"name":"n"}`},
+		{"rename group", "200 {}", func(ctx context.Context, c *Client) error { return c.RenameGroup(ctx, "g", "n") },
+			`PUT /admin/groups/g?workspaceId=w {"name":"n"}`},
+		{"delete group", "204", func(ctx context.Context, c *Client) error { return c.DeleteGroup(ctx, "g") },
+			"DELETE /admin/groups/g?workspaceId=w "},
+		{"grants", `200 {"items":[]}`, func(ctx context.Context, c *Client) error { _, err := c.Grants(ctx, "g"); return err },
+			"GET /admin/permissions?groupId=g&workspaceId=w "},
+		{"create grant", `201 {"id":"x"}`, func(ctx context.Context, c *Client) error {
+			_, err := c.CreateGrant(ctx, Grant{GroupID: "g", Allowed: map[Permission]bool{CreateAssets: true}})
+			return err
+		}, `POST /admin/permissions?workspaceId=w {"categoriesIds":[],"groupId":"g","permissionsList":{"asset:create":true}}`},
+		{"change grant", "200 {}", func(ctx context.Context, c *Client) error {
+			return c.ChangeGrant(ctx, Grant{ID: "p", GroupID: "g", Categories: []string{"c"}})
+		}, `PUT /admin/permissions/p?workspaceId=w {"categoriesIds":["c"],"groupId":"g","permissionsList":{}}`},
+		{"delete grant", "204", func(ctx context.Context, c *Client) error { return c.DeleteGrant(ctx, "p") },
+			"DELETE /admin/permissions/p?workspaceId=w "},
 		{"create workspace", `201 {"id":"x"}`, func(ctx context.Context, c *Client) error { _, err := c.CreateWorkspace(ctx, "n"); return err },
 			`POST /superadmin/workspaces {"name":"n"}`},
 	}
@@ -200,7 +245,7 @@ func TestWorkspacesOfOlderInstallations(t *testing.T) {
 		fmt.Fprint(w, `{"items":[{"id":"a","name":"A","createdAt":"2024-05-01T10:00:00Z","enableAIProcessing":true}]}`)
 	})
 	got, err := c.Workspaces(t.Context())
-	want := []Workspace{{ID: "a", Name: "A", CreatedAt: time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)}}
+	want := []Workspace{{ID: "a", Name: "A", CreatedAt: time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC), AIProcessing: true}}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}

@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"iter"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,6 +21,15 @@ type Workspace struct {
 	ID        string
 	Name      string
 	CreatedAt time.Time
+	// AIProcessing says whether assets can be analysed.
+	AIProcessing bool
+}
+
+func (w *Workspace) check() error {
+	if w.ID == "" {
+		return errors.New("it is not a workspace: no id")
+	}
+	return nil
 }
 
 // UnmarshalJSON reads the time, which comes in any form of ISO 8601.
@@ -25,20 +38,47 @@ func (w *Workspace) UnmarshalJSON(data []byte) error {
 		ID        string  `json:"id"`
 		Name      string  `json:"name"`
 		CreatedAt isoTime `json:"createdAt"`
+		AI        bool    `json:"enableAIProcessing"`
 	}
 	err := json.Unmarshal(data, &wire)
-	*w = Workspace{ID: wire.ID, Name: wire.Name, CreatedAt: wire.CreatedAt.Time}
+	*w = Workspace{ID: wire.ID, Name: wire.Name, CreatedAt: wire.CreatedAt.Time, AIProcessing: wire.AI}
 	return err
 }
 
 // Workspaces returns all workspaces that the token may see. There are several
 // generations of the route; older installations have the first one only.
 func (c *Client) Workspaces(ctx context.Context) ([]Workspace, error) {
-	all, err := c.workspaces(ctx, "/v3/workspaces")
-	if errors.Is(err, fs.ErrNotExist) {
-		return c.workspaces(ctx, "/workspaces")
+	for _, route := range []string{"/v3/workspaces", "/v2/workspaces"} {
+		all, err := c.workspaces(ctx, route)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return all, err
+		}
 	}
-	return all, err
+	return c.workspaces(ctx, "/workspaces")
+}
+
+// FindWorkspaces says which workspaces to look for. What is empty is no condition.
+type FindWorkspaces struct {
+	Phrase string   // in the name
+	IDs    []string // any of these
+	SortBy string   // ByName or ByCreatedAt; empty: as the service likes
+	Order  string
+}
+
+// ByCreatedAt is a value of FindWorkspaces.
+const ByCreatedAt = "createdAt"
+
+// FindWorkspaces yields the workspaces that are looked for among those that the
+// token may see. Older installations cannot do it. At most one error comes, and
+// it comes last.
+func (c *Client) FindWorkspaces(ctx context.Context, f FindWorkspaces) iter.Seq2[Workspace, error] {
+	query := url.Values{}
+	setUnlessEmpty(query, "searchPhrase", f.Phrase)
+	setUnlessEmpty(query, "ids", strings.Join(f.IDs, ","))
+	setUnlessEmpty(query, "sortBy", f.SortBy)
+	setUnlessEmpty(query, "order", f.Order)
+	return list(ctx, c, request{op: "find workspaces", route: "/v3/workspaces", query: query}, workspacesPage,
+		func(w Workspace) string { return w.ID })
 }
 
 func (c *Client) workspaces(ctx context.Context, route string) ([]Workspace, error) {
@@ -56,6 +96,76 @@ func (c *Client) workspaces(ctx context.Context, route string) ([]Workspace, err
 // CreateWorkspace makes a workspace and returns its ID. It takes a superadmin.
 func (c *Client) CreateWorkspace(ctx context.Context, name string) (string, error) {
 	return c.create(ctx, "create workspace", name, "/superadmin/workspaces", nil, map[string]string{"name": name})
+}
+
+// RenameWorkspace gives a workspace another name. It takes a superadmin.
+func (c *Client) RenameWorkspace(ctx context.Context, id, name string) error {
+	return c.do(ctx, &request{
+		op: "rename workspace", subject: id,
+		method: http.MethodPut, route: "/superadmin/workspaces/{id}", path: "/superadmin/workspaces/" + url.PathEscape(id),
+		body: jsonPayload(map[string]string{"name": name}),
+		into: nothing{},
+	})
+}
+
+// DeleteWorkspace deletes a workspace with everything in it, for good. It takes a
+// superadmin. So that none is deleted by mistake, its name must be given, too; if
+// it has another one, nothing is deleted.
+func (c *Client) DeleteWorkspace(ctx context.Context, id, name string) error {
+	all, err := c.Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(w Workspace) bool { return w.ID == id })
+	if i < 0 {
+		return fmt.Errorf("delete workspace %s: %w in the environment", id, fs.ErrNotExist)
+	}
+	if all[i].Name != name {
+		return fmt.Errorf("delete workspace %s: not done, for its name is %q and not %q", id, all[i].Name, name)
+	}
+	return c.do(ctx, &request{
+		op: "delete workspace", subject: id,
+		method: http.MethodDelete, route: "/superadmin/workspaces/{id}", path: "/superadmin/workspaces/" + url.PathEscape(id),
+		into: nothing{},
+	})
+}
+
+// WorkspaceChanges are what to set of a workspace; what is nil stays as it is.
+type WorkspaceChanges struct {
+	Name         *string `json:"name,omitempty"`
+	AIProcessing *bool   `json:"enableAIProcessing,omitempty"`
+}
+
+// ConfigureWorkspace changes a workspace. It takes an admin. The body is a guess.
+func (c *Client) ConfigureWorkspace(ctx context.Context, id string, changes WorkspaceChanges) (Workspace, error) {
+	var w Workspace
+	err := c.do(ctx, &request{
+		op: "configure workspace", subject: id,
+		method: http.MethodPut, route: "/admin/workspaces/{id}", path: "/admin/workspaces/" + url.PathEscape(id),
+		body: jsonPayload(changes),
+		into: &w,
+	})
+	return w, err
+}
+
+// WorkspaceExtensions are the extensions that a workspace allows, and those of the
+// files in it.
+type WorkspaceExtensions struct {
+	Allowed []string `json:"allowedExtensions"`
+	InUse   []string `json:"extensionsInUse"`
+}
+
+func (*WorkspaceExtensions) check() error { return nil }
+
+// WorkspaceExtensions returns the extensions of the workspace.
+func (c *Client) WorkspaceExtensions(ctx context.Context) (WorkspaceExtensions, error) {
+	var e WorkspaceExtensions
+	err := c.do(ctx, &request{
+		op: "read extensions of workspace", method: http.MethodGet, route: "/workspaces/metadata",
+		query: c.inWorkspace(),
+		into:  &e,
+	})
+	return e, err
 }
 
 // Limits are what the customer's plan allows; 0 means that the service did not

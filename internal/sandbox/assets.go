@@ -313,6 +313,11 @@ func (s *Server) patchAsset(c *call) error {
 	if err := in.check(s.options.Profile); err != nil {
 		return err
 	}
+	if in.Extension != nil {
+		if err := s.checkAdmitted(c, *in.Extension); err != nil {
+			return err
+		}
+	}
 	now := s.now()
 	err = s.store.write(func(ses *session) (err error) {
 		if a, err = selectAsset(ses, a.ID); err != nil {

@@ -138,28 +138,39 @@ type categoryBody struct {
 	IsPrivate  bool
 }
 
-func (c *call) categoryBody() (categoryBody, error) {
+func (s *Server) categoryBody(c *call) (categoryBody, error) {
 	var in categoryBody
 	if err := c.json(&in); err != nil {
 		return in, err
 	}
+	return in, s.checkCategory(c, in)
+}
+
+func (s *Server) checkCategory(c *call, in categoryBody) error {
 	if err := checkName("category name", in.Name); err != nil {
-		return in, err
+		return err
 	}
 	if n := len(in.Extensions); n == 0 || n > maxExtensions {
-		return in, refuse(http.StatusBadRequest, "A category needs 1 to %d extensions, not %d.", maxExtensions, n)
+		return refuse(http.StatusBadRequest, "A category needs 1 to %d extensions, not %d.", maxExtensions, n)
 	}
+	if err := checkExtensions(in.Extensions); err != nil {
+		return err
+	}
+	return s.checkAdmitted(c, in.Extensions...)
+}
+
+func checkExtensions(all []string) error {
 	seen := make(map[string]bool)
-	for _, e := range in.Extensions {
+	for _, e := range all {
 		if err := checkExtension(e); err != nil {
-			return in, err
+			return err
 		}
 		if seen[fold(e)] {
-			return in, refuse(http.StatusBadRequest, "The extension %q is there twice.", e)
+			return refuse(http.StatusBadRequest, "The extension %q is there twice.", e)
 		}
 		seen[fold(e)] = true
 	}
-	return in, nil
+	return nil
 }
 
 func checkExtension(e string) error {
@@ -174,7 +185,7 @@ func (s *Server) createCategory(c *call) error {
 	if err != nil {
 		return err
 	}
-	in, err := c.categoryBody()
+	in, err := s.categoryBody(c)
 	if err != nil {
 		return err
 	}
@@ -198,7 +209,7 @@ func (s *Server) updateCategory(c *call) error {
 	if err != nil {
 		return err
 	}
-	in, err := c.categoryBody()
+	in, err := s.categoryBody(c)
 	if err != nil {
 		return err
 	}

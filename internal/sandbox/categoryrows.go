@@ -129,15 +129,22 @@ func viewCategory(s *session, id string, inUse bool) (categoryView, error) {
 	if v.AssetsCount, err = countCategory(s, id); err != nil || !inUse {
 		return v, err
 	}
-	used := []string{}
-	err = s.rows("SELECT DISTINCT folded FROM assets WHERE category_id = ? ORDER BY folded", []any{id}, func(r *sql.Rows) error {
-		var e string
-		err := r.Scan(&e)
-		used = append(used, e)
-		return err
-	})
+	used, err := extensionsIn(s, "assets", jsonArray([]string{id}))
 	v.ExtensionsInUse = &used
 	return v, err
+}
+
+// extensionsIn gives the extensions that categories have in one of our tables.
+func extensionsIn(s *session, table, categories string) ([]string, error) {
+	found := []string{}
+	err := s.rows("SELECT DISTINCT folded FROM "+table+" WHERE category_id IN (SELECT value FROM json_each(?)) ORDER BY folded",
+		[]any{categories}, func(r *sql.Rows) error {
+			var e string
+			err := r.Scan(&e)
+			found = append(found, e)
+			return err
+		})
+	return found, err
 }
 
 // countCategory counts the assets of a category and its folders, without the

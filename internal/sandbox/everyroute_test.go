@@ -104,9 +104,18 @@ func changes() map[string]func(w changeable) reply {
 			slices.Reverse(ids)
 			return "/admin/categories/order", object{"categoriesIds": ids}
 		}),
-		"PUT /admin/images/{format}":         changing("PUT", func(changeable) (string, any) { return "/admin/images/gif", object{"quality": 50} }),
-		"POST /superadmin/workspaces":        changing("POST", func(changeable) (string, any) { return "/superadmin/workspaces", object{"name": "n"} }),
-		"PUT /superadmin/workspaces/{id}":    changing("PUT", func(w changeable) (string, any) { return "/superadmin/workspaces/" + w.workspace, object{"name": "n"} }),
+		"PUT /admin/images/{format}":      changing("PUT", func(changeable) (string, any) { return "/admin/images/gif", object{"quality": 50} }),
+		"POST /superadmin/workspaces":     changing("POST", func(changeable) (string, any) { return "/superadmin/workspaces", object{"name": "n"} }),
+		"PUT /superadmin/workspaces/{id}": changing("PUT", func(w changeable) (string, any) { return "/superadmin/workspaces/" + w.workspace, object{"name": "n"} }),
+		"PUT /admin/workspaces/{id}": changing("PUT", func(w changeable) (string, any) {
+			return "/admin/workspaces/" + w.workspace, object{"enableAIProcessing": true}
+		}),
+		"PUT /superadmin/workspacesTemplate": changing("PUT", func(changeable) (string, any) {
+			return "/superadmin/workspacesTemplate", object{"categories": []object{}}
+		}),
+		"PUT /superadmin/environmentConfig": changing("PUT", func(changeable) (string, any) {
+			return "/superadmin/environmentConfig", object{"allowedExtensions": []string{"txt"}, "isAllowedExtensionsEnabled": true}
+		}),
 		"DELETE /superadmin/workspaces/{id}": changing("DELETE", func(w changeable) (string, any) { return "/superadmin/workspaces/" + w.workspace, nil }),
 	}
 	for name, r := range guardedRoutes() {

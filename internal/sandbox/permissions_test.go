@@ -163,7 +163,7 @@ func restoreTo(g *guarded) any {
 func openRoutes() []string {
 	return []string{
 		"GET /assets/trash", "POST /assets/restore/validate", "GET /assets/recent", "PUT /assets/recent", "GET /folders", "GET /categories", "GET /limits", "GET /permissions", "POST /search",
-		"GET /workspaces", "GET /v2/workspaces", "GET /v3/workspaces",
+		"GET /workspaces", "GET /workspaces/metadata", "GET /v2/workspaces", "GET /v3/workspaces",
 	}
 }
 

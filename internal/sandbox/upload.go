@@ -155,6 +155,9 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 	if err := s.options.Profile.checkName("name", f.name); err != nil {
 		return err
 	}
+	if err := s.checkAdmitted(c, f.extension); err != nil {
+		return err
+	}
 	err := f.settle(false)
 	if err != nil {
 		return err

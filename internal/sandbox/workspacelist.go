@@ -13,6 +13,7 @@ import (
 type workspace struct {
 	ID, Environment, Name string
 	Created               time.Time
+	AIProcessing          bool // whether analysis is switched on
 	seq                   int64
 }
 
@@ -26,10 +27,10 @@ type workspaces struct {
 func loadWorkspaces(st *store) (*workspaces, error) {
 	ws := &workspaces{byID: make(map[string]workspace)}
 	err := st.read(func(s *session) error {
-		return s.rows("SELECT seq, id, environment, name, created_at FROM workspaces", nil, func(r *sql.Rows) error {
+		return s.rows("SELECT seq, id, environment, name, created_at, ai_processing FROM workspaces", nil, func(r *sql.Rows) error {
 			var w workspace
 			var created int64
-			err := r.Scan(&w.seq, &w.ID, &w.Environment, &w.Name, &created)
+			err := r.Scan(&w.seq, &w.ID, &w.Environment, &w.Name, &created, &w.AIProcessing)
 			w.Created = fromMillis(created)
 			ws.byID[w.ID] = w
 			return err
@@ -96,7 +97,11 @@ func (s *Server) addWorkspace(w workspace) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range firstCategories() {
+		categories, err := selectTemplate(ses, w.Environment)
+		if err != nil {
+			return err
+		}
+		for _, c := range categories {
 			c.ID, c.workspace = newUUID(), w.ID
 			if err := insertCategory(ses, c); err != nil {
 				return err

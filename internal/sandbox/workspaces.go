@@ -24,7 +24,7 @@ type workspaceView struct {
 }
 
 func (w workspace) view() workspaceView {
-	return workspaceView{ID: w.ID, Name: w.Name, CreatedAt: timestamp(w.Created)}
+	return workspaceView{ID: w.ID, Name: w.Name, CreatedAt: timestamp(w.Created), EnableAIProcessing: w.AIProcessing}
 }
 
 // listWorkspaces answers all three generations of the route alike; that any role
@@ -42,7 +42,7 @@ func (s *Server) listWorkspaces(c *call) error {
 	var found []workspaceView
 	for _, w := range s.workspaces.of(c.who.environment) {
 		named := !q.Has("ids") || slices.Contains(strings.Split(q.Get("ids"), ","), w.ID)
-		if named && c.sees(w.ID) && strings.Contains(strings.ToLower(w.Name), strings.ToLower(q.Get("searchPhrase"))) {
+		if named && c.sees(w.ID) && strings.Contains(foldText(w.Name), foldText(q.Get("searchPhrase"))) {
 			found = append(found, w.view())
 		}
 	}
@@ -95,15 +95,88 @@ func (s *Server) renameWorkspace(c *call) error {
 	if w.Name, err = c.workspaceName(); err != nil {
 		return err
 	}
-	err = s.store.write(func(ses *session) error {
-		_, err := ses.exec("UPDATE workspaces SET name = ? WHERE id = ?", w.Name, w.ID)
+	return s.replyChanged(c, w)
+}
+
+// configureWorkspace changes what is given, and is open to an admin of the
+// workspace. The body is a guess.
+func (s *Server) configureWorkspace(c *call) error {
+	w, err := c.ownWorkspace()
+	if err != nil {
+		return err
+	}
+	if !c.sees(w.ID) {
+		return refuse(http.StatusForbidden, "The token does not give access to workspace %q.", w.ID)
+	}
+	var in struct {
+		Name               *string
+		EnableAIProcessing *bool
+	}
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	if in.Name != nil {
+		if err := checkName("workspace name", *in.Name); err != nil {
+			return err
+		}
+		w.Name = *in.Name
+	}
+	if in.EnableAIProcessing != nil {
+		w.AIProcessing = *in.EnableAIProcessing
+	}
+	return s.replyChanged(c, w)
+}
+
+// replyChanged keeps a changed workspace and shows it.
+func (s *Server) replyChanged(c *call, w workspace) error {
+	err := s.store.write(func(ses *session) error {
+		_, err := ses.exec("UPDATE workspaces SET name = ?, ai_processing = ? WHERE id = ?", w.Name, w.AIProcessing, w.ID)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("rename workspace %s: %w", w.ID, err)
+		return fmt.Errorf("change workspace %s: %w", w.ID, err)
 	}
 	s.workspaces.set(w)
 	return c.reply(http.StatusOK, w.view())
+}
+
+// getWorkspaceMetadata tells which extensions the workspace allows and has: those
+// of the environment if it restricts them, else those of all categories. That
+// choice is a guess.
+func (s *Server) getWorkspaceMetadata(c *call) error {
+	ws, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	r, err := c.rights(ws)
+	if err != nil {
+		return err
+	}
+	e, err := s.environmentConfig(c)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		AllowedExtensions []string `json:"allowedExtensions"`
+		ExtensionsInUse   []string `json:"extensionsInUse"`
+	}{e.AllowedExtensions, nil}
+	err = s.store.read(func(ses *session) error {
+		visible, err := r.visible(ses, ws)
+		if err != nil {
+			return err
+		}
+		if !e.IsAllowedExtensionsEnabled {
+			if out.AllowedExtensions, err = extensionsIn(ses, "extensions", visible); err != nil {
+				return err
+			}
+		}
+		out.ExtensionsInUse, err = extensionsIn(ses, "assets", visible)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find extensions of %s: %w", ws, err)
+	}
+	return c.reply(http.StatusOK, out)
 }
 
 // deleteWorkspace deletes a workspace with everything in it. The default one

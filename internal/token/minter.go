@@ -19,6 +19,9 @@ type Claims struct {
 	Role        string // "user", "admin" or "superadmin"; "admin" if empty
 	Workspace   string // optional; absent means the environment's default workspace
 	Issuer      string // iss; "assetferry" if empty
+	// Groups are those whose permissions a user has; optional. The name of the
+	// claim, "groups", is a guess.
+	Groups []string
 }
 
 const defaultLife = time.Hour
@@ -110,6 +113,9 @@ func (m *Minter) sign(now time.Time) (string, error) {
 	permissions := map[string]any{"role": m.claims.Role}
 	if m.claims.Workspace != "" { // an empty array is an error to the service
 		permissions["workspaces"] = []string{m.claims.Workspace}
+	}
+	if len(m.claims.Groups) > 0 {
+		permissions["groups"] = m.claims.Groups
 	}
 	return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
 		"aud":  m.claims.Environment,

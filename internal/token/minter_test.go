@@ -58,9 +58,9 @@ func TestMinterClaims(t *testing.T) {
 			"aud": "env", "sub": "assetferry", "iss": "assetferry", "iat": 1.7e9, "exp": 1.7e9 + 3600,
 			"auth": map[string]any{"ckbox": map[string]any{"role": "admin"}},
 		}},
-		{"all", token.Claims{Environment: "env", User: "u", Service: "other", Role: "superadmin", Workspace: "w", Issuer: "i"}, map[string]any{
+		{"all", token.Claims{Environment: "env", User: "u", Service: "other", Role: "superadmin", Workspace: "w", Issuer: "i", Groups: []string{"g", "h"}}, map[string]any{
 			"aud": "env", "sub": "u", "iss": "i", "iat": 1.7e9, "exp": 1.7e9 + 3600,
-			"auth": map[string]any{"other": map[string]any{"role": "superadmin", "workspaces": []any{"w"}}},
+			"auth": map[string]any{"other": map[string]any{"role": "superadmin", "workspaces": []any{"w"}, "groups": []any{"g", "h"}}},
 		}},
 	}
 	for _, tt := range tests {

@@ -31,33 +31,42 @@ type law struct {
 func guess(name string) string { return "guess: " + name }
 
 func laws() []law {
-	return slices.Concat(structureLaws(), uploadLaws(), imageLaws(), searchLaws(), trashLaws(), transferLaws(), revisionLaws())
+	return slices.Concat(structureLaws(), uploadLaws(), imageLaws(), searchLaws(), trashLaws(), transferLaws(), revisionLaws(), administrationLaws())
 }
 
-// Run tests a service. It works in categories of its own, with unique names, and
-// deletes them in the end.
-func Run(t *testing.T, newClient func(t testing.TB) *assets.Client) {
+// A Caller is whom a client acts for.
+type Caller struct {
+	Role      string   // "user", "admin" or "superadmin"
+	Workspace string   // empty: the one that is tested
+	Groups    []string // of a user
+}
+
+// Run tests a service. It works in categories, workspaces and groups of its own,
+// with unique names, and deletes them in the end.
+func Run(t *testing.T, newClient func(t testing.TB, as Caller) *assets.Client) {
 	guesses := 0
 	for _, l := range laws() {
 		if strings.HasPrefix(l.name, guess("")) {
 			guesses++
 		}
-		t.Run(l.name, func(t *testing.T) { l.run(t, newScratch(t, newClient(t))) })
+		t.Run(l.name, func(t *testing.T) { l.run(t, newScratch(t, newClient)) })
 	}
 	t.Logf("%d cases, %d of them guesses", len(laws()), guesses)
 }
 
 // A scratch is a category for one test.
 type scratch struct {
-	*assets.Client
-	category   string
-	categories []string // all that were made
-	ids        []string // of what was uploaded
+	*assets.Client // of an admin
+	as             func(Caller) *assets.Client
+	category       string
+	categories     []string // all that were made
+	ids            []string // of what was uploaded
 }
 
-func newScratch(t *testing.T, c *assets.Client) *scratch {
+func newScratch(t *testing.T, newClient func(t testing.TB, as Caller) *assets.Client) *scratch {
 	t.Helper()
-	s := &scratch{Client: c}
+	s := &scratch{as: func(who Caller) *assets.Client { return newClient(t, who) }}
+	s.Client = s.as(Caller{Role: "admin"})
 	s.category = s.newCategory(t, unique("scratch"))
 	t.Cleanup(func() { s.clean(t) })
 	return s

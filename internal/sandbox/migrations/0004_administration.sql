@@ -46,3 +46,13 @@ WHEN OLD.searchable IS NOT NULL
 BEGIN
     UPDATE assets SET searchable = NULL WHERE seq = OLD.seq;
 END;
+
+ALTER TABLE workspaces ADD COLUMN ai_processing INTEGER NOT NULL DEFAULT 0 CHECK (ai_processing IN (0, 1));
+
+-- What holds for a whole environment, where somebody has set it.
+CREATE TABLE environments (
+    id         TEXT PRIMARY KEY,
+    extensions TEXT NOT NULL DEFAULT '[]', -- JSON array, as given
+    restricted INTEGER NOT NULL DEFAULT 0 CHECK (restricted IN (0, 1)), -- to these extensions
+    template   TEXT -- JSON array of the categories of new workspaces; NULL: those that come with the sandbox
+) STRICT, WITHOUT ROWID;

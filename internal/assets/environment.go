@@ -1,0 +1,69 @@
+package assets
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// An EnvironmentConfig may restrict all workspaces of an environment to some
+// extensions.
+type EnvironmentConfig struct {
+	AllowedExtensions []string `json:"allowedExtensions"`
+	Restricted        bool     `json:"isAllowedExtensionsEnabled"`
+}
+
+func (*EnvironmentConfig) check() error { return nil }
+
+// EnvironmentConfig returns the configuration of the environment. It takes an
+// admin.
+func (c *Client) EnvironmentConfig(ctx context.Context) (EnvironmentConfig, error) {
+	var e EnvironmentConfig
+	err := c.do(ctx, &request{
+		op: "read configuration of environment", method: http.MethodGet, route: "/admin/environmentConfig", into: &e,
+	})
+	return e, err
+}
+
+// SetEnvironmentConfig sets the configuration of the environment. It takes a
+// superadmin.
+func (c *Client) SetEnvironmentConfig(ctx context.Context, e EnvironmentConfig) error {
+	e.AllowedExtensions = append([]string{}, e.AllowedExtensions...) // never null
+	return c.do(ctx, &request{
+		op: "configure environment", method: http.MethodPut, route: "/superadmin/environmentConfig",
+		body: jsonPayload(e),
+		into: nothing{},
+	})
+}
+
+// A template is how the categories of new workspaces are sent; its form is a guess.
+type template struct {
+	Categories []NewCategory `json:"categories"`
+}
+
+func (t *template) check() error {
+	if t.Categories == nil {
+		return errors.New("it is not a template: no categories")
+	}
+	return nil
+}
+
+// WorkspacesTemplate returns the categories with which new workspaces start. It
+// takes a superadmin.
+func (c *Client) WorkspacesTemplate(ctx context.Context) ([]NewCategory, error) {
+	var t template
+	err := c.do(ctx, &request{
+		op: "read template of workspaces", method: http.MethodGet, route: "/superadmin/workspacesTemplate", into: &t,
+	})
+	return t.Categories, err
+}
+
+// SetWorkspacesTemplate sets the categories with which new workspaces start. It
+// takes a superadmin.
+func (c *Client) SetWorkspacesTemplate(ctx context.Context, categories []NewCategory) error {
+	return c.do(ctx, &request{
+		op: "set template of workspaces", method: http.MethodPut, route: "/superadmin/workspacesTemplate",
+		body: jsonPayload(template{append([]NewCategory{}, categories...)}),
+		into: nothing{},
+	})
+}

@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// An environmentConfig may restrict all workspaces of an environment to some
+// extensions.
+type environmentConfig struct {
+	AllowedExtensions          []string `json:"allowedExtensions"`
+	IsAllowedExtensionsEnabled bool     `json:"isAllowedExtensionsEnabled"`
+}
+
+func (e environmentConfig) allows(extension string) bool {
+	return !e.IsAllowedExtensionsEnabled ||
+		slices.ContainsFunc(e.AllowedExtensions, func(a string) bool { return fold(a) == fold(extension) })
+}
+
+// environmentConfig is that of the call's environment.
+func (s *Server) environmentConfig(c *call) (e environmentConfig, err error) {
+	err = s.store.read(func(ses *session) (err error) {
+		e, err = selectEnvironment(ses, c.who.environment)
+		return err
+	})
+	if err != nil {
+		return e, fmt.Errorf("find configuration of environment %s: %w", c.who.environment, err)
+	}
+	return e, nil
+}
+
+// checkAdmitted holds extensions of uploads, new names and categories against
+// what the environment allows. What is there already stays: a guess.
+func (s *Server) checkAdmitted(c *call, extensions ...string) error {
+	e, err := s.environmentConfig(c)
+	if err != nil {
+		return err
+	}
+	for _, extension := range extensions {
+		if !e.allows(extension) {
+			return refuse(http.StatusBadRequest, "The extension %q is not allowed in the environment.", extension)
+		}
+	}
+	return nil
+}
+
+func (s *Server) getEnvironmentConfig(c *call) error {
+	e, err := s.environmentConfig(c)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, e)
+}
+
+// setEnvironmentConfig sets both values. That nothing at all is allowed is
+// refused: a guess.
+func (s *Server) setEnvironmentConfig(c *call) error {
+	e := environmentConfig{AllowedExtensions: []string{}}
+	if err := c.json(&e); err != nil {
+		return err
+	}
+	if err := checkExtensions(e.AllowedExtensions); err != nil {
+		return err
+	}
+	if e.IsAllowedExtensionsEnabled && len(e.AllowedExtensions) == 0 {
+		return refuse(http.StatusBadRequest, "allowedExtensions is empty: nothing could be uploaded.")
+	}
+	err := s.store.write(func(ses *session) error { return updateEnvironment(ses, c.who.environment, e) })
+	if err != nil {
+		return fmt.Errorf("configure environment %s: %w", c.who.environment, err)
+	}
+	return c.reply(http.StatusOK, e)
+}
+
+// A templateView says with which categories a new workspace starts; its form is a
+// guess.
+type templateView struct {
+	Categories []templateCategory `json:"categories"`
+}
+
+type templateCategory struct {
+	Name       string   `json:"name"`
+	Extensions []string `json:"extensions"`
+	IsPrivate  bool     `json:"isPrivate"`
+}
+
+func (s *Server) getTemplate(c *call) error {
+	out := templateView{Categories: []templateCategory{}}
+	err := s.store.read(func(ses *session) error {
+		all, err := selectTemplate(ses, c.who.environment)
+		for _, cat := range all {
+			out.Categories = append(out.Categories, templateCategory{cat.Name, cat.Extensions, cat.Private})
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find template of environment %s: %w", c.who.environment, err)
+	}
+	return c.reply(http.StatusOK, out)
+}
+
+func (s *Server) setTemplate(c *call) error {
+	in := templateView{Categories: []templateCategory{}}
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	for _, t := range in.Categories {
+		body := categoryBody{Name: t.Name, Extensions: t.Extensions}
+		if err := s.checkCategory(c, body); err != nil {
+			return err
+		}
+	}
+	err := s.store.write(func(ses *session) error { return updateTemplate(ses, c.who.environment, in.Categories) })
+	if err != nil {
+		return fmt.Errorf("set template of environment %s: %w", c.who.environment, err)
+	}
+	return c.reply(http.StatusOK, in)
+}
