@@ -16,7 +16,7 @@ import (
 // its own making.
 type guarded struct {
 	*client
-	category, folder, asset, trashed, revision string
+	category, folder, asset, trashed, revision, image string
 }
 
 func startGuarded(t testing.TB) *guarded {
@@ -33,6 +33,9 @@ func guard(t testing.TB, c *client) *guarded {
 	g.trashed = g.upload("b.txt", "b", "folderId", g.folder)["id"].(string)
 	g.do(204, "POST", "/assets/trash", []string{g.trashed})
 	g.replace(g.asset, "a.txt", "new")
+	g.do(200, "PUT", "/admin/categories/"+g.category, object{"name": "Documents", "extensions": []string{"txt", "png"}})
+	g.image = g.upload("i.png", photo(t, 30, 20, asPNG), "folderId", g.folder)["id"].(string)
+	g.processed()
 	g.revision = items(g.get("/assets/" + g.asset + "/revisions"))[1]["id"].(string)
 	return g
 }
@@ -93,6 +96,7 @@ func at(prefix string, of func(*guarded) string, suffix string) func(*guarded) s
 }
 
 func theAsset(g *guarded) string    { return g.asset }
+func theImage(g *guarded) string    { return g.image }
 func theFolder(g *guarded) string   { return g.folder }
 func theCategory(g *guarded) string { return g.category }
 func nothing(*guarded) string       { return "" }
@@ -121,11 +125,9 @@ func guardedRoutes() map[string]guardedRoute {
 		"POST /assets/{id}": {"asset:overwrite", func(u *client, g *guarded) reply {
 			return u.tryUpload("/assets/"+g.asset, "a.txt", "n")
 		}, nil},
-		"GET /assets/{id}/thumbs/{size}": {"", func(u *client, g *guarded) reply {
-			g.do(200, "PUT", "/admin/categories/"+g.category, object{"name": "n", "extensions": []string{"txt", "png"}})
-			image := g.upload("p.png", photo(g, 30, 20, asPNG), "categoryId", g.category)["id"].(string)
-			return asking("GET", at("/assets/"+image+"/thumbs/20x20.png", nothing, ""), nil)(u, g)
-		}, nil},
+		"GET /assets/{id}/thumbs/{size}": {"", asking("GET", at("/assets/", theImage, "/thumbs/20x20.png"), nil), nil},
+		"POST /assets/{id}/editImage": {"asset:create", asking("POST", at("/assets/", theImage, "/editImage"),
+			body(object{"action": "create", "assetName": "n"})), nil},
 		"GET /assets/{id}/offset":                    {"", asking("GET", at("/assets/", theAsset, "/offset"), nil), nil},
 		"GET /assets/{id}/revisions":                 {"", asking("GET", at("/assets/", theAsset, "/revisions"), nil), nil},
 		"POST /assets/{id}/revisions":                {"asset:revision:change", asking("POST", at("/assets/", theAsset, "/revisions"), useRevision), nil},

@@ -44,9 +44,11 @@ func (r *renditions) get(key renditionKey) ([]byte, error) {
 		return b, nil
 	}
 	made, err, _ := r.flights.Do(fmt.Sprint(key), func() (any, error) {
-		r.slots <- struct{}{}
-		defer func() { <-r.slots }()
-		b, err := r.make(key)
+		var b []byte
+		err := r.alone(func() (err error) {
+			b, err = r.make(key)
+			return err
+		})
 		if err == nil {
 			r.kept.put(key, b)
 		}
@@ -56,6 +58,13 @@ func (r *renditions) get(key renditionKey) ([]byte, error) {
 		return nil, err
 	}
 	return made.([]byte), nil
+}
+
+// alone waits until memory is free for one more image.
+func (r *renditions) alone(do func() error) error {
+	r.slots <- struct{}{}
+	defer func() { <-r.slots }()
+	return do()
 }
 
 // convert makes a rendition of stored bytes. Whoever asked for it may have gone by

@@ -36,6 +36,7 @@ func routes() []route {
 		{"PATCH", "/assets/{id}", user, mayModifyAssets, (*Server).patchAsset},
 		{"POST", "/assets/{id}", user, mayOverwrite, (*Server).replaceAsset},
 		{"GET", "/assets/{id}/offset", user, noPermission, (*Server).getOffset},
+		{"POST", "/assets/{id}/editImage", user, mayCreateAssets, (*Server).editImage},
 		{"GET", "/assets/{id}/thumbs/{size}", user, noPermission, (*Server).deliverThumb},
 		{"GET", "/assets/{id}/revisions", user, noPermission, (*Server).listRevisions},
 		{"POST", "/assets/{id}/revisions", user, mayChangeRevision, (*Server).useRevision},

@@ -179,7 +179,7 @@ func TestSearchStaysWithinBounds(t *testing.T) {
 	if got := u.find(object{"filters": object{"categories": object{"in": []string{g.category}}}}); got != "" {
 		t.Errorf("asked for Documents: %q", got)
 	}
-	if got := g.find(object{}); !slices.Equal(strings.Fields(got), []string{"p", "a"}) {
+	if got := g.find(object{}); !slices.Equal(strings.Fields(got), []string{"p", "i", "a"}) {
 		t.Errorf("everything but the trash: %q", got)
 	}
 	if got := g.do(200, "POST", "/search?workspaceId="+other, object{}).object(t); len(items(got)) != 0 {

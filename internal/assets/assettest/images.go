@@ -31,6 +31,9 @@ func imageLaws() []law {
 		{"thumbs", testThumbs},
 		{guess("no renditions of other files"), testNoRendition},
 		{guess("image qualities"), testImageQualities},
+		{"edit to a new asset", testEditToNew},
+		{"edit in place", testEditInPlace},
+		{guess("edits are done in order"), testEditOrder},
 	}
 }
 
@@ -202,5 +205,59 @@ func testImageQualities(t *testing.T, s *scratch) {
 	}
 	if err := s.SetImageQuality(t.Context(), "bmp", 50); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(fmt.Errorf("bmp: %w", err))
+	}
+}
+
+func testEditToNew(t *testing.T, s *scratch) {
+	a := s.uploadPhoto(t, 300, 200)
+	made, err := s.EditToNew(t.Context(), a.ID, "cut", assets.Edit{Crop: &assets.Crop{X: 10, Y: 20, Width: 100, Height: 50}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.ID == a.ID || made.Name != "cut" || made.Extension != "jpg" || made.CategoryID != a.CategoryID || made.URL == a.URL {
+		t.Errorf("got %+v", made)
+	}
+	if made, err = s.Processed(t.Context(), made.ID); err != nil || made.Metadata.Width != 100 || made.Metadata.Height != 50 {
+		t.Errorf("got %+v, %v", made.Metadata, err)
+	}
+	if a, err := s.Processed(t.Context(), a.ID); err != nil || a.Metadata.Width != 300 {
+		t.Errorf("the original: %+v, %v", a.Metadata, err)
+	}
+}
+
+func testEditInPlace(t *testing.T, s *scratch) {
+	a := s.uploadPhoto(t, 300, 200)
+	edited, err := s.EditInPlace(t.Context(), a.ID, assets.Edit{Resize: &assets.Resize{Width: 150, Height: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if edited.ID != a.ID || edited.URL != a.URL || edited.Name != a.Name || edited.CategoryID != a.CategoryID {
+		t.Errorf("got %+v", edited)
+	}
+	if edited, err = s.Processed(t.Context(), a.ID); err != nil || edited.Metadata.Width != 150 || edited.Metadata.Height != 100 {
+		t.Errorf("got %+v, %v", edited.Metadata, err)
+	}
+	if all, err := s.Revisions(t.Context(), a.ID); err != nil || len(all) != 2 {
+		t.Errorf("revisions %v, %v", all, err)
+	}
+}
+
+func testEditOrder(t *testing.T, s *scratch) {
+	made, err := s.EditToNew(t.Context(), s.uploadPhoto(t, 300, 200).ID, "all", assets.Edit{
+		Crop: &assets.Crop{Width: 200, Height: 40}, Rotate: &assets.Rotate{Angle: 90}, Flip: &assets.Flip{X: true},
+		Resize: &assets.Resize{Width: 20, Height: 100},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made, err = s.Processed(t.Context(), made.ID); err != nil || made.Metadata.Width != 20 || made.Metadata.Height != 100 {
+		t.Errorf("got %+v, %v", made.Metadata, err)
+	}
+	for name, e := range map[string]assets.Edit{
+		"outside": {Crop: &assets.Crop{X: 250, Width: 100, Height: 10}}, "too large": {Resize: &assets.Resize{Width: 16384, Height: 10}},
+	} {
+		if _, err := s.EditToNew(t.Context(), made.ID, name, e); err == nil {
+			t.Errorf("%s was carried out", name)
+		}
 	}
 }

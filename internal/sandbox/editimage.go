@@ -1,0 +1,160 @@
+package sandbox
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"image"
+	"net/http"
+
+	"assetferry/internal/sandbox/rendition"
+)
+
+// maxEdited is the longest side that an edited image may have, as documented.
+const maxEdited = 16383
+
+// An imageEdit is the body of a request to edit an image. Its fields are known;
+// that angles are multiples of 90 degrees to the right, that the parts of flip are
+// booleans, that pixels count on the upright image, and the order in which all is
+// done, are guesses.
+type imageEdit struct {
+	Action, AssetName string
+	Transformations   struct {
+		Crop   *struct{ X, Y, Width, Height int }
+		Rotate *struct{ Angle int }
+		Flip   *struct{ X, Y bool }
+		Resize *struct{ Width, Height int }
+	}
+}
+
+func (in imageEdit) edit() (e rendition.Edit, err error) {
+	t := in.Transformations
+	if t.Crop != nil {
+		e.Crop = image.Rect(t.Crop.X, t.Crop.Y, t.Crop.X+t.Crop.Width, t.Crop.Y+t.Crop.Height)
+		if t.Crop.Width < 1 || t.Crop.Height < 1 {
+			return e, refuse(http.StatusBadRequest, "The part to keep has no size.")
+		}
+	}
+	if t.Rotate != nil {
+		if t.Rotate.Angle%90 != 0 {
+			return e, refuse(http.StatusBadRequest, "The angle must be a multiple of 90.")
+		}
+		e.Quarters = t.Rotate.Angle / 90
+	}
+	if t.Flip != nil {
+		e.MirrorX, e.MirrorY = t.Flip.X, t.Flip.Y
+	}
+	if t.Resize != nil {
+		e.Size = image.Pt(t.Resize.Width, t.Resize.Height)
+		if min(e.Size.X, e.Size.Y) < 0 || max(e.Size.X, e.Size.Y) > maxEdited || e.Size == (image.Point{}) {
+			return e, refuse(http.StatusBadRequest, "The sides must be from 1 to %d pixels.", maxEdited)
+		}
+	}
+	return e, nil
+}
+
+// editImage makes a new asset of an edited image beside the old one, or a new
+// revision of the same. That any action but create overwrites is known; that the
+// result has the quality of renditions of its format is a guess.
+func (s *Server) editImage(c *call) error {
+	var in imageEdit
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	create := in.Action == "create"
+	if !create {
+		c.route.needs = mayOverwrite
+	}
+	a, err := s.asset(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	if create {
+		if err := s.options.Profile.checkName("name", in.AssetName); err != nil {
+			return err
+		}
+	}
+	if err := s.checkPlan(c.who.environment); err != nil {
+		return err
+	}
+	f, err := s.edited(c, a, in)
+	if err != nil {
+		return err
+	}
+	return s.keepEdited(c, a, f, create)
+}
+
+// keepEdited stores an edited image, and then has it committed.
+func (s *Server) keepEdited(c *call, a asset, f *form, create bool) (err error) {
+	if err := f.draft.keep(f.content); err != nil {
+		return err
+	}
+	if create {
+		a, err = s.createAsset(c, f)
+	} else {
+		a, err = s.revise(a.ID, a.Extension, f.stored)
+	}
+	if err != nil {
+		s.forget([]string{f.content})
+		return err
+	}
+	s.processor.wake()
+	return c.reply(http.StatusOK, c.view(a, true))
+}
+
+// edited makes the bytes of an edited image, ready to be stored.
+func (s *Server) edited(c *call, a asset, in imageEdit) (*form, error) {
+	e, err := in.edit()
+	if err != nil {
+		return nil, err
+	}
+	format, isImage := renditionFormat(fold(a.Extension))
+	if !isImage || fold(a.Extension) == "bmp" {
+		return nil, refuse(http.StatusBadRequest, "A file with the extension %q cannot be edited.", a.Extension)
+	}
+	quality, _, err := s.quality(a.Workspace, format)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	var size image.Point
+	err = s.renditions.alone(func() error {
+		p, err := s.decode(c.r.Context(), a.content)
+		if err != nil {
+			return noRendition(a)
+		}
+		m, err := p.Edit(e, s.options.Limits.maxPixels())
+		if err != nil {
+			return refuse(http.StatusBadRequest, "%v.", err)
+		}
+		size = m.Bounds().Size()
+		if max(size.X, size.Y) > maxEdited {
+			return refuse(http.StatusBadRequest, "The sides must be from 1 to %d pixels.", maxEdited)
+		}
+		return rendition.Encode(&b, m, format, quality)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.draftOf(c, a, in.AssetName, b.Bytes(), size)
+}
+
+// draftOf is an upload as if a client had sent these bytes to the place of an asset.
+func (s *Server) draftOf(c *call, a asset, name string, b []byte, size image.Point) (*form, error) {
+	sum := sha256.Sum256(b)
+	f := &form{at: place{workspace: a.Workspace, category: a.Category, folder: a.Folder}, name: name, extension: a.Extension}
+	f.stored = stored{
+		revision: newUUID(), content: newContentID(), size: int64(len(b)), digest: hex.EncodeToString(sum[:]),
+		picture: picture{state: "readable", width: size.X, height: size.Y}, made: s.now(), by: c.who.user,
+	}
+	var err error
+	if f.draft, err = s.contents.create(f.size); err != nil {
+		return nil, fmt.Errorf("store edited image: %w", err)
+	}
+	if _, err := f.draft.Write(b); err != nil {
+		f.draft.discard()
+		return nil, fmt.Errorf("store edited image: %w", err)
+	}
+	return f, nil
+}

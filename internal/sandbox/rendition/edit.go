@@ -1,0 +1,68 @@
+package rendition
+
+import (
+	"errors"
+	"fmt"
+	"image"
+)
+
+// An Edit says what becomes of a picture: it is cut, turned, mirrored and brought
+// to a size, in this order. The zero value changes nothing.
+type Edit struct {
+	Crop             image.Rectangle // empty: all of it
+	Quarters         int             // turns to the right
+	MirrorX, MirrorY bool            // left becomes right; top becomes bottom
+	Size             image.Point     // a side of 0 is as long as the other makes it
+}
+
+// ErrEdit is the error of an edit that makes no sense for a picture.
+var ErrEdit = errors.New("the picture cannot be edited so")
+
+// Edit gives an edited copy of no more than maxPixels.
+func (p Picture) Edit(e Edit, maxPixels int) (image.Image, error) {
+	m := toRGBA(p.Fit(0, 0))
+	if !e.Crop.Empty() {
+		if !e.Crop.In(m.Rect) {
+			return nil, fmt.Errorf("%w: the part %v is not within %v", ErrEdit, e.Crop, m.Rect)
+		}
+		m = toRGBA(m.SubImage(e.Crop))
+	}
+	m = turnedBy(e.Quarters).turn(m)
+	if e.MirrorX {
+		m = mirrorX.turn(m)
+	}
+	if e.MirrorY {
+		m = mirrorY.turn(m)
+	}
+	size := e.sizeFrom(m.Rect.Size())
+	if size.X < 1 || size.Y < 1 || size.X > maxPixels/size.Y {
+		return nil, fmt.Errorf("%w: the size %v is too small or too large", ErrEdit, size)
+	}
+	if size != m.Rect.Size() {
+		m = shrink(m, size) // or enlarge
+	}
+	return m, nil
+}
+
+const (
+	mirrorX orientation = 2
+	mirrorY orientation = 4
+)
+
+// turnedBy is the orientation that a number of turns to the right undoes.
+func turnedBy(quarters int) orientation {
+	return [4]orientation{upright, 6, 3, 8}[(quarters%4+4)%4]
+}
+
+func (e Edit) sizeFrom(was image.Point) image.Point {
+	size := e.Size
+	switch {
+	case size == image.Point{}:
+		return was
+	case size.X == 0:
+		size.X = max(1, (was.X*size.Y+was.Y/2)/was.Y)
+	case size.Y == 0:
+		size.Y = max(1, (was.Y*size.X+was.X/2)/was.X)
+	}
+	return size
+}
