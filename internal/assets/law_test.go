@@ -57,44 +57,68 @@ func newClient(t testing.TB, base string, claims token.Claims, key token.Secret,
 }
 
 // TestLaw runs on the stand-in, and on a real service if there is one named in
-// the environment.
+// the environment: in a workspace of its own, or in the one that is named there.
 func TestLaw(t *testing.T) {
 	t.Run("sandbox", func(t *testing.T) {
-		base, called := newCheckedSandbox(t, sandbox.Options{})
-		client := func(t testing.TB, as assettest.Caller) *assets.Client {
-			claims := token.Claims{Environment: environment, Workspace: as.Workspace, Role: as.Role, Groups: as.Groups}
-			return newClient(t, base, claims, token.NewSecret(accessKey), assets.Options{})
-		}
-		before := contentsOf(t, client(t, assettest.Caller{}))
-		assettest.Run(t, client)
-		if after := contentsOf(t, client(t, assettest.Caller{})); after != before {
-			t.Errorf("the law left something behind: %s, at first %s", after, before)
-		}
+		called := testLawOfSandbox(t, func(_ *testing.T, c assettest.NewClient) assettest.NewClient { return c })
 		checkCalled(t, called)
 	})
-	if base := os.Getenv("ASSETFERRY_LAW_URL"); base != "" {
-		t.Run("service", func(t *testing.T) {
-			assettest.Run(t, func(t testing.TB, as assettest.Caller) *assets.Client {
-				return newClient(t, base, token.Claims{
-					Environment: os.Getenv("ASSETFERRY_LAW_ENVIRONMENT_ID"),
-					Workspace:   cmp.Or(as.Workspace, os.Getenv("ASSETFERRY_LAW_WORKSPACE_ID")),
-					Service:     os.Getenv("ASSETFERRY_LAW_SERVICE"),
-					Role:        as.Role, Groups: as.Groups,
-				}, token.NewSecret(os.Getenv("ASSETFERRY_LAW_ACCESS_KEY")), assets.Options{})
-			})
-		})
+	t.Run("scratch workspace", func(t *testing.T) { testLawOfSandbox(t, assettest.InScratchWorkspace) })
+	base := os.Getenv("ASSETFERRY_LAW_URL")
+	if base == "" {
+		return
 	}
+	t.Run("service", func(t *testing.T) {
+		workspace := os.Getenv("ASSETFERRY_LAW_WORKSPACE_ID")
+		client := func(t testing.TB, as assettest.Caller) *assets.Client {
+			return newClient(t, base, token.Claims{
+				Environment: os.Getenv("ASSETFERRY_LAW_ENVIRONMENT_ID"),
+				Workspace:   cmp.Or(as.Workspace, workspace),
+				Service:     os.Getenv("ASSETFERRY_LAW_SERVICE"),
+				Role:        as.Role, Groups: as.Groups,
+			}, token.NewSecret(os.Getenv("ASSETFERRY_LAW_ACCESS_KEY")), assets.Options{})
+		}
+		if workspace == "" {
+			client = assettest.InScratchWorkspace(t, client)
+		}
+		assettest.Run(t, client)
+	})
 }
 
-// contentsOf says what is in a workspace.
+// testLawOfSandbox also holds that the law leaves nothing behind.
+func testLawOfSandbox(t *testing.T, within func(*testing.T, assettest.NewClient) assettest.NewClient) *openapitest.Checker {
+	t.Helper()
+	base, called := newCheckedSandbox(t, sandbox.Options{})
+	client := func(t testing.TB, as assettest.Caller) *assets.Client {
+		claims := token.Claims{Environment: environment, Workspace: as.Workspace, Role: as.Role, Groups: as.Groups}
+		return newClient(t, base, claims, token.NewSecret(accessKey), assets.Options{})
+	}
+	owner := client(t, assettest.Caller{Role: "superadmin"})
+	before := contentsOf(t, owner)
+	t.Run("law", func(t *testing.T) { assettest.Run(t, within(t, client)) })
+	if after := contentsOf(t, owner); after != before {
+		t.Errorf("the law left something behind: %s, at first %s", after, before)
+	}
+	return called
+}
+
+// contentsOf says what is in an environment and its default workspace.
 func contentsOf(t *testing.T, c *assets.Client) string {
 	t.Helper()
 	folders, err := c.Folders(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%d categories, %d folders, %d assets in the trash, %d recent ones",
-		count(t, c.Categories(t.Context())), len(folders), count(t, c.Trashed(t.Context())), count(t, c.Recent(t.Context())))
+	workspaces, err := c.Workspaces(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := c.Groups(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%d workspaces, %d groups, %d categories, %d folders, %d assets in the trash, %d recent ones",
+		len(workspaces), len(groups), count(t, c.Categories(t.Context())), len(folders), count(t, c.Trashed(t.Context())), count(t, c.Recent(t.Context())))
 }
 
 func count[T any](t *testing.T, items iter.Seq2[T, error]) (n int) {

@@ -5,6 +5,7 @@ package assettest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -41,9 +42,34 @@ type Caller struct {
 	Groups    []string // of a user
 }
 
+// A NewClient makes clients of the service that is tested.
+type NewClient func(t testing.TB, as Caller) *assets.Client
+
+// InScratchWorkspace makes clients whose workspace is a new one. It is deleted
+// with all that is in it when the test ends.
+func InScratchWorkspace(t *testing.T, newClient NewClient) NewClient {
+	t.Helper()
+	owner, name := newClient(t, Caller{Role: "superadmin"}), unique("law")
+	id, err := owner.CreateWorkspace(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if err := owner.DeleteWorkspace(ctx, id, name); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	})
+	return func(t testing.TB, as Caller) *assets.Client {
+		as.Workspace = cmp.Or(as.Workspace, id)
+		return newClient(t, as)
+	}
+}
+
 // Run tests a service. It works in categories, workspaces and groups of its own,
 // with unique names, and deletes them in the end.
-func Run(t *testing.T, newClient func(t testing.TB, as Caller) *assets.Client) {
+func Run(t *testing.T, newClient NewClient) {
 	guesses := 0
 	for _, l := range laws() {
 		if strings.HasPrefix(l.name, guess("")) {
@@ -63,7 +89,7 @@ type scratch struct {
 	ids            []string // of what was uploaded
 }
 
-func newScratch(t *testing.T, newClient func(t testing.TB, as Caller) *assets.Client) *scratch {
+func newScratch(t *testing.T, newClient NewClient) *scratch {
 	t.Helper()
 	s := &scratch{as: func(who Caller) *assets.Client { return newClient(t, who) }}
 	s.Client = s.as(Caller{Role: "admin"})
