@@ -2,13 +2,11 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -63,7 +61,7 @@ func (d *doctor) runProbe(ctx context.Context, o probeOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(o.output, text); err != nil {
+	if err := writeNew(o.output, true, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return err
 	}
 	d.showProfile(result.Profile)
@@ -141,25 +139,4 @@ func (t *countingTransport) CloseIdleConnections() {
 	if next, ok := t.next.(interface{ CloseIdleConnections() }); ok {
 		next.CloseIdleConnections()
 	}
-}
-
-// replaceFile writes a file that is there as a whole or as it was before.
-func replaceFile(path string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(content)
-	if err = cmp.Or(err, f.Sync()); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

@@ -36,7 +36,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 	})
 	a.addGlobalFlags(root.PersistentFlags())
 	root.AddCommand(a.demoCommand(), a.doctorCommand(), a.planCommand(), a.migrateCommand(), a.adoptCommand(), a.verifyCommand(),
-		a.statusCommand(), a.stateCommand(), a.sandboxCommand(), versionCommand(a))
+		a.statusCommand(), a.assetsCommand(), a.stateCommand(), a.sandboxCommand(), versionCommand(a))
 	for _, c := range root.Commands() {
 		for _, c := range append(c.Commands(), c) {
 			c.Long = strings.TrimRight(cmp.Or(c.Long, c.Short+"."), "\n") + "\n\n" + exitHelp

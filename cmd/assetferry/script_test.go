@@ -72,6 +72,10 @@ func TestScripts(t *testing.T) {
 			"bare":    cmdBare,
 
 			"diagnosis": cmdDiagnosis,
+			"id":        cmdID,
+			"twins":     cmdTwins,
+			"picture":   cmdPicture,
+			"size":      cmdSize,
 		},
 	})
 }
@@ -91,7 +95,9 @@ func cmdFerry(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
 	if len(args) > 1 && !slices.Contains([]string{"help", "sandbox", "completion", "__complete"}, args[1]) {
-		c := call{args[1], slices.Contains(args, "--json"), code, ts.ReadFile("stdout"), ts.ReadFile("stderr")}
+		// Nobody sees stdout here, so commands that then write JSON do.
+		json := slices.Contains(args, "--json") || args[1] == "assets" && !slices.ContainsFunc(args, func(a string) bool { return a == "--table" || a == "-" || a == "--help" })
+		c := call{args[1], json, code, ts.ReadFile("stdout"), ts.ReadFile("stderr")}
 		ts.Check(c.check())
 	}
 }
@@ -141,6 +147,9 @@ func fieldsOf(kind string) []string {
 		"check":    {"key", "result"},
 		"progress": {"phase", "items", "bytes", "done"},
 		"error":    {"class", "message", "hint"},
+		"asset":    {"id", "name", "size", "category_id", "url"},
+		"category": {"id", "name", "extensions", "assets", "private"},
+		"folder":   {"id", "name", "path", "category_id", "assets"},
 		"summary":  {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
 	}[kind]
 }

@@ -39,6 +39,9 @@ func Diagnosis(l CheckLine) string {
 	return b.String()
 }
 
+// Facts lays out names and values at the margin.
+func Facts(all []Fact) string { return facts(all, "") }
+
 // facts lays out names and values, with where they are set where that is known.
 func facts(all []Fact, margin string) string {
 	names := 0

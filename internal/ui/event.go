@@ -176,3 +176,43 @@ func (r Rate) MarshalJSON() ([]byte, error) {
 	}
 	return strconv.AppendFloat(nil, math.Round(f*1000)/1000, 'f', -1, 64), nil
 }
+
+// An AssetLine is an "asset" event: an asset at the destination. What is not known is
+// left out.
+type AssetLine struct {
+	ID          string         `json:"id"`
+	Name        string         `json:"name"` // with its extension
+	Path        string         `json:"path,omitempty"`
+	Size        int64          `json:"size"`
+	MIMEType    string         `json:"mime_type,omitempty"`
+	CategoryID  string         `json:"category_id"`
+	FolderID    string         `json:"folder_id,omitempty"`
+	UploadedAt  string         `json:"uploaded_at,omitempty"`
+	ModifiedAt  string         `json:"modified_at,omitempty"`
+	Tags        []string       `json:"tags,omitempty"`
+	Description string         `json:"description,omitempty"`
+	Attributes  map[string]any `json:"custom_attributes,omitempty"`
+	Width       int            `json:"width,omitempty"`
+	Height      int            `json:"height,omitempty"`
+	Processing  string         `json:"processing,omitempty"`
+	URL         string         `json:"url"`
+}
+
+// A CategoryLine is a "category" event.
+type CategoryLine struct {
+	ID         string   `json:"id"`
+	Name       string   `json:"name"`
+	Extensions []string `json:"extensions"`
+	Assets     int      `json:"assets"`
+	Private    bool     `json:"private"`
+}
+
+// A FolderLine is a "folder" event.
+type FolderLine struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Path       string `json:"path"` // with its category
+	CategoryID string `json:"category_id"`
+	ParentID   string `json:"parent_id,omitempty"`
+	Assets     int    `json:"assets"` // directly in it
+}

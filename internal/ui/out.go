@@ -167,10 +167,15 @@ func (o *Out) drawLocked(bar string) {
 	o.bar = bar
 }
 
+// IsTerminal reports whether a person sees what is written to w.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // drawsBars reports whether w is a terminal that can return to the start of a line.
 func drawsBars(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+	return IsTerminal(w) && os.Getenv("TERM") != "dumb"
 }
 
 func terminalWidth(w io.Writer) int {
