@@ -25,26 +25,30 @@ const defaultRegion = "us-east-1"
 // responseTimeout is how long the service may take before its answer begins.
 const responseTimeout = 60 * time.Second
 
-func newClient(cfg aws.Config, o Options, credentials aws.CredentialsProvider, transport *http.Transport) *s3.Client {
+func newClient(cfg aws.Config, endpoint string, credentials aws.CredentialsProvider, client s3.HTTPClient) *s3.Client {
 	return s3.NewFromConfig(cfg, func(c *s3.Options) {
 		c.Region = cmp.Or(c.Region, defaultRegion)
 		c.Credentials = credentials // nil: nothing is signed
-		if o.Endpoint != "" {
-			c.BaseEndpoint = aws.String(o.Endpoint)
+		if endpoint != "" {
+			c.BaseEndpoint = &endpoint
 		}
 		// Few services other than AWS have a name for each bucket.
 		c.UsePathStyle = c.UsePathStyle || c.BaseEndpoint != nil
-		c.HTTPClient = &http.Client{
-			Transport: guard{transport, o.AllowHTTP},
-			// A signature holds for one host only, so regions are found in our way.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
+		c.HTTPClient = client
 		c.Retryer = patient{retry.NewStandard(func(r *retry.StandardOptions) {
 			r.MaxAttempts, r.MaxBackoff = 4, 5*time.Second
 		})}
 		c.Logger, c.ClientLogMode = logging.Nop{}, 0
 		c.DisableLogOutputChecksumValidationSkipped = true
 	})
+}
+
+func newHTTPClient(transport *http.Transport, allowHTTP bool) *http.Client {
+	return &http.Client{
+		Transport: guard{transport, allowHTTP},
+		// A signature holds for one host only, so regions are found in our way.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 func newTransport(o Options) *http.Transport {

@@ -86,11 +86,15 @@ func (b *bucket) remove(key sources.Key) error {
 // The credentials of the tests; nobody checks them here.
 const accessKey, secretKey, sessionToken = "AKIATESTTESTTESTTEST", "secret+of/the=tests", "session+of/the=tests"
 
+func staticCredentials() credentials.StaticCredentialsProvider {
+	return credentials.NewStaticCredentialsProvider(accessKey, secretKey, sessionToken)
+}
+
 func (b *bucket) source(change ...func(*s3.Options)) *s3.Source {
 	b.tb.Helper()
 	address, err := s3.ParseAddress("s3://" + b.name + "/" + b.prefix)
 	must(b.tb, err)
-	o := s3.Options{Endpoint: b.server.URL, Credentials: credentials.NewStaticCredentialsProvider(accessKey, secretKey, sessionToken)}
+	o := s3.Options{Endpoint: b.server.URL, Credentials: staticCredentials()}
 	for _, c := range change {
 		c(&o)
 	}

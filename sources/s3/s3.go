@@ -76,7 +76,7 @@ func New(ctx context.Context, address Address, o Options) (*Source, error) {
 	if o.Anonymous {
 		s.credentials = nil
 	}
-	s.client = newClient(cfg, o, s.credentials, transport)
+	s.client = newClient(cfg, o.Endpoint, s.credentials, newHTTPClient(transport, o.AllowHTTP))
 	return s, nil
 }
 
