@@ -1,0 +1,231 @@
+//go:build curl
+
+// Package curle2e calls every operation of the sandbox with curl, on the built
+// program: a client that shares nothing with ours. calls.txt says what is called.
+//
+//	go test -tags curl ./internal/curle2e -artifacts
+package curle2e
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/openapitest"
+	"assetferry/internal/sandbox/sandboxtest"
+)
+
+//go:embed calls.txt
+var calls string
+
+// A session is a shell with curl in it that remembers what was answered.
+type session struct {
+	testing.TB
+	dir         string // where curl finds files and leaves the answer
+	environment []string
+	transcript  bytes.Buffer
+}
+
+func TestEveryOperation(t *testing.T) {
+	base, env := startProgram(t)
+	checker := startChecker(t, base)
+	s := &session{TB: t, dir: t.TempDir()}
+	s.setenv("url", checker.url)
+	s.setenv("environment", env.ID)
+	for _, role := range []string{"user", "admin", "superadmin"} {
+		s.setenv(role, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, role)))
+	}
+	s.copyFiles("testdata")
+	for n, line := range strings.Split(calls, "\n") {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
+			fmt.Fprintf(&s.transcript, "%s\n\n", line)
+		} else if line != "" {
+			s.call(n+1, line)
+		}
+	}
+	path := filepath.Join(t.ArtifactDir(), "transcript.txt")
+	if err := os.WriteFile(path, s.transcript.Bytes(), 0o600); err != nil {
+		t.Error(err)
+	}
+	for _, op := range checker.Operations() {
+		if !slices.Contains(checker.Called(), op) {
+			t.Errorf("%s is not called in calls.txt", op)
+		}
+	}
+}
+
+// startProgram builds assetferry and runs its sandbox until the test ends.
+func startProgram(t *testing.T) (string, sandbox.Environment) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "assetferry")
+	if out, err := exec.Command("go", "build", "-o", program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	c := exec.Command(program, "sandbox")
+	c.Env = append(os.Environ(), "HOME="+t.TempDir())
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt)
+		if err := c.Wait(); err != nil {
+			t.Errorf("the sandbox ended: %v", err)
+		}
+	})
+	printed, err := io.ReadAll(stdout) // it closes stdout once it listens
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := make(map[string]string)
+	for _, m := range regexp.MustCompile(`(?m)^export (\w+)='(.*)'$`).FindAllStringSubmatch(string(printed), -1) {
+		values[m[1]] = m[2]
+	}
+	return values["ASSETFERRY_URL"], sandbox.Environment{
+		ID: values["ASSETFERRY_ENVIRONMENT_ID"], AccessKey: sandbox.AccessKey(values["ASSETFERRY_ACCESS_KEY"]),
+	}
+}
+
+// A checker stands between curl and the program.
+type checker struct {
+	*openapitest.Checker
+	url string
+}
+
+// startChecker holds what passes against the description.
+func startChecker(t *testing.T, base string) checker {
+	t.Helper()
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := openapitest.Around(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(u)
+		r.Out.Host = r.In.Host // addresses in answers are made from it
+	}})
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	return checker{c, server.URL}
+}
+
+// copyFiles copies what is uploaded to where curl runs.
+func (s *session) copyFiles(from string) {
+	s.Helper()
+	if err := os.CopyFS(s.dir, os.DirFS(from)); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *session) setenv(name, value string) { s.environment = append(s.environment, name+"="+value) }
+
+// call makes the call of one line:
+//
+//	STATUS METHOD PATH ARGUMENT... => NAME=FIELD...
+//
+// The shell reads path and arguments. Unless they name a token it is one of the
+// least role that the path asks for. A field of the answer, such as items.0.id, becomes a variable.
+func (s *session) call(n int, line string) {
+	s.Helper()
+	line, keep, _ := strings.Cut(line, " => ")
+	words := append(strings.SplitN(line, " ", 4), "")
+	status, method, path, arguments := words[0], words[1], words[2], words[3]
+	if method == "HEAD" {
+		method = "HEAD --head"
+	}
+	if !strings.Contains(arguments, "Authorization") {
+		arguments = fmt.Sprintf(`-H "Authorization: $%s" `, role(path)) + arguments
+	}
+	command := strings.TrimSpace(fmt.Sprintf(`curl -sS -X %s "$url%s" %s`, method, path, arguments))
+	c := exec.CommandContext(s.Context(), "sh", "-c", command+` -D headers -o body -w "%{http_code}"`)
+	c.Dir, c.Env = s.dir, append(os.Environ(), s.environment...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	got, err := c.Output()
+	if err != nil {
+		s.Fatalf("calls.txt:%d: %s: %v: %s", n, command, err, stderr.Bytes())
+	}
+	body := s.note(command)
+	if string(got) != status {
+		s.Errorf("calls.txt:%d: %s: status %s, want %s: %.400s", n, command, got, status, body)
+	}
+	for word := range strings.FieldsSeq(keep) {
+		name, field, _ := strings.Cut(word, "=")
+		value, err := lookUp(body, field)
+		if err != nil {
+			s.Fatalf("calls.txt:%d: %s: %v", n, word, err)
+		}
+		s.setenv(name, value)
+	}
+}
+
+// role is the least that a path asks for.
+func role(path string) string {
+	for _, role := range []string{"superadmin", "admin"} {
+		if strings.HasPrefix(path, "/"+role+"/") {
+			return role
+		}
+	}
+	return "user"
+}
+
+// note adds a call to the transcript and gives the body of the answer.
+func (s *session) note(command string) []byte {
+	s.Helper()
+	headers, err := os.ReadFile(filepath.Join(s.dir, "headers"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	body, err := os.ReadFile(filepath.Join(s.dir, "body"))
+	if err != nil && !os.IsNotExist(err) {
+		s.Fatal(err)
+	}
+	_ = os.Remove(filepath.Join(s.dir, "body")) // curl leaves it alone if there is none
+	shown := string(body)
+	if strings.Contains(shown, "\x00") || len(shown) > 2000 {
+		shown = fmt.Sprintf("(%d bytes)", len(body))
+	}
+	fmt.Fprintf(&s.transcript, "$ %s\n%s%s\n\n", command, bytes.ReplaceAll(headers, []byte("\r\n"), []byte("\n")), strings.TrimSpace(shown))
+	return body
+}
+
+// lookUp finds a field such as items.0.id in JSON.
+func lookUp(body []byte, field string) (string, error) {
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		return "", err
+	}
+	for key := range strings.SplitSeq(field, ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(at) {
+				return "", fmt.Errorf("the answer has no item %s: %.400s", key, body)
+			}
+			v = at[i]
+		}
+	}
+	text, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("the answer has no text at %s: %.400s", field, body)
+	}
+	return text, nil
+}
