@@ -80,6 +80,55 @@ func TestEverySchemaCompiles(t *testing.T) {
 	}
 }
 
+// TestAnswersAreClosed makes sure that a field which is not described is found:
+// every object of an answer says whether it may have others.
+func TestAnswersAreClosed(t *testing.T) {
+	d, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	var walk func(n node)
+	walk = func(n node) {
+		if seen[n.pointer] {
+			return
+		}
+		seen[n.pointer] = true
+		if _, says := n.value["additionalProperties"]; n.value["properties"] != nil && !says {
+			t.Errorf("%s does not say additionalProperties", n.pointer)
+		}
+		for _, key := range []string{"items", "additionalProperties"} {
+			if child, ok := d.child(n, key); ok {
+				walk(child)
+			}
+		}
+		for _, key := range []string{"properties", "patternProperties"} {
+			members, _ := d.child(n, key)
+			for name := range members.value {
+				child, _ := d.child(members, name)
+				walk(child)
+			}
+		}
+	}
+	for _, p := range d.paths {
+		for method := range p.item.value {
+			op, _ := d.child(p.item, method)
+			responses, _ := d.child(op, "responses")
+			for status := range responses.value {
+				response, _ := d.child(responses, status)
+				content, _ := d.child(response, "content")
+				media, _ := d.child(content, "application/json")
+				if schema, ok := d.child(media, "schema"); ok {
+					walk(schema)
+				}
+			}
+		}
+	}
+	if len(seen) < 50 {
+		t.Errorf("only %d schemas were found", len(seen))
+	}
+}
+
 const (
 	limits  = `{"plan":"p","pixels":null}`
 	item    = `{"id":"a","made":"2026-01-02T03:04:05.678Z"}`
