@@ -55,7 +55,7 @@ func runWithGateway(run func() int) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	gateway.root = filepath.Join(dir, "data")
-	backend, err := newBackend(gateway.root, filepath.Join(dir, "meta"))
+	backend, err := newBackend(gateway.root, filepath.Join(dir, "meta"), filepath.Join(dir, "versions"))
 	if err != nil {
 		return 0, err
 	}
@@ -81,15 +81,15 @@ func runWithGateway(run func() int) (code int, err error) {
 	return code, <-ended
 }
 
-// newBackend keeps objects as files, and what else there is to know of them in
-// extended attributes or, where there are none, beside them.
-func newBackend(root, beside string) (*posix.Posix, error) {
-	for _, dir := range []string{root, beside} {
+// newBackend keeps objects as files, former versions in a place of their own, and what
+// else there is to know in extended attributes or, where there are none, beside them.
+func newBackend(root, beside, versions string) (*posix.Posix, error) {
+	for _, dir := range []string{root, beside, versions} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, err
 		}
 	}
-	o := posix.PosixOpts{CopyObjectThreshold: 5 << 30}
+	o := posix.PosixOpts{CopyObjectThreshold: 5 << 30, VersioningDir: versions}
 	var attributes meta.XattrMeta
 	if attributes.Test(root) == nil {
 		return posix.New(root, attributes, o)

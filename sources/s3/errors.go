@@ -25,8 +25,8 @@ import (
 
 // A failure is an error with what it means for the next step.
 type failure struct {
-	Status int    // of the answer; 0 if there is none
-	Code   string // that S3 gives it; may be empty
+	status int    // of the answer; 0 if there is none
+	code   string // that S3 gives it; may be empty
 	err    error
 	is     error // what callers ask for
 	class  retry.Class
@@ -99,32 +99,32 @@ var unaccepted = []string{"ExpiredToken", "ExpiredTokenException", "TokenRefresh
 
 // refused is an answer that is no success.
 func refused(op string, answer *smithyhttp.ResponseError, err error) *failure {
-	f := &failure{Status: answer.HTTPStatusCode(), Code: codeOf(err), class: retry.Permanent}
-	f.err = errors.New(told(f.Status, f.Code, err))
-	_, throttling := awsretry.DefaultThrottleErrorCodes[f.Code]
+	f := &failure{status: answer.HTTPStatusCode(), code: codeOf(err), class: retry.Permanent}
+	f.err = errors.New(told(f.status, f.code, err))
+	_, throttling := awsretry.DefaultThrottleErrorCodes[f.code]
 	switch {
-	case f.Status == http.StatusUnauthorized, slices.Contains(unaccepted, f.Code):
+	case f.status == http.StatusUnauthorized, slices.Contains(unaccepted, f.code):
 		f.class, f.auth = retry.Fatal, true
-	case f.Code == "InvalidObjectState":
+	case f.code == "InvalidObjectState":
 		f.err = fmt.Errorf("%s (%w)", sources.Archived, f.err)
-	case f.Status == http.StatusForbidden && op == "list":
+	case f.status == http.StatusForbidden && op == "list":
 		f.class, f.auth = retry.Fatal, true
-	case f.Status == http.StatusForbidden:
+	case f.status == http.StatusForbidden:
 		f.is = fs.ErrPermission
-	case f.Code == "NoSuchBucket" && op != "list": // no item is to blame
+	case f.code == "NoSuchBucket" && op != "list": // no item is to blame
 		f.class = retry.Fatal
-	case f.Status == http.StatusNotFound:
+	case f.status == http.StatusNotFound:
 		f.is = fs.ErrNotExist
-	case f.Status == http.StatusMethodNotAllowed: // that version only marks a deletion
+	case f.status == http.StatusMethodNotAllowed: // that version only marks a deletion
 		f.is = fs.ErrNotExist
-	case f.Status == http.StatusPreconditionFailed, f.Status == http.StatusRequestedRangeNotSatisfiable:
-		f.is = sources.ErrChanged
-	case f.Status == http.StatusTooManyRequests, f.Status == http.StatusServiceUnavailable, throttling:
+	case f.status == http.StatusPreconditionFailed, f.status == http.StatusRequestedRangeNotSatisfiable:
+		f.err = fmt.Errorf("%w (%w)", sources.ErrChanged, f.err)
+	case f.status == http.StatusTooManyRequests, f.status == http.StatusServiceUnavailable, throttling:
 		f.class, f.delay = retry.Throttled, retryAfter(err)
-	case f.Status == http.StatusNotImplemented:
-	case f.Status == http.StatusRequestTimeout, f.Code == "RequestTimeout", f.Status >= 500:
+	case f.status == http.StatusNotImplemented:
+	case f.status == http.StatusRequestTimeout, f.code == "RequestTimeout", f.status >= 500:
 		f.class = retry.Transient
-	case f.Status < 400: // and where the region is could not be found out
+	case f.status < 400: // and where the region is could not be found out
 		f.class = retry.Fatal
 	}
 	return f

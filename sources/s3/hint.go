@@ -26,7 +26,7 @@ func (s *Source) hint(op string, err error) string {
 		return "use https:// in the endpoint, or --allow-http if the network in between is trusted"
 	case errors.Is(err, sources.ErrChanged):
 		return "list the source again"
-	case failed && f.Status != 0:
+	case failed && f.status != 0:
 		return s.hintOf(op, f)
 	case failed:
 		return "check the endpoint, the network and the proxy"
@@ -38,7 +38,7 @@ func (s *Source) hint(op string, err error) string {
 
 // hintOf is the next step after an answer that is no success.
 func (s *Source) hintOf(op string, f *failure) string {
-	switch f.Code {
+	switch f.code {
 	case "NoSuchBucket":
 		return "check the bucket's name, and --endpoint if it is not at AWS"
 	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired":
@@ -55,19 +55,19 @@ func (s *Source) hintOf(op string, f *failure) string {
 		return "restore the object first"
 	}
 	switch {
-	case f.Status >= 300 && f.Status < 400:
+	case f.status >= 300 && f.status < 400:
 		return "the bucket is in another region: set AWS_REGION"
-	case f.Status == http.StatusForbidden && s.credentials == nil:
+	case f.status == http.StatusForbidden && s.credentials == nil:
 		return "the bucket is not public: leave --s3-anonymous out and give credentials"
-	case f.Status == http.StatusForbidden && op == "list" && s.payer == "":
+	case f.status == http.StatusForbidden && op == "list" && s.payer == "":
 		return "the credentials need s3:ListBucket for this bucket; if its owner has the requester pay, agree with --s3-requester-pays"
-	case f.Status == http.StatusForbidden && op == "list":
+	case f.status == http.StatusForbidden && op == "list":
 		return "the credentials need s3:ListBucket for this bucket"
-	case f.Status == http.StatusForbidden:
+	case f.status == http.StatusForbidden:
 		return "the credentials need s3:GetObject for this object, and the right to use its key if it is encrypted with one"
 	case f.auth:
 		return "check the credentials of the bucket"
-	case f.Status == http.StatusNotFound && op == "list":
+	case f.status == http.StatusNotFound && op == "list":
 		return "check the bucket's name and --endpoint"
 	}
 	return ""
