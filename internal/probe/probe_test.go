@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -114,7 +115,8 @@ func TestProbe(t *testing.T) {
 		Attributes: "replace", Extensions: "folded", TokenAge: 24 * time.Hour, TimeResolution: time.Millisecond,
 		Plan: "ckbox.personal", MaxFileSize: 5 << 30, MaxMegapixels: 50,
 	}
-	if diff := cmp.Diff(want, got, times); diff != "" {
+	busy := cmpopts.IgnoreFields(probe.Profile{}, "Processing") // on a machine that is, it shows
+	if diff := cmp.Diff(want, got, times, busy); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if got.Latency <= 0 || got.LatencyP95 < got.Latency || got.UploadLatency <= 0 || len(got.Unknown) != 1 || got.Unknown["rate"] == "" {
@@ -193,7 +195,7 @@ func TestOddServices(t *testing.T) {
 				}
 			}
 			second := serve(t, sandbox.Options{Profile: measured}).probe(t)
-			round := cmpopts.IgnoreFields(probe.Profile{}, "Processing") // told by the key above
+			round := cmpopts.IgnoreFields(probe.Profile{}, "Processing", "Rate") // as close as the keys above
 			if diff := cmp.Diff(first, second, times, round); diff != "" {
 				t.Errorf("-first +second:\n%s", diff)
 			}
@@ -239,15 +241,20 @@ func value(t *testing.T, p sandbox.Profile, key string) string {
 	return ""
 }
 
-// close compares two values; a duration is measured as finely as it is looked at.
+// close compares two values. What is measured in time is so as finely as it is looked
+// at, and a busy machine lets a rate seem lower than it is.
 func close(key, got, want string) bool {
-	if key != "processing" {
+	g, gerr := strconv.ParseInt(got, 10, 64)
+	w, werr := strconv.ParseInt(want, 10, 64)
+	switch {
+	case gerr != nil || werr != nil:
 		return got == want
+	case key == "processing":
+		return g >= w && g < w+int64(3*time.Second)
+	case key == "rate":
+		return g <= w && g >= w*3/4
 	}
-	var g, w time.Duration
-	_ = json.Unmarshal([]byte(got), &g)
-	_ = json.Unmarshal([]byte(want), &w)
-	return g >= w && g < w+time.Second
+	return g == w
 }
 
 // TestInterrupted ends a probe at each of its requests, one after the other, and finds
