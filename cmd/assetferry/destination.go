@@ -56,7 +56,9 @@ type access struct {
 	url, environment, workspace string
 	key                         token.Secret // empty where somebody else signs
 	tokens                      token.Source
-	transport                   http.RoundTripper
+	// For the routes of administrators; nil where tokens will do for these, too.
+	adminTokens, superadminTokens token.Source
+	transport                     http.RoundTripper
 }
 
 // openDestination resolves where to write and makes a client for it. With
@@ -96,7 +98,7 @@ func (a *app) enter(ctx context.Context, d config.Destination) (dest *destinatio
 func (a *app) connect(dest *destination, acc access, readOnly bool) (err error) {
 	dest.calls = pace.NewCalls(a.settings.MaxCalls, time.Now)
 	dest.client, err = assets.New(assets.Options{
-		BaseURL: acc.url, Tokens: acc.tokens, Workspace: acc.workspace, Transport: acc.transport,
+		BaseURL: acc.url, Tokens: acc.tokens, AdminTokens: acc.adminTokens, SuperadminTokens: acc.superadminTokens, Workspace: acc.workspace, Transport: acc.transport,
 		UserAgent: "assetferry/" + version(), ReadOnly: readOnly, AllowHTTP: a.settings.AllowHTTP,
 		CompensateClock: a.settings.CompensateClock,
 		Limiter:         a.limiter(dest.calls), Bandwidth: pace.NewBandwidth(a.settings.Bandwidth, time.Now),
@@ -134,6 +136,10 @@ func (a *app) reach(ctx context.Context, d config.Destination) (acc access, err 
 	if acc.transport, err = transport(d.CAFile); err != nil {
 		return acc, err
 	}
+	if d.TokenCommand != "" && a.settings.LeastPrivilege {
+		return acc, usage(errors.New("--least-privilege needs the access key: a token command decides about the role itself"),
+			"leave --least-privilege out, or have the command print tokens of a lesser role")
+	}
 	if d.TokenCommand != "" {
 		acc.tokens, err = token.NewCommand(d.TokenCommand)
 		return acc, err
@@ -141,10 +147,29 @@ func (a *app) reach(ctx context.Context, d config.Destination) (acc access, err 
 	if acc.key, err = d.AccessKey.Resolve(ctx, warn); err != nil {
 		return acc, err
 	}
-	acc.tokens, err = token.NewMinter(acc.key, token.Claims{
-		Environment: acc.environment, Workspace: d.Workspace, Service: d.Service, User: d.User,
-	})
-	return acc, err
+	return acc, a.mint(&acc, acc.key, d)
+}
+
+// mint makes the sources of tokens: one of an admin for everything or, with least
+// privilege, one for each role.
+func (a *app) mint(acc *access, key token.Secret, d config.Destination) error {
+	claims := token.Claims{Environment: acc.environment, Workspace: d.Workspace, Service: d.Service, User: d.User}
+	if !a.settings.LeastPrivilege {
+		m, err := token.NewMinter(key, claims)
+		acc.tokens = m
+		return err
+	}
+	for role, source := range map[string]*token.Source{
+		"user": &acc.tokens, "admin": &acc.adminTokens, "superadmin": &acc.superadminTokens,
+	} {
+		claims.Role = role
+		m, err := token.NewMinter(key, claims)
+		if err != nil {
+			return err
+		}
+		*source = m
+	}
+	return nil
 }
 
 func transport(caFile string) (http.RoundTripper, error) {
@@ -193,10 +218,7 @@ func (a *app) startEmbedded(ctx context.Context, d config.Destination, dest *des
 	}
 	a.closeLater(stop)
 	acc = access{url: url, environment: credentials.EnvironmentID, workspace: d.Workspace, transport: assets.NewTransport(nil)}
-	acc.tokens, err = token.NewMinter(token.NewSecret(string(credentials.AccessKey)), token.Claims{
-		Environment: acc.environment, Workspace: d.Workspace, Service: d.Service, User: d.User,
-	})
-	return acc, err
+	return acc, a.mint(&acc, token.NewSecret(string(credentials.AccessKey)), d)
 }
 
 // startSandbox serves a sandbox at an address until it is stopped.

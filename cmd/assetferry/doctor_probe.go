@@ -90,7 +90,7 @@ func (d *doctor) agree(o probeOptions) (begin bool, err error) {
 // proberClient is a client without limits of its own: its pace is what is measured.
 func (d *doctor) proberClient(acc access) (*assets.Client, error) {
 	c, err := assets.New(assets.Options{
-		BaseURL: acc.url, Tokens: acc.tokens, Workspace: acc.workspace, Transport: acc.transport,
+		BaseURL: acc.url, Tokens: acc.tokens, AdminTokens: acc.adminTokens, SuperadminTokens: acc.superadminTokens, Workspace: acc.workspace, Transport: acc.transport,
 		UserAgent: "assetferry/" + version(), AllowHTTP: d.settings.AllowHTTP, CompensateClock: d.settings.CompensateClock,
 	})
 	if err != nil {

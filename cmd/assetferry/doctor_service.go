@@ -175,6 +175,9 @@ func (d *doctor) checkAccess(ctx context.Context) finding {
 	e, _ := errors.AsType[*assets.Error](d.admin)
 	switch {
 	case d.admin == nil:
+		if d.settings.LeastPrivilege {
+			return ok("the service accepts the tokens (role %s), and those for /admin/ may administrate", d.claims.Role)
+		}
 		return ok("the service accepts the token, which may administrate (role %s)", d.claims.Role)
 	case e != nil && (e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized):
 		return warning("have tokens signed with the role admin if categories are to be made (--unmatched create)",

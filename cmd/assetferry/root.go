@@ -153,6 +153,7 @@ func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	setting(f, "log-file", "append log records to this `file`, as JSON")
 	setting(f, "progress", "`kind` of progress")
 	f.Bool("compensate-clock", false, "date tokens by the server's clock")
+	f.Bool("least-privilege", false, "use tokens of the role user wherever they will do, and of an admin only under /admin/")
 	f.Bool("allow-http", false, "allow plain HTTP to other hosts than this one")
 	f.Bool("json", false, "write JSON Lines to stdout and nothing else")
 	f.Bool("quiet", false, "results and errors only")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -75,7 +76,7 @@ func (c *Client) question(ctx context.Context, q Question) (*http.Request, error
 	if origin(u) != origin(c.base) {
 		return req, nil
 	}
-	secret, err := c.token(ctx)
+	secret, err := c.credentials.to(strings.TrimPrefix(u.Path, c.base.Path)).token(ctx, c.now())
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
 	}

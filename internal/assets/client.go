@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"assetferry/internal/pace"
@@ -25,9 +24,12 @@ import (
 
 // Options say where the service is and how to talk to it.
 type Options struct {
-	BaseURL   string       // such as "https://api.ckbox.io"
-	Tokens    token.Source // required
-	Workspace string       // optional; the service's default workspace if empty
+	BaseURL string       // such as "https://api.ckbox.io"
+	Tokens  token.Source // required
+	// AdminTokens and SuperadminTokens, if there are any, are used under /admin/ and
+	// /superadmin/ instead. Tokens then need no more than the role of a user.
+	AdminTokens, SuperadminTokens token.Source
+	Workspace                     string // optional; the service's default workspace if empty
 
 	Transport http.RoundTripper // nil means NewTransport(nil)
 	UserAgent string            // "assetferry" if empty
@@ -69,11 +71,8 @@ type Client struct {
 	transport http.RoundTripper
 	files     *http.Client // for downloads: follows redirects, without taking the token elsewhere
 
-	tokens     token.Source
-	compensate bool
-	mu         sync.Mutex
-	current    string    // the token last used
-	since      time.Time // when we saw it first
+	credentials credentials
+	compensate  bool
 
 	clock clock
 }
@@ -88,17 +87,17 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		base:       base,
-		workspace:  o.Workspace,
-		userAgent:  cmp.Or(o.UserAgent, "assetferry"),
-		policy:     o.Retry,
-		limiter:    o.Limiter,
-		bandwidth:  o.Bandwidth,
-		onWait:     o.OnWait,
-		now:        o.Now,
-		allowHTTP:  o.AllowHTTP,
-		tokens:     o.Tokens,
-		compensate: o.CompensateClock,
+		base:        base,
+		workspace:   o.Workspace,
+		userAgent:   cmp.Or(o.UserAgent, "assetferry"),
+		policy:      o.Retry,
+		limiter:     o.Limiter,
+		bandwidth:   o.Bandwidth,
+		onWait:      o.OnWait,
+		now:         o.Now,
+		allowHTTP:   o.AllowHTTP,
+		credentials: credentialsOf(o),
+		compensate:  o.CompensateClock,
 	}
 	if c.now == nil {
 		c.now = time.Now

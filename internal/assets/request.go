@@ -16,10 +16,6 @@ import (
 	"assetferry/internal/retry"
 )
 
-// tokenRest is the age under which a refused token is not replaced: a new one
-// would say the same.
-const tokenRest = time.Minute
-
 // A request says what to ask of the service and what to make of the answer.
 type request struct {
 	op      string // what we do, for people
@@ -83,62 +79,18 @@ func (r *request) stopUnsafe(err error) error {
 // authorized calls send with a token, and once more with a new token if that is
 // worth it. A 401 is definite, so that holds for requests that create, too.
 func (c *Client) authorized(ctx context.Context, r *request, send func(context.Context, *request, string) error) error {
+	credential := c.credentials.to(r.route)
 	for second := false; ; second = true {
-		secret, err := c.token(ctx)
+		secret, err := credential.token(ctx, c.now())
 		if err != nil {
 			return c.tokenError(ctx, r, err)
 		}
 		err = send(ctx, r, secret)
 		e, ok := errors.AsType[*Error](err)
-		if second || !ok || e.Status != http.StatusUnauthorized || e.InDoubt || !c.renew(ctx, secret) {
+		if second || !ok || e.Status != http.StatusUnauthorized || e.InDoubt || !credential.renew(ctx, secret, c.now(), c.followServer) {
 			return err
 		}
 	}
-}
-
-// token returns the current token and remembers since when it is in use.
-func (c *Client) token(ctx context.Context) (string, error) {
-	secret, err := c.tokens.Token(ctx)
-	if err != nil {
-		return "", err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s := secret.Reveal(); s != c.current {
-		c.current, c.since = s, c.now()
-	}
-	return c.current, nil
-}
-
-// renew replaces a token that was refused, unless it has been replaced already,
-// and reports whether another try makes sense.
-func (c *Client) renew(ctx context.Context, refused string) bool {
-	if now, err := c.tokens.Token(ctx); err != nil || now.Reveal() != refused {
-		return err == nil
-	}
-	skewed := c.followServer()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if refused != c.current {
-		return true
-	}
-	if !skewed && c.now().Sub(c.since) < tokenRest {
-		return false
-	}
-	c.tokens.Invalidate()
-	return true
-}
-
-// followServer sets the tokens' clock by the server's, if it should, and reports
-// whether that makes a difference.
-func (c *Client) followServer() bool {
-	source, ok := c.tokens.(interface{ SetSkew(time.Duration) })
-	skew, known := c.clock.skew()
-	if !c.compensate || !ok || !known {
-		return false
-	}
-	source.SetSkew(skew)
-	return skew != 0
 }
 
 // exchange sends a request once and takes its answer in.

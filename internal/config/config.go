@@ -61,6 +61,7 @@ type Settings struct {
 	S3RequesterPays bool
 
 	CompensateClock bool
+	LeastPrivilege  bool
 	AllowHTTP       bool
 
 	Include, Exclude []string

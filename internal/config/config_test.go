@@ -118,6 +118,7 @@ until: "06:30"
 max_calls: 5000/h
 bwlimit: 08:00,512K 19:00,off
 compensate_clock: true
+least_privilege: true
 allow_http: false
 ca_file: ca.pem
 progress: plain
@@ -138,7 +139,7 @@ source_name: library
 		State: "state.db", Workspace: "42", Service: "box", User: "nightly", Concurrency: 8,
 		Include: []string{"*.jpg", "*.png"}, Exclude: []string{"tmp/**"}, MinAge: 36 * time.Hour,
 		Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unmatched: "skip", OnCollision: "keep",
-		OnExisting: "adopt", CompensateClock: true, CAFile: "ca.pem", Progress: "plain",
+		OnExisting: "adopt", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library",
 		Provenance: "always", Wait: 2 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
 		MaxCalls:  pace.CallLimit{Calls: 5000, Window: time.Hour},

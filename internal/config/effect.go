@@ -36,6 +36,7 @@ func (s *Settings) Effects() []Effect {
 		s.effect("unmatched", s.Unmatched),
 		s.effect("on_existing", s.OnExisting),
 		s.effect("compensate_clock", strconv.FormatBool(s.CompensateClock)),
+		s.effect("least_privilege", strconv.FormatBool(s.LeastPrivilege)),
 		s.effect("allow_http", strconv.FormatBool(s.AllowHTTP)),
 		s.effect("log_file", s.LogFile),
 	}

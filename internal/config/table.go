@@ -35,6 +35,7 @@ func (s *Settings) table() []row {
 		{key: "service", env: "ASSETFERRY_SERVICE", initial: "ckbox", set: text(&s.Service)},
 		{key: "user", env: "ASSETFERRY_USER_ID", initial: "assetferry", set: text(&s.User)},
 		{key: "compensate_clock", set: yesNo(&s.CompensateClock), yesNo: true},
+		{key: "least_privilege", set: yesNo(&s.LeastPrivilege), yesNo: true},
 		{key: "source_name", set: text(&s.SourceName)},
 		{key: "endpoint", env: "ASSETFERRY_S3_ENDPOINT", set: address(&s.Endpoint)},
 		{key: "s3_anonymous", set: yesNo(&s.S3Anonymous), yesNo: true},

@@ -1,0 +1,99 @@
+package assets
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"assetferry/internal/token"
+)
+
+// tokenRest is the age under which a refused token is not replaced: a new one
+// would say the same.
+const tokenRest = time.Minute
+
+// A credential is a source of tokens with what is known of the one in use.
+type credential struct {
+	source token.Source
+
+	mu      sync.Mutex
+	current string    // the token last used
+	since   time.Time // when we saw it first
+}
+
+// credentials are used by the beginning of a route. All of them may be the same.
+type credentials struct{ user, admin, superadmin *credential }
+
+func credentialsOf(o Options) credentials {
+	all := credentials{user: &credential{source: o.Tokens}}
+	all.admin, all.superadmin = all.user, all.user
+	if o.AdminTokens != nil {
+		all.admin = &credential{source: o.AdminTokens}
+	}
+	if o.SuperadminTokens != nil {
+		all.superadmin = &credential{source: o.SuperadminTokens}
+	}
+	return all
+}
+
+// to is the credential for a route.
+func (c credentials) to(route string) *credential {
+	switch {
+	case strings.HasPrefix(route, "/admin/"):
+		return c.admin
+	case strings.HasPrefix(route, "/superadmin/"):
+		return c.superadmin
+	}
+	return c.user
+}
+
+// token returns the current token and remembers since when it is in use.
+func (c *credential) token(ctx context.Context, now time.Time) (string, error) {
+	secret, err := c.source.Token(ctx)
+	if err != nil {
+		return "", err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := secret.Reveal(); s != c.current {
+		c.current, c.since = s, now
+	}
+	return c.current, nil
+}
+
+// renew replaces a token that was refused, unless it has been replaced already,
+// and reports whether another try makes sense. One that is hardly in use is
+// replaced only if its time was wrong.
+func (c *credential) renew(ctx context.Context, refused string, now time.Time, follow func() (skewed bool)) bool {
+	if now, err := c.source.Token(ctx); err != nil || now.Reveal() != refused {
+		return err == nil
+	}
+	skewed := follow()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if refused != c.current {
+		return true
+	}
+	if !skewed && now.Sub(c.since) < tokenRest {
+		return false
+	}
+	c.source.Invalidate()
+	return true
+}
+
+// followServer sets the tokens' clocks by the server's, if it should, and reports
+// whether that makes a difference.
+func (c *Client) followServer() (skewed bool) {
+	skew, known := c.clock.skew()
+	if !c.compensate || !known {
+		return false
+	}
+	for _, of := range []*credential{c.credentials.user, c.credentials.admin, c.credentials.superadmin} {
+		if source, ok := of.source.(interface{ SetSkew(time.Duration) }); ok {
+			source.SetSkew(skew)
+			skewed = skew != 0
+		}
+	}
+	return skewed
+}
