@@ -64,7 +64,8 @@ from the start of the sandbox.
 
 A profile makes it do as a real service was seen to do: assetferry help profile.
 
-GET /_sandbox/stats tells which requests came, without a token.
+GET /_sandbox/stats tells which requests came, without a token. /docs is a page
+about all that the sandbox answers, /docs.json the same for programs.
 `,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.sandbox(ctx, o) }),
