@@ -62,6 +62,9 @@ func (c *Client) judge(r *request, secret string, resp *http.Response) error {
 	if f := parseFault(body, secret); f.status >= 400 {
 		return c.fault(r, resp, f) // clients of the service expect errors that come as 200
 	}
+	if a, ok := r.into.(interface{ head(http.Header) }); ok {
+		a.head(resp.Header)
+	}
 	if err := decode(resp.StatusCode, body, r.into); err != nil {
 		return c.unreadable(r, resp, err)
 	}

@@ -32,7 +32,7 @@ type law struct {
 func guess(name string) string { return "guess: " + name }
 
 func laws() []law {
-	return slices.Concat(structureLaws(), uploadLaws(), imageLaws(), searchLaws(), trashLaws(), transferLaws(), revisionLaws(), administrationLaws())
+	return slices.Concat(structureLaws(), uploadLaws(), imageLaws(), privateLaws(), searchLaws(), trashLaws(), transferLaws(), revisionLaws(), administrationLaws())
 }
 
 // A Caller is whom a client acts for.
