@@ -20,6 +20,7 @@ type sandboxOptions struct {
 	profile         string
 	fromEnvironment bool
 	latency, skew   time.Duration
+	processing      time.Duration
 	faults          []string
 	limits          sandboxLimits
 }
@@ -75,6 +76,7 @@ about all that the sandbox answers, /docs.json the same for programs.
 	f.StringVar(&o.data, "data", "", "keep everything in this `directory`")
 	f.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "take credentials from ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
 	f.DurationVar(&o.latency, "latency", 0, "wait this long before each answer")
+	f.DurationVar(&o.processing, "processing-delay", 0, "keep images queued for at least this long")
 	f.DurationVar(&o.skew, "clock-skew", 0, "how far the clock is ahead")
 	f.StringArrayVar(&o.faults, "fault", nil, "`rule` of a fault (repeatable)")
 	f.StringVar(&o.profile, "profile", "", "do as this `file` says, which doctor --probe made of a real service")
@@ -86,7 +88,10 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	if a.out.JSON() {
 		return usage(errors.New("--json is not for sandbox: it prints lines for a shell"), "")
 	}
-	options := sandbox.Options{Dir: o.data, Latency: o.latency, ClockSkew: o.skew, Service: a.settings.Service, Log: a.out.Log(), Limits: o.limits.limits()}
+	options := sandbox.Options{
+		Dir: o.data, Latency: o.latency, ClockSkew: o.skew, ProcessingDelay: o.processing, Service: a.settings.Service,
+		Log: a.out.Log(), Limits: o.limits.limits(),
+	}
 	if o.profile != "" {
 		var err error
 		if options.Profile, err = readProfile(o.profile); err != nil {

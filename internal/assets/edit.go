@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 )
 
 // An Edit says what becomes of an image. Parts that are nil change nothing. What
@@ -73,4 +75,22 @@ func (c *Client) edit(ctx context.Context, id string, body any) (Asset, error) {
 		return Asset{}, err
 	}
 	return a, nil
+}
+
+// Analyze has the service describe images and tag them. It goes on in the
+// background; [Client.Analysed] waits for it. Asking twice is the same as once.
+func (c *Client) Analyze(ctx context.Context, ids ...string) error {
+	for batch := range slices.Chunk(ids, bulkBatch) {
+		err := c.do(ctx, &request{
+			op: "analyze", subject: strconv.Itoa(len(batch)) + " assets",
+			method: http.MethodPost, route: "/assets/analyze",
+			query: c.inWorkspace(),
+			body:  jsonPayload(map[string][]string{"assetIds": batch}),
+			into:  new(nothing),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -126,6 +126,8 @@ func guardedRoutes() map[string]guardedRoute {
 			return u.tryUpload("/assets/"+g.asset, "a.txt", "n")
 		}, nil},
 		"GET /assets/{id}/thumbs/{size}": {"", asking("GET", at("/assets/", theImage, "/thumbs/20x20.png"), nil), nil},
+		"POST /assets/analyze": {"asset:metadata:modify", asking("POST", at("/assets/analyze", nothing, ""),
+			func(g *guarded) any { return object{"assetIds": []string{g.asset}} }), nil},
 		"POST /assets/{id}/editImage": {"asset:create", asking("POST", at("/assets/", theImage, "/editImage"),
 			body(object{"action": "create", "assetName": "n"})), nil},
 		"GET /assets/{id}/offset":                    {"", asking("GET", at("/assets/", theAsset, "/offset"), nil), nil},

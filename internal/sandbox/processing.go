@@ -61,14 +61,15 @@ func (p *processor) tell() {
 	p.step = make(chan struct{})
 }
 
-// Processed waits until no image is queued any more. It has the processor look at the
+// Processed waits until no image is queued any more, nor one for analysis. It has the processor look at the
 // clock again, for tests that set [Options.Now].
 func (s *Server) Processed(ctx context.Context) error {
 	for {
 		step := s.processor.nextStep()
 		var queued bool
 		err := s.store.read(func(ses *session) error {
-			return ses.row("SELECT EXISTS (SELECT 1 FROM pictures WHERE state = 'queued')", nil, &queued)
+			return ses.row(`SELECT EXISTS (SELECT 1 FROM pictures WHERE state = 'queued')
+				OR EXISTS (SELECT 1 FROM assets WHERE analysis = 'queued')`, nil, &queued)
 		})
 		if err != nil || !queued {
 			return err
@@ -120,10 +121,15 @@ func (s *Server) processNext(ctx context.Context) (wait time.Duration, err error
 	case err != nil && !errors.Is(err, errNotThere):
 		return 0, err
 	}
-	if err != nil {
-		return idle, nil
+	wait = idle
+	if err == nil {
+		wait = due.Sub(s.now())
 	}
-	return due.Sub(s.now()), nil
+	analysed, err := s.analyseNext(ctx)
+	if analysed {
+		wait = 0
+	}
+	return wait, err
 }
 
 // nextPicture finds the image that is due first.

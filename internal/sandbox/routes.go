@@ -32,6 +32,7 @@ func routes() []route {
 		{"POST", "/assets/delete", user, mayDeleteAssets, (*Server).deleteAssets},
 		{"GET", "/assets/recent", user, noPermission, (*Server).listRecent},
 		{"PUT", "/assets/recent", user, noPermission, (*Server).markUsed},
+		{"POST", "/assets/analyze", user, mayModifyAssets, (*Server).analyseAssets},
 		{"GET", "/assets/{id}", user, noPermission, (*Server).getAsset},
 		{"PATCH", "/assets/{id}", user, mayModifyAssets, (*Server).patchAsset},
 		{"POST", "/assets/{id}", user, mayOverwrite, (*Server).replaceAsset},

@@ -34,6 +34,7 @@ func imageLaws() []law {
 		{"edit to a new asset", testEditToNew},
 		{"edit in place", testEditInPlace},
 		{guess("edits are done in order"), testEditOrder},
+		{"analysis", testAnalysis},
 	}
 }
 
@@ -259,5 +260,32 @@ func testEditOrder(t *testing.T, s *scratch) {
 		if _, err := s.EditToNew(t.Context(), made.ID, name, e); err == nil {
 			t.Errorf("%s was carried out", name)
 		}
+	}
+}
+
+// testAnalysis takes it as it comes whether the workspace has analysis switched on.
+func testAnalysis(t *testing.T, s *scratch) {
+	a, text := s.uploadPhoto(t, 300, 200), s.upload(t, "a.txt")
+	if err := s.Analyze(t.Context(), a.ID, text.ID); err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.Analysed(t.Context(), a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch a.Metadata.AnalysisStatus {
+	case assets.Success:
+		if a.Metadata.Description == "" && len(a.Tags) == 0 {
+			t.Errorf("nothing was found: %+v", a)
+		}
+	case assets.Skipped:
+		if a.Metadata.Description != "" || len(a.Tags) > 0 {
+			t.Errorf("skipped, and yet %+v", a)
+		}
+	default:
+		t.Errorf("status %q", a.Metadata.AnalysisStatus)
+	}
+	if text, err = s.Analysed(t.Context(), text.ID); err != nil || text.Metadata.AnalysisStatus != assets.Skipped {
+		t.Errorf("a text: %q, %v", text.Metadata.AnalysisStatus, err)
 	}
 }
