@@ -22,8 +22,12 @@ import (
 // than AWS are used to.
 const defaultRegion = "us-east-1"
 
-// responseTimeout is how long the service may take before its answer begins.
-const responseTimeout = 60 * time.Second
+const (
+	// responseTimeout is how long the service may take before its answer begins.
+	responseTimeout = 60 * time.Second
+	// answerTimeout is how long a small answer may take, with all tries.
+	answerTimeout = 5 * time.Minute
+)
 
 func newClient(cfg aws.Config, endpoint string, credentials aws.CredentialsProvider, client s3.HTTPClient) *s3.Client {
 	return s3.NewFromConfig(cfg, func(c *s3.Options) {
@@ -129,6 +133,18 @@ func (s *Source) call(ctx context.Context, request func(...func(*s3.Options)) er
 	}
 	s.region.Store(&found)
 	return request(in(found))
+}
+
+// ask is call for requests whose answer is read before they return. One that stands
+// still is given up.
+func (s *Source) ask(ctx context.Context, request func(context.Context, ...func(*s3.Options)) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errStalled)
+	defer cancel()
+	err := s.call(ctx, func(where ...func(*s3.Options)) error { return request(ctx, where...) })
+	if err != nil && context.Cause(ctx) == errStalled {
+		return errStalled
+	}
+	return err
 }
 
 func in(region string) func(*s3.Options) { return func(o *s3.Options) { o.Region = region } }

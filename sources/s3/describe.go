@@ -22,7 +22,7 @@ func (s *Source) Describe(ctx context.Context, o sources.Object) (sources.Descri
 
 func (s *Source) describe(ctx context.Context, o sources.Object) (d sources.Description, err error) {
 	var head *s3.HeadObjectOutput
-	err = s.call(ctx, func(where ...func(*s3.Options)) (err error) {
+	err = s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) (err error) {
 		head, err = s.client.HeadObject(ctx, &s3.HeadObjectInput{
 			Bucket: &s.address.Bucket, Key: s.name(o.Key), RequestPayer: s.payer, IfMatch: etag(o),
 		}, where...)
@@ -44,7 +44,7 @@ func (s *Source) describe(ctx context.Context, o sources.Object) (d sources.Desc
 // objectTags asks for the tags of a version.
 func (s *Source) objectTags(ctx context.Context, o sources.Object, version *string) (map[string]string, error) {
 	var out *s3.GetObjectTaggingOutput
-	err := s.call(ctx, func(where ...func(*s3.Options)) (err error) {
+	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) (err error) {
 		out, err = s.client.GetObjectTagging(ctx, &s3.GetObjectTaggingInput{
 			Bucket: &s.address.Bucket, Key: s.name(o.Key), RequestPayer: s.payer, VersionId: version,
 		}, where...)

@@ -101,7 +101,7 @@ func (l *listing) page(ctx context.Context, token string) (*s3.ListObjectsV2Outp
 		in.StartAfter = s.name(sources.Key(l.after))
 	}
 	var out *s3.ListObjectsV2Output
-	err := s.call(ctx, func(where ...func(*s3.Options)) (err error) {
+	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) (err error) {
 		out, err = s.client.ListObjectsV2(ctx, in, where...)
 		return err
 	})

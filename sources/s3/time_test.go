@@ -85,6 +85,23 @@ func TestStall(t *testing.T) {
 	})
 }
 
+// So does a listing end that stands still.
+func TestListingThatStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := sourceOf(func(r *http.Request) *http.Response {
+			return answer(http.StatusOK, standing{strings.NewReader("<ListBucketResult><Name>photos</Name>"), r.Context()})
+		})
+		began := time.Now()
+		for o, err := range src.Objects(t.Context(), "") {
+			if !errors.Is(err, errStalled) || time.Since(began) != answerTimeout {
+				t.Errorf("%+v and %v after %v", o, err, time.Since(began))
+			}
+			return
+		}
+		t.Error("it ends without an error")
+	})
+}
+
 // The tries of a request wait for as long as the service asks, and are few.
 func TestTries(t *testing.T) {
 	for after, want := range map[string]struct {
