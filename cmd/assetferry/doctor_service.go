@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/probe"
 	"assetferry/internal/ui"
 )
 
@@ -295,14 +296,18 @@ func (d *doctor) checkCategories(ctx context.Context) finding {
 
 func (d *doctor) judgeCategories(seen map[string]int) finding {
 	creates := d.settings.Unmatched == "create" && d.admin == nil
-	var equal []string
+	var equal, left []string
 	total := 0
 	for name, n := range seen {
+		if strings.HasPrefix(name, probe.Prefix) {
+			left = append(left, name)
+		}
 		if total += n; n > 1 {
 			equal = append(equal, name)
 		}
 	}
 	slices.Sort(equal)
+	slices.Sort(left)
 	named := d.settings.Category
 	switch {
 	case total == 0 && creates:
@@ -311,6 +316,8 @@ func (d *doctor) judgeCategories(seen map[string]int) finding {
 		return failed("make one in the service, or have them made with --unmatched create", "there is none, so nothing can be sent")
 	case named != "" && seen[named] == 0 && !creates:
 		return failed("check the name, or have it made with --unmatched create", "there is no category %q, which everything is to go into", named)
+	case len(left) > 0:
+		return warning("delete it in the service; nothing in it is of any use", "a probe that was killed left %s", strings.Join(left, ", "))
 	case len(equal) > 0:
 		return warning("rename all but one of them", "several have the same name: %s; the oldest is used", strings.Join(equal, ", "))
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"assetferry/internal/config"
+	"assetferry/internal/probe"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 	"assetferry/state"
@@ -117,6 +119,30 @@ func TestJudgeClaims(t *testing.T) {
 				t.Errorf("got %+v, want %q", f, tt.want)
 			}
 		})
+	}
+}
+
+func TestJudgeCategories(t *testing.T) {
+	for _, tt := range []struct {
+		seen                map[string]int
+		category, unmatched string
+		admin               error
+		want, message       string
+	}{
+		{map[string]int{"Images": 1}, "", "stop", nil, verdictOK, "1 category"},
+		{map[string]int{"Images": 1, "Files": 2}, "", "stop", nil, verdictWarning, "Files"},
+		{map[string]int{"Images": 1, probe.Prefix + "XYZ": 1}, "", "stop", nil, verdictWarning, "a probe that was killed left"},
+		{nil, "", "stop", nil, verdictFailed, "none"},
+		{nil, "", "create", nil, verdictWarning, "none yet"},
+		{nil, "", "create", errors.New("no"), verdictFailed, "none"},
+		{map[string]int{"Images": 1}, "Photos", "stop", nil, verdictFailed, "Photos"},
+		{map[string]int{"Images": 1}, "Photos", "create", nil, verdictOK, "1 category"},
+		{map[string]int{"Images": 1}, "Images", "stop", nil, verdictOK, "1 category"},
+	} {
+		d := &doctor{app: &app{settings: &config.Settings{Category: tt.category, Unmatched: tt.unmatched}}, admin: tt.admin}
+		if f := d.judgeCategories(tt.seen); f.verdict != tt.want || !strings.Contains(f.message, tt.message) {
+			t.Errorf("%v, --category %q, --unmatched %s, %v: got %+v", tt.seen, tt.category, tt.unmatched, tt.admin, f)
+		}
 	}
 }
 

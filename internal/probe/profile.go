@@ -88,7 +88,7 @@ func (p Profile) Rows() []Row {
 		{"replace in place", has("replace")}, {"restore from the trash", has("restore")}, {"trash is served", yesNo(p.TrashServed)},
 		{"HEAD at delivery", has("head")}, {"ranges at delivery", has("ranges")}, {"ETag at delivery", has("etag")},
 		{`"Bearer " before a token`, yesNo(p.Bearer)}, {"oldest token", length(p.TokenAge)},
-		{"resolution of uploadedAt", length(p.TimeResolution)}, {"processing of a small image", p.Processing.String()},
+		{"resolution of uploadedAt", length(p.TimeResolution)}, {"processing of a small image", cmp.Or(length(p.Processing), "at once")},
 		{"small requests, median", length(p.Latency)}, {"small requests, 95 %", length(p.LatencyP95)},
 		{"small uploads, median", length(p.UploadLatency)}, {"small uploads, 95 %", length(p.UploadLatencyP95)},
 		{"requests a second", cmp.Or(number(p.Rate), "no limit seen")}, {"Retry-After", cmp.Or(p.RetryAfter, "none")},
