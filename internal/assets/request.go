@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -60,9 +62,27 @@ func jsonPayload(value any) *payload {
 
 // do carries a request out, repeating it where that is safe.
 func (c *Client) do(ctx context.Context, r *request) error {
+	if err := r.checkPath(); err != nil {
+		return err
+	}
 	return c.policy.Do(ctx, c.onWait, func(ctx context.Context) error {
 		return r.stopUnsafe(c.authorized(ctx, r, c.exchange))
 	})
+}
+
+// checkPath refuses an ID that makes the path that of something else: whoever is on
+// the way resolves dots and may drop empty parts, and then an asset without an ID is
+// replaced by uploading one, and a folder called ".." deleted with what it is in.
+func (r *request) checkPath() error {
+	if r.path == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(r.path[1:], "/") {
+		if part == "" || part == "." || part == ".." {
+			return fmt.Errorf("%s: %q is not an ID", r.op, part)
+		}
+	}
+	return nil
 }
 
 // stopUnsafe keeps a request that creates something from being repeated unless

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -350,4 +351,43 @@ func FuzzAnswers(f *testing.F) {
 			t.Errorf("message is not printable: %q", message)
 		}
 	})
+}
+
+// An ID is one part of a path, whatever is in it. What would make the path another
+// one is not sent at all.
+func TestIDsInPaths(t *testing.T) {
+	var sent []string
+	c := newClient(t, Options{BaseURL: "http://localhost/base", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent = append(sent, r.Method+" "+r.URL.EscapedPath())
+		return (&parrot{200, nil, `{"id":"x"}`}).RoundTrip(r)
+	})})
+	for _, id := range []string{"", ".", ".."} {
+		for what, call := range map[string]func() error{
+			"asset":           func() error { _, err := c.Asset(t.Context(), id); return err },
+			"delete folder":   func() error { return c.DeleteFolder(t.Context(), id) },
+			"delete revision": func() error { return c.DeleteRevision(t.Context(), "x", id) },
+			"replace": func() error {
+				content := func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil }
+				_, err := c.Replace(t.Context(), id, Replacement{Filename: "a.txt", Size: 1, Open: content})
+				return err
+			},
+		} {
+			if err := call(); err == nil || !strings.Contains(err.Error(), "is not an ID") {
+				t.Errorf("%s %q: %v", what, id, err)
+			}
+		}
+	}
+	if len(sent) > 0 {
+		t.Errorf("was sent: %v", sent)
+	}
+	for _, id := range []string{"../x", "a/b", "-_", "a?b#c", "%2e%2e", "…", "a b"} {
+		if _, err := c.Asset(t.Context(), id); err != nil {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	want := []string{"GET /base/assets/..%2Fx", "GET /base/assets/a%2Fb", "GET /base/assets/-_", "GET /base/assets/a%3Fb%23c",
+		"GET /base/assets/%252e%252e", "GET /base/assets/%E2%80%A6", "GET /base/assets/a%20b"}
+	if diff := cmp.Diff(want, sent); diff != "" {
+		t.Error(diff)
+	}
 }
