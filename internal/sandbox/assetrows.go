@@ -76,15 +76,22 @@ func selectTrash(s *session, workspace, visible string, limit, offset int) ([]as
 	return pageOfAssets(s, there, "trashed_at DESC, seq DESC", []any{workspace, visible}, limit, offset)
 }
 
+// pageOfAssets finds the page first, so that no more than that is sorted with all
+// that is known of its assets.
 func pageOfAssets(s *session, from, order string, args []any, limit, offset int) (found []asset, total int, err error) {
 	if err := s.row("SELECT count(*)"+from, args, &total); err != nil {
 		return nil, 0, err
 	}
-	err = s.rows("SELECT "+assetColumns+from+" ORDER BY "+order+" LIMIT ? OFFSET ?", append(args, limit, offset),
-		func(r *sql.Rows) error {
-			a, err := scanAsset(r.Scan)
-			found = append(found, a)
-			return err
-		})
+	page := "SELECT seq" + from + " ORDER BY " + order + " LIMIT ? OFFSET ?"
+	found, err = readAssets(s, " FROM assets WHERE seq IN ("+page+") ORDER BY "+order, append(args, limit, offset))
 	return found, total, err
+}
+
+func readAssets(s *session, from string, args []any) (found []asset, err error) {
+	err = s.rows("SELECT "+assetColumns+from, args, func(r *sql.Rows) error {
+		a, err := scanAsset(r.Scan)
+		found = append(found, a)
+		return err
+	})
+	return found, err
 }

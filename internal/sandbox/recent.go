@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// maxRecent is how many assets of a workspace are remembered as used by a user; a guess.
+// maxRecent is how many assets of a workspace a user is told to have used; a guess.
 const maxRecent = 200
 
 // listRecent lists what the token's user used, the latest first, without what is
@@ -15,11 +15,7 @@ func (s *Server) listRecent(c *call) error {
 	if err != nil {
 		return err
 	}
-	ws, err := c.workspace()
-	if err != nil {
-		return err
-	}
-	r, err := c.rights(ws)
+	ws, r, err := c.here()
 	if err != nil {
 		return err
 	}
@@ -68,20 +64,20 @@ func (s *Server) markUsed(c *call) error {
 	return c.done()
 }
 
-// use notes that an asset has just been used, and lets the oldest use go.
+// use notes that an asset has just been used. Old uses stay, one for each asset and
+// user: to look for them would cost an upload more than to keep them.
 func use(s *session, workspace, user, id string) error {
 	_, err := s.exec("INSERT OR REPLACE INTO uses (workspace_id, user, asset_id) VALUES (?, ?, ?)", workspace, user, id)
-	if err != nil {
-		return err
-	}
-	_, err = s.exec(`DELETE FROM uses WHERE workspace_id = ? AND user = ? AND seq <= (
-			SELECT seq FROM uses WHERE workspace_id = ? AND user = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
-		workspace, user, workspace, user, maxRecent)
 	return err
 }
 
-func selectUsed(s *session, workspace, user, visible string, limit, offset int) ([]asset, int, error) {
-	const used = ` FROM assets JOIN (SELECT asset_id, seq AS used FROM uses WHERE workspace_id = ? AND user = ?)
+func selectUsed(s *session, workspace, user, visible string, limit, offset int) (found []asset, total int, err error) {
+	const used = ` FROM assets JOIN (SELECT asset_id, seq AS used FROM uses WHERE workspace_id = ? AND user = ? ORDER BY seq DESC LIMIT ?)
 		ON asset_id = id WHERE trashed_at IS NULL AND category_id IN (SELECT value FROM json_each(?))`
-	return pageOfAssets(s, used, "used DESC", []any{workspace, user, visible}, limit, offset)
+	args := []any{workspace, user, maxRecent, visible}
+	if err := s.row("SELECT count(*)"+used, args, &total); err != nil {
+		return nil, 0, err
+	}
+	found, err = readAssets(s, used+" ORDER BY used DESC LIMIT ? OFFSET ?", append(args, limit, offset))
+	return found, total, err
 }

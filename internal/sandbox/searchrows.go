@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"database/sql"
 	"strings"
 )
 
@@ -51,14 +50,8 @@ func (st *store) foldAssets() error {
 	}
 }
 
-func selectUnfolded(s *session) (found []asset, err error) {
-	err = s.rows("SELECT "+assetColumns+" FROM assets WHERE searchable IS NULL ORDER BY seq LIMIT ?", []any{foldTogether},
-		func(r *sql.Rows) error {
-			a, err := scanAsset(r.Scan)
-			found = append(found, a)
-			return err
-		})
-	return found, err
+func selectUnfolded(s *session) ([]asset, error) {
+	return readAssets(s, " FROM assets WHERE searchable IS NULL ORDER BY seq LIMIT ?", []any{foldTogether})
 }
 
 // foldAgain writes what a search looks at. An asset that has changed since it was
