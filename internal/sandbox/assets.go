@@ -63,7 +63,7 @@ func (c *call) view(a asset, queued bool) assetView {
 	}
 	// Also while it is queued: the service has the addresses in the answer to the
 	// upload, and so makes them from the width that the head of the file says.
-	if a.picture.state == "readable" && v.Metadata.Status != "error" {
+	if a.isImage() && a.picture.state == "readable" && v.Metadata.Status != "error" {
 		v.ImageURLs = imageURLs(base, a.picture.width, fold(a.Extension))
 	}
 	if v.Metadata.Status == "success" {
@@ -74,10 +74,20 @@ func (c *call) view(a asset, queued bool) assetView {
 
 // status says how far an image is; of other assets it says nothing.
 func (a asset) status(queued bool) string {
-	if queued && a.picture.state != "no" {
+	switch {
+	case !a.isImage():
+		return ""
+	case queued:
 		return "queued"
 	}
 	return a.Processing
+}
+
+// isImage looks at the extension, too, which may have been changed to that of
+// something else.
+func (a asset) isImage() bool {
+	_, is := renditionFormat(fold(a.Extension))
+	return is && a.picture.state != "no"
 }
 
 func (c *call) origin() string {
@@ -102,6 +112,17 @@ func (s *Server) asset(c *call, id string) (asset, error) {
 		return asset{}, fmt.Errorf("find asset %s: %w", id, err)
 	}
 	return a, c.allow(a.Workspace, a.Category)
+}
+
+// again finds an asset once more within a change, and holds the call's permissions
+// against where it is by now. Its workspace is the same, so the rights are known.
+func (c *call) again(ses *session, a *asset) error {
+	now, err := selectAsset(ses, a.ID)
+	if err != nil {
+		return err
+	}
+	*a = now
+	return c.allow(a.Workspace, a.Category)
 }
 
 func noAsset(id string) *problem { return refuse(http.StatusNotFound, "There is no asset %q.", id) }
@@ -142,7 +163,7 @@ func (c *call) assetOrder() (string, error) {
 }
 
 func assetFields() []sortField {
-	return []sortField{{"uploadedAt", "uploaded_at"}, {"name", "name"}, {"size", "size"}, {"lastModifiedAt", "modified_at"}}
+	return []sortField{{"uploadedAt", "uploaded_at"}, {"name", "normal"}, {"size", "size"}, {"lastModifiedAt", "modified_at"}}
 }
 
 // getOffset says where an asset comes in the list of its place. That the query's
@@ -182,11 +203,7 @@ func (s *Server) listTrash(c *call) error {
 	if err != nil {
 		return err
 	}
-	ws, err := c.workspace()
-	if err != nil {
-		return err
-	}
-	r, err := c.rights(ws)
+	ws, r, err := c.here()
 	if err != nil {
 		return err
 	}
@@ -255,7 +272,8 @@ func (p assetPatch) check(profile Profile) error {
 		}
 	}
 	if a := p.Metadata.CustomAttributes; a != nil {
-		if _, ok := decodeObject(a); !ok {
+		var object map[string]any // no number in it may be too large for programs, either
+		if err := json.Unmarshal(a, &object); err != nil || object == nil {
 			return refuse(http.StatusBadRequest, "metadata.customAttributes must be an object.")
 		}
 	}
@@ -313,14 +331,14 @@ func (s *Server) patchAsset(c *call) error {
 	if err := in.check(s.options.Profile); err != nil {
 		return err
 	}
-	if in.Extension != nil {
+	if in.Extension != nil && fold(*in.Extension) != fold(a.Extension) {
 		if err := s.checkAdmitted(c, *in.Extension); err != nil {
 			return err
 		}
 	}
 	now := s.now()
-	err = s.store.write(func(ses *session) (err error) {
-		if a, err = selectAsset(ses, a.ID); err != nil {
+	err = s.store.write(func(ses *session) error {
+		if err := c.again(ses, &a); err != nil {
 			return err
 		}
 		if err := in.apply(&a, s.options.Profile.Attributes == "merge"); err != nil {
@@ -333,12 +351,10 @@ func (s *Server) patchAsset(c *call) error {
 		return updateAsset(ses, a)
 	})
 	switch {
-	case errors.Is(err, errNotThere):
-		return noAsset(a.ID)
 	case isForeignKey(err):
 		return notAllowed(a.Extension)
 	case err != nil:
-		return fmt.Errorf("change asset %s: %w", a.ID, err)
+		return changing(a.ID, err)
 	}
 	return c.reply(http.StatusOK, c.view(a, false))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/gif"
+	"image/png"
 	"net/http"
 	"slices"
 	"strings"
@@ -296,5 +297,33 @@ func TestLimitRefusals(t *testing.T) {
 	check(c.tryUpload("/assets", "a.txt", "x"), 400, "limit", 1500)
 	if c.get("/limits")["isMaxStorageSizeExceeded"] != true {
 		t.Error("the storage is not said to be used up")
+	}
+}
+
+// A body is text in UTF-8, all of it: parts of it are kept as they came.
+func TestBodiesAreUTF8(t *testing.T) {
+	c := start(t, sandbox.Options{})
+	id := c.upload("a.txt", "x")["id"].(string)
+	r, err := c.send("PATCH", "/assets/"+id, "application/json", strings.NewReader("{\"metadata\":{\"customAttributes\":{\"a\":\"\xff\"}}}"))
+	if err != nil || r.StatusCode != 400 {
+		t.Fatal(r.StatusCode, err)
+	}
+	checkProblem(t, r)
+}
+
+// An image that is called something else is none any more.
+func TestImageRenamedToAnotherKind(t *testing.T) {
+	c := start(t, sandbox.Options{})
+	category := c.do(201, "POST", "/admin/categories", object{"name": "n", "extensions": []string{"png", "txt"}}).object(t)["id"].(string)
+	picture := encoded(t, 4, 3, func(b *bytes.Buffer, m image.Image) error { return png.Encode(b, m) })
+	id := c.upload("a.png", picture, "categoryId", category)["id"].(string)
+	c.processed()
+	for _, extension := range []string{"txt", "PNG"} {
+		a := c.do(200, "PATCH", "/assets/"+id, object{"extension": extension}).object(t)
+		_, addresses := a["imageUrls"]
+		_, status := a["metadata"].(object)["metadataProcessingStatus"]
+		if isImage := extension == "PNG"; addresses != isImage || status != isImage {
+			t.Errorf("%s: %v", extension, a)
+		}
 	}
 }

@@ -53,7 +53,7 @@ func (s *Server) checkPlan(environment string) error {
 func (s *Server) deliverable(workspace string) error {
 	w, ok := s.workspaces.get(workspace)
 	if !ok {
-		return refuse(http.StatusNotFound, "There is no workspace %q.", workspace)
+		return noWorkspace(workspace)
 	}
 	if err := s.checkPlan(w.Environment); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -116,9 +117,13 @@ func (c *call) workspace() (string, error) {
 	}
 	id := q.Get("workspaceId")
 	if !c.sees(id) {
-		return "", refuse(http.StatusForbidden, "The token does not give access to workspace %q.", id)
+		return "", noAccess(id)
 	}
 	return id, nil
+}
+
+func noAccess(workspace string) *problem {
+	return refuse(http.StatusForbidden, "The token does not give access to workspace %q.", workspace)
 }
 
 // sees reports whether the token gives access to a workspace.
@@ -186,6 +191,9 @@ func (c *call) json(v any) error {
 	}
 	if len(data) > maxJSON {
 		return refuse(http.StatusBadRequest, "The body is longer than %d bytes.", maxJSON)
+	}
+	if !utf8.Valid(data) { // parts are kept as they came
+		return refuse(http.StatusBadRequest, "The body is not valid UTF-8.")
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return refuse(http.StatusBadRequest, "The body is not the JSON expected: %v.", err)

@@ -104,12 +104,16 @@ func (s *Server) category(c *call, id string) (category, error) {
 		return err
 	})
 	if errors.Is(err, errNotThere) { // deleted just now
-		return category{}, refuse(http.StatusNotFound, "There is no category %q.", id)
+		return category{}, noCategory(id)
 	}
 	if err != nil {
 		return category{}, fmt.Errorf("find category %s: %w", id, err)
 	}
 	return cat, nil
+}
+
+func noCategory(id string) *problem {
+	return refuse(http.StatusNotFound, "There is no category %q.", id)
 }
 
 // categoryPlace makes sure that a category is in the workspace of the call.
@@ -196,6 +200,9 @@ func (s *Server) createCategory(c *call) error {
 		}
 		return insertCategory(ses, cat)
 	})
+	if isForeignKey(err) { // deleted just now
+		return noAccess(ws)
+	}
 	if err != nil {
 		return fmt.Errorf("create category in %s: %w", ws, err)
 	}
@@ -214,7 +221,11 @@ func (s *Server) updateCategory(c *call) error {
 		return err
 	}
 	cat.Name, cat.Extensions, cat.Private = in.Name, in.Extensions, in.IsPrivate
-	if err := s.store.write(func(ses *session) error { return updateCategory(ses, cat) }); err != nil {
+	err = s.store.write(func(ses *session) error { return updateCategory(ses, cat) })
+	if errors.Is(err, errNotThere) { // deleted just now
+		return noCategory(cat.ID)
+	}
+	if err != nil {
 		return fmt.Errorf("update category %s: %w", cat.ID, err)
 	}
 	return s.replyCategory(c, cat)
@@ -257,9 +268,11 @@ func (s *Server) deleteCategory(c *call) error {
 		return err
 	}
 	err = s.store.write(func(ses *session) error {
-		_, err := ses.exec("DELETE FROM categories WHERE id = ?", cat.ID)
-		return err
+		return ses.change("DELETE FROM categories WHERE id = ?", cat.ID)
 	})
+	if errors.Is(err, errNotThere) { // by somebody else, just now
+		return noCategory(cat.ID)
+	}
 	if err != nil {
 		return fmt.Errorf("delete category %s: %w", cat.ID, err)
 	}

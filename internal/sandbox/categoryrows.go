@@ -46,6 +46,9 @@ func setExtensions(s *session, c category) error {
 }
 
 func updateCategory(s *session, c category) error {
+	if err := s.change("UPDATE categories SET name = ?, private = ? WHERE id = ?", c.Name, c.Private, c.ID); err != nil {
+		return err
+	}
 	folded := make([]string, len(c.Extensions))
 	for i, e := range c.Extensions {
 		folded[i] = fold(e)
@@ -58,11 +61,7 @@ func updateCategory(s *session, c category) error {
 	if _, err := s.exec(dropped, c.ID, string(kept)); err != nil {
 		return err
 	}
-	if err := setExtensions(s, c); err != nil {
-		return err
-	}
-	_, err = s.exec("UPDATE categories SET name = ?, private = ? WHERE id = ?", c.Name, c.Private, c.ID)
-	return err
+	return setExtensions(s, c)
 }
 
 func selectCategory(s *session, id string) (category, error) {

@@ -93,7 +93,7 @@ func (s *Server) keepEdited(c *call, a asset, f *form, create bool) (err error) 
 	if create {
 		a, err = s.createAsset(c, f)
 	} else {
-		a, err = s.revise(a.ID, a.Extension, f.stored)
+		a, err = s.revise(c, a, a.Extension, f.stored)
 	}
 	if err != nil {
 		s.forget([]string{f.content})

@@ -126,3 +126,12 @@ func TestWorkspaceMetadata(t *testing.T) {
 		t.Errorf("restricted: %s", got)
 	}
 }
+
+// A list of extensions is for what comes, not for what is there.
+func TestEnvironmentLeavesExtensionsThatAreThere(t *testing.T) {
+	c := start(t, sandbox.Options{})
+	id := c.upload("a.txt", "x")["id"].(string)
+	c.do(200, "PUT", "/superadmin/environmentConfig", object{"allowedExtensions": []string{"pdf"}, "isAllowedExtensionsEnabled": true})
+	c.do(200, "PATCH", "/assets/"+id, object{"name": "b", "extension": "txt"})
+	c.do(400, "PATCH", "/assets/"+id, object{"name": "b", "extension": "md"})
+}

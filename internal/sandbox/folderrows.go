@@ -84,6 +84,5 @@ func dissolveFolder(s *session, f folder) error {
 			return err
 		}
 	}
-	_, err := s.exec("DELETE FROM folders WHERE id = ?", f.ID)
-	return err
+	return s.change("DELETE FROM folders WHERE id = ?", f.ID)
 }

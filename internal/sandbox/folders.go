@@ -49,7 +49,7 @@ func (s *Server) folder(c *call, id string) (folder, error) {
 		return err
 	})
 	if errors.Is(err, errNotThere) || err == nil && !c.sees(f.workspace) {
-		return folder{}, refuse(http.StatusNotFound, "There is no folder %q.", id)
+		return folder{}, noFolder(id)
 	}
 	if err != nil {
 		return folder{}, fmt.Errorf("find folder %s: %w", id, err)
@@ -121,11 +121,7 @@ func (s *Server) createFolder(c *call) error {
 // listFolders lists the folders at the top of all categories, without those
 // inside: a guess. It is not paged, because no client pages it.
 func (s *Server) listFolders(c *call) error {
-	ws, err := c.workspace()
-	if err != nil {
-		return err
-	}
-	r, err := c.rights(ws)
+	ws, r, err := c.here()
 	if err != nil {
 		return err
 	}
@@ -236,9 +232,11 @@ func (s *Server) renameFolder(c *call) error {
 	}
 	f.Name, f.Updated = in.Name, s.now()
 	err = s.store.write(func(ses *session) error {
-		_, err := ses.exec("UPDATE folders SET name = ?, updated_at = ? WHERE id = ?", f.Name, millis(f.Updated), f.ID)
-		return err
+		return ses.change("UPDATE folders SET name = ?, updated_at = ? WHERE id = ?", f.Name, millis(f.Updated), f.ID)
 	})
+	if errors.Is(err, errNotThere) { // deleted just now
+		return noFolder(f.ID)
+	}
 	if err != nil {
 		return fmt.Errorf("rename folder %s: %w", f.ID, err)
 	}
@@ -252,7 +250,11 @@ func (s *Server) deleteFolder(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.store.write(func(ses *session) error { return dissolveFolder(ses, f) }); err != nil {
+	err = s.store.write(func(ses *session) error { return dissolveFolder(ses, f) })
+	if errors.Is(err, errNotThere) { // by somebody else, just now
+		return noFolder(f.ID)
+	}
+	if err != nil {
 		return fmt.Errorf("delete folder %s: %w", f.ID, err)
 	}
 	return c.done()

@@ -147,12 +147,16 @@ func (s *Server) updateGrant(c *call) error {
 	g.ID, g.Group = old.ID, old.Group
 	err = s.store.write(func(ses *session) error { return updateGrant(ses, g) })
 	if errors.Is(err, errNotThere) {
-		return refuse(http.StatusNotFound, "There is no permission %q.", g.ID)
+		return noGrant(g.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("change permission %s: %w", g.ID, err)
 	}
 	return c.reply(http.StatusOK, g.view())
+}
+
+func noGrant(id string) *problem {
+	return refuse(http.StatusNotFound, "There is no permission %q.", id)
 }
 
 func (s *Server) deleteGrant(c *call) error {
@@ -161,9 +165,11 @@ func (s *Server) deleteGrant(c *call) error {
 		return err
 	}
 	err = s.store.write(func(ses *session) error {
-		_, err := ses.exec("DELETE FROM permissions WHERE id = ?", g.ID)
-		return err
+		return ses.change("DELETE FROM permissions WHERE id = ?", g.ID)
 	})
+	if errors.Is(err, errNotThere) { // by somebody else, just now
+		return noGrant(g.ID)
+	}
 	if err != nil {
 		return fmt.Errorf("delete permission %s: %w", g.ID, err)
 	}

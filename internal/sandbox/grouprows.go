@@ -44,11 +44,7 @@ func updateGrant(s *session, g grant) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.exec("UPDATE permissions SET categories = ?, granted = ? WHERE id = ?", categories, granted, g.ID)
-	if err == nil && n == 0 {
-		return errNotThere
-	}
-	return err
+	return s.change("UPDATE permissions SET categories = ?, granted = ? WHERE id = ?", categories, granted, g.ID)
 }
 
 func (g grant) columns() (categories, granted string, err error) {

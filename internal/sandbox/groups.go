@@ -61,7 +61,11 @@ func (s *Server) createGroup(c *call) error {
 	if g.Name, err = c.groupName(); err != nil {
 		return err
 	}
-	if err := s.store.write(func(ses *session) error { return insertGroup(ses, g) }); err != nil {
+	err = s.store.write(func(ses *session) error { return insertGroup(ses, g) })
+	if isForeignKey(err) { // deleted just now
+		return noAccess(ws)
+	}
+	if err != nil {
 		return fmt.Errorf("create group in %s: %w", ws, err)
 	}
 	return c.reply(http.StatusCreated, g.view())
@@ -79,12 +83,16 @@ func (s *Server) group(c *call, id string) (group, error) {
 		return err
 	})
 	if errors.Is(err, errNotThere) || err == nil && g.Workspace != ws {
-		return group{}, refuse(http.StatusNotFound, "There is no group %q in workspace %q.", id, ws)
+		return group{}, noGroup(id, ws)
 	}
 	if err != nil {
 		return group{}, fmt.Errorf("find group %s: %w", id, err)
 	}
 	return g, nil
+}
+
+func noGroup(id, workspace string) *problem {
+	return refuse(http.StatusNotFound, "There is no group %q in workspace %q.", id, workspace)
 }
 
 func (s *Server) renameGroup(c *call) error {
@@ -96,9 +104,11 @@ func (s *Server) renameGroup(c *call) error {
 		return err
 	}
 	err = s.store.write(func(ses *session) error {
-		_, err := ses.exec("UPDATE groups SET name = ? WHERE id = ?", g.Name, g.ID)
-		return err
+		return ses.change("UPDATE groups SET name = ? WHERE id = ?", g.Name, g.ID)
 	})
+	if errors.Is(err, errNotThere) { // deleted just now
+		return noGroup(g.ID, g.Workspace)
+	}
 	if err != nil {
 		return fmt.Errorf("rename group %s: %w", g.ID, err)
 	}
@@ -114,9 +124,11 @@ func (s *Server) deleteGroup(c *call) error {
 		return refuse(http.StatusBadRequest, "The default group cannot be removed.")
 	}
 	err = s.store.write(func(ses *session) error {
-		_, err := ses.exec("DELETE FROM groups WHERE id = ?", g.ID)
-		return err
+		return ses.change("DELETE FROM groups WHERE id = ?", g.ID)
 	})
+	if errors.Is(err, errNotThere) { // by somebody else, just now
+		return noGroup(g.ID, g.Workspace)
+	}
 	if err != nil {
 		return fmt.Errorf("delete group %s: %w", g.ID, err)
 	}

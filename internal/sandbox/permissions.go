@@ -71,6 +71,14 @@ func (c *call) rights(workspace string) (rights, error) {
 	return r, nil
 }
 
+// here is the workspace that the call is about, with what its token may do there.
+func (c *call) here() (workspace string, r rights, err error) {
+	if workspace, err = c.workspace(); err == nil {
+		r, err = c.rights(workspace)
+	}
+	return workspace, r, err
+}
+
 // allow is where permissions are enforced: whatever finds a category, a folder
 // or an asset for a call comes by here. The call needs access to the category,
 // and the permission that its route names.
@@ -114,11 +122,7 @@ func (r rights) visible(ses *session, workspace string) (string, error) {
 // getPermissions tells the calling user what is granted, category by category.
 // Those without access are left out.
 func (s *Server) getPermissions(c *call) error {
-	ws, err := c.workspace()
-	if err != nil {
-		return err
-	}
-	r, err := c.rights(ws)
+	ws, r, err := c.here()
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (s *Server) admitPrivate(c *call, workspace, category string) error {
 		return err
 	}
 	if !s.sees(who, workspace) {
-		return refuse(http.StatusForbidden, "The token does not give access to workspace %q.", workspace)
+		return noAccess(workspace)
 	}
 	c.who = who
 	return c.allow(workspace, category)

@@ -33,7 +33,7 @@ func (s *Server) replaceAsset(c *call) error {
 	}
 	f := &form{}
 	f.settle = func(bool) error { return sameExtension(a, f.extension) }
-	a, err = s.take(c, f, func() (asset, error) { return s.revise(a.ID, f.extension, f.stored) })
+	a, err = s.take(c, f, func() (asset, error) { return s.revise(c, a, f.extension, f.stored) })
 	if err != nil {
 		return err
 	}
@@ -49,9 +49,9 @@ func sameExtension(a asset, extension string) error {
 }
 
 // revise makes bytes that are stored the content of an asset.
-func (s *Server) revise(id, extension string, now stored) (a asset, err error) {
-	err = s.store.write(func(ses *session) error {
-		if a, err = selectAsset(ses, id); err != nil {
+func (s *Server) revise(c *call, a asset, extension string, now stored) (asset, error) {
+	err := s.store.write(func(ses *session) error {
+		if err := c.again(ses, &a); err != nil {
 			return err
 		}
 		if err := sameExtension(a, extension); err != nil { // it may have been renamed meanwhile
@@ -67,7 +67,7 @@ func (s *Server) revise(id, extension string, now stored) (a asset, err error) {
 		now.number = last + 1
 		return s.exchange(ses, &a, now)
 	})
-	return a, changing(id, err)
+	return a, changing(a.ID, err)
 }
 
 // exchange keeps what an asset holds as a revision and gives it something else.
@@ -130,7 +130,7 @@ func (s *Server) useRevision(c *call) error {
 		return err
 	}
 	err = s.store.write(func(ses *session) error {
-		if a, err = selectAsset(ses, a.ID); err != nil || a.revision == in.RevisionID {
+		if err := c.again(ses, &a); err != nil || a.revision == in.RevisionID {
 			return err
 		}
 		old, err := selectRevision(ses, a.ID, in.RevisionID)
@@ -165,7 +165,7 @@ func (s *Server) removeRevision(c *call) error {
 	}
 	revision := c.args[1]
 	err = s.store.write(func(ses *session) error {
-		if a, err = selectAsset(ses, a.ID); err != nil {
+		if err := c.again(ses, &a); err != nil {
 			return err
 		}
 		if a.revision == revision {

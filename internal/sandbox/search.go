@@ -41,11 +41,7 @@ type period struct{ GTE, LTE *time.Time }
 // the custom attributes. The trash is left out, and so is what may not be seen.
 // The rules of matching are guesses.
 func (s *Server) search(c *call) error {
-	ws, err := c.workspace()
-	if err != nil {
-		return err
-	}
-	r, err := c.rights(ws)
+	ws, r, err := c.here()
 	if err != nil {
 		return err
 	}
@@ -144,13 +140,13 @@ func (a asset) searchText() (string, error) {
 	if err := json.Unmarshal(a.Tags, &tags); err != nil {
 		return "", fmt.Errorf("tags of asset %s: %w", a.ID, err)
 	}
-	var attributes map[string]any
-	if err := json.Unmarshal(a.Attributes, &attributes); err != nil {
-		return "", fmt.Errorf("custom attributes of asset %s: %w", a.ID, err)
+	attributes, ok := decodeObject(a.Attributes)
+	if !ok {
+		return "", fmt.Errorf("custom attributes of asset %s are not an object", a.ID)
 	}
 	parts = append(parts, tags...)
-	for _, v := range attributes {
-		if text, ok := v.(string); ok {
+	for name := range attributes {
+		if text, ok := attributes.text(name); ok {
 			parts = append(parts, text)
 		}
 	}

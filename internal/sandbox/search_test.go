@@ -186,3 +186,22 @@ func TestSearchStaysWithinBounds(t *testing.T) {
 		t.Errorf("in another workspace: %v", got)
 	}
 }
+
+// What a custom attribute holds beside text harms no search.
+func TestSearchPassesOverOddAttributes(t *testing.T) {
+	c := start(t, sandbox.Options{})
+	id := c.upload("a.txt", "x")["id"].(string)
+	c.do(200, "PATCH", "/assets/"+id, object{"metadata": object{"customAttributes": object{
+		"size": 1e300, "none": nil, "deep": object{"place": "inside"}, "where": "Attic",
+	}}})
+	r, err := c.send("PATCH", "/assets/"+id, "application/json", strings.NewReader(`{"metadata":{"customAttributes":{"size":1e999}}}`))
+	if err != nil || r.StatusCode != 400 {
+		t.Fatal(r.StatusCode, err)
+	}
+	if got := c.find(object{"searchPhrase": "attic"}); got != "a" {
+		t.Errorf("found %q", got)
+	}
+	if got := c.find(object{"searchPhrase": "inside"}); got != "" {
+		t.Errorf("found %q", got)
+	}
+}

@@ -195,6 +195,15 @@ func (s *session) exec(query string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
+// change runs a statement that must find something to change.
+func (s *session) change(query string, args ...any) error {
+	n, err := s.exec(query, args...)
+	if err == nil && n == 0 {
+		return errNotThere
+	}
+	return err
+}
+
 // row reads one row; the error is sql.ErrNoRows if there is none.
 func (s *session) row(query string, args []any, into ...any) error {
 	stmt, err := s.prepare(query)

@@ -233,6 +233,7 @@ func (s *Server) createAsset(c *call, f *form) (asset, error) {
 	}
 	a.number = 1
 	err := s.store.write(func(ses *session) error {
+		a.Name = f.name // it may have got another one when this ran before
 		if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
 			return err
 		}

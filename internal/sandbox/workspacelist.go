@@ -20,8 +20,9 @@ type workspace struct {
 // workspaces are all of them in memory, because every token is held against
 // them. The store is changed first.
 type workspaces struct {
-	mu   sync.RWMutex
-	byID map[string]workspace
+	changing sync.Mutex // held from reading a workspace until it is changed in both
+	mu       sync.RWMutex
+	byID     map[string]workspace
 }
 
 func loadWorkspaces(st *store) (*workspaces, error) {

@@ -82,20 +82,24 @@ func (s *Server) createWorkspace(c *call) error {
 func (c *call) ownWorkspace() (workspace, error) {
 	w, ok := c.server.workspaces.get(c.args[0])
 	if !ok || w.Environment != c.who.environment {
-		return workspace{}, refuse(http.StatusNotFound, "There is no workspace %q.", c.args[0])
+		return workspace{}, noWorkspace(c.args[0])
 	}
 	return w, nil
 }
 
+func noWorkspace(id string) *problem {
+	return refuse(http.StatusNotFound, "There is no workspace %q.", id)
+}
+
 func (s *Server) renameWorkspace(c *call) error {
-	w, err := c.ownWorkspace()
+	if _, err := c.ownWorkspace(); err != nil {
+		return err
+	}
+	name, err := c.workspaceName()
 	if err != nil {
 		return err
 	}
-	if w.Name, err = c.workspaceName(); err != nil {
-		return err
-	}
-	return s.replyChanged(c, w)
+	return s.changeWorkspace(c, func(w *workspace) { w.Name = name })
 }
 
 // configureWorkspace changes what is given, and is open to an admin of the
@@ -106,7 +110,7 @@ func (s *Server) configureWorkspace(c *call) error {
 		return err
 	}
 	if !c.sees(w.ID) {
-		return refuse(http.StatusForbidden, "The token does not give access to workspace %q.", w.ID)
+		return noAccess(w.ID)
 	}
 	var in struct {
 		Name               *string
@@ -119,17 +123,27 @@ func (s *Server) configureWorkspace(c *call) error {
 		if err := checkName("workspace name", *in.Name); err != nil {
 			return err
 		}
-		w.Name = *in.Name
 	}
-	if in.EnableAIProcessing != nil {
-		w.AIProcessing = *in.EnableAIProcessing
-	}
-	return s.replyChanged(c, w)
+	return s.changeWorkspace(c, func(w *workspace) {
+		if in.Name != nil {
+			w.Name = *in.Name
+		}
+		if in.EnableAIProcessing != nil {
+			w.AIProcessing = *in.EnableAIProcessing
+		}
+	})
 }
 
-// replyChanged keeps a changed workspace and shows it.
-func (s *Server) replyChanged(c *call, w workspace) error {
-	err := s.store.write(func(ses *session) error {
+// changeWorkspace changes a workspace as it is now, and shows it.
+func (s *Server) changeWorkspace(c *call, change func(*workspace)) error {
+	s.workspaces.changing.Lock()
+	defer s.workspaces.changing.Unlock()
+	w, err := c.ownWorkspace()
+	if err != nil {
+		return err
+	}
+	change(&w)
+	err = s.store.write(func(ses *session) error {
 		_, err := ses.exec("UPDATE workspaces SET name = ?, ai_processing = ? WHERE id = ?", w.Name, w.AIProcessing, w.ID)
 		return err
 	})
@@ -144,11 +158,7 @@ func (s *Server) replyChanged(c *call, w workspace) error {
 // of the environment if it restricts them, else those of all categories. That
 // choice is a guess.
 func (s *Server) getWorkspaceMetadata(c *call) error {
-	ws, err := c.workspace()
-	if err != nil {
-		return err
-	}
-	r, err := c.rights(ws)
+	ws, r, err := c.here()
 	if err != nil {
 		return err
 	}
@@ -182,6 +192,8 @@ func (s *Server) getWorkspaceMetadata(c *call) error {
 // deleteWorkspace deletes a workspace with everything in it. The default one
 // cannot be deleted: a guess.
 func (s *Server) deleteWorkspace(c *call) error {
+	s.workspaces.changing.Lock()
+	defer s.workspaces.changing.Unlock()
 	w, err := c.ownWorkspace()
 	if err != nil {
 		return err
