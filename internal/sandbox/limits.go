@@ -102,11 +102,8 @@ func (s *Server) checkStored(environment string) error {
 
 // usedStorage counts revisions and the trash, and every copy in full: a guess.
 func usedStorage(ses *session, environment string) (used int64, err error) {
-	err = ses.row(`SELECT coalesce(sum(size), 0) FROM (
-			SELECT a.workspace_id, a.size FROM assets a
-			UNION ALL
-			SELECT a.workspace_id, r.size FROM revisions r JOIN assets a ON a.id = r.asset_id
-		) JOIN workspaces w ON w.id = workspace_id WHERE w.environment = ?`, []any{environment}, &used)
+	err = ses.row("SELECT coalesce(sum(bytes), 0) FROM storage JOIN workspaces w ON w.id = workspace_id WHERE w.environment = ?",
+		[]any{environment}, &used)
 	return used, err
 }
 

@@ -1,0 +1,104 @@
+package sandbox
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// However assets and revisions come and go, the bytes that are counted are those
+// that are there.
+func TestStorageIsCountedRight(t *testing.T) {
+	s, err := New(Options{Environments: []Environment{{ID: "env", AccessKey: "key"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	random := rand.New(rand.NewPCG(1, 2))
+	workspace := func(n int) string { return fmt.Sprint("ws", n%3) }
+	steps := []struct {
+		name string
+		do   func(ses *session, n int) error
+	}{
+		{"insert", func(ses *session, n int) error { return insertSized(ses, workspace(n), n) }},
+		{"insert", func(ses *session, n int) error { return insertSized(ses, workspace(n), n) }},
+		{"revise", func(ses *session, n int) error {
+			return onSome(ses, func(a asset) error {
+				return s.exchange(ses, &a, stored{revision: newUUID(), number: n, content: newContentID(), size: int64(n), picture: picture{state: "no"}, made: s.now()})
+			})
+		}},
+		{"delete revision", func(ses *session, n int) error {
+			_, err := ses.exec("DELETE FROM revisions WHERE seq IN (SELECT seq FROM revisions ORDER BY size LIMIT 1)")
+			return err
+		}},
+		{"move", func(ses *session, n int) error {
+			return onSome(ses, func(a asset) error { a.Name += "x"; return placeAsset(ses, a) })
+		}},
+		{"delete", func(ses *session, n int) error {
+			return onSome(ses, func(a asset) error { return ses.change("DELETE FROM assets WHERE id = ?", a.ID) })
+		}},
+		{"drop extension", func(ses *session, n int) error {
+			if n%10 > 0 {
+				return nil
+			}
+			_, err := ses.exec("DELETE FROM extensions WHERE folded = 'txt' AND category_id IN (SELECT id FROM categories WHERE workspace_id = ?)", workspace(n))
+			return err
+		}},
+		{"delete workspace", func(ses *session, n int) error {
+			if n%20 > 0 {
+				return nil
+			}
+			_, err := ses.exec("DELETE FROM workspaces WHERE id = ?", workspace(n))
+			return err
+		}},
+	}
+	for n := 1; n <= 600; n++ {
+		if _, ok := s.workspaces.get(workspace(n)); !ok {
+			if err := s.addWorkspace(workspaceFor(workspace(n), s.now())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		step := steps[random.IntN(len(steps))]
+		if err := s.store.write(func(ses *session) error { return step.do(ses, n) }); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if step.name == "delete workspace" && n%20 == 0 {
+			s.workspaces.remove(workspace(n))
+		}
+		var used, there int64
+		err := s.store.read(func(ses *session) (err error) {
+			if used, err = usedStorage(ses, "env"); err != nil {
+				return err
+			}
+			return ses.row("SELECT (SELECT coalesce(sum(size), 0) FROM assets) + (SELECT coalesce(sum(size), 0) FROM revisions)", nil, &there)
+		})
+		if err != nil || used != there {
+			t.Fatalf("after %s: %d bytes are counted, %d are there: %v", step.name, used, there, err)
+		}
+	}
+}
+
+func workspaceFor(id string, at time.Time) workspace {
+	return workspace{ID: id, Environment: "env", Name: id, Created: at}
+}
+
+// insertSized makes an asset where one of its kind is allowed.
+func insertSized(ses *session, workspace string, n int) error {
+	category, err := categoryFor(ses, workspace, "txt")
+	if err != nil {
+		return ignoreNotThere(err)
+	}
+	a := asset{ID: newAssetID(), Workspace: workspace, Category: category, Name: fmt.Sprint(n), Extension: "txt", Tags: []byte("[]"), Attributes: []byte("{}")}
+	a.stored = stored{revision: newUUID(), number: 1, content: newContentID(), size: int64(n), picture: picture{state: "no"}}
+	return insertAsset(ses, a)
+}
+
+// onSome does something with an asset, if there is one.
+func onSome(ses *session, do func(asset) error) error {
+	all, err := readAssets(ses, " FROM assets ORDER BY content LIMIT 1", nil)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	return do(all[0])
+}
