@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // FuzzToken holds that nothing gets in without the signature of its own text.
@@ -146,5 +147,43 @@ func TestChangesDoNotShareTheirFate(t *testing.T) {
 	}
 	if err := st.write(insert("c")); err != errClosed {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// However many copies of a name there are, the next one has the next number, and
+// finding it takes a few looks.
+func TestFreeName(t *testing.T) {
+	s, err := New(Options{Environments: []Environment{{ID: "env", AccessKey: "key"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	long := strings.Repeat("ä", maxName)
+	err = s.store.write(func(ses *session) error {
+		category, err := categoryFor(ses, "env", "txt")
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"a", long} {
+			for n := range 70 {
+				a := asset{ID: newAssetID(), Workspace: "env", Category: category, Name: name, Extension: "txt", Tags: []byte("[]"), Attributes: []byte("{}")}
+				if n > 0 {
+					if a.Name, err = freeName(ses, a); err != nil {
+						return err
+					}
+					if want := numbered(name, n); a.Name != want || utf8.RuneCountInString(want) > maxName {
+						t.Errorf("the name is %q, want %q", a.Name, want)
+					}
+				}
+				a.stored = stored{revision: newUUID(), number: 1, content: newContentID(), picture: picture{state: "no"}}
+				if err := insertAsset(ses, a); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

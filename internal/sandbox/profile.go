@@ -244,9 +244,9 @@ func (p Profile) admitAsset(ses *session, a *asset) error {
 	if p.EqualAssets != "rename" && p.EqualAssets != "refuse" {
 		return nil
 	}
-	namesakes, err := namesakesOf(ses, *a)
+	taken, err := isTaken(ses, *a)
 	switch {
-	case err != nil || len(namesakes) == 0:
+	case err != nil || !taken:
 		return err
 	case p.EqualAssets == "refuse":
 		return conflict("asset", a.Name+"."+a.Extension)

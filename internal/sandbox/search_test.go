@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
-	"assetferry/internal/sandbox/sandboxtest"
 )
 
 // find searches and gives the names of what is found, in the order in which it came.
@@ -86,13 +85,10 @@ func TestSearchSeesChanges(t *testing.T) {
 }
 
 func TestSearchFilters(t *testing.T) {
-	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	c := start(t, sandbox.Options{Now: func() time.Time { now = now.Add(time.Second); return now }})
-	claims := sandboxtest.Claims(c.env, "admin")
-	claims["iat"] = now.Unix()
-	c.token = sandboxtest.Sign(c.env.AccessKey, claims)
+	clock := newClock()
+	c := start(t, sandbox.Options{Now: func() time.Time { clock.advance(time.Second); return clock.now() }})
 	c.describe("a.txt", object{"tags": []string{"red", "blue"}})
-	between := now.Add(time.Second / 2)
+	between := clock.now().Add(time.Second / 2)
 	c.describe("b.TXT", object{"tags": []string{"blue"}})
 	c.upload("c.png", "x")
 	documents, images := c.category("Documents"), c.category("Images")
@@ -114,7 +110,7 @@ func TestSearchFilters(t *testing.T) {
 		{object{"tags": in("re")}, ""},
 		{object{"uploadedAt": object{"lte": iso(between)}}, "a"},
 		{object{"uploadedAt": object{"gte": iso(between)}}, "c b"},
-		{object{"uploadedAt": object{"gte": iso(now), "lte": iso(between)}}, ""},
+		{object{"uploadedAt": object{"gte": iso(between.Add(-time.Second / 2)), "lte": iso(between)}}, ""},
 		{object{"lastModifiedAt": object{"gte": iso(between)}, "extensions": in("txt")}, "b"},
 	} {
 		if got := c.find(object{"filters": tt.filters}); got != tt.want {

@@ -25,11 +25,11 @@ func (s *Server) namesExist(c *call) error {
 		for _, file := range in.Names {
 			a := asset{Category: at.category, Folder: at.folder}
 			a.Name, a.Extension = splitName(file)
-			namesakes, err := namesakesOf(ses, a)
+			is, err := isTaken(ses, a)
 			if err != nil {
 				return err
 			}
-			if len(namesakes) > 0 {
+			if is {
 				taken = append(taken, file)
 			}
 		}
@@ -41,28 +41,66 @@ func (s *Server) namesExist(c *call) error {
 	return c.reply(http.StatusOK, taken)
 }
 
+const namesakes = ` FROM assets WHERE category_id = ? AND folder_id IS ? AND normal = ? AND folded = ?
+	AND trashed_at IS NULL AND id <> ?`
+
+func (a asset) asNamesake() []any {
+	return []any{a.Category, orNull(a.Folder), normal(a.Name), fold(a.Extension), a.ID}
+}
+
+// isTaken reports whether another asset has an asset's name, where it is.
+func isTaken(s *session, a asset) (is bool, err error) {
+	err = s.row("SELECT EXISTS (SELECT 1"+namesakes+")", a.asNamesake(), &is)
+	return is, err
+}
+
 // namesakesOf gives the other assets that have an asset's name, where it is.
 func namesakesOf(s *session, a asset) (ids []string, err error) {
-	err = s.rows(`SELECT id FROM assets WHERE category_id = ? AND folder_id IS ? AND normal = ? AND folded = ?
-			AND trashed_at IS NULL AND id <> ?`,
-		[]any{a.Category, orNull(a.Folder), normal(a.Name), fold(a.Extension), a.ID}, func(r *sql.Rows) error {
-			var id string
-			err := r.Scan(&id)
-			ids = append(ids, id)
-			return err
-		})
+	err = s.rows("SELECT id"+namesakes, a.asNamesake(), func(r *sql.Rows) error {
+		var id string
+		err := r.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
 	return ids, err
 }
 
-// freeName is the first of "name (1)", "name (2)" and so on that is not taken.
+// freeName is one of "name (1)", "name (2)" and so on that is not taken: the first,
+// if they have no gaps. There may be thousands, so it looks ahead in ever longer
+// steps, and then goes back by halves to where they end.
 func freeName(s *session, a asset) (string, error) {
-	name := []rune(a.Name)
-	for n := 1; ; n++ {
-		suffix := fmt.Sprintf(" (%d)", n)
-		a.Name = string(name[:min(len(name), maxName-len(suffix))]) + suffix
-		namesakes, err := namesakesOf(s, a)
-		if err != nil || len(namesakes) == 0 {
-			return a.Name, err
+	of := a.Name
+	taken, free := 0, 1
+	for {
+		a.Name = numbered(of, free)
+		is, err := isTaken(s, a)
+		if err != nil {
+			return "", err
+		}
+		if !is {
+			break
+		}
+		taken, free = free, 2*free
+	}
+	for free-taken > 1 {
+		middle := (taken + free) / 2
+		a.Name = numbered(of, middle)
+		is, err := isTaken(s, a)
+		if err != nil {
+			return "", err
+		}
+		if is {
+			taken = middle
+		} else {
+			free = middle
 		}
 	}
+	return numbered(of, free), nil
+}
+
+// numbered is a name with a number, and no longer than names may be.
+func numbered(name string, n int) string {
+	suffix := fmt.Sprintf(" (%d)", n)
+	runes := []rune(name)
+	return string(runes[:min(len(runes), maxName-len(suffix))]) + suffix
 }

@@ -87,15 +87,11 @@ func (s *Server) transfer(c *call, needs permission, carry func(*session, asset,
 // them, and without the older revisions. If the storage is used up, nothing is
 // copied at all: guesses.
 func (s *Server) copyAsset(ses *session, a asset, at arrival) (status int, err error) {
-	original := a.ID
+	was := a
 	a.ID, a.Category, a.Folder = newAssetID(), at.to.category, at.to.folder
 	a.Uploaded = s.now()
 	a.Modified = a.Uploaded
-	namesakes, err := namesakesOf(ses, a)
-	if err != nil {
-		return 0, err
-	}
-	if at.action == "replace" && slices.Contains(namesakes, original) {
+	if at.action == "replace" && at.to == (place{a.Workspace, was.Category, was.Folder}) {
 		return http.StatusConflict, nil // it would replace what it is a copy of
 	}
 	if status, err = s.arrive(ses, &a, at); status != 0 || err != nil {
@@ -132,8 +128,8 @@ func (s *Server) arrive(ses *session, a *asset, at arrival) (status int, err err
 	if !allowed {
 		return http.StatusBadRequest, nil
 	}
-	namesakes, err := namesakesOf(ses, *a)
-	if err != nil || len(namesakes) == 0 {
+	taken, err := isTaken(ses, *a)
+	if err != nil || !taken {
 		return 0, err
 	}
 	switch at.action {
@@ -143,6 +139,10 @@ func (s *Server) arrive(ses *session, a *asset, at arrival) (status int, err err
 	case "replace":
 		if !at.may.may(mayOverwrite, a.Category) {
 			return http.StatusForbidden, nil
+		}
+		namesakes, err := namesakesOf(ses, *a)
+		if err != nil {
+			return 0, err
 		}
 		for _, id := range namesakes {
 			if _, err := s.trash(ses, a.Workspace, id); err != nil {

@@ -163,8 +163,7 @@ func restorabilityOf(ses *session, may rights, workspace, id string) (r restorab
 	if r.IsExtensionAllowed, err = takes(ses, a.Category, fold(a.Extension)); err != nil {
 		return r, err
 	}
-	namesakes, err := namesakesOf(ses, a)
-	r.HasNameConflict = len(namesakes) > 0
+	r.HasNameConflict, err = isTaken(ses, a)
 	return r, err
 }
 
