@@ -35,13 +35,23 @@ func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 		a.Watch.Progress(0, i.Size)
 		return a.finish(ctx, i, nil, nil)
 	}
-	asset, c, digest, err := a.effect(ctx, s, i)
+	asset, c, sent, err := a.effect(ctx, s, i)
 	if err != nil {
-		i.Digest = digest // of what was sent, to recognise it by
+		i.Digest = sent.digest // to recognise it by
 		return judge(ctx, i, err)
 	}
 	faultpoint.Hit(faultpoint.Sent)
-	return a.finish(ctx, i, &asset, receiptOf(i, asset, c, digest))
+	receipt := receiptOf(i, asset, c, sent.digest)
+	remark := keep(receipt, sent.kept)
+	r := a.finish(ctx, i, &asset, receipt)
+	r.outcome.Error = joined(r.outcome.Error, remark)
+	return r
+}
+
+// A sending is what is known of an object that was sent, or else adopted.
+type sending struct {
+	digest []byte             // nil unless all of it was sent
+	kept   *state.Description // what the source has with it, nil if nothing
 }
 
 // wasSent reports whether the asset of an item is there and in the journal, so
@@ -62,21 +72,21 @@ func receiptOf(i state.Item, a assets.Asset, c container, digest []byte) *state.
 
 // effect adopts or uploads. A folder that is gone, with whatever the journal
 // knows to be around it, is made again once.
-func (a *Applier) effect(ctx context.Context, s *structure, i state.Item) (asset assets.Asset, c container, digest []byte, err error) {
+func (a *Applier) effect(ctx context.Context, s *structure, i state.Item) (asset assets.Asset, c container, sent sending, err error) {
 	if i.Action == state.Adopt {
 		asset, err = a.adopt(ctx, i)
 		a.Watch.Progress(0, i.Size)
-		return asset, container{asset.CategoryID, asset.FolderID}, i.Digest, err
+		return asset, container{asset.CategoryID, asset.FolderID}, sending{digest: i.Digest}, err
 	}
 	for again := false; ; again = true {
 		if c, err = s.container(ctx, i.Category, i.Folder); err == nil {
-			asset, digest, err = a.upload(ctx, c, i)
+			asset, sent, err = a.upload(ctx, c, i)
 		}
 		if again || i.Folder == "" || isBodyError(err) || !errors.Is(err, fs.ErrNotExist) {
-			return asset, c, digest, err
+			return asset, c, sent, err
 		}
 		if err := s.forget(ctx, c, i.Folder); err != nil {
-			return asset, c, digest, err
+			return asset, c, sent, err
 		}
 	}
 }
@@ -97,9 +107,10 @@ func (a *Applier) adopt(ctx context.Context, i state.Item) (assets.Asset, error)
 }
 
 // upload sends an item's content, hashing it on its way, and checks the receipt.
-// There is a digest whenever all of the content was sent.
-func (a *Applier) upload(ctx context.Context, c container, i state.Item) (assets.Asset, []byte, error) {
+// What the source has with the object is asked for before anything is sent.
+func (a *Applier) upload(ctx context.Context, c container, i state.Item) (assets.Asset, sending, error) {
 	content := newHashing(nil, nil)
+	var kept *state.Description
 	u := assets.Upload{CategoryID: c.category, FolderID: c.folder, Filename: i.Name, Size: i.Size}
 	if c.folder != "" {
 		u.CategoryID = "" // the service takes the one or the other
@@ -108,6 +119,9 @@ func (a *Applier) upload(ctx context.Context, c container, i state.Item) (assets
 		r, err := a.Source.Open(ctx, object(i), 0)
 		if err != nil {
 			return nil, err
+		}
+		if kept, err = keptWith(ctx, r); err != nil {
+			return nil, errors.Join(err, r.Close())
 		}
 		faultpoint.Hit(faultpoint.Opened)
 		_, sent := content.sum()
@@ -121,12 +135,12 @@ func (a *Applier) upload(ctx context.Context, c container, i state.Item) (assets
 		digest = nil
 	}
 	if err != nil {
-		return asset, digest, err
+		return asset, sending{digest, kept}, err
 	}
 	if what := mismatch(i, asset, sent); what != "" {
-		return asset, nil, a.takeBack(ctx, &ReceiptError{Asset: asset.ID, What: what})
+		return asset, sending{}, a.takeBack(ctx, &ReceiptError{Asset: asset.ID, What: what})
 	}
-	return asset, digest, nil
+	return asset, sending{digest, kept}, nil
 }
 
 // A ReceiptError says that the service made another asset than we sent. That

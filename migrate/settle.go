@@ -31,6 +31,7 @@ type finding struct {
 	final   bool           // what is not there by now does not come any more
 	receipt *state.Receipt // the asset that was made, if it is there
 	extra   []string       // further assets that look the same
+	remark  string         // what people are told although all is well
 	err     error          // it could not be found out
 }
 
@@ -152,6 +153,7 @@ func (a *Applier) match(ctx context.Context, c container, f *finding, candidates
 	}
 	if f.receipt != nil {
 		f.err = nil // whatever the others are
+		a.keepFound(ctx, f)
 	}
 }
 
@@ -259,5 +261,6 @@ func (f finding) outcome() state.Outcome {
 	if len(f.extra) > 0 {
 		o.Error = "found more than once at the destination; also as " + strings.Join(f.extra, ", ")
 	}
+	o.Error = joined(o.Error, f.remark)
 	return o
 }

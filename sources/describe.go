@@ -2,17 +2,18 @@ package sources
 
 import "context"
 
-// A Describer is a source that keeps descriptions with its objects. They are no
-// part of a listing, because each costs a request or more.
+// A Describer is a reader of content that also knows what was stored with it. What
+// Open returns is one where Traits.Describes says so.
 type Describer interface {
-	// Describe tells what is kept with the listed version of an object; like Open
-	// it fails with ErrChanged or fs.ErrNotExist if that is not there any more.
-	Describe(ctx context.Context, o Object) (Description, error)
+	// Describe tells what is kept with the version that is being read. It is asked
+	// before the first Read, and fails as Open does. What the answer to Open brought
+	// along costs nothing; anything else costs requests, and the user asked for it.
+	Describe(ctx context.Context) (Description, error)
 }
 
 // A Description is what somebody who stored an object wrote down with it.
 type Description struct {
 	ContentType string            // empty if there is none
-	Metadata    map[string]string // by name in lower case
-	Tags        map[string]string // nil if they were not asked for
+	Metadata    map[string]string // by name, as the source gives it
+	Tags        map[string]string // nil if there are none, or they were not asked for
 }

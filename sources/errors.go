@@ -7,7 +7,7 @@ var ErrChanged = errors.New("changed since it was listed")
 
 // An Error tells what went wrong at a source, and with which object.
 type Error struct {
-	Op     string // "list", "open", "read"
+	Op     string // "list", "open", "read", "read tags"
 	Source string // where, without secrets
 	Key    Key    // empty if it is about the source as a whole
 	Err    error

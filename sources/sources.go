@@ -55,6 +55,8 @@ type Traits struct {
 	// PinsVersions says that Open reads the listed version even if the object
 	// has been overwritten since.
 	PinsVersions bool
+	// Describes says that what Open returns is a Describer.
+	Describes bool
 	// Concurrency is the most Opens at once that do the source good; 0 means
 	// that it does not matter.
 	Concurrency int

@@ -23,11 +23,7 @@ var update = flag.Bool("update", false, "write testdata")
 
 func TestSchema(t *testing.T) {
 	s := newStore(t)
-	rows, err := query(t.Context(), s.r, "read schema", func(rows *sql.Rows) (text string, err error) {
-		return text, rows.Scan(&text)
-	}, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name`)
-	must(t, err)
-	got := strings.Join(rows, ";\n\n") + ";\n"
+	got := schemaOf(t, s)
 	golden := filepath.Join("testdata", "schema.sql")
 	if *update {
 		must(t, os.WriteFile(golden, []byte(got), 0o644))
@@ -42,6 +38,16 @@ func TestSchema(t *testing.T) {
 	if version != latest() || id != applicationID {
 		t.Errorf("got version %d and id %x", version, id)
 	}
+}
+
+// schemaOf is what a journal says of its schema.
+func schemaOf(t *testing.T, s *Store) string {
+	t.Helper()
+	rows, err := query(t.Context(), s.r, "read schema", func(rows *sql.Rows) (text string, err error) {
+		return text, rows.Scan(&text)
+	}, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name`)
+	must(t, err)
+	return strings.Join(rows, ";\n\n") + ";\n"
 }
 
 func TestPragmas(t *testing.T) {

@@ -28,6 +28,9 @@ type Receipt struct {
 	// all there; only read.
 	Undescribed bool
 	Run         int64 // that made or adopted it; only read
+	// Description is what is kept with the object at its source, nil if that is
+	// nothing; only written, see Store.Description.
+	Description *Description
 }
 
 const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,

@@ -35,6 +35,7 @@ type recorder struct {
 	run, pair, now  int64
 	receipt, update *sql.Stmt
 	forgive         *sql.Stmt
+	description     *sql.Stmt // nil until there is one
 }
 
 func (r *recorder) prepare(ctx context.Context) (err error) {
@@ -50,7 +51,7 @@ func (r *recorder) prepare(ctx context.Context) (err error) {
 }
 
 func (r *recorder) close() (err error) {
-	for _, s := range []*sql.Stmt{r.receipt, r.update, r.forgive} {
+	for _, s := range []*sql.Stmt{r.receipt, r.update, r.forgive, r.description} {
 		if s != nil {
 			err = errors.Join(err, s.Close())
 		}
@@ -68,6 +69,8 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 				Error: fmt.Sprintf("the service answered with asset %s, which stands for another object", asset)}
 			asset = ""
 		} else if err != nil {
+			return err
+		} else if err := r.describe(ctx, o.Key, o.Receipt.Description); err != nil {
 			return err
 		}
 	} else if o.State == ItemDone && !o.Undescribed {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +25,7 @@ type bucket struct {
 	server  *httptest.Server
 
 	mu     sync.Mutex
+	tags   map[string]string               // by key, as the answer has them; of others they are refused
 	answer func(http.Handler) http.Handler // put around the server
 }
 
@@ -34,15 +37,29 @@ func newBucket(name string) (*bucket, error) {
 	inner := gofakes3.New(b.backend).Server()
 	b.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
-		answer := b.answer
+		answer, tags := b.answer, b.tags[strings.TrimPrefix(r.URL.Path, "/"+name+"/")]
 		b.mu.Unlock()
 		h := inner
+		if r.URL.Query().Has("tagging") { // which the server does not know
+			h = tagging(tags)
+		}
 		if answer != nil {
 			h = answer(inner)
 		}
 		h.ServeHTTP(w, r)
 	}))
 	return b, nil
+}
+
+// tagging answers with tags, or refuses to if there are none.
+func tagging(tags string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if tags == "" {
+			w.WriteHeader(http.StatusForbidden)
+			tags = "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
+		}
+		io.WriteString(w, tags)
+	})
 }
 
 func startBucket(t testing.TB, name string) *bucket {
@@ -96,6 +113,34 @@ func (b *bucket) variables() []string {
 	return append(withoutAWS(), "ASSETFERRY_S3_ENDPOINT="+b.server.URL)
 }
 
+// cmdStored stores an object anew in the bucket, with headers and perhaps a tag:
+//
+//	stored KEY FILE NAME=VALUE... [tag:NAME=VALUE]
+func cmdStored(ts *testscript.TestScript, _ bool, args []string) {
+	b := benchOf(ts).bucket
+	headers := map[string]string{}
+	for _, a := range args[2:] {
+		name, value, _ := strings.Cut(a, "=")
+		if tag, ok := strings.CutPrefix(name, "tag:"); ok {
+			b.tag(args[0], tag, value)
+		} else {
+			headers[name] = value
+		}
+	}
+	content := ts.ReadFile(args[1])
+	_, err := b.backend.PutObject(b.name, args[0], headers, strings.NewReader(content), int64(len(content)), nil)
+	ts.Check(err)
+}
+
+func (b *bucket) tag(key, name, value string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tags == nil {
+		b.tags = map[string]string{}
+	}
+	b.tags[key] = fmt.Sprintf("<Tagging><TagSet><Tag><Key>%s</Key><Value>%s</Value></Tag></TagSet></Tagging>", name, value)
+}
+
 // cmdBucket starts a server of S3 with one bucket that holds the files of a directory,
 // and points the script at it. What is empty and ends with a slash is stored, too:
 //
@@ -104,6 +149,7 @@ func cmdBucket(ts *testscript.TestScript, _ bool, args []string) {
 	b, err := newBucket(args[0])
 	ts.Check(err)
 	ts.Defer(b.server.Close)
+	benchOf(ts).bucket = b
 	ts.Check(b.putTree(ts.MkAbs(args[1])))
 	for _, key := range args[2:] {
 		ts.Check(b.put(key, ""))

@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 			"ferry":   cmdFerry,
 			"service": cmdService,
 			"bucket":  cmdBucket,
+			"stored":  cmdStored,
 			"stats":   cmdStats,
 			"methods": cmdMethods,
 			"tree":    cmdTree,
@@ -191,6 +192,7 @@ func (c call) checkJSON() error {
 // A bench is what a script works with besides files and processes.
 type bench struct {
 	service *service
+	bucket  *bucket      // that the script started last
 	journal *state.Store // held by the test
 }
 

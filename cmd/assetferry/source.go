@@ -48,7 +48,7 @@ func (a *app) openBucket(ctx context.Context, text string) (sources.Source, stri
 		return nil, "", usage(fmt.Errorf("source: %w", err), "write s3://bucket or s3://bucket/prefix; assetferry help s3 tells the rest")
 	}
 	c := a.settings
-	o := s3.Options{Anonymous: c.S3Anonymous, RequesterPays: c.S3RequesterPays, AllowHTTP: c.AllowHTTP, Connections: c.Concurrency}
+	o := s3.Options{Anonymous: c.S3Anonymous, RequesterPays: c.S3RequesterPays, Tags: c.S3Tags, AllowHTTP: c.AllowHTTP, Connections: c.Concurrency}
 	if o.Endpoint, err = c.S3Endpoint(); err != nil {
 		return nil, "", err
 	}
@@ -68,4 +68,5 @@ func addS3Flags(f *pflag.FlagSet) {
 	setting(f, "endpoint", "base `address` of a service that speaks S3, if the bucket is not at AWS")
 	f.Bool("s3-anonymous", false, "read a public bucket without credentials")
 	f.Bool("s3-requester-pays", false, "pay for the requests if the owner of the bucket does not")
+	f.Bool("s3-tags", false, "keep the tags of objects in the journal as well: one more request for each object that is sent")
 }

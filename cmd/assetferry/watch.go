@@ -35,6 +35,7 @@ func (w *watch) Item(i state.Item, o state.Outcome) {
 	line := ui.ItemLine{Key: i.Key, Action: string(i.Action), State: string(o.State), Error: o.Error}
 	if o.Receipt != nil {
 		line.AssetID, line.URL = o.Receipt.Asset, o.Receipt.URL
+		line.Described = (*ui.Described)(o.Receipt.Description)
 	}
 	w.out.Event("item", line)
 	if o.State == state.ItemDone && o.Error != "" {

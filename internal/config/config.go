@@ -59,6 +59,7 @@ type Settings struct {
 	Endpoint        string // of S3; empty: as the environment or the profile of AWS say
 	S3Anonymous     bool
 	S3RequesterPays bool
+	S3Tags          bool
 
 	CompensateClock bool
 	LeastPrivilege  bool

@@ -28,6 +28,7 @@ func (s *Settings) Effects() []Effect {
 		s.effect("endpoint", s.Endpoint),
 		s.effect("s3_anonymous", strconv.FormatBool(s.S3Anonymous)),
 		s.effect("s3_requester_pays", strconv.FormatBool(s.S3RequesterPays)),
+		s.effect("s3_tags", strconv.FormatBool(s.S3Tags)),
 		s.effect("concurrency", strconv.Itoa(s.Concurrency)),
 		s.effect("include", strings.Join(s.Include, " ")),
 		s.effect("exclude", strings.Join(s.Exclude, " ")),

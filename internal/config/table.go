@@ -40,6 +40,7 @@ func (s *Settings) table() []row {
 		{key: "endpoint", env: "ASSETFERRY_S3_ENDPOINT", set: address(&s.Endpoint)},
 		{key: "s3_anonymous", set: yesNo(&s.S3Anonymous), yesNo: true},
 		{key: "s3_requester_pays", set: yesNo(&s.S3RequesterPays), yesNo: true},
+		{key: "s3_tags", set: yesNo(&s.S3Tags), yesNo: true},
 		{key: "concurrency", initial: "16", set: number(&s.Concurrency, 1, 256)},
 		{key: "include", set: list(&s.Include), list: true},
 		{key: "exclude", set: list(&s.Exclude), list: true},

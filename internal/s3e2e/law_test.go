@@ -1,6 +1,7 @@
 package s3e2e
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -88,8 +89,10 @@ func TestDescribe(t *testing.T) {
 	if len(objects) != 1 || err != nil {
 		t.Fatalf("got %+v and %v", objects, err)
 	}
-	d, err := src.Describe(t.Context(), objects[0])
+	r, err := src.Open(t.Context(), objects[0], 0)
 	must(t, err)
+	d, err := r.(sources.Describer).Describe(t.Context())
+	must(t, errors.Join(err, r.Close()))
 	if d.ContentType != "image/png" || d.Metadata["author"] != "Ann" || d.Tags["place"] != "Oslo" {
 		t.Errorf("got %+v", d)
 	}

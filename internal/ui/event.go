@@ -76,6 +76,16 @@ type ItemLine struct {
 	AssetID string `json:"asset_id,omitempty"`
 	URL     string `json:"url,omitempty"`
 	Error   string `json:"error,omitempty"`
+
+	Described *Described `json:"described,omitempty"`
+}
+
+// Described is what the source has with an object besides its content. What is not
+// there, or was not asked for, is left out.
+type Described struct {
+	ContentType string            `json:"content_type,omitempty"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
+	Tags        map[string]string `json:"tags,omitempty"`
 }
 
 // A CheckLine is a "check" event: what verification found about one item, or what

@@ -1,50 +1,144 @@
 package s3_test
 
 import (
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
+	"strings"
 	"testing"
 
+	"assetferry/internal/retry"
 	"assetferry/sources"
 	"assetferry/sources/s3"
 )
 
-func TestDescribe(t *testing.T) {
-	b := newBucket(t, "")
-	object := sources.Object{Key: "a", Size: 1, VersionTag: "tag"}
-	b.answerWith(func(w http.ResponseWriter, r *http.Request) {
+var thing = sources.Object{Key: "a", Size: 1, VersionTag: "tag"}
+
+// describing answers with an object and these headers, and hands requests for tags
+// to a function.
+func describing(tags http.HandlerFunc, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("tagging") {
-			if r.URL.Query().Get("versionId") != "7" {
-				t.Errorf("tags of %s are asked for", r.URL)
-			}
-			w.Write([]byte("<Tagging><TagSet><Tag><Key>place</Key><Value>Oslo</Value></Tag></TagSet></Tagging>"))
+			tags(w, r)
 			return
 		}
-		for name, value := range map[string]string{
-			"ETag": `"tag"`, "Content-Type": "image/png", "X-Amz-Version-Id": "7",
-			"X-Amz-Meta-Author": "Ann", "X-Amz-Meta-Title": "=?UTF-8?B?w4Zibw==?=", "X-Amz-Meta-Odd": "=?nonsense?=",
-		} {
-			w.Header().Set(name, value)
+		w.Header().Set("ETag", `"tag"`)
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
 		}
-	})
-	for _, tags := range []bool{false, true} {
-		got, err := b.source(func(o *s3.Options) { o.Tags = tags }).Describe(t.Context(), object)
+		io.WriteString(w, "x")
+	}
+}
+
+func tagged(text string, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		io.WriteString(w, "<Tagging><TagSet>"+text+"</TagSet></Tagging>")
+	}
+}
+
+const oslo = "<Tag><Key>place</Key><Value>Oslo</Value></Tag>"
+
+// describe opens the thing and asks what is kept with it, then reads it.
+func describe(ctx context.Context, src *s3.Source) (d sources.Description, err error) {
+	r, err := src.Open(ctx, thing, 0)
+	if err != nil {
+		return d, err
+	}
+	d, err = r.(sources.Describer).Describe(ctx)
+	if err == nil {
+		_, err = io.ReadAll(r)
+	}
+	return d, errors.Join(err, r.Close())
+}
+
+func withTags(o *s3.Options) { o.Tags = true }
+
+// Metadata come with the content; tags cost one request, if they are wanted.
+func TestDescribe(t *testing.T) {
+	b := newBucket(t, "")
+	b.answerWith(describing(tagged(oslo, "X-Amz-Version-Id", "7"), "Content-Type", "image/png", "X-Amz-Version-Id", "7",
+		"X-Amz-Meta-Author", "Ann", "X-Amz-Meta-Title", "=?UTF-8?B?w4Zibw==?="))
+	for want, change := range map[string]func(*s3.Options){"": func(*s3.Options) {}, "Oslo": withTags} {
+		got, err := describe(t.Context(), b.source(change))
 		must(t, err)
-		if got.ContentType != "image/png" || !maps.Equal(got.Metadata, map[string]string{"author": "Ann", "title": "Æbo", "odd": "=?nonsense?="}) {
+		if got.ContentType != "image/png" || !maps.Equal(got.Metadata, map[string]string{"author": "Ann", "title": "Æbo"}) {
 			t.Errorf("got %+v", got)
 		}
-		if want := map[bool]string{true: "Oslo"}[tags]; got.Tags["place"] != want || (got.Tags == nil) == tags {
-			t.Errorf("tags %v", got.Tags)
+		requests := b.asked()
+		if got.Tags["place"] != want || (got.Tags == nil) != (want == "") || len(requests) != 1+len(got.Tags) {
+			t.Errorf("%d requests for the tags %v, want %q", len(requests), got.Tags, want)
+		}
+		for _, r := range requests {
+			if r.Method != http.MethodGet || r.URL.Query().Has("versionId") {
+				t.Errorf("%s %s needs another permission", r.Method, r.URL)
+			}
 		}
 	}
-	object.VersionTag = "former"
-	if _, err := b.source().Describe(t.Context(), object); !errors.Is(err, sources.ErrChanged) {
-		t.Errorf("another version: %v", err)
+}
+
+// Nothing is kept where nothing was given.
+func TestDescribeNothing(t *testing.T) {
+	for name, tags := range map[string]http.HandlerFunc{"no tags": tagged(""), "no set of tags": refuse(404, "NoSuchTagSet", "none")} {
+		b := newBucket(t, "")
+		b.answerWith(describing(tags, "Content-Type", "binary/octet-stream"))
+		if got, err := describe(t.Context(), b.source(withTags)); err != nil || got.ContentType != "" || got.Metadata != nil || got.Tags != nil {
+			t.Errorf("%s: got %+v (%v)", name, got, err)
+		}
 	}
-	b.answerWith(refuse(404, "", ""))
-	if _, err := b.source().Describe(t.Context(), object); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("gone: %v", err)
+}
+
+func TestEncodedMetadata(t *testing.T) {
+	for given, want := range map[string]string{
+		"plain":                                  "plain",
+		"=?UTF-8?B?w4Zibw==?=":                   "Æbo",
+		"=?UTF-8?Q?=C3=86?= =?utf-8?b?Ym8=?=":    "Æbo", // long values are broken up
+		"=?ISO-8859-1?Q?=C6bo?=":                 "Æbo",
+		"=?nonsense?=":                           "=?nonsense?=",
+		"see =?UTF-8?B?w4Zibw==?=":               "see =?UTF-8?B?w4Zibw==?=",
+		"=?UTF-8?B?/w==?=":                       "=?UTF-8?B?/w==?=", // not UTF-8 at all
+		"=?unheard-of?B?w4Zibw==?=":              "=?unheard-of?B?w4Zibw==?=",
+		"=?UTF-8?B?w4Zibw==?= and =?UTF-8?Q?a?=": "=?UTF-8?B?w4Zibw==?= and =?UTF-8?Q?a?=",
+	} {
+		b := newBucket(t, "")
+		b.answerWith(describing(nil, "X-Amz-Meta-Title", given))
+		if d, err := describe(t.Context(), b.source()); err != nil || d.Metadata["title"] != want {
+			t.Errorf("%q became %q (%v), want %q", given, d.Metadata["title"], err, want)
+		}
+	}
+}
+
+func TestTagsThatCannotBeRead(t *testing.T) {
+	const remedy = "allow s3:GetObjectTagging, or leave out --s3-tags"
+	for name, tc := range map[string]struct {
+		tags   http.HandlerFunc
+		is     error
+		class  retry.Class
+		remedy bool
+		auth   bool
+	}{
+		"refused":             {refuse(403, "AccessDenied", "Access Denied"), fs.ErrPermission, retry.Permanent, true, false},
+		"unknown to it":       {refuse(501, "NotImplemented", "no"), fs.ErrPermission, retry.Permanent, true, false},
+		"not allowed":         {refuse(405, "MethodNotAllowed", "no"), fs.ErrPermission, retry.Permanent, true, false},
+		"credentials expired": {refuse(403, "ExpiredToken", "old"), nil, retry.Fatal, false, true},
+		"object gone":         {refuse(404, "NoSuchKey", "no"), fs.ErrNotExist, retry.Permanent, false, false},
+		"stored again":        {tagged(oslo, "X-Amz-Version-Id", "8"), sources.ErrChanged, retry.Transient, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBucket(t, "")
+			b.answerWith(describing(tc.tags, "X-Amz-Version-Id", "7"))
+			_, err := describe(t.Context(), b.source(withTags))
+			if err == nil || tc.is != nil && !errors.Is(err, tc.is) || s3.IsAuth(err) != tc.auth || strings.Contains(err.Error(), remedy) != tc.remedy {
+				t.Errorf("got %v", err)
+			}
+			if class, _ := retry.Classify(err); class != tc.class {
+				t.Errorf("it is %s, want %s", class, tc.class)
+			}
+		})
 	}
 }

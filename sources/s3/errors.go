@@ -97,6 +97,9 @@ func classify(op string, err error) error {
 var unaccepted = []string{"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken", "InvalidAccessKeyId", "SignatureDoesNotMatch",
 	"RequestTimeTooSkewed", "RequestExpired", "InvalidSecurity", "NotSignedUp", "AccountProblem", "AuthorizationHeaderMalformed", "MissingSecurityHeader"}
 
+// untagging are the answers of those who do not tell tags, or have none at all.
+var untagging = []int{http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+
 // refused is an answer that is no success.
 func refused(op string, answer *smithyhttp.ResponseError, err error) *failure {
 	f := &failure{status: answer.HTTPStatusCode(), code: codeOf(err), class: retry.Permanent}
@@ -105,6 +108,9 @@ func refused(op string, answer *smithyhttp.ResponseError, err error) *failure {
 	switch {
 	case f.status == http.StatusUnauthorized, slices.Contains(unaccepted, f.code):
 		f.class, f.auth = retry.Fatal, true
+	case op == opTags && slices.Contains(untagging, f.status):
+		f.err = fmt.Errorf("%w; allow s3:GetObjectTagging, or leave out --s3-tags", f.err)
+		f.is = fs.ErrPermission
 	case f.code == "InvalidObjectState":
 		f.err = fmt.Errorf("%s (%w)", sources.Archived, f.err)
 	case f.status == http.StatusForbidden && op == "list":

@@ -55,6 +55,8 @@ func (s *Source) hintOf(op string, f *failure) string {
 		return "restore the object first"
 	}
 	switch {
+	case op == opTags && f.is == fs.ErrPermission:
+		return ""
 	case f.status >= 300 && f.status < 400:
 		return "the bucket is in another region: set AWS_REGION"
 	case f.status == http.StatusForbidden && s.credentials == nil:

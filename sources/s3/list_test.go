@@ -185,11 +185,10 @@ func TestHowRequestsAreMade(t *testing.T) {
 			o := b.one(src)
 			r, err := src.Open(t.Context(), o, 0)
 			must(t, err)
-			must(t, r.Close())
-			_, err = src.Describe(t.Context(), o)
-			must(t, err)
+			_, err = r.(sources.Describer).Describe(t.Context())
+			must(t, errors.Join(err, r.Close()))
 			asked := b.asked()
-			if want := map[bool]int{false: 3, true: 4}[test.tags]; len(asked) != want {
+			if want := map[bool]int{false: 2, true: 3}[test.tags]; len(asked) != want {
 				t.Errorf("%d requests, want %d", len(asked), want)
 			}
 			for _, r := range asked {

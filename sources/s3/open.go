@@ -56,7 +56,7 @@ func (r *reader) connect() error {
 		r.disconnect()
 		return err
 	}
-	r.version = aws.ToString(out.VersionId)
+	r.version, r.description = aws.ToString(out.VersionId), described(out)
 	return nil
 }
 

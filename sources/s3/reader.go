@@ -27,12 +27,13 @@ var errStalled = errors.New("no byte moved for too long")
 // A reader reads one object to its listed size, over as many connections as that
 // takes.
 type reader struct {
-	ctx     context.Context
-	source  *Source
-	object  sources.Object
-	next    int64  // the offset of the next byte
-	version string // the one that is read, where the bucket keeps versions
-	err     error  // sticky
+	ctx         context.Context
+	source      *Source
+	object      sources.Object
+	next        int64               // the offset of the next byte
+	version     string              // the one that is read, where the bucket keeps versions
+	description sources.Description // without tags
+	err         error               // sticky
 
 	body     io.ReadCloser // nil if it was cut off
 	cancel   context.CancelCauseFunc

@@ -34,7 +34,7 @@ type Options struct {
 	Anonymous bool
 	// RequesterPays agrees to pay for the requests.
 	RequesterPays bool
-	// Tags has Describe ask for an object's tags, with one more request.
+	// Tags has readers describe objects with their tags, for one more request each.
 	Tags bool
 	// AllowHTTP allows plain HTTP to other hosts than this one.
 	AllowHTTP bool
@@ -89,7 +89,7 @@ func (s *Source) CloseIdleConnections() { s.close() }
 
 // Traits implements sources.Source.
 func (s *Source) Traits() sources.Traits {
-	return sources.Traits{Precision: time.Second}
+	return sources.Traits{Precision: time.Second, Describes: true}
 }
 
 func (s *Source) name(key sources.Key) *string {

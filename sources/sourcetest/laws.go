@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"testing/iotest"
 	"time"
@@ -34,6 +35,7 @@ func laws() []law {
 		{"objects are plain values", plainValues},
 		{"traits are stable", stableTraits},
 		{"reads to the listed size", readsAll},
+		{"describes as it says", describes},
 	}
 }
 
@@ -197,6 +199,46 @@ func plainValues(ctx context.Context, f Fixture) error {
 func stableTraits(_ context.Context, f Fixture) error {
 	if first, second := f.Source.Traits(), f.Source.Traits(); first != second {
 		return fmt.Errorf("%+v became %+v", first, second)
+	}
+	return nil
+}
+
+// describes makes sure that readers can be asked what is kept with their objects, where
+// the source says so, and read afterwards as if nobody had.
+func describes(ctx context.Context, f Fixture) error {
+	if !f.Source.Traits().Describes {
+		return nil
+	}
+	objects, err := byKey(ctx, f.Source)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if o.Obstacle != "" {
+			continue
+		}
+		if err := describesOne(ctx, f.Source, o); err != nil {
+			return fmt.Errorf("%q: %w", o.Key, err)
+		}
+	}
+	return nil
+}
+
+func describesOne(ctx context.Context, src sources.Source, o sources.Object) (err error) {
+	r, err := src.Open(ctx, o, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	d, ok := r.(sources.Describer)
+	if !ok {
+		return errors.New("the reader is no Describer")
+	}
+	if _, err := d.Describe(ctx); err != nil {
+		return err
+	}
+	if n, err := io.Copy(io.Discard, r); err != nil || n != o.Size {
+		return errors.Join(fmt.Errorf("%d bytes came after it, %d are listed", n, o.Size), err)
 	}
 	return nil
 }

@@ -296,6 +296,9 @@ func breaches() []breach {
 				return sources.Traits{Precision: time.Second, Concurrency: n}
 			}
 		}, []string{"traits are stable"}},
+		{"describes nothing", func(d *double) {
+			d.traits = func() sources.Traits { return sources.Traits{Precision: time.Second, Describes: true} }
+		}, []string{"describes as it says"}},
 		{"ends early", func(d *double) {
 			d.open = func(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
 				r, err := d.Source.Open(ctx, o, offset)

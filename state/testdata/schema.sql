@@ -21,6 +21,16 @@ CREATE TABLE choices (
   PRIMARY KEY (destination, extension)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE descriptions (
+  pair         INTEGER NOT NULL,
+  key          TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  metadata     TEXT NOT NULL CHECK (json_type(metadata) = 'object'),
+  tags         TEXT NOT NULL CHECK (json_type(tags) = 'object'),
+  PRIMARY KEY (pair, key),
+  FOREIGN KEY (pair, key) REFERENCES receipts (pair, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE failures (
   pair        INTEGER NOT NULL REFERENCES pairs (id),
   key         TEXT NOT NULL,

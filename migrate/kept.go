@@ -1,0 +1,89 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"assetferry/internal/retry"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// maxKept is how many bytes are kept of what a source has with an object. S3 itself
+// allows 2 KB of metadata and ten tags.
+const maxKept = 16 << 10
+
+// keptWith asks a reader what the source has with its object; nil if that is nothing.
+func keptWith(ctx context.Context, r io.Reader) (*state.Description, error) {
+	describer, ok := r.(sources.Describer)
+	if !ok {
+		return nil, nil
+	}
+	d, err := describer.Describe(ctx)
+	kept := state.Description(d)
+	if err != nil || kept.IsZero() {
+		return nil, err
+	}
+	return &kept, nil
+}
+
+// keep has a receipt keep what the source has with the object. What is too large for
+// a journal is left out, and the note says so.
+func keep(r *state.Receipt, d *state.Description) (note string) {
+	if n := keptSize(d); n > maxKept {
+		return fmt.Sprintf("what the source has with it was not kept: %d bytes, at most %d are", n, maxKept)
+	}
+	r.Description = d
+	return ""
+}
+
+func keptSize(d *state.Description) int {
+	if d == nil {
+		return 0
+	}
+	n := len(d.ContentType)
+	for _, m := range []map[string]string{d.Metadata, d.Tags} {
+		for name, value := range m {
+			n += len(name) + len(value)
+		}
+	}
+	return n
+}
+
+// keepFound is keep for an item in doubt that was found at the destination: whoever
+// sent it cannot tell any more. A source that may answer later leaves it in doubt.
+func (a *Applier) keepFound(ctx context.Context, f *finding) {
+	if !a.Source.Traits().Describes || f.receipt.Adopted {
+		return
+	}
+	d, err := a.askAgain(ctx, f.item)
+	changed := errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err == nil:
+		f.remark = keep(f.receipt, d)
+	case changed || isOf(err, retry.Permanent):
+		f.remark = "what the source has with it was not kept: " + err.Error()
+	default:
+		f.receipt, f.err = nil, err
+	}
+}
+
+// askAgain opens an object at its end, where there is little to read.
+func (a *Applier) askAgain(ctx context.Context, i state.Item) (*state.Description, error) {
+	r, err := a.Source.Open(ctx, object(i), i.Size)
+	if err != nil {
+		return nil, err
+	}
+	d, err := keptWith(ctx, r)
+	return d, errors.Join(err, r.Close())
+}
+
+// joined puts texts for people together, of which some may be empty.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
+}
