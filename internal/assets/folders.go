@@ -48,13 +48,7 @@ func (f *Folder) check() error {
 // Folders returns the top-level folders of all categories. The route is not
 // known to page.
 func (c *Client) Folders(ctx context.Context) ([]Folder, error) {
-	var all page[Folder]
-	err := c.do(ctx, &request{
-		op: "list folders", method: http.MethodGet, route: "/folders",
-		query: c.inWorkspace(),
-		into:  &all,
-	})
-	return all.Items, err
+	return whole[Folder](ctx, c, request{op: "list folders", route: "/folders", query: c.inWorkspace()})
 }
 
 // Folder returns a folder with the folders below it, down to depth levels. (That

@@ -136,13 +136,7 @@ func (q *ImageQuality) check() error {
 // ImageQualities returns the qualities of all formats in the workspace. It takes
 // an admin.
 func (c *Client) ImageQualities(ctx context.Context) ([]ImageQuality, error) {
-	var got page[ImageQuality]
-	err := c.do(ctx, &request{
-		op: "read image qualities", method: http.MethodGet, route: "/admin/images",
-		query: c.inWorkspace(),
-		into:  &got,
-	})
-	return got.Items, err
+	return whole[ImageQuality](ctx, c, request{op: "read image qualities", route: "/admin/images", query: c.inWorkspace()})
 }
 
 // SetImageQuality sets the quality of a format in the workspace. It takes an admin.

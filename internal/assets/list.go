@@ -67,6 +67,21 @@ func list[T any](ctx context.Context, c *Client, r request, limit int, id func(T
 	})
 }
 
+// whole reads a list of a route that is not known to page. Should it do so
+// nevertheless, that is an error: an incomplete list must not pass for a complete
+// one.
+func whole[T any](ctx context.Context, c *Client, r request) ([]T, error) {
+	var got page[T]
+	r.method, r.into = http.MethodGet, &got
+	if err := c.do(ctx, &r); err != nil {
+		return nil, err
+	}
+	if got.TotalCount != nil && *got.TotalCount > len(got.Items) {
+		return nil, fmt.Errorf("%s: list ends at %d of %d", r.op, len(got.Items), *got.TotalCount)
+	}
+	return got.Items, nil
+}
+
 // pages yields the items of a request that turn makes ask for a page.
 func pages[T any](ctx context.Context, c *Client, r request, limit int, id func(T) string, turn func(r *request, limit, offset int)) iter.Seq2[T, error] {
 	p := pager[T]{id: id, limit: limit}

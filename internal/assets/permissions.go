@@ -54,13 +54,7 @@ type Group struct {
 // Groups returns the groups of the workspace. It takes an admin. The route is not
 // known to page.
 func (c *Client) Groups(ctx context.Context) ([]Group, error) {
-	var all page[Group]
-	err := c.do(ctx, &request{
-		op: "list groups", method: http.MethodGet, route: "/admin/groups",
-		query: c.inWorkspace(),
-		into:  &all,
-	})
-	return all.Items, err
+	return whole[Group](ctx, c, request{op: "list groups", route: "/admin/groups", query: c.inWorkspace()})
 }
 
 // CreateGroup makes a group and returns its ID. It takes an admin.
@@ -111,14 +105,10 @@ func (g *Grant) body() map[string]any {
 // Grants returns the grants of a group. It takes an admin. The route is not known
 // to page.
 func (c *Client) Grants(ctx context.Context, groupID string) ([]Grant, error) {
-	var all page[Grant]
-	err := c.do(ctx, &request{
+	return whole[Grant](ctx, c, request{
 		op: "list permissions of group", subject: groupID,
-		method: http.MethodGet, route: "/admin/permissions",
-		query: c.inWorkspace("groupId", groupID),
-		into:  &all,
+		route: "/admin/permissions", query: c.inWorkspace("groupId", groupID),
 	})
-	return all.Items, err
 }
 
 // CreateGrant gives a group what it may do, on top of what it has, and returns the

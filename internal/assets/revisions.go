@@ -77,13 +77,10 @@ func (r *Revision) UnmarshalJSON(data []byte) error {
 // Revisions returns the revisions of an asset, the current one among them. The
 // route is not known to page.
 func (c *Client) Revisions(ctx context.Context, id string) ([]Revision, error) {
-	var all page[Revision]
-	err := c.do(ctx, &request{
+	return whole[Revision](ctx, c, request{
 		op: "list revisions", subject: "of " + id,
-		method: http.MethodGet, route: "/assets/{id}/revisions", path: revisionsPath(id),
-		into: &all,
+		route: "/assets/{id}/revisions", path: revisionsPath(id),
 	})
-	return all.Items, err
 }
 
 func revisionsPath(id string) string { return "/assets/" + url.PathEscape(id) + "/revisions" }

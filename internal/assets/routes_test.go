@@ -391,3 +391,23 @@ func TestIDsInPaths(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A route that pages against all expectation does not cut a list short in silence.
+func TestListsInOnePieceAreWhole(t *testing.T) {
+	for what, call := range map[string]func(*Client) (int, error){
+		"folders":   func(c *Client) (int, error) { all, err := c.Folders(t.Context()); return len(all), err },
+		"groups":    func(c *Client) (int, error) { all, err := c.Groups(t.Context()); return len(all), err },
+		"grants":    func(c *Client) (int, error) { all, err := c.Grants(t.Context(), "g"); return len(all), err },
+		"revisions": func(c *Client) (int, error) { all, err := c.Revisions(t.Context(), "x"); return len(all), err },
+		"qualities": func(c *Client) (int, error) { all, err := c.ImageQualities(t.Context()); return len(all), err },
+	} {
+		for envelope, want := range map[string]int{`{"items":[{}]}`: 1, `{"items":[{}],"totalCount":1}`: 1, `{"items":[{}],"totalCount":0}`: 1,
+			`{"items":[{}],"totalCount":51,"limit":50}`: 0} {
+			c := newClient(t, Options{BaseURL: "http://localhost", Transport: &parrot{200, nil, envelope}})
+			got, err := call(c)
+			if got != want || (err == nil) != (want > 0) {
+				t.Errorf("%s %s: %d, %v", what, envelope, got, err)
+			}
+		}
+	}
+}
