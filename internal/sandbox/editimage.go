@@ -88,6 +88,7 @@ func (s *Server) editImage(c *call) error {
 // keepEdited stores an edited image, and then has it committed.
 func (s *Server) keepEdited(c *call, a asset, f *form, create bool) (err error) {
 	if err := f.draft.keep(f.content); err != nil {
+		f.draft.discard()
 		return err
 	}
 	if create {

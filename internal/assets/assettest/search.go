@@ -12,8 +12,9 @@ import (
 
 func searchLaws() []law {
 	return []law{
-		{"search", testSearch},
+		{guess("words of a search"), testSearch},
 		{"search with filters", testSearchFilters},
+		{guess("search by time"), testSearchTimes},
 	}
 }
 
@@ -67,21 +68,36 @@ func testSearchFilters(t *testing.T, s *scratch) {
 	if _, err := s.Update(t.Context(), a.ID, assets.Changes{Tags: &[]string{"red"}}); err != nil {
 		t.Fatal(err)
 	}
-	here := []string{s.category}
-	for what, tt := range map[string]struct {
-		search assets.Search
-		want   []string
-	}{
-		"category":       {assets.Search{}, []string{a.ID, b.ID}},
-		"extension":      {assets.Search{Extensions: []string{"png"}}, []string{b.ID}},
-		"tag":            {assets.Search{Tags: []string{"red", "blue"}}, []string{a.ID}},
-		"other tag":      {assets.Search{Tags: []string{"blue"}}, nil},
+	s.checkFound(t, map[string]found{
+		"category":  {assets.Search{}, []string{a.ID, b.ID}},
+		"extension": {assets.Search{Extensions: []string{"png"}}, []string{b.ID}},
+		"tag":       {assets.Search{Tags: []string{"red", "blue"}}, []string{a.ID}},
+		"other tag": {assets.Search{Tags: []string{"blue"}}, nil},
+	})
+}
+
+// The form of the times is not documented.
+func testSearchTimes(t *testing.T, s *scratch) {
+	a := s.upload(t, "a.txt")
+	b := s.upload(t, "b.txt")
+	s.checkFound(t, map[string]found{
 		"uploaded since": {assets.Search{UploadedFrom: a.UploadedAt.Add(-time.Hour)}, []string{a.ID, b.ID}},
 		"uploaded until": {assets.Search{UploadedUntil: a.UploadedAt.Add(-time.Hour)}, nil},
 		"modified since": {assets.Search{ModifiedFrom: a.UploadedAt.Add(time.Hour)}, nil},
 		"modified until": {assets.Search{ModifiedUntil: a.UploadedAt.Add(time.Hour)}, []string{a.ID, b.ID}},
-	} {
-		tt.search.Categories, tt.search.SortBy, tt.search.Order = here, assets.ByName, assets.Ascending
+	})
+}
+
+// A found is a search, and what it has to find in the category of the law.
+type found struct {
+	search assets.Search
+	want   []string
+}
+
+func (s *scratch) checkFound(t *testing.T, searches map[string]found) {
+	t.Helper()
+	for what, tt := range searches {
+		tt.search.Categories, tt.search.SortBy, tt.search.Order = []string{s.category}, assets.ByName, assets.Ascending
 		if got := s.find(t, tt.search); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %v, want %v", what, got, tt.want)
 		}

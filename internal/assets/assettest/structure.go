@@ -20,7 +20,7 @@ func structureLaws() []law {
 		{"deleted categories", testDeleteCategory},
 		{guess("order of categories"), testCategoryOrder},
 		{"folders", testFolders},
-		{"nested folders", testNestedFolders},
+		{guess("nested folders, level by level"), testNestedFolders},
 		{guess("branch of a folder"), testBranch},
 		{"renamed folders", testRenameFolder},
 		{"deleted folders", testDeleteFolder},

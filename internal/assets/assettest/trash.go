@@ -20,7 +20,7 @@ func trashLaws() []law {
 		{"validate restoring", testValidateRestore},
 		{"delete for good", testDelete},
 		{guess("deleting what is not there"), testDeleteNothing},
-		{"a deleted folder leaves the trash alone", testTrashOfFolder},
+		{guess("a deleted folder leaves the trash alone"), testTrashOfFolder},
 		{guess("an upload is a use"), testRecentUpload},
 		{"recent", testRecent},
 		{guess("position in a list"), testOffset},
