@@ -74,7 +74,7 @@ func (p *prober) equalFolders(ctx context.Context) (err error) {
 }
 
 func (p *prober) equalCategories(ctx context.Context) (err error) {
-	_, err = p.Client.CreateCategory(ctx, assets.NewCategory{Name: p.category, Extensions: []string{"txt"}})
+	_, err = p.makeCategory(ctx, "txt")
 	p.profile.EqualCategories, err = accepts(err)
 	return err
 }

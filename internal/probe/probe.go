@@ -141,14 +141,23 @@ func (p *prober) step(what string) {
 
 // prepare makes a category, a folder in it, and an asset.
 func (p *prober) prepare(ctx context.Context) (err error) {
-	if p.in, err = p.Client.CreateCategory(ctx, assets.NewCategory{Name: p.category, Extensions: []string{"txt", "png"}}); err != nil {
+	if p.in, err = p.makeCategory(ctx, "txt", "png"); err != nil {
 		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if p.folder, err = p.Client.CreateFolder(ctx, assets.NewFolder{Name: "probe", CategoryID: p.in}); err != nil {
 		return err
 	}
 	p.subject, err = p.upload(ctx, "subject.txt", []byte("assetferry looks what may be said of this"))
 	return err
+}
+
+// makeCategory makes a category of ours. It is not given up half-way, since the
+// service could make it after we have looked for what to delete.
+func (p *prober) makeCategory(ctx context.Context, extensions ...string) (id string, err error) {
+	return p.Client.CreateCategory(context.WithoutCancel(ctx), assets.NewCategory{Name: p.category, Extensions: extensions})
 }
 
 // cleanTime is how long cleaning may take.
