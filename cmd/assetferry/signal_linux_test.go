@@ -22,20 +22,14 @@ func TestInterruptThrice(t *testing.T) {
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{})
 	under := make(chan struct{})
-	var mu sync.Mutex
-	uploads := 0
+	var first sync.Once
 	s.onRequest(func(r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		if r.Method != http.MethodPost || r.URL.Path != "/assets" {
-			return
-		}
-		if uploads++; uploads == 40 {
-			close(under)
+		if r.Method == http.MethodPost && r.URL.Path == "/assets" {
+			first.Do(func() { close(under) })
 		}
 	})
-	p := command(t, dir, s.variables(), "migrate", "src", "--json")
-	p.Stdout = narrowPipe(t)
+	p := command(t, dir, s.variables(), "migrate", "src", "--json", "--progress", "none")
+	p.Stdout = fullPipe(t)
 	told := tell(t, p, "Interrupted: finishing what has begun")
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -71,15 +65,19 @@ func interruptUntil(t *testing.T, p *process, ended <-chan error) (int, error) {
 	}
 }
 
-// narrowPipe is a pipe that nobody reads and that holds little.
-func narrowPipe(t *testing.T) *os.File {
+// fullPipe is a pipe that nobody reads and that holds no more.
+func fullPipe(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close(); w.Close() })
-	if _, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096); err != nil {
+	size, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(make([]byte, size)); err != nil {
 		t.Fatal(err)
 	}
 	return w

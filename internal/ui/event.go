@@ -29,7 +29,7 @@ func (o *Out) Event(kind string, fields any) {
 		head.Type = "error"
 		line, _ = flatten(head, ErrorLine{Class: "error", Message: kind + " event: " + err.Error()})
 	}
-	o.write(o.stdout, line+"\n")
+	o.result(line + "\n")
 }
 
 // flatten joins two structs into one JSON object.

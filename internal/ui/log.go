@@ -63,7 +63,7 @@ func (h terseHandler) Handle(ctx context.Context, r slog.Record) error {
 	if rest := strings.TrimSpace(attrs.String()); rest != "" {
 		line += " " + rest
 	}
-	h.out.write(h.out.stderr, line+"\n")
+	h.out.note(line + "\n")
 	return nil
 }
 

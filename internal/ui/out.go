@@ -49,10 +49,15 @@ type Out struct {
 	file     *slog.Logger // the log file alone
 	progress *Progress
 
-	mu             sync.Mutex // held for every write, so that lines stay whole
-	stdout, stderr io.Writer
-	bar            string // the bar on the terminal's last line; empty if there is none
-	err            error  // the first failure to write to stdout
+	results sync.Mutex // held while writing to stdout, which may take as long as its reader likes
+	stdout  io.Writer
+
+	mu     sync.Mutex // held while writing to stderr, so that lines stay whole, and for what is below
+	stderr io.Writer
+	bar    string // the bar that belongs on the terminal's last line; empty if there is none
+	drawn  string // the one that is there
+	hidden bool   // a result is being written, so nothing may be drawn
+	err    error  // the first failure to write to stdout
 }
 
 // New returns an Out.
@@ -105,14 +110,14 @@ func (o *Out) Printf(format string, args ...any) {
 		if !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		o.write(o.stdout, text)
+		o.result(text)
 	}
 }
 
 // Notef writes a line for people to stderr, such as where a run writes to.
 func (o *Out) Notef(format string, args ...any) {
 	if !o.quiet {
-		o.write(o.stderr, clean(fmt.Sprintf(format, args...), true)+"\n")
+		o.note(clean(fmt.Sprintf(format, args...), true) + "\n")
 	}
 }
 
@@ -122,7 +127,7 @@ func (o *Out) Fail(e ErrorLine) {
 	if e.Hint != "" {
 		text += "Try: " + clean(e.Hint, true) + "\n"
 	}
-	o.write(o.stderr, text)
+	o.note(text)
 	o.file.Error(e.Message, "class", e.Class, "hint", e.Hint)
 	o.Event("error", e)
 }
@@ -135,36 +140,73 @@ func (o *Out) Err() error {
 	return o.err
 }
 
-// write puts whole lines on one of the streams, with the bar out of the way.
-func (o *Out) write(w io.Writer, lines string) {
+// result puts whole lines on stdout, with the bar out of the way. Where nobody reads
+// them it blocks, and lines for people still reach stderr.
+func (o *Out) result(lines string) {
+	o.results.Lock()
+	defer o.results.Unlock()
+	o.hide(true)
+	_, err := io.WriteString(o.stdout, lines)
+	o.hide(false)
+	if err != nil {
+		o.fail(fmt.Errorf("write results: %w", err))
+	}
+}
+
+// note puts whole lines on stderr, with the bar out of the way.
+func (o *Out) note(lines string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	bar := o.bar
-	o.drawLocked("")
-	if _, err := io.WriteString(w, lines); err != nil && w == o.stdout && o.err == nil {
-		o.err = fmt.Errorf("write results: %w", err)
+	o.paint("")
+	io.WriteString(o.stderr, lines) // there is nobody left to tell that it failed
+	if !o.hidden {
+		o.paint(o.bar)
 	}
-	o.drawLocked(bar)
 }
 
 // draw replaces the bar; an empty one clears the line.
 func (o *Out) draw(bar string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.drawLocked(bar)
+	o.bar = bar
+	if !o.hidden {
+		o.paint(bar)
+	}
 }
 
-func (o *Out) drawLocked(bar string) {
-	if bar == o.bar {
+// hide takes the bar off the terminal, or puts it back.
+func (o *Out) hide(on bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.hidden = on
+	if on {
+		o.paint("")
+	} else {
+		o.paint(o.bar)
+	}
+}
+
+// paint makes the last line of the terminal show a bar. The lock is held.
+func (o *Out) paint(bar string) {
+	if bar == o.drawn {
 		return
 	}
-	rest := max(0, textWidth(o.bar)-textWidth(bar)) // what the old bar leaves behind
+	rest := max(0, textWidth(o.drawn)-textWidth(bar)) // what the old bar leaves behind
 	text := "\r" + bar + strings.Repeat(" ", rest)
 	if bar == "" {
 		text += "\r"
 	}
 	io.WriteString(o.stderr, text) // a bar that cannot be seen is no failure
-	o.bar = bar
+	o.drawn = bar
+}
+
+// fail keeps the first failure to write to stdout.
+func (o *Out) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = err
+	}
 }
 
 // IsTerminal reports whether a person sees what is written to w.

@@ -1,8 +1,10 @@
 package ui
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"math"
 	"strings"
@@ -139,5 +141,28 @@ func TestLinesGoAboveTheBar(t *testing.T) {
 	equal(t, strings.Join(screen(terminal.String()), "\n"), "warning: slow\nresult\n25% [======>                       ]  upload: 1/4 objects, in 0.1s\n")
 	if strings.Contains(terminal.String(), "\x1b") {
 		t.Errorf("escape sequences in %q", terminal.String())
+	}
+}
+
+// Whoever interrupts a run whose results nobody reads is answered all the same.
+func TestNotesPastAStuckReader(t *testing.T) {
+	results, reader := io.Pipe()
+	var stderr bytes.Buffer
+	out := New(Options{Stdout: reader, Stderr: &stderr})
+	written := make(chan bool)
+	go func() { out.Printf("a result"); close(written) }()
+	one := make([]byte, 1)
+	if _, err := results.Read(one); err != nil { // it is being written from here on
+		t.Fatal(err)
+	}
+	out.Notef("a note")
+	if got := stderr.String(); got != "a note\n" {
+		t.Errorf("got %q", got)
+	}
+	rest := make([]byte, 100)
+	n, err := results.Read(rest)
+	<-written
+	if got := string(one) + string(rest[:n]); got != "a result\n" || err != nil {
+		t.Errorf("got %q, %v", got, err)
 	}
 }

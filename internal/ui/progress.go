@@ -153,7 +153,7 @@ func (p *Progress) tick(ph *phase, s status) {
 	}
 	if p.form == formPlain && s.now.at.Sub(ph.lastPlain) >= plainEvery {
 		ph.lastPlain = s.now.at
-		p.out.write(p.out.stderr, s.text(" of ", s.left())+"\n")
+		p.out.note(s.text(" of ", s.left()) + "\n")
 	}
 	if p.events && s.now.at.Sub(ph.lastEvent) >= eventEvery {
 		ph.lastEvent = s.now.at
@@ -169,9 +169,9 @@ func (p *Progress) last(ph *phase, s status) {
 	switch p.form {
 	case formBar:
 		p.out.draw("")
-		p.out.write(p.out.stderr, ph.bar.line(s, took, p.out.width())+"\n")
+		p.out.note(ph.bar.line(s, took, p.out.width()) + "\n")
 	case formPlain:
-		p.out.write(p.out.stderr, s.text(" of ", took)+"\n")
+		p.out.note(s.text(" of ", took) + "\n")
 	}
 	if p.events {
 		p.out.Event("progress", s.event())
