@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 )
@@ -46,9 +45,6 @@ func (s *Server) bulk(c *call, workspace string, needs permission, ids []string,
 	})
 	if isForeignKey(err) {
 		return refuse(http.StatusNotFound, "The place for the assets has just been deleted or changed.")
-	}
-	if _, refused := errors.AsType[*problem](err); refused {
-		return err
 	}
 	if err != nil {
 		return fmt.Errorf("change %d assets: %w", len(ids), err)

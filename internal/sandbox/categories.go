@@ -151,7 +151,7 @@ func (s *Server) categoryBody(c *call) (categoryBody, error) {
 }
 
 func (s *Server) checkCategory(c *call, in categoryBody) error {
-	if err := checkName("category name", in.Name); err != nil {
+	if err := s.options.Profile.checkName("category name", in.Name); err != nil {
 		return err
 	}
 	if n := len(in.Extensions); n == 0 || n > maxExtensions {
@@ -221,7 +221,12 @@ func (s *Server) updateCategory(c *call) error {
 		return err
 	}
 	cat.Name, cat.Extensions, cat.Private = in.Name, in.Extensions, in.IsPrivate
-	err = s.store.write(func(ses *session) error { return updateCategory(ses, cat) })
+	err = s.store.write(func(ses *session) error {
+		if err := s.options.Profile.admitCategory(ses, cat); err != nil {
+			return err
+		}
+		return updateCategory(ses, cat)
+	})
 	if errors.Is(err, errNotThere) { // deleted just now
 		return noCategory(cat.ID)
 	}
@@ -252,11 +257,8 @@ func (s *Server) orderCategories(c *call) error {
 		}
 		return setOrder(ses, in.CategoriesIDs)
 	})
-	if _, refused := errors.AsType[*problem](err); err != nil && !refused {
-		return fmt.Errorf("order categories of %s: %w", ws, err)
-	}
 	if err != nil {
-		return err
+		return fmt.Errorf("order categories of %s: %w", ws, err)
 	}
 	return c.done()
 }

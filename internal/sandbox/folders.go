@@ -81,29 +81,13 @@ func (s *Server) createFolder(c *call) error {
 	if err := s.options.Profile.checkName("folder name", in.Name); err != nil {
 		return err
 	}
-	f := folder{ID: newUUID(), Name: in.Name, Created: s.now()}
+	at, err := s.folderPlace(c, in.CategoryID, in.ParentID)
+	if err != nil {
+		return err
+	}
+	f := folder{ID: newUUID(), Name: in.Name, Category: at.category, Parent: at.folder, Created: s.now()}
 	f.Updated = f.Created
-	if in.ParentID != nil {
-		parent, err := s.folderHere(c, *in.ParentID)
-		if err != nil {
-			return err
-		}
-		f.Parent, f.Category = parent.ID, parent.Category
-	}
-	if in.CategoryID != nil {
-		cat, err := s.category(c, *in.CategoryID)
-		if err != nil {
-			return err
-		}
-		if f.Parent != "" && f.Category != cat.ID {
-			return refuse(http.StatusBadRequest, "The parent is in another category.")
-		}
-		f.Category = cat.ID
-	}
-	if f.Category == "" {
-		return refuse(http.StatusBadRequest, "A folder needs a categoryId or a parentId.")
-	}
-	err := s.store.write(func(ses *session) error {
+	err = s.store.write(func(ses *session) error {
 		if err := s.options.Profile.admitFolder(ses, f); err != nil {
 			return err
 		}
@@ -116,6 +100,25 @@ func (s *Server) createFolder(c *call) error {
 		return fmt.Errorf("create folder in %s: %w", f.Category, err)
 	}
 	return c.reply(http.StatusCreated, f.view())
+}
+
+// folderPlace finds where a new folder goes: into its parent, if it has one, whose
+// category need not be repeated.
+func (s *Server) folderPlace(c *call, categoryID, parentID *string) (at place, err error) {
+	if parentID != nil {
+		if at, err = s.place(c, nil, parentID); err != nil {
+			return at, err
+		}
+	}
+	switch {
+	case categoryID == nil && parentID == nil:
+		return at, refuse(http.StatusBadRequest, "A folder needs a categoryId or a parentId.")
+	case parentID == nil:
+		return s.categoryPlace(c, *categoryID)
+	case categoryID != nil && *categoryID != at.category:
+		return at, refuse(http.StatusBadRequest, "The parent is in another category.")
+	}
+	return at, nil
 }
 
 // listFolders lists the folders at the top of all categories, without those
@@ -227,11 +230,14 @@ func (s *Server) renameFolder(c *call) error {
 	if err := c.json(&in); err != nil {
 		return err
 	}
-	if err := checkName("folder name", in.Name); err != nil {
+	if err := s.options.Profile.checkName("folder name", in.Name); err != nil {
 		return err
 	}
 	f.Name, f.Updated = in.Name, s.now()
 	err = s.store.write(func(ses *session) error {
+		if err := s.options.Profile.admitFolder(ses, f); err != nil {
+			return err
+		}
 		return ses.change("UPDATE folders SET name = ?, updated_at = ? WHERE id = ?", f.Name, millis(f.Updated), f.ID)
 	})
 	if errors.Is(err, errNotThere) { // deleted just now

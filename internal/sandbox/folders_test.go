@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -280,4 +281,30 @@ func TestPermissionsAndLimits(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("limits %s", got)
 	}
+}
+
+// What a profile says of names holds for all of them, and for new names as well.
+func TestProfileOfNames(t *testing.T) {
+	c := start(t, sandbox.Options{Profile: sandbox.Profile{MaxName: 9, EqualFolders: "refuse", EqualCategories: "refuse"}})
+	plain := httptest.NewServer(c.server) // the description knows no profiles, and so no 409
+	defer plain.Close()
+	c.url = plain.URL
+	category := func(want int, method, path, name string) object {
+		return c.do(want, method, path, object{"name": name, "extensions": []string{"txt"}}).object(t)
+	}
+	first, second := category(201, "POST", "/admin/categories", "first"), category(201, "POST", "/admin/categories", "second")
+	path := "/admin/categories/" + second["id"].(string)
+	category(409, "POST", "/admin/categories", "first")
+	category(409, "PUT", path, "first")
+	category(400, "PUT", path, "0123456789")
+	category(200, "PUT", path, "second")
+	folder := func(want int, method, path, name string) object {
+		return c.do(want, method, path, object{"name": name, "categoryId": first["id"]}).object(t)
+	}
+	folder(201, "POST", "/folders", "a")
+	path = "/folders/" + folder(201, "POST", "/folders", "b")["id"].(string)
+	folder(409, "POST", "/folders", "a")
+	folder(409, "PUT", path, "a")
+	folder(400, "PUT", path, "0123456789")
+	folder(200, "PUT", path, "b")
 }

@@ -1,12 +1,16 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
@@ -387,4 +391,63 @@ func TestGroupRefusals(t *testing.T) {
 	wrong := *c
 	wrong.token = sandboxtest.Sign(c.env.AccessKey, claims)
 	wrong.do(401, "GET", "/categories", nil)
+}
+
+// What a user may do is asked where the asset is when it is changed, not where it was
+// when the request came.
+func TestReplacingWhatIsMovedMeanwhile(t *testing.T) {
+	c := start(t, sandbox.Options{})
+	var categories []string
+	for _, name := range []string{"open", "closed"} {
+		made := c.do(201, "POST", "/admin/categories", object{"name": name, "extensions": []string{"txt"}}).object(t)
+		categories = append(categories, made["id"].(string))
+	}
+	id := c.upload("a.txt", "old", "categoryId", categories[0])["id"].(string)
+	u := c.member(categories[:1], "category:access", "asset:overwrite")
+	plain := httptest.NewServer(c.server)
+	defer plain.Close()
+	content, contentType := form(t, "a.txt", []byte("new"))
+	// The service asks for the body once it has found the asset.
+	body := &lateBody{Reader: bytes.NewReader(content), before: func() error {
+		_, err := c.asking("POST", "/assets/move", object{
+			"target": object{"categoryId": categories[1]}, "assetsActions": []object{{"assetId": id}},
+		})()
+		return err
+	}}
+	r, err := http.NewRequest("POST", plain.URL+"/assets/"+id, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ContentLength = int64(len(content))
+	for key, value := range map[string]string{"Authorization": u.token, "Content-Type": contentType, "Expect": "100-continue"} {
+		r.Header.Set(key, value)
+	}
+	transport := &http.Transport{ExpectContinueTimeout: time.Minute}
+	defer transport.CloseIdleConnections()
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusForbidden {
+		t.Errorf("got %d, %v", resp.StatusCode, err)
+	}
+	if got := items(c.get("/assets/" + id + "/revisions")); len(got) != 1 || c.get("/assets/" + id)["categoryId"] != categories[1] {
+		t.Errorf("revisions: %v", got)
+	}
+}
+
+// A lateBody does something before it is read.
+type lateBody struct {
+	io.Reader
+	before func() error
+}
+
+func (l *lateBody) Read(p []byte) (int, error) {
+	if before := l.before; before != nil {
+		l.before = nil
+		if err := before(); err != nil {
+			return 0, err
+		}
+	}
+	return l.Reader.Read(p)
 }

@@ -87,10 +87,10 @@ func changing(id string, err error) error {
 	if errors.Is(err, errNotThere) {
 		return noAsset(id)
 	}
-	if _, refused := errors.AsType[*problem](err); err != nil && !refused {
+	if err != nil {
 		return fmt.Errorf("change asset %s: %w", id, err)
 	}
-	return err
+	return nil
 }
 
 // listRevisions lists the newest first: a guess.

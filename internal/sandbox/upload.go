@@ -248,10 +248,10 @@ func (s *Server) createAsset(c *call, f *form) (asset, error) {
 	if isForeignKey(err) {
 		return a, refuse(http.StatusNotFound, "The place for the asset has just been deleted or changed.")
 	}
-	if _, refused := errors.AsType[*problem](err); err != nil && !refused {
+	if err != nil {
 		return a, fmt.Errorf("create asset: %w", err)
 	}
-	return a, err
+	return a, nil
 }
 
 // forget removes stored bytes that no asset needs any more. What cannot be
