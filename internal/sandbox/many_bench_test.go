@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+const many = 100_000
+
+// manyAssets are 100,000 in one category of a sandbox on disk.
+func manyAssets(b *testing.B) (s *Server, category string) {
+	b.Helper()
+	s, err := New(Options{Dir: b.TempDir(), Environments: []Environment{{ID: "env", AccessKey: "key"}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	err = s.store.write(func(ses *session) error {
+		if category, err = categoryFor(ses, "env", "txt"); err != nil {
+			return err
+		}
+		for i := range many {
+			a := asset{
+				ID: newAssetID(), Workspace: "env", Category: category, Name: fmt.Sprintf("Übersicht der Straßen %06d", i*7919%many), Extension: "txt",
+				Uploaded: time.Unix(int64(i), 0), Description: "A description of the usual length, which says what can be seen and where it was taken",
+				Tags: []byte(`["street","overview","Süd"]`), Attributes: []byte(`{"source":"archive","shelf":"north wing"}`),
+			}
+			a.content, a.revision, a.picture.state = newContentID(), newUUID(), "no"
+			if err := insertAsset(ses, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s, category
+}
+
+// BenchmarkSearch looks through them for what most of them have, for what one of
+// them has, and for what none has.
+func BenchmarkSearch(b *testing.B) {
+	s, category := manyAssets(b)
+	began := time.Now()
+	if err := s.store.foldAssets(); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("folded %d assets in %v", many, time.Since(began))
+	for phrase, want := range map[string]int{"strassen SÜD": many, "054321": 1, "nowhere": 0} {
+		b.Run(phrase, func(b *testing.B) {
+			in := searchBody{SearchPhrase: phrase}
+			order, err := in.order()
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := s.store.foldAssets(); err != nil {
+					b.Fatal(err)
+				}
+				err := s.store.read(func(ses *session) error {
+					_, total, err := selectMatches(ses, in.conditions([]string{category}, in.words()), order, 50, 0)
+					if total != want {
+						b.Errorf("found %d, want %d", total, want)
+					}
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkList reads the last page, in each order that there is.
+func BenchmarkList(b *testing.B) {
+	s, category := manyAssets(b)
+	for _, f := range assetFields() {
+		b.Run(f.name, func(b *testing.B) {
+			order, err := orderBy(f.name, "", assetFields())
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				err := s.store.read(func(ses *session) error {
+					found, total, err := selectAssets(ses, place{"env", category, ""}, order, 500, many-500)
+					if len(found) != 500 || total != many {
+						b.Errorf("%d of %d assets", len(found), total)
+					}
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkDropExtension takes one that is not in use from a category.
+func BenchmarkDropExtension(b *testing.B) {
+	s, id := manyAssets(b)
+	for b.Loop() {
+		err := s.store.write(func(ses *session) error {
+			if err := setExtensions(ses, category{ID: id, Extensions: []string{"unused"}}); err != nil {
+				return err
+			}
+			return ses.change("DELETE FROM extensions WHERE category_id = ? AND folded = 'unused'", id)
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
