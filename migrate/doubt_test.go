@@ -75,14 +75,21 @@ func TestNothingIsSentForEver(t *testing.T) {
 
 // When nothing works, that is told after some items and not after all of them.
 func TestOutageStopsTheRun(t *testing.T) {
+	const (
+		workers = 4
+		sends   = 3             // of each item, before it fails
+		ahead   = 2*workers + 2 // items that are taken at most, and not handed out
+		begun   = 3*workers - 1 // that are in doubt, at a worker, or between the two
+		failed  = 20 + begun    // those that fail together with the twentieth, or as the last try
+	)
 	w := newWorld(t, faults(t, "POST /assets status=500"))
-	w.putMany(60)
-	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Wait = short })
+	w.putMany(100)
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Wait, a.Concurrency = short, workers })
 	if err == nil || !strings.Contains(err.Error(), "in a row failed") {
 		t.Fatalf("got %v, want the circuit breaker", err)
 	}
-	if n := w.requests()["POST /assets"]; n > 60*3/2 {
-		t.Errorf("sent %d uploads into an outage", n)
+	if n := w.requests()["POST /assets"]; n > sends*failed+(sends-1)*(ahead+begun) {
+		t.Errorf("sent %d uploads of %d items into an outage", n, 100)
 	}
 }
 

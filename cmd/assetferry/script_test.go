@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -58,6 +59,7 @@ func TestScripts(t *testing.T) {
 			"methods": cmdMethods,
 			"tree":    cmdTree,
 			"trash":   cmdTrash,
+			"lock":    cmdLock,
 			"upload":  cmdUpload,
 			"spoil":   cmdSpoil,
 			"make":    cmdMake,
@@ -295,6 +297,30 @@ func cmdTree(ts *testscript.TestScript, _ bool, _ []string) {
 	for _, a := range all {
 		fmt.Fprintf(ts.Stdout(), "%s %d %.6x\n", a.place(), len(a.content), sha256.Sum256(a.content))
 	}
+}
+
+// cmdLock makes a category private, whose files are then delivered to who has the cookie
+// only, not for a token: lock CATEGORY
+func cmdLock(ts *testscript.TestScript, _ bool, args []string) {
+	s := serviceOf(ts)
+	var list struct{ Items []map[string]any }
+	ts.Check(s.get("/categories?limit=500", &list))
+	for _, c := range list.Items {
+		if c["name"] != args[0] {
+			continue
+		}
+		body, err := json.Marshal(map[string]any{"name": c["name"], "extensions": c["extensions"], "isPrivate": true})
+		ts.Check(err)
+		ts.Check(s.call("PUT", fmt.Sprint("/admin/categories/", c["id"]), bytes.NewReader(body), "application/json", nil))
+	}
+	s.wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/file") || strings.Contains(r.URL.Path, "/images/") {
+				r.Header.Del("Authorization")
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
 }
 
 // cmdTrash trashes the asset at a place.

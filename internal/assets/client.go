@@ -34,7 +34,7 @@ type Options struct {
 	Transport http.RoundTripper // nil means NewTransport(nil)
 	UserAgent string            // "assetferry" if empty
 	Retry     retry.Policy      // the zero policy gets a budget of two minutes
-	ReadOnly  bool              // refuse every method but GET and HEAD, see ErrReadOnly
+	ReadOnly  bool              // refuse what could write, see ErrReadOnly
 	AllowHTTP bool              // allow plain HTTP to hosts other than this one
 
 	// Limiter decides when a request may be made; nil lets all of them pass.
@@ -73,6 +73,7 @@ type Client struct {
 
 	credentials credentials
 	compensate  bool
+	private     *privateAccess
 
 	clock clock
 }
@@ -103,8 +104,11 @@ func New(o Options) (*Client, error) {
 		c.now = time.Now
 	}
 	c.policy.Budget = cmp.Or(c.policy.Budget, 2*time.Minute)
-	c.transport = transportOf(o)
-	c.files = &http.Client{Transport: c.transport, CheckRedirect: c.checkRedirect}
+	c.transport = transportOf(o, base)
+	if c.private, err = newPrivateAccess(); err != nil {
+		return nil, err
+	}
+	c.files = &http.Client{Transport: c.transport, CheckRedirect: c.checkRedirect, Jar: c.private}
 	return c, nil
 }
 

@@ -22,7 +22,8 @@ import (
 // the content was replaced.
 //
 // The token is sent only if the URL's origin is that of the service: delivery is
-// often somebody else's.
+// often somebody else's. What is refused may be of a private category: it is asked for
+// once more with the cookie of [Client.AuthorizePrivateAccess], if that may go there.
 func (c *Client) Download(ctx context.Context, rawURL string, offset int64) (io.ReadCloser, int64, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" || offset < 0 {
@@ -63,6 +64,24 @@ func (d *download) request() *request {
 
 // open asks for the content from where we are.
 func (d *download) open() error {
+	had := d.c.private.standsFor()
+	err := d.try()
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Status != http.StatusUnauthorized && e.Status != http.StatusForbidden {
+		return err
+	}
+	again, aerr := d.c.openPrivate(d.ctx, d.url, had)
+	if class, _ := retry.Classify(aerr); aerr != nil && (class.Repeatable() || d.ctx.Err() != nil) {
+		return aerr // who knows what would have been said
+	}
+	if !again {
+		return err
+	}
+	return d.try()
+}
+
+// try asks with what opens files to us now.
+func (d *download) try() error {
 	r := d.request()
 	return d.c.policy.Do(d.ctx, d.c.onWait, func(ctx context.Context) error {
 		if origin(d.url) != origin(d.c.base) {

@@ -1,7 +1,12 @@
 package assets
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -26,6 +31,112 @@ func TestAuthorizePrivateAccess(t *testing.T) {
 		if r := a.got[0]; r.Method != "POST" || r.URL.Path != "/categories/authorizePrivateAccess" ||
 			!strings.Contains(a.bodies[0], "name=\"token\"\r\n\r\n"+r.Header.Get("Authorization")+"\r\n--") {
 			t.Errorf("sent %s %s %q", r.Method, r.URL, a.bodies[0])
+		}
+	}
+}
+
+// A vault gives the cookie, and its files to nobody without.
+type vault struct {
+	cookie     string // as it is set
+	authorized atomic.Int64
+	seen       atomic.Pointer[http.Header] // with the last request for a file
+}
+
+func (v *vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == accessRoute {
+		v.authorized.Add(1)
+		w.Header().Set("Set-Cookie", v.cookie)
+		return
+	}
+	h := r.Header.Clone()
+	v.seen.Store(&h)
+	if c, err := r.Cookie("CKBox-Auth"); err != nil || c.Value != "open" {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	_, _ = w.Write([]byte("secret"))
+}
+
+// TestDownloadPrivate gets the cookie once, also with a client that only reads, and takes
+// it to any port of the service's host, as the rules of cookies say.
+func TestDownloadPrivate(t *testing.T) {
+	v := &vault{cookie: "CKBox-Auth=open; Path=/"}
+	service, delivery := httptest.NewServer(v), httptest.NewServer(v)
+	t.Cleanup(service.Close)
+	t.Cleanup(delivery.Close)
+	c := newClient(t, Options{BaseURL: service.URL, ReadOnly: true})
+	var downloads sync.WaitGroup
+	for _, at := range []string{service.URL, delivery.URL} {
+		for i := range 4 {
+			downloads.Go(func() {
+				if got, _, err := read(t, c, fmt.Sprint(at, "/", i), 0); err != nil || string(got) != "secret" {
+					t.Errorf("got %q, %v", got, err)
+				}
+			})
+		}
+	}
+	downloads.Wait()
+	if n := v.authorized.Load(); n != 1 {
+		t.Errorf("asked for the cookie %d times", n)
+	}
+	if got, _, err := read(t, c, delivery.URL+"/last", 0); err != nil || string(got) != "secret" || v.seen.Load().Get("Authorization") != "" {
+		t.Errorf("got %q, %v, with %v", got, err, v.seen.Load())
+	}
+}
+
+// TestPrivateElsewhere keeps the cookie where it belongs, and asks for it no more than
+// once although files are refused.
+func TestPrivateElsewhere(t *testing.T) {
+	for _, cookie := range []string{"CKBox-Auth=open; Path=/", "CKBox-Auth=open; Path=/; Domain=localhost", "CKBox-Auth=open; Path=/; Secure", "CKBox-Auth=open; Path=/other"} {
+		v := &vault{cookie: cookie}
+		service := httptest.NewServer(v)
+		t.Cleanup(service.Close)
+		c := newClient(t, Options{BaseURL: service.URL})
+		elsewhere := strings.Replace(service.URL, "127.0.0.1", "localhost", 1)
+		for range 2 {
+			if _, _, err := read(t, c, elsewhere+"/f", 0); !IsAuth(err) {
+				t.Errorf("%s: got %v", cookie, err)
+			}
+			if h := v.seen.Load(); h.Get("Cookie") != "" || h.Get("Authorization") != "" {
+				t.Errorf("%s: sent %v", cookie, h)
+			}
+		}
+		if n := v.authorized.Load(); n != 1 {
+			t.Errorf("%s: asked for it %d times", cookie, n)
+		}
+	}
+}
+
+// TestPrivateRedirect leaves the cookie behind on the way to another host.
+func TestPrivateRedirect(t *testing.T) {
+	v := &vault{cookie: "CKBox-Auth=open; Path=/"}
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Cookie") != "" || r.Header.Get("Authorization") != "" {
+			t.Errorf("sent %v", r.Header)
+		}
+		_, _ = w.Write([]byte("secret"))
+	}))
+	t.Cleanup(store.Close)
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if cookie, err := r.Cookie("CKBox-Auth"); err == nil && cookie.Value == "open" {
+			http.Redirect(w, r, strings.Replace(store.URL, "127.0.0.1", "localhost", 1), http.StatusFound)
+			return
+		}
+		v.ServeHTTP(w, r)
+	})
+	if got, _, err := read(t, c, c.base.String()+"/f", 0); err != nil || string(got) != "secret" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// TestPrivateAccessFails tells why, if that may pass; else what was said of the file.
+func TestPrivateAccessFails(t *testing.T) {
+	for answer, want := range map[string]string{"404": "download", "403": "download", "204": "download", "500": "authorize private access"} {
+		a := answers("403", answer)
+		c := serve(t, a.ServeHTTP)
+		_, _, err := read(t, c, c.base.String()+"/f", 0)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want an error of %q", answer, err, want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -42,13 +43,13 @@ func NewTransport(config *tls.Config) *http.Transport {
 	}
 }
 
-func transportOf(o Options) http.RoundTripper {
+func transportOf(o Options, base *url.URL) http.RoundTripper {
 	transport := o.Transport
 	if transport == nil {
 		transport = NewTransport(nil)
 	}
 	if o.ReadOnly {
-		transport = readOnlyTransport{transport}
+		transport = readOnlyTransport{transport, base.String() + accessRoute}
 	}
 	return transport
 }
@@ -65,11 +66,16 @@ func (c *Client) checkRedirect(next *http.Request, via []*http.Request) error {
 	return checkScheme(next.URL, c.allowHTTP)
 }
 
-// A readOnlyTransport makes a dry run harmless even if there is a mistake in it.
-type readOnlyTransport struct{ next http.RoundTripper }
+// A readOnlyTransport makes a dry run harmless even if there is a mistake in it. It lets
+// pass what only reads, and the way to the cookie without which some files cannot be
+// read.
+type readOnlyTransport struct {
+	next   http.RoundTripper
+	access string // the address that gives the cookie
+}
 
 func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost && r.URL.String() == t.access {
 		return t.next.RoundTrip(r)
 	}
 	if r.Body != nil {
