@@ -45,9 +45,10 @@ func orientationOf(r io.ReaderAt, size int64) orientation {
 
 // exifOfJPEG walks the segments before the pixels.
 func exifOfJPEG(r io.ReaderAt, size int64) io.ReaderAt {
-	for at := int64(2); at+4 <= size; {
+	at := int64(2)
+	for range maxChunks {
 		head, ok := readAt(r, at, 10)
-		if !ok || head[0] != 0xff || head[1] == 0xda { // start of scan
+		if !ok || at >= size || head[0] != 0xff || head[1] == 0xda { // start of scan
 			return nil
 		}
 		length := int64(binary.BigEndian.Uint16(head[2:]))

@@ -11,6 +11,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -575,4 +576,29 @@ func BenchmarkShrink(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A countingReader counts how often it is read.
+type countingReader struct {
+	io.ReaderAt
+	reads int
+}
+
+func (r *countingReader) ReadAt(p []byte, at int64) (int, error) {
+	r.reads++
+	return r.ReaderAt.ReadAt(p, at)
+}
+
+// TestManySegments does not walk through all of a file that consists of heads.
+func TestManySegments(t *testing.T) {
+	picture := encode(t, scene(8, 8), JPEG, 80)
+	hostile := append([]byte{0xff, 0xd8}, bytes.Repeat([]byte{0xff, 0xe2, 0, 2}, 100_000)...)
+	hostile = append(hostile, picture[2:]...)
+	r := &countingReader{ReaderAt: bytes.NewReader(hostile)}
+	if at, err := Measure(r, int64(len(hostile))); err != nil || at != image.Pt(8, 8) {
+		t.Errorf("got %v, %v", at, err)
+	}
+	if r.reads > 10_000 {
+		t.Errorf("read %d times", r.reads)
+	}
 }
