@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,12 +20,13 @@ func (a *app) assetsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "assets",
 		Short: "Look at the destination: list, search and download assets",
-		Long: `These commands look at what is at the destination, whoever put it there, and change
-nothing. On a terminal they show tables; elsewhere, or with --json, they write JSON
-Lines: an object for each asset, category or folder. --table shows tables everywhere.
+		Long: `These commands look at what is at the destination, whoever put it there, and
+change nothing. On a terminal they show tables; elsewhere, or with --json, they
+write JSON Lines: an object for each asset, category or folder. --table shows
+tables everywhere.
 
-A PLACE is a category or a folder, by name or by ID: Images, Images/2024/spring. Where
-several have the same name, the message gives their IDs.
+A PLACE is a category or a folder, by name or by ID: Images, Images/2024/spring.
+Where several have the same name, the message gives their IDs.
 `,
 	}
 	c.PersistentFlags().Bool("table", false, "show tables also where stdout is no terminal")
@@ -99,13 +102,52 @@ func (l *listing) pageSize() int {
 	return usual
 }
 
+// sorted yields the assets of several folders in one order. With a limit it keeps
+// little more than that many.
+func (l *listing) sorted(all iter.Seq2[found, error]) iter.Seq2[found, error] {
+	return func(yield func(found, error) bool) {
+		var kept []found
+		for f, err := range all {
+			if err != nil {
+				yield(found{}, err)
+				return
+			}
+			if kept = append(kept, f); l.limit > 0 && len(kept) >= 2*l.limit {
+				slices.SortStableFunc(kept, l.compare)
+				kept = slices.Delete(kept, l.limit, len(kept))
+			}
+		}
+		slices.SortStableFunc(kept, l.compare)
+		for _, f := range kept {
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l *listing) compare(a, b found) int {
+	if l.descending {
+		a, b = b, a
+	}
+	switch l.sort {
+	case "name":
+		return strings.Compare(a.Filename(), b.Filename())
+	case "size":
+		return cmp.Compare(a.Size, b.Size)
+	case "modified":
+		return a.LastModifiedAt.Compare(b.LastModifiedAt)
+	}
+	return a.UploadedAt.Compare(b.UploadedAt)
+}
+
 func (a *app) assetsListCommand() *cobra.Command {
 	var l listing
 	c := &cobra.Command{
 		Use:   "ls PLACE",
 		Short: "List the assets in a category or a folder",
-		Long: `Ls lists the assets that are directly in a category or a folder; with --recursive
-also those in the folders below it.
+		Long: `Ls lists the assets that are directly in a category or a folder; with
+--recursive also those in the folders below it.
 `,
 		Args: one("PLACE"),
 		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -120,7 +162,11 @@ also those in the folders below it.
 			if err != nil {
 				return err
 			}
-			return a.showAssets(assetsIn(ctx, dest.client, at, l), l.limit)
+			all := assetsIn(ctx, dest.client, at, l)
+			if l.deep && l.order() != "" {
+				all = l.sorted(all) // the service sorts each folder by itself
+			}
+			return a.showAssets(all, l.limit)
 		}),
 	}
 	l.addFlags(c)
@@ -153,15 +199,20 @@ func assetsIn(ctx context.Context, c *assets.Client, at place, l listing) iter.S
 	}
 }
 
-// yieldAll yields what is directly in a place, and reports whether to go on.
+// yieldAll yields what is directly in a place, as far as it can be shown, and reports
+// whether to go on.
 func yieldAll(ctx context.Context, c *assets.Client, at place, l listing, yield func(found, error) bool) bool {
 	o := assets.ListOptions{SortBy: sorts()[l.sort], Order: l.order(), PageSize: l.pageSize()}
 	if o.FolderID = at.folder.ID; o.FolderID == "" {
 		o.CategoryID = at.category.ID
 	}
+	n := 0
 	for asset, err := range c.List(ctx, o) {
 		if !yield(found{asset, at.path}, err) || err != nil {
 			return false
+		}
+		if n++; n == l.limit {
+			break
 		}
 	}
 	return true

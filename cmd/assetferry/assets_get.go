@@ -23,10 +23,10 @@ func (a *app) assetsGetCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show everything known of an asset, or download it with -o",
-		Long: `Get shows what is known of an asset. With -o it downloads the content to a file, or
-into a folder under the asset's name; - is stdout. The file is there as a whole or not
-at all, and none is overwritten without --force. An ID that begins with a dash goes
-behind two: assetferry assets get -- -NxTs6sfrd3a
+		Long: `Get shows what is known of an asset. With -o it downloads the content to a file,
+or into a folder under the asset's name; - is stdout. The file is there as a
+whole or not at all, and none is overwritten without --force. An ID that begins
+with a dash goes behind two: assetferry assets get -- -NxTs6sfrd3a
 `,
 		Args: one("ID"),
 		RunE: a.look(func(ctx context.Context, cmd *cobra.Command, args []string) error {
@@ -163,7 +163,11 @@ func writeNew(path string, force bool, write func(io.Writer) error) (err error) 
 	if _, err := os.Lstat(path); err == nil && !force {
 		return taken // before anything is downloaded for nothing
 	}
-	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"-"+rand.Text())
+	folder := filepath.Dir(path)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return &stop{exitError, fmt.Errorf("there is no folder %s to write %s to", folder, filepath.Base(path)), "make it, or name a file in another one"}
+	}
+	name := filepath.Join(folder, "."+filepath.Base(path)+"-"+rand.Text())
 	draft, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err

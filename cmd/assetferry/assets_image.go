@@ -21,9 +21,10 @@ func (a *app) assetsImageCommand() *cobra.Command {
 		Use:   "image ID",
 		Short: "Download an image in another size or format, or show its address",
 		Long: `Image has the service make a picture of an image, in another size or format, and
-downloads it to a file with -o; - is stdout. Without -o it shows the address. Nothing
-gets larger than the image itself, and of the widths that the service has it takes
-the nearest. The format is that of the file's name, unless --format says otherwise.
+downloads it to a file with -o; - is stdout. Without -o it shows the address.
+Nothing gets larger than the image itself, and of the widths that the service
+has it takes the nearest. The format is that of the file's name, unless --format
+says otherwise.
 `,
 		Args: one("ID"),
 		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
@@ -79,10 +80,20 @@ func imageFormat(asked, file string) (assets.ImageFormat, error) {
 	case "tif":
 		named = "tiff"
 	}
-	if slices.Contains(imageFormats(), named) {
+	switch {
+	case slices.Contains(imageFormats(), named):
 		return assets.ImageFormat(named), nil
+	case slices.Contains(otherFormats(), named):
+		return "", usage(fmt.Errorf("-o %s: images come as %s, not as %s", file, strings.Join(imageFormats(), ", "), named),
+			"name such a file; --format has any of them written under this name")
 	}
 	return assets.WebP, nil
+}
+
+// otherFormats are the extensions of images that no service makes for us: a file of
+// such a name would not hold what its name says.
+func otherFormats() []string {
+	return []string{"avif", "bmp", "heic", "heif", "ico", "pdf", "psd", "svg"}
 }
 
 // image downloads a rendition, or shows its address.

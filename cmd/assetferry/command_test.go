@@ -3,16 +3,45 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"assetferry/internal/config"
 	"assetferry/internal/sandbox"
 	"assetferry/migrate"
 	"assetferry/state"
 )
+
+// TestHelpFits shows every help on a terminal of the usual width.
+func TestHelpFits(t *testing.T) {
+	var check func(*cobra.Command)
+	check = func(c *cobra.Command) {
+		if c.Name() == "completion" { // its text is cobra's
+			return
+		}
+		var text strings.Builder
+		c.SetOut(&text)
+		if err := c.Help(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+				t.Errorf("%s: %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+		for _, below := range c.Commands() {
+			check(below)
+		}
+	}
+	a := &app{environment: environment{stdout: io.Discard, stderr: io.Discard}}
+	check(a.rootCommand())
+}
 
 func TestLoopback(t *testing.T) {
 	for listen, want := range map[string]bool{

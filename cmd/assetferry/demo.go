@@ -31,9 +31,9 @@ func (a *app) demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Show everything on a made-up library and a sandbox of its own",
-		Long: `Demo makes a small library and a sandbox in a new folder, and then uses this very
-program on them: plan, migrate, a kill in the middle, resume, verify. It ignores
-all configuration and touches nothing outside that folder.
+		Long: `Demo makes a small library and a sandbox in a new folder, and then uses this
+very program on them: plan, migrate, a kill in the middle, resume, verify. It
+ignores all configuration and touches nothing outside that folder.
 `,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -21,10 +21,11 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor [SOURCE]",
 		Short: "Check everything that a run relies on, and say what to do about it",
 		Long: `Doctor checks the configuration, the credentials and the token, the way to the
-service and its clock, what the token may do, the workspace, the limits of the plan,
-the categories, the source if one is given, and the journal. Each check ends with a
-verdict: ok, warning, failed, or not checked; and what is not ok comes with a remedy.
-Everything is checked that can be, also when an early check fails.
+service and its clock, what the token may do, the workspace, the limits of the
+plan, the categories, the source if one is given, and the journal. Each check
+ends with a verdict: ok, warning, failed, or not checked; and what is not ok
+comes with a remedy. Everything is checked that can be, also when an early check
+fails.
 
 It sends GET and HEAD requests only and changes nothing at the destination. The
 access key and the token are never shown; what the token says is.
@@ -32,12 +33,13 @@ access key and the token are never shown; what the token says is.
 Warnings alone exit with 0, a failed check with 1, or with 12 if the trouble is
 authentication.
 
-With --probe it then finds out what the documentation of the service leaves open,
-such as whether equal names are accepted, how long a name may be, and how many
-requests are too many. That takes an administrator. It makes a category whose name
-begins with "assetferry probe", works in it, and deletes it for good, also after an
-error or an interrupt; what could not be deleted is named. It asks before it begins,
-unless --yes is given. The result is a profile with which a sandbox can do the same:
+With --probe it then finds out what the documentation of the service leaves
+open, such as whether equal names are accepted, how long a name may be, and how
+many requests are too many. That takes an administrator. It makes a category
+whose name begins with "assetferry probe", works in it, and deletes it for good,
+also after an error or an interrupt; what could not be deleted is named. It asks
+before it begins, unless --yes is given. The result is a profile with which a
+sandbox can do the same:
 assetferry help profile.
 `,
 		Args:              atMostOne("SOURCE"),

@@ -50,7 +50,7 @@ func (d *doctor) checkSource(ctx context.Context) finding {
 	if passed > 0 {
 		return warning("assetferry plan tells why each is left out", "%s lists nothing that can be taken, only %s that cannot", identity, count(int64(passed), "entry"))
 	}
-	return warning("see that the disk or share is mounted", "%s lists nothing", identity)
+	return warning(emptyHint, "%s lists nothing", identity)
 }
 
 // readable reads the beginning of an object.

@@ -20,7 +20,7 @@ const (
 	exitDone        = 0
 	exitError       = 1
 	exitUsage       = 2
-	exitItems       = 3  // finished, but items failed, wait, changed meanwhile, are in conflict or in doubt
+	exitItems       = 3  // finished, but items failed, wait, changed, are in conflict or in doubt
 	exitDifference  = 4  // verify found a difference
 	exitChanges     = 5  // plan --exit-code: there is something to do
 	exitGuard       = 6  // a guard stopped the run
@@ -35,7 +35,7 @@ const exitHelp = `Exit codes:
     0  done
     1  error
     2  usage: a flag, a setting or an argument is wrong
-    3  finished, but items failed, wait, changed meanwhile, are in conflict or in doubt
+    3  finished, but items failed, wait, changed, are in conflict or in doubt
     4  verification found a difference
     5  the plan has changes (plan --exit-code)
     6  stopped by a guard, such as extensions that no category allows
@@ -93,7 +93,7 @@ func explain(err error) failure {
 	case assets.IsAuth(err), s3.IsAuth(err):
 		f.code, f.hint = exitAuth, orHint(f.hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
 	case isEmptySource(err):
-		f.code, f.hint = exitGuard, "see that the disk or share is mounted; if it is meant to be empty, there is nothing to do"
+		f.code, f.hint = exitGuard, emptyHint+"; if it is meant to be empty, there is nothing to do"
 	case isUsage(err):
 		f.code = exitUsage
 	case errors.Is(err, state.ErrInUse):
@@ -120,6 +120,9 @@ var classes = map[int]string{
 	exitInUse: "in-use", exitAuth: "authentication", exitInterrupted: "interrupted",
 	exitItems: "items", exitDifference: "difference", exitChanges: "changes",
 }
+
+// emptyHint is what to look at where a source lists nothing.
+const emptyHint = "see that the disk or share is mounted, or that bucket and prefix are the right ones"
 
 func isEmptySource(err error) bool {
 	_, ok := errors.AsType[*migrate.EmptySourceError](err)

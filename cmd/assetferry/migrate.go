@@ -58,14 +58,14 @@ func (a *app) adoptCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "adopt SOURCE",
 		Short: "Take over what is at the destination already",
-		Long: `Adopt looks for every object of the source at the destination, in the place where
-migrate would put it, and notes in the journal what is there already: an asset of
-the same name that is equal in content, or that says itself that it came from
-here. Nothing is sent and nothing is changed at the destination. What is not there
-is counted, and a later migrate brings it.
+		Long: `Adopt looks for every object of the source at the destination, in the place
+where migrate would put it, and notes in the journal what is there already: an
+asset of the same name that is equal in content, or that says itself that it
+came from here. Nothing is sent and nothing is changed at the destination. What
+is not there is counted, and a later migrate brings it.
 
-Use it after files were uploaded by other means. Where the journal is lost it is not
-needed: migrate does the same before it sends anything.
+Use it after files were uploaded by other means. Where the journal is lost it is
+not needed: migrate does the same before it sends anything.
 `,
 		Args:              one("SOURCE"),
 		ValidArgsFunction: directories,

@@ -58,8 +58,8 @@ Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
     rate=P | nth=N | once=N   fire at random, every Nth time, or only the Nth
     seed=N                 of the random rate
 
-Each rule counts every request that matches it; the first that fires wins.
-The limits of a plan can be tried out: beyond them uploads are refused, and on the
+Each rule counts every request that matches it; the first that fires wins. The
+limits of a plan can be tried out: beyond them uploads are refused, and on the
 plan ckbox.personal files are not handed out any more either. Bandwidth counts
 from the start of the sandbox.
 
@@ -118,6 +118,7 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 		return err
 	}
 	a.out.Notef("The sandbox listens on %s until process %d is interrupted.", url, os.Getpid())
+	a.out.Notef("What it answers is described at %s/docs", url)
 	if err := a.announce(url, credentials); err != nil { // after that nobody waits for us
 		return errors.Join(err, stopServer())
 	}

@@ -15,8 +15,8 @@ func (a *app) stateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
 		Short: "Look after the journal: check, back up, compact, take over",
-		Long: `The journal remembers what was listed, planned, sent and confirmed. It looks after
-itself; these commands are for the day when a disk or a machine did not.
+		Long: `The journal remembers what was listed, planned, sent and confirmed. It looks
+after itself; these commands are for the day when a disk or a machine did not.
 assetferry help journal tells the whole story, with a drill for restoring it.
 `,
 	}
@@ -28,8 +28,8 @@ found is told line by line, and ends with exit code 4.
 `, a.stateCheck),
 		a.stateSub("backup", "Write a copy of the journal beside it",
 			`Backup writes the journal to a file of the same name with .backup at its end. A
-run does that by itself whenever it finishes. The copy takes the place of the one
-before at once or not at all.
+run does that by itself whenever it finishes. The copy takes the place of the
+one before at once or not at all.
 `, a.stateBackup),
 		a.stateSub("compact", "Give back the space that the journal does not use",
 			`Compact rewrites the journal so that it is as small as it can be. For a moment
@@ -41,9 +41,10 @@ close, or of one that is not what it was when it was last used here: a copy, a
 restored backup, or one that lost its last writes. See to it that no other
 process uses it, on any machine: two at once would send everything twice.
 
-Nothing is lost or sent by it. From then on the journal's memory of the destination
-is not relied on: the next run looks at everything it would send there, and takes
-over what is there already. A journal that is in use on this machine is not taken.
+Nothing is lost or sent by it. From then on the journal's memory of the
+destination is not relied on: the next run looks at everything it would send
+there, and takes over what is there already. A journal that is in use on this
+machine is not taken.
 `, a.stateTakeover),
 	)
 	return c

@@ -26,8 +26,8 @@ func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show where the last runs stand, from the journal alone",
-		Long: `Status reads the journal and nothing else: no request is sent, and it works while
-another process is at work.
+		Long: `Status reads the journal and nothing else: no request is sent, and it works
+while another process is at work.
 `,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.status(ctx) }),

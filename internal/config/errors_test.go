@@ -21,6 +21,7 @@ func TestErrorTexts(t *testing.T) {
 		"to: prod\nconcurency: 4\n",
 		"min-age: 4h\n",
 		"wibble: 4\n",
+		"foo: 4\n",
 		"concurrency: many\n",
 		"concurrency: 0\n",
 		"concurrency: [1, 2]\n",

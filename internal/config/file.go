@@ -261,9 +261,10 @@ func maskSecrets(line string) string {
 	return shown + "..."
 }
 
-// suggestion names the known word that is closest to a wrong one.
+// suggestion names the known word that is closest to a wrong one, if most of the
+// wrong one is in it.
 func suggestion(wrong string, known []string) string {
-	best, distance := "", 3
+	best, distance := "", min(3, (len(wrong)+2)/2)
 	for _, k := range known {
 		if d := editDistance(wrong, k); d < distance {
 			best, distance = k, d

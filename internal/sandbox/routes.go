@@ -154,5 +154,5 @@ func matchSegments(pattern, path []string) (args []string, ok bool) {
 }
 
 func (s *Server) notImplemented(c *call) error {
-	return refuse(http.StatusNotImplemented, "The sandbox has no route %s %s.", c.r.Method, c.r.URL.Path)
+	return refuse(http.StatusNotImplemented, "The sandbox has no route %s %s; /docs lists those that it has.", c.r.Method, c.r.URL.Path)
 }

@@ -38,6 +38,8 @@ func TestRefusals(t *testing.T) {
 		{401, "", fatal("check the credentials"), fatal("check the credentials")},
 		{403, "InvalidObjectState", meaning{retry.Permanent, nil, false, "restore"}, meaning{retry.Permanent, nil, false, "restore"}},
 		{404, "NoSuchBucket", meaning{retry.Permanent, fs.ErrNotExist, false, "bucket's name"}, meaning{retry.Fatal, nil, false, "bucket's name"}},
+		{404, "XAdminUserNotFound", fatal("AWS_ACCESS_KEY_ID"), fatal("AWS_ACCESS_KEY_ID")},
+		{400, "InvalidBucketName", meaning{retry.Permanent, nil, false, "bucket's name"}, meaning{retry.Permanent, nil, false, "bucket's name"}},
 		{404, "NoSuchKey", meaning{retry.Permanent, fs.ErrNotExist, false, "bucket's name"}, meaning{retry.Permanent, fs.ErrNotExist, false, ""}},
 		{405, "MethodNotAllowed", meaning{retry.Permanent, fs.ErrNotExist, false, ""}, meaning{retry.Permanent, fs.ErrNotExist, false, ""}},
 		{412, "PreconditionFailed", meaning{retry.Permanent, sources.ErrChanged, false, "again"}, meaning{retry.Permanent, sources.ErrChanged, false, "again"}},
@@ -46,7 +48,7 @@ func TestRefusals(t *testing.T) {
 		{503, "SlowDown", meaning{retry.Throttled, nil, false, ""}, meaning{retry.Throttled, nil, false, ""}},
 		{400, "RequestTimeout", meaning{retry.Transient, nil, false, ""}, meaning{retry.Transient, nil, false, ""}},
 		{500, "InternalError", meaning{retry.Transient, nil, false, ""}, meaning{retry.Transient, nil, false, ""}},
-		{501, "NotImplemented", meaning{retry.Permanent, nil, false, ""}, meaning{retry.Permanent, nil, false, ""}},
+		{501, "NotImplemented", meaning{retry.Permanent, nil, false, "--endpoint.*speaks S3"}, meaning{retry.Permanent, nil, false, ""}},
 		{307, "TemporaryRedirect", meaning{retry.Fatal, nil, false, "AWS_REGION"}, meaning{retry.Fatal, nil, false, "AWS_REGION"}},
 	} {
 		t.Run(fmt.Sprint(test.status, test.code), func(t *testing.T) {

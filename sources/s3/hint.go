@@ -39,11 +39,11 @@ func (s *Source) hint(op string, err error) string {
 // hintOf is the next step after an answer that is no success.
 func (s *Source) hintOf(op string, f *failure) string {
 	switch f.code {
-	case "NoSuchBucket":
+	case "NoSuchBucket", "InvalidBucketName":
 		return "check the bucket's name, and --endpoint if it is not at AWS"
 	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired":
 		return "the credentials have expired: get new ones (aws sso login, or whatever gave them) and run the same command again"
-	case "InvalidAccessKeyId", "InvalidToken":
+	case "InvalidAccessKeyId", "InvalidToken", "XAdminUserNotFound": // the last is of versitygw
 		return "check AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN or the profile, and --endpoint if the bucket is not at AWS"
 	case "SignatureDoesNotMatch":
 		return "check AWS_SECRET_ACCESS_KEY, and that no proxy changes the requests"
@@ -71,6 +71,8 @@ func (s *Source) hintOf(op string, f *failure) string {
 		return "check the credentials of the bucket"
 	case f.status == http.StatusNotFound && op == "list":
 		return "check the bucket's name and --endpoint"
+	case f.status == http.StatusNotImplemented && op == "list":
+		return "check that --endpoint is the base address of a service that speaks S3"
 	}
 	return ""
 }

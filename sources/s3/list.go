@@ -145,10 +145,18 @@ func (l *listing) object(o types.Object, encoding types.EncodingType) error {
 // end is the end of a listing that is whole.
 func (l *listing) end() error {
 	if l.last == "" && l.after == "" && l.source.address.Prefix != "" {
-		return fmt.Errorf("no key begins with %q: %w", l.source.address.Prefix, fs.ErrNotExist)
+		return noKeyError(l.source.address.Prefix)
 	}
 	return nil
 }
+
+// A noKeyError names a prefix that no key begins with.
+type noKeyError string
+
+func (e noKeyError) Error() string { return fmt.Sprintf("no key begins with %q", string(e)) }
+
+// Is makes it the error of a place that is not there.
+func (noKeyError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // decodeKey undoes the encoding that was asked for, if the answer says that it is
 // there: many services ignore the question, and their keys are meant as they stand.
