@@ -46,6 +46,15 @@ type Metadata struct {
 	BlurHash         string           `json:"blurHash"`
 	Status           ProcessingStatus `json:"metadataProcessingStatus"`
 	AnalysisStatus   ProcessingStatus `json:"analysisProcessingStatus"`
+	Thumbnail        Thumbnail        `json:"thumbnailMetadata"`
+}
+
+// A Thumbnail describes a small rendition of an image.
+type Thumbnail struct {
+	BlurHash string `json:"blurHash"`
+	Width    int    `json:"width"` // pixels
+	Height   int    `json:"height"`
+	MIMEType string `json:"mimeType"`
 }
 
 // A ProcessingStatus says how far the service is with an image; empty for other

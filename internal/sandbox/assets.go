@@ -46,10 +46,26 @@ type metadataView struct {
 	BlurHash         string          `json:"blurHash,omitempty"`
 	Status           string          `json:"metadataProcessingStatus,omitempty"`
 	AnalysisStatus   string          `json:"analysisProcessingStatus,omitempty"`
+	Thumbnail        *thumbnailView  `json:"thumbnailMetadata,omitempty"`
 }
 
-// view shows an asset, which is queued if it has just come. Addresses are made from the host that the request came
-// to, so that they are right after a restart on another port.
+type thumbnailView struct {
+	BlurHash string `json:"blurHash"`
+	Width    int    `json:"width"`
+	Height   int    `json:"height"`
+	MimeType string `json:"mimeType"`
+}
+
+// thumbnail describes the smallest rendition: that this is the thumbnail is a guess.
+func (a asset) thumbnail() *thumbnailView {
+	width := widths(a.picture.width)[0]
+	height := max(1, (a.picture.height*width+a.picture.width/2)/a.picture.width)
+	return &thumbnailView{BlurHash: a.BlurHash, Width: width, Height: height, MimeType: "image/webp"}
+}
+
+// view shows an asset, which is queued if it has just come. Addresses are made from
+// the host that the request came to, so that they are right after a restart on
+// another port.
 func (c *call) view(a asset, queued bool) assetView {
 	base := c.origin() + "/" + a.Workspace + "/assets/" + a.ID
 	v := assetView{
@@ -68,6 +84,7 @@ func (c *call) view(a asset, queued bool) assetView {
 	}
 	if v.Metadata.Status == "success" {
 		v.Metadata.Width, v.Metadata.Height, v.Metadata.BlurHash = a.picture.width, a.picture.height, a.BlurHash
+		v.Metadata.Thumbnail = a.thumbnail()
 	}
 	return v
 }

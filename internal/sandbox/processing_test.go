@@ -117,6 +117,10 @@ func TestMetadataOfImages(t *testing.T) {
 	if m["metadataProcessingStatus"] != "success" || m["width"] != 300.0 || m["height"] != 200.0 || len(hash) != 28 {
 		t.Errorf("metadata %v", m)
 	}
+	small, _ := m["thumbnailMetadata"].(object)
+	if small["width"] != 80.0 || small["height"] != 53.0 || small["blurHash"] != hash || small["mimeType"] != "image/webp" {
+		t.Errorf("thumbnail %v", small)
+	}
 }
 
 // TestDamagedImages holds that damage behind a good head is found.
