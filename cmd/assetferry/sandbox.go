@@ -58,10 +58,11 @@ Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
     rate=P | nth=N | once=N   fire at random, every Nth time, or only the Nth
     seed=N                 of the random rate
 
-Each rule counts every request that matches it; the first that fires wins. The
-limits of a plan can be tried out: beyond them uploads are refused, and on the
-plan ckbox.personal files are not handed out any more either. Bandwidth counts
-from the start of the sandbox.
+Each rule counts every request that matches it; the first that fires wins.
+
+The limits of a plan can be tried out: beyond them uploads are refused, and on
+the plan ckbox.personal files are not handed out any more either. Bandwidth
+counts from the start of the sandbox.
 
 A profile makes it do as a real service was seen to do: assetferry help profile.
 

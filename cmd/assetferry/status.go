@@ -94,6 +94,9 @@ func (a *app) showRuns(ctx context.Context, journal *state.Store) error {
 			continue // a plan that gave way to a later one
 		}
 		items, skips := describe(tallies)
+		if r.State == state.Scanning {
+			items = "the source is not listed to its end"
+		}
 		if skips != "" {
 			items += "; " + strings.ToLower(skips[:1]) + skips[1:]
 		}
