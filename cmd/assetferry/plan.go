@@ -21,9 +21,9 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan SOURCE",
 		Short: "Show what migrate would do: a dry run",
 		Long: `Plan lists the source, looks at the destination, and decides for every object
-what has to happen and why. It sends nothing but GET and HEAD requests, and one POST
-for the cookie if it has to read a file of a private category; and it changes no file
-but the journal.
+what has to happen and why. It sends nothing but GET and HEAD requests, and one
+POST for the cookie if it has to read a file of a private category; and it
+changes no file but the journal.
 
 With --verbose, or with --json, every object is shown.
 `,
