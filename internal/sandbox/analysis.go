@@ -23,6 +23,9 @@ func (s *Server) analyseAssets(c *call) error {
 	if err := c.json(&in); err != nil {
 		return err
 	}
+	if err := given("assetIds", in.AssetIDs); err != nil {
+		return err
+	}
 	states := make(map[string]string)
 	for _, id := range in.AssetIDs {
 		a, err := s.asset(c, id)

@@ -196,7 +196,7 @@ func (c *call) json(v any) error {
 		return refuse(http.StatusBadRequest, "The body is not valid UTF-8.")
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return refuse(http.StatusBadRequest, "The body is not the JSON expected: %v.", err)
+		return misread(err)
 	}
 	return nil
 }

@@ -35,8 +35,8 @@ func (s *Server) markUsed(c *call) error {
 	if err != nil {
 		return err
 	}
-	var ids []string
-	if err := c.json(&ids); err != nil {
+	ids, err := c.ids()
+	if err != nil {
 		return err
 	}
 	r, err := c.rights(ws)

@@ -16,6 +16,9 @@ func (s *Server) namesExist(c *call) error {
 	if err := c.json(&in); err != nil {
 		return err
 	}
+	if err := given("names", in.Names); err != nil {
+		return err
+	}
 	at, err := s.target(c, in.Target)
 	if err != nil {
 		return err

@@ -56,6 +56,9 @@ func (s *Server) transfer(c *call, needs permission, carry func(*session, asset,
 	if err := c.json(&in); err != nil {
 		return err
 	}
+	if err := given("assetsActions", in.AssetsActions); err != nil {
+		return err
+	}
 	to, err := s.target(c, in.Target)
 	if err != nil {
 		return err

@@ -262,7 +262,7 @@ func TestNamesExist(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", target, got, want)
 		}
 	}
-	if r := c.do(200, "POST", "/assets/namesExist", object{"target": object{"folderId": folder}}); string(r.body) != "[]\n" {
+	if r := c.do(200, "POST", "/assets/namesExist", object{"target": object{"folderId": folder}, "names": []string{}}); string(r.body) != "[]\n" {
 		t.Errorf("no names: %s", r.body)
 	}
 	c.do(400, "POST", "/assets/namesExist", object{"names": names})

@@ -14,8 +14,8 @@ func (s *Server) bulkIDs(c *call, do func(ses *session, workspace, id string) (f
 	if err != nil {
 		return err
 	}
-	var ids []string
-	if err := c.json(&ids); err != nil {
+	ids, err := c.ids()
+	if err != nil {
 		return err
 	}
 	slices.Sort(ids)
@@ -64,6 +64,9 @@ func (s *Server) restoreAssets(c *call) error {
 	}
 	var in struct{ AssetsActions []restoration }
 	if err := c.json(&in); err != nil {
+		return err
+	}
+	if err := given("assetsActions", in.AssetsActions); err != nil {
 		return err
 	}
 	var ids []string
@@ -127,6 +130,9 @@ func (s *Server) validateRestore(c *call) error {
 	}
 	var in struct{ AssetsIDs []string }
 	if err := c.json(&in); err != nil {
+		return err
+	}
+	if err := given("assetsIds", in.AssetsIDs); err != nil {
 		return err
 	}
 	may, err := c.rights(ws)
