@@ -35,7 +35,7 @@ func (o probeOptions) check(cmd *cobra.Command) error {
 
 // runProbe probes the service, after everything was found to be in order.
 func (d *doctor) runProbe(ctx context.Context, o probeOptions) error {
-	begin, err := d.agree(o)
+	begin, err := d.agree(ctx, o)
 	if err != nil || !begin {
 		return err
 	}
@@ -54,23 +54,28 @@ func (d *doctor) runProbe(ctx context.Context, o probeOptions) error {
 	for _, left := range result.Left {
 		d.out.Notef("Left at the service: %s. Delete it there by hand.", ui.Sanitize(left))
 	}
+	if result.Measured {
+		err = errors.Join(d.saveProfile(result.Profile, o.output, counted.n.Load()), err)
+	}
+	return err
+}
+
+// saveProfile writes a profile and shows what is in it.
+func (d *doctor) saveProfile(p probe.Profile, name string, requests int64) error {
+	text, err := p.Encode()
 	if err != nil {
 		return err
 	}
-	text, err := result.Profile.Encode()
-	if err != nil {
+	if err := writeNew(name, true, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return err
 	}
-	if err := writeNew(o.output, true, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
-		return err
-	}
-	d.showProfile(result.Profile)
-	d.out.Printf("\n%s. The profile is in %s.", count(counted.n.Load(), "request"), ui.Sanitize(o.output))
+	d.showProfile(p)
+	d.out.Printf("\n%s. The profile is in %s.", count(requests, "request"), ui.Sanitize(name))
 	return nil
 }
 
 // agree says what a probe does, and asks whether it may.
-func (d *doctor) agree(o probeOptions) (begin bool, err error) {
+func (d *doctor) agree(ctx context.Context, o probeOptions) (begin bool, err error) {
 	d.out.Notef("The probe makes a category %q... at %s\n(workspace %s), works in it with at most %s\n(more if some have to be repeated), and deletes it for good.",
 		probe.Prefix, ui.Sanitize(d.dest.url), ui.Sanitize(d.workspace()), count(int64(probe.MostCalls()), "request"))
 	switch {
@@ -80,9 +85,18 @@ func (d *doctor) agree(o probeOptions) (begin bool, err error) {
 		return true, nil
 	}
 	fmt.Fprint(d.stderr, "Go ahead? [y/N] ")
-	answer, _ := bufio.NewReader(d.stdin).ReadString('\n') // no answer is a no
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
-		return true, nil
+	answered := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(d.stdin).ReadString('\n') // no answer is a no
+		answered <- strings.ToLower(strings.TrimSpace(answer))
+	}()
+	select {
+	case answer := <-answered:
+		if answer == "y" || answer == "yes" {
+			return true, nil
+		}
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
 	}
 	return false, &stop{exitError, errors.New("nobody said yes, so nothing was probed"), "answer y, or use --yes"}
 }

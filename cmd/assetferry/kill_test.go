@@ -254,6 +254,30 @@ func TestInterruptTwice(t *testing.T) {
 	files.check(t, s)
 }
 
+// TestInterruptAtAQuestion does not wait for the answer.
+func TestInterruptAtAQuestion(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside")
+	}
+	s := startService(t, sandbox.Options{})
+	p := command(t, t.TempDir(), s.variables(), "doctor", "--probe")
+	asked := tell(t, p, "Go ahead?")
+	silent, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	interrupt(t, p)
+	if code, err := exitCode(p.Wait()); code != exitInterrupted {
+		t.Errorf("exit code %d (%v), want %d", code, err, exitInterrupted)
+	}
+}
+
 // TestHangup drains at the first of the hangups that a closed terminal sends, and does
 // not take the others for more.
 func TestHangup(t *testing.T) {

@@ -38,7 +38,8 @@ type Options struct {
 
 // A Result is what came of probing.
 type Result struct {
-	Profile Profile
+	Profile  Profile
+	Measured bool // to the end, whatever became of cleaning up
 	// Left names what could not be deleted in the end, for a person to delete.
 	Left []string
 }
@@ -114,7 +115,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 	p.profile = Profile{Version: 1, Service: o.Service, MeasuredAt: p.Now().UTC().Format(time.RFC3339), Unknown: map[string]string{}}
 	defer func() {
 		left, cerr := p.clean(context.WithoutCancel(ctx))
-		result = Result{Profile: p.profile, Left: left}
+		result = Result{Profile: p.profile, Measured: err == nil, Left: left}
 		err = errors.Join(err, cerr)
 	}()
 	if err := p.prepare(ctx); err != nil {

@@ -292,7 +292,7 @@ func TestLeft(t *testing.T) {
 	if err == nil || len(got.Left) != 2 || !strings.Contains(got.Left[0], probe.Prefix) {
 		t.Errorf("got %v, left %v", err, got.Left)
 	}
-	if got.Profile.MaxName != 256 {
+	if !got.Measured || got.Profile.MaxName != 256 {
 		t.Errorf("what was measured is lost: %+v", got.Profile)
 	}
 }
