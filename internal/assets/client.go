@@ -75,7 +75,8 @@ type Client struct {
 	compensate  bool
 	private     *privateAccess
 
-	clock clock
+	clock     clock
+	pageSizes pageSizes
 }
 
 // New returns a client. It makes no request.
@@ -99,6 +100,7 @@ func New(o Options) (*Client, error) {
 		allowHTTP:   o.AllowHTTP,
 		credentials: credentialsOf(o),
 		compensate:  o.CompensateClock,
+		pageSizes:   pageSizes{routes: map[string]pageSize{}},
 	}
 	if c.now == nil {
 		c.now = time.Now

@@ -33,7 +33,7 @@ type ListOptions struct {
 	FolderID   string
 	SortBy     string // empty: as the service likes
 	Order      string
-	PageSize   int // 50 if zero
+	PageSize   int // 50 if zero; less if the service refuses that
 }
 
 // List yields the assets of a category or a folder. At most one error comes, it
@@ -85,12 +85,17 @@ func whole[T any](ctx context.Context, c *Client, r request) ([]T, error) {
 // pages yields the items of a request that turn makes ask for a page.
 func pages[T any](ctx context.Context, c *Client, r request, limit int, id func(T) string, turn func(r *request, limit, offset int)) iter.Seq2[T, error] {
 	p := pager[T]{id: id, limit: limit}
-	p.fetch = func(ctx context.Context, limit, offset int) (page[T], error) {
-		var got page[T]
-		r := r
-		turn(&r, limit, offset)
-		r.into = &got
-		err := c.do(ctx, &r)
+	p.fetch = func(ctx context.Context, limit, offset int) (got page[T], err error) {
+		size, err := c.pageSizes.ask(r.route, limit, func(limit int) error {
+			r := r
+			turn(&r, limit, offset)
+			got = page[T]{}
+			r.into = &got
+			return c.do(ctx, &r)
+		})
+		if got.Limit <= 0 || got.Limit > size { // a service may allow less than we ask for
+			got.Limit = size
+		}
 		return got, err
 	}
 	return func(yield func(T, error) bool) {

@@ -20,7 +20,7 @@ const (
 type page[T any] struct {
 	Items      []T  `json:"items"`
 	TotalCount *int `json:"totalCount"`
-	Limit      int  `json:"limit"`
+	Limit      int  `json:"limit"` // the length of a page that has another one behind it
 }
 
 func (p *page[T]) check() error {
@@ -90,7 +90,7 @@ func (p *pager[T]) advance(got page[T], fresh int) (more bool, err error) {
 	}
 	if got.TotalCount == nil { // not documented, so all we have is a page that is not full
 		p.offset += seen
-		return seen > 0 && seen >= p.fullPage(got), nil
+		return seen > 0 && seen >= got.Limit, nil
 	}
 	total := *got.TotalCount
 	gone := p.total - total
@@ -107,15 +107,6 @@ func (p *pager[T]) advance(got page[T], fresh int) (more bool, err error) {
 		return false, fmt.Errorf("list ends at %d of %d", p.offset, total)
 	}
 	return p.offset < total, nil
-}
-
-// fullPage is the length of a page that has another one behind it. A service may
-// allow less than we ask for.
-func (p *pager[T]) fullPage(got page[T]) int {
-	if got.Limit > 0 {
-		return min(got.Limit, p.limit)
-	}
-	return p.limit
 }
 
 // recent remembers the IDs of this page and the two before.

@@ -25,7 +25,7 @@ type Search struct {
 
 	SortBy   string // as of ListOptions; empty: as the service likes
 	Order    string
-	PageSize int // 50 if zero
+	PageSize int // as of ListOptions
 }
 
 // Search yields the assets that are found. At most one error comes, and it comes
