@@ -119,10 +119,24 @@ func (d *destination) greet(ctx context.Context) error {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return &stop{exitError, fmt.Errorf("first contact: no answer from %s in time", d.url), "check the base address, the network and the proxy"}
 	}
-	if e, ok := errors.AsType[*assets.Error](err); ok && e.Status >= 500 {
+	e, ok := errors.AsType[*assets.Error](err)
+	switch {
+	case ok && e.Status >= 500:
 		return &stop{exitError, err, "the service is not ready: run the same command again later"}
+	case ok && e.Foreign && e.Status/100 != 3: // a redirect has a hint of its own
+		return &stop{exitError, err, d.askWhether(e.Hint())}
 	}
 	return err
+}
+
+// askWhether is the next step where something answered that does not speak like the
+// service: what it means by a status is of use only if it is the service after all.
+func (d *destination) askWhether(hint string) string {
+	ask := "is " + d.url + " the address of the service? What answers there does not speak like it"
+	if hint != "" {
+		ask += "; if it is, " + hint
+	}
+	return ask
 }
 
 // reach prepares the way to a service at an address.

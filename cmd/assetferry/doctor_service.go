@@ -57,7 +57,7 @@ func (d *doctor) answered() bool {
 		return true
 	}
 	e, ok := errors.AsType[*assets.Error](d.ping)
-	return ok && e.Err == nil && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusNotFound
+	return ok && e.Err == nil && !e.Foreign && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusNotFound
 }
 
 // circumstances are what changes the way to the service without being asked.

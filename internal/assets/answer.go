@@ -66,7 +66,9 @@ func (c *Client) judge(r *request, secret string, resp *http.Response) error {
 		a.head(resp.Header)
 	}
 	if err := decode(resp.StatusCode, body, r.into); err != nil {
-		return c.unreadable(r, resp, err)
+		e := c.unreadable(r, resp, err)
+		e.Foreign = true
+		return e
 	}
 	return nil
 }
@@ -102,6 +104,7 @@ func (c *Client) fault(r *request, resp *http.Response, f fault) *Error {
 	e.Message = printable(f.message)
 	e.TraceID = printable(f.traceID)
 	e.Data = f.data
+	e.Foreign = f.foreign
 	e.RetryAfter = retry.ParseRetryAfter(resp.Header.Get("Retry-After"), serverTime(resp, c.now()))
 	e.class = classOf(e)
 	return e
@@ -113,6 +116,7 @@ type fault struct {
 	message string
 	traceID string
 	data    map[string]any
+	foreign bool // it is none of the service
 }
 
 // parseFault reads the four keys of an error as far as they are there. A body
@@ -129,9 +133,9 @@ func parseFault(body []byte, secret string) fault {
 		Data       json.RawMessage `json:"data"`
 	}
 	if json.Unmarshal(body, &keys) != nil {
-		return fault{message: plain(body)}
+		return fault{message: plain(body), foreign: len(body) > 0}
 	}
-	var f fault
+	f := fault{foreign: keys.StatusCode == nil || keys.Message == nil}
 	// Each key on its own: one of an unexpected type must not hide the others.
 	_ = json.Unmarshal(keys.StatusCode, &f.status)
 	_ = json.Unmarshal(keys.TraceID, &f.traceID)

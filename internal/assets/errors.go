@@ -42,6 +42,7 @@ type Error struct {
 	RetryAfter time.Duration // 0 if the service did not say
 	Skew       time.Duration // the server's clock minus ours, as far as known
 	InDoubt    bool          // see ErrInDoubt
+	Foreign    bool          // the answer is in no form that the service gives it
 
 	class  retry.Class
 	auth   bool   // there was no token to send

@@ -123,6 +123,31 @@ func TestFaultBodies(t *testing.T) {
 	}
 }
 
+// TestForeignAnswers tells what the service cannot have said from what it may have.
+func TestForeignAnswers(t *testing.T) {
+	for answer, want := range map[string]bool{
+		`403 <?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>`: true,
+		`404 <html><title>Not Found</title>`:                                true,
+		`403 Forbidden`:                                                     true,
+		`401 {"error":"who are you"}`:                                       true,
+		`400 [1]`:                                                           true,
+		`403 {"message":"no","statusCode":403,"data":null,"traceId":"t"}`: false,
+		`200 {"message":"no","statusCode":403,"data":null,"traceId":"t"}`: false,
+		`403 `: false, // nothing is no other language
+	} {
+		a := answers(answer)
+		_, err := serve(t, a.ServeHTTP).Asset(t.Context(), "x")
+		if e, ok := errors.AsType[*Error](err); !ok || e.Foreign != want {
+			t.Errorf("%s: got %#v", answer, err)
+		}
+	}
+	page := answers("200 <html>", "200 <html>", "200 <html>", "200 <html>", "200 <html>")
+	_, err := serve(t, page.ServeHTTP).Asset(t.Context(), "x")
+	if e, ok := errors.AsType[*Error](err); !ok || !e.Foreign {
+		t.Errorf("a page: got %#v", err)
+	}
+}
+
 func TestRefusalData(t *testing.T) {
 	refusal := func(data string) *Error {
 		a := answers(`400 {"message":"m","statusCode":400,"traceId":"t","data":` + data + `}`)
