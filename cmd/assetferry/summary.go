@@ -80,7 +80,7 @@ func describe(tallies []state.Tally) (items, skips string) {
 			unchanged += t.Objects
 		case t.State == state.ItemSkipped:
 			skipped += t.Objects
-			reasons = append(reasons, fmt.Sprintf("%s %s", ui.Count(t.Objects), t.Reason))
+			reasons = append(reasons, fmt.Sprintf("%s (%s)", t.Reason, ui.Count(t.Objects)))
 		case t.State == state.ItemDone && t.Action == state.Adopt:
 			counts[adopted] += t.Objects
 		default:
