@@ -1,6 +1,9 @@
 package sources
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // ErrChanged says that an object is not the one that was listed any more.
 var ErrChanged = errors.New("changed since it was listed")
@@ -17,7 +20,10 @@ type Error struct {
 func (e *Error) Error() string {
 	s := e.Op + " " + e.Source
 	if e.Key != "" {
-		s += ": " + string(e.Key)
+		if !strings.HasSuffix(e.Source, "/") { // as a bucket's address has it
+			s += ": "
+		}
+		s += string(e.Key)
 	}
 	return s + ": " + e.Err.Error()
 }
