@@ -166,12 +166,32 @@ func (a *app) assetsListCommand() *cobra.Command {
 			if l.deep && l.order() != "" {
 				all = l.sorted(all) // the service sorts each folder by itself
 			}
-			return a.showAssets(all, l.limit)
+			n, bytes, err := a.showAssets(all, l.limit)
+			if err != nil {
+				return err
+			}
+			below := ""
+			if n == 0 && !l.deep {
+				if below, err = noteBelow(ctx, dest.client, at); err != nil {
+					return err
+				}
+			}
+			a.out.Notef("%s, %s%s", count(n, "asset"), ui.Bytes(bytes), below)
+			return nil
 		}),
 	}
 	l.addFlags(c)
 	c.Flags().BoolVarP(&l.deep, "recursive", "r", false, "list what is in the folders below, too")
 	return c
+}
+
+// noteBelow says where to look for assets if none is directly in a place.
+func noteBelow(ctx context.Context, c *assets.Client, at place) (string, error) {
+	inside, err := foldersIn(ctx, c, at)
+	if err != nil || len(inside) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("; %s below, --recursive lists what is there, too", count(int64(len(inside)), "folder")), nil
 }
 
 // A found is an asset and, where that is known, the path of the folder it is in.
@@ -254,7 +274,7 @@ service's to decide.
 				s.Categories = append(s.Categories, at.category.ID)
 			}
 			s.Phrase, s.SortBy, s.Order, s.PageSize = args[0], sorts()[l.sort], l.order(), l.pageSize()
-			return a.showAssets(withoutFolder(dest.client.Search(ctx, s)), l.limit)
+			return a.showAll(withoutFolder(dest.client.Search(ctx, s)), l.limit)
 		}),
 	}
 	l.addFlags(c)
@@ -281,7 +301,7 @@ func (a *app) assetsRecentCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showAssets(withoutFolder(dest.client.Recent(ctx)), limit)
+			return a.showAll(withoutFolder(dest.client.Recent(ctx)), limit)
 		}),
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "show at most this `number` of assets")
@@ -298,13 +318,21 @@ func withoutFolder(all iter.Seq2[assets.Asset, error]) iter.Seq2[found, error] {
 	}
 }
 
+// showAll shows assets, and how many they are.
+func (a *app) showAll(all iter.Seq2[found, error], limit int) error {
+	n, bytes, err := a.showAssets(all, limit)
+	if err == nil {
+		a.out.Notef("%s, %s", count(n, "asset"), ui.Bytes(bytes))
+	}
+	return err
+}
+
 // showAssets shows assets as they come, so that there may be any number of them.
-func (a *app) showAssets(all iter.Seq2[found, error], limit int) error {
+func (a *app) showAssets(all iter.Seq2[found, error], limit int) (n, bytes int64, err error) {
 	const layout = "%-12s  %9s  %-16s  %s"
-	var n, bytes int64
 	for f, err := range all {
 		if err != nil {
-			return err
+			return n, bytes, err
 		}
 		if n++; n == 1 {
 			a.out.Printf(layout, "ID", "Size", "Uploaded", "Name")
@@ -320,8 +348,7 @@ func (a *app) showAssets(all iter.Seq2[found, error], limit int) error {
 			break
 		}
 	}
-	a.out.Notef("%s, %s", count(n, "asset"), ui.Bytes(bytes))
-	return nil
+	return n, bytes, nil
 }
 
 func localTime(t time.Time) string {

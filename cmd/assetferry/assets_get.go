@@ -49,7 +49,8 @@ with a dash goes behind two: assetferry assets get -- -NxTs6sfrd3a
 			if size < 0 {
 				size = asset.Size
 			}
-			return a.save(body, size, asset.Filename(), to, asset)
+			_, err = a.save(body, size, asset.Filename(), to, asset)
+			return err
 		}),
 	}
 	to.addFlags(c)
@@ -110,27 +111,28 @@ func toStdout(cmd *cobra.Command) bool {
 	return f != nil && f.Value.String() == "-"
 }
 
-// save writes content where it is to go and tells so.
-func (a *app) save(body io.ReadCloser, size int64, name string, to target, asset assets.Asset) (err error) {
+// save writes content where it is to go, tells so, and gives the path of the file; there
+// is none for stdout.
+func (a *app) save(body io.ReadCloser, size int64, name string, to target, asset assets.Asset) (path string, err error) {
 	defer func() { err = errors.Join(err, body.Close()) }()
 	if to.file == "-" {
 		if a.out.JSON() {
-			return usage(errors.New("--json and -o - both want stdout"), "name a file with -o")
+			return "", usage(errors.New("--json and -o - both want stdout"), "name a file with -o")
 		}
-		return fill(a.stdout, body, size)
+		return "", fill(a.stdout, body, size)
 	}
-	path := to.file
+	path = to.file
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, fileNameOf(name))
 	}
 	if err := writeNew(path, to.force, func(w io.Writer) error { return fill(w, body, size) }); err != nil {
-		return err
+		return "", err
 	}
 	a.out.Event("asset", assetLine(asset, ""))
 	if info, err := os.Stat(path); err == nil {
 		a.out.Notef("Wrote %s, %s", ui.Sanitize(path), ui.Bytes(info.Size()))
 	}
-	return nil
+	return path, nil
 }
 
 // fileNameOf makes a name at the service one of a file in a folder of ours.

@@ -4,11 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	_ "image/gif" // to know their sizes
+	_ "image/jpeg"
+	_ "image/png"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	_ "golang.org/x/image/tiff"
+	_ "golang.org/x/image/webp"
 
 	"assetferry/internal/assets"
 )
@@ -104,11 +111,11 @@ func (a *app) image(ctx context.Context, c *assets.Client, asset assets.Asset, r
 	case r.Width == 0:
 		return usage(fmt.Errorf("the width of %s is not known yet", asset.ID), "give --width, or wait until the service has processed it")
 	}
+	address, err := asset.ImageURL(r)
+	if err != nil {
+		return err
+	}
 	if to.file == "" {
-		address, err := asset.ImageURL(r)
-		if err != nil {
-			return err
-		}
 		a.out.Printf("%s", address)
 		line := assetLine(asset, "")
 		line.URL = address
@@ -119,5 +126,25 @@ func (a *app) image(ctx context.Context, c *assets.Client, asset assets.Asset, r
 	if err != nil {
 		return err
 	}
-	return a.save(body, size, asset.Name+"."+string(r.Format), to, asset)
+	asset.URL = address // of what is written
+	path, err := a.save(body, size, asset.Name+"."+string(r.Format), to, asset)
+	if err == nil && path != "" {
+		a.noteSize(path, r)
+	}
+	return err
+}
+
+// noteSize tells the size of a picture in pixels if it is not the one asked for. That it
+// cannot be read is no trouble: it is there as the service sent it.
+func (a *app) noteSize(path string, asked assets.Rendition) {
+	f, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	is, _, err := image.DecodeConfig(f)
+	if err != nil || is.Width == asked.Width || is.Height == asked.Height {
+		return
+	}
+	a.out.Notef("It is %d x %d pixels, the nearest that the service makes", is.Width, is.Height)
 }
