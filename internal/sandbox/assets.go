@@ -215,7 +215,11 @@ func query(q map[string][]string, name string) *string {
 	return nil
 }
 
-func (s *Server) listTrash(c *call) error {
+func (s *Server) listTrash(c *call) error { return s.replyVisible(c, selectTrash) }
+
+// replyVisible answers with a page of assets of the workspace, from the categories
+// that the user may see.
+func (s *Server) replyVisible(c *call, find func(ses *session, ws, visible string, limit, offset int) ([]asset, int, error)) error {
 	limit, offset, err := c.page()
 	if err != nil {
 		return err
@@ -229,7 +233,7 @@ func (s *Server) listTrash(c *call) error {
 		if err != nil {
 			return nil, 0, err
 		}
-		return selectTrash(ses, ws, visible, limit, offset)
+		return find(ses, ws, visible, limit, offset)
 	})
 }
 

@@ -31,8 +31,8 @@ type client struct {
 // start runs a stand-in and gives a superadmin of it.
 func start(t testing.TB, o sandbox.Options) *client {
 	t.Helper()
-	server, url, env := sandboxtest.StartServer(t, o)
-	return &client{t, url, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, "superadmin")), env, server}
+	s := sandboxtest.Run(t, o)
+	return &client{t, s.URL, sandboxtest.Sign(s.Environment.AccessKey, sandboxtest.Claims(s.Environment, "superadmin")), s.Environment, s.Server}
 }
 
 // processed waits until no image is queued.

@@ -11,19 +11,7 @@ const maxRecent = 200
 // listRecent lists what the token's user used, the latest first, without what is
 // in the trash. An upload counts as a use: all guesses.
 func (s *Server) listRecent(c *call) error {
-	limit, offset, err := c.page()
-	if err != nil {
-		return err
-	}
-	ws, r, err := c.here()
-	if err != nil {
-		return err
-	}
-	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) {
-		visible, err := r.visible(ses, ws)
-		if err != nil {
-			return nil, 0, err
-		}
+	return s.replyVisible(c, func(ses *session, ws, visible string, limit, offset int) ([]asset, int, error) {
 		return selectUsed(ses, ws, c.who.user, visible, limit, offset)
 	})
 }

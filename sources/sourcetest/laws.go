@@ -209,19 +209,7 @@ func describes(ctx context.Context, f Fixture) error {
 	if !f.Source.Traits().Describes {
 		return nil
 	}
-	objects, err := byKey(ctx, f.Source)
-	if err != nil {
-		return err
-	}
-	for _, o := range objects {
-		if o.Obstacle != "" {
-			continue
-		}
-		if err := describesOne(ctx, f.Source, o); err != nil {
-			return fmt.Errorf("%q: %w", o.Key, err)
-		}
-	}
-	return nil
+	return ofEach(ctx, f.Source, describesOne)
 }
 
 func describesOne(ctx context.Context, src sources.Source, o sources.Object) (err error) {
@@ -244,7 +232,12 @@ func describesOne(ctx context.Context, src sources.Source, o sources.Object) (er
 }
 
 func readsAll(ctx context.Context, f Fixture) error {
-	objects, err := byKey(ctx, f.Source)
+	return ofEach(ctx, f.Source, readsFromAnywhere)
+}
+
+// ofEach holds every object that can be opened to a law.
+func ofEach(ctx context.Context, src sources.Source, law func(context.Context, sources.Source, sources.Object) error) error {
+	objects, err := byKey(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -252,7 +245,7 @@ func readsAll(ctx context.Context, f Fixture) error {
 		if o.Obstacle != "" {
 			continue
 		}
-		if err := readsFromAnywhere(ctx, f.Source, o); err != nil {
+		if err := law(ctx, src, o); err != nil {
 			return fmt.Errorf("%q: %w", o.Key, err)
 		}
 	}

@@ -15,25 +15,9 @@ import (
 	"assetferry/internal/sandbox/openapitest"
 )
 
-// Environment is the one that Start adds if the options name none.
+// Environment is the one that Run adds if the options name none.
 func Environment() sandbox.Environment {
 	return sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "a-key-for-tests-of-no-use-anywhere-else"}
-}
-
-// Start runs a stand-in on a loopback address until the test ends, and gives its
-// address and its first environment. An answer that is not as described fails
-// the test.
-func Start(tb testing.TB, o sandbox.Options) (url string, e sandbox.Environment) {
-	tb.Helper()
-	r := Run(tb, o)
-	return r.URL, r.Environment
-}
-
-// StartServer is Start for tests that need the stand-in itself, too.
-func StartServer(tb testing.TB, o sandbox.Options) (s *sandbox.Server, url string, e sandbox.Environment) {
-	tb.Helper()
-	r := Run(tb, o)
-	return r.Server, r.URL, r.Environment
 }
 
 // A Running stand-in has all that tests may want to know of it.
@@ -44,7 +28,8 @@ type Running struct {
 	Environment sandbox.Environment // the first
 }
 
-// Run is Start for tests that need more.
+// Run runs a stand-in on a loopback address until the test ends. An answer that is
+// not as described fails the test.
 func Run(tb testing.TB, o sandbox.Options) Running {
 	tb.Helper()
 	if len(o.Environments) == 0 {
