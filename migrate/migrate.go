@@ -97,7 +97,9 @@ type Journal interface {
 	EntriesAt(ctx context.Context, scope state.Scope, slot int64) ([]state.Entry, error)
 	Containers(ctx context.Context, pair int64) ([]state.Container, error)
 	Sightings(ctx context.Context, pair int64) iter.Seq2[state.Sighting, error]
-	SaveVerification(ctx context.Context, v state.Verification) error
+	SaveVerification(ctx context.Context, v state.Verification, found []state.Difference) error
+
+	SaveCategories(ctx context.Context, destination string, all []state.Category) error
 }
 
 // A Phase is a part of a run that people watch.
@@ -204,4 +206,13 @@ func categories(ctx context.Context, r Reader) ([]assets.Category, error) {
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// saveCategories has the journal know the names of categories, and which are private.
+func saveCategories(ctx context.Context, j Journal, destination string, all []assets.Category) error {
+	seen := make([]state.Category, len(all))
+	for n, c := range all {
+		seen[n] = state.Category{ID: c.ID, Name: c.Name, Private: c.Private}
+	}
+	return j.SaveCategories(ctx, destination, seen)
 }

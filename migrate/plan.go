@@ -211,6 +211,9 @@ func (d *decider) needPlacer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := saveCategories(ctx, d.Journal, d.run.Pair.Destination, there); err != nil {
+		return err
+	}
 	choices, err := d.Journal.Choices(ctx, d.run.Pair.Destination)
 	if err != nil {
 		return err

@@ -82,6 +82,9 @@ func (s *structure) category(ctx context.Context, c NewCategory) error {
 	faultpoint.Hit(faultpoint.CategoryMade)
 	s.categories[c.Name] = id
 	if made {
+		if err := saveCategories(ctx, s.Journal, s.run.Pair.Destination, []assets.Category{{ID: id, Name: c.Name}}); err != nil {
+			return &journalError{err}
+		}
 		if err := s.Journal.SaveOurs(ctx, s.run.Pair.ID, id, ""); err != nil {
 			return &journalError{err}
 		}
@@ -95,6 +98,9 @@ func (s *structure) findCategory(ctx context.Context, want NewCategory) (string,
 	there, err := categories(ctx, s.Dest)
 	if err != nil {
 		return "", err
+	}
+	if err := saveCategories(ctx, s.Journal, s.run.Pair.Destination, there); err != nil {
+		return "", &journalError{err}
 	}
 	for _, c := range there {
 		lacks := func(e string) bool { return !allows(c.Extensions, e) }

@@ -55,16 +55,29 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	if err := v.Journal.DropInventory(ctx, scope); err != nil {
 		return result, err
 	}
+	if err := v.noteCategories(ctx, pair); err != nil {
+		return result, err
+	}
 	if err := v.inventory(ctx, pair.ID, scope); err != nil {
 		return result, err
 	}
-	if err := v.compare(ctx, pair.ID, &result); err != nil {
+	differences, err := v.compare(ctx, pair.ID, &result)
+	if err != nil {
 		return result, err
 	}
 	if err := v.Journal.DropInventory(ctx, scope); err != nil {
 		return result, err
 	}
-	return result, v.Journal.SaveVerification(ctx, result)
+	return result, v.Journal.SaveVerification(ctx, result, differences)
+}
+
+// noteCategories has the journal know what is private by now.
+func (v *Verifier) noteCategories(ctx context.Context, pair state.Pair) error {
+	there, err := categories(ctx, v.Dest)
+	if err != nil {
+		return err
+	}
+	return saveCategories(ctx, v.Journal, pair.Destination, there)
 }
 
 func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope) error {
@@ -84,11 +97,12 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope)
 	return g.Wait()
 }
 
-// compare walks the receipts beside the inventory and reads back contents.
-func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verification) error {
+// compare walks the receipts beside the inventory and reads back contents. It gives
+// the differences in no particular order.
+func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verification) (all []state.Difference, _ error) {
 	total, err := v.Journal.SumReceipts(ctx, pair)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	v.Watch.Phase(PhaseVerify, total.Objects, -1)
 	wanted := v.choose(total.Objects)
@@ -98,6 +112,7 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 		defer mu.Unlock()
 		if !d.Note {
 			result.Differences++
+			all = append(all, state.Difference{Key: d.Key, Asset: d.Asset, Field: d.Field, What: d.What})
 		}
 		v.Watch.Found(d)
 	}
@@ -105,10 +120,10 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 	g.SetLimit(v.Concurrency)
 	for s, err := range v.Journal.Sightings(ctx, pair) {
 		if err != nil {
-			return endGroup(g, err)
+			return nil, endGroup(g, err)
 		}
 		if ctx.Err() != nil {
-			return endGroup(g, context.Cause(ctx))
+			return nil, endGroup(g, context.Cause(ctx))
 		}
 		n := result.Receipts
 		result.Receipts++
@@ -126,7 +141,8 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 			return err
 		})
 	}
-	return g.Wait()
+	err = g.Wait()
+	return all, err
 }
 
 func endGroup(g *errgroup.Group, err error) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"iter"
-	"time"
 )
 
 // An Entry is an asset seen at the destination.
@@ -108,35 +107,4 @@ func scanSighting(rows *sql.Rows) (v Sighting, err error) {
 		&v.Seen, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL)
 	r.Time, e.Asset = fromNanos(modified), r.Asset
 	return v, err
-}
-
-// A Verification is what one call of verify found.
-type Verification struct {
-	Pair        int64
-	At          time.Time
-	Level       string // listing, sample or content
-	Receipts    int64  // compared with the listing
-	Contents    int64  // read back and compared byte for byte, by digest
-	Differences int64
-}
-
-// SaveVerification records a verification.
-func (s *Store) SaveVerification(ctx context.Context, v Verification) error {
-	return s.write(ctx, "save verification", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO verifications (pair, at, level, receipts, contents, differences)
-			VALUES (?, ?, ?, ?, ?, ?)`, v.Pair, s.now().UnixMilli(), v.Level, v.Receipts, v.Contents, v.Differences)
-		return err
-	})
-}
-
-// LastVerification finds the newest verification of a pair; ErrNotFound if
-// there is none.
-func (s *Store) LastVerification(ctx context.Context, pair int64) (Verification, error) {
-	all, err := query(ctx, s.r, "find verification", func(rows *sql.Rows) (v Verification, err error) {
-		var at int64
-		err = rows.Scan(&v.Pair, &at, &v.Level, &v.Receipts, &v.Contents, &v.Differences)
-		v.At = fromMillis(at)
-		return v, err
-	}, `SELECT pair, at, level, receipts, contents, differences FROM verifications WHERE pair = ? ORDER BY id DESC LIMIT 1`, pair)
-	return first(all, err, "verification")
 }

@@ -445,7 +445,7 @@ func TestInventory(t *testing.T) {
 	if got, err := j.EntriesAt(ctx, scope, 5); err != nil || len(got) > 0 {
 		t.Errorf("left %v (%v)", got, err)
 	}
-	must(t, j.SaveVerification(ctx, Verification{Pair: j.pair.ID, Level: "sample", Receipts: 2, Contents: 1}))
+	must(t, j.SaveVerification(ctx, Verification{Pair: j.pair.ID, Level: "sample", Receipts: 2, Contents: 1}, nil))
 	if v, err := j.LastVerification(ctx, j.pair.ID); err != nil || v.Level != "sample" || v.Receipts != 2 || v.Contents != 1 || v.At.IsZero() {
 		t.Errorf("got %+v (%v)", v, err)
 	}

@@ -239,7 +239,7 @@ func (j *journey) writes() map[string]func(*Store) error {
 		"SaveOurs":         func(s *Store) error { return s.SaveOurs(ctx, 1, "c", "p") },
 		"StageInventory":   func(s *Store) error { return s.StageInventory(ctx, 1, nil) },
 		"DropInventory":    func(s *Store) error { return s.DropInventory(ctx, 1) },
-		"SaveVerification": func(s *Store) error { return s.SaveVerification(ctx, Verification{Pair: pair, Level: "listing"}) },
+		"SaveVerification": func(s *Store) error { return s.SaveVerification(ctx, Verification{Pair: pair, Level: "listing"}, nil) },
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome)
 				return fmt.Errorf("%s: %w", outcomes[n].Key, err)
 			}
 		}
-		return nil
+		return r.count(ctx, outcomes)
 	})
 }
 

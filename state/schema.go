@@ -53,6 +53,18 @@ func probe(ctx context.Context, path string) error {
 	return nil
 }
 
+// isOutdated reports whether a journal has the schema of an earlier version.
+func isOutdated(ctx context.Context, path string) (bool, error) {
+	db, err := openReading(ctx, path, 1)
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	var version int
+	err = db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version)
+	return version < latest(), wrap("read version", err)
+}
+
 // checkHeader refuses anything that is not a SQLite file. Without a file, or
 // with an empty one, it gives errNoSchema.
 func checkHeader(path string) error {

@@ -125,7 +125,8 @@ func makeFile(path string) error {
 }
 
 // OpenReadOnly opens the journal at path for reading, also while another process
-// owns it. A journal that is not there is an fs.ErrNotExist.
+// owns it. A journal that is not there is an fs.ErrNotExist. One of an earlier version
+// is brought up to date first, with all the errors of Open.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -136,11 +137,27 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	if outdated, err := isOutdated(ctx, path); err != nil {
+		return nil, err
+	} else if outdated {
+		if err := bringUpToDate(ctx, path); err != nil {
+			return nil, err
+		}
+	}
 	r, err := openReading(ctx, path, 4)
 	if err != nil {
 		return nil, err
 	}
 	return &Store{path: path, r: r, now: time.Now}, nil
+}
+
+// bringUpToDate gives a journal the schema of this version.
+func bringUpToDate(ctx context.Context, path string) error {
+	s, err := Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // Path is the absolute path of the journal.

@@ -292,6 +292,11 @@ func (j *Journal) Sightings(ctx context.Context, pair int64) iter.Seq2[state.Sig
 }
 
 // SaveVerification implements migrate.Journal.
-func (j *Journal) SaveVerification(ctx context.Context, v state.Verification) error {
-	return j.do(func() error { return j.Journal.SaveVerification(ctx, v) })
+func (j *Journal) SaveVerification(ctx context.Context, v state.Verification, found []state.Difference) error {
+	return j.do(func() error { return j.Journal.SaveVerification(ctx, v, found) })
+}
+
+// SaveCategories implements migrate.Journal.
+func (j *Journal) SaveCategories(ctx context.Context, destination string, all []state.Category) error {
+	return j.do(func() error { return j.Journal.SaveCategories(ctx, destination, all) })
 }

@@ -14,6 +14,14 @@ CREATE TABLE calls (
   PRIMARY KEY (destination, minute)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE categories (
+  destination TEXT NOT NULL,
+  id          TEXT NOT NULL,
+  name        TEXT NOT NULL,
+  private     INTEGER NOT NULL CHECK (private IN (0, 1)),
+  PRIMARY KEY (destination, id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE choices (
   destination TEXT NOT NULL,
   extension   TEXT NOT NULL,
@@ -29,6 +37,15 @@ CREATE TABLE descriptions (
   tags         TEXT NOT NULL CHECK (json_type(tags) = 'object'),
   PRIMARY KEY (pair, key),
   FOREIGN KEY (pair, key) REFERENCES receipts (pair, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE differences (
+  verification INTEGER NOT NULL REFERENCES verifications (id),
+  key          TEXT NOT NULL,
+  asset        TEXT NOT NULL,
+  field        TEXT NOT NULL,
+  what         TEXT NOT NULL,
+  PRIMARY KEY (verification, key, field)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE failures (
@@ -50,6 +67,14 @@ CREATE TABLE folders (
   path        TEXT NOT NULL,
   id          TEXT NOT NULL,
   PRIMARY KEY (destination, category, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE images (
+  pair INTEGER NOT NULL,
+  key  TEXT NOT NULL,
+  urls TEXT NOT NULL,
+  PRIMARY KEY (pair, key),
+  FOREIGN KEY (pair, key) REFERENCES receipts (pair, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE intents (
@@ -127,7 +152,7 @@ CREATE TABLE pairs (
   id          INTEGER PRIMARY KEY,
   source      TEXT NOT NULL,
   destination TEXT NOT NULL,
-  address     TEXT NOT NULL,
+  address     TEXT NOT NULL, rehearsal INTEGER CHECK (rehearsal IN (0, 1)),
   UNIQUE (source, destination)
 ) STRICT;
 
@@ -168,9 +193,17 @@ CREATE TABLE runs (
   stale       INTEGER NOT NULL DEFAULT 0 CHECK (stale IN (0, 1)),
   started_at  INTEGER NOT NULL,
   listed_at   INTEGER NOT NULL,
-  finished_at INTEGER,
+  finished_at INTEGER, approved_by TEXT NOT NULL DEFAULT '', approved_at INTEGER, undoes INTEGER REFERENCES runs (num),
   CHECK ((state IN ('finished', 'superseded')) = (finished_at IS NOT NULL))
 ) STRICT;
+
+CREATE TABLE throughput (
+  run    INTEGER NOT NULL REFERENCES runs (num),
+  minute INTEGER NOT NULL,
+  items  INTEGER NOT NULL,
+  bytes  INTEGER NOT NULL,
+  PRIMARY KEY (run, minute)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE verifications (
   id          INTEGER PRIMARY KEY,
