@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"internal/assets/assettest":    {"internal/assets"},
 	"internal/probe":               {"internal/assets"},
 	"internal/config":              {"internal/pace", "internal/token"},
+	"internal/report":              {"internal/ui"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/rendition"},
 	"internal/sandbox/openapitest": {"internal/sandbox"},

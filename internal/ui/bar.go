@@ -56,7 +56,7 @@ func (b *bar) line(s status, end string, columns int) string {
 		_ = b.known.Set64(thousandths) // fails only past the scale
 		text = strings.TrimSpace(b.known.String())
 	}
-	return truncate(text, columns-1)
+	return Truncate(text, columns-1)
 }
 
 // barWidth returns the width of a bar that fits into the free columns; 0 if

@@ -62,8 +62,8 @@ func reorders(r rune) bool {
 // textWidth returns the columns that s takes on a terminal.
 func textWidth(s string) int { return uniseg.StringWidth(s) }
 
-// truncate cuts s to the given number of columns and marks the cut.
-func truncate(s string, columns int) string {
+// Truncate cuts s to the given number of columns and marks the cut.
+func Truncate(s string, columns int) string {
 	if textWidth(s) <= columns {
 		return s
 	}
