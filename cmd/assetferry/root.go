@@ -36,7 +36,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		return usage(err, cmd.CommandPath()+" --help lists the switches")
 	})
 	a.addGlobalFlags(root.PersistentFlags())
-	root.AddCommand(a.demoCommand(), a.doctorCommand(), a.planCommand(), a.migrateCommand(), a.adoptCommand(), a.verifyCommand(),
+	root.AddCommand(a.demoCommand(), a.initCommand(), a.doctorCommand(), a.planCommand(), a.migrateCommand(), a.adoptCommand(), a.verifyCommand(),
 		a.statusCommand(), a.assetsCommand(), a.stateCommand(), a.sandboxCommand(), versionCommand(a))
 	for _, c := range root.Commands() {
 		for _, c := range append(c.Commands(), c) {

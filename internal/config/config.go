@@ -171,7 +171,7 @@ func (s *Settings) loadFile(flag []string, rows []row) error {
 func Keys() []Key {
 	var keys []Key
 	for _, r := range new(Settings).table() {
-		keys = append(keys, Key{Name: r.key, Flag: r.flag(), Env: r.env, Default: r.initial, Values: r.values})
+		keys = append(keys, Key{Name: r.key, Flag: r.flag(), Env: r.env, Default: r.initial, Example: r.example, Values: r.values})
 	}
 	return keys
 }
@@ -182,6 +182,7 @@ type Key struct {
 	Flag    string // the switch, without dashes
 	Env     string // the variable, if there is one
 	Default string
+	Example string   // of a value, where there is no default
 	Values  []string // if it takes one of a few
 }
 

@@ -16,6 +16,7 @@ type row struct {
 	key     string // in the file; the switch has dashes instead
 	env     string // the variable; most settings have none
 	initial string // the default
+	example string // of a value, where there is no default
 	set     setter
 	values  []string // if it takes one of a few
 	list    bool     // takes several values
@@ -29,37 +30,37 @@ type setter func(values []string) error
 // table is all there is to know about the settings but what they mean.
 func (s *Settings) table() []row {
 	return []row{
-		{key: "to", env: "ASSETFERRY_URL", set: text(&s.To)},
-		{key: "state", env: "ASSETFERRY_STATE", set: text(&s.State), path: true},
-		{key: "workspace", env: "ASSETFERRY_WORKSPACE_ID", set: text(&s.Workspace)},
+		{key: "to", env: "ASSETFERRY_URL", example: "production", set: text(&s.To)},
+		{key: "state", env: "ASSETFERRY_STATE", example: "assetferry.db", set: text(&s.State), path: true},
+		{key: "workspace", env: "ASSETFERRY_WORKSPACE_ID", example: "your-workspace-id", set: text(&s.Workspace)},
 		{key: "service", env: "ASSETFERRY_SERVICE", initial: "ckbox", set: text(&s.Service)},
 		{key: "user", env: "ASSETFERRY_USER_ID", initial: "assetferry", set: text(&s.User)},
 		{key: "compensate_clock", set: yesNo(&s.CompensateClock), yesNo: true},
 		{key: "least_privilege", set: yesNo(&s.LeastPrivilege), yesNo: true},
-		{key: "source_name", set: text(&s.SourceName)},
-		{key: "endpoint", env: "ASSETFERRY_S3_ENDPOINT", set: address(&s.Endpoint)},
+		{key: "source_name", example: "library", set: text(&s.SourceName)},
+		{key: "endpoint", env: "ASSETFERRY_S3_ENDPOINT", example: "https://s3.example.com", set: address(&s.Endpoint)},
 		{key: "s3_anonymous", set: yesNo(&s.S3Anonymous), yesNo: true},
 		{key: "s3_requester_pays", set: yesNo(&s.S3RequesterPays), yesNo: true},
 		{key: "s3_tags", set: yesNo(&s.S3Tags), yesNo: true},
 		{key: "concurrency", initial: "16", set: number(&s.Concurrency, 1, 256)},
-		{key: "include", set: list(&s.Include), list: true},
-		{key: "exclude", set: list(&s.Exclude), list: true},
+		{key: "include", example: "*.jpg", set: list(&s.Include), list: true},
+		{key: "exclude", example: "drafts/**", set: list(&s.Exclude), list: true},
 		{key: "min_age", initial: "0s", set: duration(&s.MinAge)},
 		choice("symlinks", &s.Symlinks, "skip", "follow"),
 		choice("category_by", &s.CategoryBy, "extension", "folder"),
-		{key: "category", set: text(&s.Category)},
+		{key: "category", example: "Images", set: text(&s.Category)},
 		choice("unmatched", &s.Unmatched, "stop", "skip", "create"),
 		choice("on_collision", &s.OnCollision, "rename", "keep", "conflict"),
 		choice("on_existing", &s.OnExisting, "conflict", "adopt", "duplicate"),
 		choice("provenance", &s.Provenance, "auto", "always", "never"),
 		{key: "wait", initial: "1m", set: duration(&s.Wait)},
-		{key: "max_duration", set: duration(&s.MaxDuration)},
-		{key: "until", set: timeOfDay(&s.Until)},
-		{key: "max_calls", set: parsed(&s.MaxCalls, pace.ParseCalls)},
-		{key: "bwlimit", set: parsed(&s.Bandwidth, pace.ParseTimetable)},
+		{key: "max_duration", example: "6h", set: duration(&s.MaxDuration)},
+		{key: "until", example: "06:00", set: timeOfDay(&s.Until)},
+		{key: "max_calls", example: "20000/d", set: parsed(&s.MaxCalls, pace.ParseCalls)},
+		{key: "bwlimit", example: "08:00,512K 19:00,off", set: parsed(&s.Bandwidth, pace.ParseTimetable)},
 		choice("progress", &s.Progress, "auto", "bar", "plain", "none"),
-		{key: "log_file", set: text(&s.LogFile), path: true},
-		{key: "ca_file", set: text(&s.CAFile), path: true},
+		{key: "log_file", example: "assetferry.log", set: text(&s.LogFile), path: true},
+		{key: "ca_file", example: "authorities.pem", set: text(&s.CAFile), path: true},
 		{key: "allow_http", set: yesNo(&s.AllowHTTP), yesNo: true},
 	}
 }
@@ -67,17 +68,17 @@ func (s *Settings) table() []row {
 // table is what a destination in the file can say.
 func (n *Named) table() []row {
 	return []row{
-		{key: "url", set: text(&n.URL)},
-		{key: "environment", set: text(&n.Environment)},
+		{key: "url", example: "https://api.ckbox.io", set: text(&n.URL)},
+		{key: "environment", example: "your-environment-id", set: text(&n.Environment)},
 		{key: "access_key", set: refuseSecret},
-		{key: "access_key_env", set: text(&n.AccessKeyEnv)},
-		{key: "access_key_file", set: text(&n.AccessKeyFile), path: true},
-		{key: "access_key_command", set: text(&n.AccessKeyCommand)},
-		{key: "token_command", set: text(&n.TokenCommand)},
-		{key: "workspace", set: text(&n.Workspace)},
-		{key: "service", set: text(&n.Service)},
-		{key: "user", set: text(&n.User)},
-		{key: "ca_file", set: text(&n.CAFile), path: true},
+		{key: "access_key_env", example: "ASSETFERRY_ACCESS_KEY", set: text(&n.AccessKeyEnv)},
+		{key: "access_key_file", example: "access.key", set: text(&n.AccessKeyFile), path: true},
+		{key: "access_key_command", example: "pass show assetferry", set: text(&n.AccessKeyCommand)},
+		{key: "token_command", example: "sign-token --for assetferry", set: text(&n.TokenCommand)},
+		{key: "workspace", example: "your-workspace-id", set: text(&n.Workspace)},
+		{key: "service", initial: "ckbox", set: text(&n.Service)},
+		{key: "user", initial: "assetferry", set: text(&n.User)},
+		{key: "ca_file", example: "authorities.pem", set: text(&n.CAFile), path: true},
 	}
 }
 

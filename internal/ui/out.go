@@ -209,9 +209,10 @@ func (o *Out) fail(err error) {
 	}
 }
 
-// IsTerminal reports whether a person sees what is written to w.
-func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// IsTerminal reports whether a person is at the other end of a stream, be it one that
+// is read or one that is written.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

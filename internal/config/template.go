@@ -1,0 +1,207 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Template is a configuration file to begin with: what is known already, and every
+// other setting as a comment, with its default or an example.
+//
+// A comment of prose begins with "# "; a setting that is commented out begins with "#"
+// alone, so that the line is right once that is removed.
+type Template struct {
+	To          string            // the sandbox or a destination; empty: left open
+	Destination Named             // what is known of the one that has a name
+	Set         map[string]string // values of other settings, by key
+	Meaning     func(flag string) string
+}
+
+// TemplateName is what the destination of a template is called.
+const TemplateName = "production"
+
+const templateHead = `Settings of assetferry. A switch beats a variable of the environment, and that
+beats this file; "assetferry doctor" shows what is in effect and where it comes
+from. A mistake in here is an error that names its line.
+
+Where no space follows a "#", a setting is left alone, and shown with its default or
+an example: remove the "#" and it counts.`
+
+const templateKey = `The access key itself never stands here; say how it is found. Besides access_key_env,
+the name of a variable, there are access_key_file, a file that only you can read, and
+access_key_command, a program that prints it, such as "pass show assetferry". Where
+somebody else signs, token_command is a program that prints a token. Use one of them.`
+
+// meaningOf is what the keys of a destination mean that are no settings of their own.
+func meaningOf(key string) string {
+	return map[string]string{
+		"url":         "The address of the service: https://api.ckbox.io, or that of your own installation.",
+		"environment": "The ID of the environment, from the place where its access keys are made.",
+		"workspace":   "These four are for this destination alone and beat the settings of the same name below.",
+	}[key]
+}
+
+// Encode writes the file.
+func (t Template) Encode() []byte {
+	d := draft{}
+	d.prose("", templateHead)
+	d.blank()
+	for _, r := range new(Settings).table() {
+		d.prose("", capitalize(t.Meaning(r.flag())))
+		value, known := t.value(r.key)
+		d.setting("", r, cmp.Or(value, r.initial, r.example, "false"), known)
+		d.blank()
+		if r.key == "to" {
+			t.encodeDestination(&d)
+			d.blank()
+		}
+	}
+	return []byte(strings.TrimRight(d.String(), "\n") + "\n")
+}
+
+// value is that of a setting, if it is known, so that it counts.
+func (t Template) value(key string) (value string, known bool) {
+	if key == "to" {
+		return cmp.Or(t.To, TemplateName), t.To != ""
+	}
+	value, known = t.Set[key]
+	return value, known
+}
+
+// encodeDestination writes the destination that has a name. It counts once its address
+// is known.
+func (t Template) encodeDestination(d *draft) {
+	n := t.Destination
+	counts := n.URL != ""
+	if n.credential() == "" {
+		n.AccessKeyEnv = accessKey
+	}
+	d.prose("", "Destinations by name; --to takes one of these names, too.")
+	d.line(counts, "", "destinations:")
+	d.line(counts, "  ", TemplateName+":")
+	for _, r := range n.table() {
+		known := n.get(r.key)
+		switch {
+		case r.key == n.credential():
+			d.prose("    ", templateKey)
+		case strings.HasPrefix(r.key, "access_key"), r.key == "token_command":
+			continue // the text names them: only one can be there
+		}
+		if meaning := meaningOf(r.key); meaning != "" {
+			d.prose("    ", meaning)
+		}
+		d.setting("    ", r, cmp.Or(known, r.initial, r.example), counts && known != "")
+	}
+}
+
+// credential is the key that says how the destination is opened.
+func (n *Named) credential() string {
+	for key, value := range n.credentialKeys() {
+		if value != "" {
+			return key
+		}
+	}
+	return ""
+}
+
+// get is the value of a key.
+func (n *Named) get(key string) string {
+	if value, ok := n.credentialKeys()[key]; ok {
+		return value
+	}
+	return map[string]string{"url": n.URL, "environment": n.Environment, "workspace": n.Workspace,
+		"service": n.Service, "user": n.User, "ca_file": n.CAFile}[key]
+}
+
+// Put checks and stores the value of a key, as if it stood in the file.
+func (n *Named) Put(key, value string) error {
+	for _, r := range n.table() {
+		if r.key != key {
+			continue
+		}
+		if err := r.set([]string{value}); err != nil {
+			return err
+		}
+		if key == "url" {
+			return checkAddress(value, true)
+		}
+		return nil
+	}
+	return fmt.Errorf("there is no key %q", key)
+}
+
+// A draft is YAML while it is written.
+type draft struct{ strings.Builder }
+
+func (d *draft) blank() { d.WriteByte('\n') }
+
+// line writes a line of YAML, or comments it out.
+func (d *draft) line(counts bool, indent, text string) {
+	if !counts {
+		indent += "#"
+	}
+	d.WriteString(indent + text + "\n")
+}
+
+// setting writes a key and its value.
+func (d *draft) setting(indent string, r row, value string, counts bool) {
+	if !r.yesNo {
+		value = quote(value)
+	}
+	if r.list {
+		value = "[" + value + "]"
+	}
+	d.line(counts, indent, r.key+": "+value)
+}
+
+// prose writes paragraphs as comments of at most 80 columns.
+func (d *draft) prose(indent, text string) {
+	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		if i > 0 {
+			d.WriteString(indent + "#\n")
+		}
+		for line := range strings.Lines(wrap(paragraph, 78-len(indent))) {
+			d.WriteString(indent + "# " + strings.TrimSpace(line) + "\n")
+		}
+	}
+}
+
+// wrap breaks text between words.
+func wrap(text string, columns int) string {
+	var b strings.Builder
+	used := 0
+	for word := range strings.FieldsSeq(text) {
+		switch n := utf8.RuneCountInString(word); {
+		case used == 0:
+			used = n
+		case used+1+n > columns:
+			b.WriteByte('\n')
+			used = n
+		default:
+			b.WriteByte(' ')
+			used += 1 + n
+		}
+		b.WriteString(word)
+	}
+	return b.String()
+}
+
+func capitalize(text string) string {
+	r, n := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(r)) + text[n:]
+}
+
+// quote writes a value so that YAML reads the same text. Between single quotes only
+// these are special, and control characters are not allowed in any value.
+func quote(value string) string {
+	plain := regexp.MustCompile(`^([A-Za-z/.][\w./-]*( [\w./-]+)*|https?://[\w.:/-]*[\w/-]|\d{1,9}[a-z]?)$`)
+	word := regexp.MustCompile(`(?i)^(true|false|y|n|yes|no|on|off|null|\.nan|\.?inf)$`)
+	if plain.MatchString(value) && !word.MatchString(value) {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", "''") + "'"
+}
