@@ -31,10 +31,13 @@ type Receipt struct {
 	// Description is what is kept with the object at its source, nil if that is
 	// nothing; only written, see Store.Description.
 	Description *Description
+	// Images are the addresses of an image in other sizes, as the service named them: by
+	// width, and "default"; only written, see Store.Addresses.
+	Images map[string]string
 }
 
 const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
-	category, folder, url, slot, adopted, undescribed, run, done_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	category, folder, url, slot, adopted, undescribed, run, done_at, images) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // Filename is the asset's name with its extension.
 func (r Receipt) Filename() string { return filename(r.Name, r.Extension) }
@@ -47,8 +50,12 @@ func filename(name, extension string) string {
 }
 
 func saveReceipt(ctx context.Context, insert *sql.Stmt, run, pair, now int64, r Receipt, undescribed bool) error {
-	_, err := insert.ExecContext(ctx, pair, r.Key, r.Size, nanos(r.Time), r.VersionTag, r.Digest, r.Asset, r.Name, r.Extension,
-		r.Category, r.Folder, r.URL, r.Slot, r.Adopted, undescribed, run, now)
+	images, err := packImages(r.URL, r.Images)
+	if err != nil {
+		return fmt.Errorf("save addresses of images: %w", err)
+	}
+	_, err = insert.ExecContext(ctx, pair, r.Key, r.Size, nanos(r.Time), r.VersionTag, r.Digest, r.Asset, r.Name, r.Extension,
+		r.Category, r.Folder, r.URL, r.Slot, r.Adopted, undescribed, run, now, images)
 	if err != nil {
 		return fmt.Errorf("save receipt: %w", err)
 	}

@@ -38,12 +38,6 @@ CREATE TABLE differences (
   PRIMARY KEY (verification, key, field)
 ) STRICT, WITHOUT ROWID;
 
--- The addresses at which the service has an image in other sizes; see Images in
--- images.go for the form of urls.
-CREATE TABLE images (
-  pair INTEGER NOT NULL,
-  key  TEXT NOT NULL,
-  urls TEXT NOT NULL,
-  PRIMARY KEY (pair, key),
-  FOREIGN KEY (pair, key) REFERENCES receipts (pair, key)
-) STRICT, WITHOUT ROWID;
+-- The addresses at which the service has an image in other sizes, NULL for what is no
+-- image; images.go tells the form.
+ALTER TABLE receipts ADD COLUMN images TEXT CHECK (json_type(images) = 'array');

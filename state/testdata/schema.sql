@@ -69,14 +69,6 @@ CREATE TABLE folders (
   PRIMARY KEY (destination, category, path)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE images (
-  pair INTEGER NOT NULL,
-  key  TEXT NOT NULL,
-  urls TEXT NOT NULL,
-  PRIMARY KEY (pair, key),
-  FOREIGN KEY (pair, key) REFERENCES receipts (pair, key)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE intents (
   destination TEXT NOT NULL,
   category    TEXT NOT NULL,
@@ -173,7 +165,7 @@ CREATE TABLE receipts (
   adopted     INTEGER NOT NULL CHECK (adopted IN (0, 1)),
   undescribed INTEGER NOT NULL CHECK (undescribed IN (0, 1)),
   run         INTEGER NOT NULL REFERENCES runs (num),
-  done_at     INTEGER NOT NULL,
+  done_at     INTEGER NOT NULL, images TEXT CHECK (json_type(images) = 'array'),
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,40 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+)
+
+// An Address is where the object of a receipt is found at the destination.
+type Address struct {
+	Key      string
+	Size     int64
+	Asset    string
+	Category string
+	URL      string
+	Images   map[string]string // in other sizes, by width, and "default"; nil for what is no image
+	// Verified says that the last verification of the pair was after the receipt, and
+	// found nothing that differs.
+	Verified bool
+}
+
+// Addresses lists where the objects of a pair are, in key order: those that a run made
+// or adopted, or all if run is 0.
+func (s *Store) Addresses(ctx context.Context, pair, run int64) iter.Seq2[Address, error] {
+	return paged("", func(a Address) string { return a.Key }, func(after string) ([]Address, error) {
+		return query(ctx, s.r, "list addresses", scanAddress, `SELECT r.key, r.size, r.asset, r.category, r.url, r.images,
+			coalesce(r.done_at < v.at, 0) AND NOT EXISTS (SELECT 1 FROM differences WHERE verification = v.id AND key = r.key)
+			FROM receipts r LEFT JOIN (SELECT id, at FROM verifications WHERE pair = ? ORDER BY id DESC LIMIT 1) v
+			WHERE r.pair = ? AND r.key > ? AND ? IN (0, r.run) ORDER BY r.key LIMIT ?`, pair, pair, after, run, pageSize)
+	})
+}
+
+func scanAddress(rows *sql.Rows) (a Address, err error) {
+	var images sql.NullString
+	if err := rows.Scan(&a.Key, &a.Size, &a.Asset, &a.Category, &a.URL, &images, &a.Verified); err != nil {
+		return a, err
+	}
+	a.Images, err = unpackImages(a.URL, images)
+	return a, err
+}

@@ -1,0 +1,92 @@
+package state
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// defaultImage is the service's word for an image in its own format and full width.
+const defaultImage = "default"
+
+// imageBase is what the addresses of an asset's images usually have in common, given
+// the address of its file.
+func imageBase(url string) (string, bool) {
+	base, ok := strings.CutSuffix(url, "/file")
+	return base + "/images/", ok
+}
+
+// packImages makes a JSON array of the addresses of images, so that it takes little
+// room: a number is a width whose address is the usual one, a text the usual part of
+// the default address, and an object has all the rest as it is. Without any it is nil.
+func packImages(url string, images map[string]string) (any, error) {
+	if len(images) == 0 {
+		return nil, nil
+	}
+	base, usual := imageBase(url)
+	var widths []int64
+	var others []any
+	rest := map[string]string{}
+	for name, address := range images {
+		last, ok := strings.CutPrefix(address, base)
+		width, err := strconv.ParseInt(name, 10, 64)
+		switch {
+		case usual && ok && name == defaultImage:
+			others = append(others, last)
+		case usual && ok && err == nil && name == strconv.FormatInt(width, 10) && last == webp(width):
+			widths = append(widths, width)
+		default:
+			rest[name] = address
+		}
+	}
+	if len(rest) > 0 {
+		others = append(others, rest)
+	}
+	slices.Sort(widths)
+	packed := make([]any, len(widths), len(widths)+len(others))
+	for n, width := range widths {
+		packed[n] = width
+	}
+	text, err := json.Marshal(append(packed, others...))
+	return string(text), err
+}
+
+func webp(width int64) string { return strconv.FormatInt(width, 10) + ".webp" }
+
+// unpackImages is the reverse of packImages.
+func unpackImages(url string, packed sql.NullString) (map[string]string, error) {
+	if !packed.Valid {
+		return nil, nil
+	}
+	var parts []json.RawMessage
+	if err := json.Unmarshal([]byte(packed.String), &parts); err != nil {
+		return nil, fmt.Errorf("addresses of images: %w", err)
+	}
+	base, _ := imageBase(url)
+	images := make(map[string]string, len(parts))
+	for _, part := range parts {
+		if err := unpackPart(base, part, images); err != nil {
+			return nil, fmt.Errorf("addresses of images: %w", err)
+		}
+	}
+	return images, nil
+}
+
+func unpackPart(base string, part json.RawMessage, images map[string]string) (err error) {
+	switch part[0] {
+	case '{':
+		err = json.Unmarshal(part, &images)
+	case '"':
+		var last string
+		err = json.Unmarshal(part, &last)
+		images[defaultImage] = base + last
+	default:
+		var width int64
+		err = json.Unmarshal(part, &width)
+		images[strconv.FormatInt(width, 10)] = base + webp(width)
+	}
+	return err
+}
