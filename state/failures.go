@@ -51,12 +51,16 @@ func blame(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool
 // given one.
 func (s *Store) Failures(ctx context.Context, pair int64, after string) iter.Seq2[Failure, error] {
 	return paged(after, func(f Failure) string { return f.Key }, func(after string) ([]Failure, error) {
-		return query(ctx, s.r, "list failures", func(rows *sql.Rows) (f Failure, err error) {
-			var modified int64
-			err = rows.Scan(&f.Key, &f.Size, &modified, &f.VersionTag, &f.Runs, &f.Unclear, &f.Error)
-			f.Time = fromNanos(modified)
-			return f, err
-		}, `SELECT key, size, time, version_tag, runs, unclear, error FROM failures
+		return query(ctx, s.r, "list failures", scanFailure, `SELECT `+failureColumns+`
 			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
+}
+
+const failureColumns = `key, size, time, version_tag, runs, unclear, error FROM failures`
+
+func scanFailure(rows *sql.Rows) (f Failure, err error) {
+	var modified int64
+	err = rows.Scan(&f.Key, &f.Size, &modified, &f.VersionTag, &f.Runs, &f.Unclear, &f.Error)
+	f.Time = fromNanos(modified)
+	return f, err
 }

@@ -157,7 +157,7 @@ func TestUnbornJournals(t *testing.T) {
 				t.Errorf("OpenReadOnly: got %v, want fs.ErrNotExist", err)
 			}
 			s := open(t, path)
-			if _, err := s.LastRuns(t.Context(), 1); err != nil {
+			if _, err := s.Pairs(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -292,7 +292,7 @@ func TestCancellation(t *testing.T) {
 	if err := j.Stage(ctx, j.run.Num, Page{}); !errors.Is(err, cause) {
 		t.Errorf("write: got %v", err)
 	}
-	if _, err := j.LastRuns(ctx, 1); !errors.Is(err, cause) {
+	if _, err := j.Pairs(ctx); !errors.Is(err, cause) {
 		t.Errorf("read: got %v", err)
 	}
 	ctx, cancel = context.WithCancelCause(t.Context())

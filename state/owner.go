@@ -19,6 +19,11 @@ type Owner struct {
 	Since time.Time
 }
 
+// String tells which process it is, and since when.
+func (o Owner) String() string {
+	return fmt.Sprintf("process %d on %s since %s", o.PID, o.Host, o.Since.Local().Format(time.DateTime))
+}
+
 // A held is what a journal says of itself and of who held it last.
 type held struct {
 	Owner

@@ -36,7 +36,7 @@ func TestLifeOfARun(t *testing.T) {
 	if _, err := j.Unfinished(ctx, j.pair.ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a finished run is unfinished: %v", err)
 	}
-	if runs, err := j.LastRuns(ctx, 5); err != nil || len(runs) != 1 || !runs[0].StartedAt.Equal(j.run.StartedAt) {
+	if runs, err := j.RunsOf(ctx, j.pair.ID, 5); err != nil || len(runs) != 1 || !runs[0].StartedAt.Equal(j.run.StartedAt) {
 		t.Errorf("got %+v (%v)", runs, err)
 	}
 }

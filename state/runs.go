@@ -209,9 +209,20 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	return first(runs, err, "run "+id)
 }
 
-// LastRuns lists the newest runs, newest first.
-func (s *Store) LastRuns(ctx context.Context, limit int) ([]Run, error) {
-	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` ORDER BY r.num DESC LIMIT ?`, limit)
+// RunsOf lists the newest runs of a pair, newest first, without the plans that gave way
+// to others.
+func (s *Store) RunsOf(ctx context.Context, pair int64, limit int) ([]Run, error) {
+	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` WHERE r.pair = ?
+		AND (r.state <> 'superseded' OR EXISTS (SELECT 1 FROM items WHERE run = r.num))
+		ORDER BY r.num DESC LIMIT ?`, pair, limit)
+}
+
+// LastRun finds the newest run of the journal that is not a mere plan; ErrNotFound if
+// there is none.
+func (s *Store) LastRun(ctx context.Context) (Run, error) {
+	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+` WHERE r.command <> 'plan'
+		AND (r.state <> 'superseded' OR EXISTS (SELECT 1 FROM items WHERE run = r.num)) ORDER BY r.num DESC LIMIT 1`)
+	return first(runs, err, "run")
 }
 
 // LastApplied finds the newest run of a pair that was more than a plan, given up

@@ -71,9 +71,11 @@ func (s *Store) LastVerification(ctx context.Context, pair int64) (Verification,
 func (s *Store) Differences(ctx context.Context, verification int64) iter.Seq2[Difference, error] {
 	return paged("", func(d Difference) string { return d.Field + " " + d.Key }, func(after string) ([]Difference, error) {
 		field, key, _ := strings.Cut(after, " ") // a field is one word
-		return query(ctx, s.r, "list differences", func(rows *sql.Rows) (d Difference, err error) {
-			return d, rows.Scan(&d.Key, &d.Asset, &d.Field, &d.What)
-		}, `SELECT key, asset, field, what FROM differences WHERE verification = ? AND (key, field) > (?, ?)
+		return query(ctx, s.r, "list differences", scanDifference, `SELECT key, asset, field, what FROM differences WHERE verification = ? AND (key, field) > (?, ?)
 			ORDER BY key, field LIMIT ?`, verification, key, field, pageSize)
 	})
+}
+
+func scanDifference(rows *sql.Rows) (d Difference, err error) {
+	return d, rows.Scan(&d.Key, &d.Asset, &d.Field, &d.What)
 }

@@ -36,8 +36,22 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		return usage(err, cmd.CommandPath()+" --help lists the switches")
 	})
 	a.addGlobalFlags(root.PersistentFlags())
-	root.AddCommand(a.demoCommand(), a.initCommand(), a.doctorCommand(), a.planCommand(), a.migrateCommand(), a.adoptCommand(), a.verifyCommand(),
-		a.statusCommand(), a.assetsCommand(), a.stateCommand(), a.sandboxCommand(), versionCommand(a))
+	root.AddCommand(
+		a.demoCommand(),
+		a.initCommand(),
+		a.doctorCommand(),
+		a.planCommand(),
+		a.migrateCommand(),
+		a.adoptCommand(),
+		a.verifyCommand(),
+		a.statusCommand(),
+		a.runsCommand(),
+		a.explainCommand(),
+		a.assetsCommand(),
+		a.stateCommand(),
+		a.sandboxCommand(),
+		versionCommand(a),
+	)
 	for _, c := range root.Commands() {
 		for _, c := range append(c.Commands(), c) {
 			c.Long = strings.TrimRight(cmp.Or(c.Long, c.Short+"."), "\n") + "\n\n" + exitHelp

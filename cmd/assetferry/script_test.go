@@ -183,7 +183,7 @@ func (c call) checkJSON() error {
 	switch {
 	case c.code == exitUsage && last["type"] == "error":
 		return nil // there was no run
-	case c.command == "status", c.command == "state", c.command == "assets":
+	case c.command == "status", c.command == "runs", c.command == "explain", c.command == "state", c.command == "assets":
 		return nil // these are no runs
 	case last["type"] != "summary" || last["exit"] != float64(c.code):
 		return fmt.Errorf("the last line is no summary with exit %d: %v", c.code, last)
@@ -388,7 +388,7 @@ var (
 	runID    = regexp.MustCompile(`\b\d{8}-\d{4}-[a-z0-9]{5}\b`)
 	dateTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b`)
 	duration = regexp.MustCompile(`\b\d+(\.\d+)?(ms|s)\b`)
-	assetID  = regexp.MustCompile(`\(asset [\w-]{12}\)`)
+	assetID  = regexp.MustCompile(`(\(asset |/assets/|  Asset +)[\w-]{12}\b`)
 )
 
 // cmdScrub prints stdout or stderr again, without what differs from run to run.
@@ -405,7 +405,7 @@ func scrub(ts *testscript.TestScript, text string) string {
 	text = runID.ReplaceAllString(text, "YYYYMMDD-hhmm-xxxxx")
 	text = dateTime.ReplaceAllString(text, "YYYY-MM-DD hh:mm:ss")
 	text = duration.ReplaceAllString(text, "0.0s")
-	return assetID.ReplaceAllString(text, "(asset ID)")
+	return assetID.ReplaceAllString(text, "${1}ID")
 }
 
 // cmdMode checks the permissions of a file: mode 0600 FILE

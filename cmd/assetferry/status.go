@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,45 +19,115 @@ import (
 	"assetferry/state"
 )
 
-// shownRuns is how many runs status shows.
-const shownRuns = 5
+// shownRuns is how many runs of a source status shows.
+const shownRuns = 3
 
 func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
+	var watch bool
+	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show where the last runs stand, from the journal alone",
 		Long: `Status reads the journal and nothing else: no request is sent, and it works
-while another process is at work.
+while another process is at work. "assetferry runs" shows all runs, and
+"assetferry report" everything about one.
+
+With --watch it follows the newest run until that is over, and says when nothing
+has finished for five minutes. It then exits with 3 if the run left anything
+behind, or if nobody works on it any more. Interrupting it leaves the run alone.
 `,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.status(ctx) }),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			if watch {
+				return a.watchStatus(ctx)
+			}
+			return a.status(ctx)
+		}),
 	}
+	c.Flags().BoolVar(&watch, "watch", false, "follow the newest run until it is over")
+	return c
 }
 
-func (a *app) status(ctx context.Context) (err error) {
+// readJournal opens the journal for reading, until the command is over. It asks nobody
+// anything.
+func (a *app) readJournal(ctx context.Context) (*state.Store, error) {
 	path, err := a.statePath(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := mustExist(path); err != nil {
-		return err
+		return nil, err
 	}
 	journal, err := state.OpenReadOnly(ctx, path)
 	if err != nil {
+		return nil, err
+	}
+	a.closeLater(journal.Close)
+	a.out.Notef("Journal      %s", ui.Sanitize(path))
+	return journal, nil
+}
+
+func (a *app) status(ctx context.Context) error {
+	journal, err := a.readJournal(ctx)
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, journal.Close()) }()
-	a.out.Notef("Journal      %s", ui.Sanitize(path))
+	if err := a.showHolder(ctx, journal); err != nil {
+		return err
+	}
+	return a.eachPair(ctx, journal, shownRuns, func(p state.Pair, runs []state.Run) error {
+		if err := a.showPair(ctx, journal, p); err != nil {
+			return err
+		}
+		for _, r := range slices.Backward(runs) {
+			if err := a.showRun(ctx, journal, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachPair passes on the pairs for which anything was ever done, each with its newest
+// runs, newest first.
+func (a *app) eachPair(ctx context.Context, journal *state.Store, limit int, show func(state.Pair, []state.Run) error) error {
 	pairs, err := journal.Pairs(ctx)
 	if err != nil {
 		return err
 	}
+	shown := 0
 	for _, p := range pairs {
-		if err := a.showPair(ctx, journal, p); err != nil {
+		runs, err := journal.RunsOf(ctx, p.ID, limit)
+		if err != nil {
+			return err
+		}
+		if len(runs) == 0 {
+			continue // it was named once, perhaps by mistake
+		}
+		if shown++; shown > 1 {
+			a.out.Printf("\n")
+		}
+		if err := show(p, runs); err != nil {
 			return err
 		}
 	}
-	return a.showRuns(ctx, journal)
+	if shown == 0 {
+		a.out.Printf("Nothing was planned yet.")
+	}
+	return nil
+}
+
+// showHolder tells who is at work, or was when it was killed.
+func (a *app) showHolder(ctx context.Context, journal *state.Store) error {
+	h, err := journal.Holder(ctx)
+	switch {
+	case err != nil || !h.Open:
+		return err
+	case h.Alive:
+		a.out.Notef("At work      %s", ui.Sanitize(h.Owner.String()))
+	default:
+		a.out.Notef("Not closed   %s ended without closing the journal, or runs on another machine", ui.Sanitize(h.Owner.String()))
+	}
+	return nil
 }
 
 func (a *app) showPair(ctx context.Context, journal *state.Store, p state.Pair) error {
@@ -78,42 +148,36 @@ func (a *app) showPair(ctx context.Context, journal *state.Store, p state.Pair) 
 	return nil
 }
 
-func (a *app) showRuns(ctx context.Context, journal *state.Store) error {
-	runs, err := journal.LastRuns(ctx, shownRuns)
+// showRun tells of one run in a few lines, or as an event.
+func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run) error {
+	tallies, err := journal.Tallies(ctx, r.Num)
 	if err != nil {
 		return err
 	}
-	var rows [][]string
-	for n := len(runs) - 1; n >= 0; n-- {
-		r := runs[n]
-		tallies, err := journal.Tallies(ctx, r.Num)
-		if err != nil {
-			return err
-		}
-		if r.State == state.Superseded && len(tallies) == 0 {
-			continue // a plan that gave way to a later one
-		}
-		items, skips := describe(tallies)
-		if r.State == state.Scanning {
-			items = "the source is not listed to its end"
-		}
-		if skips != "" {
-			items += "; " + strings.ToLower(skips[:1]) + skips[1:]
-		}
-		rows = append(rows, []string{r.ID, r.Command, string(r.State), r.StartedAt.Local().Format(time.DateTime), items})
-		sum := summaryOf(r, tallies, tookOf(r), exitOf(tallies))
-		sum.RunState = string(r.State)
-		a.out.Event("summary", sum)
+	items, skips := describe(tallies)
+	if r.State == state.Scanning {
+		items = "the source is not listed to its end"
 	}
-	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"}, {Title: "Items"}}, rows))
+	if skips != "" {
+		items += "\n    " + skips
+	}
+	took := ""
+	if !r.FinishedAt.IsZero() {
+		took = ", took " + ui.Duration(tookOf(r))
+	}
+	a.out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, r.State, r.StartedAt.Local().Format(time.DateTime), took, items)
+	a.out.Event("summary", recorded(r, tallies))
 	return nil
 }
 
-func tookOf(r state.Run) time.Duration {
-	if r.FinishedAt.IsZero() {
-		return 0
+// recorded is the summary of a run that another process carries out or did.
+func recorded(r state.Run, tallies []state.Tally) ui.SummaryLine {
+	s := summaryOf(r, tallies, tookOf(r), exitOf(tallies))
+	s.RunState, s.Began = string(r.State), r.StartedAt.UTC().Format(time.RFC3339)
+	if !r.FinishedAt.IsZero() {
+		s.Finished = r.FinishedAt.UTC().Format(time.RFC3339)
 	}
-	return r.FinishedAt.Sub(r.StartedAt)
+	return s
 }
 
 // statePath finds the journal without reaching out for anything.

@@ -78,6 +78,11 @@ type ItemLine struct {
 	Error   string `json:"error,omitempty"`
 
 	Described *Described `json:"described,omitempty"`
+
+	// Of explain only.
+	Run      string `json:"run,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Attempts int    `json:"attempts,omitempty"`
 }
 
 // Described is what the source has with an object besides its content. What is not
@@ -137,7 +142,9 @@ type SummaryLine struct {
 	Seconds     Seconds `json:"seconds"`
 	Exit        int     `json:"exit"`
 
-	RunState string `json:"run_state,omitempty"` // of status only
+	RunState string `json:"run_state,omitempty"` // of status and runs only, like the times
+	Began    string `json:"began,omitempty"`
+	Finished string `json:"finished,omitempty"`
 	*Checks         // of verify only
 }
 

@@ -71,11 +71,17 @@ type phase struct {
 // StartPhase begins a phase and ends the one before, if any. A total of -1 is
 // unknown.
 func (p *Progress) StartPhase(name string, totalItems, totalBytes int64) {
+	p.JoinPhase(name, 0, 0, totalItems, totalBytes)
+}
+
+// JoinPhase is StartPhase for a phase of which something is done already; it has no
+// part in the rates.
+func (p *Progress) JoinPhase(name string, items, bytes, totalItems, totalBytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.endLocked()
-	p.items.Store(0)
-	p.bytes.Store(0)
+	p.items.Store(items)
+	p.bytes.Store(bytes)
 	p.SetTotal(totalItems, totalBytes)
 	if p.form == formNone && !p.events {
 		return
@@ -83,7 +89,7 @@ func (p *Progress) StartPhase(name string, totalItems, totalBytes int64) {
 	now := p.out.now()
 	ph := &phase{
 		name:      Sanitize(name),
-		start:     sample{at: now},
+		start:     sample{at: now, items: items, bytes: bytes},
 		bar:       newBar(),
 		lastPlain: now,
 		lastEvent: now,

@@ -1,0 +1,351 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/ui"
+	"assetferry/state"
+)
+
+// suggestedKeys is how many keys are offered in the place of one that is not known.
+const suggestedKeys = 5
+
+func (a *app) explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain KEY",
+		Short: "Tell everything known of one object",
+		Long: `Explain tells what the journal knows of an object: where its asset is, what was
+sent, what each run wanted with it and why, every attempt that failed, and what
+the last verification found. KEY is the name of the object below SOURCE, such as
+2024/spring/harbour.jpg; a path into the source and the ID of an asset will do,
+too.
+
+It reads the journal and nothing else.
+`,
+		Example: `  assetferry explain 2024/spring/harbour.jpg`,
+		Args:    one("KEY"),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			journal, err := a.readJournal(ctx)
+			if err != nil {
+				return err
+			}
+			return (&explainer{a, journal}).explain(ctx, args[0])
+		}),
+	}
+}
+
+// An explainer tells what a journal knows of an object.
+type explainer struct {
+	*app
+	journal *state.Store
+}
+
+// explain tells it for every pair that knows the object.
+func (e *explainer) explain(ctx context.Context, asked string) error {
+	pairs, err := e.journal.Pairs(ctx)
+	if err != nil {
+		return err
+	}
+	var similar []string
+	known := false
+	for _, p := range pairs {
+		key := keyWithin(p.Source, asked)
+		if byAsset, err := e.journal.KeyOfAsset(ctx, p.ID, asked); err == nil {
+			key = byAsset
+		} else if !errors.Is(err, state.ErrNotFound) {
+			return err
+		}
+		h, err := e.recall(ctx, p, key)
+		if err != nil {
+			return err
+		}
+		if h.isEmpty() {
+			more, err := e.journal.KeysEnding(ctx, p.ID, path.Base(key), suggestedKeys)
+			if err != nil {
+				return err
+			}
+			similar = append(similar, more...)
+			continue
+		}
+		if known {
+			e.out.Printf("\n")
+		}
+		known = true
+		e.tell(h)
+	}
+	if known {
+		return nil
+	}
+	return unknownKey(asked, similar)
+}
+
+// keyWithin makes a key of a path into a source, and leaves all else as it is.
+func keyWithin(source, asked string) string {
+	if !filepath.IsAbs(source) { // a bucket
+		return strings.TrimPrefix(asked, strings.TrimSuffix(source, "/")+"/")
+	}
+	full, err := filepath.Abs(asked)
+	if err != nil {
+		return asked
+	}
+	if rest, ok := strings.CutPrefix(full, strings.TrimSuffix(source, "/")+string(filepath.Separator)); ok {
+		return filepath.ToSlash(rest)
+	}
+	return asked
+}
+
+func unknownKey(asked string, similar []string) error {
+	hint := "a key is relative to SOURCE, as plan --verbose shows it; an object that never was anything but unchanged or left out has no record"
+	if len(similar) > 0 {
+		slices.Sort(similar)
+		similar = slices.Compact(similar)
+		for n, s := range similar {
+			similar[n] = fmt.Sprintf("%q", s)
+		}
+		hint = "there are " + strings.Join(similar[:min(len(similar), suggestedKeys)], ", ")
+	}
+	return &stop{exitNoSuch, fmt.Errorf("the journal knows nothing of %q", asked), hint}
+}
+
+// A history is what the journal knows of an object.
+type history struct {
+	pair        state.Pair
+	key         string
+	receipt     *state.Receipt
+	doneAt      time.Time
+	run         string // that made the receipt
+	category    state.Category
+	folder      string // path
+	description *state.Description
+	verified    *state.Verification // the last one since the receipt was made
+	differences []state.Difference
+	failure     *state.Failure
+	stages      []state.Stage
+	attempts    map[int64][]state.Attempt
+}
+
+func (h history) isEmpty() bool { return h.receipt == nil && h.failure == nil && len(h.stages) == 0 }
+
+// orNil gives what was found, or nil where nothing is.
+func orNil[T any](v T, err error) (*T, error) {
+	if errors.Is(err, state.ErrNotFound) {
+		return nil, nil
+	}
+	return &v, err
+}
+
+func (e *explainer) recall(ctx context.Context, p state.Pair, key string) (h history, err error) {
+	h = history{pair: p, key: key, attempts: map[int64][]state.Attempt{}}
+	if h.receipt, err = orNil(e.journal.Receipt(ctx, p.ID, key)); err != nil {
+		return h, err
+	}
+	if h.failure, err = orNil(e.journal.Failure(ctx, p.ID, key)); err != nil {
+		return h, err
+	}
+	if h.stages, err = e.journal.Stages(ctx, p.ID, key); err != nil {
+		return h, err
+	}
+	for _, s := range h.stages {
+		if h.attempts[s.Run.Num], err = e.journal.Attempts(ctx, s.Run.Num, key); err != nil {
+			return h, err
+		}
+	}
+	if h.receipt == nil {
+		return h, nil
+	}
+	return h, errors.Join(e.recallPlace(ctx, &h), e.recallProof(ctx, &h))
+}
+
+// recallPlace finds out where the asset is, in words.
+func (e *explainer) recallPlace(ctx context.Context, h *history) error {
+	categories, err := e.journal.Categories(ctx, h.pair.Destination)
+	if err != nil {
+		return err
+	}
+	var isKnown bool
+	if h.category, isKnown = categories[h.receipt.Category]; !isKnown {
+		h.category = state.Category{ID: h.receipt.Category}
+	}
+	if h.receipt.Folder != "" {
+		path, err := orNil(e.journal.PathOfFolder(ctx, h.pair.Destination, h.receipt.Category, h.receipt.Folder))
+		if err != nil {
+			return err
+		}
+		if h.folder = h.receipt.Folder; path != nil {
+			h.folder = *path
+		}
+	}
+	for n := range h.stages {
+		if h.stages[n].Run.Num == h.receipt.Run {
+			h.run = h.stages[n].Run.ID
+		}
+	}
+	h.description, err = orNil(e.journal.Description(ctx, h.pair.ID, h.key))
+	return err
+}
+
+func (e *explainer) recallProof(ctx context.Context, h *history) (err error) {
+	if h.doneAt, err = e.journal.DoneAt(ctx, h.pair.ID, h.key); err != nil {
+		return err
+	}
+	h.verified, err = orNil(e.journal.LastVerification(ctx, h.pair.ID))
+	if err != nil || h.verified == nil {
+		return err
+	}
+	if h.verified.At.Before(h.doneAt) {
+		h.verified = nil
+		return nil
+	}
+	h.differences, err = e.journal.DifferencesOf(ctx, h.verified.ID, h.key)
+	return err
+}
+
+// tell shows a history, as lines or as events.
+func (e *explainer) tell(h history) {
+	e.out.Printf("%s", ui.Sanitize(h.key))
+	e.line("Source", h.pair.Source)
+	e.line("Destination", fmt.Sprintf("%s (%s)", h.pair.Destination, h.pair.Address))
+	e.tellAsset(h)
+	e.tellProof(h)
+	e.tellDescription(h)
+	if f := h.failure; f != nil {
+		e.line("Fails", fmt.Sprintf("in %s by now: %s", count(int64(f.Runs), "run"), f.Error))
+		if f.Unclear {
+			e.line("", "it was sent, and may have arrived all the same")
+		}
+	}
+	for _, s := range h.stages {
+		e.tellStage(h, s)
+	}
+}
+
+func (e *explainer) line(title, text string) {
+	e.out.Printf("  %-12s %s", title, ui.Sanitize(text))
+}
+
+func (e *explainer) tellAsset(h history) {
+	r := h.receipt
+	if r == nil {
+		e.line("Asset", "none that the journal knows of")
+		return
+	}
+	how := "sent"
+	if r.Adopted {
+		how = "was there before, and taken over"
+	}
+	e.line("Asset", r.Asset)
+	e.line("Place", path.Join(cmp.Or(h.category.Name, h.category.ID), h.folder, r.Filename()))
+	e.line("Address", r.URL)
+	e.line("Seen by", e.audience(h.category))
+	e.line("Arrived", fmt.Sprintf("%s: %s%s", h.doneAt.Local().Format(time.DateTime), how, ofRun(h.run)))
+	e.line("Content", fmt.Sprintf("%s (%s bytes), SHA-256 %s", ui.Bytes(r.Size), ui.Count(r.Size), hex.EncodeToString(r.Digest)))
+	e.line("As it was", fingerprintOf(r.Time, r.VersionTag))
+}
+
+func ofRun(id string) string {
+	if id == "" {
+		return ""
+	}
+	return " by run " + id
+}
+
+// audience tells who can see the assets of a category.
+func (e *explainer) audience(c state.Category) string {
+	switch {
+	case c.Name == "":
+		return "not known; assetferry verify asks the service"
+	case c.Private:
+		return "who has access: the category is private"
+	}
+	return "everybody who has the address: the category is public"
+}
+
+func fingerprintOf(modified time.Time, tag string) string {
+	var parts []string
+	if !modified.IsZero() {
+		parts = append(parts, "changed "+modified.Local().Format(time.DateTime))
+	}
+	if tag != "" {
+		parts = append(parts, "version tag "+tag)
+	}
+	return cmp.Or(strings.Join(parts, ", "), "the source gives no sign of its version")
+}
+
+func (e *explainer) tellProof(h history) {
+	switch {
+	case h.receipt == nil:
+	case h.verified == nil:
+		e.line("Proof", "not verified since it arrived")
+	case len(h.differences) == 0 && h.verified.Level == "content":
+		e.line("Proof", fmt.Sprintf("verified by content %s: no difference", h.verified.At.Local().Format(time.DateTime)))
+	case len(h.differences) == 0:
+		e.line("Proof", fmt.Sprintf("listed %s with its name and size", h.verified.At.Local().Format(time.DateTime)))
+	}
+	for _, d := range h.differences {
+		e.line("Difference", fmt.Sprintf("%s, seen %s: %s", d.Field, h.verified.At.Local().Format(time.DateTime), d.What))
+		e.out.Event("check", ui.CheckLine{Key: h.key, AssetID: d.Asset, Result: "difference", Field: d.Field, Message: d.What})
+	}
+}
+
+func (e *explainer) tellDescription(h history) {
+	d := h.description
+	if d == nil {
+		return
+	}
+	if d.ContentType != "" {
+		e.line("Kept with it", "content type "+d.ContentType)
+	}
+	for _, k := range slices.Sorted(maps.Keys(d.Metadata)) {
+		e.line("", fmt.Sprintf("metadata %s: %s", k, d.Metadata[k]))
+	}
+	for _, k := range slices.Sorted(maps.Keys(d.Tags)) {
+		e.line("", fmt.Sprintf("tag %s: %s", k, d.Tags[k]))
+	}
+}
+
+// tellStage tells what a run wanted with the object and how that came out.
+func (e *explainer) tellStage(h history, s state.Stage) {
+	i := s.Item
+	text := fmt.Sprintf("%s: %s", cmp.Or(string(i.Action), "not decided yet"), i.Reason)
+	e.line("Run", fmt.Sprintf("%s (%s, %s)", s.Run.ID, s.Run.Command, s.Run.StartedAt.Local().Format(time.DateTime)))
+	e.line("", text)
+	e.line("", strings.ReplaceAll(string(i.State), "_", " ")+afterAttempts(i.Attempts)+colon(i.Error))
+	if !i.DueAt.IsZero() {
+		e.line("", "to be tried again at "+i.DueAt.Local().Format(time.DateTime))
+	}
+	for _, t := range h.attempts[s.Run.Num] {
+		e.line("", fmt.Sprintf("attempt %d, %s, %s: %s", t.Number, t.At.Local().Format(time.DateTime), t.Class, t.Error))
+	}
+	line := ui.ItemLine{Key: h.key, Action: string(i.Action), State: string(i.State), AssetID: i.Asset, Error: i.Error,
+		Run: s.Run.ID, Reason: i.Reason, Attempts: i.Attempts}
+	if h.receipt != nil && h.receipt.Asset == i.Asset {
+		line.URL = h.receipt.URL
+	}
+	e.out.Event("item", line)
+}
+
+func afterAttempts(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" after %d attempts", n)
+}
+
+func colon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}

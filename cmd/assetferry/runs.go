@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/ui"
+	"assetferry/state"
+)
+
+// listedRuns is how many runs of a source are listed unless somebody asks for more.
+const listedRuns = 30
+
+func (a *app) runsCommand() *cobra.Command {
+	limit := listedRuns
+	c := &cobra.Command{
+		Use:   "runs",
+		Short: "List the runs that the journal knows",
+		Long: `Runs lists the runs of each source and destination, the newest last, with what
+became of their objects. Left are objects of a run that did not arrive: that
+failed, wait, changed, are in conflict or in doubt, or are still to be sent.
+Skipped and unchanged objects are counted in All only.
+
+It reads the journal and nothing else.
+`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			if limit < 1 {
+				return usage(errors.New("--limit must be at least 1"), "")
+			}
+			journal, err := a.readJournal(ctx)
+			if err != nil {
+				return err
+			}
+			return a.eachPair(ctx, journal, limit, func(p state.Pair, runs []state.Run) error {
+				return a.listRuns(ctx, journal, p, runs)
+			})
+		}),
+	}
+	c.Flags().IntVar(&limit, "limit", listedRuns, "list at most this `number` of runs of a source")
+	return c
+}
+
+func (a *app) listRuns(ctx context.Context, journal *state.Store, p state.Pair, runs []state.Run) error {
+	var rows [][]string
+	for _, r := range slices.Backward(runs) {
+		tallies, err := journal.Tallies(ctx, r.Num)
+		if err != nil {
+			return err
+		}
+		all, done, left := account(tallies)
+		took := ""
+		if !r.FinishedAt.IsZero() {
+			took = ui.Duration(tookOf(r))
+		}
+		rows = append(rows, []string{r.ID, r.Command, string(r.State), r.StartedAt.Local().Format(time.DateTime), took,
+			ui.Count(all), ui.Count(done), ui.Count(left)})
+		a.out.Event("summary", recorded(r, tallies))
+	}
+	a.out.Printf("%s -> %s\n%s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination), ui.Table([]ui.Column{
+		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"},
+		{Title: "Took", Right: true}, {Title: "All", Right: true}, {Title: "Done", Right: true}, {Title: "Left", Right: true},
+	}, rows))
+	return nil
+}
+
+// account counts the objects of a run: all, those whose action was carried out, and
+// those that should have arrived and did not.
+func account(tallies []state.Tally) (all, done, left int64) {
+	for _, t := range tallies {
+		all += t.Objects
+		switch t.State {
+		case state.ItemDone:
+			done += t.Objects
+		case state.ItemSkipped:
+		default:
+			left += t.Objects
+		}
+	}
+	return all, done, left
+}
+
+func tookOf(r state.Run) time.Duration {
+	if r.FinishedAt.IsZero() {
+		return 0
+	}
+	return r.FinishedAt.Sub(r.StartedAt)
+}

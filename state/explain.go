@@ -1,0 +1,97 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// A Stage is what one run wanted with an object, and what became of that.
+type Stage struct {
+	Run  Run
+	Item Item
+}
+
+// Stages lists the runs of a pair that had something to do with an object, in order.
+// Runs to which it was unchanged keep no item of it.
+func (s *Store) Stages(ctx context.Context, pair int64, key string) ([]Stage, error) {
+	items, err := query(ctx, s.r, "list runs of an object", func(rows *sql.Rows) (st Stage, err error) {
+		return st, rows.Scan(&st.Run.ID)
+	}, `SELECT r.id FROM runs r JOIN items i ON i.run = r.num AND i.key = ? WHERE r.pair = ? ORDER BY r.num`, key, pair)
+	for n := range items {
+		if items[n].Run, err = s.Run(ctx, items[n].Run.ID); err != nil {
+			return nil, err
+		}
+		if items[n].Item, err = s.Item(ctx, items[n].Run.Num, key); err != nil {
+			return nil, err
+		}
+	}
+	return items, err
+}
+
+// An Attempt is one try at an item that came to nothing.
+type Attempt struct {
+	Number int
+	At     time.Time
+	Class  string
+	Error  string
+}
+
+// Attempts lists the tries at an item of a run that came to nothing, in order.
+func (s *Store) Attempts(ctx context.Context, run int64, key string) ([]Attempt, error) {
+	return query(ctx, s.r, "list attempts", func(rows *sql.Rows) (a Attempt, err error) {
+		var at int64
+		err = rows.Scan(&a.Number, &at, &a.Class, &a.Error)
+		a.At = fromMillis(at)
+		return a, err
+	}, `SELECT attempt, at, class, error FROM attempts WHERE run = ? AND key = ? ORDER BY rowid`, run, key)
+}
+
+// Failure finds what is known of an object that failed in the last runs; ErrNotFound if
+// it did not.
+func (s *Store) Failure(ctx context.Context, pair int64, key string) (Failure, error) {
+	all, err := query(ctx, s.r, "find failure", scanFailure, `SELECT `+failureColumns+` WHERE pair = ? AND key = ?`, pair, key)
+	return first(all, err, "failure of "+key)
+}
+
+// DoneAt is when an object got its receipt; ErrNotFound if it has none.
+func (s *Store) DoneAt(ctx context.Context, pair int64, key string) (time.Time, error) {
+	all, err := query(ctx, s.r, "find receipt", func(rows *sql.Rows) (time.Time, error) {
+		var at int64
+		err := rows.Scan(&at)
+		return fromMillis(at), err
+	}, `SELECT done_at FROM receipts WHERE pair = ? AND key = ?`, pair, key)
+	return first(all, err, "receipt of "+key)
+}
+
+// DifferencesOf lists what a verification found about an object.
+func (s *Store) DifferencesOf(ctx context.Context, verification int64, key string) ([]Difference, error) {
+	return query(ctx, s.r, "list differences", scanDifference, `SELECT key, asset, field, what FROM differences
+		WHERE verification = ? AND key = ? ORDER BY field`, verification, key)
+}
+
+// KeyOfAsset finds the object of a pair that an asset stands for; ErrNotFound if there is
+// none.
+func (s *Store) KeyOfAsset(ctx context.Context, pair int64, asset string) (string, error) {
+	all, err := query(ctx, s.r, "find object of asset", scanText, `SELECT key FROM receipts WHERE pair = ? AND asset = ?`, pair, asset)
+	return first(all, err, "object of asset "+asset)
+}
+
+// KeysEnding lists a few keys of a pair that end in a slash and a name, or are the name,
+// case aside. It reads all keys.
+func (s *Store) KeysEnding(ctx context.Context, pair int64, name string, limit int) ([]string, error) {
+	return query(ctx, s.r, "look for keys", scanText, `SELECT DISTINCT key FROM (
+			SELECT key FROM receipts WHERE pair = ?1
+			UNION ALL SELECT key FROM items WHERE run = (SELECT max(num) FROM runs WHERE pair = ?1))
+		WHERE lower(substr('/' || key, -length(?2) - 1)) = '/' || lower(?2) ORDER BY key LIMIT ?3`, pair, name, limit)
+}
+
+// PathOfFolder finds the path of a folder within its category; ErrNotFound if the journal
+// does not know the folder.
+func (s *Store) PathOfFolder(ctx context.Context, destination, category, id string) (string, error) {
+	all, err := query(ctx, s.r, "find folder", scanText, `SELECT path FROM folders WHERE destination = ? AND category = ? AND id = ?`,
+		destination, category, id)
+	return first(all, err, "folder "+id)
+}
+
+func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
