@@ -19,6 +19,7 @@ var (
 	ErrFull       = errors.New("no space left for the journal")
 	ErrUnwritable = errors.New("the journal cannot be written")
 	ErrDamaged    = errors.New("the journal is damaged")
+	ErrDisk       = errors.New("the disk of the journal does not do what it is told")
 )
 
 // quickCheckLimit is the size from which a journal is not read as a whole just to
@@ -26,9 +27,9 @@ var (
 const quickCheckLimit = 256 << 20
 
 // A DiskError is trouble with the file of the journal. It is one of ErrFull,
-// ErrUnwritable and ErrDamaged, if it is known to be.
+// ErrUnwritable, ErrDamaged and ErrDisk, if it is known to be.
 type DiskError struct {
-	Kind error // one of the three
+	Kind error // one of the four
 	Err  error
 }
 
@@ -43,6 +44,8 @@ func (e *DiskError) Hint() string {
 		return "make space on that disk, then run the same command again: nothing is lost, and what was in flight is looked up"
 	case ErrUnwritable:
 		return "let this user write the file and its folder, or name another place with --state"
+	case ErrDisk:
+		return "look into the system's log for errors of that disk or share; when it works, run the same command again: nothing is lost, and what was in flight is looked up"
 	}
 	return "assetferry help journal tells how to restore the backup; the file was left as it is"
 }
@@ -68,6 +71,8 @@ func kindOf(err error) error {
 			return ErrUnwritable
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			return ErrDamaged
+		case sqlite3.SQLITE_IOERR:
+			return ErrDisk
 		}
 		return nil
 	}
@@ -76,6 +81,8 @@ func kindOf(err error) error {
 		return ErrFull
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return ErrUnwritable
+	case errors.Is(err, syscall.EIO):
+		return ErrDisk
 	}
 	return nil
 }

@@ -47,11 +47,12 @@ func TestKindsOfTrouble(t *testing.T) {
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EROFS}, ErrUnwritable},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, ErrUnwritable},
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, ErrFull},
+		{&fs.PathError{Op: "read", Path: "x", Err: syscall.EIO}, ErrDisk},
 		{errors.New("else"), nil},
 		{fs.ErrNotExist, nil},
 	} {
 		err := diskError("journal.db", tc.err)
-		for _, kind := range []error{ErrFull, ErrUnwritable, ErrDamaged} {
+		for _, kind := range []error{ErrFull, ErrUnwritable, ErrDamaged, ErrDisk} {
 			if got := errors.Is(err, kind); got != (kind == tc.want) {
 				t.Errorf("%v: is %v: %v", tc.err, kind, got)
 			}
