@@ -233,11 +233,11 @@ func (s status) text(of, end string) string {
 	text := s.phase + ": " + Count(s.now.items)
 	switch {
 	case s.totalItems >= 0:
-		text += of + Count(s.totalItems) + " objects"
+		text += of + Count(s.totalItems) + objects(s.totalItems)
 	case s.ended:
-		text += " objects"
+		text += objects(s.now.items)
 	default:
-		text += " objects so far"
+		text += objects(s.now.items) + " so far"
 	}
 	switch {
 	case s.totalBytes > 0:
@@ -252,6 +252,13 @@ func (s status) text(of, end string) string {
 		text += ", " + Bytes(int64(s.byteRate)) + "/s"
 	}
 	return text + ", " + end
+}
+
+func objects(n int64) string {
+	if n == 1 {
+		return " object"
+	}
+	return " objects"
 }
 
 // event is the status as a JSON line.

@@ -198,7 +198,7 @@ func TestStartPhaseEndsThePhaseBefore(t *testing.T) {
 		p.EndPhase()
 		p.EndPhase()
 	})
-	equal(t, got, "one: 1 of 1 objects, in 0.0s\ntwo: 0 of 2 objects, in 0.0s\n")
+	equal(t, got, "one: 1 of 1 object, in 0.0s\ntwo: 0 of 2 objects, in 0.0s\n")
 }
 
 func TestAddFromManyGoroutines(t *testing.T) {
