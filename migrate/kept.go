@@ -18,6 +18,10 @@ import (
 // allows 2 KB of metadata and ten tags.
 const maxKept = 16 << 10
 
+// NotKept begins the remark on an item that is done, but of which the journal lacks
+// what the source has with its object.
+const NotKept = "what the source has with it was not kept"
+
 // keptWith asks a reader what the source has with its object; nil if that is nothing.
 func keptWith(ctx context.Context, r io.Reader) (*state.Description, error) {
 	describer, ok := r.(sources.Describer)
@@ -36,7 +40,7 @@ func keptWith(ctx context.Context, r io.Reader) (*state.Description, error) {
 // a journal is left out, and the note says so.
 func keep(r *state.Receipt, d *state.Description) (note string) {
 	if n := keptSize(d); n > maxKept {
-		return fmt.Sprintf("what the source has with it was not kept: %d bytes, at most %d are", n, maxKept)
+		return fmt.Sprintf("%s: %d bytes, at most %d are", NotKept, n, maxKept)
 	}
 	r.Description = d
 	return ""
@@ -67,7 +71,7 @@ func (a *Applier) keepFound(ctx context.Context, f *finding) {
 	case err == nil:
 		f.remark = keep(f.receipt, d)
 	case changed || isOf(err, retry.Permanent):
-		f.remark = "what the source has with it was not kept: " + err.Error()
+		f.remark = NotKept + ": " + err.Error()
 	default:
 		f.receipt, f.err = nil, err
 	}

@@ -29,6 +29,12 @@ const otherFiles = "Other files"
 // newPrefix marks a category that does not exist yet and is known by name.
 const newPrefix = "new:"
 
+// WantedCategory is the name in the category of an item where that one is still to be
+// made; ok is false if it is the id of one that is there.
+func WantedCategory(category string) (name string, ok bool) {
+	return strings.CutPrefix(category, newPrefix)
+}
+
 // A Place is where an object goes: a folder path within a category, and a name.
 // Names are in Unicode normal form C, which is what people type when they search.
 type Place struct {

@@ -75,3 +75,69 @@ func TestThroughput(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What a destination is there for is not known until somebody has asked, and is then
+// known of that pair alone.
+func TestPurpose(t *testing.T) {
+	j := begin(t)
+	ctx := t.Context()
+	_, err := j.Pair(ctx, "another", j.pair.Destination, "")
+	must(t, err)
+	for _, want := range []Purpose{PurposeUnknown, Rehearsal, Production, PurposeUnknown} {
+		must(t, j.SavePurpose(ctx, j.pair.ID, want))
+		pairs, err := j.Pairs(ctx)
+		must(t, err)
+		again, err := j.Pair(ctx, j.pair.Source, j.pair.Destination, "")
+		must(t, err)
+		run, err := j.Run(ctx, j.run.ID)
+		must(t, err)
+		if pairs[0].Purpose != want || again.Purpose != want || run.Pair.Purpose != want || pairs[1].Purpose != PurposeUnknown {
+			t.Errorf("saved %q, got %q, %q and %q, and %q of the other", want, pairs[0].Purpose, again.Purpose, run.Pair.Purpose, pairs[1].Purpose)
+		}
+	}
+}
+
+// The last arrival is that of a pair, and nothing where nothing has arrived.
+func TestLastArrival(t *testing.T) {
+	j := begin(t)
+	ctx := t.Context()
+	if at, err := j.LastArrival(ctx, j.pair.ID); err != nil || !at.IsZero() {
+		t.Errorf("before any: %v (%v)", at, err)
+	}
+	clock := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	j.now = func() time.Time { return clock }
+	j.apply("a", "b")
+	j.take(2)
+	must(t, j.record(done("b")))
+	clock = clock.Add(time.Hour)
+	must(t, j.record(done("a")))
+	if at, err := j.LastArrival(ctx, j.pair.ID); err != nil || !at.Equal(clock) {
+		t.Errorf("got %v (%v), want %v", at, err, clock)
+	}
+}
+
+// What is kept of objects is counted by what it is, for the run that took them over.
+func TestSumDescriptions(t *testing.T) {
+	j := begin(t)
+	ctx := t.Context()
+	if d, err := j.SumDescriptions(ctx, j.run); err != nil || d != (DescriptionSum{}) {
+		t.Errorf("before any: %+v (%v)", d, err)
+	}
+	j.apply("a", "b", "c", "d")
+	j.take(4)
+	for key, d := range map[string]*Description{
+		"a": {ContentType: "image/jpeg"}, "b": {ContentType: "image/jpeg", Metadata: map[string]string{"by": "Ada"}},
+		"c": {Tags: map[string]string{"year": "2026"}}, "d": nil,
+	} {
+		o := done(key)
+		o.Receipt.Description = d
+		must(t, j.record(o))
+	}
+	want := DescriptionSum{Objects: 3, ContentTypes: 2, Metadata: 1, Tags: 1}
+	if d, err := j.SumDescriptions(ctx, j.run); err != nil || d != want {
+		t.Errorf("got %+v (%v), want %+v", d, err, want)
+	}
+	if d, err := j.SumDescriptions(ctx, Run{Num: j.run.Num + 1, Pair: j.pair}); err != nil || d != (DescriptionSum{}) {
+		t.Errorf("another run: %+v (%v)", d, err)
+	}
+}

@@ -30,7 +30,8 @@ type Pair struct {
 	ID          int64
 	Source      string
 	Destination string
-	Address     string // where the destination was last reached; only noted
+	Address     string  // where the destination was last reached; only noted
+	Purpose     Purpose // see SavePurpose; only read
 }
 
 // A Run is one plan and its carrying out, over as many invocations as that takes.
@@ -61,8 +62,8 @@ func (s *Store) Pair(ctx context.Context, source, destination, address string) (
 	p := Pair{Source: source, Destination: destination, Address: address}
 	err := s.write(ctx, "find pair", func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `INSERT INTO pairs (source, destination, address) VALUES (?, ?, ?)
-			ON CONFLICT (source, destination) DO UPDATE SET address = excluded.address RETURNING id`,
-			source, destination, address).Scan(&p.ID)
+			ON CONFLICT (source, destination) DO UPDATE SET address = excluded.address RETURNING id, `+purposeColumn,
+			source, destination, address).Scan(&p.ID, &p.Purpose)
 	})
 	return p, err
 }
@@ -70,8 +71,8 @@ func (s *Store) Pair(ctx context.Context, source, destination, address string) (
 // Pairs lists every pair that the journal knows.
 func (s *Store) Pairs(ctx context.Context) ([]Pair, error) {
 	return query(ctx, s.r, "list pairs", func(rows *sql.Rows) (p Pair, err error) {
-		return p, rows.Scan(&p.ID, &p.Source, &p.Destination, &p.Address)
-	}, `SELECT id, source, destination, address FROM pairs ORDER BY id`)
+		return p, rows.Scan(&p.ID, &p.Source, &p.Destination, &p.Address, &p.Purpose)
+	}, `SELECT id, source, destination, address, `+purposeColumn+` FROM pairs ORDER BY id`)
 }
 
 // Begin starts a run. Earlier runs of the pair that only planned give way to it
@@ -185,14 +186,14 @@ func (s *Store) FinishRun(ctx context.Context, run int64) error {
 	})
 }
 
-const runColumns = `r.num, r.id, p.id, p.source, p.destination, p.address, r.command, r.state, r.rules, r.cursor,
+const runColumns = `r.num, r.id, p.id, p.source, p.destination, p.address, ` + purposeColumn + `, r.command, r.state, r.rules, r.cursor,
 	r.scanned, r.unchanged, r.unchanged_bytes, r.categories, r.plan_hash, r.stale, r.started_at, r.listed_at,
 	coalesce(r.finished_at, 0) FROM runs r JOIN pairs p ON p.id = r.pair`
 
 func scanRun(rows *sql.Rows) (r Run, err error) {
 	var rules, categories string
 	var started, listed, finished int64
-	err = rows.Scan(&r.Num, &r.ID, &r.Pair.ID, &r.Pair.Source, &r.Pair.Destination, &r.Pair.Address, &r.Command,
+	err = rows.Scan(&r.Num, &r.ID, &r.Pair.ID, &r.Pair.Source, &r.Pair.Destination, &r.Pair.Address, &r.Pair.Purpose, &r.Command,
 		&r.State, &rules, &r.Cursor, &r.Scanned, &r.Unchanged, &r.UnchangedBytes, &categories, &r.PlanHash, &r.Stale,
 		&started, &listed, &finished)
 	r.Rules, r.Categories = json.RawMessage(rules), json.RawMessage(categories)

@@ -47,6 +47,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		a.statusCommand(),
 		a.runsCommand(),
 		a.explainCommand(),
+		a.reportCommand(),
 		a.assetsCommand(),
 		a.stateCommand(),
 		a.sandboxCommand(),

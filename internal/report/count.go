@@ -1,0 +1,264 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// maxTypes bounds the extensions that are told apart: a source may have as many as
+// objects. What comes later is counted as other.
+const maxTypes = 5000
+
+// other is the name of what is not told apart in a chart.
+const other = "other"
+
+// counts are what one walk through a run finds.
+type counts struct {
+	l *lists
+
+	listed    Amount
+	maybe     Amount // receipts that may be of unchanged objects
+	items     chart
+	unchanged chart
+
+	leftOut  map[string]*LeftOut    // by reason
+	troubles map[string]*Trouble    // by what it is
+	altered  map[string]*Alteration // by action
+	hidden   int64
+	notKept  int64
+
+	destination Amount
+	places      map[string]Amount // by category
+	undescribed int64
+	mapped      map[string]int64 // by category
+}
+
+// A chart is what there is of objects by their type and by their size.
+type chart struct {
+	types map[string]Amount
+	sizes [len(sizes)]Amount
+}
+
+func newCounts(l *lists) *counts {
+	return &counts{
+		l: l, items: chart{types: map[string]Amount{}}, unchanged: chart{types: map[string]Amount{}},
+		leftOut: map[string]*LeftOut{}, troubles: map[string]*Trouble{}, altered: map[string]*Alteration{},
+		places: map[string]Amount{}, mapped: map[string]int64{},
+	}
+}
+
+func (c *counts) count(r row) {
+	if r.receipt != nil {
+		c.countReceipt(r)
+	}
+	if r.item != nil {
+		c.countItem(*r.item)
+	}
+}
+
+func (c *counts) countItem(i state.Item) {
+	c.listed.add(i.Size)
+	c.items.add(i.Key, i.Size)
+	told := Told(i.Action, i.State)
+	switch {
+	case told == skipped:
+		c.countLeftOut(i)
+	case told == replaced, told == moved, told == trashed:
+		a := find(c.altered, told, func() *Alteration { return &Alteration{Action: told} })
+		a.add(i.Size)
+		a.Examples = appendUpTo(shownExamples, a.Examples, i.Key)
+	case isTrouble(told):
+		c.countTrouble(i, told)
+	}
+	if hidesObjects(i) {
+		c.hidden++
+	}
+	if i.State == state.ItemDone && isNotKept(i) {
+		c.notKept++
+	}
+}
+
+func (c *counts) countLeftOut(i state.Item) {
+	o := find(c.leftOut, i.Reason, func() *LeftOut {
+		m := migrate.Reason(i.Reason).Remedy()
+		return &LeftOut{Reason: i.Reason, Missed: m.Missed, Decides: m.Decides}
+	})
+	o.add(i.Size)
+	o.Examples = appendUpTo(shownExamples, o.Examples, i.Key)
+}
+
+func (c *counts) countTrouble(i state.Item, told string) {
+	what, remedy := remedyFor(i)
+	t := find(c.troubles, what, func() *Trouble { return &Trouble{What: what, Remedy: remedy, byPart: newParts()} })
+	t.add(i.Size)
+	t.byPart.add(told, Amount{1, i.Size})
+	t.Examples = appendUpTo(shownExamples, t.Examples, Example{i.Key, cmp.Or(i.Error, i.Reason)})
+}
+
+func (c *counts) countReceipt(r row) {
+	receipt := r.receipt
+	c.destination.add(receipt.Size)
+	if r.mayBeUnchanged(c.l.run) {
+		c.maybe.add(receipt.Size)
+		c.unchanged.add(receipt.Key, receipt.Size)
+	}
+	if receipt.Run != c.l.run.Num {
+		return
+	}
+	c.places[receipt.Category] = c.places[receipt.Category].plus(Amount{1, receipt.Size})
+	if receipt.Undescribed {
+		c.undescribed++
+	}
+	if receipt.URL != "" {
+		c.mapped[receipt.Category]++
+	}
+}
+
+// into writes down what was found.
+func (c *counts) into(r *Report) {
+	known := Amount{c.l.run.Unchanged, c.l.run.UnchangedBytes}
+	c.l.told = c.maybe == known
+	r.Sum.Listed = c.listed.plus(known)
+	r.Sum.Closes = r.Sum.Listed == r.Sum.Total
+	r.Destination, r.Unlistable = c.destination, c.hidden
+	r.Metadata.NotKept, r.Metadata.Undescribed = c.notKept, c.undescribed
+	r.Charted = c.listed
+	if c.l.told {
+		r.Charted = r.Sum.Listed
+		c.items.join(c.unchanged)
+	}
+	r.Types, r.Sizes = c.items.list()
+	r.LeftOut = largestFirst(c.leftOut, func(o *LeftOut) Amount { return o.Amount })
+	r.Alterations = largestFirst(c.altered, func(a *Alteration) Amount { return a.Amount })
+	r.Troubles = largestFirst(c.troubles, func(t *Trouble) Amount { return t.Amount })
+	for n := range r.Troubles {
+		r.Troubles[n].Parts = r.Troubles[n].byPart.list()
+	}
+	c.privacy(r)
+}
+
+// privacy sorts what the run has at the destination by who can see it.
+func (c *counts) privacy(r *Report) {
+	r.Privacy.Categories = []Category{}
+	for id, a := range c.places {
+		known, ok := c.l.categories[id]
+		one := Category{ID: id, Name: c.l.category(id), Amount: a}
+		sum := &r.Privacy.Unknown
+		switch one.Privacy = "unknown"; {
+		case ok && known.Private:
+			one.Privacy, sum = "private", &r.Privacy.Private
+		case ok:
+			one.Privacy, sum = "public", &r.Privacy.Public
+			r.Addresses.Public += c.mapped[id]
+		}
+		*sum = sum.plus(a)
+		r.Addresses.Mapped += c.mapped[id]
+		r.Privacy.Categories = append(r.Privacy.Categories, one)
+	}
+	slices.SortFunc(r.Privacy.Categories, func(a, b Category) int {
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	if r.Addresses.Mapped > 0 {
+		r.Addresses.Command = "assetferry urls --run " + c.l.run.ID
+	}
+}
+
+func (c *chart) add(key string, size int64) {
+	name := typeOf(key)
+	if _, ok := c.types[name]; !ok && len(c.types) >= maxTypes {
+		name = other
+	}
+	c.types[name] = c.types[name].plus(Amount{1, size})
+	c.sizes[sizeOf(size)].add(size)
+}
+
+func (c *chart) join(d chart) {
+	for name, a := range d.types {
+		c.types[name] = c.types[name].plus(a)
+	}
+	for n, a := range d.sizes {
+		c.sizes[n] = c.sizes[n].plus(a)
+	}
+}
+
+// typeOf is the extension of a key in lower case, as people know it.
+func typeOf(key string) string {
+	name := path.Base(key)
+	dot := strings.LastIndexByte(name, '.')
+	if dot <= 0 || dot == len(name)-1 {
+		return "no extension"
+	}
+	return strings.ToLower(name[dot:])
+}
+
+// sizes are the steps of the chart of sizes: each is of objects smaller than it.
+var sizes = [...]struct {
+	below int64
+	name  string
+}{
+	{1, "empty"}, {10e3, "under 10 kB"}, {100e3, "10 to 100 kB"}, {1e6, "100 kB to 1 MB"},
+	{10e6, "1 to 10 MB"}, {100e6, "10 to 100 MB"}, {1 << 62, "100 MB and more"},
+}
+
+func sizeOf(size int64) int {
+	for n, s := range sizes {
+		if size < s.below {
+			return n
+		}
+	}
+	return len(sizes) - 1
+}
+
+// list gives the largest types, all others as one, and all sizes.
+func (c *chart) list() (types, bySize []Slice) {
+	rest := Slice{Name: other, Amount: c.types[other]}
+	delete(c.types, other)
+	types = []Slice{}
+	for name, a := range c.types {
+		types = append(types, Slice{name, a})
+	}
+	slices.SortFunc(types, func(a, b Slice) int {
+		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+	})
+	for _, s := range types[min(len(types), shownTypes):] {
+		rest.Amount = rest.plus(s.Amount)
+	}
+	types = types[:min(len(types), shownTypes)]
+	if rest.Objects > 0 {
+		types = append(types, rest)
+	}
+	for n, s := range sizes {
+		bySize = append(bySize, Slice{s.name, c.sizes[n]})
+	}
+	return types, bySize
+}
+
+func find[K comparable, V any](m map[K]*V, key K, fresh func() *V) *V {
+	if m[key] == nil {
+		m[key] = fresh()
+	}
+	return m[key]
+}
+
+func appendUpTo[T any](limit int, list []T, v T) []T {
+	if len(list) < limit {
+		return append(list, v)
+	}
+	return list
+}
+
+// largestFirst gives what was found, most objects first.
+func largestFirst[V any](m map[string]*V, amount func(*V) Amount) []V {
+	all := []V{}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, *m[name])
+	}
+	slices.SortStableFunc(all, func(a, b V) int { return cmp.Compare(amount(&b).Objects, amount(&a).Objects) })
+	return all
+}

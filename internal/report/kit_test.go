@@ -1,0 +1,177 @@
+package report_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/report"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/token"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/sources/memory"
+	"assetferry/state"
+)
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// A world is a source in memory, a sandbox behind HTTP and a journal between them, which
+// the engine itself fills. It has a public category for jpg and png, and a private one
+// for txt.
+type world struct {
+	testing.TB
+	source  *memory.Source
+	url     string
+	client  *assets.Client
+	journal *state.Store
+	path    string
+	pair    state.Pair
+	shut    []func() error
+}
+
+func newWorld(tb testing.TB, faults ...string) *world {
+	tb.Helper()
+	made := sandbox.NewCredentials()
+	o := sandbox.Options{Environments: []sandbox.Environment{{ID: made.EnvironmentID, AccessKey: made.AccessKey}}}
+	for _, rule := range faults {
+		f, err := sandbox.ParseFault(rule)
+		must(tb, err)
+		o.Faults = append(o.Faults, f)
+	}
+	server, err := sandbox.New(o)
+	must(tb, err)
+	listener := httptest.NewServer(server)
+	tokens, err := token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
+	must(tb, err)
+	w := &world{TB: tb, source: &memory.Source{}, url: listener.URL}
+	w.client, err = assets.New(assets.Options{
+		BaseURL: w.url, Tokens: tokens, Transport: assets.NewTransport(nil),
+		Retry: retry.Policy{Attempts: 3, First: time.Millisecond, Max: time.Millisecond},
+	})
+	must(tb, err)
+	w.path = filepath.Join(tb.TempDir(), "journal.db")
+	w.journal, err = state.Open(tb.Context(), w.path)
+	must(tb, err)
+	w.pair, err = w.journal.Pair(tb.Context(), "/photos", made.EnvironmentID+"/"+made.EnvironmentID, w.url)
+	must(tb, err)
+	w.shut = []func() error{w.journal.Close, func() error {
+		w.client.CloseIdleConnections()
+		listener.CloseClientConnections()
+		listener.Close()
+		return server.Close()
+	}}
+	tb.Cleanup(w.close)
+	for c, err := range w.client.Categories(tb.Context()) {
+		must(tb, err)
+		w.delete(tokens, c.ID)
+	}
+	for _, c := range []assets.NewCategory{
+		{Name: "Images", Extensions: []string{"jpg", "png"}},
+		{Name: "Contracts", Extensions: []string{"txt"}, Private: true},
+	} {
+		_, err := w.client.CreateCategory(tb.Context(), c)
+		must(tb, err)
+	}
+	return w
+}
+
+// close ends the world, before the test does where there are many.
+func (w *world) close() {
+	for _, shut := range w.shut {
+		must(w, shut())
+	}
+	w.shut = nil
+}
+
+// delete removes a category; our client has no such request.
+func (w *world) delete(tokens *token.Minter, category string) {
+	w.Helper()
+	secret, err := tokens.Token(w.Context())
+	must(w, err)
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodDelete, w.url+"/admin/categories/"+category, nil)
+	must(w, err)
+	req.Header.Set("Authorization", secret.Reveal())
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	must(w, err)
+	resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		w.Fatalf("delete category: %s", resp.Status)
+	}
+}
+
+func (w *world) put(keysAndContents ...string) {
+	for n := 0; n < len(keysAndContents); n += 2 {
+		w.source.Put(sources.Key(keysAndContents[n]), []byte(keysAndContents[n+1]))
+	}
+}
+
+func (w *world) deps(s sources.Source) migrate.Deps {
+	return migrate.Deps{Source: s, Dest: w.client, Journal: w.journal}
+}
+
+// run goes on with the unfinished run, or begins one, as far as it comes.
+func (w *world) run(ctx context.Context, s sources.Source, command string, r migrate.Rules) (state.Run, error) {
+	w.Helper()
+	rules, err := json.Marshal(r)
+	must(w, err)
+	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		run, err = w.journal.Begin(w.Context(), w.pair, command, rules)
+	}
+	must(w, err)
+	plan, err := migrate.NewPlanner(w.deps(s), r).Plan(ctx, run)
+	if err != nil || plan.Blocked(r) || command == "plan" {
+		return w.again(run), err
+	}
+	a := migrate.NewApplier(w.deps(s), w.client)
+	const short = 5 * time.Millisecond
+	a.Concurrency, a.Settle, a.Answer, a.Wait, a.Again = 4, short, short, 0, []time.Duration{short}
+	err = a.Apply(ctx, plan.Run)
+	return w.again(run), err
+}
+
+// again reads a run as it is now.
+func (w *world) again(run state.Run) state.Run {
+	w.Helper()
+	run, err := w.journal.Run(w.Context(), run.ID)
+	must(w, err)
+	return run
+}
+
+// migrate is a run that comes to its end.
+func (w *world) migrate(r migrate.Rules) state.Run {
+	w.Helper()
+	run, err := w.run(w.Context(), w.source, "migrate", r)
+	must(w, err)
+	if run.State != state.Finished {
+		w.Fatalf("the run is %s", run.State)
+	}
+	return run
+}
+
+func (w *world) verify(level string, sample int) {
+	w.Helper()
+	_, err := migrate.NewVerifier(w.deps(w.source), level, sample).Verify(w.Context(), w.pair)
+	must(w, err)
+}
+
+func (w *world) read(run state.Run) report.Report {
+	w.Helper()
+	r, err := report.Read(w.Context(), w.journal, run)
+	must(w, err)
+	return r
+}

@@ -1,0 +1,178 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+const (
+	shownExamples    = 5   // of one group
+	shownDifferences = 20  // of a verification
+	shownPoints      = 120 // of the chart of throughput
+	shownTypes       = 12  // all others are one more
+)
+
+// Read reads a run from its journal. Of a run that is going on meanwhile, its parts may
+// be of slightly different moments; the sum is of one.
+func Read(ctx context.Context, journal *state.Store, run state.Run) (Report, error) {
+	l := &lists{journal: journal, run: run}
+	r := Report{Version: schema, MadeAt: time.Now().UTC().Truncate(time.Second), Run: about(run), lists: l}
+	for _, read := range []func(context.Context, *Report) error{l.names, l.sums, l.count, l.proof, l.undo, l.rest} {
+		if err := read(ctx, &r); err != nil {
+			return Report{}, err
+		}
+	}
+	r.Sum.Said = said(r.Sum)
+	r.Verdict = judge(r)
+	return r, nil
+}
+
+func about(run state.Run) Run {
+	a := Run{
+		ID: run.ID, Command: run.Command, State: string(run.State), Source: run.Pair.Source,
+		Destination: run.Pair.Destination, Address: run.Pair.Address, Purpose: run.Pair.Purpose, PlanHash: run.PlanHash,
+		GivenUp: run.State == state.Superseded, BeganAt: run.StartedAt, ListedAt: run.ListedAt, ListedAll: run.Scanned,
+	}
+	if !run.FinishedAt.IsZero() {
+		a.FinishedAt, a.Seconds = &run.FinishedAt, run.FinishedAt.Sub(run.StartedAt).Seconds()
+	}
+	return a
+}
+
+// names finds what people call the categories.
+func (l *lists) names(ctx context.Context, _ *Report) (err error) {
+	l.categories, err = l.journal.Categories(ctx, l.run.Pair.Destination)
+	return err
+}
+
+// sums sums the run up by what became of its objects.
+func (l *lists) sums(ctx context.Context, r *Report) error {
+	tallies, err := l.journal.Tallies(ctx, l.run.Num)
+	if err != nil {
+		return err
+	}
+	r.Sum.Of = "listed"
+	parts := newParts()
+	for _, t := range tallies {
+		parts.add(Told(t.Action, t.State), Amount{t.Objects, t.Bytes})
+	}
+	r.Sum.Parts = parts.list()
+	for _, p := range r.Sum.Parts {
+		r.Sum.Total = r.Sum.Total.plus(p.Amount)
+	}
+	return nil
+}
+
+// count walks through everything that was listed, once.
+func (l *lists) count(ctx context.Context, r *Report) error {
+	c := newCounts(l)
+	for row, err := range l.rows(ctx) {
+		if err != nil {
+			return err
+		}
+		c.count(row)
+	}
+	c.into(r)
+	return nil
+}
+
+func (l *lists) proof(ctx context.Context, r *Report) error {
+	r.Proof = Proof{Level: "none", First: []Difference{}}
+	arrival, err := l.journal.LastArrival(ctx, l.run.Pair.ID)
+	if err != nil {
+		return err
+	}
+	if !arrival.IsZero() {
+		r.Proof.LastArrival = &arrival
+	}
+	v, err := l.journal.LastVerification(ctx, l.run.Pair.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	p := &r.Proof
+	p.Level, p.At, p.Receipts, p.ReadBack, p.Differences = v.Level, &v.At, v.Receipts, v.Contents, v.Differences
+	p.Covers = v.At.After(arrival)
+	for d, err := range l.journal.Differences(ctx, v.ID) {
+		if err != nil {
+			return err
+		}
+		if len(p.First) == shownDifferences {
+			break
+		}
+		p.First = append(p.First, Difference{Key: d.Key, AssetID: d.Asset, Field: d.Field, What: d.What})
+	}
+	return nil
+}
+
+// undo says how to take the run back.
+func (l *lists) undo(_ context.Context, r *Report) error {
+	r.Undo.By = []UndoneBy{}
+	for _, p := range r.Sum.Parts {
+		if p.Name == created {
+			r.Undo.Created = p.Amount
+			r.Undo.Command = "assetferry undo --run " + l.run.ID
+		}
+	}
+	return nil
+}
+
+// rest reads what is summed up by the journal itself.
+func (l *lists) rest(ctx context.Context, r *Report) error {
+	d, err := l.journal.SumDescriptions(ctx, l.run)
+	if err != nil {
+		return err
+	}
+	r.Metadata.Objects, r.Metadata.ContentTypes, r.Metadata.Fields, r.Metadata.Tags = d.Objects, d.ContentTypes, d.Metadata, d.Tags
+	minutes, err := l.journal.Throughput(ctx, l.run.Num)
+	r.Throughput = thinned(minutes)
+	return err
+}
+
+// thinned joins minutes to at most as many points as a chart shows.
+func thinned(minutes []state.Minute) []Point {
+	points := []Point{}
+	if len(minutes) == 0 {
+		return points
+	}
+	begin, end := minutes[0].At, minutes[len(minutes)-1].At.Add(time.Minute)
+	width := int(end.Sub(begin).Minutes()+shownPoints-1) / shownPoints
+	step := time.Duration(width) * time.Minute
+	for _, m := range minutes {
+		at := begin.Add(m.At.Sub(begin) / step * step)
+		if n := len(points); n == 0 || !points[n-1].At.Equal(at) {
+			points = append(points, Point{At: at, Minutes: width})
+		}
+		p := &points[len(points)-1]
+		p.Items, p.Bytes = p.Items+m.Items, p.Bytes+m.Bytes
+	}
+	return points
+}
+
+// isNotKept reports whether a remark on an item that is done says that what the source
+// has with it got lost.
+func isNotKept(i state.Item) bool { return strings.Contains(i.Error, migrate.NotKept) }
+
+// said is the sum in a sentence.
+func said(s Sum) string {
+	var parts []string
+	for _, p := range s.Parts {
+		parts = append(parts, ui.Count(p.Objects)+" "+p.Name)
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing"}
+	}
+	verb := "the sum closes, in objects and bytes"
+	if !s.Closes {
+		verb = fmt.Sprintf("the sum does NOT close: that is %s and %s", objects(s.Total.Objects), ui.Bytes(s.Total.Bytes))
+	}
+	return fmt.Sprintf("%s %s, %s = %s; %s.", capital(s.Of), objects(s.Listed.Objects), ui.Bytes(s.Listed.Bytes), strings.Join(parts, " + "), verb)
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"assetferry/state"
+)
+
+// What becomes of objects, as people are told: the states of items, where what is done
+// has the name of what was done.
+const (
+	created   = "created"
+	adopted   = "adopted"
+	replaced  = "replaced"
+	described = "described"
+	moved     = "moved"
+	trashed   = "trashed"
+	unchanged = "unchanged"
+	skipped   = "skipped"
+	failed    = "failed"
+	parked    = "parked"
+	changed   = "changed"
+	conflict  = "conflict"
+	waiting   = "waiting"
+	inDoubt   = "in doubt"
+	planned   = "planned"
+	sending   = "sending"
+	sent      = "sent"
+	listed    = "listed" // not decided yet
+)
+
+// order is the one in which people are told of parts, what arrived first.
+var order = []string{created, adopted, replaced, described, moved, trashed, unchanged, skipped,
+	failed, parked, changed, conflict, waiting, inDoubt, planned, sending, sent, listed}
+
+// doneWords are what was done, by action.
+var doneWords = map[state.Action]string{
+	state.Create: created, state.Adopt: adopted, state.Replace: replaced, state.Describe: described,
+	state.Move: moved, state.Trash: trashed,
+}
+
+// Told is what people are told of an item: one word, or two.
+func Told(a state.Action, s state.ItemState) string {
+	switch {
+	case s == state.ItemDone:
+		return doneWords[a]
+	case s == state.ItemSkipped && a == state.Unchanged:
+		return unchanged
+	case s == state.ItemStaged:
+		return listed
+	}
+	return strings.ReplaceAll(string(s), "_", " ")
+}
+
+// isGood reports whether what became of an object is what was meant.
+func isGood(told string) bool { return slices.Index(order, told) <= slices.Index(order, skipped) }
+
+// isTrouble reports whether a person may have to do something about it.
+func isTrouble(told string) bool {
+	switch told {
+	case failed, parked, changed, conflict, waiting, inDoubt:
+		return true
+	}
+	return false
+}
+
+// parts are sums by what became of objects.
+type parts map[string]Amount
+
+func newParts() parts { return parts{} }
+
+func (p parts) add(told string, a Amount) { p[told] = p[told].plus(a) }
+
+// list gives the parts that are not empty in the order people are told of them.
+func (p parts) list() []Part {
+	all := []Part{}
+	for _, name := range order {
+		if a := p[name]; a.Objects > 0 {
+			all = append(all, Part{Name: name, Good: isGood(name), Amount: a})
+		}
+	}
+	return all
+}

@@ -1,0 +1,178 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"assetferry/internal/ui"
+	"assetferry/state"
+)
+
+// judge puts the report into a sentence. What is wrong comes before what is missing, and
+// that before what is good: the first thing that applies is the verdict.
+func judge(r Report) Verdict {
+	for _, judge := range []func(Report) (Verdict, bool){
+		judgeSum, judgePlan, judgeUndone, judgeUnfinished, judgeTroubles, judgeDifferences, judgeLeftOut,
+	} {
+		if v, applies := judge(r); applies {
+			return v
+		}
+	}
+	return judgeProof(r)
+}
+
+// judgeSum doubts the report itself.
+func judgeSum(r Report) (Verdict, bool) {
+	if r.Sum.Closes || !r.Run.ListedAll { // a listing that goes on moves between two looks
+		return Verdict{}, false
+	}
+	return Verdict{Incomplete, fmt.Sprintf("The sum does not close: %s were listed, and %s are accounted for.",
+		objects(r.Sum.Listed.Objects), ui.Count(r.Sum.Total.Objects)), "assetferry state check looks after the journal"}, true
+}
+
+func judgePlan(r Report) (Verdict, bool) {
+	if r.Run.Command != "plan" || r.Run.State == string(state.Applying) || r.Run.State == string(state.Finished) {
+		return Verdict{}, false
+	}
+	return Verdict{PlanOnly, "This is a plan: nothing has been sent.", "assetferry migrate carries one out"}, true
+}
+
+func judgeUndone(r Report) (Verdict, bool) {
+	if len(r.Undo.By) == 0 {
+		return Verdict{}, false
+	}
+	var n int64
+	for _, u := range r.Undo.By {
+		n += u.Trashed.Objects
+	}
+	return Verdict{Undone, fmt.Sprintf("The run was undone: %s it had created are in the trash.", assets(n)),
+		"run assetferry migrate to bring them again"}, true
+}
+
+func judgeUnfinished(r Report) (Verdict, bool) {
+	again := "run the same command again: it goes on where it stopped"
+	switch {
+	case r.Run.GivenUp:
+		return Verdict{Unfinished, fmt.Sprintf("The run was given up before it was finished; %s arrived in it.", assets(arrived(r))),
+			"see the run that came after it: assetferry runs"}, true
+	case !r.Run.ListedAll:
+		return Verdict{Unfinished, fmt.Sprintf("The source was not listed to its end: %s so far, and nobody knows how many there are.",
+			objects(r.Sum.Listed.Objects)), again}, true
+	case r.Run.FinishedAt == nil:
+		return Verdict{Unfinished, fmt.Sprintf("The run is not finished: %s.", unfinished(r)), again}, true
+	}
+	return Verdict{}, false
+}
+
+// unfinished says what a run that is not finished still has to do.
+func unfinished(r Report) string {
+	var left int64
+	doubt := ""
+	for _, p := range r.Sum.Parts {
+		switch p.Name {
+		case planned, sending, sent, waiting, listed:
+			left += p.Objects
+		case inDoubt:
+			doubt = fmt.Sprintf(", and of %s nobody knows whether they arrived", ui.Count(p.Objects))
+		}
+	}
+	return fmt.Sprintf("%s arrived, %s are still to be done%s", ui.Count(arrived(r)), ui.Count(left), doubt)
+}
+
+func judgeTroubles(r Report) (Verdict, bool) {
+	sum := newParts()
+	var n int64
+	for _, p := range r.Sum.Parts {
+		if isTrouble(p.Name) {
+			sum.add(p.Name, p.Amount)
+			n += p.Objects
+		}
+	}
+	if n == 0 {
+		return Verdict{}, false
+	}
+	var said []string
+	for _, p := range sum.list() {
+		said = append(said, ui.Count(p.Objects)+" "+p.Name)
+	}
+	v := Verdict{Incomplete, fmt.Sprintf("%s did not come through: %s.", capital(objects(n)), strings.Join(said, ", ")), nextOf(r)}
+	if r.Unlistable > 0 {
+		v.Sentence = fmt.Sprintf("The source could not be listed to its end: %s could not be read, and nobody knows what is in there. %s",
+			folders(r.Unlistable), v.Sentence)
+	}
+	return v, true
+}
+
+// nextOf is the next step that helps most.
+func nextOf(r Report) string {
+	if len(r.Troubles) == 1 {
+		return r.Troubles[0].Remedy
+	}
+	return "see below what to do about each kind, then run the same command again"
+}
+
+func judgeDifferences(r Report) (Verdict, bool) {
+	if r.Proof.Differences == 0 {
+		return Verdict{}, false
+	}
+	return Verdict{Different, fmt.Sprintf("A verification found %s between the destination and the journal.", differences(r.Proof.Differences)),
+		"look at them below; after they are settled, run assetferry verify again"}, true
+}
+
+func judgeLeftOut(r Report) (Verdict, bool) {
+	var missed int64
+	for _, o := range r.LeftOut {
+		if o.Missed {
+			missed += o.Objects
+		}
+	}
+	if missed == 0 {
+		return Verdict{}, false
+	}
+	return Verdict{Partial, fmt.Sprintf("%s %s were not taken over, see why below.", judgeProof(r).Sentence, ui.Count(missed)),
+		"decide about what was not taken over: each reason names who or what decides"}, true
+}
+
+// judgeProof is about a run that brought all it was to bring.
+func judgeProof(r Report) Verdict {
+	verify := "prove it: assetferry verify --content"
+	p := r.Proof
+	switch {
+	case r.Destination.Objects == 0 && arrived(r) == 0:
+		return Verdict{Complete, "Nothing was to be taken over.", ""}
+	case p.Level == "none":
+		return Verdict{Complete, "Everything arrived by its receipts. It was never verified.", verify}
+	case !p.Covers:
+		return Verdict{Complete, "Everything arrived by its receipts. The last verification was before that.", verify}
+	case p.Level == "listing":
+		return Verdict{Proved, fmt.Sprintf("Everything arrived, and the destination lists all %s by name and size.", assets(p.Receipts)), "to prove contents, too: assetferry verify --content"}
+	case p.ReadBack < p.Receipts:
+		return Verdict{Proved, fmt.Sprintf("Everything arrived; %s of %s were read back, and their content is right.", ui.Count(p.ReadBack), assets(p.Receipts)), "to prove all of it: assetferry verify --content"}
+	}
+	return Verdict{Proved, fmt.Sprintf("Everything arrived and was proved by content: %s.", assets(p.Receipts)), ""}
+}
+
+// arrived counts what is at the destination by this run, or was before.
+func arrived(r Report) (n int64) {
+	for _, p := range r.Sum.Parts {
+		switch p.Name {
+		case created, adopted, replaced, described, moved:
+			n += p.Objects
+		}
+	}
+	return n
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func objects(n int64) string     { return counted(n, "object") }
+func assets(n int64) string      { return counted(n, "asset") }
+func folders(n int64) string     { return counted(n, "folder") }
+func differences(n int64) string { return counted(n, "difference") }
+
+func counted(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return ui.Count(n) + " " + what
+}

@@ -1,0 +1,61 @@
+package migrate
+
+// A Remedy says what follows from a reason for which an object did not arrive.
+type Remedy struct {
+	// Decides is the switch or the person that decides about it.
+	Decides string
+	// Missed says that somebody may look for the object at the destination, so that
+	// what was left out must not pass for complete.
+	Missed bool
+}
+
+// Remedy says what follows from the reason; nothing from those of what arrives.
+func (r Reason) Remedy() Remedy {
+	switch r {
+	case ReasonJunk:
+		return Remedy{Decides: "always left out; rename it if it is meant to be taken"}
+	case ReasonFiltered:
+		return Remedy{Decides: "--include and --exclude"}
+	case ReasonNotListed:
+		return Remedy{Decides: "--files-from"}
+	case ReasonTooYoung:
+		return Remedy{"--min-age; a later run takes it", true}
+	case ReasonLimit:
+		return Remedy{"--limit; run it without to take the rest", true}
+	case ReasonSymlink:
+		return Remedy{Decides: "--symlinks follow takes what they lead to"}
+	case ReasonSpecial:
+		return Remedy{Decides: "only files can be taken over"}
+	case ReasonArchived:
+		return Remedy{"whoever looks after the bucket: restore it from its archive, then run again", true}
+	case ReasonFolder:
+		return Remedy{Decides: "nothing to decide: folders are made for what is in them"}
+	case ReasonUnmatched:
+		return Remedy{"--unmatched create, --category, or an administrator who allows the extension in a category", true}
+	case ReasonUseSync:
+		return Remedy{"migrate does not replace what has arrived; assetferry undo takes a run back", true}
+	case ReasonAbsent:
+		return Remedy{"assetferry migrate sends it", true}
+	case ReasonParked:
+		return Remedy{"see the error, then --retry-parked", true}
+	case ReasonUnclear:
+		return Remedy{"look for it at the destination, then --retry-parked", true}
+	case ReasonUnreadable:
+		return Remedy{"whoever owns the source: let it be read, or leave it out with --exclude", true}
+	case ReasonMissing:
+		return Remedy{"correct --files-from", true}
+	case ReasonKey:
+		return Remedy{"rename it at the source", true}
+	case ReasonNoCategory:
+		return Remedy{"give it an extension, or name a category with --category", true}
+	case ReasonNameLong:
+		return Remedy{"shorten the name at the source", true}
+	case ReasonTooLarge:
+		return Remedy{"make it smaller, or ask whoever runs the service for a higher limit", true}
+	case ReasonExists:
+		return Remedy{"--on-existing: adopt takes over the asset that is there if it has the same size, duplicate sends beside it", true}
+	case ReasonCollision:
+		return Remedy{"--on-collision rename, or rename one of the two at the source", true}
+	}
+	return Remedy{}
+}

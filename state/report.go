@@ -1,0 +1,52 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// A Purpose says what a destination is there for.
+type Purpose string
+
+// The purposes. It is not known of destinations that were last used by a version that did
+// not ask.
+const (
+	PurposeUnknown Purpose = ""
+	Rehearsal      Purpose = "rehearsal" // a sandbox
+	Production     Purpose = "production"
+)
+
+// purposeColumn reads a purpose.
+const purposeColumn = `CASE rehearsal WHEN 1 THEN 'rehearsal' WHEN 0 THEN 'production' ELSE '' END`
+
+// SavePurpose notes what the destination of a pair is there for.
+func (s *Store) SavePurpose(ctx context.Context, pair int64, purpose Purpose) error {
+	return s.write(ctx, "save purpose", func(ctx context.Context, tx *sql.Tx) error {
+		known := sql.NullBool{Bool: purpose == Rehearsal, Valid: purpose != PurposeUnknown}
+		return one(ctx, tx, `UPDATE pairs SET rehearsal = ? WHERE id = ?`, known, pair)
+	})
+}
+
+// LastArrival is when the newest receipt of a pair was made; the zero time if there is
+// none.
+func (s *Store) LastArrival(ctx context.Context, pair int64) (time.Time, error) {
+	var at sql.NullInt64
+	err := s.r.QueryRowContext(ctx, `SELECT max(done_at) FROM receipts WHERE pair = ?`, pair).Scan(&at)
+	if err != nil || !at.Valid {
+		return time.Time{}, wrap("find last arrival", err)
+	}
+	return fromMillis(at.Int64), nil
+}
+
+// A DescriptionSum counts the objects that a run took over and of which something is
+// kept: anything, a content type, metadata, tags.
+type DescriptionSum struct{ Objects, ContentTypes, Metadata, Tags int64 }
+
+// SumDescriptions counts what is kept of the objects that a run took over.
+func (s *Store) SumDescriptions(ctx context.Context, run Run) (d DescriptionSum, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(d.content_type <> ''), 0), coalesce(sum(d.metadata <> '{}'), 0),
+		coalesce(sum(d.tags <> '{}'), 0) FROM descriptions d JOIN receipts r ON r.pair = d.pair AND r.key = d.key
+		WHERE d.pair = ? AND r.run = ?`, run.Pair.ID, run.Num).Scan(&d.Objects, &d.ContentTypes, &d.Metadata, &d.Tags)
+	return d, wrap("sum up descriptions", err)
+}
