@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/faultpoint"
@@ -22,9 +23,12 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 		done.outcome.Undescribed = wasSent(i)
 		return done
 	}
-	err := a.describe(ctx, i, asset, receipt)
+	modified, err := a.describe(ctx, i, asset, receipt)
 	if err == nil {
 		faultpoint.Hit(faultpoint.Described)
+		if done.outcome.Modified = modified; receipt != nil {
+			receipt.Modified = modified
+		}
 		return done
 	}
 	r := judge(ctx, i, fmt.Errorf("the asset is there, but not described: %w", err))
@@ -35,16 +39,17 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 	return r
 }
 
-// describe writes into an asset where it comes from. It can be repeated.
-func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt) error {
+// describe writes into an asset where it comes from, and says when the service says it
+// did. It can be repeated.
+func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt) (modified time.Time, err error) {
 	if asset == nil {
 		known, err := a.Journal.Receipt(ctx, a.run.Pair.ID, i.Key)
 		if err != nil {
-			return &journalError{err}
+			return modified, &journalError{err}
 		}
 		there, err := a.Dest.Asset(ctx, known.Asset)
 		if err != nil {
-			return err
+			return modified, err
 		}
 		asset, receipt = &there, &known
 	}
@@ -55,9 +60,9 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	}
 	mark := provenance(a.run.Pair.Source, i.Key, receipt.Digest, asset.ID)
 	if attributes[provenanceAttribute] == mark {
-		return nil
+		return asset.LastModifiedAt, nil
 	}
 	attributes[provenanceAttribute] = mark
-	_, err := a.Write.Update(ctx, asset.ID, assets.Changes{CustomAttributes: attributes})
-	return err
+	changed, err := a.Write.Update(ctx, asset.ID, assets.Changes{CustomAttributes: attributes})
+	return changed.LastModifiedAt, err
 }

@@ -67,7 +67,7 @@ func receiptOf(i state.Item, a assets.Asset, c container, digest []byte) *state.
 		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: digest,
 		Asset: a.ID, Name: a.Name, Extension: a.Extension, Category: c.category, Folder: c.folder,
 		URL: a.URL, Slot: Place{c.category, i.Folder, i.Name}.slot(), Adopted: i.Action == state.Adopt,
-		Images: a.ImageURLs,
+		Images: a.ImageURLs, Modified: a.LastModifiedAt,
 	}
 }
 

@@ -16,7 +16,10 @@ const shownRows = 5
 // query for the keys that break it.
 var laws = []struct{ broken, query string }{
 	{"is done and has no receipt of its asset", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
-		WHERE i.state IN ('done', 'sent') AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.pair = r.pair AND c.key = i.key)`},
+		WHERE i.state IN ('done', 'sent') AND i.action <> 'trash'
+		AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.pair = r.pair AND c.key = i.key)
+		AND NOT EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = i.key
+			WHERE u.pair = r.pair AND u.undoes IS NOT NULL AND (t.state = 'done' OR t.state = 'skipped' AND u.state = 'finished'))`},
 	{"has a receipt from a run of another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
 	{"is being sent in a run that has ended", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.state IN ('sending', 'sent', 'in_doubt', 'waiting') AND r.state IN ('finished', 'superseded')`},

@@ -70,7 +70,8 @@ func age(t *testing.T, path string) {
 	t.Helper()
 	execute(t, path, `DROP TABLE descriptions`, `ALTER TABLE receipts DROP COLUMN images`, `DROP TABLE differences`, `DROP TABLE throughput`,
 		`DROP TABLE categories`, `ALTER TABLE runs DROP COLUMN approved_by`, `ALTER TABLE runs DROP COLUMN approved_at`,
-		`ALTER TABLE runs DROP COLUMN undoes`, `ALTER TABLE pairs DROP COLUMN rehearsal`, `PRAGMA user_version = 2`)
+		`ALTER TABLE runs DROP COLUMN undoes`, `ALTER TABLE receipts DROP COLUMN modified`,
+		`ALTER TABLE pairs DROP COLUMN rehearsal`, `PRAGMA user_version = 2`)
 }
 
 // Who only wants to read a journal of an earlier version brings it up to date.

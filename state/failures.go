@@ -33,12 +33,13 @@ func blameWaiting(ctx context.Context, tx *sql.Tx, run int64) error {
 }
 
 // blame counts the chosen items as failed, unless they were counted; for their own
-// reasons where why is nil. An object that has changed begins anew.
+// reasons where why is nil. An object that has changed begins anew. One whose asset could
+// not be trashed is not to blame.
 func blame(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool, why any, args ...any) error {
 	const changed = `size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag`
 	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, last_run, unclear, error)
 		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, i.run, ?, coalesce(?, i.error)
-		FROM items i JOIN runs r ON r.num = i.run WHERE `+chosen+`
+		FROM items i JOIN runs r ON r.num = i.run WHERE i.action <> 'trash' AND `+chosen+`
 		ON CONFLICT (pair, key) DO UPDATE SET
 			runs = CASE WHEN `+changed+` THEN 1 WHEN `+counted+` THEN runs ELSE runs + 1 END,
 			unclear = CASE WHEN `+changed+` THEN excluded.unclear ELSE max(unclear, excluded.unclear) END,

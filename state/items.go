@@ -278,10 +278,10 @@ func (s *Store) Release(ctx context.Context, run int64, keys []string) error {
 }
 
 // OthersInDoubt counts the items of other sources of a destination that are being sent
-// or in doubt, taken after a time, and gives the size of the largest.
+// or in doubt, and may bring something there, taken after a time, and gives the size of the largest.
 func (s *Store) OthersInDoubt(ctx context.Context, pair Pair, after time.Time) (n, largest int64, err error) {
 	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(max(i.size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items i ON i.run = r.num
-		WHERE p.destination = ? AND p.id <> ? AND i.state IN ('sending', 'sent', 'in_doubt', 'waiting')
+		WHERE p.destination = ? AND p.id <> ? AND i.action <> 'trash' AND i.state IN ('sending', 'sent', 'in_doubt', 'waiting')
 		AND i.state NOT IN ('sent', 'waiting') AND i.intent_at > ?`, pair.Destination, pair.ID, after.UnixMilli()).Scan(&n, &largest)
 	return n, largest, wrap("look for doubts of others", err)
 }
@@ -315,6 +315,12 @@ type Outcome struct {
 	Undescribed bool
 	// Unclear says that an item which failed was sent, and may have arrived.
 	Unclear bool
+	// TakenBack says that the asset of an item that is done is not at the destination
+	// any more, so that there is no receipt of it either.
+	TakenBack bool
+	// Modified is when the service says that the asset of an item that was sent before
+	// was changed last; see Receipt.
+	Modified time.Time
 }
 
 // A Tally counts the items of a run that share an action, a reason and a state.

@@ -24,6 +24,9 @@ type Receipt struct {
 	URL        string
 	Slot       int64
 	Adopted    bool // the asset was there before us
+	// Modified is when the service says that the asset was changed last, as we left it;
+	// zero if that is not known.
+	Modified time.Time
 	// Undescribed says that what belongs to the asset besides its content is not
 	// all there; only read.
 	Undescribed bool
@@ -37,7 +40,7 @@ type Receipt struct {
 }
 
 const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
-	category, folder, url, slot, adopted, undescribed, run, done_at, images) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	category, folder, url, slot, adopted, undescribed, modified, run, done_at, images) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // Filename is the asset's name with its extension.
 func (r Receipt) Filename() string { return filename(r.Name, r.Extension) }
@@ -55,20 +58,24 @@ func saveReceipt(ctx context.Context, insert *sql.Stmt, run, pair, now int64, r 
 		return fmt.Errorf("save addresses of images: %w", err)
 	}
 	_, err = insert.ExecContext(ctx, pair, r.Key, r.Size, nanos(r.Time), r.VersionTag, r.Digest, r.Asset, r.Name, r.Extension,
-		r.Category, r.Folder, r.URL, r.Slot, r.Adopted, undescribed, run, now, images)
+		r.Category, r.Folder, r.URL, r.Slot, r.Adopted, undescribed, millis(r.Modified), run, now, images)
 	if err != nil {
 		return fmt.Errorf("save receipt: %w", err)
 	}
 	return nil
 }
 
-const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url, slot, adopted, undescribed, run`
+const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url, slot, adopted, undescribed,
+	coalesce(modified, 0), run`
 
 func scanReceipt(rows *sql.Rows) (r Receipt, err error) {
-	var modified int64
-	err = rows.Scan(&r.Key, &r.Size, &modified, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
-		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &r.Run)
-	r.Time = fromNanos(modified)
+	var changed, modified int64
+	err = rows.Scan(&r.Key, &r.Size, &changed, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
+		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &modified, &r.Run)
+	r.Time = fromNanos(changed)
+	if modified != 0 {
+		r.Modified = fromMillis(modified)
+	}
 	return r, err
 }
 
@@ -110,4 +117,22 @@ func (s *Store) OwnsAsset(ctx context.Context, destination, asset string) (owns 
 	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs p JOIN receipts r ON r.pair = p.id
 		WHERE p.destination = ? AND r.asset = ?)`, destination, asset).Scan(&owns)
 	return owns, wrap("look up asset", err)
+}
+
+// millis is a time as the journal keeps it, nothing if it is not known.
+func millis(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+// forgetReceipt deletes the receipt of an object, and what is kept with it.
+func forgetReceipt(ctx context.Context, tx *sql.Tx, pair int64, key string) error {
+	for _, table := range []string{"descriptions", "receipts"} {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE pair = ? AND key = ?`, pair, key); err != nil {
+			return fmt.Errorf("forget receipt: %w", err)
+		}
+	}
+	return nil
 }

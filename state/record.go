@@ -61,7 +61,11 @@ func (r *recorder) close() (err error) {
 
 func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	asset := ""
-	if o.Receipt != nil {
+	if o.TakenBack {
+		if err := forgetReceipt(ctx, r.tx, r.pair, o.Key); err != nil {
+			return err
+		}
+	} else if o.Receipt != nil {
 		asset = o.Receipt.Asset
 		err := saveReceipt(ctx, r.receipt, r.run, r.pair, r.now, *o.Receipt, o.State != ItemDone)
 		if isTaken(err) {
@@ -74,7 +78,8 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 			return err
 		}
 	} else if o.State == ItemDone && !o.Undescribed {
-		if _, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0 WHERE pair = ? AND key = ?`, r.pair, o.Key); err != nil {
+		if _, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0, modified = coalesce(?, modified)
+			WHERE pair = ? AND key = ?`, millis(o.Modified), r.pair, o.Key); err != nil {
 			return err
 		}
 	}

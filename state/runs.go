@@ -48,7 +48,8 @@ type Run struct {
 	UnchangedBytes int64
 	Categories     json.RawMessage // categories to be created, as the plan wrote them
 	PlanHash       string
-	Stale          bool // the journal was taken over: what it planned must not be relied on
+	Stale          bool  // the journal was taken over: what it planned must not be relied on
+	Undoes         int64 // number of the run that this one takes back; 0 if it is no undo
 	StartedAt      time.Time
 	ListedAt       time.Time // when the listing began
 	FinishedAt     time.Time // zero until then
@@ -78,24 +79,36 @@ func (s *Store) Pairs(ctx context.Context) ([]Pair, error) {
 // Begin starts a run. Earlier runs of the pair that only planned give way to it
 // and lose their items.
 func (s *Store) Begin(ctx context.Context, pair Pair, command string, rules json.RawMessage) (Run, error) {
+	r := s.newRun(pair, command, rules)
+	err := s.write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error { return insertRun(ctx, tx, &r) })
+	return r, err
+}
+
+func (s *Store) newRun(pair Pair, command string, rules json.RawMessage) Run {
 	now := s.now().UTC().Truncate(time.Millisecond)
-	r := Run{
+	return Run{
 		ID: runID(now), Pair: pair, Command: command, State: Scanning, Rules: rules,
 		Categories: json.RawMessage("[]"), StartedAt: now, ListedAt: now,
 	}
-	err := s.write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error {
-		if err := supersedePlans(ctx, tx, pair.ID, now); err != nil {
-			return err
-		}
-		res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, pair, command, state, rules, started_at, listed_at)
-			VALUES (?, ?, ?, 'scanning', ?, ?, ?)`, r.ID, pair.ID, command, string(rules), now.UnixMilli(), now.UnixMilli())
-		if err != nil {
-			return err
-		}
-		r.Num, err = res.LastInsertId()
+}
+
+// insertRun stores a new run, to which earlier plans of its pair give way.
+func insertRun(ctx context.Context, tx *sql.Tx, r *Run) error {
+	if err := supersedePlans(ctx, tx, r.Pair.ID, r.StartedAt); err != nil {
 		return err
-	})
-	return r, err
+	}
+	var undoes any
+	if r.Undoes != 0 {
+		undoes = r.Undoes
+	}
+	res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, pair, command, state, rules, undoes, started_at, listed_at)
+		VALUES (?, ?, ?, 'scanning', ?, ?, ?, ?)`, r.ID, r.Pair.ID, r.Command, string(r.Rules), undoes,
+		r.StartedAt.UnixMilli(), r.ListedAt.UnixMilli())
+	if err != nil {
+		return err
+	}
+	r.Num, err = res.LastInsertId()
+	return err
 }
 
 // runID names a run by its start, which people can read, and a few random
@@ -144,18 +157,22 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 // while the outcome of an item is unknown.
 func (s *Store) Supersede(ctx context.Context, run int64) error {
 	return s.write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
-		if err := one(ctx, tx, `UPDATE runs SET state = 'superseded', finished_at = ?
-			WHERE num = ? AND state NOT IN ('finished', 'superseded')
-			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt'))`,
-			s.now().UnixMilli(), run); err != nil {
-			return err
-		}
-		if err := blameWaiting(ctx, tx, run); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state IN ('staged', 'planned', 'waiting')`, run)
-		return err
+		return supersede(ctx, tx, run, s.now())
 	})
+}
+
+func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
+	if err := one(ctx, tx, `UPDATE runs SET state = 'superseded', finished_at = ?
+		WHERE num = ? AND state NOT IN ('finished', 'superseded')
+		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt'))`,
+		now.UnixMilli(), run); err != nil {
+		return err
+	}
+	if err := blameWaiting(ctx, tx, run); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state IN ('staged', 'planned', 'waiting')`, run)
+	return err
 }
 
 // SetRunState moves a run from one state to the next.
@@ -179,15 +196,19 @@ func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categori
 // FinishRun ends a run in which nothing is left to do.
 func (s *Store) FinishRun(ctx context.Context, run int64) error {
 	return s.write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
-		return one(ctx, tx, `UPDATE runs SET state = 'finished', finished_at = ? WHERE num = ? AND state = 'applying'
-			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt', 'waiting'))
-			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state = 'planned')`,
-			s.now().UnixMilli(), run)
+		return finishRun(ctx, tx, run, s.now())
 	})
 }
 
+func finishRun(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
+	return one(ctx, tx, `UPDATE runs SET state = 'finished', finished_at = ? WHERE num = ? AND state = 'applying'
+		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt', 'waiting'))
+		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state = 'planned')`,
+		now.UnixMilli(), run)
+}
+
 const runColumns = `r.num, r.id, p.id, p.source, p.destination, p.address, ` + purposeColumn + `, r.command, r.state, r.rules, r.cursor,
-	r.scanned, r.unchanged, r.unchanged_bytes, r.categories, r.plan_hash, r.stale, r.started_at, r.listed_at,
+	r.scanned, r.unchanged, r.unchanged_bytes, r.categories, r.plan_hash, r.stale, coalesce(r.undoes, 0), r.started_at, r.listed_at,
 	coalesce(r.finished_at, 0) FROM runs r JOIN pairs p ON p.id = r.pair`
 
 func scanRun(rows *sql.Rows) (r Run, err error) {
@@ -195,7 +216,7 @@ func scanRun(rows *sql.Rows) (r Run, err error) {
 	var started, listed, finished int64
 	err = rows.Scan(&r.Num, &r.ID, &r.Pair.ID, &r.Pair.Source, &r.Pair.Destination, &r.Pair.Address, &r.Pair.Purpose, &r.Command,
 		&r.State, &rules, &r.Cursor, &r.Scanned, &r.Unchanged, &r.UnchangedBytes, &categories, &r.PlanHash, &r.Stale,
-		&started, &listed, &finished)
+		&r.Undoes, &started, &listed, &finished)
 	r.Rules, r.Categories = json.RawMessage(rules), json.RawMessage(categories)
 	r.StartedAt, r.ListedAt = fromMillis(started), fromMillis(listed)
 	if finished != 0 {

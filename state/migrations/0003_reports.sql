@@ -5,6 +5,10 @@ ALTER TABLE runs ADD COLUMN approved_at INTEGER;
 -- The run that an undo takes back.
 ALTER TABLE runs ADD COLUMN undoes INTEGER REFERENCES runs (num);
 
+-- When the service says that the asset was changed last, as we left it; NULL where that
+-- is not known.
+ALTER TABLE receipts ADD COLUMN modified INTEGER;
+
 -- Whether the destination is a sandbox; NULL where nobody has asked yet.
 ALTER TABLE pairs ADD COLUMN rehearsal INTEGER CHECK (rehearsal IN (0, 1));
 

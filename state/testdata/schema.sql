@@ -165,7 +165,7 @@ CREATE TABLE receipts (
   adopted     INTEGER NOT NULL CHECK (adopted IN (0, 1)),
   undescribed INTEGER NOT NULL CHECK (undescribed IN (0, 1)),
   run         INTEGER NOT NULL REFERENCES runs (num),
-  done_at     INTEGER NOT NULL, images TEXT CHECK (json_type(images) = 'array'),
+  done_at     INTEGER NOT NULL, modified INTEGER, images TEXT CHECK (json_type(images) = 'array'),
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,235 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// finished is a run that made two assets, one of them with a description, and adopted one.
+func finished(t *testing.T) *journey {
+	j := begin(t)
+	j.apply("adopted", "made", "other")
+	j.take(3)
+	adopted, made := done("adopted"), done("made")
+	adopted.Receipt.Adopted = true
+	made.Receipt.Description = &Description{ContentType: "image/jpeg"}
+	must(t, j.record(adopted, made, done("other")))
+	must(t, j.FinishRun(t.Context(), j.run.Num))
+	return j
+}
+
+// undo plans to trash all that the run made, and takes the items.
+func (j *journey) undo() Run {
+	j.Helper()
+	u, err := j.BeginUndo(j.Context(), j.run)
+	must(j, err)
+	must(j, j.StageUndo(j.Context(), u))
+	var items []Item
+	for _, i := range collect(j, j.Items(j.Context(), u.Num)) {
+		i.Action, i.Reason, i.State = Trash, "because", ItemPlanned
+		items = append(items, i)
+	}
+	must(j, j.Decided(j.Context(), u.Num, items))
+	must(j, j.FinishPlan(j.Context(), u.Num, "hash", json.RawMessage("[]")))
+	must(j, j.SetRunState(j.Context(), u.Num, Planned, Applying))
+	_, err = j.Take(j.Context(), u.Num, "", len(items), time.Now())
+	must(j, err)
+	return u
+}
+
+func (j *journey) wantSound() {
+	j.Helper()
+	problems, err := j.Check(j.Context())
+	must(j, err)
+	if len(problems) > 0 {
+		j.Errorf("the journal is not sound: %q", problems)
+	}
+}
+
+// The items of an undo are what the run made, with the places of its assets.
+func TestStageUndo(t *testing.T) {
+	j := finished(t)
+	u, err := j.BeginUndo(t.Context(), j.run)
+	must(t, err)
+	if u.Undoes != j.run.Num || u.Command != "undo" || u.State != Scanning {
+		t.Errorf("got %+v", u)
+	}
+	must(t, j.StageUndo(t.Context(), u))
+	want := Item{Key: "made", Size: 10, Time: modified, VersionTag: "v1", State: ItemStaged,
+		Category: "category", Folder: "folder", Name: "made.jpg", Slot: 7, Asset: "asset of made"}
+	got := collect(t, j.Items(t.Context(), u.Num))
+	if len(got) != 2 {
+		t.Fatalf("%d items, want 2: %v", len(got), got)
+	}
+	if diff := cmp.Diff(want, got[0]); diff != "" {
+		t.Error(diff)
+	}
+	if sum, err := j.Undoable(t.Context(), j.run); err != nil || sum != (ReceiptSum{2, 20}) {
+		t.Errorf("undoable: %+v (%v)", sum, err)
+	}
+	if at, err := j.UndoContainers(t.Context(), u); err != nil || len(at) != 1 || at[0] != (Container{"category", "folder-id"}) {
+		t.Errorf("containers: %v (%v)", at, err)
+	}
+	if err := j.StageUndo(t.Context(), u); !errors.Is(err, ErrConflict) {
+		t.Errorf("staged twice: %v", err)
+	}
+}
+
+// What was taken back leaves no receipt and nothing that hangs on one; what was refused
+// keeps it, and no object is to blame for that.
+func TestTakenBack(t *testing.T) {
+	j := finished(t)
+	ctx := t.Context()
+	u := j.undo()
+	must(t, j.Record(ctx, u.Num, j.pair.ID, []Outcome{
+		{Key: "made", State: ItemDone, TakenBack: true},
+		{Key: "other", State: ItemFailed, Class: "permanent", Error: "refused"},
+	}))
+	must(t, j.FinishUndo(ctx, u))
+	if _, err := j.Receipt(ctx, j.pair.ID, "made"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("the receipt is still there: %v", err)
+	}
+	if _, err := j.Description(ctx, j.pair.ID, "made"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("the description is still there: %v", err)
+	}
+	if sum, err := j.SumReceipts(ctx, j.pair.ID); err != nil || sum.Objects != 2 {
+		t.Errorf("receipts: %+v (%v), want the adopted and the refused one", sum, err)
+	}
+	if blamed := collect(t, j.Failures(ctx, j.pair.ID, "")); len(blamed) > 0 {
+		t.Errorf("blamed: %v", blamed)
+	}
+	if sum, err := j.TakenBack(ctx, j.run.Num); err != nil || sum != (ReceiptSum{1, 10}) {
+		t.Errorf("taken back: %+v (%v)", sum, err)
+	}
+	if by, err := j.UndoneBy(ctx, j.run.Num); err != nil || len(by) != 1 || by[0].ID != u.ID || by[0].State != Finished {
+		t.Errorf("undone by %+v (%v)", by, err)
+	}
+	j.wantSound()
+}
+
+// What was gone already is forgotten when the undo is finished, and not before.
+func TestFinishUndoForgets(t *testing.T) {
+	j := finished(t)
+	ctx := t.Context()
+	u, err := j.BeginUndo(ctx, j.run)
+	must(t, err)
+	must(t, j.StageUndo(ctx, u))
+	items := collect(t, j.Items(ctx, u.Num))
+	for n := range items {
+		items[n].Action, items[n].State = Skip, ItemSkipped
+	}
+	items[1].Action, items[1].State = Conflict, ItemConflict
+	must(t, j.Decided(ctx, u.Num, items))
+	must(t, j.FinishPlan(ctx, u.Num, "hash", json.RawMessage("[]")))
+	must(t, j.SetRunState(ctx, u.Num, Planned, Applying))
+	if sum, err := j.SumReceipts(ctx, j.pair.ID); err != nil || sum.Objects != 3 {
+		t.Errorf("before: %+v (%v)", sum, err)
+	}
+	must(t, j.FinishUndo(ctx, u))
+	if _, err := j.Receipt(ctx, j.pair.ID, "made"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("it is still remembered: %v", err)
+	}
+	if _, err := j.Receipt(ctx, j.pair.ID, "other"); err != nil {
+		t.Errorf("what is in conflict is forgotten: %v", err)
+	}
+	j.wantSound()
+}
+
+// A run that is not finished is given up by its undo, unless something of it is in flight;
+// and nothing else may be under way.
+func TestBeginUndo(t *testing.T) {
+	open := func(t *testing.T, taken int) *journey {
+		j := begin(t)
+		j.apply("a", "b")
+		j.take(taken)
+		return j
+	}
+	t.Run("finished", func(t *testing.T) {
+		j := finished(t)
+		u := j.undo()
+		if _, err := j.BeginUndo(t.Context(), j.run); !errors.Is(err, ErrConflict) {
+			t.Errorf("while another undo is under way: %v", err)
+		}
+		if _, err := j.BeginUndo(t.Context(), u); !errors.Is(err, ErrConflict) {
+			t.Errorf("of an undo: %v", err)
+		}
+	})
+	t.Run("nothing in flight", func(t *testing.T) {
+		j := open(t, 0)
+		_, err := j.BeginUndo(t.Context(), j.run)
+		must(t, err)
+		if got := j.reload(); got.State != Superseded {
+			t.Errorf("the run is %s", got.State)
+		}
+	})
+	t.Run("in flight", func(t *testing.T) {
+		j := open(t, 1)
+		if _, err := j.BeginUndo(t.Context(), j.run); !errors.Is(err, ErrConflict) {
+			t.Errorf("got %v", err)
+		}
+		if got := j.reload(); got.State != Applying {
+			t.Errorf("the run is %s", got.State)
+		}
+		if _, err := j.PlanUndo(t.Context(), j.run); err != nil {
+			t.Errorf("a plan is no harm: %v", err)
+		}
+		if by, err := j.UndoneBy(t.Context(), j.run.Num); err != nil || len(by) > 0 {
+			t.Errorf("a plan undoes nothing: %v (%v)", by, err)
+		}
+	})
+}
+
+// Whoever waits for uploads of other sources does not wait for what they trash.
+func TestTrashingIsNoDoubtOfOthers(t *testing.T) {
+	j := finished(t)
+	j.undo()
+	other, err := j.Pair(t.Context(), "another source", j.pair.Destination, "")
+	must(t, err)
+	if n, _, err := j.OthersInDoubt(t.Context(), other, time.Now().Add(-time.Hour)); err != nil || n != 0 {
+		t.Errorf("%d in doubt (%v)", n, err)
+	}
+}
+
+// An asset is found by its id, and may stand for an object of another source.
+func TestReceiptOf(t *testing.T) {
+	j := finished(t)
+	ctx := t.Context()
+	if r, err := j.ReceiptOf(ctx, j.pair.ID, "asset of made"); err != nil || r.Key != "made" {
+		t.Errorf("got %+v (%v)", r, err)
+	}
+	if _, err := j.ReceiptOf(ctx, j.pair.ID, "nobody's"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	other, err := j.Pair(ctx, "another source", j.pair.Destination, "")
+	must(t, err)
+	for asset, want := range map[string]bool{"asset of made": true, "nobody's": false} {
+		if shared, err := j.SharesAsset(ctx, other, asset); err != nil || shared != want {
+			t.Errorf("%s: shared %v (%v)", asset, shared, err)
+		}
+	}
+	if shared, err := j.SharesAsset(ctx, j.pair, "asset of made"); err != nil || shared {
+		t.Errorf("with itself: %v (%v)", shared, err)
+	}
+}
+
+// When an asset was changed last is kept, and follows what is described later.
+func TestModified(t *testing.T) {
+	j := begin(t)
+	ctx := t.Context()
+	j.apply("known", "later", "unknown")
+	j.take(3)
+	first, second := modified.Truncate(time.Millisecond), modified.Truncate(time.Millisecond).Add(time.Hour)
+	known, later := done("known"), done("later")
+	known.Receipt.Modified, later.Receipt.Modified, later.State = first, first, ItemSent
+	must(t, j.record(known, later, done("unknown")))
+	must(t, j.record(Outcome{Key: "later", State: ItemDone, Modified: second}))
+	for key, want := range map[string]time.Time{"known": first, "later": second, "unknown": {}} {
+		if r, err := j.Receipt(ctx, j.pair.ID, key); err != nil || !r.Modified.Equal(want) {
+			t.Errorf("%s: %v (%v), want %v", key, r.Modified, err, want)
+		}
+	}
+}
