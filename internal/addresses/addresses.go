@@ -1,0 +1,148 @@
+// Package addresses writes which new address stands for which old one: as tables, as
+// SQL, and as maps for web servers that redirect.
+//
+// Every address that is written is a URI of ASCII alone, so that none of the formats
+// has to cope with tabs, quotes, line breaks or bytes that are no text. Only nginx
+// compares paths as they are after decoding; for it they are escaped in its own way.
+package addresses
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// A Row is an object with its old and its new address.
+type Row struct {
+	Old      string            `json:"old"` // made by Prefix.Address
+	New      string            `json:"new"`
+	Key      string            `json:"key"`
+	Asset    string            `json:"asset_id"`
+	Size     int64             `json:"size"`
+	Verified bool              `json:"verified"` // so that a redirect may be for good
+	Images   map[string]string `json:"images,omitempty"`
+}
+
+// A Writer writes rows in one format.
+type Writer interface {
+	// Write writes a row, or says with ErrTooLong that the format cannot hold it.
+	Write(Row) error
+	// Close writes what comes after the last row. It does not close what is written to.
+	Close() error
+}
+
+// ErrTooLong says that an address is longer than the program that reads the format
+// accepts. The row is not written, and the others may be.
+var ErrTooLong = errors.New("address is too long for this format")
+
+// Formats names the formats that New knows.
+func Formats() []string { return []string{"tsv", "csv", "json", "nginx", "apache", "sql"} }
+
+// New returns a writer of one of the Formats, which cleans all addresses. The survey is
+// of all rows that will be written; only nginx needs it.
+func New(format string, w io.Writer, s *Survey) (Writer, error) {
+	made, err := newWriter(format, bufio.NewWriterSize(w, 64<<10), s)
+	return cleaning{made}, err
+}
+
+func newWriter(format string, b *bufio.Writer, s *Survey) (Writer, error) {
+	switch format {
+	case "tsv":
+		return tsv{b}, nil
+	case "csv":
+		return newCSV(b)
+	case "json":
+		return newJSON(b), nil
+	case "nginx":
+		return newNginx(b, s)
+	case "apache":
+		return newApache(b)
+	case "sql":
+		return newSQL(b)
+	}
+	return nil, fmt.Errorf("there is no format %q", format)
+}
+
+// cleaning cleans the addresses of each row, whatever the service answered.
+type cleaning struct{ Writer }
+
+func (c cleaning) Write(r Row) error { return c.Writer.Write(r.Clean()) }
+
+// NeedsSurvey reports whether all rows of a format must be seen before the first is
+// written.
+func NeedsSurvey(format string) bool { return format == "nginx" }
+
+// Clean is the row with its addresses as Clean makes them.
+func (r Row) Clean() Row {
+	r.Old, r.New = Clean(r.Old), Clean(r.New)
+	if r.Images == nil {
+		return r
+	}
+	images := make(map[string]string, len(r.Images))
+	for name, address := range r.Images {
+		images[name] = Clean(address)
+	}
+	r.Images = images
+	return r
+}
+
+// Clean encodes what may not stand in a URI, so that an address is safe in every
+// format. One that is well-formed stays as it is.
+func Clean(address string) string {
+	return encode(address, func(i int) bool {
+		if address[i] == '%' {
+			return isEncoded(address[i:])
+		}
+		return isUnreserved(address[i]) || strings.IndexByte(subDelims+":/?#[]@", address[i]) >= 0
+	})
+}
+
+// isEncoded reports whether a text begins with a percent sign and two hexadecimal digits.
+func isEncoded(s string) bool {
+	return len(s) > 2 && s[0] == '%' && isHex(s[1]) && isHex(s[2])
+}
+
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+const subDelims = "!$&'()*+,;="
+
+func isUnreserved(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+// encode writes the bytes of a text that may not stay as percent signs with two
+// hexadecimal digits.
+func encode(s string, stays func(i int) bool) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if stays(i) {
+			b.WriteByte(s[i])
+		} else {
+			fmt.Fprintf(&b, "%%%02X", s[i])
+		}
+	}
+	return b.String()
+}
+
+// widths gives the widths of the images of a row, in ascending order.
+func (r Row) widths() []string {
+	var all []string
+	for name := range r.Images {
+		if name != defaultImage {
+			all = append(all, name)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	return all
+}
+
+// defaultImage is the service's word for an image in its own format and full width.
+const defaultImage = "default"

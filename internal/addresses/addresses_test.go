@@ -1,0 +1,220 @@
+package addresses
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// hostile are names that mean something in one of the formats.
+var hostile = []string{
+	"2024/spring/harbour.jpg", "Photo.jpg", "photo.jpg", "PHOTO.JPG", "a b.jpg", `say "cheese".jpg`, `back\slash\.jpg`, `trailing\`,
+	"$uri.jpg", "${x}.jpg", "a;b{c}.jpg", "~^tilde.jpg", "default", "hostnames", "include", "volatile", "#hash.jpg", "100%.jpg", "%41.jpg",
+	"what?.jpg", "a&b=c+d.jpg", "o'clock.jpg", "Åse.jpg", "日本.jpg", "a.b*c(d)[e]|f^g.jpg", "<b>.jpg", "'); DROP TABLE asset_urls; --.jpg",
+	"~", " ", "@", ":", "a:b.jpg", "=cmd.csv", "\u00a0\u2028.jpg",
+}
+
+func rowOf(tb testing.TB, prefix, key string) Row {
+	tb.Helper()
+	p, err := ParsePrefix(prefix)
+	must(tb, err)
+	base := "https://ckbox.example/ws/assets/kq3-Zr8Lw_aT"
+	return Row{
+		Old: p.Address(key), New: base + "/file", Key: key, Asset: "kq3-Zr8Lw_aT", Size: int64(len(key)), Verified: len(key)%2 == 0,
+		Images: map[string]string{"80": base + "/images/80.webp", "1024": base + "/images/1024.webp", "default": base + "/images/1024.jpeg"},
+	}
+}
+
+func write(tb testing.TB, format string, rows ...Row) string {
+	tb.Helper()
+	var s Survey
+	for _, r := range rows {
+		must(tb, s.Add(r))
+	}
+	var b bytes.Buffer
+	w, err := New(format, &b, &s)
+	must(tb, err)
+	for _, r := range rows {
+		must(tb, w.Write(r))
+	}
+	must(tb, w.Close())
+	return b.String()
+}
+
+func TestGolden(t *testing.T) {
+	var rows []Row
+	for _, key := range hostile {
+		rows = append(rows, rowOf(t, "https://old.example.com/my files/", key))
+	}
+	rows[1].Images = nil
+	for _, format := range Formats() {
+		name := filepath.Join("testdata", format+".golden")
+		got := write(t, format, rows...)
+		if *update {
+			must(t, os.WriteFile(name, []byte(got), 0o600))
+		}
+		want, err := os.ReadFile(name)
+		must(t, err)
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", format, diff)
+		}
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	if _, err := New("yaml", nil, nil); err == nil {
+		t.Error("there is a format yaml")
+	}
+}
+
+func TestParsePrefix(t *testing.T) {
+	for prefix, want := range map[string]string{
+		"":                                "/a%20b",
+		"/":                               "/a%20b",
+		"/files/":                         "/files/a%20b",
+		"https://old.example.com/":        "https://old.example.com/a%20b",
+		"http://old.example.com:8080/f/":  "http://old.example.com:8080/f/a%20b",
+		"https://old.example.com/my%20f/": "https://old.example.com/my%20f/a%20b",
+		"https://old.example.com/my f/":   "https://old.example.com/my%20f/a%20b",
+		"/å/":                             "/%C3%A5/a%20b",
+	} {
+		p, err := ParsePrefix(prefix)
+		if got := p.Address("a b"); err != nil || got != want {
+			t.Errorf("%s: got %s (%v), want %s", prefix, got, err, want)
+		}
+	}
+	for prefix, want := range map[string]string{
+		"files/":                         "begins neither",
+		"//old.example.com/files/":       "begins neither",
+		"ftp://old.example.com/":         "begins neither",
+		"https:///files/":                "begins neither",
+		"https://old.example.com":        "slash",
+		"/files":                         "slash",
+		"https://old.example.com/?file=": "query",
+		"/files/?":                       "query",
+		"/files/#a":                      "fragment",
+		"/a//b/":                         "part",
+		"//":                             "begins neither",
+		"/a/../b/":                       "part",
+		"/./":                            "part",
+		"https://anna:secret@host/":      "password",
+		"https://exämple.com/":           "wire",
+		"/%zz/":                          "not an address",
+		"/a\nb/":                         "not an address",
+	} {
+		_, err := ParsePrefix(prefix)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: got %v, want something with %q", prefix, err, want)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://ckbox.cloud/w/assets/-_aZ09/file?download=true#x": "https://ckbox.cloud/w/assets/-_aZ09/file?download=true#x",
+		"https://a.example/%C3%A5":                                 "https://a.example/%C3%A5",
+		"https://a.example/100%":                                   "https://a.example/100%25",
+		"https://a.example/%g1":                                    "https://a.example/%25g1",
+		"a\tb\nc\"d\\e f<å>{}|^`":                                  "a%09b%0Ac%22d%5Ce%20f%3C%C3%A5%3E%7B%7D%7C%5E%60",
+	} {
+		if got := Clean(in); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+// What nginx or Apache would refuse is said, and the rest is written.
+func TestTooLong(t *testing.T) {
+	for _, format := range []string{"nginx", "apache"} {
+		var s Survey
+		long, short := rowOf(t, "/", strings.Repeat("long/", 1000)), rowOf(t, "/", "short")
+		must(t, s.Add(long))
+		must(t, s.Add(short))
+		var b bytes.Buffer
+		w, err := New(format, &b, &s)
+		must(t, err)
+		if err := w.Write(long); err != ErrTooLong {
+			t.Errorf("%s: got %v", format, err)
+		}
+		must(t, w.Write(short))
+		must(t, w.Close())
+		if got := b.String(); strings.Contains(got, "long/") || !strings.Contains(got, "/short") {
+			t.Errorf("%s: got %s", format, got)
+		}
+	}
+}
+
+// The sizes that nginx needs follow from the rows.
+func TestSizesForNginx(t *testing.T) {
+	var s Survey
+	for _, size := range []struct {
+		row  Row
+		want string
+	}{
+		{rowOf(t, "/", "a"), "map_hash_max_size 2048;\nmap_hash_bucket_size 1024;\n"},
+		{rowOf(t, "/", strings.Repeat("a", 900)), "map_hash_max_size 2048;\nmap_hash_bucket_size 2048;\n"},
+		{rowOf(t, "/", strings.Repeat("a", 30000)), "map_hash_max_size 2048;\nmap_hash_bucket_size 8192;\n"},
+	} {
+		must(t, s.Add(size.row))
+		var b bytes.Buffer
+		w, err := New("nginx", &b, &s)
+		must(t, err)
+		must(t, w.Close())
+		if !strings.Contains(b.String(), size.want) {
+			t.Errorf("got %s, want %s", b.String(), size.want)
+		}
+	}
+	s = Survey{hashes: make([]uint64, 5000)}
+	var b bytes.Buffer
+	w, err := New("nginx", &b, &s)
+	must(t, err)
+	must(t, w.Close())
+	if want := "map_hash_max_size 16384;"; !strings.Contains(b.String(), want) {
+		t.Errorf("5,000 rows: got %s, want %s", b.String(), want)
+	}
+}
+
+func TestCSV(t *testing.T) {
+	var want []Row
+	for _, key := range hostile {
+		want = append(want, rowOf(t, "/", key))
+	}
+	all, err := csv.NewReader(strings.NewReader(write(t, "csv", want...))).ReadAll()
+	must(t, err)
+	if len(all) != len(want)+1 {
+		t.Fatalf("%d lines", len(all))
+	}
+	for n, r := range want {
+		got := all[n+1]
+		if got[0] != r.Old || got[1] != r.New || got[2] != r.Key || got[6] != "80 1024" || got[7] != r.Images["default"] {
+			t.Errorf("%+v became %q", r, got)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	for _, key := range hostile {
+		want := rowOf(t, "/", key)
+		var got Row
+		must(t, json.Unmarshal([]byte(write(t, "json", want)), &got))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package addresses
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// A Prefix is what every old address begins with.
+type Prefix struct{ text string }
+
+// ParsePrefix reads a prefix such as "https://old.example.com/files/" or "/files/"; an
+// empty one is "/".
+func ParsePrefix(s string) (Prefix, error) {
+	if s == "" {
+		s = "/"
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return Prefix{}, errors.New("it is not an address")
+	}
+	origin := ""
+	switch {
+	case u.User != nil:
+		return Prefix{}, errors.New("it must not hold a user name or password")
+	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
+		origin = u.Scheme + "://" + u.Host
+	case u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, "/"):
+		return Prefix{}, errors.New("it begins neither with https://, nor with http:// or /")
+	}
+	if origin != Clean(origin) {
+		return Prefix{}, fmt.Errorf("the host %q is not in the form in which it goes over the wire, such as xn--exmple-cua.com", u.Host)
+	}
+	switch {
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return Prefix{}, errors.New("it has a query or a fragment, and must be a path")
+	case !strings.HasSuffix(u.Path, "/"):
+		return Prefix{}, errors.New("it does not end with a slash")
+	}
+	for part := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSuffix(u.Path, "/"), "/"), "/") {
+		if u.Path != "/" && part == "" || part == "." || part == ".." {
+			return Prefix{}, errors.New(`it has an empty, "." or ".." part, which web servers resolve`)
+		}
+	}
+	return Prefix{origin + escapePath(u.Path)}, nil
+}
+
+// Address is the old address of an object: the prefix and its key, encoded as browsers
+// encode paths.
+func (p Prefix) Address(key string) string { return p.text + escapePath(key) }
+
+// escapePath encodes a path as RFC 3986 wants it, and no more than that.
+func escapePath(path string) string {
+	return encode(path, func(i int) bool {
+		return isUnreserved(path[i]) || strings.IndexByte(subDelims+":@/", path[i]) >= 0
+	})
+}
+
+// pathOf gives the path of an old address as a web server sees it, decoded.
+func pathOf(old string) (string, error) {
+	u, err := url.Parse(old)
+	if err != nil {
+		return "", fmt.Errorf("old address %q: %w", old, err)
+	}
+	return u.Path, nil
+}

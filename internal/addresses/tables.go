@@ -1,0 +1,62 @@
+package addresses
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// tsv is old address, tab, new address, without a head: the form of the map that the
+// vendor's migration tool writes.
+type tsv struct{ w *bufio.Writer }
+
+func (t tsv) Write(r Row) error {
+	_, err := t.w.WriteString(r.Old + "\t" + r.New + "\n")
+	return err
+}
+
+func (t tsv) Close() error { return t.w.Flush() }
+
+// A csvWriter writes one line for an asset, under a head.
+type csvWriter struct {
+	buffer *bufio.Writer
+	w      *csv.Writer
+}
+
+func newCSV(b *bufio.Writer) (*csvWriter, error) {
+	c := &csvWriter{b, csv.NewWriter(b)}
+	return c, c.w.Write([]string{"old", "new", "key", "asset_id", "size", "verified", "widths", "default_image"})
+}
+
+func (c *csvWriter) Write(r Row) error {
+	return c.w.Write([]string{
+		r.Old, r.New, r.Key, r.Asset, strconv.FormatInt(r.Size, 10), strconv.FormatBool(r.Verified),
+		strings.Join(r.widths(), " "), r.Images[defaultImage],
+	})
+}
+
+func (c *csvWriter) Close() error {
+	c.w.Flush()
+	if err := c.w.Error(); err != nil {
+		return err
+	}
+	return c.buffer.Flush()
+}
+
+// A jsonWriter writes one object for an asset and line.
+type jsonWriter struct {
+	buffer *bufio.Writer
+	e      *json.Encoder
+}
+
+func newJSON(b *bufio.Writer) *jsonWriter {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false) // addresses stay readable
+	return &jsonWriter{b, e}
+}
+
+func (j *jsonWriter) Write(r Row) error { return j.e.Encode(r) }
+
+func (j *jsonWriter) Close() error { return j.buffer.Flush() }
