@@ -61,7 +61,20 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 		return nil, err
 	}
 	a.startMeter(ctx, s.dest, s.journal)
-	return s, nil
+	return s, s.notePurpose(ctx)
+}
+
+// notePurpose has the journal know whether this is a rehearsal, for reports.
+func (s *endpoints) notePurpose(ctx context.Context) error {
+	purpose := state.Production
+	if s.dest.client.IsSandbox() {
+		purpose = state.Rehearsal
+	}
+	if s.pair.Purpose == purpose {
+		return nil
+	}
+	s.pair.Purpose = purpose
+	return s.journal.SavePurpose(ctx, s.pair.ID, purpose)
 }
 
 // greet makes the first contact with a destination, within its budget, and gives the

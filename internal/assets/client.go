@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"assetferry/internal/pace"
@@ -76,6 +77,7 @@ type Client struct {
 	private     *privateAccess
 
 	clock     clock
+	sandbox   atomic.Bool // see IsSandbox
 	pageSizes pageSizes
 }
 
@@ -166,6 +168,13 @@ func (c *Client) CloseIdleConnections() { c.files.CloseIdleConnections() }
 // time in whole seconds, so the result is one too, and 0 if the difference may
 // be nothing but that.
 func (c *Client) Skew() (time.Duration, bool) { return c.clock.skew() }
+
+// sandboxHeader is in every answer of a sandbox, and in none of the service.
+const sandboxHeader = "X-Sandbox"
+
+// IsSandbox reports whether what answered last is a sandbox. Before the first answer it
+// says no.
+func (c *Client) IsSandbox() bool { return c.sandbox.Load() }
 
 // inWorkspace makes a query of pairs of key and value, and names the workspace.
 func (c *Client) inWorkspace(pairs ...string) url.Values {

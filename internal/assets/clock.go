@@ -37,8 +37,9 @@ func (c *clock) observe(date string, sent, received time.Time) {
 }
 
 // observe learns the server's time from an answer, and lets our tokens follow it
-// if they should.
+// if they should. It also learns who answers.
 func (c *Client) observe(resp *http.Response, s *sending) {
+	c.sandbox.Store(resp.Header.Get(sandboxHeader) != "")
 	c.clock.observe(resp.Header.Get("Date"), s.sent(), c.now())
 	c.followServer()
 }

@@ -39,6 +39,6 @@ func accepted() []string {
 // exposed are the headers that scripts may read.
 func exposed() []string {
 	return []string{
-		"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "Date", "ETag", "Retry-After",
+		"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "Date", "ETag", "Retry-After", markHeader,
 	}
 }

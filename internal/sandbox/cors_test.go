@@ -40,11 +40,14 @@ func checkReadable(t testing.TB, r reply) {
 		!slices.Contains(h.Values("Vary"), "Origin") {
 		t.Errorf("%s %s: %d %v", r.Request.Method, r.Request.URL.Path, r.StatusCode, h)
 	}
+	if h.Get("X-Sandbox") == "" {
+		t.Errorf("%s %s: %d does not say that it comes from a sandbox", r.Request.Method, r.Request.URL.Path, r.StatusCode)
+	}
 	if r.Request.Method == http.MethodOptions {
 		return
 	}
 	seen := words(h.Get("Access-Control-Expose-Headers"))
-	for _, name := range []string{"ETag", "Content-Length", "Content-Range", "Content-Disposition", "Date", "Retry-After"} {
+	for _, name := range []string{"ETag", "Content-Length", "Content-Range", "Content-Disposition", "Date", "Retry-After", "X-Sandbox"} {
 		if !slices.Contains(seen, strings.ToLower(name)) {
 			t.Errorf("%s %s: %s cannot be read", r.Request.Method, r.Request.URL.Path, name)
 		}

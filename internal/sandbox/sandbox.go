@@ -209,8 +209,12 @@ func (s *Server) now() time.Time {
 	return s.options.Now().Add(s.options.ClockSkew).UTC().Truncate(s.options.Profile.resolution())
 }
 
+// markHeader is in every answer, so that nobody takes a rehearsal for the real service.
+const markHeader = "X-Sandbox"
+
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set(markHeader, "assetferry")
 	switch {
 	case letBrowsersIn(w, r):
 	case r.URL.Path == statsPath:
