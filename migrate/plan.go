@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/assets"
 	"assetferry/internal/faultpoint"
 	"assetferry/sources"
 	"assetferry/state"
@@ -44,6 +45,7 @@ type Planner struct {
 	listed  int64                // by this process
 	met     int64                // of these, those that the journal knows
 	gone    int64                // known to the journal and not listed
+	limits  assets.Limits        // of the destination, as far as somebody had to ask
 }
 
 // NewPlanner makes a planner.
@@ -60,6 +62,7 @@ type Plan struct {
 	Hidden     int64            // directories that could not be read: there may be more objects
 	Renamed    int64            // objects that get another name, because theirs is taken
 	Gone       int64            // objects that arrived before and are not listed any more; their assets stay
+	Limits     assets.Limits    // of the destination; zero where the plan had nothing to place
 }
 
 // An ExtensionTally counts the objects with an extension, "" for none.
@@ -108,7 +111,7 @@ func (p *Planner) summary(ctx context.Context, id string) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	plan := Plan{Run: run, Gone: p.gone}
+	plan := Plan{Run: run, Gone: p.gone, Limits: p.limits}
 	if err := json.Unmarshal(run.Categories, &plan.Categories); err != nil {
 		return Plan{}, fmt.Errorf("read plan: %w", err)
 	}
@@ -218,12 +221,11 @@ func (d *decider) needPlacer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limits, err := d.Dest.Limits(ctx)
-	if err != nil {
+	if d.limits, err = d.Dest.Limits(ctx); err != nil {
 		return err
 	}
 	d.placer = &placer{rules: d.Rules, there: there, choices: choices,
-		found: map[string]string{}, chosen: map[string]string{}, maxSize: limits.MaxFileSize}
+		found: map[string]string{}, chosen: map[string]string{}, maxSize: d.limits.MaxFileSize}
 	return nil
 }
 

@@ -145,6 +145,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
 		return unmatched(plan)
 	}
+	a.tellLosses(plan.Tallies, source)
 	a.tellDoubts(plan.Tallies, applier)
 	a.draining.Store(true)
 	failure := applier.Apply(ctx, plan.Run)

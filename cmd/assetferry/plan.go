@@ -76,7 +76,12 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	if err := a.showItems(ctx, s, plan); err != nil {
 		return err
 	}
+	findings, err := a.survey(ctx, s, plan)
+	if err != nil {
+		return err
+	}
 	a.showPlan(plan)
+	a.showFindings(findings)
 	a.showUnmatched(plan)
 	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
 	a.out.Printf("%s Nothing was sent.", planned(plan))
@@ -151,7 +156,7 @@ func (a *app) showPlan(p migrate.Plan) {
 		rows = append(rows, []string{l.action, l.reason, ui.Count(n), ui.Bytes(b)})
 	}
 	rows = append(rows, []string{"", "listed in all", ui.Count(objects), ui.Bytes(bytes)})
-	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason"}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
+	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason", Wrap: true}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
 	for _, c := range p.Categories {
 		a.out.Printf("New category %q for %s", ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
 	}
@@ -172,6 +177,9 @@ func sumOf(tallies []state.Tally, action state.Action, reason string) (objects, 
 	return objects, bytes
 }
 
+// shownExtensions is how many extensions a person is shown that no category allows.
+const shownExtensions = 20
+
 // showUnmatched tells which extensions no category allows, on stderr: it is a
 // diagnosis.
 func (a *app) showUnmatched(p migrate.Plan) {
@@ -179,7 +187,11 @@ func (a *app) showUnmatched(p migrate.Plan) {
 		return
 	}
 	var rows [][]string
-	for _, u := range p.Unmatched {
+	for n, u := range p.Unmatched {
+		if n == shownExtensions && !a.out.Verbose() {
+			rows = append(rows, []string{fmt.Sprintf("… and %s more, see --verbose", ui.Count(int64(len(p.Unmatched)-n)))})
+			break
+		}
 		name := u.Extension
 		if name == "" {
 			name = "(none)"

@@ -65,9 +65,12 @@ func facts(all []Fact, margin string) string {
 
 // wrap breaks text between words into lines of so many columns. A longer word has a
 // line of its own.
-func wrap(text string, columns int) []string {
+func wrap(text string, columns int) []string { return fill(strings.Fields(text), columns) }
+
+// fill puts words into lines of so many columns.
+func fill(words []string, columns int) []string {
 	lines := []string{""}
-	for _, word := range strings.Fields(text) {
+	for _, word := range words {
 		last := &lines[len(lines)-1]
 		switch {
 		case *last == "":

@@ -93,8 +93,9 @@ type Described struct {
 	Tags        map[string]string `json:"tags,omitempty"`
 }
 
-// A CheckLine is a "check" event: what verification found about one item, or what
-// doctor found about one thing that a run relies on.
+// A CheckLine is a "check" event: what verification found about one item, what doctor
+// found about one thing that a run relies on, or what a plan holds that people should
+// look at.
 type CheckLine struct {
 	Key     string `json:"key"`
 	AssetID string `json:"asset_id,omitempty"`
@@ -104,10 +105,15 @@ type CheckLine struct {
 	Got     string `json:"got,omitempty"`
 	Message string `json:"message,omitempty"` // the same for people
 
-	// Of doctor, where Result is the verdict.
+	// Of doctor and of plan, where Result is the verdict.
 	Check string `json:"check,omitempty"`
-	Hint  string `json:"hint,omitempty"` // the remedy
+	Hint  string `json:"hint,omitempty"` // the remedy, or what decides it
 	Facts []Fact `json:"facts,omitempty"`
+
+	// Of plan.
+	Objects  int64    `json:"objects,omitempty"`
+	Bytes    int64    `json:"bytes,omitempty"`
+	Examples []string `json:"examples,omitempty"`
 }
 
 // A Fact is something that a check found out.

@@ -6,6 +6,7 @@ import "strings"
 type Column struct {
 	Title string
 	Right bool // aligned to the right, for numbers
+	Wrap  bool // broken between words where the table would be wider than a screen
 }
 
 // Table lays out rows under their titles, two spaces between columns. Cells are
@@ -16,16 +17,59 @@ func Table(columns []Column, rows [][]string) string {
 		titles[i] = c.Title
 	}
 	lines := make([][]string, 0, len(rows)+1)
-	widths := make([]int, len(columns))
 	for _, row := range append([][]string{titles}, rows...) {
 		line := make([]string, len(columns))
 		for i, cell := range row[:min(len(row), len(columns))] {
 			line[i] = Sanitize(cell)
-			widths[i] = max(widths[i], textWidth(line[i]))
 		}
 		lines = append(lines, line)
 	}
+	return layOut(columns, narrowed(columns, lines))
+}
 
+// narrowed breaks the cells of columns that may be wrapped, as far as the lines do not
+// fit on a screen.
+func narrowed(columns []Column, lines [][]string) [][]string {
+	for i, c := range columns {
+		widths := widthsOf(columns, lines)
+		all := 2 * (len(columns) - 1)
+		for _, w := range widths {
+			all += w
+		}
+		if c.Wrap && all > screenWidth {
+			lines = wrapColumn(lines, i, max(widths[i]-(all-screenWidth), textWidth(c.Title)))
+		}
+	}
+	return lines
+}
+
+// wrapColumn puts what does not fit into a column into further lines, with nothing
+// beside it.
+func wrapColumn(lines [][]string, column, width int) (all [][]string) {
+	for _, line := range lines {
+		for n, text := range wrap(line[column], width) {
+			if n > 0 {
+				line = make([]string, len(line))
+			}
+			line[column] = text
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+func widthsOf(columns []Column, lines [][]string) []int {
+	widths := make([]int, len(columns))
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], textWidth(cell))
+		}
+	}
+	return widths
+}
+
+func layOut(columns []Column, lines [][]string) string {
+	widths := widthsOf(columns, lines)
 	var b strings.Builder
 	for _, line := range lines {
 		var text strings.Builder

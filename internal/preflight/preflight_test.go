@@ -1,0 +1,224 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// categories are those that items of tests go to.
+func categories() map[string]state.Category {
+	return map[string]state.Category{
+		"i": {ID: "i", Name: "Images"}, "f": {ID: "f", Name: "Files"}, "p": {ID: "p", Name: "Papers", Private: true},
+	}
+}
+
+// sent is an item that would be sent to a category.
+func sent(key, category string, size int64) state.Item {
+	return state.Item{Key: key, Size: size, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonNew), Category: category}
+}
+
+// left is an item that would not arrive.
+func left(key string, why migrate.Reason, size int64) state.Item {
+	return state.Item{Key: key, Size: size, Action: state.Skip, State: state.ItemSkipped, Reason: string(why)}
+}
+
+func survey(o Options, items ...state.Item) []Finding {
+	s := NewSurvey(o)
+	for i := range items {
+		s.Add(&items[i])
+	}
+	return s.Findings()
+}
+
+func TestFindings(t *testing.T) {
+	private := Options{Categories: categories()}
+	for _, test := range []struct {
+		name    string
+		options Options
+		items   []state.Item
+		want    Finding // without its title and remedy
+		title   string  // a part of it
+	}{
+		{name: "extensions that stop the plan", options: Options{Blocks: true},
+			items: []state.Item{left("README", migrate.ReasonUnmatched, 7), left("a.XYZ", migrate.ReasonUnmatched, 2), left("b.d/c.xyz", migrate.ReasonUnmatched, 2)},
+			want: Finding{ID: "extension-not-allowed", Severity: Stop, Objects: 3, Bytes: 11, Examples: []string{"README", "a.XYZ", "b.d/c.xyz"},
+				Parts: []Part{{"xyz", 2, 4}, {"(none)", 1, 7}}}},
+		{name: "extensions that are left out",
+			items: []state.Item{left(".hidden", migrate.ReasonUnmatched, 7)},
+			want:  Finding{ID: "extension-not-allowed", Severity: Loss, Objects: 1, Bytes: 7, Examples: []string{".hidden"}, Parts: []Part{{"(none)", 1, 7}}}},
+		{name: "extensions that no category can be made for",
+			items: []state.Item{left("a.muchtoolong", migrate.ReasonNoCategory, 7)},
+			want: Finding{ID: "no-category-possible", Severity: Loss, Objects: 1, Bytes: 7, Examples: []string{"a.muchtoolong"},
+				Parts: []Part{{"muchtoolong", 1, 7}}}},
+		{name: "too large", options: Options{MaxFileSize: 5e9},
+			items: []state.Item{left("a", migrate.ReasonTooLarge, 6e9)}, title: "larger than the service allows (5.0 GB)",
+			want: Finding{ID: "too-large", Severity: Loss, Objects: 1, Bytes: 6e9, Examples: []string{"a"}}},
+		{name: "names too long", items: []state.Item{left("a", migrate.ReasonNameLong, 1)},
+			want: Finding{ID: "name-too-long", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+		{name: "impossible keys", items: []state.Item{left("a//b", migrate.ReasonKey, 1)},
+			want: Finding{ID: "key-not-possible", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a//b"}}},
+		{name: "another object has the name", items: []state.Item{left("a", migrate.ReasonCollision, 1)},
+			want: Finding{ID: "names-collide", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+		{name: "another asset has the name", items: []state.Item{left("a", migrate.ReasonExists, 1)},
+			want: Finding{ID: "name-taken", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+		{name: "sent beside another", options: private,
+			items: []state.Item{{Key: "a", Size: 1, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonDuplicate), Category: "p"}},
+			want:  Finding{ID: "sent-beside", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+		{name: "taken over by size", items: []state.Item{{Key: "a", Size: 1, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonTrusted), Category: "f"}},
+			want: Finding{ID: "taken-by-size", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+		{name: "renamed", options: private,
+			items: []state.Item{{Key: "a", Size: 1, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonRenamed), Category: "p"}},
+			want:  Finding{ID: "renamed", Severity: Note, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
+		{name: "unreadable", items: []state.Item{left("a", migrate.ReasonUnreadable, 0)},
+			want: Finding{ID: "unreadable", Severity: Loss, Objects: 1, Examples: []string{"a"}}},
+		{name: "unreadable folders",
+			items: []state.Item{{Key: "a/", Obstacle: string(sources.UnreadableDirectory), Action: state.Skip, State: state.ItemFailed, Reason: string(migrate.ReasonUnreadable)}},
+			want:  Finding{ID: "hidden-folders", Severity: Loss, Unit: "folder", Objects: 1, Examples: []string{"a/"}}},
+		{name: "missing", items: []state.Item{left("a", migrate.ReasonMissing, 0)},
+			want: Finding{ID: "missing", Severity: Loss, Objects: 1, Examples: []string{"a"}}},
+		{name: "archived", items: []state.Item{left("a", migrate.ReasonArchived, 3)},
+			want: Finding{ID: "archived", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
+		{name: "parked", items: []state.Item{{Key: "a", Size: 3, Action: state.Create, State: state.ItemParked, Reason: string(migrate.ReasonParked), Category: "f"}},
+			want: Finding{ID: "parked", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
+		{name: "unclear", items: []state.Item{{Key: "a", Size: 3, Action: state.Create, State: state.ItemParked, Reason: string(migrate.ReasonUnclear), Category: "f"}},
+			want: Finding{ID: "unclear", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
+		{name: "empty", options: private, items: []state.Item{sent("a.txt", "p", 0)},
+			want: Finding{ID: "empty", Severity: Warning, Objects: 1, Examples: []string{"a.txt"}}},
+		{name: "drawings", options: private, items: []state.Item{sent("a.SVG", "p", 1), sent("b.svgz", "p", 1)},
+			want: Finding{ID: "active-svg", Severity: Warning, Objects: 2, Bytes: 2, Examples: []string{"a.SVG", "b.svgz"}}},
+		{name: "pages", options: private, items: []state.Item{sent("a.html", "p", 1), sent("b.xml", "p", 1)},
+			want: Finding{ID: "active-pages", Severity: Warning, Objects: 2, Bytes: 2, Examples: []string{"a.html", "b.xml"}}},
+		{name: "macros", options: private, items: []state.Item{sent("a.docm", "p", 1)},
+			want: Finding{ID: "active-macros", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a.docm"}}},
+		{name: "programs", options: private, items: []state.Item{sent("a.Exe", "p", 1)},
+			want: Finding{ID: "active-programs", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a.Exe"}}},
+		{name: "public", options: private,
+			items: []state.Item{sent("a/1", "i", 4), sent("a/b/1", "i", 2), sent("b/1", "p", 9), sent("c/1", "new:Other files", 1), sent("d", "i", 3), sent("e", "i", 5)},
+			title: "(Images, Other files)",
+			want: Finding{ID: "public", Severity: Warning, Objects: 5, Bytes: 15, Examples: []string{"a/1", "a/b/1", "c/1", "d", "e"},
+				Parts: []Part{{"(in no folder)", 2, 8}, {"a/", 2, 6}, {"c/", 1, 1}}}},
+		{name: "folders that are split", options: Options{Categories: map[string]state.Category{"p": {Name: "Papers", Private: true}, "q": {Name: "Prints", Private: true}}},
+			items: []state.Item{sent("a/b/c/1", "p", 1), sent("a/b/x", "q", 1), sent("a/b/y", "q", 1), sent("a/b/z", "p", 1), sent("a/z", "p", 9), sent("b", "p", 2), sent("c", "q", 2)},
+			want:  Finding{ID: "split-folders", Severity: Note, Unit: "folder", Objects: 2, Bytes: 7, Examples: []string{"a/b: 2 Prints, 1 Papers", "(in no folder): 1 Papers, 1 Prints"}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			all := survey(test.options, test.items...)
+			if len(all) != 1 {
+				t.Fatalf("got %d findings, want 1: %v", len(all), all)
+			}
+			got := all[0]
+			if got.Title == "" || got.Remedy == "" || !strings.Contains(got.Title, test.title) {
+				t.Errorf("title %q, remedy %q", got.Title, got.Remedy)
+			}
+			got.Title, got.Remedy = "", ""
+			if test.want.Unit == "" {
+				test.want.Unit = "object"
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What is not sent says nothing about what would be sent.
+func TestNothingFound(t *testing.T) {
+	o := Options{Categories: categories()}
+	for _, i := range []state.Item{
+		sent("photo.jpg", "p", 1),
+		left("page.html", migrate.ReasonJunk, 0),
+		{Key: "run.exe", Action: state.Create, State: state.ItemDone, Category: "f"},
+		{Key: "old.svg", Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonEqual), Category: "f"},
+	} {
+		if got := survey(o, i); len(got) != 0 {
+			t.Errorf("%s: found %v", i.Key, got)
+		}
+	}
+}
+
+// The most severe comes first, whatever comes first in the source.
+func TestOrder(t *testing.T) {
+	all := survey(Options{Categories: categories(), Blocks: true},
+		sent("a/1", "p", 0), sent("a/2", "f", 1), left("b", migrate.ReasonTooLarge, 1), left("c", migrate.ReasonUnmatched, 1))
+	var got []string
+	for _, f := range all {
+		got = append(got, string(f.Severity)+" "+f.ID)
+	}
+	want := []string{"stop extension-not-allowed", "loss too-large", "warning public", "warning empty", "note split-folders"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of many, a few are named, and what is counted stays right.
+func TestBounded(t *testing.T) {
+	var items []state.Item
+	for n := range 3 * manyParts {
+		items = append(items, left(fmt.Sprintf("%05d/a.%05d", n, n), migrate.ReasonUnmatched, 1))
+	}
+	for n := range 9 {
+		for range n + 1 {
+			items = append(items, sent(fmt.Sprintf("x%d/%d", n, len(items)), "f", 1))
+		}
+	}
+	all := survey(Options{}, items...)
+	unmatched, public := all[0], all[1]
+	if unmatched.Objects != 3*manyParts || len(unmatched.Examples) != shown || len(unmatched.Parts) != shown ||
+		unmatched.Parts[0] != (Part{otherParts, 2 * manyParts, 2 * manyParts}) {
+		t.Errorf("extensions: %+v", unmatched)
+	}
+	want := []Part{{"x8/", 9, 9}, {"x7/", 8, 8}, {"x6/", 7, 7}, {"x5/", 6, 6}, {"x4/", 5, 5}}
+	if diff := cmp.Diff(want, public.Parts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMessage(t *testing.T) {
+	for want, f := range map[string]Finding{
+		"1 object, 4 B: empty":       {Unit: "object", Objects: 1, Bytes: 4, Title: "empty"},
+		"1,234 folders: unreadable":  {Unit: "folder", Objects: 1234, Title: "unreadable"},
+		"2 objects, 1.2 kB: strange": {Unit: "object", Objects: 2, Bytes: 1234, Title: "strange"},
+	} {
+		if got := f.Message(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestLosses(t *testing.T) {
+	got := Losses([]state.Tally{
+		{Reason: string(migrate.ReasonNew)}, {Reason: string(migrate.ReasonTooLarge), State: state.ItemConflict}, {Reason: string(migrate.ReasonRenamed)},
+		{Reason: string(migrate.ReasonExists)}, {Reason: string(migrate.ReasonExists), State: state.ItemDone},
+	})
+	if got != 2 {
+		t.Errorf("got %d, want 2", got)
+	}
+}
+
+// A survey of a million objects: the memory it takes does not grow with them.
+func BenchmarkSurvey(b *testing.B) {
+	const objects = 1_000_000
+	items := make([]state.Item, objects)
+	for n := range items {
+		extension := []string{"jpg", "png", "svg", "exe", "txt"}[n%5]
+		items[n] = sent(fmt.Sprintf("%02d/%04d/photo-%07d.%s", n/10000, n/100, n, extension), []string{"i", "f"}[n%2], int64(n))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		s := NewSurvey(Options{Categories: categories()})
+		for n := range items {
+			s.Add(&items[n])
+		}
+		if len(s.Findings()) != 5 {
+			b.Fatal(s.Findings())
+		}
+	}
+	b.ReportMetric(float64(objects)*float64(b.N)/b.Elapsed().Seconds(), "objects/s")
+}

@@ -1,0 +1,93 @@
+package preflight
+
+import (
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// definitions are the findings that stand for a reason of the plan, in the order in
+// which people are told of them.
+var definitions = []struct {
+	reason migrate.Reason
+	definition
+}{
+	{migrate.ReasonUnmatched, definition{id: "extension-not-allowed", severity: Loss,
+		title:  "no category allows the extension",
+		remedy: "--unmatched skip or create; or who manages the categories allows it"}},
+	{migrate.ReasonUnreadable, definition{id: "unreadable", severity: Loss,
+		title:  "cannot be read",
+		remedy: "who may grant access to the source; or --exclude"}},
+	{migrate.ReasonMissing, definition{id: "missing", severity: Loss,
+		title:  "named by --files-from and not at the source",
+		remedy: "--files-from"}},
+	{migrate.ReasonKey, definition{id: "key-not-possible", severity: Loss,
+		title:  "the key cannot become folders and a name",
+		remedy: "who can rename it at the source; or --exclude"}},
+	{migrate.ReasonNameLong, definition{id: "name-too-long", severity: Loss,
+		title:  "a name is longer than the service allows",
+		remedy: "who can rename it at the source; or --exclude"}},
+	{migrate.ReasonTooLarge, definition{id: "too-large", severity: Loss,
+		title:  "larger than the service allows",
+		remedy: "who manages the plan at the service; or --exclude"}},
+	{migrate.ReasonNoCategory, definition{id: "no-category-possible", severity: Loss,
+		title:  "no category can be made for the extension",
+		remedy: "who can rename it at the source; or --exclude"}},
+	{migrate.ReasonExists, definition{id: "name-taken", severity: Loss,
+		title:  "another asset of that name is there already",
+		remedy: "--on-existing adopt or duplicate; or --exclude"}},
+	{migrate.ReasonCollision, definition{id: "names-collide", severity: Loss,
+		title:  "another object has the name, but for case or Unicode form",
+		remedy: "--on-collision rename or keep"}},
+	{migrate.ReasonArchived, definition{id: "archived", severity: Loss,
+		title:  "in an archived storage class",
+		remedy: "who can have it restored at the source"}},
+	{migrate.ReasonParked, definition{id: "parked", severity: Loss,
+		title:  "failed in many runs and is not tried any more",
+		remedy: "--retry-parked"}},
+	{migrate.ReasonUnclear, definition{id: "unclear", severity: Loss,
+		title:  "sent before, and nobody can tell whether it arrived",
+		remedy: "look for it at the destination, then --retry-parked"}},
+	{migrate.ReasonDuplicate, definition{id: "sent-beside", severity: Warning,
+		title:  "sent beside another asset of that name",
+		remedy: "--on-existing"}},
+	{migrate.ReasonTrusted, definition{id: "taken-by-size", severity: Warning,
+		title:  "taken over for name and size alone, whatever the content",
+		remedy: "--on-existing conflict compares contents"}},
+	{migrate.ReasonRenamed, definition{id: "renamed", severity: Note,
+		title:  "renamed, for the name is taken but for case or Unicode form",
+		remedy: "--on-collision keep or conflict"}},
+}
+
+// reasons are the sums of those findings, none found yet.
+func (o Options) reasons() map[migrate.Reason]*sum {
+	all := make(map[migrate.Reason]*sum, len(definitions))
+	for _, d := range definitions {
+		all[d.reason] = &sum{definition: d.definition}
+	}
+	unmatched := all[migrate.ReasonUnmatched]
+	if o.Blocks {
+		unmatched.severity = Stop
+	}
+	unmatched.parts = newParts()
+	all[migrate.ReasonNoCategory].parts = newParts()
+	if o.MaxFileSize > 0 {
+		all[migrate.ReasonTooLarge].title += " (" + ui.Bytes(o.MaxFileSize) + ")"
+	}
+	return all
+}
+
+// Losses counts the findings of a plan that mean that something will not arrive, from
+// its sums alone.
+func Losses(tallies []state.Tally) (n int) {
+	seen := map[string]bool{}
+	for _, t := range tallies {
+		seen[t.Reason] = true
+	}
+	for _, d := range definitions {
+		if d.severity == Loss && seen[string(d.reason)] {
+			n++
+		}
+	}
+	return n
+}
