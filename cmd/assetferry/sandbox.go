@@ -133,9 +133,9 @@ func readProfile(path string) (sandbox.Profile, error) {
 		return sandbox.Profile{}, usage(fmt.Errorf("--profile: %w", err), "assetferry doctor --probe makes one")
 	}
 	defer f.Close()
-	p, err := sandbox.ReadProfile(f)
+	p, err := sandbox.ReadProfile(path, f)
 	if err != nil {
-		return p, usage(fmt.Errorf("--profile %s: %w", path, err), "assetferry help profile lists what it may hold")
+		return p, usage(fmt.Errorf("--profile: %w", err), "assetferry help profile lists what it may hold")
 	}
 	return p, nil
 }

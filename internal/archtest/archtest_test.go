@@ -30,9 +30,9 @@ var allowed = map[string][]string{
 	"internal/preflight":           {"migrate", "state", "sources", "internal/ui"},
 	"internal/probe":               {"internal/assets"},
 	"internal/report":              {"migrate", "state", "sources", "internal/retry", "internal/ui"},
-	"internal/config":              {"internal/pace", "internal/token"},
+	"internal/config":              {"internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
-	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/rendition"},
+	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/rendition", "internal/strictyaml"},
 	"internal/sandbox/openapitest": {"internal/sandbox"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/sandbox/openapitest"},
 }

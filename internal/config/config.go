@@ -83,6 +83,7 @@ type Settings struct {
 
 	env    Env
 	origin map[string]Origin // by key
+	place  map[string]place  // of what the file says: by key, see also inDestination
 }
 
 // An Origin says where a value came from; a greater one beats a smaller one.
@@ -101,7 +102,7 @@ const (
 // settings are left alone, but "config" names the file. Mistakes come as
 // *UsageError.
 func Load(flags map[string][]string, env Env) (*Settings, error) {
-	s := &Settings{env: env, origin: make(map[string]Origin)}
+	s := &Settings{env: env, origin: make(map[string]Origin), place: make(map[string]place)}
 	rows := s.table()
 	for _, r := range rows {
 		if r.initial != "" {

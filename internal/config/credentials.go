@@ -126,9 +126,9 @@ func (s *Settings) credentials(name string, n Named) (set, error) {
 
 // complete tells what is missing.
 func (s *Settings) complete(name string, c set) error {
-	what := "the address"
+	what, at := "the address", "to"
 	if name != "" {
-		what = fmt.Sprintf("destination %q", name)
+		what, at = fmt.Sprintf("destination %q", name), inDestination(name, "")
 	}
 	var missing []string
 	if c.environment.IsZero() {
@@ -140,10 +140,8 @@ func (s *Settings) complete(name string, c set) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &UsageError{
-		Msg:  fmt.Sprintf("%s has no credentials: %s not set", what, strings.Join(missing, " and ")),
-		Hint: "set " + strings.Join(missing, " and ") + ", or --to sandbox to try it out",
-	}
+	return s.wrong(at, fmt.Sprintf("%s has no credentials: %s not set", what, strings.Join(missing, " and ")),
+		"set "+strings.Join(missing, " and ")+", or --to sandbox to try it out")
 }
 
 // The variables that credentials come from; the first two also with _FILE and

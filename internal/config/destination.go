@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"assetferry/internal/strictyaml"
 )
 
 // sandboxName is the destination that needs no configuration.
@@ -64,10 +66,9 @@ func (s *Settings) Destination() (Destination, error) {
 	}
 	n, ok := s.Destinations[s.To]
 	if !ok {
-		return Destination{}, &UsageError{
-			Msg:  fmt.Sprintf("there is no destination %q", s.To),
-			Hint: "--to sandbox, an address that begins with https://" + s.orNames(),
-		}
+		names := append(slices.Sorted(maps.Keys(s.Destinations)), sandboxName)
+		return Destination{}, s.wrong("to", fmt.Sprintf("there is no destination %q%s", s.To, strictyaml.Suggestion(s.To, names)),
+			"--to sandbox, an address that begins with https://"+s.orNames())
 	}
 	return s.address(s.To, n)
 }
@@ -94,7 +95,11 @@ func (s *Settings) sandbox() Destination {
 
 func (s *Settings) address(name string, n Named) (Destination, error) {
 	if err := checkAddress(n.URL, s.AllowHTTP); err != nil {
-		return Destination{}, &UsageError{Msg: "destination: " + err.Error()}
+		at := "to"
+		if name != "" {
+			at = inDestination(name, "url")
+		}
+		return Destination{}, s.wrong(at, "destination: "+err.Error(), "")
 	}
 	d := Destination{
 		Kind:      Address,
@@ -136,13 +141,11 @@ func (s *Settings) own(key string) string {
 	return s.CAFile
 }
 
-// check looks at a destination on its own.
-func (n *Named) check() error {
+// check looks at a destination as a whole. It names the key that is wrong; it is empty
+// where one is missing.
+func (n *Named) check() (key string, err error) {
 	if n.URL == "" {
-		return errors.New("url is missing")
-	}
-	if err := checkAddress(n.URL, true); err != nil { // plain HTTP is judged when it is used
-		return err
+		return "", errors.New("url is missing")
 	}
 	var given []string
 	for key, value := range n.credentialKeys() {
@@ -152,9 +155,9 @@ func (n *Named) check() error {
 	}
 	if len(given) > 1 {
 		slices.Sort(given)
-		return fmt.Errorf("%s are both set; use one", strings.Join(given[:2], " and "))
+		return given[1], fmt.Errorf("%s are both set; use one", strings.Join(given[:2], " and "))
 	}
-	return nil
+	return "", nil
 }
 
 func (n *Named) credentialKeys() map[string]string {
@@ -178,7 +181,7 @@ func (s *Settings) S3Endpoint() (string, error) {
 		return "", nil
 	}
 	if err := checkAddress(s.Endpoint, s.AllowHTTP); err != nil {
-		return "", &UsageError{Msg: "endpoint: " + err.Error()}
+		return "", s.wrong("endpoint", "endpoint: "+err.Error(), "")
 	}
 	return s.Endpoint, nil
 }

@@ -37,11 +37,23 @@ func TestErrorTexts(t *testing.T) {
 		"to: a\nto: b\n",
 		"to: \"a\n",
 		"\tto: a\n",
+		"to: a\n\tstate: b\n",
+		"destinations:\n  prod:\n  \turl: https://example.com\n",
+		"to a\nstate: b\n",
+		"category: a: b\n",
+		"include: [a, b\n",
+		"destinations: {prod: {url: x}\n",
+		"category: @home\n",
+		"destinations:\n  prod:\n    url: https://example.com\n    url: https://example.com\n",
+		"concurrency:\n  n: 1\n",
 		"to: &x a\n",
 		"to: a\n---\nto: b\n",
 		"- to\n",
 		"to\n",
 		"\xff\xfe",
+		"to: a\ncategory: caf\xe9\n",
+		"to: a\x00b\n",
+		strings.Repeat("#", 257<<10),
 		strings.Repeat("[", 200<<10),
 		strings.Repeat("- ", 100<<10),
 		"destinations: [prod]\n",
@@ -65,6 +77,26 @@ func TestErrorTexts(t *testing.T) {
 		_, err := load(t, yaml, nil, nil)
 		fmt.Fprintf(&got, "%s\n\n", usage(t, err))
 	}
+	const named = "destinations:\n  prod:\n    url: https://example.com\n  staging:\n    url: http://staging.example.com\n"
+	for _, tc := range []struct {
+		yaml  string
+		flags map[string][]string
+	}{ // what is found out only when it is used
+		{"to: prodd\n" + named, nil},
+		{named, map[string][]string{"to": {"prodd"}}},
+		{"to: prod\n" + named, map[string][]string{"to": {"nonsense"}}},
+		{"to: example.com:80\n", nil},
+		{"to: https://example.com\n", nil},
+		{"to: prod\n" + named, nil},
+		{named, map[string][]string{"to": {"staging"}}},
+	} {
+		s := mustLoad(t, tc.yaml, tc.flags, nil)
+		_, err := s.Destination()
+		fmt.Fprintf(&got, "%s\n\n", usage(t, err))
+	}
+	s := mustLoad(t, "endpoint: http://s3.example.com\n", nil, nil)
+	_, err = s.S3Endpoint()
+	fmt.Fprintf(&got, "%s\n\n", usage(t, err))
 	for _, flags := range []map[string][]string{
 		{"concurrency": {"257"}}, {"symlinks": {"sometimes"}}, {"exclude": {""}},
 	} {
@@ -97,7 +129,7 @@ func FuzzFile(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := &Settings{env: environment(nil), origin: make(map[string]Origin)}
+		s := &Settings{env: environment(nil), origin: make(map[string]Origin), place: make(map[string]place)}
 		if err := s.parse("assetferry.yaml", data, s.table()); err != nil {
 			usage(t, err)
 			return

@@ -68,7 +68,7 @@ func (s *Settings) table() []row {
 // table is what a destination in the file can say.
 func (n *Named) table() []row {
 	return []row{
-		{key: "url", example: "https://api.ckbox.io", set: text(&n.URL)},
+		{key: "url", example: "https://api.ckbox.io", set: address(&n.URL)},
 		{key: "environment", example: "your-environment-id", set: text(&n.Environment)},
 		{key: "access_key", set: refuseSecret},
 		{key: "access_key_env", example: "ASSETFERRY_ACCESS_KEY", set: text(&n.AccessKeyEnv)},

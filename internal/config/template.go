@@ -120,16 +120,9 @@ func (n *Named) get(key string) string {
 // Put checks and stores the value of a key, as if it stood in the file.
 func (n *Named) Put(key, value string) error {
 	for _, r := range n.table() {
-		if r.key != key {
-			continue
+		if r.key == key {
+			return r.set([]string{value})
 		}
-		if err := r.set([]string{value}); err != nil {
-			return err
-		}
-		if key == "url" {
-			return checkAddress(value, true)
-		}
-		return nil
 	}
 	return fmt.Errorf("there is no key %q", key)
 }

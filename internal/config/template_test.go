@@ -94,7 +94,7 @@ func TestTemplateKeepsAnswers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := Named{URL: "https://example.com", Environment: answer.Draw(t, "environment"), AccessKeyCommand: answer.Draw(t, "command"), Workspace: answer.Draw(t, "workspace")}
 		template := Template{To: TemplateName, Destination: want, Set: map[string]string{"category": answer.Draw(t, "category")}, Meaning: meaning}
-		s := &Settings{env: environment(nil), origin: make(map[string]Origin)}
+		s := &Settings{env: environment(nil), origin: make(map[string]Origin), place: make(map[string]place)}
 		if err := s.parse(DefaultFile, template.Encode(), s.table()); err != nil {
 			t.Fatalf("%v\n%s", err, template.Encode())
 		}

@@ -205,7 +205,7 @@ func TestOddServices(t *testing.T) {
 
 func read(t *testing.T, text []byte) sandbox.Profile {
 	t.Helper()
-	p, err := sandbox.ReadProfile(bytes.NewReader(text))
+	p, err := sandbox.ReadProfile("profile.yaml", bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -1,19 +1,23 @@
 package sandbox
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"assetferry/internal/strictyaml"
 )
 
 // A Profile says what a service does where its documentation is silent, so that the
@@ -67,26 +71,85 @@ type Profile struct {
 // maxProfile is longer than any profile.
 const maxProfile = 64 << 10
 
-// ReadProfile reads a profile in YAML. What it does not know is an error.
-func ReadProfile(r io.Reader) (Profile, error) {
+// ReadProfile reads a profile in YAML. What it does not know is an error, which shows
+// the line; name is what the file is called in it.
+func ReadProfile(name string, r io.Reader) (Profile, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxProfile+1))
 	if err != nil {
 		return Profile{}, fmt.Errorf("read profile: %w", err)
 	}
 	if len(data) > maxProfile {
-		return Profile{}, errors.New("it is too long for a profile")
+		return Profile{}, fmt.Errorf("%s: it is too long for a profile", name)
+	}
+	file, err := strictyaml.Parse(name, data)
+	if err != nil {
+		return Profile{}, err
+	}
+	if file.Root == nil {
+		return Profile{}, fmt.Errorf("%s: it is empty; a profile begins with version: 1", name)
 	}
 	var p Profile
-	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&p); err != nil {
-		return Profile{}, errors.New(yaml.FormatError(err, false, true))
+	places, err := p.decode(file)
+	if err != nil {
+		return p, err
 	}
 	if p.Version != 1 {
-		return Profile{}, fmt.Errorf("its version is %d, and only 1 is known", p.Version)
+		return p, file.ErrorAt(cmp.Or(places["version"], file.Root), fmt.Sprintf("its version is %d, and only 1 is known", p.Version))
 	}
-	return p, p.check()
+	if key, err := p.check(); err != nil {
+		return p, file.ErrorAt(places[key], err.Error())
+	}
+	return p, nil
 }
 
-func (p Profile) check() error {
+// decode fills in what a file says, and tells where.
+func (p *Profile) decode(file *strictyaml.File) (map[string]ast.Node, error) {
+	entries, err := file.Entries(file.Root)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]reflect.Value{}
+	for i, v := 0, reflect.ValueOf(p).Elem(); i < v.NumField(); i++ {
+		fields[v.Type().Field(i).Tag.Get("yaml")] = v.Field(i)
+	}
+	places := map[string]ast.Node{}
+	for _, e := range entries {
+		key := e.Key.GetToken().Value
+		field, known := fields[key]
+		if !known {
+			return nil, file.ErrorAt(e.Key, fmt.Sprintf("unknown key %q%s", key, strictyaml.Suggestion(key, slices.Sorted(maps.Keys(fields)))))
+		}
+		if e.Value.Type() == ast.NullType { // "key:" without a value
+			continue
+		}
+		_, isFraction := e.Value.(*ast.FloatNode) // which would lose what is behind the point
+		if err := yaml.NodeToValue(e.Value, field.Addr().Interface()); err != nil || isFraction && field.CanInt() {
+			return nil, file.ErrorAt(e.Value, fmt.Sprintf("%s takes %s", key, wants(field)))
+		}
+		places[key] = e.Value
+	}
+	return places, nil
+}
+
+// wants says what a key is set to.
+func wants(field reflect.Value) string {
+	switch field.Interface().(type) {
+	case time.Duration:
+		return "a duration such as 30ms or 2s"
+	case bool:
+		return "true or false"
+	case string:
+		return "text"
+	case []string:
+		return "a list"
+	case map[string]string:
+		return "\"key: text\" lines"
+	}
+	return "a whole number"
+}
+
+// check finds a value that is not allowed, and names its key.
+func (p Profile) check() (key string, err error) {
 	for _, w := range []struct{ key, value, allowed string }{
 		{"equal_assets", p.EqualAssets, "accept rename refuse"},
 		{"equal_folders", p.EqualFolders, "accept refuse"},
@@ -97,15 +160,21 @@ func (p Profile) check() error {
 		{"lacks", strings.Join(p.Lacks, " "), "replace restore head ranges etag"},
 	} {
 		for _, value := range strings.Fields(w.value) {
-			if !slices.Contains(strings.Fields(w.allowed), value) {
-				return fmt.Errorf("%s: %q is not one of %s", w.key, value, w.allowed)
+			if allowed := strings.Fields(w.allowed); !slices.Contains(allowed, value) {
+				return w.key, fmt.Errorf("%s: %q is not one of %s", w.key, value, strings.Join(allowed, ", "))
 			}
 		}
 	}
-	if p.Rate < 0 || min(p.TokenAge, p.TimeResolution, p.Processing, p.Latency, p.UploadLatency) < 0 {
-		return errors.New("a rate or a time is negative")
+	if p.Rate < 0 {
+		return "rate", errors.New("rate is negative")
 	}
-	return nil
+	for key, d := range map[string]time.Duration{"token_age": p.TokenAge, "time_resolution": p.TimeResolution, "processing": p.Processing,
+		"latency": p.Latency, "upload_latency": p.UploadLatency} {
+		if d < 0 {
+			return key, errors.New(key + " is negative")
+		}
+	}
+	return "", nil
 }
 
 // lacks reports whether the service does not have something.

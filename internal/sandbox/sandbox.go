@@ -83,7 +83,7 @@ type Server struct {
 // New starts a stand-in. If another one uses the directory, the error is
 // [ErrInUse]. Close must be called.
 func New(o Options) (*Server, error) {
-	if err := o.Profile.check(); err != nil {
+	if _, err := o.Profile.check(); err != nil {
 		return nil, fmt.Errorf("start sandbox: profile: %w", err)
 	}
 	o.Profile.applyTo(&o)

@@ -1,0 +1,283 @@
+// Package strictyaml reads small YAML files that people write, and shows every
+// mistake, the reader's and the parser's, at its place: file, line, column, the line
+// itself and a caret below it.
+//
+// A file is walked node by node rather than decoded into a struct, because only nodes
+// know where they stand.
+package strictyaml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// What no file needs. The limits keep one that was named by mistake out of the memory:
+// for deep nesting, the parser takes gigabytes.
+const (
+	maxFile  = 256 << 10
+	maxDepth = 32
+)
+
+// A File is a file while it is read.
+type File struct {
+	Path string
+	Root ast.Node // nil if there is nothing but comments
+	data []byte
+}
+
+// A Mistake is something wrong with a file, shown at its place.
+type Mistake struct{ text string }
+
+func (m *Mistake) Error() string { return m.text }
+
+// Parse reads a file, which is one document of YAML. Every error is a *Mistake.
+func Parse(path string, data []byte) (*File, error) {
+	f := &File{Path: path, data: bytes.TrimPrefix(data, []byte("\uFEFF"))}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	tree, err := parser.ParseBytes(f.data, 0, parser.AllowDuplicateMapKey()) // see Entries
+	if err != nil {
+		return nil, f.syntaxError(err)
+	}
+	for _, document := range tree.Docs {
+		switch {
+		case document.Body == nil:
+		case f.Root != nil:
+			return nil, f.ErrorAt(document.Body, "the file has a second document")
+		default:
+			f.Root = document.Body
+		}
+	}
+	return f, nil
+}
+
+// check refuses what is no file of ours at all.
+func (f *File) check() error {
+	if len(f.data) > maxFile {
+		return &Mistake{fmt.Sprintf("%s: not a file of settings: it is larger than %d KiB", f.Path, maxFile>>10)}
+	}
+	for at := 0; at < len(f.data); {
+		r, n := utf8.DecodeRune(f.data[at:])
+		if r == 0 || r == utf8.RuneError && n == 1 {
+			return f.errorAtOffset(at, "not text: a byte that is not UTF-8")
+		}
+		at += n
+	}
+	if tooDeep(f.data) {
+		return &Mistake{f.Path + ": not a file of settings: it is nested too deeply"}
+	}
+	return nil
+}
+
+// Entries are the keys and values of a mapping, each key at most once.
+func (f *File) Entries(node ast.Node) ([]*ast.MappingValueNode, error) {
+	mapping, ok := node.(*ast.MappingNode)
+	if !ok {
+		return nil, f.ErrorAt(node, "\"key: value\" lines are expected here")
+	}
+	lines := map[string]int{}
+	for _, e := range mapping.Values {
+		t := e.Key.GetToken()
+		if first, is := lines[t.Value]; is {
+			return nil, f.ErrorAt(e.Key, fmt.Sprintf("%q is there twice, first in line %d", t.Value, first))
+		}
+		lines[t.Value] = t.Position.Line
+	}
+	return mapping.Values, nil
+}
+
+// Scalar returns a value as it is written.
+func Scalar(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+// ErrorAt is a mistake at the place of a node.
+func (f *File) ErrorAt(node ast.Node, message string) error {
+	if m, ok := node.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		node = m.Values[0].Key // the token of such a mapping is its first ":"
+	}
+	return f.errorAtToken(node.GetToken(), message)
+}
+
+// syntaxError is a mistake that the parser found, in our words where its own are about
+// parsing.
+func (f *File) syntaxError(err error) error {
+	if at := f.tab(); at >= 0 {
+		return f.errorAtOffset(at, "a tab cannot indent; use spaces")
+	}
+	e, ok := errors.AsType[yaml.Error](err)
+	if !ok {
+		return &Mistake{f.Path + ": " + err.Error()}
+	}
+	message := e.GetMessage()
+	for theirs, ours := range map[string]string{
+		"unexpected key name":          `"key: value" is expected here; is the ":" missing?`,
+		"mapping value is not allowed": `a second ":" in this line; put quotes around the value`,
+		"end character of":             "the quote at the end is missing",
+		"sequence end token":           `the "]" at the end of the list is missing`,
+		"flow mapping end token":       `the "}" at the end is missing`,
+		"reserved character":           "a value cannot begin with this character; put quotes around it",
+	} {
+		if strings.Contains(message, theirs) {
+			message = ours
+		}
+	}
+	return f.errorAtToken(e.GetToken(), message)
+}
+
+// tab finds the first tab that indents a line; -1: there is none.
+func (f *File) tab() int {
+	at := 0
+	for line := range bytes.Lines(f.data) {
+		indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+		if i := bytes.IndexByte(indent, '\t'); i >= 0 && len(bytes.TrimSpace(line)) > 0 {
+			return at + i
+		}
+		at += len(line)
+	}
+	return -1
+}
+
+func (f *File) errorAtToken(t *token.Token, message string) error {
+	if t == nil || t.Position == nil {
+		return &Mistake{f.Path + ": " + message}
+	}
+	return f.errorAt(t.Position.Line, t.Position.Column, message)
+}
+
+func (f *File) errorAtOffset(offset int, message string) error {
+	before := f.data[:offset]
+	begin := bytes.LastIndexByte(before, '\n') + 1
+	return f.errorAt(bytes.Count(before, []byte("\n"))+1, utf8.RuneCount(before[begin:])+1, message)
+}
+
+// errorAt shows a mistake with its place and its line.
+func (f *File) errorAt(line, column int, message string) error {
+	text := fmt.Sprintf("%s:%d:%d: %s", f.Path, line, column, message)
+	lines := strings.Split(string(f.data), "\n")
+	if line >= 1 && line <= len(lines) {
+		prefix := fmt.Sprintf("  %d | ", line)
+		text += "\n" + prefix + maskSecrets(visible(strings.TrimSuffix(lines[line-1], "\r"))) +
+			"\n" + strings.Repeat(" ", len(prefix)+max(0, column-1)) + "^"
+	}
+	return &Mistake{text}
+}
+
+// visible keeps every character of a line one column wide, so that the caret is right.
+func visible(line string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r == utf8.RuneError, unicode.IsControl(r):
+			return '?'
+		}
+		return r
+	}, line)
+}
+
+// maskSecrets hides what follows a key that may hold a secret, and who logs in
+// with an address: messages end up in logs.
+func maskSecrets(line string) string {
+	secret := regexp.MustCompile(`(?i)(key|secret|password|token)["']?\s*:\s*\S|://[^/\s]*@`)
+	at := secret.FindStringIndex(line)
+	if at == nil {
+		return line
+	}
+	shown := line[:at[1]-1]
+	if i := strings.Index(line[at[0]:at[1]], "://"); i >= 0 {
+		shown = line[:at[0]+i+len("://")]
+	}
+	return shown + "..."
+}
+
+// Suggestion names the known word that is closest to a wrong one, if most of the
+// wrong one is in it.
+func Suggestion(wrong string, known []string) string {
+	best, distance := "", min(3, (len(wrong)+2)/2)
+	for _, k := range known {
+		if d := editDistance(wrong, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// editDistance counts the characters to insert, delete or replace.
+func editDistance(a, b string) int {
+	if len(a) > 64 { // no key is that long
+		return len(a)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// tooDeep looks at the brackets and at the dashes in front of lines.
+func tooDeep(data []byte) bool {
+	brackets := 0
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimLeft(line, " ")
+		for range maxDepth {
+			rest, isDash := bytes.CutPrefix(line, []byte("- "))
+			if !isDash {
+				break
+			}
+			line = bytes.TrimLeft(rest, " ")
+		}
+		if bytes.HasPrefix(line, []byte("- ")) {
+			return true
+		}
+		if bytes.HasPrefix(line, []byte("#")) {
+			continue
+		}
+		for _, c := range line {
+			switch c {
+			case '[', '{':
+				brackets++
+			case ']', '}':
+				brackets = max(0, brackets-1)
+			}
+			if brackets > maxDepth {
+				return true
+			}
+		}
+	}
+	return false
+}
