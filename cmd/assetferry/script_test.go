@@ -388,7 +388,7 @@ var (
 	runID    = regexp.MustCompile(`\b\d{8}-\d{4}-[a-z0-9]{5}\b`)
 	dateTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b`)
 	duration = regexp.MustCompile(`\b\d+(\.\d+)?(ms|s)\b`)
-	assetID  = regexp.MustCompile(`(\(asset |/assets/|  Asset +)[\w-]{12}\b`)
+	assetID  = regexp.MustCompile(`(\(asset |/assets/|  Asset +)[\w-]{12}`)
 )
 
 // cmdScrub prints stdout or stderr again, without what differs from run to run.
