@@ -1,0 +1,131 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"unicode/utf8"
+
+	"assetferry/internal/ui"
+)
+
+// An excerpt is as much of a list as a page has room for.
+type excerpt[T any] struct {
+	Rows    []T
+	Left    int64  // that are not shown
+	Command string // that shows all
+	room    int
+}
+
+// Shown counts the rows on the page.
+func (e excerpt[T]) Shown() int64 { return int64(len(e.Rows)) }
+
+const (
+	mostRows = 1000
+	// roomForList bounds one list, in bytes of HTML. A page has seven.
+	roomForList = 600_000
+	// roomForText bounds one text before it is escaped; keys may be of any length.
+	roomForText = 4_000
+)
+
+// add takes a row if there is room for it, and counts it if not. Once there is no room
+// for a row, none that follows is taken: what is shown is the beginning.
+func (e *excerpt[T]) add(v T, texts ...string) {
+	if e.Left > 0 || len(e.Rows) == mostRows || e.room < weight(texts) {
+		e.Left++
+		return
+	}
+	e.room -= weight(texts)
+	e.Rows = append(e.Rows, v)
+}
+
+// weight is the most that a row with these texts can take on a page.
+func weight(texts []string) int {
+	const tags, escaped = 600, 5 // each character may become five
+	n := tags
+	for _, t := range texts {
+		n += tags/4 + escaped*len(clean(t))
+	}
+	return n
+}
+
+// clean makes a text from outside fit to be shown: what would reorder or end the text
+// around it is made visible, and of what is immensely long the middle is left out.
+func clean(text string) string {
+	s := ui.Sanitize(text)
+	if len(s) <= roomForText {
+		return s
+	}
+	head, tail := roomForText*3/4, len(s)-roomForText/4
+	for !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s [… %s bytes …] %s", s[:head], ui.Count(int64(tail-head)), s[tail:])
+}
+
+// cut takes the beginning of a list.
+func cut[T any](all []T, command string, texts func(T) []string) excerpt[T] {
+	e := excerpt[T]{Command: command, room: roomForList}
+	for _, v := range all {
+		e.add(v, texts(v)...)
+	}
+	return e
+}
+
+// firstLines takes the first of so many lines, and reads no more than that.
+func firstLines(lines iter.Seq2[Line, error], count int64, command string) (excerpt[Line], error) {
+	e := excerpt[Line]{Command: command, room: roomForList}
+	if count == 0 {
+		return e, nil
+	}
+	for l, err := range lines {
+		if err != nil {
+			return e, err
+		}
+		if e.add(l, l.Key, l.Why()); e.Left > 0 {
+			break
+		}
+	}
+	e.Left = max(e.Left, count-int64(len(e.Rows)))
+	return e, nil
+}
+
+// Why says why an object is where it is.
+func (l Line) Why() string { return cmp.Or(l.Error, l.Reason) }
+
+func leftOutTexts(o LeftOut) []string { return append([]string{o.Reason, o.Decides}, o.Examples...) }
+
+func troubleTexts(t Trouble) []string {
+	texts := []string{t.What, t.Remedy}
+	for _, e := range t.Examples {
+		texts = append(texts, e.Key, e.Error)
+	}
+	return texts
+}
+
+func differenceTexts(d Difference) []string { return []string{d.Key, d.AssetID, d.Field, d.What} }
+
+func alterationTexts(a Alteration) []string { return append([]string{a.Action}, a.Examples...) }
+
+func categoryTexts(c Category) []string { return []string{c.Name, c.ID} }
+
+// A folderRow is what became of a folder, in few numbers.
+type folderRow struct {
+	Folder
+	Groups []group
+}
+
+// firstFolders takes the first folders and counts all others.
+func firstFolders(folders iter.Seq2[Folder, error], command string) (excerpt[folderRow], error) {
+	e := excerpt[folderRow]{Command: command, room: roomForList}
+	for f, err := range folders {
+		if err != nil {
+			return e, err
+		}
+		e.add(folderRow{f, groupsOf(Sum{Listed: f.Listed, Parts: f.Parts})}, f.Name)
+	}
+	return e, nil
+}

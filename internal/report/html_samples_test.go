@@ -1,0 +1,167 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/state"
+)
+
+// A sample is what a page is made of.
+type sample struct {
+	Report
+	lines   []Line
+	folders []Folder
+}
+
+// html is the page of a sample.
+func (s sample) html(t testing.TB) string {
+	t.Helper()
+	p, err := layOut(s.Report, yielding(s.lines), yielding(s.folders), time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := p.write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func yielding[T any](all []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range all {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+func part(name string, objects, bytes int64) Part {
+	return Part{Name: name, Good: isGood(name), Amount: Amount{objects, bytes}}
+}
+
+// report makes a report whose sum closes over some parts.
+func reportOf(purpose state.Purpose, v Verdict, all ...Part) Report {
+	finished := noon.Add(47*time.Minute + 12*time.Second)
+	r := Report{
+		Version: 1, MadeAt: noon.Add(3 * time.Hour), Tool: "1.0.0", Verdict: v,
+		Run: Run{
+			ID: "20251121-120000-7f3a", Command: "migrate", State: "finished", Source: "/srv/cms/uploads",
+			Destination: "env-4c1d/ws-main", Address: "https://api.ckbox.io", PlanHash: "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+			BeganAt: noon, ListedAt: noon.Add(2 * time.Second), FinishedAt: &finished, Seconds: 2832, ListedAll: true,
+			Approval: &Approval{"Ada Lovelace <ada@example.com>", noon.Add(-20 * time.Hour)},
+		},
+		Sum: Sum{Of: "everything that the source listed", Closes: true, Parts: all},
+	}
+	r.Run.Purpose = purpose
+	for _, p := range all {
+		r.Sum.Total = r.Sum.Total.plus(p.Amount)
+	}
+	r.Sum.Listed = r.Sum.Total
+	r.Sum.Said = fmt.Sprintf("%d objects were listed, and each of them is accounted for.", r.Sum.Listed.Objects)
+	r.Charted = r.Sum.Listed
+	return r
+}
+
+func proved() sample {
+	r := reportOf(state.Production, Verdict{Proved, "Everything arrived and was proved by content: 99,412 assets.", ""},
+		part(created, 98_112, 411_523_998_211), part(adopted, 1_300, 2_345_678_901), part(unchanged, 0, 0), part(skipped, 588, 12_345_678))
+	at := noon.Add(2 * time.Hour)
+	last := noon.Add(47 * time.Minute)
+	r.Destination = Amount{99_412, 413_869_677_112}
+	r.Proof = Proof{Level: "content", At: &at, Receipts: 99_412, ReadBack: 99_412, Covers: true, LastArrival: &last}
+	r.LeftOut = []LeftOut{
+		{Reason: "left behind by an operating system or a tool", Amount: Amount{412, 3_345_678}, Decides: "always left out; rename it if it is meant to be taken", Examples: []string{"2019/.DS_Store", "2019/spring/Thumbs.db"}},
+		{Reason: "left out by --include or --exclude", Amount: Amount{176, 9_000_000}, Decides: "--include and --exclude", Examples: []string{"brand/old/logo.ai"}},
+	}
+	r.Undo = Undo{Created: Amount{98_112, 411_523_998_211}, Command: "assetferry undo --run " + r.Run.ID}
+	r.Privacy = Privacy{Public: Amount{90_000, 400_000_000_000}, Private: Amount{9_412, 13_869_677_112}, Categories: []Category{
+		{ID: "c1", Name: "Images", Privacy: "public", Amount: Amount{90_000, 400_000_000_000}},
+		{ID: "c2", Name: "Contracts", Privacy: "private", Amount: Amount{9_412, 13_869_677_112}}}}
+	r.Metadata = Metadata{Objects: 12_000, ContentTypes: 12_000, Fields: 310, Tags: 0}
+	r.Addresses = Addresses{Mapped: 99_412, Public: 90_000, Command: "assetferry urls --run " + r.Run.ID}
+	r.Types = slicesOf([]string{".jpg", ".png", ".pdf", ".mp4", ".svg", "no extension", ".docx", ".heic", ".gif", ".webp", ".tif", ".zip", "other"}, 71_000, 3)
+	r.Sizes = slicesOf([]string{"empty", "under 10 kB", "10 to 100 kB", "100 kB to 1 MB", "1 to 10 MB", "10 to 100 MB", "100 MB and more"}, 900, 2)
+	for n := range 48 {
+		items := int64(2000 + 700*math.Sin(float64(n)/5))
+		r.Throughput = append(r.Throughput, Point{noon.Add(time.Duration(n) * time.Minute), 1, items, items * 4_200_000})
+	}
+	return sample{r, nil, []Folder{
+		{Name: "2019", Listed: Amount{41_000, 200e9}, Parts: []Part{part(created, 40_800, 199e9), part(skipped, 200, 1e9)}},
+		{Name: "brand", Listed: Amount{59_000, 213e9}, Parts: []Part{part(created, 57_312, 212e9), part(adopted, 1300, 2e9), part(skipped, 388, 1e6)}},
+	}}
+}
+
+func slicesOf(names []string, first int64, divisor int64) (all []Slice) {
+	n := first
+	for _, name := range names {
+		all = append(all, Slice{name, Amount{n, n * 4_111_222}})
+		n = n*2/divisor + 3
+	}
+	return all
+}
+
+const (
+	arabic  = "الصور/ربيع ٢٠٢٤/ميناء الإسكندرية.jpg"
+	hostile = "<script>alert(1)</script>/\"><img src=x onerror=alert(1)>/&amp;\u202egpj.exe\x1b[31m"
+)
+
+func troubledSample() sample {
+	long := "archive/" + strings.Repeat("eine-sehr-lange-bezeichnung-ohne-jede-luecke", 12) + ".jpg"
+	r := reportOf(state.Production, Verdict{Incomplete, "217 objects did not come through: 203 failed, 6 conflict, 8 in doubt.", "see below what to do about each kind, then run the same command again"},
+		part(created, 4_700, 21e9), part(skipped, 83, 1e6), part(failed, 203, 4e9), part(conflict, 6, 1e6), part(inDoubt, 8, 3e6))
+	r.Unlistable = 2
+	r.Destination = Amount{4_700, 21e9}
+	r.Proof = Proof{Level: "sample", Receipts: 4_700, ReadBack: 100, Differences: 3, First: []Difference{
+		{arabic, "a1b2c3", "size", "is 12,345 B at the destination, not 12,346 B"}, {hostile, "a1b2c4", "missing", "is not at the destination"}, {long, "a1b2c5", "content", "has other content"}}}
+	at := noon.Add(-time.Hour)
+	last := noon
+	r.Proof.At, r.Proof.LastArrival = &at, &last
+	r.LeftOut = []LeftOut{{Reason: "no category allows its extension", Amount: Amount{83, 1e6}, Missed: true, Decides: "--unmatched create, --category, or an administrator who allows the extension in a category", Examples: []string{arabic, hostile, long}}}
+	r.Troubles = []Trouble{
+		{What: "larger than the service takes", Remedy: "ask whoever runs the service for its limits; make them smaller, or leave them out with --exclude", Parts: []Part{part(failed, 203, 4e9)}, Amount: Amount{203, 4e9},
+			Examples: []Example{{arabic, "POST /assets: 413 Payload Too Large: File exceeds the limit"}, {long, "POST /assets: 413 Payload Too Large"}, {hostile, "<b>no</b>"}}},
+		{What: "sent, and the answer was lost", Remedy: "run the same command again when the destination answers: it looks whether they arrived and sends only what did not", Parts: []Part{part(inDoubt, 8, 3e6)}, Amount: Amount{8, 3e6},
+			Examples: []Example{{"2024/a.jpg", "the process ended while sending"}}},
+	}
+	r.Alterations = []Alteration{{Action: replaced, Amount: Amount{12, 1e6}, Examples: []string{"a/b.jpg", arabic}}}
+	r.Undo = Undo{Created: Amount{4_700, 21e9}, Command: "assetferry undo --run " + r.Run.ID}
+	r.Privacy = Privacy{Unknown: Amount{4_700, 21e9}, Categories: []Category{{ID: "c9", Name: hostile, Privacy: "unknown", Amount: Amount{4_700, 21e9}}}}
+	r.Metadata = Metadata{Objects: 12, Fields: 12, NotKept: 4, Undescribed: 9}
+	r.Types = []Slice{{hostile, Amount{4000, 20e9}}, {".mp4", Amount{1000, 5e9}}}
+	r.Sizes = []Slice{{"empty", Amount{3, 0}}, {"100 MB and more", Amount{4_997, 25e9}}}
+	r.Throughput = []Point{{noon, 1, 3000, 10e9}, {noon.Add(26 * time.Hour), 1, 1700, 11e9}}
+	s := sample{Report: r}
+	for n := range 8 {
+		s.lines = append(s.lines, Line{Key: fmt.Sprintf("2024/%04d/%s", n, []string{arabic, hostile, long, "harbour.jpg"}[n%4]), State: failed, Error: "POST /assets: 413 Payload Too Large: File exceeds the limit of 100 MB"})
+	}
+	s.folders = []Folder{{Name: hostile, Listed: Amount{3000, 2e9}, Parts: []Part{part(created, 2900, 1e9), part(failed, 100, 1e9)}}, {Name: arabic, Listed: Amount{2000, 3e9}, Parts: []Part{part(created, 2000, 3e9)}}, {Listed: Amount{1, 1}, Parts: []Part{part(skipped, 1, 1)}}}
+	return s
+}
+
+func unproved() sample {
+	s := proved()
+	s.Run.Approval = nil
+	s.Run.Purpose = state.Rehearsal
+	s.Verdict = Verdict{Complete, "Everything arrived by its receipts. It was never verified.", "prove it: assetferry verify --content"}
+	s.Proof = Proof{Level: "none"}
+	return s
+}
+
+func emptySample() sample {
+	r := reportOf(state.PurposeUnknown, Verdict{Complete, "Nothing was to be taken over.", ""})
+	r.Run.FinishedAt = nil
+	r.Proof.Level = "none"
+	return sample{Report: r}
+}
+
+func samples() map[string]sample {
+	return map[string]sample{"proved": proved(), "troubled": troubledSample(), "unproved": unproved(), "empty": emptySample()}
+}
