@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"maps"
 	"slices"
 	"strings"
@@ -24,6 +22,8 @@ import (
 type Planner struct {
 	Deps
 	Rules Rules
+	// SourceAddress is where the source is read; see PlanHead.
+	SourceAddress string
 	// Unchanged, if it is set, is told of the objects that are as the journal
 	// remembers them. They are counted in the plan and not listed in it.
 	Unchanged func(state.Receipt)
@@ -75,7 +75,7 @@ type ExtensionTally struct {
 // Blocked reports whether the rules forbid to carry out the plan, because there
 // are objects that no category takes and the user has not said what to do.
 func (p Plan) Blocked(r Rules) bool {
-	return r.Unmatched == "stop" && !r.AdoptOnly && len(p.Unmatched) > 0
+	return r.StopsAtUnmatched() && len(p.Unmatched) > 0
 }
 
 // Plan lists the source, as far as the run has not done so, decides, and stores
@@ -456,28 +456,34 @@ func (d *decider) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	h := sha256.New()
-	for i, err := range d.Journal.Items(ctx, d.run.Num) {
-		if err != nil {
-			return err
-		}
-		hashItem(h, i)
+	hash, err := d.hash(ctx, wanted)
+	if err != nil {
+		return err
 	}
 	categories, err := json.Marshal(wanted)
 	if err != nil {
 		return err
 	}
-	err = d.Journal.FinishPlan(ctx, d.run.Num, hex.EncodeToString(h.Sum(nil)), categories)
+	err = d.Journal.FinishPlan(ctx, d.run.Num, hash, categories)
 	faultpoint.Hit(faultpoint.Planned)
 	return err
 }
 
-// hashItem adds to a plan's hash what a person approves: what happens to which
-// version of an object, and where it goes. Lengths keep fields apart.
-func hashItem(h hash.Hash, i state.Item) {
-	for _, field := range []string{i.Key, i.VersionTag, string(i.Action), i.Reason, i.Category, i.Folder, i.Name, i.Asset} {
-		h.Write(binary.AppendUvarint(nil, uint64(len(field))))
-		h.Write([]byte(field))
+// hash hashes the plan as it is in the journal.
+func (d *decider) hash(ctx context.Context, wanted []NewCategory) (string, error) {
+	run, err := d.Journal.Run(ctx, d.run.ID) // with all that was listed
+	if err != nil {
+		return "", err
 	}
-	h.Write(binary.AppendVarint(binary.AppendVarint(nil, i.Size), i.Time.UnixNano()))
+	h, err := NewPlanHash(d.Head(run, wanted))
+	if err != nil {
+		return "", err
+	}
+	for i, err := range d.Journal.Items(ctx, run.Num) {
+		if err != nil {
+			return "", err
+		}
+		h.Add(i)
+	}
+	return h.Sum(), nil
 }

@@ -45,6 +45,10 @@ func DefaultRules() Rules {
 // duplicates reports whether an object is sent beside an asset of its name.
 func (r Rules) duplicates() bool { return r.OnExisting == "duplicate" && !r.AdoptOnly }
 
+// StopsAtUnmatched reports whether a plan must not be carried out as long as there are
+// objects that no category allows.
+func (r Rules) StopsAtUnmatched() bool { return r.Unmatched == "stop" && !r.AdoptOnly }
+
 // A KeyList is a set of keys given by the user. Only its digest is stored.
 type KeyList struct {
 	Digest string `json:"digest"`

@@ -41,6 +41,7 @@ type app struct {
 	out      *ui.Out
 	settings *config.Settings
 	command  string // as it was called, without its arguments
+	planFile string // that is written or carried out, empty without one
 
 	closers []func() error  // undo what was opened, last first
 	summary *ui.SummaryLine // the last line of a run

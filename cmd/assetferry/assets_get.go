@@ -165,11 +165,10 @@ func writeNew(path string, force bool, write func(io.Writer) error) (err error) 
 	if _, err := os.Lstat(path); err == nil && !force {
 		return taken // before anything is downloaded for nothing
 	}
-	folder := filepath.Dir(path)
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return &stop{exitError, fmt.Errorf("there is no folder %s to write %s to", folder, filepath.Base(path)), "make it, or name a file in another one"}
+	if err := hasFolder(path); err != nil {
+		return err
 	}
-	name := filepath.Join(folder, "."+filepath.Base(path)+"-"+rand.Text())
+	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"-"+rand.Text())
 	draft, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
@@ -199,6 +198,15 @@ func writeNew(path string, force bool, write func(io.Writer) error) (err error) 
 			return taken
 		}
 		return os.Rename(draft.Name(), path)
+	}
+	return nil
+}
+
+// hasFolder wants the folder of a file to be there.
+func hasFolder(path string) error {
+	folder := filepath.Dir(path)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return &stop{exitError, fmt.Errorf("there is no folder %s to write %s to", folder, filepath.Base(path)), "make it, or name a file in another one"}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 // endpoints are a source, a destination and the journal between them, opened.
 type endpoints struct {
 	source  sources.Source
+	address string // of the source, whatever its name in the journal
 	dest    *destination
 	journal *state.Store
 	pair    state.Pair
@@ -46,18 +48,14 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if err != nil {
 		return nil, err
 	}
-	var identity string
-	if s.source, identity, err = a.openSource(ctx, address, a.ownFiles(s.dest, path)); err != nil {
+	if s.source, s.address, err = a.openSource(ctx, address, a.ownFiles(s.dest, path)); err != nil {
 		return nil, err
 	}
 	a.tellLoss(path)
 	if s.journal, err = a.openJournal(ctx, path); err != nil {
 		return nil, err
 	}
-	if a.settings.SourceName != "" {
-		identity = a.settings.SourceName
-	}
-	if s.pair, err = s.journal.Pair(ctx, identity, s.dest.identity(), s.dest.url); err != nil {
+	if s.pair, err = s.journal.Pair(ctx, cmp.Or(a.settings.SourceName, s.address), s.dest.identity(), s.dest.url); err != nil {
 		return nil, err
 	}
 	a.startMeter(ctx, s.dest, s.journal)
@@ -159,7 +157,7 @@ func (a *app) ownFiles(d *destination, journal string) []string {
 	if d.embedded {
 		own = append(own, d.dir)
 	}
-	for _, f := range append(d.secrets, a.settings.File, a.settings.LogFile) {
+	for _, f := range append(d.secrets, a.settings.File, a.settings.LogFile, a.planFile) {
 		if f != "" {
 			own = append(own, f)
 		}

@@ -24,6 +24,7 @@ const shownProblems = 20
 type migrateOptions struct {
 	command                      string // migrate or adopt
 	dryRun, restart, retryParked bool
+	output                       string
 	settle                       time.Duration
 }
 
@@ -47,6 +48,7 @@ The first interrupt finishes what has begun, the second aborts it.
 	}
 	f := c.Flags()
 	addApplyFlags(f, &o)
+	addOutputFlag(f, &o.output)
 	addSelectionFlags(f)
 	addCreateFlags(f, &o.retryParked)
 	addSendingFlags(f, &o)
@@ -75,6 +77,7 @@ not needed: migrate does the same before it sends anything.
 	}
 	f := c.Flags()
 	addApplyFlags(f, &o)
+	addOutputFlag(f, &o.output)
 	addSelectionFlags(f)
 	return c
 }
@@ -110,7 +113,10 @@ func (a *app) planOrMigrate(ctx context.Context, cmd *cobra.Command, source stri
 		return err
 	}
 	if o.dryRun {
-		return a.plan(ctx, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked})
+		return a.plan(ctx, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output})
+	}
+	if o.output != "" {
+		return usage(errors.New("--output needs --dry-run"), "add -n to write the plan into the file instead of carrying it out")
 	}
 	return a.migrate(ctx, cmd, source, o)
 }

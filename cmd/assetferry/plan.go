@@ -26,6 +26,10 @@ POST for the cookie if it has to read a file of a private category; and it
 changes no file but the journal.
 
 With --verbose, or with --json, every object is shown.
+
+With --output the plan is also written into a file, for somebody to approve.
+"assetferry apply FILE" carries out that plan and nothing else; what has changed
+since, at the source or at the destination, it leaves alone.
 `,
 		Args:              one("SOURCE"),
 		ValidArgsFunction: directories,
@@ -34,6 +38,7 @@ With --verbose, or with --json, every object is shown.
 		}),
 	}
 	f := c.Flags()
+	addOutputFlag(f, &o.output)
 	f.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if there is anything to do")
 	addSelectionFlags(f)
 	addCreateFlags(f, &o.retryParked)
@@ -43,12 +48,16 @@ With --verbose, or with --json, every object is shown.
 
 type planOptions struct {
 	exitCode, adoptOnly, retryParked bool
+	output                           string // a file to write the plan into
 }
 
 func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o planOptions) error {
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: "plan"}
 	defer a.startWindow()()
+	if err := a.prepareOutput(o.output); err != nil {
+		return err
+	}
 	s, err := a.openEndpoints(ctx, cmd, source, true)
 	if err != nil {
 		return err
@@ -85,6 +94,10 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	a.showUnmatched(plan)
 	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
 	a.out.Printf("%s Nothing was sent.", planned(plan))
+	a.out.Printf("Plan hash %s", plan.Run.PlanHash)
+	if err := a.writePlan(ctx, s, planner, plan, o.output); err != nil {
+		return err
+	}
 	switch {
 	case plan.Blocked(s.rules):
 		return unmatched(plan)
@@ -136,6 +149,7 @@ func (a *app) showDecision(l ui.PlanLine) {
 func (a *app) planner(s *endpoints, retryParked bool) *migrate.Planner {
 	p := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
 	p.RetryParked, p.Concurrency, p.FormerAlive = retryParked, a.settings.Concurrency, s.journal.FormerAlive()
+	p.SourceAddress = s.address
 	return p
 }
 

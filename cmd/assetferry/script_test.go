@@ -388,6 +388,8 @@ var (
 	runID    = regexp.MustCompile(`\b\d{8}-\d{4}-[a-z0-9]{5}\b`)
 	dateTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b`)
 	duration = regexp.MustCompile(`\b\d+(\.\d+)?(ms|s)\b`)
+	exactly  = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+	planHash = regexp.MustCompile(`(?i)(plan hash |"hash":")[0-9a-f]{64}\b`)
 	assetID  = regexp.MustCompile(`(\(asset |/assets/|  Asset +)[\w-]{12}`)
 )
 
@@ -405,6 +407,8 @@ func scrub(ts *testscript.TestScript, text string) string {
 	text = runID.ReplaceAllString(text, "YYYYMMDD-hhmm-xxxxx")
 	text = dateTime.ReplaceAllString(text, "YYYY-MM-DD hh:mm:ss")
 	text = duration.ReplaceAllString(text, "0.0s")
+	text = exactly.ReplaceAllString(text, "YYYY-MM-DDThh:mm:ssZ")
+	text = planHash.ReplaceAllString(text, "${1}HASH")
 	return assetID.ReplaceAllString(text, "${1}ID")
 }
 

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/approval"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+)
+
+// addOutputFlag adds where a plan is written to.
+func addOutputFlag(f *pflag.FlagSet, name *string) {
+	f.StringVar(name, "output", "", "write the plan into this `file`, to be approved and carried out by apply")
+}
+
+// prepareOutput sees whether a plan can be written into a file before it is made. The
+// file is no part of the source, wherever it is.
+func (a *app) prepareOutput(name string) error {
+	switch info, err := os.Stat(name); {
+	case name == "":
+		return nil
+	case name == "-":
+		return usage(errors.New("--output - names no file"), "a plan that is to be approved is kept in a file: --output PLAN.jsonl")
+	case err == nil && !info.Mode().IsRegular():
+		return usage(fmt.Errorf("--output %s is not a file", name), "name a file: --output PLAN.jsonl")
+	}
+	a.planFile = name
+	return hasFolder(name)
+}
+
+// writePlan writes a plan into a file, if one was named.
+func (a *app) writePlan(ctx context.Context, s *endpoints, planner *migrate.Planner, plan migrate.Plan, name string) error {
+	if name == "" {
+		return nil
+	}
+	known, err := s.journal.Categories(ctx, s.pair.Destination)
+	if err != nil {
+		return err
+	}
+	names := make(map[string]string, len(known))
+	for id, c := range known {
+		names[id] = c.Name
+	}
+	err = writeNew(name, true, func(w io.Writer) error {
+		return approval.Write(w, approval.Plan{
+			Hash: plan.Run.PlanHash, Head: planner.Head(plan.Run, plan.Categories), Tallies: plan.Tallies,
+			Items: s.journal.Items(ctx, plan.Run.Num),
+			Noted: approval.Noted{Run: plan.Run.ID, Made: time.Now().UTC().Truncate(time.Second), Address: s.dest.url, CategoryNames: names},
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	a.out.Notef("The plan is in %s.", ui.Sanitize(name))
+	return nil
+}

@@ -1,0 +1,276 @@
+package approval
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// plan makes a plan of items, as an engine would.
+func plan(tb testing.TB, head migrate.PlanHead, items ...state.Item) Plan {
+	tb.Helper()
+	h, err := migrate.NewPlanHash(head)
+	must(tb, err)
+	p := Plan{Head: head, Items: all(items), Noted: Noted{Run: "a run", Made: time.Unix(1e9, 0).UTC(), Address: "https://example.com"}}
+	for _, i := range items {
+		h.Add(i)
+		p.Tallies = append(p.Tallies, state.Tally{Action: i.Action, Objects: 1, Bytes: i.Size})
+	}
+	if head.Unchanged > 0 {
+		p.Tallies = append(p.Tallies, state.Tally{Action: state.Unchanged, Objects: head.Unchanged, Bytes: head.UnchangedBytes})
+	}
+	p.Hash = h.Sum()
+	return p
+}
+
+func all(items []state.Item) iter.Seq2[state.Item, error] {
+	return func(yield func(state.Item, error) bool) {
+		for _, i := range items {
+			if !yield(i, nil) {
+				return
+			}
+		}
+	}
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func written(tb testing.TB, p Plan) string {
+	tb.Helper()
+	var b bytes.Buffer
+	must(tb, Write(&b, p))
+	return b.String()
+}
+
+func head() migrate.PlanHead {
+	r := migrate.DefaultRules()
+	r.Include, r.Limit = []string{"*.jpg", "<&>"}, 3
+	return migrate.PlanHead{
+		Source: "photos", SourceAddress: "/srv/photos", Destination: "environment/workspace", Rules: r,
+		Categories: []migrate.NewCategory{{Name: "Other files", Extensions: []string{"odd", "ö"}}}, Unchanged: 2, UnchangedBytes: 30,
+	}
+}
+
+func items() []state.Item {
+	return []state.Item{
+		{Key: "a/<b>&.jpg", Size: 1, Time: time.Date(2026, 5, 1, 12, 30, 15, 123456789, time.UTC), VersionTag: `"etag"`,
+			Action: state.Create, Reason: "new", Category: "c1", Folder: "a", Name: "<b>&.jpg"},
+		{Key: "a/caf\xe9.jpg", Size: 2, Action: state.Conflict, Reason: "its key", Folder: "a", Name: "caf\xe9.jpg", VersionTag: "\xff"},
+		{Key: "a/caf\ufffd.jpg", Time: time.Unix(0, 0).UTC(), Action: state.Adopt, Reason: "equal", Category: "c1", Folder: "a", Name: "x", Asset: "id"},
+		{Key: "b\x00\n\"\u2028.odd", Size: 1 << 40, Time: time.Unix(0, -1).UTC(), Action: state.Skip, Reason: "left out"},
+	}
+}
+
+// What is written is read back to the byte, whatever it holds, as often as one likes.
+func TestRoundTrip(t *testing.T) {
+	p := plan(t, head(), items()...)
+	f, err := read(strings.NewReader(written(t, p)), "plan")
+	must(t, err)
+	if diff := cmp.Diff(p.Head, f.Head, cmp.AllowUnexported(migrate.KeyList{})); diff != "" || f.Hash != p.Hash {
+		t.Errorf("head, hash %s, want %s:\n%s", f.Hash, p.Hash, diff)
+	}
+	if diff := cmp.Diff(p.Noted, f.Noted); diff != "" {
+		t.Error(diff)
+	}
+	for range 2 {
+		var got []state.Item
+		for i, err := range f.Items() {
+			must(t, err)
+			got = append(got, i)
+		}
+		if diff := cmp.Diff(items(), got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// Where globs are not text, JSON changes them, and the hash must not mind.
+func TestGlobThatIsNotText(t *testing.T) {
+	h := head()
+	h.Rules.Exclude = []string{"caf\xe9*"}
+	_, err := read(strings.NewReader(written(t, plan(t, h))), "plan")
+	must(t, err)
+}
+
+// A plan that people can read says what it holds in its first line.
+func TestHeaderIsReadable(t *testing.T) {
+	first, _, _ := strings.Cut(written(t, plan(t, head(), items()...)), "\n")
+	for _, want := range []string{`"type":"approval-plan","version":1,"hash":"`, `"source":"photos"`, `"items":4,`,
+		`"actions":{"adopt":{"objects":1,"bytes":0},"conflict":{"objects":1,"bytes":2},"create":{"objects":1,"bytes":1},"skip":{"objects":1,"bytes":1099511627776}}`,
+		`"unchanged":{"objects":2,"bytes":30}`, `"made":"2001-09-09T01:46:40Z"`} {
+		if !strings.Contains(first, want) {
+			t.Errorf("%s is missing in %s", want, first)
+		}
+	}
+}
+
+// Whatever is done to a file is noticed, and told with the line where it can be.
+func TestDamage(t *testing.T) {
+	good := written(t, plan(t, head(), items()...))
+	lines := strings.SplitAfter(strings.TrimSuffix(good, "\n"), "\n")
+	replace := func(old, new string) string { return strings.Replace(good, old, new, 1) }
+	for name, c := range map[string]struct {
+		text, want string
+		err        error
+	}{
+		"nothing":                 {"", "plan: this is not", ErrNoPlan},
+		"something else":          {"a,b,c\n", "plan: this is not", ErrNoPlan},
+		"other JSON":              {`{"type":"summary","version":1}` + "\n", "plan: this is not", ErrNoPlan},
+		"no lines":                {strings.Repeat("x", mostBytes+1), "plan: this is not", ErrNoPlan},
+		"of a later version":      {replace(`"version":1`, `"version":2`), "line 1: another version of assetferry wrote this plan: its format is 2", ErrVersion},
+		"an unknown rule":         {replace(`"rules":{`, `"rules":{"mood":"good",`), `line 1: the plan is not as it was written: json: unknown field "mood"`, ErrChanged},
+		"another hash":            {replace(`"hash":"`, `"hash":"0`), "its hash is", ErrChanged},
+		"another source":          {replace("photos", "pictures"), "its hash is", ErrChanged},
+		"another address":         {replace("/srv/photos", "/home/photos"), "its hash is", ErrChanged},
+		"another destination":     {replace("environment/", "production/"), "its hash is", ErrChanged},
+		"another rule":            {replace(`"on_existing":"conflict"`, `"on_existing":"adopt"`), "its hash is", ErrChanged},
+		"another new category":    {replace(`["odd",`, `["even",`), "its hash is", ErrChanged},
+		"other unchanged objects": {replace(`"unchanged":{"objects":2`, `"unchanged":{"objects":3`), "its hash is", ErrChanged},
+		"other sums":              {replace(`"adopt":{"objects":1`, `"adopt":{"objects":2`), "other sums", ErrChanged},
+		"another size":            {replace(`"size":2`, `"size":3`), "its hash is", ErrChanged},
+		"another time":            {replace(`.123456789Z`, `.123456788Z`), "its hash is", ErrChanged},
+		"another action":          {replace(`"action":"skip"`, `"action":"create"`), "its hash is", ErrChanged},
+		"a made-up action":        {replace(`"action":"skip"`, `"action":"burn"`), "line 5: the plan is not as it was written: this is no item", ErrChanged},
+		"another asset":           {replace(`"asset":"id"`, `"asset":"other"`), "its hash is", ErrChanged},
+		"another type":            {replace(`"size":2`, `"size":"2"`), `line 3: the plan is not as it was written: "size" cannot be a string`, ErrChanged},
+		"two objects on a line":   {good[:len(good)-1] + "{}\n", "line 5: the plan is not as it was written: there is more", ErrChanged},
+		"cut within a line":       {good[:len(good)-20], "line 5: the plan is not as it was written: the line is not complete", ErrChanged},
+		"cut between lines":       {strings.Join(lines[:3], ""), "it ends after 2 of 4 items", ErrChanged},
+		"only the header":         {lines[0], "it ends after 0 of 4 items", ErrChanged},
+		"a line is gone":          {lines[0] + lines[1] + lines[3] + lines[4], "it ends after 3 of 4 items", ErrChanged},
+		"a line is there twice":   {lines[0] + lines[1] + lines[1] + lines[2] + lines[3] + lines[4], "line 3: the plan is not as it was written: its key does not come after", ErrChanged},
+		"lines in another order":  {lines[0] + lines[2] + lines[1] + lines[3] + lines[4], "line 3: the plan is not as it was written: its key does not come after", ErrChanged},
+		"a line more":             {good + `{"key":"z","action":"create","reason":"new","size":1}` + "\n", "it has 5 items", ErrChanged},
+		"an empty line":           {lines[0] + "\n" + strings.Join(lines[1:], ""), "line 2: the plan is not as it was written: the line is not complete", ErrChanged},
+		"a key in bad base64":     {replace("{\"base64\":\"", "{\"base64\":\"!"), "line 3: the plan is not as it was written: text in base64", ErrChanged},
+		"a key of other bytes":    {replace("caf\ufffd", "caf\U0001f600"), "its hash is", ErrChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := read(strings.NewReader(c.text), "plan")
+			if err == nil || !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %v: %s", err, c.err, c.want)
+			}
+		})
+	}
+}
+
+// A file that is changed after it was opened is noticed when it is read again.
+func TestChangedWhileOpen(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "plan")
+	text := written(t, plan(t, head(), items()...))
+	must(t, os.WriteFile(name, []byte(text), 0o600))
+	f, err := Open(name)
+	must(t, err)
+	defer f.Close()
+	must(t, os.WriteFile(name, []byte(strings.Replace(text, `"size":2`, `"size":3`, 1)), 0o600))
+	for _, err = range f.Items() {
+	}
+	if !errors.Is(err, ErrChanged) {
+		t.Errorf("another item: %v", err)
+	}
+	must(t, os.WriteFile(name, []byte(written(t, plan(t, head()))), 0o600))
+	for _, err = range f.Items() {
+	}
+	if !errors.Is(err, ErrChanged) {
+		t.Errorf("another plan: %v", err)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	if _, err := Open(filepath.Join(t.TempDir(), "plan")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := Open(t.TempDir()); err == nil {
+		t.Error("a folder is a plan")
+	}
+}
+
+// Only under rules that forbid to go on are there objects that keep a plan from being
+// carried out.
+func TestUnmatched(t *testing.T) {
+	i := state.Item{Key: "a.odd", Action: state.Skip, Reason: string(migrate.ReasonUnmatched)}
+	for policy, want := range map[string]int64{"stop": 1, "skip": 0} {
+		h := head()
+		h.Rules.Unmatched = policy
+		f, err := read(strings.NewReader(written(t, plan(t, h, i))), "plan")
+		must(t, err)
+		if f.Unmatched != want {
+			t.Errorf("%s: %d, want %d", policy, f.Unmatched, want)
+		}
+	}
+}
+
+// What the journal gives must be what was hashed.
+func TestOtherItems(t *testing.T) {
+	p := plan(t, head(), items()...)
+	p.Items = all(items()[1:])
+	if err := Write(new(bytes.Buffer), p); !errors.Is(err, errOther) {
+		t.Error(err)
+	}
+}
+
+// Whatever is taken for a plan says the same when it is written again.
+func FuzzRead(f *testing.F) {
+	good := written(f, plan(f, head(), items()...))
+	f.Add([]byte(good))
+	f.Add([]byte(good[:len(good)/2]))
+	f.Add([]byte(strings.Replace(good, `"size":2`, `"size":2.5`, 1)))
+	f.Add([]byte(`{"type":"approval-plan","version":1}` + "\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := read(bytes.NewReader(text), "plan")
+		if err != nil {
+			if _, ok := errors.AsType[*Error](err); !ok {
+				t.Errorf("%v names no file", err)
+			}
+			return
+		}
+		var found []state.Item
+		for i, err := range file.Items() {
+			must(t, err)
+			found = append(found, i)
+		}
+		again, err := read(strings.NewReader(written(t, plan(t, file.Head, found...))), "plan")
+		must(t, err)
+		if again.Hash != file.Hash {
+			t.Errorf("hash %s, want %s", again.Hash, file.Hash)
+		}
+	})
+}
+
+// Keys are any bytes, and no two of them are written alike.
+func FuzzText(f *testing.F) {
+	f.Add("a/b.jpg", "caf\xe9")
+	f.Add("\ufffd", "\xff")
+	f.Add(`{"base64":"/w=="}`, "\xff")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		var written [2]string
+		for n, s := range []string{a, b} {
+			j, err := text(s).MarshalJSON()
+			must(t, err)
+			var back text
+			must(t, back.UnmarshalJSON(j))
+			if string(back) != s {
+				t.Errorf("%q comes back as %q", s, back)
+			}
+			written[n] = string(j)
+		}
+		if (a == b) != (written[0] == written[1]) {
+			t.Errorf("%q and %q are written %s and %s", a, b, written[0], written[1])
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package approval
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// A Plan is what is written into a file.
+type Plan struct {
+	Hash    string
+	Head    migrate.PlanHead
+	Tallies []state.Tally
+	Items   iter.Seq2[state.Item, error] // in key order
+	Noted   Noted
+}
+
+// errOther says that the journal has other items than the plan that was made.
+var errOther = errors.New("the items in the journal are not those of the plan any more: plan again")
+
+// Write writes a plan.
+func Write(w io.Writer, p Plan) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false) // people read it
+	if err := lines.Encode(p.header()); err != nil {
+		return err
+	}
+	hash, err := migrate.NewPlanHash(p.Head)
+	if err != nil {
+		return err
+	}
+	for i, err := range p.Items {
+		if err != nil {
+			return err
+		}
+		hash.Add(i)
+		if err := lines.Encode(lineOf(i)); err != nil {
+			return err
+		}
+	}
+	if hash.Sum() != p.Hash {
+		return errOther
+	}
+	return out.Flush()
+}
+
+func (p Plan) header() header {
+	h := header{
+		Type: kind, Version: version, Hash: p.Hash,
+		Source: text(p.Head.Source), SourceAddress: text(p.Head.SourceAddress), Destination: text(p.Head.Destination),
+		Rules: p.Head.Rules, Categories: p.Head.Categories,
+		Unchanged: sum{p.Head.Unchanged, p.Head.UnchangedBytes}, Actions: map[state.Action]sum{}, Noted: p.Noted,
+	}
+	for _, t := range p.Tallies {
+		h.count(t.Action, t.Objects, t.Bytes)
+	}
+	if h.Unchanged.Objects > 0 { // tallies have them, too
+		h.count(state.Unchanged, -h.Unchanged.Objects, -h.Unchanged.Bytes)
+	}
+	return h
+}
+
+// count counts items; of an action without any nothing is said.
+func (h *header) count(a state.Action, objects, bytes int64) {
+	h.Items += objects
+	if h.Actions[a] = h.Actions[a].add(objects, bytes); h.Actions[a].Objects == 0 {
+		delete(h.Actions, a)
+	}
+}

@@ -1,0 +1,103 @@
+package migrate
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"time"
+
+	"assetferry/state"
+)
+
+// A PlanHead is what a plan says besides its items.
+type PlanHead struct {
+	Source        string // its name in the journal
+	SourceAddress string // where it is read, which is another text if the user gave it a name
+	Destination   string
+	Rules         Rules
+	Categories    []NewCategory // to be made
+	// Unchanged objects are no items of a plan.
+	Unchanged, UnchangedBytes int64
+}
+
+// A PlanHash sums up what a person approves: the head of a plan and every item of it,
+// in key order. It depends on nothing else, so a plan has the same hash wherever it is
+// written down, and on every day on which it says the same.
+type PlanHash struct{ sum hash.Hash }
+
+// NewPlanHash begins with the head of a plan.
+func NewPlanHash(head PlanHead) (*PlanHash, error) {
+	rules, err := asReadBack(head.Rules)
+	if err != nil {
+		return nil, err
+	}
+	categories, err := asReadBack(head.Categories)
+	if err != nil {
+		return nil, err
+	}
+	h := &PlanHash{sha256.New()}
+	h.texts(head.Source, head.SourceAddress, head.Destination, rules, categories)
+	h.numbers(head.Unchanged, head.UnchangedBytes)
+	return h, nil
+}
+
+// asReadBack gives the JSON of a value that was written as JSON before: globs that are
+// not valid UTF-8 are not the same after that.
+func asReadBack[T any](v T) (string, error) {
+	var once T
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &once)
+	}
+	if err == nil {
+		text, err = json.Marshal(once)
+	}
+	if err != nil {
+		return "", fmt.Errorf("hash plan: %w", err)
+	}
+	return string(text), nil
+}
+
+// Add adds an item: what happens to which version of an object, and where it goes.
+func (h *PlanHash) Add(i state.Item) {
+	h.texts(i.Key, i.VersionTag, string(i.Action), i.Reason, i.Category, i.Folder, i.Name, i.Asset)
+	h.numbers(i.Size, unixNano(i.Time))
+}
+
+// Sum gives the hash in hexadecimal digits.
+func (h *PlanHash) Sum() string { return hex.EncodeToString(h.sum.Sum(nil)) }
+
+// texts adds texts, each with its length, which keeps them apart.
+func (h *PlanHash) texts(all ...string) {
+	for _, t := range all {
+		h.sum.Write(binary.AppendUvarint(nil, uint64(len(t))))
+		io.WriteString(h.sum, t)
+	}
+}
+
+func (h *PlanHash) numbers(all ...int64) {
+	for _, n := range all {
+		h.sum.Write(binary.AppendVarint(nil, n))
+	}
+}
+
+// unixNano is a number for every time, also for one that is not known.
+func unixNano(t time.Time) int64 {
+	if t.IsZero() {
+		return math.MinInt64
+	}
+	return t.UnixNano()
+}
+
+// Head gives what the plan of a run says besides its items.
+func (p *Planner) Head(run state.Run, wanted []NewCategory) PlanHead {
+	return PlanHead{
+		Source: run.Pair.Source, SourceAddress: p.SourceAddress, Destination: run.Pair.Destination, Rules: p.Rules,
+		Categories: wanted, Unchanged: run.Unchanged, UnchangedBytes: run.UnchangedBytes,
+	}
+}
