@@ -39,8 +39,9 @@ func (r *recorder) count(ctx context.Context, outcomes []Outcome) error {
 	if items == 0 {
 		return nil
 	}
-	_, err := r.tx.ExecContext(ctx, `INSERT INTO throughput (run, minute, items, bytes) VALUES (?, ?, ?, ?)
-		ON CONFLICT (run, minute) DO UPDATE SET items = items + excluded.items, bytes = bytes + excluded.bytes`,
-		r.run, r.now/time.Minute.Milliseconds(), items, bytes)
+	_, err := r.tx.ExecContext(ctx, `INSERT INTO throughput (run, minute, items, bytes, first, last) VALUES (?, ?, ?, ?, ?5, ?5)
+		ON CONFLICT (run, minute) DO UPDATE SET items = items + excluded.items, bytes = bytes + excluded.bytes,
+		first = min(first, excluded.first), last = max(last, excluded.last)`,
+		r.run, r.now/time.Minute.Milliseconds(), items, bytes, r.now)
 	return err
 }

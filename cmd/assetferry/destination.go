@@ -31,6 +31,7 @@ type destination struct {
 	secrets     []string // files that hold credentials
 	client      *assets.Client
 	calls       *pace.Calls // nil if there is no budget of them
+	limiter     *pace.Limiter
 }
 
 // identity names the destination in the journal, whatever its address.
@@ -97,11 +98,12 @@ func (a *app) enter(ctx context.Context, d config.Destination) (dest *destinatio
 // connect makes the client of a destination. It sends nothing yet.
 func (a *app) connect(dest *destination, acc access, readOnly bool) (err error) {
 	dest.calls = pace.NewCalls(a.settings.MaxCalls, time.Now)
+	dest.limiter = a.limiter(dest.calls)
 	dest.client, err = assets.New(assets.Options{
 		BaseURL: acc.url, Tokens: acc.tokens, AdminTokens: acc.adminTokens, SuperadminTokens: acc.superadminTokens, Workspace: acc.workspace, Transport: acc.transport,
 		UserAgent: "assetferry/" + version(), ReadOnly: readOnly, AllowHTTP: a.settings.AllowHTTP,
 		CompensateClock: a.settings.CompensateClock,
-		Limiter:         a.limiter(dest.calls), Bandwidth: pace.NewBandwidth(a.settings.Bandwidth, time.Now),
+		Limiter:         dest.limiter, Bandwidth: pace.NewBandwidth(a.settings.Bandwidth, time.Now),
 		OnWait: func(w retry.Wait) {
 			a.out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)
 		},

@@ -94,6 +94,9 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	a.showUnmatched(plan)
 	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
 	a.out.Printf("%s Nothing was sent.", planned(plan))
+	if err := a.tellForecast(ctx, s, plan, source); err != nil {
+		return err
+	}
 	a.out.Printf("Plan hash %s", plan.Run.PlanHash)
 	if err := a.writePlan(ctx, s, planner, plan, o.output); err != nil {
 		return err

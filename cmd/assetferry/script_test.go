@@ -63,6 +63,7 @@ func TestScripts(t *testing.T) {
 			"upload":  cmdUpload,
 			"spoil":   cmdSpoil,
 			"make":    cmdMake,
+			"many":    cmdMany,
 			"aged":    cmdAged,
 			"scrub":   cmdScrub,
 			"mode":    cmdMode,
@@ -362,6 +363,17 @@ func cmdMake(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, []byte(args[1]+"\n"), 0o600))
 }
 
+// cmdMany makes so many small files: many DIR N
+func cmdMany(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o700))
+	for i := range n {
+		ts.Check(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%05d.txt", i)), []byte(strconv.Itoa(i)), 0o600))
+	}
+}
+
 // cmdAged says when a file was changed: aged FILE DURATION
 func cmdAged(ts *testscript.TestScript, _ bool, args []string) {
 	d, err := time.ParseDuration(args[1])
@@ -391,6 +403,7 @@ var (
 	exactly  = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	planHash = regexp.MustCompile(`(?i)(plan hash |"hash":")[0-9a-f]{64}\b`)
 	assetID  = regexp.MustCompile(`(\(asset |/assets/|  Asset +)[\w-]{12}`)
+	requests = regexp.MustCompile(`(?m)^Forecast: [\d,]+ requests`)
 )
 
 // cmdScrub prints stdout or stderr again, without what differs from run to run.
@@ -409,6 +422,7 @@ func scrub(ts *testscript.TestScript, text string) string {
 	text = duration.ReplaceAllString(text, "0.0s")
 	text = exactly.ReplaceAllString(text, "YYYY-MM-DDThh:mm:ssZ")
 	text = planHash.ReplaceAllString(text, "${1}HASH")
+	text = requests.ReplaceAllString(text, "Forecast: N requests")
 	return assetID.ReplaceAllString(text, "${1}ID")
 }
 

@@ -17,7 +17,7 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "sources/s3", "internal/approval", "internal/assets", "internal/config", "internal/demo", "internal/diskspace",
-		"internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
+		"internal/forecast", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/faultpoint", "internal/retry"},
 	"state":                        {"internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
@@ -28,6 +28,7 @@ var allowed = map[string][]string{
 	"internal/approval":            {"migrate", "state"},
 	"internal/pace":                {"internal/retry"},
 	"internal/assets/assettest":    {"internal/assets"},
+	"internal/forecast":            {"state", "internal/pace"},
 	"internal/preflight":           {"migrate", "state", "sources", "internal/ui"},
 	"internal/probe":               {"internal/assets"},
 	"internal/report":              {"migrate", "state", "sources", "internal/retry", "internal/ui"},

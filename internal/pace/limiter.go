@@ -75,6 +75,13 @@ func New(o Options) *Limiter {
 	}
 }
 
+// Begun is how many requests have begun so far.
+func (l *Limiter) Begun() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.begun
+}
+
 // A Ticket is the permission to make one request.
 type Ticket struct {
 	limiter *Limiter

@@ -148,7 +148,8 @@ type SummaryLine struct {
 	Seconds     Seconds `json:"seconds"`
 	Exit        int     `json:"exit"`
 
-	PlanHash string `json:"plan_hash,omitempty"` // see migrate.PlanHash
+	PlanHash string    `json:"plan_hash,omitempty"` // see migrate.PlanHash
+	Forecast *Forecast `json:"forecast,omitempty"`  // of plan only
 
 	RunState string `json:"run_state,omitempty"` // of status and runs only, like the times
 	Began    string `json:"began,omitempty"`

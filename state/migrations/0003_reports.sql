@@ -23,12 +23,14 @@ CREATE TABLE categories (
 ) STRICT, WITHOUT ROWID;
 
 -- What a run got done in each minute (since 1970): items that came to an outcome, and
--- the bytes of those that were sent.
+-- the bytes of those that were sent, from the first outcome to the last.
 CREATE TABLE throughput (
   run    INTEGER NOT NULL REFERENCES runs (num),
   minute INTEGER NOT NULL,
   items  INTEGER NOT NULL,
   bytes  INTEGER NOT NULL,
+  first  INTEGER NOT NULL,
+  last   INTEGER NOT NULL,
   PRIMARY KEY (run, minute)
 ) STRICT, WITHOUT ROWID;
 

@@ -194,6 +194,8 @@ CREATE TABLE throughput (
   minute INTEGER NOT NULL,
   items  INTEGER NOT NULL,
   bytes  INTEGER NOT NULL,
+  first  INTEGER NOT NULL,
+  last   INTEGER NOT NULL,
   PRIMARY KEY (run, minute)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,52 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// A Forecast is a part of the summary of a plan: what carrying it out takes. Times are
+// nil where they are not known.
+type Forecast struct {
+	Calls int64    `json:"calls"` // requests, without those that have to be tried again
+	Low   *Seconds `json:"seconds_low,omitempty"`
+	High  *Seconds `json:"seconds_high,omitempty"`
+}
+
+// String tells the forecast in words.
+func (f *Forecast) String() string {
+	text := Count(f.Calls) + " requests"
+	if f.Low == nil || f.High == nil {
+		return text
+	}
+	return text + ", " + Between(time.Duration(*f.Low), time.Duration(*f.High))
+}
+
+// Between tells two lengths of time in the unit that suits the longer one: "between 1.2
+// and 3.4 hours".
+func Between(low, high time.Duration) string {
+	unit, size := "days", 24*time.Hour
+	switch {
+	case high < 2*time.Minute:
+		unit, size = "seconds", time.Second
+	case high < 2*time.Hour:
+		unit, size = "minutes", time.Minute
+	case high < 48*time.Hour:
+		unit, size = "hours", time.Hour
+	}
+	from, to := inUnits(low, size), inUnits(high, size)
+	if from == to {
+		return fmt.Sprintf("about %s %s", to, unit)
+	}
+	return fmt.Sprintf("between %s and %s %s", from, to, unit)
+}
+
+// inUnits has two figures, and more only before the point.
+func inUnits(d, unit time.Duration) string {
+	n := float64(d) / float64(unit)
+	if n < 9.95 {
+		return strconv.FormatFloat(n, 'f', 1, 64)
+	}
+	return Count(int64(n + 0.5))
+}
