@@ -160,17 +160,9 @@ func (a *app) configure(cmd *cobra.Command) error {
 	if err := together(cmd, "quiet", "verbose", ""); err != nil {
 		return err
 	}
-	given := map[string][]string{}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			given[f.Name] = list.GetSlice()
-		} else {
-			given[f.Name] = []string{f.Value.String()}
-		}
-	})
 	a.out = a.newOut(cmd, "none", nil) // mistakes in the settings are told in the form asked for
 	var err error
-	if a.settings, err = config.Load(given, a.lookup); err != nil {
+	if a.settings, err = config.Load(given(cmd), a.lookup); err != nil {
 		return err
 	}
 	var logFile io.Writer
@@ -184,6 +176,19 @@ func (a *app) configure(cmd *cobra.Command) error {
 	}
 	a.out = a.newOut(cmd, a.settings.Progress, logFile)
 	return nil
+}
+
+// given are the switches that a command was called with, by name.
+func given(cmd *cobra.Command) map[string][]string {
+	values := map[string][]string{}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values[f.Name] = list.GetSlice()
+		} else {
+			values[f.Name] = []string{f.Value.String()}
+		}
+	})
+	return values
 }
 
 func (a *app) newOut(cmd *cobra.Command, progress string, logFile io.Writer) *ui.Out {

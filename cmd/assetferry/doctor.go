@@ -19,7 +19,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	var o probeOptions
 	c := &cobra.Command{
 		Use:   "doctor [SOURCE]",
-		Short: "Check everything that a run relies on, and say what to do about it",
+		Short: "Check all that a run relies on, and say what to do about it",
 		Long: `Doctor checks the configuration, the credentials and the token, the way to the
 service and its clock, what the token may do, the workspace, the limits of the
 plan, the categories, the source if one is given, and the journal. Each check

@@ -68,6 +68,9 @@ func (e *explainer) explain(ctx context.Context, asked string) error {
 			return err
 		}
 		h, err := e.recall(ctx, p, key)
+		if err == nil && h.isEmpty() { // a key that looks like a path into the source
+			h, err = e.recall(ctx, p, asked)
+		}
 		if err != nil {
 			return err
 		}

@@ -37,3 +37,31 @@ func isTopic(c *cobra.Command) bool {
 	_, is := c.Annotations[topic]
 	return is
 }
+
+// usageTemplate is cobra's, within 80 columns and with topics as they are asked for.
+func usageTemplate(root *cobra.Command) string {
+	return strings.NewReplacer(
+		".FlagUsages", ".FlagUsagesWrapped 80",
+		"Additional help topics:", "Topics of assetferry help:",
+		"{{rpad .CommandPath .CommandPathPadding}}", "{{rpad .Name .NamePadding}} ",
+	).Replace(root.UsageTemplate())
+}
+
+// groupCommands has help list commands by what they are for.
+func groupCommands(root *cobra.Command) {
+	for _, g := range []struct{ title, commands string }{
+		{"To begin:", "demo init doctor sandbox"},
+		{"To migrate:", "plan apply migrate adopt verify undo"},
+		{"To see and to tell:", "status runs explain report urls assets"},
+		{"To look after it:", "state completion man help version"},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for name := range strings.FieldsSeq(g.commands) {
+			for _, c := range root.Commands() {
+				if c.Name() == name {
+					c.GroupID = g.title
+				}
+			}
+		}
+	}
+}

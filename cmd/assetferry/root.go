@@ -31,7 +31,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
+	root.SetUsageTemplate(usageTemplate(root))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, cmd.CommandPath()+" --help lists the switches")
 	})
@@ -51,6 +51,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		a.assetsCommand(),
 		a.stateCommand(),
 		a.sandboxCommand(),
+		a.manCommand(),
 		versionCommand(a),
 	)
 	for _, c := range root.Commands() {
@@ -59,11 +60,10 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		}
 	}
 	addTopics(root)
-	for _, c := range append(root.Commands(), root) {
-		completeValues(c)
-	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	groupCommands(root)
+	a.addCompletions(root)
 	mistakesAreUsage(root)
 	return root
 }
@@ -129,33 +129,6 @@ func together(cmd *cobra.Command, one, other, hint string) error {
 		return usage(fmt.Errorf("--%s and --%s exclude each other", one, other), hint)
 	}
 	return nil
-}
-
-// directories completes SOURCE.
-func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
-// values are what a switch with a choice takes.
-func values(name string) []string {
-	for _, k := range config.Keys() {
-		if k.Flag == name {
-			return k.Values
-		}
-	}
-	return nil
-}
-
-// completeValues lets shells ask for the values of switches.
-func completeValues(c *cobra.Command) {
-	register := func(f *pflag.Flag) {
-		if v := values(f.Name); v != nil {
-			// It fails only for a switch that is not there or has been done already.
-			_ = c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(v, cobra.ShellCompDirectiveNoFileComp))
-		}
-	}
-	c.Flags().VisitAll(register)
-	c.PersistentFlags().VisitAll(register)
 }
 
 func (a *app) addGlobalFlags(f *pflag.FlagSet) {

@@ -31,6 +31,9 @@ func (r Reference) IsZero() bool {
 // File is the file that the value is in, or empty if it is in none.
 func (r Reference) File() string { return r.file }
 
+// IsCommand reports whether a program has to be run for the value.
+func (r Reference) IsCommand() bool { return r.command != "" }
+
 // String says where the value is, without it.
 func (r Reference) String() string { return r.Origin }
 

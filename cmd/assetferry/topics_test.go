@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/demo"
+	"assetferry/internal/sandbox"
+)
+
+// commandsOf are the command lines that a text shows: what follows "$ ", with the lines
+// that continue it after a "\", "|" or "||".
+func commandsOf(text string) (commands []string) {
+	continued := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			commands = append(commands, command)
+		} else if !continued {
+			continue
+		} else {
+			commands[len(commands)-1] += "\n" + line
+		}
+		continued = strings.HasSuffix(line, "\\") || strings.HasSuffix(line, "|")
+	}
+	return commands
+}
+
+// helpTopics are the topics by name.
+func helpTopics(t *testing.T) map[string]string {
+	t.Helper()
+	entries, err := helpTexts.ReadDir("help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	topics := map[string]string{}
+	for _, e := range entries {
+		text, err := helpTexts.ReadFile("help/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		topics[strings.TrimSuffix(e.Name(), ".txt")] = string(text)
+	}
+	return topics
+}
+
+// allCommands are the program's commands, topics aside.
+func allCommands(t *testing.T) (commands []*cobra.Command) {
+	t.Helper()
+	var add func(*cobra.Command)
+	add = func(c *cobra.Command) {
+		if !isTopic(c) {
+			commands = append(commands, c)
+		}
+		for _, sub := range c.Commands() {
+			add(sub)
+		}
+	}
+	a := &app{environment: environment{stdout: os.Stdout, stderr: os.Stderr}}
+	add(a.rootCommand())
+	return commands
+}
+
+// topicReader has what a topic takes for granted: a library in ./photos and in the
+// bucket photos, a service that the environment points at, and the program on the PATH.
+func topicReader(t *testing.T) *reader {
+	t.Helper()
+	r := &reader{home: t.TempDir()}
+	library := filepath.Join(r.home, "photos")
+	if _, err := demo.WriteLibrary(library); err != nil {
+		t.Fatal(err)
+	}
+	b := startBucket(t, "photos")
+	if err := b.putTree(library); err != nil {
+		t.Fatal(err)
+	}
+	r.env = slices.Concat(startService(t, sandbox.Options{}).variables(), b.variables(), []string{
+		"AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret", "HOME=" + r.home, "XDG_STATE_HOME=" + r.home + "/state",
+		"XDG_DATA_HOME=" + r.home + "/data", "TMPDIR=" + r.home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0",
+	})
+	return r
+}
+
+// follow runs commands one after the other in a shell.
+func (r *reader) follow(t *testing.T, commands []string) {
+	t.Helper()
+	var script strings.Builder
+	for _, c := range commands {
+		fmt.Fprintf(&script, "cat <<'end of command' >&2\n--- %s\nend of command\n%s\n", c, c)
+	}
+	if out, err := r.shell(script.String(), r.home); err != nil {
+		t.Errorf("%v in the last of these commands:\n%s", err, out)
+	}
+}
+
+// before is what has happened before a topic is read, or the examples of a command are
+// needed.
+func before(name string) []string {
+	return map[string][]string{
+		"journal": {"assetferry migrate ./photos --unmatched skip --limit 5 --state journal.db"},
+		"explain": {"mkdir -p photos/2024/spring", "echo harbour > photos/2024/spring/harbour.jpg", "assetferry migrate ./photos --unmatched skip"},
+	}[name]
+}
+
+// TestTopics follows each topic as a reader would.
+func TestTopics(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("needs bash")
+	}
+	for name, text := range helpTopics(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if commands := commandsOf(text); len(commands) > 0 {
+				topicReader(t).follow(t, append(before(name), commands...))
+			}
+		})
+	}
+}
+
+// TestExamples runs the examples in the help of commands, each command's in a shell.
+func TestExamples(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("needs bash")
+	}
+	for _, c := range allCommands(t) {
+		if !c.HasExample() {
+			continue
+		}
+		t.Run(strings.ReplaceAll(c.CommandPath(), " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			commands := before(c.Name())
+			for line := range strings.Lines(c.Example) {
+				commands = append(commands, strings.TrimSpace(line))
+			}
+			topicReader(t).follow(t, commands)
+		})
+	}
+}
+
+// TestTextsNameWhatThereIs looks for every command, topic and switch that a text tells of.
+func TestTextsNameWhatThereIs(t *testing.T) {
+	texts := helpTopics(t)
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts["README"] = string(readme)
+	known := map[string]bool{}
+	for name := range helpTopics(t) {
+		known["help "+name] = true
+	}
+	for _, c := range allCommands(t) {
+		path := strings.TrimPrefix(c.CommandPath(), "assetferry ")
+		known[path], known["help "+path] = true, true
+		if !strings.HasPrefix(path, "completion") { // whose texts are cobra's
+			texts["help of "+c.CommandPath()] = c.Long
+		}
+	}
+	flags := map[string]bool{}
+	for _, c := range allCommands(t) {
+		c.InitDefaultHelpFlag()
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+	}
+	prose := []string{"moves", "probe", "apply"} // what follows the name in a sentence
+	mention := regexp.MustCompile(`\bassetferry ((?:help|state|assets|completion) [a-z0-9-]+|[a-z]+)\b`)
+	for name, text := range texts {
+		for _, m := range mention.FindAllStringSubmatch(text, -1) {
+			if called := strings.Fields(m[0])[1]; !known[m[1]] && !known[called] && !slices.Contains(prose, called) {
+				t.Errorf("%s: there is no %q", name, m[0])
+			} else if called == "help" && !known[m[1]] {
+				t.Errorf("%s: there is no topic %q", name, m[0])
+			}
+		}
+		for _, m := range regexp.MustCompile(`(?:^|[\s"'(])--([a-z][a-z0-9-]+)`).FindAllStringSubmatch(text, -1) {
+			if !flags[m[1]] {
+				t.Errorf("%s: no command has --%s", name, m[1])
+			}
+		}
+	}
+}
+
+// TestTopicsFit holds the form of topics: the first line says what it is about, and no
+// line is longer than a terminal is wide.
+func TestTopicsFit(t *testing.T) {
+	for name, text := range helpTopics(t) {
+		if about, _, ok := strings.Cut(text, "\n\n"); !ok || strings.Contains(about, "\n") || strings.HasSuffix(about, ".") {
+			t.Errorf("%s: the first line does not stand alone", name)
+		}
+		for line := range strings.Lines(text) {
+			if line = strings.TrimRight(line, "\n"); len([]rune(line)) > 80 || strings.ContainsAny(line, "\t") || line != strings.TrimRight(line, " ") {
+				t.Errorf("%s: %q", name, line)
+			}
+		}
+	}
+}
