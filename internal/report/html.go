@@ -89,7 +89,7 @@ func layOut(r Report, lines iter.Seq2[Line, error], folders iter.Seq2[Folder, er
 	p.Differences.Left = r.Proof.Differences - int64(len(p.Differences.Rows))
 	p.Whole = drawStack("whole", "What became of everything", p.Groups[1:])
 	var err error
-	if p.Lines, err = firstLines(lines, troubled(r.Sum), all+"csv --only failed"); err != nil {
+	if p.Lines, err = firstLines(lines, troubled(r.Sum), all+"csv"); err != nil {
 		return page{}, err
 	}
 	p.Folders, err = firstFolders(folders, all+"csv --split-by folder")

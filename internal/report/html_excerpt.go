@@ -21,7 +21,7 @@ type excerpt[T any] struct {
 func (e excerpt[T]) Shown() int64 { return int64(len(e.Rows)) }
 
 const (
-	mostRows = 1000
+	mostRows = 500
 	// roomForList bounds one list, in bytes of HTML. A page has seven.
 	roomForList = 600_000
 	// roomForText bounds one text before it is escaped; keys may be of any length.
