@@ -85,7 +85,8 @@ func (s *show) demo(ctx context.Context, dir string) error {
 	s.out.Printf("\nAll of it in %s. Everything is in %s; look around with\n\n"+
 		"    cd %s\n"+
 		"    eval \"$(assetferry sandbox --data sandbox &)\"\n"+
-		"    assetferry verify --state journal.db\n\n"+
+		"    assetferry verify --state journal.db\n"+
+		"    echo $ASSETFERRY_URL      # open it in a browser\n\n"+
 		"and rehearse on your own files with\n\n"+
 		"    assetferry plan --to sandbox ~/Pictures\n", ui.Duration(time.Since(began)), s.dir, s.dir)
 	return nil
@@ -114,7 +115,7 @@ func (s *show) startSandbox(ctx context.Context) error {
 		return err
 	}
 	url, stopServer, err := startSandbox(ctx, sandbox.Options{
-		Dir: data, Latency: demoLatency, Log: s.out.Log(),
+		Dir: data, Latency: demoLatency, Log: s.out.Log(), Library: true,
 		Environments: []sandbox.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}},
 	}, "127.0.0.1:0")
 	if err != nil {

@@ -19,6 +19,7 @@ type sandboxOptions struct {
 	listen, data    string
 	profile         string
 	fromEnvironment bool
+	noLibrary       bool
 	latency, skew   time.Duration
 	processing      time.Duration
 	faults          []string
@@ -66,6 +67,11 @@ counts from the start of the sandbox.
 
 A profile makes it do as a real service was seen to do: assetferry help profile.
 
+A browser on this machine sees at / what has arrived: categories, folders,
+assets with pictures and metadata, the trash. Whoever can log in here can read
+that, private files included; --no-library switches it off. It is never shown
+to other machines, and faults and latency do not hit it.
+
 GET /_sandbox/stats tells which requests came, without a token. /docs is a page
 about all that the sandbox answers, /docs.json the same for programs.
 `,
@@ -76,6 +82,7 @@ about all that the sandbox answers, /docs.json the same for programs.
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on")
 	f.StringVar(&o.data, "data", "", "keep everything in this `directory`")
 	f.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "take credentials from ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
+	f.BoolVar(&o.noLibrary, "no-library", false, "show browsers on this machine nothing")
 	f.DurationVar(&o.latency, "latency", 0, "wait this long before each answer")
 	f.DurationVar(&o.processing, "processing-delay", 0, "keep images queued for at least this long")
 	f.DurationVar(&o.skew, "clock-skew", 0, "how far the clock is ahead")
@@ -92,6 +99,7 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	options := sandbox.Options{
 		Dir: o.data, Latency: o.latency, ClockSkew: o.skew, ProcessingDelay: o.processing, Service: a.settings.Service,
 		Log: a.out.Log(), Limits: o.limits.limits(),
+		Library: !o.noLibrary,
 	}
 	if o.profile != "" {
 		var err error
@@ -120,6 +128,9 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	}
 	a.out.Notef("The sandbox listens on %s until process %d is interrupted.", url, os.Getpid())
 	a.out.Notef("What it answers is described at %s/docs", url)
+	if options.Library && loopback(o.listen) {
+		a.out.Notef("What has arrived is to be seen in a browser at %s", url)
+	}
 	if err := a.announce(url, credentials); err != nil { // after that nobody waits for us
 		return errors.Join(err, stopServer())
 	}

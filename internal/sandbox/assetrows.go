@@ -6,7 +6,7 @@ import (
 )
 
 const assetColumns = `id, workspace_id, category_id, coalesce(folder_id, ''), name, extension,
-	uploaded_at, modified_at, processed_at, description, tags, attributes, analysis,
+	uploaded_at, modified_at, processed_at, trashed_at, description, tags, attributes, analysis,
 	CASE image WHEN 'no' THEN '' ELSE (SELECT state FROM pictures p WHERE p.content = assets.content) END,
 	CASE image WHEN 'no' THEN '' ELSE (SELECT blur_hash FROM pictures p WHERE p.content = assets.content) END, ` +
 	storedColumns
@@ -14,12 +14,16 @@ const assetColumns = `id, workspace_id, category_id, coalesce(folder_id, ''), na
 func scanAsset(scan func(...any) error) (asset, error) {
 	var a asset
 	var uploaded, modified, processed int64
+	var trashed sql.Null[int64]
 	var tags, attributes string
 	var err error
 	a.stored, err = scanStored(scan, &a.ID, &a.Workspace, &a.Category, &a.Folder, &a.Name, &a.Extension,
-		&uploaded, &modified, &processed, &a.Description, &tags, &attributes,
+		&uploaded, &modified, &processed, &trashed, &a.Description, &tags, &attributes,
 		&a.Analysis, &a.Processing, &a.BlurHash)
 	a.Uploaded, a.Modified, a.Processed = fromMillis(uploaded), fromMillis(modified), fromMillis(processed)
+	if trashed.Valid {
+		a.Trashed = fromMillis(trashed.V)
+	}
 	a.Tags, a.Attributes = json.RawMessage(tags), json.RawMessage(attributes)
 	return a, err
 }

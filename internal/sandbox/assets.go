@@ -15,6 +15,7 @@ type asset struct {
 	ID, Workspace, Category, Folder string // Folder is empty directly in a category
 	Name, Extension                 string
 	Uploaded, Modified, Processed   time.Time
+	Trashed                         time.Time // zero: it is not in the trash
 	Description                     string
 	Tags, Attributes                json.RawMessage
 	Processing, BlurHash            string // of an image: "queued", "success" or "error"

@@ -104,28 +104,37 @@ func nearest(all []int, wanted int) int {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// sendImage makes a rendition, also while the image is queued.
 func (s *Server) sendImage(c *call, a asset, b box, private bool) error {
+	out, err := s.image(a, b)
+	if err != nil {
+		return err
+	}
+	out.private = private
+	c.hand(out)
+	return nil
+}
+
+// image makes a rendition, also while the image is queued.
+func (s *Server) image(a asset, b box) (handout, error) {
 	if a.picture.state != "readable" || a.Processing == "error" {
-		return noRendition(a)
+		return handout{}, noRendition(a)
 	}
 	quality, changed, err := s.quality(a.Workspace, b.format)
 	if err != nil {
-		return err
+		return handout{}, err
 	}
 	made, err := s.renditions.get(renditionKey{a.content, b.width, b.height, b.format, quality})
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // deleted just now
-		return noAsset(a.ID)
+		return handout{}, noAsset(a.ID)
 	case err != nil:
-		return noRendition(a)
+		return handout{}, noRendition(a)
 	}
 	sum := sha256.Sum256(made)
-	c.hand(handout{
+	return handout{
 		name: a.Name + "." + string(b.format), mime: b.format.MIMEType(), tag: hex.EncodeToString(sum[:]),
-		modified: latest(a.Modified, changed), content: bytes.NewReader(made), private: private,
-	})
-	return nil
+		modified: latest(a.Modified, changed), content: bytes.NewReader(made),
+	}, nil
 }
 
 func latest(a, b time.Time) time.Time {

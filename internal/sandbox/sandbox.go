@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"assetferry/internal/sandbox/library"
 )
 
 // Options say what a sandbox is like. The zero value is one in memory that knows
@@ -51,6 +53,10 @@ type Options struct {
 	Profile Profile
 	// Limits are those of the plan.
 	Limits Limits
+	// Library shows browsers on this machine at / what is stored, private files
+	// included, without a token. It needs [Server.Serve] on a loopback address.
+	// Neither faults nor latency hit it, and no statistics count it.
+	Library bool
 	// Log receives what goes wrong inside; default is nowhere.
 	Log *slog.Logger
 	// Now is the clock before skew; default time.Now.
@@ -76,6 +82,7 @@ type Server struct {
 	delivered  *delivered
 	processor  *processor
 	renditions *renditions
+	library    *library.Pages // nil: switched off
 	unlock     func() error
 	closed     atomic.Bool
 }
@@ -104,6 +111,7 @@ func New(o Options) (*Server, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("start sandbox: %w", errors.Join(err, s.release()))
 	}
+	s.library = s.libraryPages()
 	s.renditions = newRenditions(renditionsInMemory, s.convert)
 	s.startProcessing()
 	return s, nil
@@ -216,6 +224,8 @@ const markHeader = "X-Sandbox"
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(markHeader, "assetferry")
 	switch {
+	case s.library != nil && s.library.Takes(r): // first: no other origin may read it
+		s.library.ServeHTTP(w, r)
 	case letBrowsersIn(w, r):
 	case r.URL.Path == statsPath:
 		s.serveStats(w, r)

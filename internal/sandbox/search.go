@@ -58,8 +58,8 @@ func (s *Server) search(c *call) error {
 		return err
 	}
 	words := in.words()
-	if len(in.SearchPhrase) > maxPhrase || len(words) > maxWords {
-		return refuse(http.StatusBadRequest, "searchPhrase has more than %d words or %d bytes.", maxWords, maxPhrase)
+	if err := checkPhrase(in.SearchPhrase, words); err != nil {
+		return err
 	}
 	if err := s.store.foldAssets(); err != nil {
 		return fmt.Errorf("prepare search in %s: %w", ws, err)
@@ -74,6 +74,13 @@ func (s *Server) search(c *call) error {
 		}
 		return selectMatches(ses, in.conditions(visible, words), order, limit, offset)
 	})
+}
+
+func checkPhrase(phrase string, words []string) error {
+	if len(phrase) > maxPhrase || len(words) > maxWords {
+		return refuse(http.StatusBadRequest, "searchPhrase has more than %d words or %d bytes.", maxWords, maxPhrase)
+	}
+	return nil
 }
 
 func (in *searchBody) words() []string { return strings.Fields(foldText(in.SearchPhrase)) }

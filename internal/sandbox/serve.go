@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"assetferry/internal/sandbox/library"
 )
 
 // grace is how long running requests may take to end.
@@ -22,7 +24,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	// their time. Bodies that stand still are ended one by one.
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return requests },
+		BaseContext: func(l net.Listener) context.Context { return library.ListeningAt(requests, l.Addr()) },
 		ErrorLog:    slog.NewLogLogger(s.options.Log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)

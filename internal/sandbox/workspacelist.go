@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -68,18 +69,16 @@ func (ws *workspaces) remove(id string) {
 	delete(ws.byID, id)
 }
 
-// of lists the workspaces of an environment in the order of creation.
-func (ws *workspaces) of(environment string) []workspace {
+// all lists workspaces in the order of creation.
+func (ws *workspaces) all() []workspace {
 	ws.mu.RLock()
 	defer ws.mu.RUnlock()
-	var found []workspace
-	for _, w := range ws.byID {
-		if w.Environment == environment {
-			found = append(found, w)
-		}
-	}
-	slices.SortFunc(found, func(a, b workspace) int { return cmp.Compare(a.seq, b.seq) })
-	return found
+	return slices.SortedFunc(maps.Values(ws.byID), func(a, b workspace) int { return cmp.Compare(a.seq, b.seq) })
+}
+
+// of lists the workspaces of an environment in the order of creation.
+func (ws *workspaces) of(environment string) []workspace {
+	return slices.DeleteFunc(ws.all(), func(w workspace) bool { return w.Environment != environment })
 }
 
 // sees reports whether a token gives access to a workspace.

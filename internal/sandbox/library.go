@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+
+	"assetferry/internal/sandbox/library"
+)
+
+// shelves let the library page read what is stored, of all environments.
+type shelves struct{ server *Server }
+
+// libraryPages are what browsers see of the sandbox, unless that is switched off.
+func (s *Server) libraryPages() *library.Pages {
+	if !s.options.Library {
+		return nil
+	}
+	return library.New(shelves{s}, s.options.Log)
+}
+
+// look reads for the page. What is not there has the page's own word.
+func (sh shelves) look(what string, do func(*session) error) error {
+	err := sh.server.store.read(do)
+	if errors.Is(err, errNotThere) {
+		return fmt.Errorf("%s: %w", what, library.ErrNotThere)
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", what, err)
+	}
+	return nil
+}
+
+func (sh shelves) Workspaces(s library.Span) (found []library.Workspace, total int, err error) {
+	all := sh.server.workspaces.all()
+	from := min(s.Offset, len(all))
+	err = sh.look("workspaces", func(ses *session) error {
+		for _, w := range all[from:min(from+s.Limit, len(all))] {
+			shown, err := shelvedWorkspace(ses, w)
+			if err != nil {
+				return err
+			}
+			found = append(found, shown)
+		}
+		return nil
+	})
+	return found, len(all), err
+}
+
+func (sh shelves) Workspace(id string) (shown library.Workspace, err error) {
+	err = sh.look("workspace "+id, func(ses *session) error {
+		w, ok := sh.server.workspaces.get(id)
+		if !ok {
+			return errNotThere
+		}
+		shown, err = shelvedWorkspace(ses, w)
+		return err
+	})
+	return shown, err
+}
+
+func (sh shelves) Categories(workspace string, s library.Span) (found []library.Category, total int, err error) {
+	err = sh.look("categories of "+workspace, func(ses *session) error {
+		ids, err := categoryIDs(ses, rights{all: true}, workspace)
+		if err != nil {
+			return err
+		}
+		total = len(ids)
+		from := min(s.Offset, total)
+		for _, id := range ids[from:min(from+s.Limit, total)] {
+			c, err := sh.category(ses, id)
+			if err != nil {
+				return err
+			}
+			found = append(found, c)
+		}
+		return nil
+	})
+	return found, total, err
+}
+
+func (sh shelves) Category(id string) (c library.Category, err error) {
+	err = sh.look("category "+id, func(ses *session) error {
+		c, err = sh.category(ses, id)
+		return err
+	})
+	return c, err
+}
+
+func (sh shelves) category(ses *session, id string) (library.Category, error) {
+	c, err := selectCategory(ses, id)
+	if err != nil {
+		return library.Category{}, err
+	}
+	shown := library.Category{
+		Ref: library.Ref{ID: c.ID, Name: c.Name}, Workspace: sh.workspaceRef(c.workspace), Extensions: c.Extensions, Private: c.Private,
+	}
+	shown.Folders, shown.Assets, shown.Bytes, err = measureCategory(ses, id)
+	return shown, err
+}
+
+func (sh shelves) workspaceRef(id string) library.Ref {
+	w, _ := sh.server.workspaces.get(id)
+	return library.Ref{ID: id, Name: w.Name}
+}
+
+func (sh shelves) Folder(id string) (shown library.Folder, err error) {
+	err = sh.look("folder "+id, func(ses *session) error {
+		f, err := selectFolder(ses, id)
+		if err != nil {
+			return err
+		}
+		shown, err = shelvedFolder(ses, f)
+		if err != nil {
+			return err
+		}
+		c, err := selectCategory(ses, f.Category)
+		shown.Category, shown.Private, shown.Workspace = library.Ref{ID: c.ID, Name: c.Name}, c.Private, sh.workspaceRef(c.workspace)
+		return err
+	})
+	return shown, err
+}
+
+func (sh shelves) Folders(in library.Place, o library.Order, s library.Span) (found []library.Folder, total int, err error) {
+	err = sh.look("folders", func(ses *session) error {
+		found, total, err = shelvedFolders(ses, in, o, s)
+		return err
+	})
+	return found, total, err
+}
+
+func (sh shelves) FolderTree(category string, s library.Span) (found []library.Folder, total int, err error) {
+	err = sh.look("folders", func(ses *session) error {
+		found, total, err = shelvedTree(ses, category, s)
+		return err
+	})
+	return found, total, err
+}

@@ -1,0 +1,104 @@
+package library_test
+
+import (
+	"encoding/xml"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A node is an element of a page, or text if it has no name.
+type node struct {
+	name     string
+	attrs    map[string]string
+	children []*node
+	text     string
+}
+
+// parse reads a page, which is well-formed but for what HTML leaves out.
+func parse(t testing.TB, page string) *node {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	root := &node{name: "root"}
+	open := []*node{root}
+	for {
+		token, err := d.Token()
+		if err == io.EOF { // bare
+			break
+		}
+		if err != nil {
+			t.Fatalf("the page is not well-formed: %v\n%s", err, page)
+		}
+		top := open[len(open)-1]
+		switch token := token.(type) {
+		case xml.StartElement:
+			n := &node{name: token.Name.Local, attrs: make(map[string]string)}
+			for _, a := range token.Attr {
+				n.attrs[a.Name.Local] = a.Value
+			}
+			top.children = append(top.children, n)
+			open = append(open, n)
+		case xml.EndElement:
+			open = open[:len(open)-1]
+		case xml.CharData:
+			top.children = append(top.children, &node{text: string(token)})
+		}
+	}
+	if len(open) != 1 {
+		t.Fatalf("%s is not closed", open[len(open)-1].name)
+	}
+	return root
+}
+
+// all finds the elements of some names, in order; with none, every element.
+func (n *node) all(names ...string) (found []*node) {
+	for _, c := range n.children {
+		if c.name == "" {
+			continue
+		}
+		if len(names) == 0 || slices.Contains(names, c.name) {
+			found = append(found, c)
+		}
+		found = append(found, c.all(names...)...)
+	}
+	return found
+}
+
+// with keeps those that have a value among the words of an attribute.
+func with(nodes []*node, attr, word string) []*node {
+	return slices.DeleteFunc(nodes, func(n *node) bool { return !slices.Contains(strings.Fields(n.attrs[attr]), word) })
+}
+
+// String is all text of an element, with single spaces.
+func (n *node) String() string { return strings.Join(strings.Fields(n.raw()), " ") }
+
+func (n *node) raw() string {
+	text := n.text
+	for _, c := range n.children {
+		text += c.raw()
+	}
+	return text
+}
+
+// texts are those of elements.
+func texts(nodes []*node) []string {
+	all := []string{}
+	for _, n := range nodes {
+		all = append(all, n.String())
+	}
+	return all
+}
+
+// link finds one by its text.
+func (n *node) link(t testing.TB, text string) string {
+	t.Helper()
+	for _, a := range n.all("a") {
+		if a.String() == text {
+			return a.attrs["href"]
+		}
+	}
+	t.Fatalf("no link %q; there are %q", text, texts(n.all("a")))
+	return ""
+}

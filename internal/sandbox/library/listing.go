@@ -1,0 +1,167 @@
+package library
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// perPage is the most of anything on a page.
+const perPage = 60
+
+// A listing says which page of a list is shown, and how. All of it is in the
+// address, so that pages can be linked.
+type listing struct {
+	path  string
+	fixed url.Values // what else the address says
+	Order Order
+	first Order // the order where the address says none
+	Table bool  // as a table instead of tiles
+	Page  int
+	Total int
+}
+
+// listingOf reads the address. What makes no sense counts as not said.
+func listingOf(r *http.Request, first Order, keep ...string) *listing {
+	q := r.URL.Query()
+	l := &listing{path: r.URL.EscapedPath(), fixed: make(url.Values), Order: first, first: first, Page: 1}
+	for _, name := range keep {
+		if v := q.Get(name); v != "" {
+			l.fixed.Set(name, v)
+		}
+	}
+	if f := Field(q.Get("sort")); slices.Contains([]Field{ByName, ByUploaded, BySize}, f) {
+		l.Order = Order{By: f, Descending: q.Get("order") == "desc"}
+	}
+	l.Table = q.Get("view") == "table"
+	if n, err := strconv.Atoi(q.Get("page")); err == nil && n > 0 && n < 1<<30 {
+		l.Page = n
+	}
+	return l
+}
+
+func (l *listing) span() Span { return Span{Offset: (l.Page - 1) * perPage, Limit: perPage} }
+
+// Pages is how many there are.
+func (l *listing) Pages() int { return max(1, (l.Total+perPage-1)/perPage) }
+
+// From and To are the first and the last on the page, counted from 1.
+func (l *listing) From() int { return min(l.Total, (l.Page-1)*perPage+1) }
+
+// To is the last on the page.
+func (l *listing) To() int { return min(l.Total, l.Page*perPage) }
+
+// read finds what is on the page. Where there are not as many pages, by now, it is
+// the last one.
+func (l *listing) read(find func(Span) (total int, err error)) (err error) {
+	if l.Total, err = find(l.span()); err != nil || l.Page <= l.Pages() {
+		return err
+	}
+	l.Page = l.Pages()
+	l.Total, err = find(l.span())
+	return err
+}
+
+// list is read for what comes as one list.
+func list[T any](l *listing, find func(Span) ([]T, int, error)) (found []T, err error) {
+	err = l.read(func(s Span) (total int, err error) {
+		found, total, err = find(s)
+		return total, err
+	})
+	return found, err
+}
+
+// Address is that of another page.
+func (l *listing) Address(page int) string { return l.address(l.Order, l.Table, page) }
+
+// First, Previous, Next and Last are addresses, empty where that page is shown.
+func (l *listing) First() string    { return l.unless(l.Page <= 1, 1) }
+func (l *listing) Previous() string { return l.unless(l.Page <= 1, l.Page-1) }
+func (l *listing) Next() string     { return l.unless(l.Page >= l.Pages(), l.Page+1) }
+func (l *listing) Last() string     { return l.unless(l.Page >= l.Pages(), l.Pages()) }
+
+func (l *listing) unless(not bool, page int) string {
+	if not {
+		return ""
+	}
+	return l.Address(page)
+}
+
+// Tiles and AsTable are the addresses of both forms.
+func (l *listing) Tiles() string   { return l.address(l.Order, false, l.Page) }
+func (l *listing) AsTable() string { return l.address(l.Order, true, l.Page) }
+
+// Everywhere is the address of the same search in all categories.
+func (l *listing) Everywhere() string {
+	q := l.query(l.Order, l.Table, 1)
+	q.Del("category")
+	return l.path + "?" + q.Encode()
+}
+
+// Path is where a form leads that asks for a page.
+func (l *listing) Path() string { return l.path }
+
+// Fields are what such a form has to say besides.
+func (l *listing) Fields() []Attribute {
+	var all []Attribute
+	q := l.query(l.Order, l.Table, 1)
+	for name := range q {
+		all = append(all, Attribute{name, q.Get(name)})
+	}
+	slices.SortFunc(all, func(a, b Attribute) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// A choice is an order to choose.
+type choice struct {
+	Name, Address string
+	Current       bool
+	Descending    bool
+}
+
+// Choices are the orders to choose from. Choosing the current one turns it round;
+// names begin at the start, times and sizes with the newest and the largest.
+func (l *listing) Choices() []choice {
+	var all []choice
+	for _, f := range []struct {
+		field Field
+		name  string
+	}{{ByName, "Name"}, {ByUploaded, "Date"}, {BySize, "Size"}} {
+		current := l.Order.By == f.field
+		descending := f.field != ByName
+		if current {
+			descending = !l.Order.Descending
+		}
+		all = append(all, choice{f.name, l.address(Order{f.field, descending}, l.Table, 1), current, l.Order.Descending})
+	}
+	return all
+}
+
+func (l *listing) address(o Order, table bool, page int) string {
+	q := l.query(o, table, page)
+	if len(q) == 0 {
+		return l.path
+	}
+	return l.path + "?" + q.Encode()
+}
+
+// query says only what goes without saying otherwise.
+func (l *listing) query(o Order, table bool, page int) url.Values {
+	q := make(url.Values)
+	for name := range l.fixed {
+		q.Set(name, l.fixed.Get(name))
+	}
+	if o != l.first {
+		q.Set("sort", string(o.By))
+		q.Set("order", map[bool]string{false: "asc", true: "desc"}[o.Descending])
+	}
+	if table {
+		q.Set("view", "table")
+	}
+	if page > 1 {
+		q.Set("page", strconv.Itoa(page))
+	}
+	return q
+}

@@ -1,0 +1,197 @@
+package library_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/sandboxtest"
+)
+
+const base = "/_sandbox/library"
+
+type object = map[string]any
+
+// A world is a sandbox with a library page, and who fills it.
+type world struct {
+	testing.TB
+	*httptest.Server
+	sandbox *sandbox.Server
+	env     sandbox.Environment
+	token   string
+}
+
+func newWorld(t testing.TB, o sandbox.Options) *world {
+	t.Helper()
+	env := sandboxtest.Environment()
+	o.Environments, o.Library = []sandbox.Environment{env}, true
+	s, err := sandbox.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t, httptest.NewServer(s), s, env, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, "superadmin"))}
+	t.Cleanup(func() {
+		w.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// An answer is one read to its end.
+type answer struct {
+	*http.Response
+	body string
+}
+
+// ask makes a request as somebody at the browser does, with more headers.
+func (w *world) ask(path string, headers ...string) answer {
+	w.Helper()
+	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.URL+path, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+	}
+	return w.do(r)
+}
+
+func (w *world) do(r *http.Request) answer {
+	w.Helper()
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return answer{resp, string(body)}
+}
+
+// page gives a page that must be there.
+func (w *world) page(path string) *node {
+	w.Helper()
+	a := w.ask(path)
+	if a.StatusCode != http.StatusOK {
+		w.Fatalf("GET %s: %d %s", path, a.StatusCode, a.body)
+	}
+	return parse(w, a.body)
+}
+
+// call calls the service and insists on success.
+func (w *world) call(method, path string, body any) object {
+	w.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return w.send(method, path, "application/json", text)
+}
+
+func (w *world) send(method, path, contentType string, body []byte) object {
+	w.Helper()
+	r, err := http.NewRequestWithContext(w.Context(), method, w.URL+path, bytes.NewReader(body))
+	if err != nil {
+		w.Fatal(err)
+	}
+	r.Header.Set("Authorization", w.token)
+	r.Header.Set("Content-Type", contentType)
+	a := w.do(r)
+	if a.StatusCode >= 300 {
+		w.Fatalf("%s %s: %d %s", method, path, a.StatusCode, a.body)
+	}
+	var o object
+	if a.body != "" {
+		if err := json.Unmarshal([]byte(a.body), &o); err != nil {
+			w.Fatal(err)
+		}
+	}
+	return o
+}
+
+// upload sends a file to a category or, with two more arguments, elsewhere.
+func (w *world) upload(name, content string, fields ...string) object {
+	w.Helper()
+	contentType, body := w.form(name, content, fields...)
+	return w.send("POST", "/assets", contentType, body)
+}
+
+// replace gives an asset new content.
+func (w *world) replace(id, name, content string) {
+	w.Helper()
+	contentType, body := w.form(name, content)
+	w.send("POST", "/assets/"+id, contentType, body)
+}
+
+func (w *world) form(name, content string, fields ...string) (contentType string, body []byte) {
+	w.Helper()
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	for i := 0; i < len(fields); i += 2 {
+		if err := m.WriteField(fields[i], fields[i+1]); err != nil {
+			w.Fatal(err)
+		}
+	}
+	// Raw, as browsers do: the writer's own form would escape the name.
+	part, err := m.CreatePart(map[string][]string{"Content-Disposition": {`form-data; name="file"; filename="` + name + `"`}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := io.WriteString(part, content); err != nil {
+		w.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		w.Fatal(err)
+	}
+	return m.FormDataContentType(), b.Bytes()
+}
+
+// category gives the ID of one of the default workspace.
+func (w *world) category(name string) string {
+	w.Helper()
+	for _, c := range w.call("GET", "/categories", nil)["items"].([]any) {
+		if c := c.(object); c["name"] == name {
+			return c["id"].(string)
+		}
+	}
+	w.Fatalf("no category %s", name)
+	return ""
+}
+
+func (w *world) folder(name string, in ...string) string {
+	w.Helper()
+	return w.call("POST", "/folders", object{"name": name, in[0]: in[1]})["id"].(string)
+}
+
+func id(o object) string { return o["id"].(string) }
+
+// picture is a PNG of a size.
+func picture(t testing.TB, width, height int) string {
+	t.Helper()
+	m := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for i := range width {
+		m.SetNRGBA(i, i%height, color.NRGBA{R: uint8(i), G: 90, B: 160, A: 255})
+	}
+	var b strings.Builder
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,42 @@
+package sandbox
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"assetferry/internal/sandbox/library"
+)
+
+// BenchmarkLibraryPage makes pages of a library of 100,000 assets.
+func BenchmarkLibraryPage(b *testing.B) {
+	s, category := manyAssets(b)
+	began := time.Now()
+	if err := s.store.foldAssets(); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("folded %d assets in %v", many, time.Since(began))
+	pages := library.New(shelves{s}, s.options.Log)
+	const base = "/_sandbox/library"
+	for name, path := range map[string]string{
+		"first": "/", "category": base + "/categories/" + category, "middle": base + "/categories/" + category + "?page=800",
+		"last by size": base + "/categories/" + category + "?sort=size&order=desc&page=1667",
+		"last by date": base + "/categories/" + category + "?sort=uploadedAt&order=desc&page=1667",
+		"search":       base + "/workspaces/env/search?q=strassen", "one found": base + "/workspaces/env/search?q=054321",
+	} {
+		b.Run(name, func(b *testing.B) {
+			at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
+			r := httptest.NewRequestWithContext(context.WithValue(b.Context(), http.LocalAddrContextKey, at), "GET", path, nil)
+			r.Host = "localhost"
+			for b.Loop() {
+				w := httptest.NewRecorder()
+				if pages.ServeHTTP(w, r); w.Code != http.StatusOK {
+					b.Fatalf("%d: %s", w.Code, w.Body)
+				}
+			}
+		})
+	}
+}

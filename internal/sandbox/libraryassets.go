@@ -1,0 +1,193 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"assetferry/internal/sandbox/library"
+	"assetferry/internal/sandbox/rendition"
+)
+
+func (sh shelves) Assets(in library.Place, o library.Order, s library.Span) ([]library.Asset, int, error) {
+	return sh.assets("assets", func(ses *session) ([]asset, int, error) {
+		order, err := shelvedOrder(o)
+		if err != nil {
+			return nil, 0, err
+		}
+		return selectAssets(ses, place{category: in.Category, folder: in.Folder}, order, s.Limit, s.Offset)
+	})
+}
+
+func (sh shelves) Newest(workspace string, n int) ([]library.Asset, error) {
+	found, _, err := sh.assets("newest assets", func(ses *session) ([]asset, int, error) {
+		found, err := selectNewest(ses, workspace, n)
+		return found, len(found), err
+	})
+	return found, err
+}
+
+// Search finds what the route of that name finds for an administrator.
+func (sh shelves) Search(q library.Query, o library.Order, s library.Span) ([]library.Asset, int, error) {
+	in := searchBody{SearchPhrase: q.Phrase}
+	words := in.words()
+	if err := checkPhrase(q.Phrase, words); err != nil {
+		return nil, 0, &library.RefusedError{Reason: err.Error()}
+	}
+	if err := sh.server.store.foldAssets(); err != nil {
+		return nil, 0, fmt.Errorf("prepare search in %s: %w", q.Workspace, err)
+	}
+	return sh.assets("assets", func(ses *session) ([]asset, int, error) {
+		order, err := shelvedOrder(o)
+		if err != nil {
+			return nil, 0, err
+		}
+		among, err := categoryIDs(ses, rights{all: true}, q.Workspace)
+		if err != nil {
+			return nil, 0, err
+		}
+		if q.Category != "" {
+			among = slices.DeleteFunc(among, func(id string) bool { return id != q.Category })
+		}
+		return selectMatches(ses, in.conditions(among, words), order, s.Limit, s.Offset)
+	})
+}
+
+func (sh shelves) Trash(workspace string, s library.Span) ([]library.Asset, int, error) {
+	return sh.assets("trash", func(ses *session) ([]asset, int, error) {
+		visible, err := rights{all: true}.visible(ses, workspace)
+		if err != nil {
+			return nil, 0, err
+		}
+		return selectTrash(ses, workspace, visible, s.Limit, s.Offset)
+	})
+}
+
+// assets reads a page of them, and what the places are called that they lie in.
+func (sh shelves) assets(what string, find func(*session) ([]asset, int, error)) (shown []library.Asset, total int, err error) {
+	err = sh.look(what, func(ses *session) error {
+		var found []asset
+		if found, total, err = find(ses); err != nil {
+			return err
+		}
+		shown, err = shelvedAssets(ses, found)
+		return err
+	})
+	return shown, total, err
+}
+
+// Asset shows everything. Its addresses are those that answers of the service name.
+func (sh shelves) Asset(id string) (shown library.Details, err error) {
+	err = sh.look("asset "+id, func(ses *session) error {
+		a, err := selectAnyAsset(ses, id)
+		if err != nil {
+			return err
+		}
+		few, err := shelvedAssets(ses, []asset{a})
+		if err != nil {
+			return err
+		}
+		shown = library.Details{Asset: few[0], Digest: a.digest, BlurHash: a.BlurHash, Analysis: a.Analysis}
+		shown.Workspace = sh.workspaceRef(a.Workspace)
+		if a.Folder != "" {
+			around, err := selectAncestors(ses, a.Folder)
+			if err != nil {
+				return err
+			}
+			shown.Around = append(refs(around), shown.Folder)
+		}
+		if shown.Revisions, err = shelvedRevisions(ses, a); err != nil {
+			return err
+		}
+		return detail(a, &shown)
+	})
+	return shown, err
+}
+
+// detail adds tags, attributes and addresses.
+func detail(a asset, shown *library.Details) error {
+	if err := json.Unmarshal(a.Tags, &shown.Tags); err != nil {
+		return fmt.Errorf("tags of asset %s: %w", a.ID, err)
+	}
+	attributes, ok := decodeObject(a.Attributes)
+	if !ok {
+		return fmt.Errorf("custom attributes of asset %s are not an object", a.ID)
+	}
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		text, ok := attributes.text(name)
+		if !ok {
+			text = string(attributes[name])
+		}
+		shown.Attributes = append(shown.Attributes, library.Attribute{Name: name, Value: text})
+	}
+	base := "/" + a.Workspace + "/assets/" + a.ID
+	shown.Address = base + "/file"
+	if !shown.Pictured() {
+		return nil
+	}
+	urls := imageURLs(base, a.picture.width, fold(a.Extension))
+	for _, w := range widths(a.picture.width) {
+		shown.Renditions = append(shown.Renditions, library.Rendition{Width: w, Format: "webp", Address: urls[fmt.Sprint(w)]})
+	}
+	format, _ := renditionFormat(fold(a.Extension))
+	shown.Renditions = append(shown.Renditions, library.Rendition{Width: a.picture.width, Format: string(format), Address: urls["default"]})
+	return nil
+}
+
+// Picture makes one as the service makes thumbnails, of assets in the trash, too.
+func (sh shelves) Picture(id string, side int) (library.Content, error) {
+	var a asset
+	err := sh.look("asset "+id, func(ses *session) (err error) {
+		a, err = selectAnyAsset(ses, id)
+		return err
+	})
+	if err != nil {
+		return library.Content{}, err
+	}
+	out, err := sh.server.image(a, box{side, side, rendition.WebP})
+	if _, refused := errors.AsType[*problem](err); refused {
+		return library.Content{}, fmt.Errorf("picture of asset %s: %w", id, library.ErrNotThere)
+	}
+	if err != nil {
+		return library.Content{}, fmt.Errorf("picture of asset %s: %w", id, err)
+	}
+	return library.Content{
+		ReadSeekCloser: noClose{out.content}, Name: out.name, Type: out.mime, Tag: out.tag, Modified: out.modified,
+	}, nil
+}
+
+// noClose is a reader that needs no closing.
+type noClose struct{ io.ReadSeeker }
+
+func (noClose) Close() error { return nil }
+
+// File opens what an asset holds, or held as a revision.
+func (sh shelves) File(id, revision string) (library.Content, error) {
+	var a asset
+	err := sh.look("asset "+id, func(ses *session) (err error) {
+		if a, err = selectAnyAsset(ses, id); err != nil || revision == "" || revision == a.revision {
+			return err
+		}
+		a.stored, err = selectRevision(ses, id, revision)
+		return err
+	})
+	if err != nil {
+		return library.Content{}, err
+	}
+	file, err := sh.server.contents.open(a.content)
+	if errors.Is(err, fs.ErrNotExist) { // deleted just now
+		err = library.ErrNotThere
+	}
+	if err != nil {
+		return library.Content{}, fmt.Errorf("open content of asset %s: %w", id, err)
+	}
+	return library.Content{
+		ReadSeekCloser: file, Name: strings.TrimSuffix(a.Name+"."+a.Extension, "."), Type: mimeType(fold(a.Extension)),
+		Tag: a.digest, Modified: a.Modified,
+	}, nil
+}

@@ -1,0 +1,190 @@
+package sandbox
+
+import (
+	"database/sql"
+	"slices"
+
+	"assetferry/internal/sandbox/library"
+)
+
+// shelvedWorkspace counts what is in a workspace.
+func shelvedWorkspace(s *session, w workspace) (library.Workspace, error) {
+	shown := library.Workspace{Ref: library.Ref{ID: w.ID, Name: w.Name}, Environment: w.Environment}
+	const here = " FROM assets WHERE category_id IN (SELECT id FROM categories WHERE workspace_id = ?) AND trashed_at IS NULL"
+	if err := s.row("SELECT count(*), coalesce(sum(size), 0)"+here, []any{w.ID}, &shown.Assets, &shown.Bytes); err != nil {
+		return shown, err
+	}
+	err := s.row(`SELECT (SELECT count(*) FROM categories WHERE workspace_id = ?1),
+		(SELECT count(*) FROM assets WHERE workspace_id = ?1 AND trashed_at IS NOT NULL)`, []any{w.ID}, &shown.CategoriesCount, &shown.Trashed)
+	return shown, err
+}
+
+// measureCategory counts the folders and the assets of a category, without the
+// trash.
+func measureCategory(s *session, id string) (folders, assets int, size int64, err error) {
+	err = s.row("SELECT count(*), coalesce(sum(size), 0) FROM assets WHERE category_id = ? AND trashed_at IS NULL", []any{id}, &assets, &size)
+	if err == nil {
+		err = s.row("SELECT count(*) FROM folders WHERE category_id = ?", []any{id}, &folders)
+	}
+	return folders, assets, size, err
+}
+
+// shelvedOrder is SQL for an order of assets.
+func shelvedOrder(o library.Order) (string, error) {
+	direction := map[bool]string{false: "asc", true: "desc"}[o.Descending]
+	return orderBy(string(o.By), direction, assetFields())
+}
+
+func shelvedFolders(s *session, in library.Place, o library.Order, at library.Span) (shown []library.Folder, total int, err error) {
+	const here = " FROM folders f WHERE f.parent_id IS ? AND f.category_id = ?"
+	place := []any{orNull(in.Folder), in.Category}
+	if err := s.row("SELECT count(*)"+here, place, &total); err != nil {
+		return nil, 0, err
+	}
+	direction := map[bool]string{false: "ASC", true: "DESC"}[o.Descending]
+	column := map[library.Field]string{library.ByUploaded: "f.created_at"}[o.By]
+	if column == "" { // folders have no size
+		column = "f.name"
+		if o.By != library.ByName {
+			direction = "ASC"
+		}
+	}
+	shown, err = readFolders(s, here+" ORDER BY "+column+" "+direction+", f.seq "+direction+" LIMIT ? OFFSET ?", append(place, at.Limit, at.Offset))
+	return shown, total, err
+}
+
+// shelvedTree lists the folders of a category, each followed by those in it.
+func shelvedTree(s *session, category string, at library.Span) (shown []library.Folder, total int, err error) {
+	if err := s.row("SELECT count(*) FROM folders WHERE category_id = ?", []any{category}, &total); err != nil {
+		return nil, 0, err
+	}
+	// Of equal names the order of creation decides, so that no two trees mingle.
+	const tree = ` FROM (
+		WITH RECURSIVE tree (id, path) AS (
+			SELECT id, name || char(1) || printf('%016x', seq) FROM folders WHERE category_id = ?1 AND parent_id IS NULL
+			UNION ALL
+			SELECT f.id, tree.path || char(1) || f.name || char(1) || printf('%016x', f.seq)
+			FROM tree JOIN folders f ON f.parent_id = tree.id AND f.category_id = ?1
+		) SELECT id, path FROM tree ORDER BY path LIMIT ?2 OFFSET ?3
+	) t JOIN folders f ON f.id = t.id ORDER BY t.path`
+	if shown, err = readFolders(s, tree, []any{category, at.Limit, at.Offset}); err != nil {
+		return nil, 0, err
+	}
+	for i := range shown {
+		around, err := selectAncestors(s, shown[i].ID)
+		if err != nil {
+			return nil, 0, err
+		}
+		shown[i].Around = refs(around)
+	}
+	return shown, total, nil
+}
+
+const foldersWithin = ", (SELECT count(*) FROM folders w WHERE w.parent_id = f.id AND w.category_id = f.category_id)"
+
+func readFolders(s *session, from string, args []any) (shown []library.Folder, err error) {
+	err = s.rows("SELECT "+folderColumns+foldersWithin+from, args, func(r *sql.Rows) error {
+		var within int
+		f, err := scanFolder(r.Scan, &within)
+		shown = append(shown, library.Folder{Ref: library.Ref{ID: f.ID, Name: f.Name}, Folders: within, Assets: f.Assets, Created: f.Created})
+		return err
+	})
+	return shown, err
+}
+
+// shelvedFolder counts what is in a folder, and finds those around it.
+func shelvedFolder(s *session, f folder) (library.Folder, error) {
+	found, err := readFolders(s, " FROM folders f WHERE f.id = ?", []any{f.ID})
+	if err != nil || len(found) == 0 {
+		return library.Folder{}, ignoreNotThere(err)
+	}
+	around, err := selectAncestors(s, f.ID)
+	found[0].Around = refs(around)
+	return found[0], err
+}
+
+// refs names folders that come the innermost first, the outermost first.
+func refs(folders []folder) []library.Ref {
+	var all []library.Ref
+	for _, f := range slices.Backward(folders) {
+		all = append(all, library.Ref{ID: f.ID, Name: f.Name})
+	}
+	return all
+}
+
+// selectNewest gives what came last into a workspace.
+func selectNewest(s *session, workspace string, n int) ([]asset, error) {
+	return readAssets(s, " FROM assets WHERE workspace_id = ? AND trashed_at IS NULL ORDER BY seq DESC LIMIT ?", []any{workspace, n})
+}
+
+// selectAnyAsset finds an asset, in the trash or not.
+func selectAnyAsset(s *session, id string) (asset, error) {
+	found, err := readAssets(s, " FROM assets WHERE id = ?", []any{id})
+	if err == nil && len(found) == 0 {
+		err = errNotThere
+	}
+	if err != nil {
+		return asset{}, err
+	}
+	return found[0], nil
+}
+
+func shelvedAssets(s *session, found []asset) ([]library.Asset, error) {
+	var ids []string
+	for _, a := range found {
+		ids = append(ids, a.Category, a.Folder)
+	}
+	names, private, err := selectPlaces(s, jsonArray(ids))
+	if err != nil {
+		return nil, err
+	}
+	var shown []library.Asset
+	for _, a := range found {
+		v := library.Asset{
+			ID: a.ID, Name: a.Name, Extension: a.Extension, Type: mimeType(fold(a.Extension)), Size: a.size,
+			Category: library.Ref{ID: a.Category, Name: names[a.Category]}, Private: private[a.Category],
+			Description: a.Description, Uploaded: a.Uploaded, Changed: a.Modified, Trashed: a.Trashed,
+		}
+		if a.Folder != "" {
+			v.Folder = library.Ref{ID: a.Folder, Name: names[a.Folder]}
+		}
+		if a.isImage() {
+			v.State, v.Width, v.Height = library.ImageState(a.Processing), a.picture.width, a.picture.height
+			if a.picture.state == "broken" {
+				v.State = library.Damaged
+			}
+		}
+		shown = append(shown, v)
+	}
+	return shown, nil
+}
+
+// selectPlaces names categories and folders by their IDs, and says which of them
+// are private categories.
+func selectPlaces(s *session, ids string) (names map[string]string, private map[string]bool, err error) {
+	names, private = make(map[string]string), make(map[string]bool)
+	err = s.rows(`SELECT id, name, private FROM categories WHERE id IN (SELECT value FROM json_each(?1))
+		UNION ALL SELECT id, name, 0 FROM folders WHERE id IN (SELECT value FROM json_each(?1))`, []any{ids}, func(r *sql.Rows) error {
+		var id, name string
+		var hidden bool
+		err := r.Scan(&id, &name, &hidden)
+		names[id], private[id] = name, hidden
+		return err
+	})
+	return names, private, err
+}
+
+func shelvedRevisions(s *session, a asset) ([]library.Revision, error) {
+	older, err := selectRevisions(s, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	var all []library.Revision
+	for _, st := range append(older, a.stored) {
+		all = append(all, library.Revision{
+			ID: st.revision, Number: st.number, Current: st.revision == a.revision, Size: st.size, Made: st.made, By: st.by,
+		})
+	}
+	slices.SortFunc(all, func(a, b library.Revision) int { return b.Number - a.Number })
+	return all, nil
+}
