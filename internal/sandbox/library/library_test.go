@@ -408,3 +408,58 @@ func TestFaultsAndStatisticsLeaveThePageAlone(t *testing.T) {
 		t.Errorf("statistics: %s", a.body)
 	}
 }
+
+// TestTextsAreShown has texts that are longer than what is shown, and files that
+// only claim to be text.
+func TestTextsAreShown(t *testing.T) {
+	w := newWorld(t, sandbox.Options{})
+	for name, c := range map[string]struct {
+		content, want string
+		whole         bool
+	}{
+		"short.txt": {"Fähre\n  um sieben", "Fähre\n  um sieben", true},
+		"long.txt":  {"x" + strings.Repeat("ä", 3000), "x" + strings.Repeat("ä", 1999), false}, // a character is cut
+		"bytes.txt": {"\xff\xfe\x00", "", true},
+		"null.csv":  {"a\x00b", "", true},
+		"empty.txt": {"", "", true},
+	} {
+		page := w.page(base + "/assets/" + id(w.upload(name, c.content)))
+		got := ""
+		for _, text := range page.all("pre") {
+			got += text.raw()
+		}
+		if got != c.want || (len(page.all("figcaption")) == 0) != c.whole {
+			t.Errorf("%s: %q is shown, want %q; the rest is told of: %v", name, got, c.want, len(page.all("figcaption")) > 0)
+		}
+	}
+}
+
+func TestFolderTree(t *testing.T) {
+	w := newWorld(t, sandbox.Options{})
+	category := w.category("Files")
+	twin, other := w.folder("twin", "categoryId", category), w.folder("twin", "categoryId", category)
+	w.folder("of the first", "parentId", twin)
+	w.folder("of the second", "parentId", other)
+	w.folder("deeper", "parentId", w.folder("a", "parentId", other))
+	w.folder("zebra", "categoryId", category)
+	w.folder("apple", "categoryId", category)
+	many := w.folder("many", "categoryId", category)
+	for i := range 57 {
+		w.folder(fmt.Sprintf("%02d", i), "parentId", many)
+	}
+	path := base + "/categories/" + category + "/folders"
+	rows := func(page string) (all []string) { return texts(w.page(page).all("tbody")[0].all("th")) }
+	first, second := rows(path), rows(path+"?page=2")
+	if len(first) != 60 || len(second) != 6 {
+		t.Fatalf("%d and %d rows", len(first), len(second))
+	}
+	if want := []string{"apple", "Level 1: many", "Level 2: 00"}; !slices.Equal(first[:3], want) {
+		t.Errorf("the tree begins with %q, want %q", first[:3], want)
+	}
+	want := []string{
+		"twin / of the first", "Level 1: twin", "Level 2: a", "Level 3: deeper", "Level 2: of the second", "Level 1: zebra",
+	}
+	if !slices.Equal(second, want) {
+		t.Errorf("the tree ends with %q, want %q", second, want)
+	}
+}
