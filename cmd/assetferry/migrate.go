@@ -146,6 +146,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		return err
 	}
 	a.showPlan(plan)
+	a.tellNothingMatches(plan, s.rules)
 	if plan.Blocked(s.rules) {
 		a.showUnmatched(plan)
 		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
@@ -205,7 +206,9 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 		a.backUp(ctx, s.journal)
 	}
 	if failure == nil && exitOf(tallies) != exitDone {
-		a.out.Notef("Try: run it again for what failed, waits or changed; a conflict is yours to decide, see --on-existing and --exclude")
+		for _, step := range nextSteps(tallies) {
+			a.out.Notef("Try: %s", step)
+		}
 		return &stop{code: exitItems}
 	}
 	return failure

@@ -90,6 +90,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 		return err
 	}
 	a.showPlan(plan)
+	a.tellNothingMatches(plan, s.rules)
 	a.showFindings(findings)
 	a.showUnmatched(plan)
 	a.sumUp(plan.Run, plan.Tallies, time.Since(began))

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// nextSteps says what helps with the items of a run that did not arrive: a line for each
+// way out, with how many it is for.
+func nextSteps(tallies []state.Tally) (lines []string) {
+	var again []string
+	counts := map[state.ItemState]int64{}
+	remedies := map[string]int64{} // for what running again does not help
+	for _, t := range tallies {
+		remedy := migrate.Reason(t.Reason).Remedy().Decides
+		switch {
+		case t.State == state.ItemParked:
+			remedies[cmp.Or(remedy, migrate.ReasonParked.Remedy().Decides)] += t.Objects
+		case t.State == state.ItemConflict, t.State == state.ItemFailed && remedy != "":
+			remedies[remedy] += t.Objects
+		default:
+			counts[t.State] += t.Objects
+		}
+	}
+	for _, s := range []struct {
+		state state.ItemState
+		word  string
+	}{
+		{state.ItemFailed, "failed"}, {state.ItemWaiting, "waits"}, {state.ItemChanged, "changed"}, {state.ItemInDoubt, "is in doubt"},
+	} {
+		if n := counts[s.state]; n > 0 {
+			again = append(again, fmt.Sprintf("%s (%s)", s.word, ui.Count(n)))
+		}
+	}
+	if len(again) > 0 {
+		lines = append(lines, "run it again for what "+strings.Join(again, ", "))
+	}
+	for remedy, n := range remedies {
+		lines = append(lines, fmt.Sprintf("for %s: %s", count(n, "object"), remedy))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// tellNothingMatches says that the patterns leave nothing of a source that has something:
+// a mistyped one must not look like a source without work.
+func (a *app) tellNothingMatches(p migrate.Plan, r migrate.Rules) {
+	var filtered, junk, all int64
+	for _, t := range p.Tallies {
+		all += t.Objects
+		switch migrate.Reason(t.Reason) {
+		case migrate.ReasonFiltered:
+			filtered += t.Objects
+		case migrate.ReasonJunk:
+			junk += t.Objects
+		}
+	}
+	if len(r.Include) == 0 || filtered == 0 || filtered+junk < all {
+		return
+	}
+	which := "--include matches"
+	if len(r.Exclude) > 0 {
+		which = "--include and --exclude together leave"
+	}
+	a.out.Notef("%s nothing of the %s listed. A pattern is compared with keys relative to SOURCE, case counts, and ** stands for any folders.", which, count(all, "object"))
+}
