@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -15,13 +16,21 @@ import (
 // of the event, and all of its structs, by their own.
 func eventTypes(t *testing.T) (events map[string]string, structs map[string]*ast.StructType) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../internal/ui/event.go", nil, parser.ParseComments)
+	files, err := filepath.Glob("../../internal/ui/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all []ast.Decl
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, file.Decls...)
+	}
 	events, structs = map[string]string{}, map[string]*ast.StructType{}
 	named := regexp.MustCompile(`^An? \w+ is an? "(\w+)" event`)
-	for _, d := range file.Decls {
+	for _, d := range all {
 		g, ok := d.(*ast.GenDecl)
 		if !ok || g.Tok != token.TYPE {
 			continue
