@@ -102,13 +102,21 @@ func (r *reader) follow(t *testing.T, commands []string) {
 	}
 }
 
-// before is what has happened before a topic is read, or the examples of a command are
-// needed.
-func before(name string) []string {
+// beforeTopic is what has happened before a topic is read.
+func beforeTopic(name string) []string {
 	return map[string][]string{
 		"journal": {"assetferry migrate ./photos --unmatched skip --limit 5 --state journal.db"},
-		"explain": {"mkdir -p photos/2024/spring", "echo harbour > photos/2024/spring/harbour.jpg", "assetferry migrate ./photos --unmatched skip"},
 	}[name]
+}
+
+// beforeExamples is what has happened before the examples of commands are needed: a run,
+// whose ID stands for those in the examples.
+func beforeExamples() []string {
+	return []string{
+		"mkdir -p photos/2024/spring", "echo harbour > photos/2024/spring/harbour.jpg",
+		"assetferry migrate ./photos --unmatched skip --json > before.jsonl",
+		`RUN=$(tail -1 before.jsonl | sed -E 's/.*"run":"([^"]+)".*/\1/')`,
+	}
 }
 
 // TestTopics follows each topic as a reader would.
@@ -120,7 +128,7 @@ func TestTopics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if commands := commandsOf(text); len(commands) > 0 {
-				topicReader(t).follow(t, append(before(name), commands...))
+				topicReader(t).follow(t, append(beforeTopic(name), commands...))
 			}
 		})
 	}
@@ -137,9 +145,9 @@ func TestExamples(t *testing.T) {
 		}
 		t.Run(strings.ReplaceAll(c.CommandPath(), " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			commands := before(c.Name())
+			commands := beforeExamples()
 			for line := range strings.Lines(c.Example) {
-				commands = append(commands, strings.TrimSpace(line))
+				commands = append(commands, runID.ReplaceAllString(strings.TrimSpace(line), `"$RUN"`))
 			}
 			topicReader(t).follow(t, commands)
 		})
