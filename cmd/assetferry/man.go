@@ -171,6 +171,7 @@ func topicPage(c *cobra.Command, date string) string {
 func newPage(c *cobra.Command, section, date string) *page {
 	p := &page{}
 	p.macro("TH", strings.ToUpper(manName(c)), section, date, "assetferry "+version(), "assetferry")
+	p.WriteString(".nh\n.ad l\n") // a command that is broken or stretched cannot be copied
 	p.heading("NAME")
 	p.text(manName(c) + " - " + c.Short)
 	return p
