@@ -17,6 +17,8 @@ const (
 	ReasonTrusted     Reason = "an asset of that name and size is there already"
 	ReasonDuplicate   Reason = "another asset of that name is there; sent beside it"
 	ReasonAbsent      Reason = "not at the destination, and adopt sends nothing"
+	ReasonNotApproved Reason = "not in the approved plan"
+	ReasonDrifted     Reason = "drifted since the plan was approved"
 	ReasonParked      Reason = "failed in many runs, see --retry-parked"
 	ReasonUnclear     Reason = "sent before, and nobody can tell whether it arrived, see --retry-parked"
 

@@ -22,6 +22,8 @@ import (
 type Planner struct {
 	Deps
 	Rules Rules
+	// Approval is the approved plan that is to be carried out, if there is one.
+	Approval *Approval
 	// SourceAddress is where the source is read; see PlanHead.
 	SourceAddress string
 	// Unchanged, if it is set, is told of the objects that are as the journal
@@ -179,6 +181,7 @@ type decider struct {
 	creates    int
 	memory     recall
 	failures   func(key string) (state.Failure, bool, error)
+	approved   *approvals
 	claimed    map[string]bool // assets that stand for an object already
 	batch      []state.Item
 }
@@ -194,7 +197,9 @@ func (p *Planner) decide(ctx context.Context, run state.Run) error {
 	var stopFailures func()
 	d.failures, stopFailures = sideBySide(p.Journal.Failures(ctx, run.Pair.ID, ""), func(f state.Failure) string { return f.Key })
 	defer stopFailures()
-	for _, pass := range []func(context.Context) error{d.decideAll, d.contact, d.resolveCollisions, d.sendNothing, d.finish} {
+	d.approved = d.approvals("")
+	defer d.approved.close()
+	for _, pass := range []func(context.Context) error{d.decideAll, d.contact, d.resolveCollisions, d.sendNothing, d.hold, d.finish} {
 		if err := pass(ctx); err != nil {
 			return err
 		}
@@ -224,7 +229,7 @@ func (d *decider) needPlacer(ctx context.Context) error {
 	if d.limits, err = d.Dest.Limits(ctx); err != nil {
 		return err
 	}
-	d.placer = &placer{rules: d.Rules, there: there, choices: choices,
+	d.placer = &placer{rules: d.Rules, there: there, choices: choices, wanted: d.Approval.clone(),
 		found: map[string]string{}, chosen: map[string]string{}, maxSize: d.limits.MaxFileSize}
 	return nil
 }
@@ -275,13 +280,16 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 		}
 		return false, nil
 	}
+	approved, settled, err := d.settle(i)
+	if settled || err != nil {
+		return settled, err
+	}
 	o := object(*i)
-	s := Situation{LeftOut: d.Rules.leaveOut(o, d.started), Failed: failed(o)}
 	memory, receipt, err := d.memory(o)
 	if err != nil {
 		return false, err
 	}
-	s.Memory, s.Undescribed = memory, d.lacksDescription(receipt)
+	s := d.situation(o, memory, receipt, approved, true)
 	if s.Parked, err = d.parked(o); err != nil {
 		return false, err
 	}
@@ -293,6 +301,7 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 			return false, err
 		}
 		place, s.Problem = d.placer.place(o)
+		keepName(&place, &s, approved, i.Key)
 		action, why = Decide(s, d.Rules)
 	}
 	if action == state.Create {
@@ -310,7 +319,7 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 // admit counts what is to be sent to a place, unless that is enough already.
 func (d *decider) admit(place Place, why Reason) (state.Action, Reason) {
 	if !why.parks() {
-		if d.Rules.Limit > 0 && d.creates >= d.Rules.Limit {
+		if d.Approval == nil && d.Rules.Limit > 0 && d.creates >= d.Rules.Limit {
 			return state.Skip, ReasonLimit
 		}
 		d.creates++
@@ -451,7 +460,11 @@ func bySlot(items []state.Item) func(yield func([]state.Item) bool) {
 func (d *decider) finish(ctx context.Context) error {
 	wanted := []NewCategory{}
 	if d.placer != nil {
-		wanted = append(wanted, d.placer.wanted...)
+		still, err := d.stillWanted(ctx)
+		if err != nil {
+			return err
+		}
+		wanted = append(wanted, still...)
 		if err := d.Journal.SaveChoices(ctx, d.run.Pair.Destination, d.placer.chosen); err != nil {
 			return err
 		}
@@ -469,8 +482,12 @@ func (d *decider) finish(ctx context.Context) error {
 	return err
 }
 
-// hash hashes the plan as it is in the journal.
+// hash hashes the plan as it is in the journal. What carries out an approved plan has
+// the hash of that.
 func (d *decider) hash(ctx context.Context, wanted []NewCategory) (string, error) {
+	if d.Approval != nil {
+		return d.Approval.Hash, nil
+	}
 	run, err := d.Journal.Run(ctx, d.run.ID) // with all that was listed
 	if err != nil {
 		return "", err

@@ -36,6 +36,8 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{"migrate does not replace what has arrived; assetferry undo takes a run back", true}
 	case ReasonAbsent:
 		return Remedy{"assetferry migrate sends it", true}
+	case ReasonNotApproved, ReasonDrifted:
+		return Remedy{"write another plan with plan --output, and have that approved", true}
 	case ReasonParked:
 		return Remedy{"see the error, then --retry-parked", true}
 	case ReasonUnclear:

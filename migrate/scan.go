@@ -22,6 +22,8 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 	p.Watch.Phase(PhaseScan, -1, -1)
 	memory, stop := p.remembered(ctx, run.Pair.ID, run.Cursor)
 	defer stop()
+	approvals := p.approvals(run.Cursor)
+	defer approvals.close()
 	page := state.Page{Cursor: run.Cursor}
 	flush := func() error {
 		err := p.Journal.Stage(ctx, run.Num, page)
@@ -37,8 +39,15 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 		if string(o.Key) <= page.Cursor && page.Cursor != "" {
 			return p.disorder(ctx, run, o.Key, page.Cursor)
 		}
+		if err := p.stageVanished(approvals, string(o.Key), memory, &page, flush); err != nil {
+			return err
+		}
 		page.Cursor = string(o.Key)
 		known, receipt, err := memory(o)
+		if err != nil {
+			return err
+		}
+		approved, isApproved, err := approvals.of(string(o.Key))
 		if err != nil {
 			return err
 		}
@@ -47,7 +56,7 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 			p.met++
 		}
 		p.listed++
-		s := Situation{LeftOut: p.Rules.leaveOut(o, p.started), Failed: failed(o), Memory: known, Undescribed: p.lacksDescription(receipt)}
+		s := p.situation(o, known, receipt, approved, isApproved)
 		action, _ := Decide(s, p.Rules)
 		switch {
 		case known == Same && receipt.Run == run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
@@ -66,11 +75,14 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 			}
 		}
 	}
+	if err := p.countGone(ctx, run); err != nil {
+		return errors.Join(err, flush())
+	}
 	if err := p.stageMissing(ctx, run, &page); err != nil {
 		return err
 	}
-	if err := p.countGone(ctx, run); err != nil {
-		return errors.Join(err, flush())
+	if err := p.stageVanished(approvals, "", memory, &page, flush); err != nil {
+		return err
 	}
 	page.Done = true
 	return flush()

@@ -67,10 +67,13 @@ type sweep struct {
 	workers                 int
 	provenance, onCollision string
 	restarts                bool // afterwards the run is given up instead of resumed
+	approved                bool // the plan was made before and approved
 	want                    shape
 }
 
-func (s sweep) String() string { return fmt.Sprintf("%d workers, restarts %v", s.workers, s.restarts) }
+func (s sweep) String() string {
+	return fmt.Sprintf("%d workers, restarts %v, approved %v", s.workers, s.restarts, s.approved)
+}
 
 // A shape is what people see of a destination.
 type shape struct {
@@ -86,10 +89,10 @@ func sweeps(t *testing.T) (all []sweep) {
 		{workers: 1, provenance: "never", onCollision: "rename"},
 		{workers: 8, provenance: "always", onCollision: "keep"},
 		{workers: 4, provenance: "never", onCollision: "rename", restarts: true},
+		{workers: 4, provenance: "always", onCollision: "rename", approved: true},
 	} {
 		w := newWorld(t)
-		w.varied()
-		if bad := s.finish(w); bad != "" {
+		if bad := s.finish(w, s.begin(w)); bad != "" {
 			t.Fatalf("without any fault: %s", bad)
 		}
 		s.want = shape{w.assetsAt(), w.folders()}
@@ -156,13 +159,31 @@ func (h hit) moment() *inject.Moment {
 	return inject.At(h.at)
 }
 
+// begin makes a library, and has its plan approved if that belongs to the sweep.
+func (s sweep) begin(w *world) *migrate.Approval {
+	w.Helper()
+	w.varied()
+	if !s.approved {
+		return nil
+	}
+	return w.approve(s.rules())
+}
+
+// try migrates, or carries out the approved plan.
+func (s sweep) try(w *world, d migrate.Deps, a *migrate.Approval) (migrate.Plan, error) {
+	if a != nil {
+		return w.tryApproved(w.Context(), d, a, s.rules(), s.applier)
+	}
+	return w.tryWith(w.Context(), d, s.rules(), s.applier)
+}
+
 // survives migrates while something goes wrong, and then while nothing does, and
 // compares the outcome. It reports whether anything went wrong at all.
 func (s sweep) survives(t *testing.T, hits ...hit) bool {
 	t.Helper()
 	w := newWorld(t)
 	defer w.close()
-	w.varied()
+	approval := s.begin(w)
 	transport, d := w.gate.next, w.deps()
 	var moments []*inject.Moment
 	for _, h := range hits {
@@ -170,7 +191,7 @@ func (s sweep) survives(t *testing.T, hits ...hit) bool {
 		h.strike(w, &d, at)
 		moments = append(moments, at)
 	}
-	_, err := w.tryWith(t.Context(), d, s.rules(), s.applier)
+	_, err := s.try(w, d, approval)
 	w.gate.next = transport
 	came := false
 	for n, at := range moments {
@@ -184,7 +205,7 @@ func (s sweep) survives(t *testing.T, hits ...hit) bool {
 	if s.restarts {
 		s.giveUp(w)
 	}
-	if bad := s.finish(w); bad != "" {
+	if bad := s.finish(w, approval); bad != "" {
 		t.Errorf("%v, after a run that ended with %v: %s", hits, err, bad)
 	} else if diff := gocmp.Diff(s.want, shape{w.assetsAt(), w.folders()}); diff != "" {
 		t.Errorf("%v, after a run that ended with %v (-want +got):\n%s", hits, err, diff)
@@ -209,11 +230,11 @@ func (s sweep) giveUp(w *world) {
 
 // finish goes on as a person would: with the same command again, until everything
 // is done. It tells what is wrong then.
-func (s sweep) finish(w *world) (bad string) {
+func (s sweep) finish(w *world, a *migrate.Approval) (bad string) {
 	w.Helper()
 	open := map[string]int64{}
 	for range 4 {
-		plan, err := w.try(w.Context(), s.rules(), s.applier)
+		plan, err := s.try(w, w.deps(), a)
 		if err != nil {
 			return fmt.Sprintf("a run without faults ended with %v", err)
 		}

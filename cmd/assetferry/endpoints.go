@@ -29,19 +29,27 @@ type endpoints struct {
 	journal *state.Store
 	pair    state.Pair
 	rules   migrate.Rules
+
+	approved *approvedPlan // that is carried out, nil if it is none
 }
 
 // openEndpoints opens everything that plan and migrate need, cheapest first, so
 // that a mistyped path is told before anybody is asked for anything.
-func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address string, readOnly bool) (s *endpoints, err error) {
-	s = &endpoints{}
-	if s.rules, err = a.rules(cmd); err != nil {
+// The rules are those of the approved plan if there is one.
+func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address string, approved *approvedPlan, readOnly bool) (s *endpoints, err error) {
+	s = &endpoints{approved: approved}
+	if approved != nil {
+		s.rules = approved.adopt(a)
+	} else if s.rules, err = a.rules(cmd); err != nil {
 		return nil, err
 	}
 	if _, _, err = a.openSource(ctx, address, nil); err != nil {
 		return nil, err
 	}
 	if s.dest, err = a.openDestination(ctx, readOnly); err != nil {
+		return nil, err
+	}
+	if err := approved.isFor(s.dest); err != nil {
 		return nil, err
 	}
 	path, err := a.greet(ctx, s.dest)
@@ -126,7 +134,11 @@ func (s *endpoints) begin(ctx context.Context, command string) (state.Run, error
 	if err != nil {
 		return state.Run{}, err
 	}
-	return s.journal.Begin(ctx, s.pair, command, rules)
+	run, err := s.journal.Begin(ctx, s.pair, command, rules)
+	if err != nil || command != "apply" {
+		return run, err
+	}
+	return s.approve(ctx, run)
 }
 
 func (s *endpoints) deps(a *app, w migrate.Observer) migrate.Deps {

@@ -22,7 +22,12 @@ import (
 
 // TestKill kills a migration five times at moments chosen at random and lets it
 // go on each time: nothing may be missing in the end, and nothing twice.
-func TestKill(t *testing.T) {
+func TestKill(t *testing.T) { testKill(t, "migrate", "src") }
+
+// TestKillApply is the same with a plan that was approved.
+func TestKillApply(t *testing.T) { testKill(t, "apply", "PLAN.jsonl") }
+
+func testKill(t *testing.T, what ...string) {
 	t.Parallel()
 	const kills = 5
 	seed := rand.Uint64()
@@ -32,7 +37,8 @@ func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{Latency: 10 * time.Millisecond})
-	args := []string{"migrate", "src", "--json", "--settle-time", "100ms", "-j", "3"}
+	command(t, dir, s.variables(), "plan", "src", "--output", "PLAN.jsonl").must(t, exitDone)
+	args := append(what, "--json", "--settle-time", "100ms", "-j", "3")
 
 	for n := range kills {
 		p := command(t, dir, s.variables(), args...)

@@ -25,6 +25,7 @@ type migrateOptions struct {
 	command                      string // migrate or adopt
 	dryRun, restart, retryParked bool
 	output                       string
+	approved                     *approvedPlan // by apply
 	settle                       time.Duration
 }
 
@@ -90,11 +91,13 @@ func addApplyFlags(f *pflag.FlagSet, o *migrateOptions) {
 	addLimitFlags(f)
 }
 
+const retryParkedHelp = "try objects again that failed in many runs, or that may have arrived unseen"
+
 // addCreateFlags adds what decides which assets a plan creates.
 func addCreateFlags(f *pflag.FlagSet, retryParked *bool) {
 	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
 	setting(f, "unmatched", "`policy` for extensions that no category allows")
-	f.BoolVar(retryParked, "retry-parked", false, "try objects again that failed in many runs, or that may have arrived unseen")
+	f.BoolVar(retryParked, "retry-parked", false, retryParkedHelp)
 }
 
 // addSendingFlags adds how assets are sent.
@@ -113,7 +116,7 @@ func (a *app) planOrMigrate(ctx context.Context, cmd *cobra.Command, source stri
 		return err
 	}
 	if o.dryRun {
-		return a.plan(ctx, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output})
+		return a.plan(ctx, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output, approved: o.approved})
 	}
 	if o.output != "" {
 		return usage(errors.New("--output needs --dry-run"), "add -n to write the plan into the file instead of carrying it out")
@@ -125,7 +128,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: o.command}
 	defer a.startWindow()()
-	s, err := a.openEndpoints(ctx, cmd, source, false)
+	s, err := a.openEndpoints(ctx, cmd, source, o.approved, false)
 	if err != nil {
 		return err
 	}
@@ -152,7 +155,9 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
 		return unmatched(plan)
 	}
-	a.tellLosses(plan.Tallies, source)
+	if o.approved == nil { // else who approved it has looked
+		a.tellLosses(plan.Tallies, source)
+	}
 	a.tellDoubts(plan.Tallies, applier)
 	a.draining.Store(true)
 	failure := applier.Apply(ctx, plan.Run)
@@ -188,7 +193,8 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	if err != nil {
 		return errors.Join(failure, err)
 	}
-	if err := a.showProblems(ctx, s, run.Num); err != nil {
+	if err := a.showProblems(ctx, s, run.Num, state.ItemInDoubt, state.ItemFailed, state.ItemWaiting, state.ItemChanged,
+		state.ItemParked, state.ItemConflict); err != nil {
 		return errors.Join(failure, err)
 	}
 	a.sumUp(run, tallies, time.Since(began))
@@ -200,6 +206,9 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	a.out.Printf("Run %s %s after %s: %s; %s sent.", run.ID, verb, ui.Duration(time.Since(began)), items, ui.Bytes(bytesSent(tallies)))
 	if skips != "" {
 		a.out.Printf("%s", skips)
+	}
+	if by := approvedText(run); by != "" {
+		a.out.Printf("Plan hash %s,\n%s", run.PlanHash, by)
 	}
 	a.out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
 	if failure == nil || failure == errWindow { // else it is gone on with, or looked into, at once
@@ -214,12 +223,11 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	return failure
 }
 
-// showProblems tells which items need a person, the worst first, as far as they fit;
-// JSON has them all.
-func (a *app) showProblems(ctx context.Context, s *endpoints, run int64) error {
+// showProblems tells which items need a person, those of some states, the worst first,
+// as far as they fit; JSON has them all.
+func (a *app) showProblems(ctx context.Context, s *endpoints, run int64, worstFirst ...state.ItemState) error {
 	shown, more := 0, 0
-	for _, worst := range []state.ItemState{state.ItemInDoubt, state.ItemFailed, state.ItemWaiting, state.ItemChanged,
-		state.ItemParked, state.ItemConflict} {
+	for _, worst := range worstFirst {
 		for i, err := range s.journal.Items(ctx, run, worst) {
 			if err != nil {
 				return err
@@ -258,11 +266,14 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 	switch {
 	case sent && run.Command != o.command && !o.restart:
 		return run, &stop{exitError, fmt.Errorf("run %s of %s is not finished", run.ID, run.Command),
-			fmt.Sprintf("finish it with assetferry %s, or give it up with --restart; what arrived is kept either way", run.Command)}
+			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", finishIt(run))}
+	case sent && o.approved.isOther(run) && !o.restart:
+		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and it is of another plan (%s)", run.ID, approvedText(run)),
+			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", finishIt(run))}
 	case sent && len(changed) > 0 && !o.restart:
 		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(changed, "; ")),
 			"go on with the rules it had, or give it up with --restart; what arrived is kept either way"}
-	case o.restart, run.Command != o.command, len(changed) > 0:
+	case o.restart, run.Command != o.command, o.approved.isOther(run), len(changed) > 0:
 		return a.startOver(ctx, s, applier, run, o.command)
 	case run.Stale:
 		a.out.Notef("Going on with run %s. The journal was taken over, so the source is listed again and the destination looked at.", run.ID)

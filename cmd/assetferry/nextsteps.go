@@ -22,7 +22,7 @@ func nextSteps(tallies []state.Tally) (lines []string) {
 		switch {
 		case t.State == state.ItemParked:
 			remedies[cmp.Or(remedy, migrate.ReasonParked.Remedy().Decides)] += t.Objects
-		case t.State == state.ItemConflict, t.State == state.ItemFailed && remedy != "":
+		case t.State == state.ItemConflict, (t.State == state.ItemFailed || t.State == state.ItemChanged) && remedy != "":
 			remedies[remedy] += t.Objects
 		default:
 			counts[t.State] += t.Objects

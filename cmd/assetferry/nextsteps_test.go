@@ -28,6 +28,8 @@ func TestNextSteps(t *testing.T) {
 		}},
 		{"what cannot arrive as it is", []state.Tally{tally(state.ItemFailed, migrate.ReasonTooLarge, 1)},
 			[]string{"for 1 object: " + migrate.ReasonTooLarge.Remedy().Decides}},
+		{"drifted", []state.Tally{tally(state.ItemChanged, migrate.ReasonDrifted, 2)},
+			[]string{"for 2 objects: " + migrate.ReasonDrifted.Remedy().Decides}},
 		{"parked", []state.Tally{tally(state.ItemParked, migrate.ReasonNew, 1), tally(state.ItemParked, migrate.ReasonParked, 1), tally(state.ItemParked, migrate.ReasonUnclear, 1)}, []string{
 			"for 1 object: " + migrate.ReasonUnclear.Remedy().Decides, "for 2 objects: " + migrate.ReasonParked.Remedy().Decides,
 		}},

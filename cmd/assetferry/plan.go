@@ -49,6 +49,7 @@ since, at the source or at the destination, it leaves alone.
 type planOptions struct {
 	exitCode, adoptOnly, retryParked bool
 	output                           string // a file to write the plan into
+	approved                         *approvedPlan
 }
 
 func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o planOptions) error {
@@ -58,7 +59,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	if err := a.prepareOutput(o.output); err != nil {
 		return err
 	}
-	s, err := a.openEndpoints(ctx, cmd, source, true)
+	s, err := a.openEndpoints(ctx, cmd, source, o.approved, true)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	}
 	a.introduce(s)
 	if open, err := s.journal.Unfinished(ctx, s.pair.ID); err == nil && open.State == state.Applying {
-		a.out.Notef("Run %s is not finished: migrate will first carry it on. This plan is of what is left.", open.ID)
+		a.out.Notef("Run %s is not finished: %s will first carry it on. This plan is of what is left.", open.ID, open.Command)
 	}
 	run, err := s.begin(ctx, "plan")
 	if err != nil {
@@ -98,6 +99,9 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	if err := a.tellForecast(ctx, s, plan, source); err != nil {
 		return err
 	}
+	if err := a.showDrift(ctx, s, plan); err != nil {
+		return err
+	}
 	a.out.Printf("Plan hash %s", plan.Run.PlanHash)
 	if err := a.writePlan(ctx, s, planner, plan, o.output); err != nil {
 		return err
@@ -117,6 +121,7 @@ func (a *app) introduce(s *endpoints) {
 	a.out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	a.out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
 	a.out.Notef("Journal      %s", ui.Sanitize(s.journal.Path()))
+	s.approved.introduce(a)
 }
 
 // showItems shows every decision, if that was asked for.
@@ -129,7 +134,7 @@ func (a *app) showItems(ctx context.Context, s *endpoints, plan migrate.Plan) er
 			return err
 		}
 		a.showDecision(ui.PlanLine{
-			Key: i.Key, Action: string(i.Action), Reason: i.Reason, Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
+			Key: i.Key, Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
 		})
 	}
 	return nil
@@ -153,7 +158,7 @@ func (a *app) showDecision(l ui.PlanLine) {
 func (a *app) planner(s *endpoints, retryParked bool) *migrate.Planner {
 	p := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
 	p.RetryParked, p.Concurrency, p.FormerAlive = retryParked, a.settings.Concurrency, s.journal.FormerAlive()
-	p.SourceAddress = s.address
+	p.SourceAddress, p.Approval = s.address, s.approved.engine()
 	return p
 }
 
@@ -230,11 +235,13 @@ func hasChanges(tallies []state.Tally) bool {
 }
 
 func planned(p migrate.Plan) string {
-	var created, bytes, adopted, conflicts, failed int64
+	var created, bytes, adopted, conflicts, failed, drifted int64
 	for _, t := range p.Tallies {
 		switch {
 		case t.State == state.ItemFailed:
 			failed += t.Objects
+		case t.State == state.ItemChanged:
+			drifted += t.Objects
 		case t.Action == state.Create:
 			created, bytes = created+t.Objects, bytes+t.Bytes
 		case t.Action == state.Adopt:
@@ -247,7 +254,7 @@ func planned(p migrate.Plan) string {
 	for _, more := range []struct {
 		n    int64
 		what string
-	}{{adopted, "adopted"}, {conflicts, "left to you (conflict)"}, {failed, "not readable"}} {
+	}{{adopted, "adopted"}, {conflicts, "left to you (conflict)"}, {failed, "not readable"}, {drifted, "left alone, because they drifted"}} {
 		if more.n > 0 {
 			s += fmt.Sprintf("; %s %s", ui.Count(more.n), more.what)
 		}

@@ -58,6 +58,6 @@ func (a *app) writePlan(ctx context.Context, s *endpoints, planner *migrate.Plan
 	if err != nil {
 		return fmt.Errorf("write plan: %w", err)
 	}
-	a.out.Notef("The plan is in %s.", ui.Sanitize(name))
+	a.out.Notef("The plan is in %[1]s. Once it is approved: assetferry apply %[1]s", ui.Sanitize(name))
 	return nil
 }

@@ -41,6 +41,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		a.initCommand(),
 		a.doctorCommand(),
 		a.planCommand(),
+		a.applyCommand(),
 		a.migrateCommand(),
 		a.adoptCommand(),
 		a.verifyCommand(),

@@ -70,6 +70,7 @@ func TestScripts(t *testing.T) {
 			"files":   cmdFiles,
 			"hold":    cmdHold,
 			"halve":   cmdHalve,
+			"edit":    cmdEdit,
 			"touched": cmdTouched,
 			"newer":   cmdNewer,
 			"token":   cmdToken,
@@ -480,4 +481,13 @@ func cmdHalve(ts *testscript.TestScript, _ bool, args []string) {
 	info, err := os.Stat(path)
 	ts.Check(err)
 	ts.Check(os.Truncate(path, info.Size()/2))
+}
+
+// cmdEdit puts a text in the place of another, where that is first: edit FILE OLD NEW
+func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o600))
 }

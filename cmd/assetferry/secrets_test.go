@@ -100,7 +100,10 @@ func (l *leakTest) search(t *testing.T, want map[string]int) {
 			if name == "plan" || name == "migrate" {
 				args = append(args, l.source)
 			}
-			if name == "migrate" {
+			switch name {
+			case "plan":
+				args = append(args, "--output", "PLAN.jsonl")
+			case "migrate":
 				args = append(args, "--settle-time", "10ms")
 			}
 			p := command(t, l.dir, l.env, append(append(args, l.conf...), form...)...)

@@ -24,7 +24,10 @@ func summaryOf(run state.Run, tallies []state.Tally, took time.Duration, exit in
 	s := ui.SummaryLine{
 		Run: run.ID, Command: run.Command, Source: run.Pair.Source, Destination: run.Pair.Destination,
 		Actions: ui.Counts{}, States: ui.Counts{}, Seconds: ui.Seconds(took), Exit: exit,
-		PlanHash: run.PlanHash,
+		PlanHash: run.PlanHash, ApprovedBy: run.ApprovedBy,
+	}
+	if run.ApprovedBy != "" {
+		s.ApprovedAt = run.ApprovedAt.Format(time.RFC3339)
 	}
 	for _, t := range tallies {
 		if t.Action != "" {

@@ -110,11 +110,11 @@ func (a *app) notArrived(ctx context.Context, journal *state.Store, run state.Ru
 	switch {
 	case run.Open():
 		a.out.Printf("Run %s is not finished: %s.", run.ID, items)
-		a.out.Notef("Try: assetferry migrate goes on with it")
+		a.out.Notef("Try: go on with it: %s", finishIt(run))
 		return exitItems, nil
 	case exitOf(tallies) != exitDone:
 		a.out.Printf("Not everything has arrived in run %s: %s.", run.ID, items)
-		a.out.Notef("Try: assetferry migrate tries again what failed, and tells what needs a decision")
+		a.out.Notef("Try: %s tries again what failed, and tells what needs a decision", finishIt(run))
 		return exitItems, nil
 	}
 	return exitDone, nil

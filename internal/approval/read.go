@@ -47,6 +47,19 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// Hint is the next step.
+func (e *Error) Hint() string {
+	switch {
+	case errors.Is(e, ErrNoPlan):
+		return "write a plan into a file: assetferry plan SOURCE --output FILE"
+	case errors.Is(e, ErrVersion):
+		return "use the version that wrote it, or plan again"
+	case errors.Is(e, ErrChanged):
+		return "get the file again from whoever approved it, or plan again"
+	}
+	return ""
+}
+
 // What may be wrong with a file.
 var (
 	ErrNoPlan  = errors.New("this is not a plan that plan --output wrote")
@@ -153,7 +166,7 @@ func (r *reader) next() error {
 	case errors.Is(err, bufio.ErrTooLong):
 		return r.fail(fmt.Errorf("%w: the line is longer than any that is written", ErrChanged))
 	case err != nil:
-		return r.fail(err)
+		return &Error{r.name, 0, err}
 	}
 	return io.EOF
 }

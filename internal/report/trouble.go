@@ -16,16 +16,16 @@ func hidesObjects(i state.Item) bool { return sources.Obstacle(i.Obstacle).Hides
 // keeps errors as text, so that is what kinds are told apart by where their class is too
 // coarse.
 func remedyFor(i state.Item) (what, todo string) {
-	switch i.State {
-	case state.ItemInDoubt:
+	switch {
+	case i.State == state.ItemInDoubt:
 		return "sent, and the answer was lost", "run the same command again when the destination answers: it looks whether they arrived and sends only what did not"
-	case state.ItemWaiting:
+	case i.State == state.ItemWaiting:
 		return "to be tried again", "run the same command again; with --wait it stays until they are due"
-	case state.ItemChanged:
+	case i.State == state.ItemChanged && i.Reason != string(migrate.ReasonDrifted):
 		return "changed or vanished after they were listed", "run the same command again: it lists the source anew"
 	}
 	reason := migrate.Reason(i.Reason)
-	if i.State == state.ItemConflict || i.State == state.ItemParked || reason.IsFailure() {
+	if i.State == state.ItemConflict || i.State == state.ItemChanged || i.State == state.ItemParked || reason.IsFailure() {
 		return i.Reason, reason.Remedy().Decides
 	}
 	for _, k := range kinds {

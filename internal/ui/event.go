@@ -148,8 +148,10 @@ type SummaryLine struct {
 	Seconds     Seconds `json:"seconds"`
 	Exit        int     `json:"exit"`
 
-	PlanHash string    `json:"plan_hash,omitempty"` // see migrate.PlanHash
-	Forecast *Forecast `json:"forecast,omitempty"`  // of plan only
+	PlanHash   string    `json:"plan_hash,omitempty"`   // see migrate.PlanHash
+	ApprovedBy string    `json:"approved_by,omitempty"` // who let an approved plan be carried out
+	ApprovedAt string    `json:"approved_at,omitempty"`
+	Forecast   *Forecast `json:"forecast,omitempty"` // of plan only
 
 	RunState string `json:"run_state,omitempty"` // of status and runs only, like the times
 	Began    string `json:"began,omitempty"`
