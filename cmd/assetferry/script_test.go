@@ -185,7 +185,7 @@ func (c call) checkJSON() error {
 	switch {
 	case c.code == exitUsage && last["type"] == "error":
 		return nil // there was no run
-	case c.command == "status", c.command == "runs", c.command == "explain", c.command == "state", c.command == "assets":
+	case c.command == "status", c.command == "runs", c.command == "report", c.command == "explain", c.command == "state", c.command == "assets":
 		return nil // these are no runs
 	case last["type"] != "summary" || last["exit"] != float64(c.code):
 		return fmt.Errorf("the last line is no summary with exit %d: %v", c.code, last)

@@ -98,7 +98,7 @@ func (c *counts) countTrouble(i state.Item, told string) {
 	t := find(c.troubles, what, func() *Trouble { return &Trouble{What: what, Remedy: remedy, byPart: newParts()} })
 	t.add(i.Size)
 	t.byPart.add(told, Amount{1, i.Size})
-	t.Examples = appendUpTo(shownExamples, t.Examples, Example{i.Key, cmp.Or(i.Error, i.Reason)})
+	t.Examples = appendUpTo(shownExamples, t.Examples, Example{i.Key, i.Error})
 }
 
 func (c *counts) countReceipt(r row) {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 )
@@ -11,4 +12,99 @@ func (r Report) WriteJSON(w io.Writer) error {
 	e.SetEscapeHTML(false) // addresses stay readable
 	e.SetIndent("", "  ")
 	return e.Encode(r)
+}
+
+// jsonForm writes a document with a list of items and their sum after it.
+type jsonForm struct{ items, entries int64 }
+
+// A jsonLine is a Line in JSON.
+type jsonLine struct {
+	Key      string `json:"key"`
+	Action   string `json:"action"`
+	State    string `json:"state"`
+	Undone   bool   `json:"undone,omitempty"`
+	Reason   string `json:"reason"`
+	Size     int64  `json:"size"`
+	Category string `json:"category"`
+	Folder   string `json:"folder"`
+	Name     string `json:"name"`
+	AssetID  string `json:"asset_id,omitempty"`
+	URL      string `json:"url,omitempty"`
+	Class    string `json:"class,omitempty"`
+	Error    string `json:"error,omitempty"`
+	Attempts int    `json:"attempts"`
+}
+
+func (*jsonForm) extension() string { return ".json" }
+
+func (f *jsonForm) begin(w io.Writer, r Report) error {
+	f.items = 0
+	return open(w, r, "items")
+}
+
+func (f *jsonForm) line(w io.Writer, l Line) error {
+	f.items++
+	return writeElement(w, f.items, jsonLine(l))
+}
+
+func (f *jsonForm) end(w io.Writer, listed Folder) error { return closeWith(w, "sum", listed) }
+
+func (f *jsonForm) beginIndex(w io.Writer, r Report) error {
+	f.entries = 0
+	return open(w, r, "folders")
+}
+
+func (f *jsonForm) entry(w io.Writer, folder Folder, file string) error {
+	f.entries++
+	return writeElement(w, f.entries, struct {
+		Folder
+		File string `json:"file,omitempty"`
+	}{folder, file})
+}
+
+func (f *jsonForm) endIndex(w io.Writer, r Report) error { return closeWith(w, "sum", r.Sum) }
+
+// open begins a document that holds a list.
+func open(w io.Writer, r Report, list string) error {
+	head, err := compact(struct {
+		Version int    `json:"version"`
+		Run     string `json:"run"`
+	}{schema, r.Run.ID})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, string(head[:len(head)-1])+`,"`+list+`":[`)
+	return err
+}
+
+// writeElement writes the n-th element of the list, counted from 1, on a line of its own.
+func writeElement(w io.Writer, n int64, v any) error {
+	text, err := compact(v)
+	if err != nil {
+		return err
+	}
+	before := ",\n"
+	if n == 1 {
+		before = "\n"
+	}
+	_, err = io.WriteString(w, before+string(text))
+	return err
+}
+
+// closeWith ends the list and the document with a last field.
+func closeWith(w io.Writer, field string, v any) error {
+	text, err := compact(v)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "\n],\""+field+"\":"+string(text)+"}\n")
+	return err
+}
+
+func compact(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

@@ -39,6 +39,7 @@ type world struct {
 	journal *state.Store
 	path    string
 	pair    state.Pair
+	workers int // at once; with one of them, objects are sent in key order
 	shut    []func() error
 }
 
@@ -56,7 +57,7 @@ func newWorld(tb testing.TB, faults ...string) *world {
 	listener := httptest.NewServer(server)
 	tokens, err := token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
 	must(tb, err)
-	w := &world{TB: tb, source: &memory.Source{}, url: listener.URL}
+	w := &world{TB: tb, source: &memory.Source{}, url: listener.URL, workers: 1}
 	w.client, err = assets.New(assets.Options{
 		BaseURL: w.url, Tokens: tokens, Transport: assets.NewTransport(nil),
 		Retry: retry.Policy{Attempts: 3, First: time.Millisecond, Max: time.Millisecond},
@@ -139,7 +140,7 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 	}
 	a := migrate.NewApplier(w.deps(s), w.client)
 	const short = 5 * time.Millisecond
-	a.Concurrency, a.Settle, a.Answer, a.Wait, a.Again = 4, short, short, 0, []time.Duration{short}
+	a.Concurrency, a.Settle, a.Answer, a.Wait, a.Again = w.workers, short, short, 0, []time.Duration{short}
 	err = a.Apply(ctx, plan.Run)
 	return w.again(run), err
 }

@@ -159,7 +159,7 @@ type Trouble struct {
 // An Example is one object of many.
 type Example struct {
 	Key   string `json:"key"`
-	Error string `json:"error"` // or the reason, where there was no attempt
+	Error string `json:"error,omitempty"` // empty where Trouble.What says it all
 }
 
 // A Proof is what the last verification of source and destination found. It is
@@ -264,10 +264,11 @@ type Line struct {
 	Key      string
 	Action   string // of state.Action
 	State    string // as told to people: created, adopted, …, failed, in doubt
+	Undone   bool   // it was created, and taken back since
 	Reason   string
 	Size     int64
 	Category string // its name, or its id where that is not known
-	Folder   string // path within the category, as planned
+	Folder   string // path within the category; not known of unchanged objects
 	Name     string // with extension
 	AssetID  string
 	URL      string

@@ -28,6 +28,8 @@ const (
 	sending   = "sending"
 	sent      = "sent"
 	listed    = "listed" // not decided yet
+
+	undone = "undone" // created, and taken back since; said besides of what was created
 )
 
 // order is the one in which people are told of parts, what arrived first.
@@ -56,6 +58,9 @@ func Told(a state.Action, s state.ItemState) string {
 // isGood reports whether what became of an object is what was meant.
 func isGood(told string) bool { return slices.Index(order, told) <= slices.Index(order, skipped) }
 
+// isDone reports whether something was carried out.
+func isDone(told string) bool { return slices.Index(order, told) <= slices.Index(order, trashed) }
+
 // isTrouble reports whether a person may have to do something about it.
 func isTrouble(told string) bool {
 	switch told {
@@ -71,6 +76,13 @@ type parts map[string]Amount
 func newParts() parts { return parts{} }
 
 func (p parts) add(told string, a Amount) { p[told] = p[told].plus(a) }
+
+func (p parts) total() (sum Amount) {
+	for _, a := range p {
+		sum = sum.plus(a)
+	}
+	return sum
+}
 
 // list gives the parts that are not empty in the order people are told of them.
 func (p parts) list() []Part {

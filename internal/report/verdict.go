@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assetferry/internal/ui"
+	"assetferry/migrate"
 	"assetferry/state"
 )
 
@@ -18,7 +19,7 @@ func judge(r Report) Verdict {
 			return v
 		}
 	}
-	return judgeProof(r)
+	return judgeProof(r, "Everything")
 }
 
 // judgeSum doubts the report itself.
@@ -93,7 +94,7 @@ func judgeTroubles(r Report) (Verdict, bool) {
 	}
 	var said []string
 	for _, p := range sum.list() {
-		said = append(said, ui.Count(p.Objects)+" "+p.Name)
+		said = append(said, ui.Count(p.Objects)+" "+strings.Replace(p.Name, conflict, "in conflict", 1))
 	}
 	v := Verdict{Incomplete, fmt.Sprintf("%s did not come through: %s.", capital(objects(n)), strings.Join(said, ", ")), nextOf(r)}
 	if r.Unlistable > 0 {
@@ -129,27 +130,34 @@ func judgeLeftOut(r Report) (Verdict, bool) {
 	if missed == 0 {
 		return Verdict{}, false
 	}
-	return Verdict{Partial, fmt.Sprintf("%s %s were not taken over, see why below.", judgeProof(r).Sentence, ui.Count(missed)),
+	verb := "were"
+	if missed == 1 {
+		verb = "was"
+	}
+	rest := judgeProof(r, "Everything else").Sentence
+	return Verdict{Partial, fmt.Sprintf("Not everything was taken over: %s %s left out that somebody may look for. %s", objects(missed), verb, rest),
 		"decide about what was not taken over: each reason names who or what decides"}, true
 }
 
-// judgeProof is about a run that brought all it was to bring.
-func judgeProof(r Report) Verdict {
+// judgeProof is about a run that brought all it was to bring, which what calls.
+func judgeProof(r Report, what string) Verdict {
 	verify := "prove it: assetferry verify --content"
 	p := r.Proof
 	switch {
-	case r.Destination.Objects == 0 && arrived(r) == 0:
+	case r.Destination.Objects == 0:
 		return Verdict{Complete, "Nothing was to be taken over.", ""}
-	case p.Level == "none":
-		return Verdict{Complete, "Everything arrived by its receipts. It was never verified.", verify}
+	case p.At == nil:
+		return Verdict{Complete, what + " arrived by its receipts. It was never verified.", verify}
 	case !p.Covers:
-		return Verdict{Complete, "Everything arrived by its receipts. The last verification was before that.", verify}
-	case p.Level == "listing":
-		return Verdict{Proved, fmt.Sprintf("Everything arrived, and the destination lists all %s by name and size.", assets(p.Receipts)), "to prove contents, too: assetferry verify --content"}
+		return Verdict{Complete, what + " arrived by its receipts. It was not verified since.", verify}
+	case p.Level == migrate.LevelListing:
+		return Verdict{Proved, fmt.Sprintf("%s arrived, and the destination lists it by name and size: %s.", what, assets(p.Receipts)),
+			"to prove contents, too: assetferry verify --content"}
 	case p.ReadBack < p.Receipts:
-		return Verdict{Proved, fmt.Sprintf("Everything arrived; %s of %s were read back, and their content is right.", ui.Count(p.ReadBack), assets(p.Receipts)), "to prove all of it: assetferry verify --content"}
+		return Verdict{Proved, fmt.Sprintf("%s arrived; %s of %s were read back, and their content is right.", what, ui.Count(p.ReadBack), assets(p.Receipts)),
+			"to prove all of it: assetferry verify --content"}
 	}
-	return Verdict{Proved, fmt.Sprintf("Everything arrived and was proved by content: %s.", assets(p.Receipts)), ""}
+	return Verdict{Proved, fmt.Sprintf("%s arrived and was proved by content: %s.", what, assets(p.Receipts)), ""}
 }
 
 // arrived counts what is at the destination by this run, or was before.

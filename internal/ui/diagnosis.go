@@ -20,7 +20,7 @@ func Diagnosis(l CheckLine) string {
 		text += ": " + l.Message
 	}
 	text, quoted, _ := strings.Cut(text, "\n") // what follows is laid out already
-	for i, line := range wrap(Sanitize(text), screenWidth-len(margin)) {
+	for i, line := range Wrap(Sanitize(text), screenWidth-len(margin)) {
 		if i == 0 {
 			fmt.Fprintf(&b, "%-*s  %s\n", verdictWidth, l.Result, line)
 		} else {
@@ -31,7 +31,7 @@ func Diagnosis(l CheckLine) string {
 		b.WriteString(margin + Sanitize(strings.TrimSuffix(line, "\n")) + "\n")
 	}
 	if l.Hint != "" {
-		for _, line := range wrap("Try: "+Sanitize(l.Hint), screenWidth-len(margin)) {
+		for _, line := range Wrap("Try: "+Sanitize(l.Hint), screenWidth-len(margin)) {
 			b.WriteString(margin + line + "\n")
 		}
 	}
@@ -55,7 +55,7 @@ func facts(all []Fact, margin string) string {
 			text += " (" + Sanitize(f.From) + ")"
 		}
 		name := Sanitize(f.Name) + strings.Repeat(" ", max(0, names-textWidth(f.Name)))
-		for _, line := range wrap(text, screenWidth-len(margin)-names-2) {
+		for _, line := range Wrap(text, screenWidth-len(margin)-names-2) {
 			b.WriteString(strings.TrimRight(margin+name+"  "+line, " ") + "\n")
 			name = strings.Repeat(" ", names)
 		}
@@ -63,9 +63,9 @@ func facts(all []Fact, margin string) string {
 	return b.String()
 }
 
-// wrap breaks text between words into lines of so many columns. A longer word has a
+// Wrap breaks text between words into lines of so many columns. A longer word has a
 // line of its own.
-func wrap(text string, columns int) []string { return fill(strings.Fields(text), columns) }
+func Wrap(text string, columns int) []string { return fill(strings.Fields(text), columns) }
 
 // fill puts words into lines of so many columns.
 func fill(words []string, columns int) []string {

@@ -47,7 +47,7 @@ func narrowed(columns []Column, lines [][]string) [][]string {
 // beside it.
 func wrapColumn(lines [][]string, column, width int) (all [][]string) {
 	for _, line := range lines {
-		for n, text := range wrap(line[column], width) {
+		for n, text := range Wrap(line[column], width) {
 			if n > 0 {
 				line = make([]string, len(line))
 			}

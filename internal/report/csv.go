@@ -1,0 +1,65 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// csvForm writes a line for each object, with the columns of csvColumns.
+type csvForm struct{ clean func(string) string }
+
+func csvColumns() []string {
+	return []string{"key", "action", "state", "reason", "size", "category", "folder", "name", "asset_id", "url", "error", "attempts"}
+}
+
+func (csvForm) extension() string { return ".csv" }
+
+func (f csvForm) begin(w io.Writer, _ Report) error { return f.write(w, csvColumns()) }
+
+func (f csvForm) line(w io.Writer, l Line) error {
+	return f.write(w, []string{l.Key, l.Action, l.State, l.Reason, strconv.FormatInt(l.Size, 10), l.Category, l.Folder, l.Name,
+		l.AssetID, l.URL, l.Error, strconv.Itoa(l.Attempts)})
+}
+
+func (csvForm) end(io.Writer, Folder) error { return nil }
+
+// The index has a line for each thing that became of objects of a folder, and one for
+// all that was listed there.
+func (f csvForm) beginIndex(w io.Writer, _ Report) error {
+	return f.write(w, []string{"folder", "state", "objects", "bytes", "file"})
+}
+
+func (f csvForm) entry(w io.Writer, folder Folder, file string) error {
+	for _, p := range folder.sum() {
+		if err := f.write(w, []string{folder.Name, p.Name, strconv.FormatInt(p.Objects, 10), strconv.FormatInt(p.Bytes, 10), file}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (csvForm) endIndex(io.Writer, Report) error { return nil }
+
+func (f csvForm) write(w io.Writer, cells []string) error {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = safeCell(f.clean(cell))
+	}
+	c := csv.NewWriter(w)
+	if err := c.Write(row); err != nil {
+		return err
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// safeCell keeps a spreadsheet from taking text for a formula: an apostrophe in front
+// makes it text.
+func safeCell(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}

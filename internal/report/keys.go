@@ -1,0 +1,56 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"assetferry/internal/ui"
+)
+
+// keysForm writes a key a line, as --files-from reads them.
+type keysForm struct {
+	clean  func(string) string
+	broken LineBreakError
+}
+
+// A LineBreakError says that keys were left out of a list that has one a line, because
+// there are line breaks in them.
+type LineBreakError struct {
+	Keys  int64
+	First string
+}
+
+func (e *LineBreakError) Error() string {
+	return fmt.Sprintf("%s left out: a line break in a key cannot be written as one line; the first is %s",
+		counted(e.Keys, "key"), ui.Sanitize(e.First))
+}
+
+// Hint is the next step.
+func (e *LineBreakError) Hint() string { return "--format csv has all of them" }
+
+func (*keysForm) extension() string             { return ".txt" }
+func (*keysForm) begin(io.Writer, Report) error { return nil }
+func (*keysForm) end(io.Writer, Folder) error   { return nil }
+
+func (f *keysForm) line(w io.Writer, l Line) error {
+	if strings.ContainsAny(l.Key, "\n\r") {
+		if f.broken.Keys++; f.broken.Keys == 1 {
+			f.broken.First = l.Key
+		}
+		return nil
+	}
+	key := l.Key
+	if strings.HasPrefix(key, "./") {
+		key = "./" + key // one is taken off when the list is read
+	}
+	_, err := io.WriteString(w, f.clean(key)+"\n")
+	return err
+}
+
+// Keys have no sums, so their index is one for people.
+func (*keysForm) beginIndex(w io.Writer, r Report) error { return textForm{}.beginIndex(w, r) }
+
+func (*keysForm) entry(w io.Writer, f Folder, file string) error { return textForm{}.entry(w, f, file) }
+
+func (*keysForm) endIndex(w io.Writer, r Report) error { return textForm{}.endIndex(w, r) }

@@ -1,0 +1,351 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"assetferry/internal/ui"
+)
+
+const textWidth = 80
+
+// WriteText writes the report for people, in 80 columns where what it tells fits. Times
+// are in the given zone.
+func (r Report) WriteText(w io.Writer, zone *time.Location) error {
+	t := &text{zone: zone}
+	for _, write := range []func(Report){
+		t.verdict, t.about, t.sum, t.leftOut, t.troubles, t.proof, t.privacy, t.alterations, t.undo, t.metadata, t.addresses, t.charts,
+	} {
+		write(r)
+	}
+	_, err := w.Write(t.b.Bytes())
+	return err
+}
+
+// text is a report being written. All that comes from outside is sanitized by what
+// writes it.
+type text struct {
+	b    bytes.Buffer
+	zone *time.Location
+}
+
+// heading begins a section.
+func (t *text) heading(title string) { fmt.Fprintf(&t.b, "\n%s\n", title) }
+
+// say writes a paragraph at a margin.
+func (t *text) say(margin int, format string, args ...any) {
+	for _, line := range ui.Wrap(ui.Sanitize(fmt.Sprintf(format, args...)), textWidth-margin) {
+		t.b.WriteString(strings.Repeat(" ", margin) + line + "\n")
+	}
+}
+
+// quote writes a line that stays as it is, such as a key, whose spaces count.
+func (t *text) quote(margin int, line string) {
+	t.b.WriteString(strings.Repeat(" ", margin) + ui.Sanitize(line) + "\n")
+}
+
+func (t *text) table(columns []ui.Column, rows [][]string) {
+	for line := range strings.Lines(ui.Table(columns, rows)) {
+		t.b.WriteString("  " + line)
+	}
+}
+
+func (t *text) at(when time.Time) string { return when.In(t.zone).Format(time.DateTime) }
+
+func (t *text) verdict(r Report) {
+	t.say(0, "%s", r.Verdict.Sentence)
+	if r.Verdict.Next != "" {
+		t.say(0, "Next: %s", r.Verdict.Next)
+	}
+	t.b.WriteString("\n")
+}
+
+func (t *text) about(r Report) {
+	facts := []ui.Fact{
+		{Name: "Source", Value: r.Run.Source},
+		{Name: "Destination", Value: r.Run.Destination + ", " + r.Run.Address},
+		{Name: "", Value: purposeText(string(r.Run.Purpose))},
+		{Name: "Run", Value: r.Run.ID + ", " + r.Run.Command + ", " + r.Run.State},
+	}
+	if r.Run.PlanHash != "" {
+		facts = append(facts, ui.Fact{Name: "Plan hash", Value: r.Run.PlanHash})
+	}
+	if a := r.Run.Approval; a != nil {
+		facts = append(facts, ui.Fact{Name: "Approved", Value: t.at(a.At) + " by " + a.By})
+	}
+	facts = append(facts, ui.Fact{Name: "Began", Value: t.at(r.Run.BeganAt)})
+	if !r.Run.ListedAt.Equal(r.Run.BeganAt) {
+		facts = append(facts, ui.Fact{Name: "Listed", Value: t.at(r.Run.ListedAt)})
+	}
+	if r.Run.FinishedAt != nil {
+		took := time.Duration(r.Run.Seconds * float64(time.Second))
+		facts = append(facts, ui.Fact{Name: "Finished", Value: t.at(*r.Run.FinishedAt) + ", after " + ui.Duration(took)})
+	}
+	facts = append(facts, ui.Fact{Name: "Reported", Value: t.at(r.MadeAt) + " by assetferry " + r.Tool})
+	t.b.WriteString(ui.Facts(facts))
+}
+
+// purposeText says whether a destination is the real one.
+func purposeText(purpose string) string {
+	switch purpose {
+	case "rehearsal":
+		return "a sandbox: this is a rehearsal"
+	case "production":
+		return "a service: this is production"
+	}
+	return "whether it is a sandbox is not known"
+}
+
+func (t *text) sum(r Report) {
+	t.heading("The sum")
+	rows := [][]string{amountRow(r.Sum.Of, r.Sum.Listed)}
+	for _, p := range r.Sum.Parts {
+		rows = append(rows, amountRow("  "+p.Name, p.Amount))
+	}
+	t.table([]ui.Column{{}, {Title: "Objects", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
+	if r.Sum.Closes {
+		t.say(2, "It closes, in objects and bytes: every object is in exactly one of these lines.")
+	} else {
+		t.say(2, "%s", r.Sum.Said)
+	}
+	t.say(2, "At the destination from this source, by all runs: %s, %s.", assets(r.Destination.Objects), ui.Bytes(r.Destination.Bytes))
+}
+
+// amountRow tells bytes exactly, so that sums can be checked, and so that they can be
+// read.
+func amountRow(name string, a Amount) []string {
+	return []string{name, ui.Count(a.Objects), ui.Count(a.Bytes), ui.Bytes(a.Bytes)}
+}
+
+// brief is as much of a name as there is room for in a table.
+func brief(name string) string { return ui.Truncate(ui.Sanitize(name), 30) }
+
+func (t *text) leftOut(r Report) {
+	if len(r.LeftOut) == 0 {
+		return
+	}
+	t.heading("Not taken over")
+	for _, o := range r.LeftOut {
+		t.say(2, "%s, %s: %s", objects(o.Objects), ui.Bytes(o.Bytes), o.Reason)
+		t.say(4, "Decides: %s", o.Decides)
+		for _, key := range o.Examples {
+			t.quote(6, key)
+		}
+		t.more(o.Objects, len(o.Examples), "skipped")
+	}
+}
+
+// more says that there are more objects than those shown.
+func (t *text) more(all int64, shown int, only string) {
+	if rest := all - int64(shown); rest > 0 {
+		t.say(6, "… and %s more: --only %s lists them", ui.Count(rest), strings.ReplaceAll(only, " ", "-"))
+	}
+}
+
+func (t *text) troubles(r Report) {
+	if len(r.Troubles) == 0 {
+		return
+	}
+	t.heading("What did not come through, and what to do about it")
+	for _, k := range r.Troubles {
+		t.say(2, "%s, %s: %s", objects(k.Objects), ui.Bytes(k.Bytes), k.What)
+		t.say(4, "Now: %s", partsText(k.Parts))
+		t.say(4, "Try: %s", k.Remedy)
+		for _, e := range k.Examples {
+			t.quote(6, e.Key)
+			if e.Error != "" {
+				t.say(8, "%s", e.Error)
+			}
+		}
+		t.more(k.Objects, len(k.Examples), k.Parts[0].Name)
+	}
+}
+
+func partsText(all []Part) string {
+	var said []string
+	for _, p := range all {
+		said = append(said, ui.Count(p.Objects)+" "+p.Name)
+	}
+	return strings.Join(said, ", ")
+}
+
+func (t *text) proof(r Report) {
+	t.heading("Proof, of all that is at the destination from this source")
+	p := r.Proof
+	if p.At == nil {
+		t.say(2, "It was never verified.")
+		return
+	}
+	t.say(2, "Verified %s by %s: %s listed with name and size as they should be looked for, %s of them read back; %s found.",
+		t.at(*p.At), p.Level, assets(p.Receipts), ui.Count(p.ReadBack), differences(p.Differences))
+	if !p.Covers {
+		t.say(2, "Assets arrived after that, the last one %s.", t.at(*p.LastArrival))
+	}
+	for _, d := range p.First {
+		t.quote(4, d.Key)
+		t.say(6, "asset %s %s", d.AssetID, d.What)
+	}
+	if rest := p.Differences - int64(len(p.First)); rest > 0 {
+		t.say(4, "… and %s more", ui.Count(rest))
+	}
+}
+
+func (t *text) privacy(r Report) {
+	if len(r.Privacy.Categories) == 0 {
+		return
+	}
+	t.heading("Who can see what this run brought")
+	var rows [][]string
+	for _, c := range r.Privacy.Categories {
+		rows = append(rows, append([]string{brief(c.Name), c.Privacy}, amountRow("", c.Amount)[1:]...))
+	}
+	t.table([]ui.Column{{Title: "Category"}, {Title: "It is"}, {Title: "Objects", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
+	if r.Privacy.Unknown.Objects > 0 {
+		t.say(2, "Where it is not known, take it for private. assetferry verify finds it out.")
+	}
+}
+
+func (t *text) alterations(r Report) {
+	t.heading("Overwritten, moved, trashed")
+	if len(r.Alterations) == 0 {
+		t.say(2, "None of the assets that were there before.")
+		return
+	}
+	for _, a := range r.Alterations {
+		t.say(2, "%s %s, %s:", assets(a.Objects), a.Action, ui.Bytes(a.Bytes))
+		for _, key := range a.Examples {
+			t.quote(4, key)
+		}
+		t.more(a.Objects, len(a.Examples), a.Action)
+	}
+}
+
+func (t *text) undo(r Report) {
+	for _, u := range r.Undo.By {
+		t.say(2, "Run %s of %s undid this one (it is %s): %s are in the trash.", u.Run, t.at(u.At), u.State, assets(u.Trashed.Objects))
+	}
+	if r.Undo.Command != "" {
+		t.say(2, "To take back the %s that this run created: %s shows what would happen, with --apply it does.", assets(r.Undo.Created.Objects), r.Undo.Command)
+	}
+}
+
+func (t *text) metadata(r Report) {
+	m := r.Metadata
+	if m == (Metadata{}) {
+		return
+	}
+	t.heading("Metadata")
+	if m.Objects > 0 {
+		t.say(2, "The source has something with %s: %s with a content type, %s with metadata, %s with tags. That is kept in the journal and is not at the destination.",
+			objects(m.Objects), ui.Count(m.ContentTypes), ui.Count(m.Fields), ui.Count(m.Tags))
+	}
+	if m.NotKept > 0 {
+		t.say(2, "Of %s the journal could not keep it either: --only done tells why.", objects(m.NotKept))
+	}
+	if m.Undescribed > 0 {
+		t.say(2, "%s lack the note where they come from.", capital(assets(m.Undescribed)))
+	}
+}
+
+func (t *text) addresses(r Report) {
+	if r.Addresses.Mapped == 0 {
+		return
+	}
+	t.heading("Addresses")
+	t.say(2, "%s of this run have an address, %s of them are public. %s lists them.",
+		capital(assets(r.Addresses.Mapped)), ui.Count(r.Addresses.Public), r.Addresses.Command)
+}
+
+func (t *text) charts(r Report) {
+	if r.Charted.Objects == 0 {
+		return
+	}
+	t.heading("What it is")
+	if r.Charted != r.Sum.Listed {
+		t.say(2, "Of %s; the unchanged ones are only counted.", objects(r.Charted.Objects))
+	}
+	columns := []ui.Column{{}, {Title: "Objects", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}
+	for _, chart := range [][]Slice{r.Types, r.Sizes} {
+		var rows [][]string
+		for _, s := range chart {
+			if s.Objects > 0 {
+				rows = append(rows, amountRow(brief(s.Name), s.Amount))
+			}
+		}
+		t.table(columns, rows)
+	}
+	t.throughput(r)
+}
+
+func (t *text) throughput(r Report) {
+	var minutes int
+	var items int64
+	busiest := Point{Minutes: 1}
+	for _, p := range r.Throughput {
+		minutes += p.Minutes
+		items += p.Items
+		if p.Items*int64(busiest.Minutes) > busiest.Items*int64(p.Minutes) {
+			busiest = p
+		}
+	}
+	if items == 0 {
+		return
+	}
+	t.say(2, "%s came to an outcome in %s at work; the most were %s a minute at %s.", capital(counted(items, "item")),
+		counted(int64(minutes), "minute"), ui.Count(busiest.Items/int64(busiest.Minutes)), t.at(busiest.At))
+}
+
+// textForm writes a line for each object: what became of it, its key, and why.
+type textForm struct{}
+
+func (textForm) extension() string { return ".txt" }
+
+func (textForm) begin(io.Writer, Report) error { return nil }
+
+func (textForm) line(w io.Writer, l Line) error {
+	state := l.State
+	if l.Undone {
+		state = undone
+	}
+	why := l.Error
+	if why == "" && !isDone(l.State) {
+		why = l.Reason
+	}
+	if why != "" {
+		why = ": " + ui.Sanitize(why)
+	}
+	_, err := fmt.Fprintf(w, "%-9s  %s%s\n", state, ui.Sanitize(l.Key), why)
+	return err
+}
+
+func (textForm) end(w io.Writer, f Folder) error {
+	_, err := fmt.Fprintf(w, "%s, %s\n", objects(f.Listed.Objects), ui.Bytes(f.Listed.Bytes))
+	if len(f.Parts) > 0 && err == nil {
+		_, err = fmt.Fprintf(w, "%s\n", partsText(f.Parts))
+	}
+	return err
+}
+
+func (textForm) beginIndex(w io.Writer, r Report) error {
+	for _, text := range []string{r.Verdict.Sentence, r.Sum.Said} {
+		if _, err := io.WriteString(w, strings.Join(ui.Wrap(text, textWidth), "\n")+"\n"); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (textForm) entry(w io.Writer, f Folder, file string) error {
+	if file != "" {
+		file = "  " + file + "\n"
+	}
+	_, err := fmt.Fprintf(w, "%s\n  %s, %s\n  %s\n%s", ui.Sanitize(f.title()), objects(f.Listed.Objects), ui.Bytes(f.Listed.Bytes),
+		partsText(f.Parts), file)
+	return err
+}
+
+func (textForm) endIndex(io.Writer, Report) error { return nil }

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/state"
+)
+
+// The first thing that is wrong is the verdict, and nothing that is wrong looks like a
+// success.
+func TestVerdict(t *testing.T) {
+	arrived := []Part{part(created, 100, 1000), part(skipped, 7, 70)}
+	for _, tc := range []struct {
+		what   string
+		change func(*Report)
+		kind   Kind
+		says   string
+	}{
+		{"proved by content", func(*Report) {}, Proved, "Everything arrived and was proved by content: 100 assets."},
+		{"proved by sample", func(r *Report) { r.Proof.Level, r.Proof.ReadBack = "sample", 10 }, Proved, "10 of 100 assets were read back"},
+		{"proved by listing", func(r *Report) { r.Proof.Level, r.Proof.ReadBack = "listing", 0 }, Proved, "lists it by name and size: 100 assets"},
+		{"never verified", func(r *Report) { r.Proof = Proof{Level: "none"} }, Complete, "never verified"},
+		{"verified too early", func(r *Report) { r.Proof.Covers = false }, Complete, "not verified since"},
+		{"nothing there", func(r *Report) { r.Destination = Amount{}; r.Sum = closing() }, Complete, "Nothing was to be taken over."},
+		{"left out on purpose", func(r *Report) { r.LeftOut = []LeftOut{{Reason: "junk", Amount: Amount{7, 70}}} }, Proved, "Everything arrived"},
+		{"left out and missed", func(r *Report) { r.LeftOut = []LeftOut{{Reason: "limit", Amount: Amount{7, 70}, Missed: true}} }, Partial,
+			"Not everything was taken over: 7 objects were left out that somebody may look for. Everything else arrived"},
+		{"failed", func(r *Report) { r.Sum = closing(append(arrived, part(failed, 1, 1))...) }, Incomplete, "1 object did not come through: 1 failed."},
+		{"each of these", func(r *Report) {
+			r.Sum = closing(part(failed, 1, 1), part(parked, 2, 2), part(changed, 3, 3), part(conflict, 4, 4))
+		}, Incomplete, "10 objects did not come through: 1 failed, 2 parked, 3 changed, 4 in conflict."},
+		{"hidden", func(r *Report) { r.Sum = closing(append(arrived, part(failed, 2, 0))...); r.Unlistable = 2 }, Incomplete,
+			"The source could not be listed to its end: 2 folders could not be read"},
+		{"differences", func(r *Report) { r.Proof.Differences = 3 }, Different, "A verification found 3 differences"},
+		{"failed and differs", func(r *Report) { r.Proof.Differences = 3; r.Sum = closing(part(failed, 1, 1)) }, Incomplete, "1 failed"},
+		{"at work", func(r *Report) {
+			r.Run.FinishedAt, r.Run.State = nil, "applying"
+			r.Sum = closing(part(created, 5, 5), part(waiting, 1, 1), part(inDoubt, 2, 2), part(planned, 10, 10))
+		}, Unfinished, "The run is not finished: 5 arrived, 11 are still to be done, and of 2 nobody knows whether they arrived."},
+		{"being listed", func(r *Report) { r.Run.ListedAll, r.Run.FinishedAt, r.Sum.Closes = false, nil, false }, Unfinished,
+			"The source was not listed to its end: 107 objects so far"},
+		{"given up", func(r *Report) { r.Run.GivenUp = true }, Unfinished, "The run was given up before it was finished"},
+		{"plan", func(r *Report) { r.Run.Command, r.Run.State, r.Run.FinishedAt = "plan", "planned", nil }, PlanOnly, "nothing has been sent"},
+		{"undone", func(r *Report) { r.Undo.By = []UndoneBy{{Run: "x", Trashed: Amount{100, 1000}}} }, Undone, "100 assets it had created are in the trash"},
+		{"does not close", func(r *Report) { r.Sum.Closes = false }, Incomplete, "The sum does not close"},
+	} {
+		t.Run(tc.what, func(t *testing.T) {
+			r := proved().Report
+			at := noon.Add(time.Hour)
+			r.Sum, r.Destination, r.LeftOut = closing(arrived...), Amount{100, 1000}, nil
+			r.Proof = Proof{Level: "content", At: &at, Receipts: 100, ReadBack: 100, Covers: true}
+			tc.change(&r)
+			v := judge(r)
+			if v.Kind != tc.kind || !strings.Contains(v.Sentence, tc.says) {
+				t.Errorf("got %s: %s\nwant %s: …%s…", v.Kind, v.Sentence, tc.kind, tc.says)
+			}
+			if everything := strings.HasPrefix(v.Sentence, "Everything"); everything != (v.Kind.IsGood() && r.Destination.Objects > 0) {
+				t.Errorf("%s begins with %q", v.Kind, v.Sentence)
+			}
+			if v.Next == "" && tc.what != "proved by content" && tc.what != "nothing there" && tc.what != "left out on purpose" {
+				t.Error("there is no next step")
+			}
+		})
+	}
+}
+
+// closing is a sum that closes.
+func closing(all ...Part) Sum { return reportOf(state.Production, Verdict{}, all...).Sum }
