@@ -47,7 +47,7 @@ Formats:
 --only makes any format but html a list of the objects of which this is true:
 done (whatever was carried out), created, adopted, replaced, described, moved,
 trashed, unchanged, skipped, failed, parked, changed, conflict, waiting,
-in-doubt, planned, sending, sent, listed, undone.
+in-doubt, planned, sending, sent, undecided, undone.
 
 --split-by folder sums up each top-level folder of the source. With --output it
 writes a new folder, with a list for each of them and an index of the sums.
@@ -57,7 +57,7 @@ Fields of the json document, all in objects and bytes where they are amounts:
                             different, unfinished, undone, plan), sentence, next
   run                       which run of what, when, and who approved it
   at_destination            all that is there from this source, by all runs
-  sum                       listed, its parts, their total, and whether it closes
+  sum                       listed, its parts, their total, whether it closes
   left_out, troubles        by reason or kind, with what decides or helps
   unlistable_folders        folders of the source that could not be read
   proof                     of the last verification; covers_all says whether it

@@ -87,7 +87,7 @@ func (r Report) uncounted() (Folder, bool) {
 }
 
 // sum is what was listed in a folder, and what became of it.
-func (f Folder) sum() []Part { return append([]Part{{Name: listed, Amount: f.Listed}}, f.Parts...) }
+func (f Folder) sum() []Part { return append([]Part{{Name: "listed", Amount: f.Listed}}, f.Parts...) }
 
 // title is the name of a folder for people. The name itself is not escaped.
 func (f Folder) title() string {

@@ -132,7 +132,7 @@ func meaning(part string) string {
 		return "being sent"
 	case sent:
 		return "arrived, but is not described yet"
-	case listed:
+	case undecided:
 		return "not decided yet"
 	}
 	return ""

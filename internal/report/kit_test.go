@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,7 +41,11 @@ type world struct {
 	path    string
 	pair    state.Pair
 	workers int // at once; with one of them, objects are sent in key order
-	shut    []func() error
+
+	gateMu   sync.Mutex
+	gate     func(n int) // called before each request with its number
+	requests int         // since the gate was set
+	shut     []func() error
 }
 
 func newWorld(tb testing.TB, faults ...string) *world {
@@ -59,7 +64,7 @@ func newWorld(tb testing.TB, faults ...string) *world {
 	must(tb, err)
 	w := &world{TB: tb, source: &memory.Source{}, url: listener.URL, workers: 1}
 	w.client, err = assets.New(assets.Options{
-		BaseURL: w.url, Tokens: tokens, Transport: assets.NewTransport(nil),
+		BaseURL: w.url, Tokens: tokens, Transport: gated{assets.NewTransport(nil), w.pass},
 		Retry: retry.Policy{Attempts: 3, First: time.Millisecond, Max: time.Millisecond},
 	})
 	must(tb, err)
@@ -87,6 +92,37 @@ func newWorld(tb testing.TB, faults ...string) *world {
 		must(tb, err)
 	}
 	return w
+}
+
+// setGate has every request go through a gate; nil is none.
+func (w *world) setGate(gate func(n int)) {
+	w.gateMu.Lock()
+	defer w.gateMu.Unlock()
+	w.gate, w.requests = gate, 0
+}
+
+func (w *world) pass() {
+	w.gateMu.Lock()
+	defer w.gateMu.Unlock()
+	if w.requests++; w.gate != nil {
+		w.gate(w.requests)
+	}
+}
+
+// gated is a transport that sees every request before it is made.
+type gated struct {
+	http.RoundTripper
+	pass func()
+}
+
+func (g gated) RoundTrip(r *http.Request) (*http.Response, error) {
+	g.pass()
+	return g.RoundTripper.RoundTrip(r)
+}
+
+// CloseIdleConnections has those of what it wraps closed.
+func (g gated) CloseIdleConnections() {
+	(&http.Client{Transport: g.RoundTripper}).CloseIdleConnections()
 }
 
 // close ends the world, before the test does where there are many.

@@ -27,14 +27,14 @@ const (
 	planned   = "planned"
 	sending   = "sending"
 	sent      = "sent"
-	listed    = "listed" // not decided yet
+	undecided = "undecided" // listed so far
 
 	undone = "undone" // created, and taken back since; said besides of what was created
 )
 
 // order is the one in which people are told of parts, what arrived first.
 var order = []string{created, adopted, replaced, described, moved, trashed, unchanged, skipped,
-	failed, parked, changed, conflict, waiting, inDoubt, planned, sending, sent, listed}
+	failed, parked, changed, conflict, waiting, inDoubt, planned, sending, sent, undecided}
 
 // doneWords are what was done, by action.
 var doneWords = map[state.Action]string{
@@ -50,7 +50,7 @@ func Told(a state.Action, s state.ItemState) string {
 	case s == state.ItemSkipped && a == state.Unchanged:
 		return unchanged
 	case s == state.ItemStaged:
-		return listed
+		return undecided
 	}
 	return strings.ReplaceAll(string(s), "_", " ")
 }

@@ -71,7 +71,7 @@ func unfinished(r Report) string {
 	doubt := ""
 	for _, p := range r.Sum.Parts {
 		switch p.Name {
-		case planned, sending, sent, waiting, listed:
+		case planned, sending, sent, waiting, undecided:
 			left += p.Objects
 		case inDoubt:
 			doubt = fmt.Sprintf(", and of %s nobody knows whether they arrived", ui.Count(p.Objects))

@@ -1,0 +1,593 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/report"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// Whatever happened to a library, the report of each run closes its sum, says the same in
+// every format, and says what is at the destination as the destination itself lists it.
+func TestSumsOverRandomHistories(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := &history{T: rt, world: newWorld(t, drawFaults(rt)...), foreign: map[string]bool{}, listed: map[string]report.Amount{}}
+		defer h.close()
+		h.workers = 4
+		h.source.Put("always.jpg", []byte("there")) // a source that lists nothing is taken for one that is away
+		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
+			h.step()
+		}
+		h.checkAll()
+	})
+}
+
+// A history is what happens to a library and its runs.
+type history struct {
+	*rapid.T
+	*world
+	foreign map[string]bool          // assets of somebody else
+	listed  map[string]report.Amount // what the source had when a run listed it all at once
+}
+
+func drawFaults(t *rapid.T) (drawn []string) {
+	all := []string{
+		"POST /assets drop=after nth=%d", "POST /assets status=503 commit=after nth=%d", "POST /assets status=400 nth=%d",
+		"POST /assets status=429 nth=%d", "POST /assets status=413 nth=%d", "POST /folders drop=after nth=%d",
+	}
+	for _, f := range rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, 2, rapid.ID).Draw(t, "faults") {
+		drawn = append(drawn, fmt.Sprintf(f, rapid.IntRange(2, 6).Draw(t, "nth")))
+	}
+	return drawn
+}
+
+func drawKey(t *rapid.T) sources.Key {
+	return sources.Key(rapid.SampledFrom([]string{"", "a/", "b/c/", "=d/", "..e/", "B/"}).Draw(t, "folder") +
+		rapid.SampledFrom([]string{"1.jpg", "1.JPG", "2.png", "3.txt", "=4.jpg", "5.odd", "6\n.jpg", "7,\".txt", ".DS_Store", "8"}).Draw(t, "name"))
+}
+
+func (h *history) step() {
+	h.change()
+	switch rapid.SampledFrom([]string{"migrate", "migrate", "migrate", "adopt", "plan", "verify", "upload", "give up"}).Draw(h.T, "step") {
+	case "migrate":
+		h.carryOut("migrate", h.rules())
+	case "adopt":
+		r := h.rules()
+		r.AdoptOnly = true
+		h.carryOut("adopt", r)
+	case "plan":
+		h.plan()
+	case "verify":
+		level := rapid.SampledFrom([]string{migrate.LevelListing, migrate.LevelSample, migrate.LevelContent}).Draw(h.T, "level")
+		if _, err := migrate.NewVerifier(h.deps(h.source), level, 2).Verify(h.Context(), h.pair); err != nil {
+			h.Fatal(err)
+		}
+	case "upload":
+		h.upload()
+	case "give up":
+		h.giveUp()
+	}
+}
+
+// change changes the source.
+func (h *history) change() {
+	for range rapid.IntRange(0, 8).Draw(h.T, "changes") {
+		key := drawKey(h.T)
+		switch rapid.IntRange(0, 9).Draw(h.T, "change") {
+		case 0:
+			h.deleteAfter(key)
+		case 1:
+			h.source.PutObject(sources.Object{Key: key, Size: 3, Obstacle: sources.Unreadable}, nil)
+		case 2:
+			h.source.PutObject(sources.Object{Key: "hidden/", Obstacle: sources.UnreadableDirectory}, nil)
+		case 3:
+			h.source.PutObject(sources.Object{Key: key, Obstacle: sources.Symlink}, nil)
+		default:
+			h.source.Put(key, []byte(rapid.SampledFrom([]string{"", "x", "yy", strings.Repeat("z", 12345)}).Draw(h.T, "content")))
+		}
+	}
+}
+
+// deleteAfter deletes the first object after a key that may go.
+func (h *history) deleteAfter(key sources.Key) {
+	for o, err := range h.source.Objects(h.Context(), key) {
+		must(h.world, err)
+		if o.Key != "always.jpg" {
+			h.source.Delete(o.Key)
+			return
+		}
+	}
+}
+
+func (h *history) rules() migrate.Rules {
+	r := migrate.DefaultRules()
+	r.Unmatched = rapid.SampledFrom([]string{"skip", "create", "stop"}).Draw(h.T, "unmatched")
+	r.OnCollision = rapid.SampledFrom([]string{"rename", "keep", "conflict"}).Draw(h.T, "on collision")
+	r.OnExisting = rapid.SampledFrom([]string{"conflict", "adopt", "duplicate"}).Draw(h.T, "on existing")
+	r.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"*.txt", "/a/**", "=*"}), 0, 1).Draw(h.T, "exclude")
+	r.Limit = rapid.SampledFrom([]int{0, 0, 2}).Draw(h.T, "limit")
+	return r
+}
+
+var errPulled = errors.New("the plug was pulled")
+
+// carryOut is a run, or going on with one, which may be cut short at some request, or
+// whose source may change at one.
+func (h *history) carryOut(command string, r migrate.Rules) {
+	ctx, cancel := context.WithCancelCause(h.Context())
+	defer cancel(nil)
+	at, what := rapid.IntRange(1, 25).Draw(h.T, "at request"), rapid.SampledFrom([]string{"nothing", "nothing", "pull", "change"}).Draw(h.T, "happens")
+	key := drawKey(h.T)
+	h.setGate(func(n int) {
+		switch {
+		case what == "pull" && n >= at:
+			cancel(errPulled)
+		case what == "change" && n == at:
+			h.source.Put(key, []byte("in the meantime"))
+		}
+	})
+	defer h.setGate(nil)
+	_, err := h.journal.Unfinished(h.Context(), h.pair.ID)
+	fresh, before := errors.Is(err, state.ErrNotFound), h.atSource()
+	run, err := h.run(ctx, h.source, command, r)
+	if err != nil && !h.mayPass(err) {
+		h.Fatalf("%s: %v", command, err)
+	}
+	if fresh && run.Scanned && what != "change" {
+		h.listed[run.ID] = before
+	}
+	h.check(run)
+}
+
+// mayPass reports whether an error is one that the faults of a test may make.
+func (h *history) mayPass(err error) bool {
+	_, service := errors.AsType[*assets.Error](err)
+	_, breaker := errors.AsType[*migrate.BreakerError](err)
+	return service || breaker || errors.Is(err, errPulled)
+}
+
+func (h *history) plan() {
+	if _, err := h.journal.Unfinished(h.Context(), h.pair.ID); err == nil {
+		return // a plan would be made beside it, as the command does, too
+	}
+	before := h.atSource()
+	run, err := h.run(h.Context(), h.source, "plan", h.rules())
+	if err != nil && !h.mayPass(err) {
+		h.Fatal(err)
+	}
+	h.listed[run.ID] = before
+	h.check(run)
+}
+
+// giveUp does what --restart does with a run that is not finished.
+func (h *history) giveUp() {
+	run, err := h.journal.Unfinished(h.Context(), h.pair.ID)
+	if err != nil {
+		return
+	}
+	if err := h.journal.Supersede(h.Context(), run.Num); err != nil {
+		if !errors.Is(err, state.ErrConflict) { // something is in doubt
+			h.Fatal(err)
+		}
+		return
+	}
+	delete(h.listed, run.ID) // what was not sent is not accounted for any more
+	h.check(h.again(run))
+}
+
+// upload has somebody else put an asset where ours would go, sometimes an equal one.
+func (h *history) upload() {
+	content := rapid.SampledFrom([]string{"there", "other"}).Draw(h.T, "content")
+	for c, err := range h.client.Categories(h.Context()) {
+		must(h.world, err)
+		if c.Name != "Images" {
+			continue
+		}
+		u := assets.Upload{CategoryID: c.ID, Filename: "always.jpg", Size: int64(len(content))}
+		u.Open = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }
+		for known := h.atDestination(); ; {
+			_, err := h.client.Upload(h.Context(), u)
+			for id := range h.atDestination() {
+				if _, there := known[id]; !there {
+					h.foreign[id] = true // also where its answer was lost
+				}
+			}
+			if err == nil {
+				return
+			}
+		}
+	}
+}
+
+// atSource counts what the source has.
+func (h *history) atSource() (a report.Amount) {
+	for o, err := range h.source.Objects(h.Context(), "") {
+		must(h.world, err)
+		a = plus(a, report.Amount{Objects: 1, Bytes: o.Size})
+	}
+	return a
+}
+
+// atDestination lists every asset that is there.
+func (h *history) atDestination() map[string]assets.Asset {
+	all := map[string]assets.Asset{}
+	list := func(o assets.ListOptions) {
+		for a, err := range h.client.List(h.Context(), o) {
+			must(h.world, err)
+			all[a.ID] = a
+		}
+	}
+	var walk func(f assets.Folder)
+	walk = func(f assets.Folder) {
+		list(assets.ListOptions{FolderID: f.ID})
+		deeper, err := h.client.Folder(h.Context(), f.ID, 1)
+		must(h.world, err)
+		for _, sub := range deeper.Folders {
+			walk(sub)
+		}
+	}
+	for c, err := range h.client.Categories(h.Context()) {
+		must(h.world, err)
+		list(assets.ListOptions{CategoryID: c.ID})
+	}
+	top, err := h.client.Folders(h.Context())
+	must(h.world, err)
+	for _, f := range top {
+		walk(f)
+	}
+	return all
+}
+
+func plus(a, b report.Amount) report.Amount {
+	return report.Amount{Objects: a.Objects + b.Objects, Bytes: a.Bytes + b.Bytes}
+}
+
+// sums are amounts by what became of objects.
+type sums map[string]report.Amount
+
+func (s sums) add(name string, objects, bytes int64) {
+	s[name] = plus(s[name], report.Amount{Objects: objects, Bytes: bytes})
+}
+
+func (s sums) total() (all report.Amount) {
+	for _, a := range s {
+		all = plus(all, a)
+	}
+	return all
+}
+
+// check reads the report of a run back in every format.
+func (h *history) check(run state.Run) {
+	r := h.read(run)
+	listed, parts := h.fromJSON(r)
+	if parts.total() != listed || !r.Sum.Closes {
+		h.Errorf("the sum does not close: %+v are listed, and the parts are %+v", listed, parts)
+	}
+	if want, known := h.listed[run.ID]; known && want != listed {
+		h.Errorf("%+v are listed, and the source had %+v", listed, want)
+	}
+	same := func(format string, otherListed report.Amount, other sums) {
+		if otherListed != listed {
+			h.Errorf("%s has %+v listed, and JSON %+v", format, otherListed, listed)
+		}
+		if diff := cmp.Diff(parts, other); diff != "" {
+			h.Errorf("%s differs (-JSON +%s)\n%s", format, format, diff)
+		}
+	}
+	l, p := h.fromText(r)
+	same("text", l, p)
+	l, p = h.fromHTML(r)
+	same("HTML", l, p)
+	l, p = h.fromFolders(r)
+	same("index of folders", l, p)
+	l, p = h.fromSplit(r)
+	same("lists by folder", l, p)
+	p = h.fromCSV(r)
+	same("CSV", p.total(), p)
+	h.checkKeys(r, p)
+	h.checkDestination(r)
+}
+
+func (h *history) fromJSON(r report.Report) (listed report.Amount, parts sums) {
+	var b bytes.Buffer
+	must(h.world, r.WriteJSON(&b))
+	var doc struct {
+		Sum struct {
+			Listed map[string]int64
+			Parts  []struct {
+				Name           string
+				Objects, Bytes int64
+			}
+		}
+	}
+	must(h.world, json.Unmarshal(b.Bytes(), &doc))
+	parts = sums{}
+	for _, p := range doc.Sum.Parts {
+		parts.add(p.Name, p.Objects, p.Bytes)
+	}
+	return report.Amount{Objects: doc.Sum.Listed["objects"], Bytes: doc.Sum.Listed["bytes"]}, parts
+}
+
+var textRow = regexp.MustCompile(`(?m)^  ( *)([a-z ]+?) +([0-9,]+) +([0-9,]+)  [ 0-9.]+ k?B$`)
+
+func (h *history) fromText(r report.Report) (listed report.Amount, parts sums) {
+	var b bytes.Buffer
+	must(h.world, r.WriteText(&b, time.UTC))
+	_, text, _ := strings.Cut(b.String(), "\nThe sum\n")
+	text, _, _ = strings.Cut(text, "\n\n")
+	parts = sums{}
+	for n, row := range textRow.FindAllStringSubmatch(text, -1) {
+		if n == 0 {
+			listed = report.Amount{Objects: h.number(row[3]), Bytes: h.number(row[4])}
+			continue
+		}
+		parts.add(row[2], h.number(row[3]), h.number(row[4]))
+	}
+	at := fmt.Sprintf("by all runs: %d asset", r.Destination.Objects)
+	if !strings.Contains(strings.Join(strings.Fields(text), " "), at) {
+		h.Errorf("the text does not say %q:\n%s", at, text)
+	}
+	return listed, parts
+}
+
+func (h *history) number(text string) int64 {
+	n, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
+	must(h.world, err)
+	return n
+}
+
+var htmlNumber = regexp.MustCompile(`<data id="sum-([a-z-]+)-(objects|bytes)" value="([0-9]+)">`)
+
+func (h *history) fromHTML(r report.Report) (listed report.Amount, parts sums) {
+	var b bytes.Buffer
+	must(h.world, r.WriteHTML(h.Context(), &b, time.UTC))
+	parts = sums{}
+	for _, m := range htmlNumber.FindAllStringSubmatch(b.String(), -1) {
+		name, n := strings.ReplaceAll(m[1], "-", " "), h.number(m[3])
+		if m[2] == "objects" {
+			parts.add(name, n, 0)
+		} else {
+			parts.add(name, 0, n)
+		}
+	}
+	listed = parts["listed"]
+	if total := parts["total"]; total != listed {
+		h.Errorf("the page has a total of %+v, and %+v listed", total, listed)
+	}
+	delete(parts, "listed")
+	delete(parts, "total")
+	return listed, parts
+}
+
+// rows reads CSV and gives its rows by the names of the columns.
+func (h *history) rows(text string) (rows []map[string]string) {
+	all, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	must(h.world, err)
+	for _, cells := range all[1:] {
+		row := map[string]string{}
+		for n, cell := range cells {
+			row[all[0][n]] = cell
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// list writes a list; unchanged objects may be missing in it, and keys.
+func (h *history) list(r report.Report, format, only string) string {
+	choice, err := report.ParseChoice(only)
+	must(h.world, err)
+	var b bytes.Buffer
+	err = r.WriteList(h.Context(), &b, format, choice, nil)
+	if _, ok := errors.AsType[*report.LineBreakError](err); !ok && !errors.Is(err, report.ErrOnlyCounted) {
+		must(h.world, err)
+	}
+	return b.String()
+}
+
+func (h *history) fromCSV(r report.Report) sums {
+	parts := sums{}
+	for _, row := range h.rows(h.list(r, "csv", "")) {
+		parts.add(row["state"], 1, h.number(row["size"]))
+	}
+	if missing := onlyCounted(r); missing.Objects > 0 {
+		parts.add("unchanged", missing.Objects, missing.Bytes)
+	}
+	return parts
+}
+
+// onlyCounted is what the journal does not tell apart.
+func onlyCounted(r report.Report) report.Amount {
+	return report.Amount{Objects: r.Sum.Listed.Objects - r.Charted.Objects, Bytes: r.Sum.Listed.Bytes - r.Charted.Bytes}
+}
+
+// checkKeys wants a list of keys for each end to have as many as there are rows.
+func (h *history) checkKeys(r report.Report, parts sums) {
+	broken := map[string]int64{}
+	for _, row := range h.rows(h.list(r, "csv", "")) {
+		if strings.ContainsAny(row["key"], "\n\r") {
+			broken[row["state"]]++
+		}
+	}
+	for name, a := range parts {
+		want := a.Objects - broken[name]
+		if name == "unchanged" {
+			want -= onlyCounted(r).Objects
+		}
+		if got := int64(strings.Count(h.list(r, "keys", strings.ReplaceAll(name, " ", "-")), "\n")); got != want {
+			h.Errorf("%d keys of what is %s, want %d", got, name, want)
+		}
+	}
+}
+
+// fromIndex adds up an index of folders.
+func (h *history) fromIndex(text string) (listed report.Amount, parts sums) {
+	parts = sums{}
+	for _, row := range h.rows(text) {
+		parts.add(row["state"], h.number(row["objects"]), h.number(row["bytes"]))
+	}
+	listed = parts["listed"]
+	delete(parts, "listed")
+	return listed, parts
+}
+
+func (h *history) fromFolders(r report.Report) (listed report.Amount, parts sums) {
+	var b bytes.Buffer
+	must(h.world, r.WriteFolders(h.Context(), &b, "csv", nil))
+	return h.fromIndex(b.String())
+}
+
+// fromSplit adds up the lists of all folders, and wants each to be of one folder.
+func (h *history) fromSplit(r report.Report) (listed report.Amount, parts sums) {
+	dir, err := os.MkdirTemp(h.world.TempDir(), "")
+	must(h.world, err)
+	choice, err := report.ParseChoice("")
+	must(h.world, err)
+	if err := r.SplitByFolder(h.Context(), dir, "csv", choice); !errors.Is(err, report.ErrOnlyCounted) {
+		must(h.world, err)
+	}
+	index, err := os.ReadFile(filepath.Join(dir, "index.csv"))
+	must(h.world, err)
+	files := map[string]string{} // to the folder
+	for _, row := range h.rows(string(index)) {
+		if row["file"] != "" {
+			files[row["file"]] = row["folder"]
+		}
+	}
+	parts = sums{}
+	there, err := os.ReadDir(dir)
+	must(h.world, err)
+	if len(there) != len(files)+1 {
+		h.Errorf("%d files, and an index of %d", len(there), len(files))
+	}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		must(h.world, err)
+		for _, row := range h.rows(string(text)) {
+			parts.add(row["state"], 1, h.number(row["size"]))
+			if folder := files[file]; folder != folderOf(row["key"]) {
+				h.Errorf("%q is in the list of %q", row["key"], folder)
+			}
+		}
+	}
+	if missing := onlyCounted(r); missing.Objects > 0 {
+		parts.add("unchanged", missing.Objects, missing.Bytes)
+	}
+	return parts.total(), parts
+}
+
+// folderOf is the top-level folder of a cell with a key.
+func folderOf(key string) string {
+	before, _, inside := strings.Cut(key, "/")
+	if !inside {
+		return ""
+	}
+	return before
+}
+
+// checkDestination wants the report to say what is there, as far as anybody can know.
+func (h *history) checkDestination(r report.Report) {
+	there := h.atDestination()
+	var ours report.Amount
+	for receipt, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
+		must(h.world, err)
+		a, ok := there[receipt.Asset]
+		if !ok {
+			h.Errorf("%q is not there", receipt.Key)
+		}
+		delete(there, receipt.Asset)
+		ours = plus(ours, report.Amount{Objects: 1, Bytes: a.Size})
+	}
+	if r.Destination != ours {
+		h.Errorf("the report says %+v are at the destination, and there are %+v", r.Destination, ours)
+	}
+	maps.DeleteFunc(there, func(id string, _ assets.Asset) bool { return h.foreign[id] })
+	if unknown := h.unclear(); int64(len(there)) > unknown {
+		h.Errorf("%d assets are there that nobody owns, and at most %d may be: %v", len(there), unknown, there)
+	}
+}
+
+// unclear counts the attempts whose outcome nobody knows, or did not at the end.
+func (h *history) unclear() (n int64) {
+	for _, run := range h.runs() {
+		for i, err := range h.journal.Items(h.Context(), run.Num, state.ItemInDoubt, state.ItemSending) {
+			must(h.world, err)
+			n += int64(i.Attempts)
+		}
+	}
+	for f, err := range h.journal.Failures(h.Context(), h.pair.ID, "") {
+		must(h.world, err)
+		if f.Unclear {
+			n += int64(f.Runs)
+		}
+	}
+	return n
+}
+
+func (h *history) runs() []state.Run {
+	runs, err := h.journal.RunsOf(h.Context(), h.pair.ID, 100)
+	must(h.world, err)
+	return runs
+}
+
+// checkAll wants the reports of all runs to add up to what is at the destination, also
+// by who can see it.
+func (h *history) checkAll() {
+	var arrived, seen, private report.Amount
+	var last report.Report
+	for _, run := range h.runs() {
+		h.check(run)
+		last = h.read(run)
+		_, parts := h.fromJSON(last)
+		arrived = plus(arrived, plus(parts["created"], parts["adopted"]))
+		seen = plus(seen, plus(plus(last.Privacy.Public, last.Privacy.Private), last.Privacy.Unknown))
+		private = plus(private, last.Privacy.Private)
+	}
+	if last.Run.ID == "" {
+		return
+	}
+	if arrived != last.Destination || seen != last.Destination {
+		h.Errorf("%+v are at the destination; the runs brought %+v, and of %+v it is told who can see it", last.Destination, arrived, seen)
+	}
+	if want := h.inContracts(); private != want {
+		h.Errorf("%+v are private, want %+v", private, want)
+	}
+}
+
+// inContracts counts our assets in the private category.
+func (h *history) inContracts() (a report.Amount) {
+	categories := map[string]bool{}
+	for c, err := range h.client.Categories(h.Context()) {
+		must(h.world, err)
+		categories[c.ID] = c.Private
+	}
+	there := h.atDestination()
+	for receipt, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
+		must(h.world, err)
+		if asset := there[receipt.Asset]; categories[receipt.Category] {
+			a = plus(a, report.Amount{Objects: 1, Bytes: asset.Size})
+		}
+	}
+	return a
+}
