@@ -158,14 +158,14 @@ func (v *Verifier) choose(total int64) func(int64) bool {
 	case LevelContent:
 		return func(int64) bool { return true }
 	case LevelSample:
-		return sample(int64(v.Sample), total)
+		return Sample(int64(v.Sample), total)
 	}
 	return func(int64) bool { return false }
 }
 
-// sample picks n of total positions at random, each set equally likely. The
+// Sample picks n of total positions at random, each set equally likely. The
 // positions are asked for in ascending order, so that nothing need be stored.
-func sample(n, total int64) func(int64) bool {
+func Sample(n, total int64) func(int64) bool {
 	return func(at int64) bool {
 		if left := total - at; left > 0 && n > 0 && rand.Int64N(left) < n {
 			n--

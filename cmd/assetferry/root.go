@@ -45,6 +45,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		a.migrateCommand(),
 		a.adoptCommand(),
 		a.verifyCommand(),
+		a.urlsCommand(),
 		a.statusCommand(),
 		a.runsCommand(),
 		a.explainCommand(),

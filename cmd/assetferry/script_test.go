@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -153,6 +152,7 @@ func fieldsOf(kind string) []string {
 		"progress": {"phase", "items", "bytes", "done"},
 		"error":    {"class", "message", "hint"},
 		"asset":    {"id", "name", "size", "category_id", "url"},
+		"address":  {"old", "new", "key", "asset_id", "size", "verified"},
 		"category": {"id", "name", "extensions", "assets", "private"},
 		"folder":   {"id", "name", "path", "category_id", "assets"},
 		"summary":  {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
@@ -305,16 +305,7 @@ func cmdTree(ts *testscript.TestScript, _ bool, _ []string) {
 // only, not for a token: lock CATEGORY
 func cmdLock(ts *testscript.TestScript, _ bool, args []string) {
 	s := serviceOf(ts)
-	var list struct{ Items []map[string]any }
-	ts.Check(s.get("/categories?limit=500", &list))
-	for _, c := range list.Items {
-		if c["name"] != args[0] {
-			continue
-		}
-		body, err := json.Marshal(map[string]any{"name": c["name"], "extensions": c["extensions"], "isPrivate": true})
-		ts.Check(err)
-		ts.Check(s.call("PUT", fmt.Sprint("/admin/categories/", c["id"]), bytes.NewReader(body), "application/json", nil))
-	}
+	ts.Check(s.makePrivate(args[0]))
 	s.wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/file") || strings.Contains(r.URL.Path, "/images/") {

@@ -143,6 +143,25 @@ func (s *service) drain() []string {
 	return requests
 }
 
+// makePrivate makes a category private.
+func (s *service) makePrivate(category string) error {
+	var list struct{ Items []map[string]any }
+	if err := s.get("/categories?limit=500", &list); err != nil {
+		return err
+	}
+	for _, c := range list.Items {
+		if c["name"] != category {
+			continue
+		}
+		body, err := json.Marshal(map[string]any{"name": c["name"], "extensions": c["extensions"], "isPrivate": true})
+		if err != nil {
+			return err
+		}
+		return s.call("PUT", fmt.Sprint("/admin/categories/", c["id"]), bytes.NewReader(body), "application/json", nil)
+	}
+	return fmt.Errorf("there is no category %s", category)
+}
+
 // variables are the environment of a client.
 func (s *service) variables() []string {
 	return []string{"ASSETFERRY_URL=" + s.url, "ASSETFERRY_ENVIRONMENT_ID=" + s.env.ID, "ASSETFERRY_ACCESS_KEY=" + string(s.env.AccessKey)}

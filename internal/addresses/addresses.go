@@ -20,7 +20,7 @@ type Row struct {
 	Old      string            `json:"old"` // made by Prefix.Address
 	New      string            `json:"new"`
 	Key      string            `json:"key"`
-	Asset    string            `json:"asset_id"`
+	AssetID  string            `json:"asset_id"`
 	Size     int64             `json:"size"`
 	Verified bool              `json:"verified"` // so that a redirect may be for good
 	Images   map[string]string `json:"images,omitempty"`

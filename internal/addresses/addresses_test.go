@@ -36,7 +36,7 @@ func rowOf(tb testing.TB, prefix, key string) Row {
 	must(tb, err)
 	base := "https://ckbox.example/ws/assets/kq3-Zr8Lw_aT"
 	return Row{
-		Old: p.Address(key), New: base + "/file", Key: key, Asset: "kq3-Zr8Lw_aT", Size: int64(len(key)), Verified: len(key)%2 == 0,
+		Old: p.Address(key), New: base + "/file", Key: key, AssetID: "kq3-Zr8Lw_aT", Size: int64(len(key)), Verified: len(key)%2 == 0,
 		Images: map[string]string{"80": base + "/images/80.webp", "1024": base + "/images/1024.webp", "default": base + "/images/1024.jpeg"},
 	}
 }

@@ -42,7 +42,7 @@ func (s *sqlWriter) Write(r Row) error {
 	if r.Verified {
 		verified = 1
 	}
-	_, err := fmt.Fprintf(s.w, "%s  (%s, %s, %s, %d)", before, sqlText(r.Old), sqlText(r.New), sqlText(r.Asset), verified)
+	_, err := fmt.Fprintf(s.w, "%s  (%s, %s, %s, %d)", before, sqlText(r.Old), sqlText(r.New), sqlText(r.AssetID), verified)
 	if s.in++; err == nil && s.in == sqlBatch {
 		return s.endStatement()
 	}

@@ -32,7 +32,7 @@ func newCSV(b *bufio.Writer) (*csvWriter, error) {
 
 func (c *csvWriter) Write(r Row) error {
 	return c.w.Write([]string{
-		r.Old, r.New, r.Key, r.Asset, strconv.FormatInt(r.Size, 10), strconv.FormatBool(r.Verified),
+		r.Old, r.New, r.Key, r.AssetID, strconv.FormatInt(r.Size, 10), strconv.FormatBool(r.Verified),
 		strings.Join(r.widths(), " "), r.Images[defaultImage],
 	})
 }

@@ -156,7 +156,9 @@ type SummaryLine struct {
 	RunState string `json:"run_state,omitempty"` // of status and runs only, like the times
 	Began    string `json:"began,omitempty"`
 	Finished string `json:"finished,omitempty"`
-	*Checks         // of verify only
+	*Checks         // of verify and urls --check only
+
+	*Addresses // of urls only
 }
 
 // Checks are what verify counted.
@@ -164,6 +166,13 @@ type Checks struct {
 	Checked     int64 `json:"checked"`   // receipts compared with the listing
 	ReadBack    int64 `json:"read_back"` // of these, compared by content
 	Differences int64 `json:"differences"`
+}
+
+// Addresses are what urls wrote.
+type Addresses struct {
+	Written  int64  `json:"addresses"`
+	Verified int64  `json:"verified"` // of these
+	LeftOut  Counts `json:"left_out"` // by reason
 }
 
 // An ErrorLine is an "error" event: why the program ends.
@@ -224,6 +233,17 @@ type AssetLine struct {
 	Height      int            `json:"height,omitempty"`
 	Processing  string         `json:"processing,omitempty"`
 	URL         string         `json:"url"`
+}
+
+// An AddressLine is an "address" event: an old address and what stands for it now.
+type AddressLine struct {
+	Old      string            `json:"old"`
+	New      string            `json:"new"`
+	Key      string            `json:"key"`
+	AssetID  string            `json:"asset_id"`
+	Size     int64             `json:"size"`
+	Verified bool              `json:"verified"`
+	Images   map[string]string `json:"images,omitempty"` // by width, and "default"
 }
 
 // A CategoryLine is a "category" event.
