@@ -13,11 +13,15 @@ type Address struct {
 	Asset    string
 	Category string
 	URL      string
-	Images   map[string]string // in other sizes, by width, and "default"; nil for what is no image
 	// Verified says that the last verification of the pair was after the receipt, and
 	// found nothing that differs.
 	Verified bool
+	images   sql.NullString // packed
 }
+
+// Images gives the addresses of an image in other sizes, by width, and "default"; none
+// for what is no image.
+func (a Address) Images() (map[string]string, error) { return unpackImages(a.URL, a.images) }
 
 // Addresses lists where the objects of a pair are, in key order: those that a run made
 // or adopted, or all if run is 0.
@@ -31,10 +35,5 @@ func (s *Store) Addresses(ctx context.Context, pair, run int64) iter.Seq2[Addres
 }
 
 func scanAddress(rows *sql.Rows) (a Address, err error) {
-	var images sql.NullString
-	if err := rows.Scan(&a.Key, &a.Size, &a.Asset, &a.Category, &a.URL, &images, &a.Verified); err != nil {
-		return a, err
-	}
-	a.Images, err = unpackImages(a.URL, images)
-	return a, err
+	return a, rows.Scan(&a.Key, &a.Size, &a.Asset, &a.Category, &a.URL, &a.images, &a.Verified)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 const photoURL = "https://ckbox.example/4hXwQzB8TqVnT0dRk2Jm/assets/kq3-Zr8Lw_aT/file"
@@ -108,13 +109,20 @@ func TestAddresses(t *testing.T) {
 		return Address{Key: key, Size: 10, Asset: "asset of " + key, Category: "category", URL: "https://example.com/asset of " + key}
 	}
 	a := address("a.jpg")
-	a.URL, a.Images, a.Verified = photoURL, imagesOf(photoURL, 1024), true
+	a.URL, a.Verified = photoURL, true
 	want := []Address{a, address("b.jpg"), address("c.pdf")}
-	if diff := cmp.Diff(want, collect(t, j.Addresses(t.Context(), j.pair.ID, 0))); diff != "" {
-		t.Errorf("all (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want, collect(t, j.Addresses(t.Context(), j.pair.ID, j.run.Num))); diff != "" {
-		t.Errorf("of the run (-want +got):\n%s", diff)
+	for what, run := range map[string]int64{"all": 0, "of the run": j.run.Num} {
+		got := collect(t, j.Addresses(t.Context(), j.pair.ID, run))
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Address{})); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", what, diff)
+		}
+		for n, wanted := range []map[string]string{imagesOf(photoURL, 1024), nil, nil} {
+			images, err := got[n].Images()
+			must(t, err)
+			if diff := cmp.Diff(wanted, images); diff != "" {
+				t.Errorf("%s: images of %s (-want +got):\n%s", what, got[n].Key, diff)
+			}
+		}
 	}
 	if got := collect(t, j.Addresses(t.Context(), j.pair.ID, j.run.Num+1)); len(got) > 0 {
 		t.Errorf("of another run: %+v", got)

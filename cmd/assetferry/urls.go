@@ -130,7 +130,7 @@ func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	if err != nil {
 		return err
 	}
-	m.prefix = prefix
+	m.prefix, m.images = prefix, a.out.JSON() || addresses.NeedsImages(job.format)
 	var t tally
 	if job.toStdout() {
 		t, err = a.printMap(ctx, m, job)

@@ -35,6 +35,7 @@ type mapping struct {
 	pair       state.Pair // the zero Pair if nothing has arrived
 	run        int64      // 0: of all runs
 	prefix     addresses.Prefix
+	images     bool // of all sizes are wanted
 	categories map[string]state.Category
 }
 
@@ -60,23 +61,33 @@ type located struct {
 func (m *mapping) all(ctx context.Context) iter.Seq2[located, error] {
 	return func(yield func(located, error) bool) {
 		for at, err := range m.journal.Addresses(ctx, m.pair.ID, m.run) {
-			l := located{Row: addresses.Row{
-				Old: m.prefix.Address(at.Key), New: at.URL, Key: at.Key, AssetID: at.Asset, Size: at.Size, Verified: at.Verified, Images: at.Images,
-			}}
-			category, known := m.categories[at.Category]
-			switch {
-			case !known:
-				l.left = leftUnknown
-			case category.Private:
-				l.left = leftPrivate
-			case !strings.HasPrefix(at.URL, "https://") && !strings.HasPrefix(at.URL, "http://"):
-				l.left = leftUnaddressed
+			l := located{m.rowOf(at), m.whyLeft(at)}
+			if err == nil && m.images {
+				l.Images, err = at.Images()
 			}
 			if !yield(l, err) {
 				return
 			}
 		}
 	}
+}
+
+func (m *mapping) rowOf(at state.Address) addresses.Row {
+	return addresses.Row{Old: m.prefix.Address(at.Key), New: at.URL, Key: at.Key, AssetID: at.Asset, Size: at.Size, Verified: at.Verified}
+}
+
+// whyLeft says why an address must not be written; nothing if it may be.
+func (m *mapping) whyLeft(at state.Address) string {
+	category, known := m.categories[at.Category]
+	switch {
+	case !known:
+		return leftUnknown
+	case category.Private:
+		return leftPrivate
+	case !strings.HasPrefix(at.URL, "https://") && !strings.HasPrefix(at.URL, "http://"):
+		return leftUnaddressed
+	}
+	return ""
 }
 
 // A tally counts addresses.

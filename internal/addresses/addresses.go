@@ -71,6 +71,9 @@ type cleaning struct{ Writer }
 
 func (c cleaning) Write(r Row) error { return c.Writer.Write(r.Clean()) }
 
+// NeedsImages reports whether a format has the addresses of images in other sizes.
+func NeedsImages(format string) bool { return format == "csv" || format == "json" }
+
 // NeedsSurvey reports whether all rows of a format must be seen before the first is
 // written.
 func NeedsSurvey(format string) bool { return format == "nginx" }
