@@ -241,6 +241,10 @@ func TestAssetPage(t *testing.T) {
 	if err := w.sandbox.Processed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	tile := w.page(base + "/folders/" + folder).all("main")[0].all("img")[0]
+	if got := tile.attrs["alt"]; got != "What is seen" {
+		t.Errorf("the picture in the folder is described as %q", got)
+	}
 	page := w.page(base + "/assets/" + asset)
 	if got := texts(page.all("nav")[1].all("li")); !slices.Equal(got, []string{"Default workspace", "Images", "outer", "inner", "a.b.png"}) {
 		t.Errorf("the trail is %q", got)
