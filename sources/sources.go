@@ -55,6 +55,10 @@ type Traits struct {
 	// PinsVersions says that Open reads the listed version even if the object
 	// has been overwritten since.
 	PinsVersions bool
+	// ContentTags says that a version tag of 32 hexadecimal digits is made from the
+	// content, so that objects of equal size with equal tags are equal. A tag of another
+	// form proves nothing.
+	ContentTags bool
 	// Describes says that what Open returns is a Describer.
 	Describes bool
 	// Concurrency is the most Opens at once that do the source good; 0 means

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"image"
 	_ "image/gif" // to be told apart
-	_ "image/jpeg"
+	"image/jpeg"
 	"image/png"
 	"io"
 	"os"
@@ -95,7 +95,8 @@ func TestWriteNew(t *testing.T) {
 	}
 }
 
-// cmdPicture makes a PNG file of a size: picture NAME WIDTH HEIGHT
+// cmdPicture makes an image of a size, a JPEG if that is its extension and else a PNG:
+// picture NAME WIDTH HEIGHT
 func cmdPicture(ts *testscript.TestScript, _ bool, args []string) {
 	width, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -103,8 +104,13 @@ func cmdPicture(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	f, err := os.Create(ts.MkAbs(args[0]))
 	ts.Check(err)
-	ts.Check(png.Encode(f, image.NewGray(image.Rect(0, 0, width, height))))
-	ts.Check(f.Close())
+	picture := image.NewGray(image.Rect(0, 0, width, height))
+	if filepath.Ext(args[0]) == ".jpg" {
+		err = jpeg.Encode(f, picture, nil)
+	} else {
+		err = png.Encode(f, picture)
+	}
+	ts.Check(errors.Join(err, f.Close()))
 }
 
 // cmdSize prints the format and the size of a picture: size FILE

@@ -9,14 +9,30 @@ import (
 	"assetferry/state"
 )
 
-// survey looks through a plan for what people should know before it is carried out.
-func (a *app) survey(ctx context.Context, s *endpoints, plan migrate.Plan) ([]preflight.Finding, error) {
+// findings is what people should know of a plan before it is carried out.
+func (a *app) findings(ctx context.Context, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
+	found, err := a.survey(ctx, s, plan, probed)
+	if err != nil {
+		return nil, err
+	}
+	var more []preflight.Finding
+	switch {
+	case probed:
+		more, err = a.probe(ctx, s, plan)
+	case s.source.Traits().ContentTags:
+		more, err = preflight.EqualTags(ctx, s.journal, plan.Run.Num)
+	}
+	return preflight.Sorted(append(found, more...)), err
+}
+
+// survey looks through the items of a plan.
+func (a *app) survey(ctx context.Context, s *endpoints, plan migrate.Plan, probed bool) ([]preflight.Finding, error) {
 	categories, err := s.journal.Categories(ctx, s.pair.Destination)
 	if err != nil {
 		return nil, err
 	}
 	survey := preflight.NewSurvey(preflight.Options{
-		Categories: categories, MaxFileSize: plan.Limits.MaxFileSize, Blocks: plan.Blocked(s.rules),
+		Categories: categories, MaxFileSize: plan.Limits.MaxFileSize, Blocks: plan.Blocked(s.rules), Probed: probed,
 	})
 	for i, err := range s.journal.Items(ctx, plan.Run.Num) {
 		if err != nil {
@@ -25,6 +41,20 @@ func (a *app) survey(ctx context.Context, s *endpoints, plan migrate.Plan) ([]pr
 		survey.Add(&i)
 	}
 	return survey.Findings(), nil
+}
+
+// probe looks into the objects of a plan, and says before how much that is to read.
+func (a *app) probe(ctx context.Context, s *endpoints, plan migrate.Plan) ([]preflight.Finding, error) {
+	p := preflight.NewProbe(s.source, s.journal, plan.Limits.MaxMegapixels)
+	p.Concurrency, p.Progress = a.settings.Concurrency, a.out.Progress().Add
+	objects, bytes, err := p.Begin(ctx, plan.Run.Num)
+	if err != nil {
+		return nil, err
+	}
+	a.out.Notef("Reads the beginning of %s, about %s, and whole what begins like another of its size.", count(objects, "object"), ui.Bytes(bytes))
+	a.out.Progress().StartPhase("look into objects", objects, -1)
+	defer a.out.Progress().EndPhase()
+	return p.Run(ctx, plan.Run.Num)
 }
 
 // showFindings tells what a survey found.

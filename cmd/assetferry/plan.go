@@ -27,6 +27,12 @@ changes no file but the journal.
 
 With --verbose, or with --json, every object is shown.
 
+Below the plan is what people should know before it is carried out: what will
+not arrive, what would be public, what may run where it is opened, each with the
+switch or the person that decides it. With --probe the beginning of each object
+that would be sent is read, too: images that are too large or damaged, files
+that are not what their extension says, drawings with script, equal contents.
+
 With --output the plan is also written into a file, for somebody to approve.
 "assetferry apply FILE" carries out that plan and nothing else; what has changed
 since, at the source or at the destination, it leaves alone.
@@ -40,6 +46,8 @@ since, at the source or at the destination, it leaves alone.
 	f := c.Flags()
 	addOutputFlag(f, &o.output)
 	f.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if there is anything to do")
+	f.BoolVar(&o.probe, "probe", false, "read the beginning of what would be sent, too, and tell what is wrong with it")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests and of reads at once (default %d)", migrate.DefaultConcurrency))
 	addSelectionFlags(f)
 	addCreateFlags(f, &o.retryParked)
 	addLimitFlags(f)
@@ -48,6 +56,7 @@ since, at the source or at the destination, it leaves alone.
 
 type planOptions struct {
 	exitCode, adoptOnly, retryParked bool
+	probe                            bool
 	output                           string // a file to write the plan into
 	approved                         *approvedPlan
 }
@@ -86,7 +95,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	if err := a.showItems(ctx, s, plan); err != nil {
 		return err
 	}
-	findings, err := a.survey(ctx, s, plan)
+	findings, err := a.findings(ctx, s, plan, o.probe)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"internal/pace":                {"internal/retry"},
 	"internal/assets/assettest":    {"internal/assets"},
 	"internal/forecast":            {"state", "internal/pace"},
-	"internal/preflight":           {"migrate", "state", "sources", "internal/ui"},
+	"internal/preflight":           {"migrate", "state", "sources", "internal/header", "internal/ui"},
 	"internal/probe":               {"internal/assets"},
 	"internal/report":              {"migrate", "state", "sources", "internal/retry", "internal/ui"},
 	"internal/config":              {"internal/pace", "internal/strictyaml", "internal/token"},

@@ -14,14 +14,18 @@ const (
 // activityOrder is the order in which people are told of them.
 var activityOrder = []activity{page, drawing, macros, program}
 
+// activeSVG is told by a Survey of all SVG, by a Probe of those that may run script.
+const activeSVG = "active-svg"
+
+const decidesActive = "--exclude; a private category; or who answers for them"
+
 // activities are the sums of files that may do something, none found yet.
 func activities() map[activity]*sum {
-	const remedy = "--exclude; a private category; or who answers for them"
 	return map[activity]*sum{
-		page:    {definition: definition{id: "active-pages", severity: Warning, title: "HTML or XML, which may run script in a browser", remedy: remedy}},
-		drawing: {definition: definition{id: "active-svg", severity: Warning, title: "SVG, which may run script in a browser", remedy: remedy}},
-		macros:  {definition: definition{id: "active-macros", severity: Warning, title: "may hold macros, by the extension", remedy: remedy}},
-		program: {definition: definition{id: "active-programs", severity: Warning, title: "can be run as a program, by the extension", remedy: remedy}},
+		page:    {definition: definition{id: "active-pages", severity: Warning, title: "HTML or XML, which may run script in a browser", remedy: decidesActive}},
+		drawing: {definition: definition{id: activeSVG, severity: Warning, title: "SVG, which may run script in a browser", remedy: decidesActive}},
+		macros:  {definition: definition{id: "active-macros", severity: Warning, title: "may hold macros, by the extension", remedy: decidesActive}},
+		program: {definition: definition{id: "active-programs", severity: Warning, title: "can be run as a program, by the extension", remedy: decidesActive}},
 	}
 }
 

@@ -73,6 +73,7 @@ type Options struct {
 	Categories  map[string]state.Category // of the destination, by id
 	MaxFileSize int64                     // bytes; 0 if unknown
 	Blocks      bool                      // that no category allows an extension keeps the plan from being carried out
+	Probed      bool                      // a Probe tells which SVG may run script
 }
 
 // A Survey gathers the findings of a plan.
@@ -117,7 +118,7 @@ func (s *Survey) Add(i *state.Item) {
 	if i.Size == 0 {
 		s.empty.add(i)
 	}
-	if f := s.active[activityOf(extension(i.Key))]; f != nil {
+	if f := s.active[activityOf(extension(i.Key))]; f != nil && (f.id != activeSVG || !s.Probed) {
 		f.add(i)
 	}
 	if !s.Categories[i.Category].Private {

@@ -2,9 +2,10 @@
 // at any service that speaks its protocol. Keys are relative to the prefix.
 //
 // What was listed is what is read: requests ask for the listed ETag, which is an
-// opaque version tag and never taken for a digest. The SDK tries requests again; a
-// body that breaks off is taken up where it ended by the reader here. There is no
-// other layer of tries.
+// opaque version tag and never taken for a digest. Equal ones of objects that were
+// stored in one piece stand for equal contents, but only to tell people of them. The SDK
+// tries requests again; a body that breaks off is taken up where it ended by the reader
+// here. There is no other layer of tries.
 package s3
 
 import (
@@ -89,7 +90,7 @@ func (s *Source) CloseIdleConnections() { s.close() }
 
 // Traits implements sources.Source.
 func (s *Source) Traits() sources.Traits {
-	return sources.Traits{Precision: time.Second, Describes: true}
+	return sources.Traits{Precision: time.Second, Describes: true, ContentTags: true}
 }
 
 func (s *Source) name(key sources.Key) *string {

@@ -47,3 +47,13 @@ CREATE TABLE differences (
 -- The addresses at which the service has an image in other sizes, NULL for what is no
 -- image; images.go tells the form.
 ALTER TABLE receipts ADD COLUMN images TEXT CHECK (json_type(images) = 'array');
+
+-- Objects that are compared by their content while a plan is looked into. The digest is
+-- of as much as was read so far; NULL if nothing could be read.
+CREATE TABLE contents (
+  run    INTEGER NOT NULL REFERENCES runs (num),
+  key    TEXT NOT NULL,
+  size   INTEGER NOT NULL,
+  digest BLOB,
+  PRIMARY KEY (run, key)
+) STRICT, WITHOUT ROWID;

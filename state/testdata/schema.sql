@@ -29,6 +29,14 @@ CREATE TABLE choices (
   PRIMARY KEY (destination, extension)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE contents (
+  run    INTEGER NOT NULL REFERENCES runs (num),
+  key    TEXT NOT NULL,
+  size   INTEGER NOT NULL,
+  digest BLOB,
+  PRIMARY KEY (run, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE descriptions (
   pair         INTEGER NOT NULL,
   key          TEXT NOT NULL,

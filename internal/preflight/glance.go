@@ -1,0 +1,196 @@
+package preflight
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+
+	"assetferry/internal/header"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A glance is what looking into one object gave, in words; what is empty is fine.
+type glance struct {
+	item  state.Item
+	alike bool // others have its size
+
+	read    int64
+	digest  []byte // of its beginning, if others have its size
+	failed  string // why it could not be read
+	differs string // what it is in spite of its extension
+	damaged string
+	tooBig  string // the size of the image
+	active  string
+}
+
+// look reads as much of the object as it takes.
+func (g *glance) look(ctx context.Context, source sources.Source, maxMegapixels float64) {
+	length := int64(header.Enough)
+	if g.alike {
+		length = headLength
+	}
+	c := &content{ctx: ctx, source: source, object: object(&g.item)}
+	err := c.begin(length)
+	if err == nil && g.alike {
+		sum := sha256.Sum256(c.head)
+		g.digest = sum[:]
+	}
+	if err == nil {
+		err = g.judge(c, maxMegapixels)
+	}
+	if err = errors.Join(err, c.close()); err != nil {
+		g.failed, g.digest = reason(err), nil
+	}
+	g.read = c.read
+}
+
+// judge looks at the beginning of the object, and on where that is needed.
+func (g *glance) judge(c *content, maxMegapixels float64) error {
+	ext, kind := extension(g.item.Key), header.KindOf(c.head[:min(len(c.head), header.Enough)])
+	switch {
+	case kind == "" && header.IsImage(ext):
+		g.damaged = "no image can be made out"
+	case !header.Agrees(ext, kind):
+		g.differs = string(kind)
+		if kind == "" {
+			g.differs = "something else"
+		}
+	}
+	if kind == header.SVG || activityOf(ext) == drawing {
+		what, err := header.Active(io.NewSectionReader(c, 0, g.item.Size))
+		g.active = what
+		return err
+	}
+	return g.measure(c, kind, maxMegapixels)
+}
+
+// measure reads the size of an image.
+func (g *glance) measure(c *content, kind header.Kind, maxMegapixels float64) error {
+	width, height, err := header.Size(kind, c, g.item.Size)
+	switch {
+	case c.err != nil:
+		return c.err
+	case errors.Is(err, header.ErrUnknown):
+	case err != nil:
+		g.damaged = err.Error()
+	case maxMegapixels > 0 && float64(width)*float64(height) > maxMegapixels*1e6:
+		g.tooBig = fmt.Sprintf("%d x %d", width, height)
+	}
+	return nil
+}
+
+// reason is why an object could not be read, without its name, which people see anyway.
+func reason(err error) string {
+	if e, ok := errors.AsType[*sources.Error](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// object is what the source listed.
+func object(i *state.Item) sources.Object {
+	return sources.Object{Key: sources.Key(i.Key), Size: i.Size, Time: i.Time, VersionTag: i.VersionTag}
+}
+
+// digest reads all of an object.
+func digest(ctx context.Context, source sources.Source, o sources.Object) ([]byte, error) {
+	r, err := source.Open(ctx, o, 0)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	_, err = io.Copy(h, r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return nil, err
+	}
+	return h.Sum(nil), nil
+}
+
+// nearby is how far ahead it is quicker to read on than to open an object once more.
+const nearby = 256 << 10
+
+// A content is an object that is read here and there. Its beginning is kept, and what
+// comes later is read in one go as long as it is nearby.
+type content struct {
+	ctx    context.Context
+	source sources.Source
+	object sources.Object
+
+	head []byte
+	in   io.ReadCloser
+	at   int64 // of in
+	read int64
+	err  error // of reading
+}
+
+// begin reads the first bytes.
+func (c *content) begin(length int64) error {
+	head := make([]byte, min(length, c.object.Size))
+	n, err := c.later(head, 0)
+	c.head = head[:n]
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// ReadAt implements io.ReaderAt.
+func (c *content) ReadAt(p []byte, at int64) (n int, err error) {
+	if at < int64(len(c.head)) {
+		n = copy(p, c.head[at:])
+	}
+	if n == len(p) {
+		return n, nil
+	}
+	more, err := c.later(p[n:], at+int64(n))
+	return n + more, err
+}
+
+// later reads what is not in the head.
+func (c *content) later(p []byte, at int64) (int, error) {
+	left := c.object.Size - at
+	if left <= 0 {
+		return 0, io.EOF
+	}
+	if err := c.seek(at); err != nil {
+		c.err = err
+		return 0, err
+	}
+	n, err := io.ReadFull(c.in, p[:min(int64(len(p)), left)])
+	c.at += int64(n)
+	c.read += int64(n)
+	switch {
+	case err != nil:
+		c.err = err
+	case n < len(p):
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (c *content) seek(at int64) error {
+	if c.in != nil && at >= c.at && at <= c.at+nearby {
+		n, err := io.CopyN(io.Discard, c.in, at-c.at)
+		c.at += n
+		c.read += n
+		return err
+	}
+	if err := c.close(); err != nil {
+		return err
+	}
+	in, err := c.source.Open(c.ctx, c.object, at)
+	c.in, c.at = in, at
+	return err
+}
+
+func (c *content) close() error {
+	if c.in == nil {
+		return nil
+	}
+	in := c.in
+	c.in = nil
+	return in.Close()
+}

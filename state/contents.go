@@ -1,0 +1,114 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+)
+
+// A Content is the content of an object that may be equal to that of another. Its digest
+// is of as much of it as was read so far.
+type Content struct {
+	Key    string
+	Size   int64
+	Digest []byte
+}
+
+// An EqualGroup are objects whose content is equal, two of which are named.
+type EqualGroup struct {
+	First, Last string
+	Objects     int64
+	Size        int64 // of each
+}
+
+// Equals sums up groups of equal content.
+type Equals struct {
+	Groups int64
+	Spare  int64 // bytes of all but one object of each group
+	Some   []EqualGroup
+}
+
+// wouldBeSent are the items of a run whose content would be sent.
+const wouldBeSent = `run = ?1 AND action = 'create' AND state = 'planned' AND size > 0`
+
+// StageContents notes the items of a run that would be sent and that share their size
+// with others, and counts them. What was noted before is forgotten.
+func (s *Store) StageContents(ctx context.Context, run int64) (n int64, err error) {
+	err = s.write(ctx, "stage contents", func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM contents`); err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, `INSERT INTO contents (run, key, size) SELECT run, key, size FROM items WHERE `+wouldBeSent+`
+			AND size IN (SELECT size FROM items WHERE `+wouldBeSent+` GROUP BY size HAVING count(*) > 1)`, run)
+		if err != nil {
+			return err
+		}
+		n, err = res.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// Contents lists the contents of a run that are noted, in key order.
+func (s *Store) Contents(ctx context.Context, run int64) iter.Seq2[Content, error] {
+	return paged("", func(c Content) string { return c.Key }, func(after string) ([]Content, error) {
+		return query(ctx, s.r, "list contents", func(rows *sql.Rows) (c Content, err error) {
+			return c, rows.Scan(&c.Key, &c.Size, &c.Digest)
+		}, `SELECT key, size, digest FROM contents WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, pageSize)
+	})
+}
+
+// SaveDigests notes the digests of contents; nil for what could not be read.
+func (s *Store) SaveDigests(ctx context.Context, run int64, all []Content) error {
+	return s.write(ctx, "save digests", func(ctx context.Context, tx *sql.Tx) error {
+		for _, c := range all {
+			if _, err := tx.ExecContext(ctx, `UPDATE contents SET digest = ? WHERE run = ? AND key = ?`, c.Digest, run, c.Key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// KeepEqual forgets the contents that no other has the size and the digest of.
+func (s *Store) KeepEqual(ctx context.Context, run int64) error {
+	return s.write(ctx, "compare contents", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM contents WHERE run = ?1 AND key NOT IN (SELECT key FROM (
+			SELECT key, count(*) OVER (PARTITION BY size, digest) AS n FROM contents WHERE run = ?1 AND digest IS NOT NULL) WHERE n > 1)`, run)
+		return err
+	})
+}
+
+// DropContents forgets all contents.
+func (s *Store) DropContents(ctx context.Context) error {
+	return s.write(ctx, "drop contents", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM contents`)
+		return err
+	})
+}
+
+// EqualContents sums up the contents of a run that are equal, and gives some of the
+// groups that take most space.
+func (s *Store) EqualContents(ctx context.Context, run int64, some int) (Equals, error) {
+	return s.equals(ctx, run, some, `SELECT key, size, digest AS mark FROM contents WHERE run = ?1 AND digest IS NOT NULL`)
+}
+
+// EqualTags does the same by version tags that are made from the content: those of 32
+// hexadecimal digits.
+func (s *Store) EqualTags(ctx context.Context, run int64, some int) (Equals, error) {
+	return s.equals(ctx, run, some, `SELECT key, size, version_tag AS mark FROM items WHERE `+wouldBeSent+`
+		AND length(version_tag) = 32 AND version_tag NOT GLOB '*[^0-9a-fA-F]*'`)
+}
+
+// equals sums up rows of key, size and mark.
+func (s *Store) equals(ctx context.Context, run int64, some int, rows string) (e Equals, err error) {
+	groups := `SELECT min(key) AS first, max(key) AS last, count(*) AS n, size FROM (` + rows + `) GROUP BY size, mark HAVING count(*) > 1`
+	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum((n - 1) * size), 0) FROM (`+groups+`)`, run).Scan(&e.Groups, &e.Spare)
+	if err != nil {
+		return e, wrap("sum up equal contents", interrupted(ctx, "sum up equal contents", err))
+	}
+	e.Some, err = query(ctx, s.r, "list equal contents", func(rows *sql.Rows) (g EqualGroup, err error) {
+		return g, rows.Scan(&g.First, &g.Last, &g.Objects, &g.Size)
+	}, groups+` ORDER BY (count(*) - 1) * size DESC, min(key) LIMIT ?2`, run, some)
+	return e, err
+}
