@@ -117,8 +117,8 @@ func (p *Planner) situation(o sources.Object, m Memory, r state.Receipt, approve
 }
 
 // stageVanished stages what an approved plan acts on and was passed in the listing, up
-// to a key or to its end.
-func (p *Planner) stageVanished(a *approvals, key string, memory recall, page *state.Page, flush func() error) error {
+// to a key or to its end. It may be in the folder that was listed last and not read.
+func (p *Planner) stageVanished(a *approvals, key, unread string, memory recall, page *state.Page, flush func() error) error {
 	for {
 		approved, found, err := a.before(key)
 		if err != nil || !found {
@@ -133,6 +133,8 @@ func (p *Planner) stageVanished(a *approvals, key string, memory recall, page *s
 			i.Obstacle = string(ReasonMissing)
 		case !acts(approved), known == Same: // or it arrived before it went
 			continue
+		case unread != "" && strings.HasPrefix(i.Key, unread):
+			i.Obstacle = string(sources.UnreadableDirectory)
 		}
 		page.Items, page.Cursor = append(page.Items, i), i.Key
 		if len(page.Items) >= stagePage {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -125,6 +126,10 @@ func TestDrift(t *testing.T) {
 		"gone":        {drift: func(w *world) { w.source.Delete("a.jpg") }, want: "it is not at the source any more"},
 		"not allowed": {drift: func(w *world) { w.source.PutObject(sources.Object{Key: "a.jpg", Obstacle: sources.Unreadable}, nil) }, want: "its content cannot be taken: cannot be read"},
 		"a link":      {drift: func(w *world) { w.source.PutObject(sources.Object{Key: "a.jpg", Obstacle: sources.Symlink}, nil) }, want: "its content cannot be taken: symbolic link"},
+		"a folder that cannot be read": {drift: func(w *world) {
+			w.source.Delete("a.jpg")
+			w.source.PutObject(sources.Object{Key: "a", Obstacle: sources.UnreadableDirectory}, nil) // ends with a slash, usually
+		}, want: "its content cannot be taken: directory cannot be read"},
 		"another asset": {drift: func(w *world) { w.upload(w.images, "", "a.jpg", "other") },
 			want: "was create, is conflict (another asset of that name is there, see --on-existing)"},
 		"another asset of about that name": {drift: func(w *world) { w.upload(w.images, "", "A.JPG", "other") },
@@ -363,6 +368,59 @@ func TestApprovalThatBreaksOff(t *testing.T) {
 	}
 }
 
+// A listing that breaks off goes on where it was, next to the approved plan.
+func TestListingGoesOnBesideApproval(t *testing.T) {
+	const all, pulled = 2500, 1700
+	w := newWorld(t)
+	for n := range all {
+		w.put(fmt.Sprintf("%04d.jpg", n), "x")
+	}
+	r := migrate.DefaultRules()
+	approval := w.approve(r)
+	for n := 0; n < all; n += 10 {
+		w.source.Delete(sources.Key(fmt.Sprintf("%04d.jpg", n)))
+		w.put(fmt.Sprintf("%04d new.jpg", n), "new")
+	}
+	rules, err := json.Marshal(r)
+	must(t, err)
+	run, err := w.journal.Begin(t.Context(), w.pair, "apply", rules)
+	must(t, err)
+	plan := func(s sources.Source) (migrate.Plan, error) {
+		d := w.deps()
+		d.Source = s
+		planner := migrate.NewPlanner(d, r)
+		planner.Approval = approval
+		return planner.Plan(t.Context(), run)
+	}
+	if _, err := plan(breaksOff{w.source, pulled}); !errors.Is(err, errPulled) {
+		t.Fatalf("a listing that breaks off: %v", err)
+	}
+	done, err := plan(w.source)
+	must(t, err)
+	w.wantStates(done, map[string]int64{"create planned": all - all/10, "skip changed": all / 10, "skip skipped": all / 10})
+}
+
+// breaksOff is a source whose listing ends early.
+type breaksOff struct {
+	sources.Source
+	after int
+}
+
+func (s breaksOff) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		n := 0
+		for o, err := range s.Source.Objects(ctx, after) {
+			if n++; n > s.after {
+				yield(sources.Object{}, errPulled)
+				return
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
 // A library whose approved plan is carried out after anything has happened to it or to
 // its destination: exactly what did not drift arrives, where it was approved to go, and
 // nothing else is touched. To do it again changes nothing.
@@ -405,12 +463,16 @@ func TestApprovedOrLeftAlone(t *testing.T) {
 			acted++
 		}
 		sortPlaced(want)
+		for attempt := range rapid.IntRange(0, 2).Draw(rt, "interruptions") {
+			w.applyInterrupted(rt, attempt, approval, r, provenance)
+		}
 		plan := w.apply(approval, r, provenance)
 		if diff := gocmp.Diff(want, w.assetsAt()); diff != "" {
 			rt.Errorf("at the destination (-want +got):\n%s", diff)
 		}
 		states, listed := w.states(plan)
-		if done := states["create done"] + states["adopt done"]; done != int64(acted) || states["skip changed"] != int64(len(drifted)) {
+		// An interruption may come too late, and then this is a run of its own.
+		if done := states["create done"] + states["adopt done"] + states["unchanged skipped"]; done != int64(acted) || states["skip changed"] != int64(len(drifted)) {
 			rt.Errorf("%v, want %d done and changed: %v", states, acted, drifted)
 		}
 		gone := 0
@@ -426,6 +488,28 @@ func TestApprovedOrLeftAlone(t *testing.T) {
 			rt.Errorf("to apply it again sent %v", sent)
 		}
 	})
+}
+
+// applyInterrupted begins or goes on to apply, and is cut short at some request unless
+// it is done before; now and then the source is listed anew.
+func (w *world) applyInterrupted(t *rapid.T, attempt int, a *migrate.Approval, r migrate.Rules, provenance change) {
+	w.Helper()
+	ctx, cancel := context.WithCancelCause(w.Context())
+	defer cancel(nil)
+	defer w.gate.on(nil)
+	at := rapid.IntRange(1, 30).Draw(t, "interrupted at request")
+	w.gate.on(func(n int, _ *http.Request) error {
+		if n >= at {
+			cancel(errPulled)
+		}
+		return nil
+	})
+	if attempt > 0 && rapid.Bool().Draw(t, "list anew") {
+		w.relist(w.deps(), provenance)
+	}
+	if _, err := w.tryApproved(ctx, w.deps(), a, r, provenance); err != nil && !errors.Is(err, errPulled) {
+		t.Fatal(err)
+	}
 }
 
 // objects gives what identifies the version of each object.

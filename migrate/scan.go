@@ -24,6 +24,7 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 	defer stop()
 	approvals := p.approvals(run.Cursor)
 	defer approvals.close()
+	unread := "" // the folder listed last, if it could not be read
 	page := state.Page{Cursor: run.Cursor}
 	flush := func() error {
 		err := p.Journal.Stage(ctx, run.Num, page)
@@ -39,8 +40,11 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 		if string(o.Key) <= page.Cursor && page.Cursor != "" {
 			return p.disorder(ctx, run, o.Key, page.Cursor)
 		}
-		if err := p.stageVanished(approvals, string(o.Key), memory, &page, flush); err != nil {
+		if err := p.stageVanished(approvals, string(o.Key), unread, memory, &page, flush); err != nil {
 			return err
+		}
+		if unread = ""; o.Obstacle.HidesObjects() {
+			unread = string(o.Key)
 		}
 		page.Cursor = string(o.Key)
 		known, receipt, err := memory(o)
@@ -81,7 +85,7 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 	if err := p.stageMissing(ctx, run, &page); err != nil {
 		return err
 	}
-	if err := p.stageVanished(approvals, "", memory, &page, flush); err != nil {
+	if err := p.stageVanished(approvals, "", unread, memory, &page, flush); err != nil {
 		return err
 	}
 	page.Done = true

@@ -165,6 +165,9 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run) er
 	if !r.FinishedAt.IsZero() {
 		took = ", took " + ui.Duration(tookOf(r))
 	}
+	if by := approvedText(r); by != "" {
+		items = by + "\n    " + items
+	}
 	a.out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, r.State, r.StartedAt.Local().Format(time.DateTime), took, items)
 	a.out.Event("summary", recorded(r, tallies))
 	return nil

@@ -195,8 +195,8 @@ func TestMissing(t *testing.T) {
 	if _, err := Open(filepath.Join(t.TempDir(), "plan")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := Open(t.TempDir()); err == nil {
-		t.Error("a folder is a plan")
+	if _, err := Open(t.TempDir()); !errors.Is(err, ErrNoFile) {
+		t.Errorf("a folder: %v", err)
 	}
 }
 

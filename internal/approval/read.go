@@ -50,7 +50,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Hint is the next step.
 func (e *Error) Hint() string {
 	switch {
-	case errors.Is(e, ErrNoPlan):
+	case errors.Is(e, ErrNoFile), errors.Is(e, ErrNoPlan):
 		return "write a plan into a file: assetferry plan SOURCE --output FILE"
 	case errors.Is(e, ErrVersion):
 		return "use the version that wrote it, or plan again"
@@ -62,6 +62,7 @@ func (e *Error) Hint() string {
 
 // What may be wrong with a file.
 var (
+	ErrNoFile  = errors.New("a plan is read more than once, and so must be a regular file")
 	ErrNoPlan  = errors.New("this is not a plan that plan --output wrote")
 	ErrVersion = errors.New("another version of assetferry wrote this plan")
 	ErrChanged = errors.New("the plan is not as it was written")
@@ -74,12 +75,23 @@ func Open(name string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open plan: %w", err)
 	}
-	file, err := read(f, name)
+	file, err := readFile(f, name)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	file.close = f.Close
 	return file, nil
+}
+
+func readFile(f *os.File, name string) (*File, error) {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("open plan: %w", err)
+	case !info.Mode().IsRegular():
+		return nil, &Error{name, 0, ErrNoFile}
+	}
+	return read(f, name)
 }
 
 func read(from io.ReaderAt, name string) (*File, error) {

@@ -40,6 +40,9 @@ func about(run state.Run) Run {
 		Destination: run.Pair.Destination, Address: run.Pair.Address, Purpose: run.Pair.Purpose, PlanHash: run.PlanHash,
 		GivenUp: run.State == state.Superseded, BeganAt: run.StartedAt, ListedAt: run.ListedAt, ListedAll: run.Scanned,
 	}
+	if run.ApprovedBy != "" {
+		a.Approval = &Approval{run.ApprovedBy, run.ApprovedAt}
+	}
 	if !run.FinishedAt.IsZero() {
 		a.FinishedAt, a.Seconds = &run.FinishedAt, run.FinishedAt.Sub(run.StartedAt).Seconds()
 	}
