@@ -116,7 +116,7 @@ func (a *Applier) work(ctx context.Context) (*dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer a.keepAlive()()
+	defer keepAlive(a.Journal)()
 	draining := retry.WithDrain(ctx, a.Stop)
 	if !a.settleOnly {
 		if err := d.structure.makeCategories(draining); errors.Is(err, retry.ErrDraining) {
@@ -139,9 +139,9 @@ func (a *Applier) work(ctx context.Context) (*dispatcher, error) {
 	return d, err
 }
 
-// keepAlive has the journal note signs of life, until the function it returns is
+// keepAlive has a journal note signs of life, until the function it returns is
 // called.
-func (a *Applier) keepAlive() (stop func()) {
+func keepAlive(j Journal) (stop func()) {
 	done := make(chan struct{})
 	var ticking sync.WaitGroup
 	ticking.Go(func() {
@@ -150,7 +150,7 @@ func (a *Applier) keepAlive() (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				a.Journal.Alive()
+				j.Alive()
 			case <-done:
 				return
 			}

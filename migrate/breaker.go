@@ -40,17 +40,23 @@ func (d *dispatcher) breaker(r result) error {
 // many in a row. If they fail for reasons that may pass, one item at a time is tried
 // before, as long as the run would stay for one.
 func (d *dispatcher) failed(o state.Outcome, alike string) error {
+	return d.row.failed(o, alike, d.tries)
+}
+
+// failed adds an item to the row, or begins another one, and stops the run if the row is
+// too long, unless the items fail for reasons that may pass and the run still tries.
+func (r *row) failed(o state.Outcome, alike string, tries func(why string) bool) error {
 	passes := o.State != state.ItemChanged && retry.Class(o.Class).Repeatable()
 	if passes {
 		alike = "may pass" // an outage shows in many ways
 	}
-	if alike != d.row.end {
-		d.row = row{end: alike}
+	if alike != r.end {
+		*r = row{end: alike}
 	}
-	if d.row.items++; d.row.items < breakAfter || passes && d.tries(o.Error) {
+	if r.items++; r.items < breakAfter || passes && tries(o.Error) {
 		return nil
 	}
-	return &BreakerError{d.row.items, o.Error, passes}
+	return &BreakerError{r.items, o.Error, passes}
 }
 
 // tries reports whether the run still tries one item at a time.

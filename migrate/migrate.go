@@ -6,7 +6,8 @@
 // read the destination, so a dry run cannot write even by mistake. An Applier
 // carries out one plan from the journal, as often as it takes: intent is durable
 // before every effect and the outcome after it, and whatever lies between the
-// two after a crash is settled by looking, never by guessing. A Verifier compares
+// two after a crash is settled by looking, never by guessing. An Undoer does the same
+// with the plan of an UndoPlanner, which takes back what a run made. A Verifier compares
 // the destination with the journal.
 package migrate
 
@@ -41,6 +42,11 @@ type Writer interface {
 	CreateFolder(ctx context.Context, f assets.NewFolder) (string, error)
 	Upload(ctx context.Context, u assets.Upload) (assets.Asset, error)
 	Update(ctx context.Context, id string, changes assets.Changes) (assets.Asset, error)
+	Trasher
+}
+
+// A Trasher is the part of the destination that taking back needs.
+type Trasher interface {
 	Trash(ctx context.Context, ids ...string) error
 }
 
@@ -99,6 +105,12 @@ type Journal interface {
 	Sightings(ctx context.Context, pair int64) iter.Seq2[state.Sighting, error]
 	SaveVerification(ctx context.Context, v state.Verification, found []state.Difference) error
 
+	StageUndo(ctx context.Context, undo state.Run) error
+	UndoContainers(ctx context.Context, undo state.Run) ([]state.Container, error)
+	ReceiptOf(ctx context.Context, pair int64, asset string) (state.Receipt, error)
+	SharesAsset(ctx context.Context, pair state.Pair, asset string) (bool, error)
+	FinishUndo(ctx context.Context, undo state.Run) error
+
 	SaveCategories(ctx context.Context, destination string, all []state.Category) error
 }
 
@@ -112,6 +124,7 @@ const (
 	PhaseCompare   Phase = "compare with it"
 	PhasePlan      Phase = "plan"
 	PhaseApply     Phase = "send"
+	PhaseTrash     Phase = "trash"
 	PhaseVerify    Phase = "verify"
 )
 
@@ -133,6 +146,9 @@ type Observer interface {
 	// pass, and that only one at a time is tried from now on; should it not pass
 	// until a time, the run ends.
 	Tries(items int, why string, until time.Time)
+	// Halts tells that no asset can be trashed for a reason that may pass; should it not
+	// pass until a time, the run ends.
+	Halts(why string, until time.Time)
 	// Doubts tells that nothing moves until it is known what became of so many items
 	// in doubt, why the last of them is, and when that is known.
 	Doubts(items int, why string, until time.Time)
@@ -161,6 +177,9 @@ func (Silent) Waits(time.Time, bool) {}
 
 // Tries does nothing.
 func (Silent) Tries(int, string, time.Time) {}
+
+// Halts does nothing.
+func (Silent) Halts(string, time.Time) {}
 
 // Doubts does nothing.
 func (Silent) Doubts(int, string, time.Time) {}

@@ -58,6 +58,16 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{"--on-existing: adopt takes over the asset that is there if it has the same size, duplicate sends beside it", true}
 	case ReasonCollision:
 		return Remedy{"--on-collision rename, or rename one of the two at the source", true}
+	case ReasonTouched:
+		return Remedy{Decides: "look at what was changed, and trash it by hand if it must go"}
+	case ReasonShared:
+		return Remedy{Decides: "trash it by hand if the other source can do without it"}
+	case ReasonUnread:
+		return Remedy{Decides: "undo it without --content"}
+	case ReasonUntold:
+		return Remedy{Decides: "look for it at the destination, then undo again"}
+	case ReasonGone:
+		return Remedy{Decides: "nothing to decide: there is nothing to take back any more"}
 	}
 	return Remedy{}
 }

@@ -11,14 +11,23 @@ import (
 	"assetferry/state"
 )
 
-// reasons are those that decide.go declares, by the text they have in journals.
+// reasons are those of migrations and of undos, by the text they have in journals.
 func reasons(t *testing.T) map[string]Reason {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "decide.go", nil, 0)
+	all := map[string]Reason{}
+	for _, name := range []string{"decide.go", "undo.go"} {
+		reasonsIn(t, name, all)
+	}
+	return all
+}
+
+// reasonsIn adds the reasons that a file declares.
+func reasonsIn(t *testing.T, name string, all map[string]Reason) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]Reason{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok || !strings.HasPrefix(spec.Names[0].Name, "Reason") {
@@ -31,7 +40,6 @@ func reasons(t *testing.T) map[string]Reason {
 		all[spec.Names[0].Name] = Reason(text)
 		return true
 	})
-	return all
 }
 
 // Whoever reads why an object did not arrive is told what decides about it. What arrives
@@ -40,6 +48,7 @@ func TestEveryReasonHasRemedy(t *testing.T) {
 	arrives := map[Reason]bool{
 		ReasonNew: true, ReasonRenamed: true, ReasonSame: true, ReasonUndescribed: true,
 		ReasonEqual: true, ReasonTrusted: true, ReasonDuplicate: true,
+		ReasonMade: true,
 	}
 	all := reasons(t)
 	if len(all) < 25 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -94,26 +95,32 @@ func (a *Applier) recent(ctx context.Context, c container, group []finding) ([]a
 			since = f.item.IntentAt
 		}
 	}
-	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByUploadedAt, Order: assets.Descending}
-	if c.folder != "" {
-		o.CategoryID, o.FolderID = "", c.folder
-	}
 	var found []assets.Asset
-	for asset, err := range a.Dest.List(ctx, o) {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil
-		case err != nil:
+	for asset, err := range newest(ctx, a.Dest, c, since) {
+		if err != nil {
 			return nil, err
-		}
-		if isOlder(asset, since) {
-			break
 		}
 		if names[foldName(asset.Filename())] {
 			found = append(found, asset)
 		}
 	}
 	return found, nil
+}
+
+// newest lists what a container got since a time, newest first. One that is gone has
+// nothing.
+func newest(ctx context.Context, r Reader, c container, since time.Time) iter.Seq2[assets.Asset, error] {
+	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByUploadedAt, Order: assets.Descending}
+	if c.folder != "" {
+		o.CategoryID, o.FolderID = "", c.folder
+	}
+	return func(yield func(assets.Asset, error) bool) {
+		for asset, err := range r.List(ctx, o) {
+			if errors.Is(err, fs.ErrNotExist) || err == nil && isOlder(asset, since) || !yield(asset, err) {
+				return
+			}
+		}
+	}
 }
 
 // isOlder reports whether an asset was there before a time. One whose age is not

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -341,4 +342,72 @@ func TestSweepOfPairs(t *testing.T) {
 
 func randomHit(random *rand.Rand, blows []blow) hit {
 	return hit{blows[random.IntN(len(blows))], random.IntN(60), random.IntN(4) == 0}
+}
+
+// TestSweepOfUndo has a call go wrong while a run is taken back, alone or with all after
+// it, and lets the same undo go on without faults: then nothing is there but what was there
+// before the run, and migrating again brings everything once.
+func TestSweepOfUndo(t *testing.T) {
+	random := seeded(t)
+	step := 7 * slowdown
+	if sweepsAll() {
+		step = 1
+	}
+	s := sweeps(t)[random.IntN(2)]
+	for _, b := range blows() {
+		if b.side == "source" { // nothing is read from it
+			continue
+		}
+		first, lasts := random.IntN(step), random.IntN(3) == 0
+		t.Run(fmt.Sprintf("%v%s", b, lasting(lasts)), func(t *testing.T) {
+			t.Parallel()
+			n := first
+			for s.survivesUndo(t, hit{b, n, lasts}) {
+				n += step
+			}
+			t.Logf("%d undos, with faults at calls %d to %d", (n-first)/step, first, n-1)
+		})
+	}
+}
+
+// survivesUndo takes a migration back while something goes wrong, and reports whether
+// anything did.
+func (s sweep) survivesUndo(t *testing.T, h hit) bool {
+	t.Helper()
+	w := newWorld(t)
+	defer w.close()
+	w.varied()
+	before := w.assetsAt()
+	made, err := w.try(t.Context(), s.rules(), s.applier)
+	must(t, err)
+
+	transport, d, at := w.gate.next, w.deps(), h.moment()
+	h.strike(w, &d, at)
+	impatient := func(u *migrate.Undoer) { u.Again, u.Wait = []time.Duration{short}, 3*short }
+	_, err = w.takeBack(t.Context(), d, made.Run.ID, true, impatient)
+	w.gate.next = transport
+	switch {
+	case at.Came() && h.deadly && !errors.Is(err, inject.Err):
+		t.Errorf("%v: the undo ended with %v, want the fault", h, err)
+	case !at.Came():
+		must(t, err)
+	}
+	undo, again := w.takeBack(t.Context(), w.deps(), made.Run.ID, true, impatient)
+	if again != nil {
+		t.Fatalf("%v, after an undo that ended with %v: the next one with %v", h, err, again)
+	}
+	w.wantSound()
+	if diff := gocmp.Diff(before, w.assetsAt()); diff != "" {
+		open, _ := w.states(undo)
+		t.Errorf("%v, after an undo that ended with %v and one that came to %v (-want +got):\n%s", h, err, open, diff)
+	}
+	if sum, err := w.journal.SumReceipts(t.Context(), w.pair.ID); err != nil || sum.Objects != 2 {
+		t.Errorf("%v: %d receipts are left (%v)", h, sum.Objects, err)
+	}
+	if bad := s.finish(w, nil); bad != "" {
+		t.Errorf("%v: migrated again: %s", h, bad)
+	} else if diff := gocmp.Diff(s.want, shape{w.assetsAt(), w.folders()}); diff != "" {
+		t.Errorf("%v: migrated again (-want +got):\n%s", h, diff)
+	}
+	return at.Came()
 }

@@ -65,6 +65,9 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 		if err := forgetReceipt(ctx, r.tx, r.pair, o.Key); err != nil {
 			return err
 		}
+		if err := forgetPlaces(ctx, r.tx, r.pair, r.run, `key = ?`, o.Key); err != nil {
+			return err
+		}
 	} else if o.Receipt != nil {
 		asset = o.Receipt.Asset
 		err := saveReceipt(ctx, r.receipt, r.run, r.pair, r.now, *o.Receipt, o.State != ItemDone)

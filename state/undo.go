@@ -10,8 +10,7 @@ import (
 // whose assets that run made, each with the asset and the place that it has; adopted ones
 // are not among them.
 
-// undoable chooses the receipts of what a run made. A journal that was merged by hand is
-// no reason to touch what another pair has.
+// undoable chooses the receipts of what a run made.
 const undoable = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND c.adopted = 0`
 
 // Undoable counts what an undo of a run would have to look at.
@@ -112,6 +111,9 @@ func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 				return err
 			}
 		}
+		if err := forgetPlaces(ctx, tx, undo.Pair.ID, undo.Num, `state = 'skipped'`); err != nil {
+			return err
+		}
 		return finishRun(ctx, tx, undo.Num, s.now())
 	})
 }
@@ -127,4 +129,18 @@ func (s *Store) TakenBack(ctx context.Context, run int64) (sum ReceiptSum, err e
 	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(i.size), 0) FROM runs u JOIN items i ON i.run = u.num
 		WHERE u.undoes = ? AND i.action = 'trash' AND i.state = 'done'`, run).Scan(&sum.Objects, &sum.Bytes)
 	return sum, wrap("sum up what was taken back", interrupted(ctx, "sum up what was taken back", err))
+}
+
+// forgetPlaces has the next plan look into the places of chosen items: somebody may get
+// their assets back from the trash, and the journal does not know them any more.
+func forgetPlaces(ctx context.Context, tx *sql.Tx, pair, run int64, chosen string, args ...any) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE pair = ? AND (category, path) IN
+		(SELECT category, folder FROM items WHERE run = ? AND `+chosen+`)`, append([]any{pair, run}, args...)...)
+	return err
+}
+
+// UndoneRun finds the run that an undo takes back.
+func (s *Store) UndoneRun(ctx context.Context, undo Run) (Run, error) {
+	runs, err := query(ctx, s.r, "find undone run", scanRun, `SELECT `+runColumns+` WHERE r.num = ?`, undo.Undoes)
+	return first(runs, err, "the run that "+undo.ID+" undoes")
 }

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -84,19 +82,8 @@ func (d *doctor) agree(ctx context.Context, o probeOptions) (begin bool, err err
 	case o.yes:
 		return true, nil
 	}
-	fmt.Fprint(d.stderr, "Go ahead? [y/N] ")
-	answered := make(chan string, 1)
-	go func() {
-		answer, _ := bufio.NewReader(d.stdin).ReadString('\n') // no answer is a no
-		answered <- strings.ToLower(strings.TrimSpace(answer))
-	}()
-	select {
-	case answer := <-answered:
-		if answer == "y" || answer == "yes" {
-			return true, nil
-		}
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
+	if begin, err = d.confirm(ctx, "Go ahead?"); begin || err != nil {
+		return begin, err
 	}
 	return false, &stop{exitError, errors.New("nobody said yes, so nothing was probed"), "answer y, or use --yes"}
 }

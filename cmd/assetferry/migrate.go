@@ -203,7 +203,11 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	if run.Open() {
 		verb = "is not finished"
 	}
-	a.out.Printf("Run %s %s after %s: %s; %s sent.", run.ID, verb, ui.Duration(time.Since(began)), items, ui.Bytes(bytesSent(tallies)))
+	sent := ""
+	if run.Undoes == 0 {
+		sent = fmt.Sprintf("; %s sent", ui.Bytes(bytesSent(tallies)))
+	}
+	a.out.Printf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
 	if skips != "" {
 		a.out.Printf("%s", skips)
 	}
@@ -256,6 +260,9 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 		return s.begin(ctx, o.command)
 	} else if err != nil {
 		return run, err
+	}
+	if run.Undoes != 0 {
+		return a.afterUndo(ctx, s, run, o)
 	}
 	changed, err := s.rules.Differences(run.Rules)
 	if err != nil {

@@ -171,24 +171,29 @@ func (a *app) planner(s *endpoints, retryParked bool) *migrate.Planner {
 	return p
 }
 
-// showPlan shows a plan's sums, by action and reason.
-func (a *app) showPlan(p migrate.Plan) {
+// showTallies shows a plan's sums, by action and reason, and in all.
+func (a *app) showTallies(tallies []state.Tally, all string) {
 	var rows [][]string
 	var objects, bytes int64
 	type line struct{ action, reason string }
 	shown := map[line]bool{}
-	for _, t := range p.Tallies {
+	for _, t := range tallies {
 		objects, bytes = objects+t.Objects, bytes+t.Bytes
 		l := line{string(t.Action), t.Reason}
 		if shown[l] { // the same decision, in another state by now
 			continue
 		}
 		shown[l] = true
-		n, b := sumOf(p.Tallies, t.Action, t.Reason)
+		n, b := sumOf(tallies, t.Action, t.Reason)
 		rows = append(rows, []string{l.action, l.reason, ui.Count(n), ui.Bytes(b)})
 	}
-	rows = append(rows, []string{"", "listed in all", ui.Count(objects), ui.Bytes(bytes)})
+	rows = append(rows, []string{"", all, ui.Count(objects), ui.Bytes(bytes)})
 	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Action"}, {Title: "Reason", Wrap: true}, {Title: "Objects", Right: true}, {Title: "Size", Right: true}}, rows))
+}
+
+// showPlan shows what a plan is about to do.
+func (a *app) showPlan(p migrate.Plan) {
+	a.showTallies(p.Tallies, "listed in all")
 	for _, c := range p.Categories {
 		a.out.Printf("New category %q for %s", ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
 	}

@@ -46,6 +46,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		a.adoptCommand(),
 		a.verifyCommand(),
 		a.urlsCommand(),
+		a.undoCommand(),
 		a.statusCommand(),
 		a.runsCommand(),
 		a.explainCommand(),

@@ -69,10 +69,12 @@ func TestScripts(t *testing.T) {
 			"files":   cmdFiles,
 			"hold":    cmdHold,
 			"halve":   cmdHalve,
-			"edit":    cmdEdit,
 			"touched": cmdTouched,
 			"newer":   cmdNewer,
 			"token":   cmdToken,
+			"named":   cmdNamed,
+			"patch":   cmdPatch,
+			"edit":    cmdEdit,
 			"bare":    cmdBare,
 
 			"diagnosis": cmdDiagnosis,

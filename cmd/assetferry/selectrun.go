@@ -28,12 +28,16 @@ func (a *app) selectRun(ctx context.Context, cmd *cobra.Command, journal *state.
 	run, err := journal.Run(ctx, id)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
-		return run, &stop{exitNoSuch, fmt.Errorf("there is no run %s in the journal %s", ui.Sanitize(id), ui.Sanitize(journal.Path())),
-			"assetferry status lists the runs; another destination has another journal, see --to and --state"}
+		return run, noSuchRun(journal, id)
 	case err == nil && source != "" && run.Pair.Source != source:
 		return run, &stop{exitNoSuch, fmt.Errorf("run %s is of the source %s", run.ID, ui.Sanitize(run.Pair.Source)), "leave --source out"}
 	}
 	return run, err
+}
+
+func noSuchRun(journal *state.Store, id string) error {
+	return &stop{exitNoSuch, fmt.Errorf("there is no run %s in the journal %s", ui.Sanitize(id), ui.Sanitize(journal.Path())),
+		"assetferry status lists the runs; another destination has another journal, see --to and --state"}
 }
 
 // newestRun finds the newest run that was more than a plan, of a source or of all.

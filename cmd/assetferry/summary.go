@@ -53,22 +53,25 @@ func exitOf(tallies []state.Tally) int {
 	return exitDone
 }
 
-// bytesSent leaves out what was adopted: that was there already.
+// bytesSent leaves out what was adopted, which was there already, and what was trashed.
 func bytesSent(tallies []state.Tally) (n int64) {
 	for _, t := range tallies {
-		if t.State == state.ItemDone && t.Action != state.Adopt {
+		if t.State == state.ItemDone && t.Action != state.Adopt && t.Action != state.Trash {
 			n += t.Bytes
 		}
 	}
 	return n
 }
 
-// adopted is what people are told of items that are done without being sent.
-const adopted = state.ItemState("adopted")
+// What people are told of items that are done without being sent.
+const (
+	adopted = state.ItemState("adopted")
+	trashed = state.ItemState("trashed")
+)
 
 // stateOrder is the order of states in a summary.
 var stateOrder = []state.ItemState{
-	state.ItemDone, adopted, state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting,
+	state.ItemDone, adopted, trashed, state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting,
 	state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked, state.ItemStaged,
 }
 
@@ -87,6 +90,8 @@ func describe(tallies []state.Tally) (items, skips string) {
 			reasons = append(reasons, fmt.Sprintf("%s (%s)", t.Reason, ui.Count(t.Objects)))
 		case t.State == state.ItemDone && t.Action == state.Adopt:
 			counts[adopted] += t.Objects
+		case t.State == state.ItemDone && t.Action == state.Trash:
+			counts[trashed] += t.Objects
 		default:
 			counts[t.State] += t.Objects
 		}

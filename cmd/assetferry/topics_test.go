@@ -147,7 +147,7 @@ func TestExamples(t *testing.T) {
 			t.Parallel()
 			commands := beforeExamples()
 			for line := range strings.Lines(c.Example) {
-				commands = append(commands, runID.ReplaceAllString(strings.TrimSpace(line), `"$RUN"`))
+				commands = append(commands, runID.ReplaceAllLiteralString(strings.TrimSpace(line), `"$RUN"`))
 			}
 			topicReader(t).follow(t, commands)
 		})

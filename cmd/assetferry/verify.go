@@ -108,6 +108,10 @@ func (a *app) notArrived(ctx context.Context, journal *state.Store, run state.Ru
 	}
 	items, _ := describe(tallies)
 	switch {
+	case run.Undoes != 0 && run.Open():
+		return exitItems, a.tellUndo(ctx, journal, run)
+	case run.Undoes != 0: // what it left behind is verified as everything else
+		return exitDone, nil
 	case run.Open():
 		a.out.Printf("Run %s is not finished: %s.", run.ID, items)
 		a.out.Notef("Try: go on with it: %s", finishIt(run))

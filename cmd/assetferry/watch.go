@@ -33,6 +33,9 @@ func (w *watch) Progress(items, bytes int64) { w.out.Progress().Add(items, bytes
 // Item implements migrate.Observer.
 func (w *watch) Item(i state.Item, o state.Outcome) {
 	line := ui.ItemLine{Key: i.Key, Action: string(i.Action), State: string(o.State), Error: o.Error}
+	if o.TakenBack {
+		line.AssetID = i.Asset
+	}
 	if o.Receipt != nil {
 		line.AssetID, line.URL = o.Receipt.Asset, o.Receipt.URL
 		line.Described = (*ui.Described)(o.Receipt.Description)
@@ -76,6 +79,12 @@ func (w *watch) Waits(until time.Time, stays bool) {
 func (w *watch) Tries(items int, why string, until time.Time) {
 	w.out.Notef("%s in a row failed, the last with: %s", count(int64(items), "item"), ui.Sanitize(why))
 	w.out.Notef("From now on one at a time is tried; the first failure after %s ends the run.", until.Local().Format(time.TimeOnly))
+}
+
+// Halts implements migrate.Observer.
+func (w *watch) Halts(why string, until time.Time) {
+	w.out.Notef("Nothing can be trashed at the moment: %s", ui.Sanitize(why))
+	w.out.Notef("It is tried again until %s, and then the undo ends.", until.Local().Format(time.TimeOnly))
 }
 
 // Doubts implements migrate.Observer.

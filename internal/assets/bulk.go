@@ -37,6 +37,17 @@ func (e *BulkError) Error() string {
 
 func (e *BulkError) Unwrap() error { return e.Err }
 
+// Refusal is why the operation failed for one asset, an [Error]; nil if it did not.
+func (e *BulkError) Refusal(id string) error {
+	status, failed := e.Failed[id]
+	if !failed {
+		return nil
+	}
+	refusal := &Error{Op: e.Op, Subject: printable(id), Status: status}
+	refusal.class = classOf(refusal)
+	return refusal
+}
+
 func (e *BulkError) failures() string {
 	const most = 5
 	var parts []string

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/retry"
 )
 
 func numberedIDs(n int) []string {
@@ -123,6 +126,20 @@ func TestBulkEnded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A refusal of one asset is an error like that of a request for it alone.
+func TestRefusal(t *testing.T) {
+	bulk := &BulkError{Op: "trash", Failed: map[string]int{"gone": 404, "forbidden": 403, "busy": 503}}
+	for id, want := range map[string]retry.Class{"gone": retry.Permanent, "forbidden": retry.Fatal, "busy": retry.Throttled} {
+		err := bulk.Refusal(id)
+		if class, _ := retry.Classify(err); class != want || errors.Is(err, fs.ErrNotExist) != (id == "gone") || !strings.Contains(err.Error(), "trash "+id) {
+			t.Errorf("%s: %v is %s, want %s", id, err, class, want)
+		}
+	}
+	if err := bulk.Refusal("another"); err != nil {
+		t.Errorf("refused without a reason: %v", err)
 	}
 }
 

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+type undoOptions struct {
+	run                         string
+	apply, dryRun, content, yes bool
+}
+
+func (a *app) undoCommand() *cobra.Command {
+	var o undoOptions
+	c := &cobra.Command{
+		Use:   "undo --run ID",
+		Short: "Take back what a run did; shows by default, --apply acts",
+		Long: `Undo puts the assets into the trash of the service that a run created, and
+forgets them, so that migrate brings their objects again. It never touches what
+the run adopted, and categories and folders stay. Without --apply it shows what
+would be trashed and sends nothing but GET and HEAD requests.
+
+An asset that somebody has changed since it was sent stays where it is and is a
+conflict: one with another name, place or size, with a description, tags or
+custom attributes that are not from here, or changed later by the service's own
+account. An edit of an image that keeps all of these can hide for ten minutes
+after it was sent, while the service may be processing it; --content finds it.
+What another source of the journal has taken over, too, stays as well.
+
+If it is interrupted or killed, the same command goes on. Until then migrate
+waits for it. Whether and for how long the trash can give assets back is up to
+the service; what comes back is adopted by the next migrate.
+`,
+		Example: `  assetferry undo --run 20260501-1200-abcde
+  assetferry undo --run 20260501-1200-abcde --apply --yes`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			if err := a.checkUndo(cmd, o); err != nil {
+				return err
+			}
+			return a.undo(ctx, o)
+		}),
+	}
+	f := c.Flags()
+	f.StringVar(&o.run, "run", "", "the `ID` of the run, as status shows it")
+	f.BoolVar(&o.apply, "apply", false, "trash the assets; without it they are only shown")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show only, as without --apply")
+	f.BoolVar(&o.content, "content", false, "read back every asset before, and leave alone what is not as it was sent")
+	f.BoolVar(&o.yes, "yes", false, "trash without asking")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
+	setting(f, "wait", "stay for this `duration` where nothing works")
+	addLimitFlags(f)
+	return c
+}
+
+// checkUndo finds the mistakes that can be told before anybody is asked for anything.
+func (a *app) checkUndo(cmd *cobra.Command, o undoOptions) error {
+	switch {
+	case o.run == "":
+		return usage(errors.New("undo: --run is missing: which run is to be taken back?"), "assetferry runs lists the runs")
+	case o.yes && !o.apply:
+		return usage(errors.New("--yes is for --apply: without it nothing is asked"), "add --apply, or leave --yes out")
+	case o.apply && !o.yes && !ui.IsTerminal(a.stdin):
+		return usage(errors.New("--apply asks before it trashes anything, and nobody is here to answer"), "look at the plan without --apply, then add --yes")
+	}
+	return together(cmd, "dry-run", "apply", "without either the plan is shown")
+}
+
+func (a *app) undo(ctx context.Context, o undoOptions) error {
+	began := time.Now()
+	a.summary = &ui.SummaryLine{Command: "undo"}
+	defer a.startWindow()()
+	s, undone, err := a.openUndo(ctx, o)
+	if err != nil {
+		return err
+	}
+	a.introduce(s)
+	a.out.Notef("Takes back   run %s of %s, begun %s", undone.ID, undone.Command, undone.StartedAt.Local().Format(time.DateTime))
+	undoer := a.undoer(s)
+	run, err := a.beginUndo(ctx, s, undoer, undone, o.apply)
+	if err != nil || run.Num == 0 {
+		return err
+	}
+	planner := migrate.NewUndoPlanner(s.deps(a, a.watch()))
+	planner.Content, planner.Concurrency = o.content, a.settings.Concurrency
+	plan, err := planner.Plan(ctx, run, undone)
+	a.out.Progress().EndPhase()
+	if err != nil {
+		return err
+	}
+	if err := a.showUndo(ctx, s, plan, undone); err != nil {
+		return err
+	}
+	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+	objects, bytes := sumOf(plan.Tallies, state.Trash, string(migrate.ReasonMade))
+	if !o.apply {
+		a.out.Printf("%s would be trashed, %s. Nothing was changed; --apply does it.", count(objects, "asset"), ui.Bytes(bytes))
+		return nil
+	}
+	if err := a.agreeToTrash(ctx, s, plan.Run, objects, o.yes); err != nil {
+		return err
+	}
+	a.draining.Store(true)
+	failure := undoer.Apply(ctx, plan.Run)
+	a.draining.Store(false)
+	a.out.Progress().EndPhase()
+	if failure == migrate.ErrStopped { // and nothing else went wrong
+		failure = a.whyStopped()
+	}
+	if ctx.Err() != nil {
+		failure = context.Cause(ctx)
+	}
+	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
+}
+
+// openUndo opens what an undo needs, cheapest first: whether there is anything to undo is
+// known before the first request.
+func (a *app) openUndo(ctx context.Context, o undoOptions) (s *endpoints, undone state.Run, err error) {
+	s = &endpoints{}
+	if s.dest, err = a.openDestination(ctx, !o.apply); err != nil {
+		return nil, undone, err
+	}
+	path, err := a.journalPath(s.dest)
+	if err != nil {
+		return nil, undone, err
+	}
+	if err := mustExist(path); err != nil {
+		return nil, undone, err
+	}
+	if s.journal, err = a.openJournal(ctx, path); err != nil {
+		return nil, undone, err
+	}
+	undone, err = s.journal.Run(ctx, o.run)
+	switch {
+	case errors.Is(err, state.ErrNotFound):
+		return nil, undone, noSuchRun(s.journal, o.run)
+	case err != nil:
+		return nil, undone, err
+	case undone.Undoes != 0:
+		return nil, undone, &stop{exitError, fmt.Errorf("run %s is an undo itself", undone.ID),
+			"assetferry migrate brings again what it took back; or restore it from the trash of the service while that has it"}
+	case undone.Pair.Destination != s.dest.identity():
+		return nil, undone, usage(fmt.Errorf("run %s wrote to %s, and this is %s", undone.ID, undone.Pair.Destination, s.dest.identity()),
+			"name the destination of the run with --to and --workspace")
+	}
+	s.pair = undone.Pair
+	if _, err := a.greet(ctx, s.dest); err != nil {
+		return nil, undone, err
+	}
+	a.startMeter(ctx, s.dest, s.journal)
+	return s, undone, nil
+}
+
+func (a *app) undoer(s *endpoints) *migrate.Undoer {
+	u := migrate.NewUndoer(s.deps(a, a.watch()), s.dest.client)
+	u.Wait, u.Stop = a.settings.Wait, a.stop
+	return u
+}
+
+// beginUndo begins an undo or goes on with one; the run that it gives is zero if there is
+// nothing to do.
+func (a *app) beginUndo(ctx context.Context, s *endpoints, undoer *migrate.Undoer, undone state.Run, apply bool) (run state.Run, err error) {
+	open, err := s.journal.Unfinished(ctx, s.pair.ID)
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return run, err
+	}
+	underWay := err == nil && open.State == state.Applying
+	if underWay && apply && open.Undoes == undone.Num {
+		return a.goOnUndoing(ctx, s, undoer, open)
+	}
+	made, err := s.journal.Undoable(ctx, undone)
+	switch {
+	case err != nil:
+		return run, err
+	case made.Objects == 0:
+		return run, a.tellNothingToUndo(ctx, s.journal, undone)
+	case underWay && open.Num != undone.Num:
+		if err := a.inTheWay(ctx, s.journal, open); apply {
+			return run, err
+		}
+		a.out.Notef("Run %s of %s is not finished: --apply has to wait for it.", open.ID, open.Command)
+	}
+	if !apply {
+		return s.journal.PlanUndo(ctx, undone)
+	}
+	run, err = s.journal.BeginUndo(ctx, undone)
+	if errors.Is(err, state.ErrConflict) {
+		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known whether they arrived", undone.ID),
+			fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", finishIt(undone))}
+	}
+	if err == nil && undone.Open() {
+		a.out.Notef("Run %s was not finished and is given up.", undone.ID)
+	}
+	return run, err
+}
+
+// goOnUndoing prepares an undo that was interrupted to be planned again: what it has
+// trashed stays, and the rest may have been changed meanwhile.
+func (a *app) goOnUndoing(ctx context.Context, s *endpoints, undoer *migrate.Undoer, open state.Run) (state.Run, error) {
+	a.out.Notef("Going on with undo %s.", open.ID)
+	if err := undoer.Settle(ctx, open); err != nil {
+		return open, err
+	}
+	if err := s.journal.Relist(ctx, open.Num); err != nil {
+		return open, err
+	}
+	return s.journal.Run(ctx, open.ID)
+}
+
+// tellNothingToUndo says why there is nothing to take back.
+func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undone state.Run) error {
+	back, err := journal.TakenBack(ctx, undone.Num)
+	if err != nil {
+		return err
+	}
+	a.summary.Run, a.summary.Source, a.summary.Destination = undone.ID, undone.Pair.Source, undone.Pair.Destination
+	if back.Objects > 0 {
+		a.out.Printf("Nothing to undo: what run %s created was taken back before (%s).", undone.ID, count(back.Objects, "asset"))
+	} else {
+		a.out.Printf("Nothing to undo: run %s created no asset.", undone.ID)
+	}
+	return nil
+}
+
+// inTheWay is the error where another run has to be finished first.
+func (a *app) inTheWay(ctx context.Context, journal *state.Store, open state.Run) error {
+	if open.Undoes == 0 {
+		return &stop{exitError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command),
+			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", finishIt(open))}
+	}
+	undone, err := journal.UndoneRun(ctx, open)
+	if err != nil {
+		return err
+	}
+	return &stop{exitError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), finishUndo(undone)}
+}
+
+func finishUndo(undone state.Run) string {
+	return fmt.Sprintf("assetferry undo --run %s --apply goes on with it", undone.ID)
+}
+
+// afterUndo lets a migration begin where the last run of its source was an undo that is
+// not finished.
+func (a *app) afterUndo(ctx context.Context, s *endpoints, undo state.Run, o migrateOptions) (state.Run, error) {
+	if undo.State != state.Applying { // nothing was trashed
+		return s.begin(ctx, o.command)
+	}
+	if !o.restart {
+		err := a.inTheWay(ctx, s.journal, undo)
+		if stop, ok := errors.AsType[*stop](err); ok {
+			stop.hint += "; --restart gives it up, and what is trashed stays so"
+		}
+		return undo, err
+	}
+	if err := a.undoer(s).Settle(ctx, undo); err != nil {
+		return undo, err
+	}
+	if err := s.journal.Supersede(ctx, undo.Num); err != nil {
+		return undo, err
+	}
+	a.out.Notef("Undo %s is given up; what it has trashed stays so.", undo.ID)
+	return s.begin(ctx, o.command)
+}
+
+// tellUndo says that an undo is not finished.
+func (a *app) tellUndo(ctx context.Context, journal *state.Store, undo state.Run) error {
+	undone, err := journal.UndoneRun(ctx, undo)
+	if err == nil {
+		a.out.Printf("Run %s, an undo of run %s, is not finished.", undo.ID, undone.ID)
+		a.out.Notef("Try: %s", finishUndo(undone))
+	}
+	return err
+}
+
+// showUndo shows the plan of an undo.
+func (a *app) showUndo(ctx context.Context, s *endpoints, plan migrate.Plan, undone state.Run) error {
+	if err := a.showItems(ctx, s, plan); err != nil {
+		return err
+	}
+	a.showTallies(plan.Tallies, "created by run "+undone.ID)
+	a.out.Notef("What the run adopted stays, and so do all categories and folders.")
+	return nil
+}
+
+// agreeToTrash asks before anything is trashed. Whoever does not want it gives the undo up.
+func (a *app) agreeToTrash(ctx context.Context, s *endpoints, run state.Run, assets int64, yes bool) error {
+	if yes || assets == 0 {
+		return nil
+	}
+	begin, err := a.confirm(ctx, fmt.Sprintf("Trash %s at %s?\nThey stay in its trash for as long as the service keeps them there.", count(assets, "asset"), ui.Sanitize(s.dest.String())))
+	if begin || err != nil {
+		return err
+	}
+	if err := s.journal.Supersede(ctx, run.Num); err != nil {
+		return err
+	}
+	return &stop{exitError, errors.New("nobody said yes, so nothing was trashed"), "answer y, or use --yes"}
+}

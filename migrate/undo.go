@@ -1,0 +1,116 @@
+package migrate
+
+import (
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/state"
+)
+
+// The reasons of the plan of an undo.
+const (
+	ReasonMade    Reason = "made by the run"
+	ReasonTouched Reason = "the asset was changed since it was sent"
+	ReasonShared  Reason = "another source has the asset, too"
+	ReasonUnread  Reason = "its content cannot be read back"
+	ReasonUntold  Reason = "the service does not tell what became of it"
+	ReasonGone    Reason = "not at the destination any more"
+)
+
+// A Content says how the content of an asset compares with what was sent.
+type Content int
+
+// What is known of a content: nothing, because nobody asked, or what came of reading it.
+const (
+	Unasked Content = iota
+	AsSent
+	Rewritten
+	Unreadable
+)
+
+// A Remnant is everything that a decision to take an asset back depends on.
+type Remnant struct {
+	There   bool    // it is at the destination
+	Untold  bool    // nobody knows whether it is
+	Shared  bool    // it stands for an object of another source, too
+	Changed bool    // by all that the service says of it
+	Content Content // which the service need not tell
+}
+
+// DecideUndo says what has to happen to an asset that a run made, and why. It is a pure
+// function, as Decide is.
+func DecideUndo(r Remnant) (state.Action, Reason) {
+	switch {
+	case r.Untold:
+		return state.Conflict, ReasonUntold
+	case !r.There:
+		return state.Skip, ReasonGone
+	case r.Shared:
+		return state.Conflict, ReasonShared
+	case r.Changed || r.Content == Rewritten:
+		return state.Conflict, ReasonTouched
+	case r.Content == Unreadable:
+		return state.Conflict, ReasonUnread
+	}
+	return state.Trash, ReasonMade
+}
+
+const (
+	// rounding is by how much two answers of a service may differ about one time.
+	rounding = time.Second
+	// processing is how long a service may be busy with an image, and may take the end of
+	// that for a change.
+	processing = 10 * time.Minute
+)
+
+// changes names what of an asset is not as we left it. Whoever edits an asset changes its
+// metadata, its place, its size, or at least the time of its last change; a service that
+// does not keep that time hides an edit that keeps all others, and so does one that is
+// processing an image. Its content tells.
+func changes(source string, r state.Receipt, a assets.Asset) (names []string) {
+	for _, part := range []struct {
+		name    string
+		changed bool
+	}{
+		{"name", norm.NFC.String(a.Name) != norm.NFC.String(r.Name) || a.Extension != r.Extension},
+		{"place", a.CategoryID != r.Category || a.FolderID != r.Folder},
+		{"size", a.Size != r.Size},
+		{"description", a.Metadata.Description != ""},
+		{"tags", len(a.Tags) > 0},
+		{"custom attributes", hasForeignAttributes(source, r, a)},
+		{"time of the last change", changedLater(r, a)},
+	} {
+		if part.changed {
+			names = append(names, part.name)
+		}
+	}
+	return names
+}
+
+// hasForeignAttributes reports whether an asset carries more than where it comes from.
+func hasForeignAttributes(source string, r state.Receipt, a assets.Asset) bool {
+	attributes := a.Metadata.CustomAttributes
+	if mark, ours := attributes[provenanceAttribute]; ours {
+		return len(attributes) > 1 || mark != provenance(source, r.Key, r.Digest, r.Asset)
+	}
+	return len(attributes) > 0
+}
+
+// changedLater reports whether an asset was changed after we left it, by the clock of the
+// service alone.
+func changedLater(r state.Receipt, a assets.Asset) bool {
+	left := r.Modified
+	if left.IsZero() && markOf(a) == "" { // where it comes from was not written either
+		left = a.UploadedAt
+	}
+	if left.IsZero() || a.LastModifiedAt.IsZero() {
+		return false
+	}
+	slack := rounding
+	if a.Metadata.Status != "" {
+		slack = processing
+	}
+	return a.LastModifiedAt.After(left.Add(slack))
+}

@@ -1,0 +1,117 @@
+package migrate
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/state"
+)
+
+// The decision about every remnant there is, held against rules in words.
+func TestDecideUndo(t *testing.T) {
+	both := []bool{false, true}
+	n := 0
+	for _, there := range both {
+		for _, untold := range both {
+			for _, shared := range both {
+				for _, changed := range both {
+					for _, content := range []Content{Unasked, AsSent, Rewritten, Unreadable} {
+						n++
+						r := Remnant{there, untold, shared, changed, content}
+						action, why := DecideUndo(r)
+						sure := !untold && !shared && !changed && (content == Unasked || content == AsSent)
+						if (action == state.Trash) != (there && sure) {
+							t.Errorf("%+v: %s", r, action)
+						}
+						if (action == state.Skip) != (!there && !untold) {
+							t.Errorf("%+v: %s", r, action)
+						}
+						if action != state.Trash && action != state.Skip && action != state.Conflict {
+							t.Errorf("%+v: %s", r, action)
+						}
+						var blame Reason
+						switch {
+						case untold:
+							blame = ReasonUntold
+						case !there:
+							blame = ReasonGone
+						case sure:
+							blame = ReasonMade
+						case shared:
+							blame = ReasonShared
+						case changed, content == Rewritten:
+							blame = ReasonTouched
+						default:
+							blame = ReasonUnread
+						}
+						if why != blame {
+							t.Errorf("%+v: %q, want %q", r, why, blame)
+						}
+					}
+				}
+			}
+		}
+	}
+	if n != 64 {
+		t.Errorf("%d remnants", n)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	sent := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	digest := make([]byte, 32)
+	mark := provenance("source", "a.jpg", digest, "id")
+	for _, tc := range []struct {
+		name    string
+		receipt func(*state.Receipt)
+		asset   func(*assets.Asset)
+		want    []string
+	}{
+		{name: "as it was left"},
+		{name: "renamed", asset: func(a *assets.Asset) { a.Name = "b" }, want: []string{"name"}},
+		{name: "of another extension", asset: func(a *assets.Asset) { a.Extension = "png" }, want: []string{"name"}},
+		{name: "in another Unicode form", receipt: func(r *state.Receipt) { r.Name = "e\u0301" }, asset: func(a *assets.Asset) { a.Name = "\u00e9" }},
+		{name: "in another category", asset: func(a *assets.Asset) { a.CategoryID = "other" }, want: []string{"place"}},
+		{name: "in another folder", asset: func(a *assets.Asset) { a.FolderID = "" }, want: []string{"place"}},
+		{name: "overwritten", asset: func(a *assets.Asset) { a.Size++; a.LastModifiedAt = sent.Add(time.Hour) }, want: []string{"size", "time of the last change"}},
+		{name: "overwritten with as much", asset: func(a *assets.Asset) { a.LastModifiedAt = sent.Add(2 * time.Second) }, want: []string{"time of the last change"}},
+		{name: "described", asset: func(a *assets.Asset) { a.Metadata.Description = "d" }, want: []string{"description"}},
+		{name: "tagged", asset: func(a *assets.Asset) { a.Tags = []string{"t"} }, want: []string{"tags"}},
+		{name: "with no tags", asset: func(a *assets.Asset) { a.Tags = []string{} }},
+		{name: "with an attribute", asset: func(a *assets.Asset) { a.Metadata.CustomAttributes = map[string]any{"k": 1} }, want: []string{"custom attributes"}},
+		{name: "with our mark", asset: func(a *assets.Asset) {
+			a.Metadata.CustomAttributes = map[string]any{provenanceAttribute: mark}
+		}},
+		{name: "with our mark and more", asset: func(a *assets.Asset) {
+			a.Metadata.CustomAttributes = map[string]any{provenanceAttribute: mark, "k": 1}
+		}, want: []string{"custom attributes"}},
+		{name: "with the mark of another", asset: func(a *assets.Asset) {
+			a.Metadata.CustomAttributes = map[string]any{provenanceAttribute: "1.x"}
+		}, want: []string{"custom attributes"}},
+		{name: "rounded by the service", asset: func(a *assets.Asset) { a.LastModifiedAt = sent.Add(time.Second) }},
+		{name: "processed since", asset: func(a *assets.Asset) { a.Metadata.Status, a.LastModifiedAt = assets.Success, sent.Add(5*time.Minute) }},
+		{name: "processed long ago", asset: func(a *assets.Asset) { a.Metadata.Status, a.LastModifiedAt = assets.Success, sent.Add(time.Hour) },
+			want: []string{"time of the last change"}},
+		{name: "of a service that tells no times", asset: func(a *assets.Asset) { a.LastModifiedAt = time.Time{} }},
+		{name: "not told when it was sent", receipt: func(r *state.Receipt) { r.Modified = time.Time{} }},
+		{name: "not told when it was sent, and changed after that", receipt: func(r *state.Receipt) { r.Modified = time.Time{} },
+			asset: func(a *assets.Asset) { a.LastModifiedAt = sent.Add(time.Hour) }, want: []string{"time of the last change"}},
+		{name: "marked by us, nobody knows when", receipt: func(r *state.Receipt) { r.Modified = time.Time{} }, asset: func(a *assets.Asset) {
+			a.LastModifiedAt, a.Metadata.CustomAttributes = sent.Add(time.Hour), map[string]any{provenanceAttribute: mark}
+		}},
+	} {
+		r := state.Receipt{Key: "a.jpg", Size: 3, Digest: digest, Asset: "id", Name: "a", Extension: "jpg", Category: "c", Folder: "f", Modified: sent}
+		a := assets.Asset{ID: "id", Name: "a", Extension: "jpg", Size: 3, CategoryID: "c", FolderID: "f", UploadedAt: sent, LastModifiedAt: sent}
+		if tc.receipt != nil {
+			tc.receipt(&r)
+		}
+		if tc.asset != nil {
+			tc.asset(&a)
+		}
+		if got := changes("source", r, a); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
