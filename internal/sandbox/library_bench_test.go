@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +12,7 @@ import (
 	"assetferry/internal/sandbox/library"
 )
 
-// BenchmarkLibraryPage makes pages of a library of 100,000 assets.
+// BenchmarkLibraryPage makes pages of a library of 100,000 assets and 5,000 folders.
 func BenchmarkLibraryPage(b *testing.B) {
 	s, category := manyAssets(b)
 	began := time.Now()
@@ -19,10 +20,11 @@ func BenchmarkLibraryPage(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Logf("folded %d assets in %v", many, time.Since(began))
+	insertFolders(b, s, category)
 	pages := library.New(shelves{s}, s.options.Log)
 	const base = "/_sandbox/library"
 	for name, path := range map[string]string{
-		"first": "/", "category": base + "/categories/" + category, "middle": base + "/categories/" + category + "?page=800",
+		"first": "/", "folders": base + "/categories/" + category + "/folders?page=50", "category": base + "/categories/" + category, "middle": base + "/categories/" + category + "?page=800",
 		"last by size": base + "/categories/" + category + "?sort=size&order=desc&page=1667",
 		"last by date": base + "/categories/" + category + "?sort=uploadedAt&order=desc&page=1667",
 		"search":       base + "/workspaces/env/search?q=strassen", "one found": base + "/workspaces/env/search?q=054321",
@@ -38,5 +40,27 @@ func BenchmarkLibraryPage(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// insertFolders makes 50 folders with 99 each in them.
+func insertFolders(b *testing.B, s *Server, category string) {
+	b.Helper()
+	err := s.store.write(func(ses *session) error {
+		for i := range 50 {
+			outer := folder{ID: newUUID(), Name: fmt.Sprint("folder ", i), Category: category}
+			if err := insertFolder(ses, outer); err != nil {
+				return err
+			}
+			for j := range 99 {
+				if err := insertFolder(ses, folder{ID: newUUID(), Name: fmt.Sprint(j), Category: category, Parent: outer.ID}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
 	}
 }

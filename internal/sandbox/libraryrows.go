@@ -64,7 +64,7 @@ func shelvedTree(s *session, category string, at library.Span) (shown []library.
 			SELECT id, name || char(1) || printf('%016x', seq) FROM folders WHERE category_id = ?1 AND parent_id IS NULL
 			UNION ALL
 			SELECT f.id, tree.path || char(1) || f.name || char(1) || printf('%016x', f.seq)
-			FROM tree JOIN folders f ON f.parent_id = tree.id AND f.category_id = ?1
+			FROM tree JOIN folders f ON f.parent_id = tree.id
 		) SELECT id, path FROM tree ORDER BY path LIMIT ?2 OFFSET ?3
 	) t JOIN folders f ON f.id = t.id ORDER BY t.path`
 	if shown, err = readFolders(s, tree, []any{category, at.Limit, at.Offset}); err != nil {
@@ -89,7 +89,32 @@ func readFolders(s *session, from string, args []any) (shown []library.Folder, e
 		shown = append(shown, library.Folder{Ref: library.Ref{ID: f.ID, Name: f.Name}, Folders: within, Assets: f.Assets, Created: f.Created})
 		return err
 	})
-	return shown, err
+	if err != nil {
+		return nil, err
+	}
+	return shown, countWithin(s, shown)
+}
+
+// countWithin counts the assets in folders and in all folders below them.
+func countWithin(s *session, shown []library.Folder) error {
+	at := make(map[string]int)
+	var ids []string
+	for i, f := range shown {
+		at[f.ID] = i
+		ids = append(ids, f.ID)
+	}
+	return s.rows(`WITH RECURSIVE below (top, id, category_id) AS (
+			SELECT id, id, category_id FROM folders WHERE id IN (SELECT value FROM json_each(?))
+			UNION ALL
+			SELECT b.top, f.id, f.category_id FROM below b JOIN folders f ON f.parent_id = b.id AND f.category_id = b.category_id
+		) SELECT top, sum((SELECT count(*) FROM assets a WHERE a.category_id = b.category_id AND a.folder_id = b.id AND trashed_at IS NULL))
+		FROM below b GROUP BY top`, []any{jsonArray(ids)}, func(r *sql.Rows) error {
+		var top string
+		var n int
+		err := r.Scan(&top, &n)
+		shown[at[top]].AssetsWithin = n
+		return err
+	})
 }
 
 // shelvedFolder counts what is in a folder, and finds those around it.

@@ -444,7 +444,7 @@ func TestFolderTree(t *testing.T) {
 	twin, other := w.folder("twin", "categoryId", category), w.folder("twin", "categoryId", category)
 	w.folder("of the first", "parentId", twin)
 	w.folder("of the second", "parentId", other)
-	w.folder("deeper", "parentId", w.folder("a", "parentId", other))
+	deeper := w.folder("deeper", "parentId", w.folder("a", "parentId", other))
 	w.folder("zebra", "categoryId", category)
 	w.folder("apple", "categoryId", category)
 	many := w.folder("many", "categoryId", category)
@@ -462,6 +462,13 @@ func TestFolderTree(t *testing.T) {
 	}
 	want := []string{
 		"twin / of the first", "Level 1: twin", "Level 2: a", "Level 3: deeper", "Level 2: of the second", "Level 1: zebra",
+	}
+	w.upload("a.zip", "x", "folderId", twin)
+	w.upload("b.zip", "x", "folderId", other)
+	w.upload("c.zip", "x", "folderId", deeper)
+	counts := texts(w.page(path + "?page=2").all("tbody")[0].all("tr")[1].all("td"))
+	if !slices.Equal(counts, []string{"2", "1", "2"}) {
+		t.Errorf("the second twin has %q folders, assets, and assets in all", counts)
 	}
 	if !slices.Equal(second, want) {
 		t.Errorf("the tree ends with %q, want %q", second, want)

@@ -100,6 +100,7 @@ type Folder struct {
 	Workspace       Ref
 	Around          []Ref // the folders that it lies in, the outermost first
 	Folders, Assets int   // directly in it
+	AssetsWithin    int   // in it and in the folders below
 	Created         time.Time
 }
 
