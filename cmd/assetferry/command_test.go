@@ -43,6 +43,16 @@ func TestHelpFits(t *testing.T) {
 	check(a.rootCommand())
 }
 
+// TestGroups has the help list every command by what it is for.
+func TestGroups(t *testing.T) {
+	a := &app{environment: environment{stdout: io.Discard, stderr: io.Discard}}
+	for _, c := range a.rootCommand().Commands() {
+		if c.GroupID == "" && !isTopic(c) {
+			t.Errorf("%s is in no group", c.Name())
+		}
+	}
+}
+
 func TestLoopback(t *testing.T) {
 	for listen, want := range map[string]bool{
 		"127.0.0.1:0": true, "127.1.2.3:80": true, "[::1]:80": true, "localhost:80": true,

@@ -6,12 +6,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"assetferry/internal/config"
 	"assetferry/internal/demo"
+	"assetferry/internal/sandbox"
 )
 
 // notRun are the blocks of the README that this test does not run, and why.
@@ -55,8 +57,9 @@ func sections(readme string) []section {
 }
 
 // TestReadme runs the commands of the README as a reader would: with the built
-// program on the PATH, a library in ./photos and in the bucket photos, and credentials
-// of AWS; what begins with go, in the repository. The blocks of a section share a shell.
+// program on the PATH, a library in ./photos and in the bucket photos, credentials of AWS,
+// and a service that the environment points at; what begins with go, in the repository.
+// The blocks of a section share a shell.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -83,7 +86,7 @@ func TestReadme(t *testing.T) {
 	if err := b.putTree(filepath.Join(home, "photos")); err != nil {
 		t.Fatal(err)
 	}
-	r.env = append(append(r.env, b.variables()...), "AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret")
+	r.env = append(slices.Concat(r.env, startService(t, sandbox.Options{}).variables(), b.variables()), "AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret")
 	if out, err := r.shell("go build -o "+r.bin+"/ ./cmd/assetferry", root); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -185,7 +188,7 @@ func TestReadmeConfiguration(t *testing.T) {
 		t.Fatal("the README shows no configuration")
 	}
 	file := filepath.Join(t.TempDir(), "assetferry.yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(block, "\n   ", "\n")), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s, err := config.Load(map[string][]string{"config": {file}}, func(string) (string, bool) { return "", false })

@@ -179,7 +179,7 @@ func TestTextsNameWhatThereIs(t *testing.T) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 	}
-	prose := []string{"moves", "probe", "apply"} // what follows the name in a sentence
+	prose := []string{"moves", "probe"} // what follows the name in a sentence
 	mention := regexp.MustCompile(`\bassetferry ((?:help|state|assets|completion) [a-z0-9-]+|[a-z]+)\b`)
 	for name, text := range texts {
 		for _, m := range mention.FindAllStringSubmatch(text, -1) {
