@@ -2,9 +2,11 @@
 
 // Package redirecte2e has real web servers redirect old addresses by the maps that urls
 // writes, on the built program: whatever a file is called, its old address leads to its
-// content.
+// content. It also rehearses a whole cut-over as the run-book has it (assetferry help
+// cutover), and leaves a transcript of all that was typed and said.
 //
 //	go test -tags webserver ./internal/redirecte2e
+//	ASSETFERRY_CUTOVER_FILES=5000 go test -tags webserver -run CutOver -v -artifacts ./internal/redirecte2e
 package redirecte2e
 
 import (
@@ -183,6 +185,12 @@ func (s *site) writeMap(t *testing.T, format string) (path, lines string) {
 	t.Helper()
 	path = filepath.Join(s.dir, format+".map")
 	s.run("urls", "--format", format, "--old-prefix", "https://old.example.com/files/", "--output", path)
+	return path, linesOf(t, path)
+}
+
+// linesOf gives the lines for the configuration that the first comment of a map shows.
+func linesOf(t *testing.T, path string) (lines string) {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +198,7 @@ func (s *site) writeMap(t *testing.T, format string) (path, lines string) {
 	for _, m := range regexp.MustCompile(`(?m)^#     (.*)$`).FindAllSubmatch(text, -1) {
 		lines += string(m[1]) + "\n"
 	}
-	return path, lines
+	return lines
 }
 
 // serve starts a web server and waits until it says that it is ready. One that ends before

@@ -43,6 +43,11 @@ func writeConf(t *testing.T, path, text string) {
 
 func startNginx(t *testing.T, s *site) string {
 	path, lines := s.writeMap(t, "nginx")
+	return serveNginx(t, path, lines)
+}
+
+// serveNginx serves nothing but the addresses of a map, with the lines that it asks for.
+func serveNginx(t *testing.T, path, lines string) string {
 	include, redirects, _ := strings.Cut(lines, "\n")
 	if include != "include /etc/nginx/assetferry.conf;" {
 		t.Fatalf("the first line is %s", include)
