@@ -32,8 +32,8 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Show everything on a made-up library and a sandbox of its own",
 		Long: `Demo makes a small library and a sandbox in a new folder, and then uses this
-very program on them: plan, migrate, a kill in the middle, resume, verify. It
-ignores all configuration and touches nothing outside that folder.
+very program on them: plan, migrate, a kill in the middle, resume, verify,
+report. It ignores all configuration and touches nothing outside that folder.
 `,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -85,8 +85,8 @@ func (s *show) demo(ctx context.Context, dir string) error {
 	s.out.Printf("\nAll of it in %s. Everything is in %s; look around with\n\n"+
 		"    cd %s\n"+
 		"    eval \"$(assetferry sandbox --data sandbox &)\"\n"+
-		"    assetferry verify --state journal.db\n"+
-		"    echo $ASSETFERRY_URL      # open it in a browser\n\n"+
+		"    assetferry report --state journal.db\n"+
+		"    echo $ASSETFERRY_URL      # open it in a browser, and report.html\n\n"+
 		"and rehearse on your own files with\n\n"+
 		"    assetferry plan --to sandbox ~/Pictures\n", ui.Duration(time.Since(began)), s.dir, s.dir)
 	return nil
@@ -156,8 +156,11 @@ func (s *show) play(ctx context.Context) error {
 	if err := s.countUploads(ctx); err != nil {
 		return err
 	}
-	s.out.Printf("\n7. What the journal says")
-	return s.child(ctx, "status")
+	s.out.Printf("\n7. What the journal says, to you and to those who asked for it")
+	if err := s.child(ctx, "status"); err != nil {
+		return err
+	}
+	return s.child(ctx, "report", "--format", "html", "--output", "report.html")
 }
 
 // countUploads asks the other side how often something was uploaded: as often as
