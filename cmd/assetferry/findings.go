@@ -83,6 +83,6 @@ func checkLine(f preflight.Finding) ui.CheckLine {
 // tellLosses says, before a plan is carried out, that not everything will arrive.
 func (a *app) tellLosses(tallies []state.Tally, source string) {
 	if n := preflight.Losses(tallies); n > 0 {
-		a.out.Notef("%s to look at: assetferry plan %s shows them.", count(int64(n), "thing"), ui.Sanitize(source))
+		a.out.Notef("%s to look at, which assetferry plan %s shows.", count(int64(n), "thing"), ui.Sanitize(source))
 	}
 }

@@ -23,7 +23,8 @@ func (a *app) runsCommand() *cobra.Command {
 		Long: `Runs lists the runs of each source and destination, the newest last, with what
 became of their objects. Left are objects of a run that did not arrive: that
 failed, wait, changed, are in conflict or in doubt, or are still to be sent.
-Skipped and unchanged objects are counted in All only.
+Skipped and unchanged objects are counted in All only. A run of which undo took
+anything back is undone.
 
 It reads the journal and nothing else.
 `,
@@ -53,11 +54,19 @@ func (a *app) listRuns(ctx context.Context, journal *state.Store, p state.Pair, 
 			return err
 		}
 		all, done, left := account(tallies)
+		back, err := journal.TakenBack(ctx, r.Num)
+		if err != nil {
+			return err
+		}
+		how := string(r.State)
+		if back.Objects > 0 {
+			how = "undone"
+		}
 		took := ""
 		if !r.FinishedAt.IsZero() {
 			took = ui.Duration(tookOf(r))
 		}
-		rows = append(rows, []string{r.ID, r.Command, string(r.State), r.StartedAt.Local().Format(time.DateTime), took,
+		rows = append(rows, []string{r.ID, r.Command, how, r.StartedAt.Local().Format(time.DateTime), took,
 			ui.Count(all), ui.Count(done), ui.Count(left)})
 		a.out.Event("summary", recorded(r, tallies))
 	}

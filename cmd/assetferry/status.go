@@ -168,6 +168,13 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run) er
 	if by := approvedText(r); by != "" {
 		items = by + "\n    " + items
 	}
+	back, err := journal.TakenBack(ctx, r.Num)
+	if err != nil {
+		return err
+	}
+	if back.Objects > 0 {
+		items += "\n    Taken back since by undo: " + count(back.Objects, "asset")
+	}
 	a.out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, r.State, r.StartedAt.Local().Format(time.DateTime), took, items)
 	a.out.Event("summary", recorded(r, tallies))
 	return nil

@@ -179,7 +179,7 @@ func (t *text) proof(r Report) {
 		t.say(2, "It was never verified.")
 		return
 	}
-	t.say(2, "Verified %s by %s: %s listed with name and size as they should be looked for, %s of them read back; %s found.",
+	t.say(2, "Verified %s by %s: %s looked for by place, name and size, %s of them read back; %s found.",
 		t.at(*p.At), p.Level, assets(p.Receipts), ui.Count(p.ReadBack), differences(p.Differences))
 	if !p.Covers {
 		t.say(2, "Assets arrived after that, the last one %s.", t.at(*p.LastArrival))
