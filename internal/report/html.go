@@ -36,7 +36,7 @@ var style string
 // where PART is the name of a part with a hyphen for the space (in-doubt), or listed,
 // or total; other numbers are data elements without an id.
 func (r Report) WriteHTML(ctx context.Context, w io.Writer, zone *time.Location) error {
-	p, err := layOut(r, r.Lines(ctx, troubles...), none[Folder], zone)
+	p, err := layOut(r, r.Lines(ctx, troubles...), r.Folders(ctx), zone)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func layOut(r Report, lines iter.Seq2[Line, error], folders iter.Seq2[Folder, er
 		Groups: groupsOf(r.Sum), zone: zone, Zone: "UTC" + strings.TrimPrefix(r.MadeAt.In(zone).Format("-07:00"), "+00:00"),
 		LeftOut:     cut(r.LeftOut, all+"json", leftOutTexts),
 		Troubles:    cut(r.Troubles, all+"json", troubleTexts),
-		Differences: cut(r.Proof.First, all+"json", differenceTexts),
+		Differences: cut(r.Proof.First, "assetferry verify --content", differenceTexts),
 		Alterations: cut(r.Alterations, all+"json", alterationTexts),
 		Categories:  cut(r.Privacy.Categories, all+"json", categoryTexts),
 		Types:       chartSlices("types", "Types", "Type", r.Types),
@@ -126,6 +126,3 @@ func (p page) write(w io.Writer) error {
 	}
 	return b.Flush()
 }
-
-// none is a list that is empty.
-func none[T any](func(T, error) bool) {}

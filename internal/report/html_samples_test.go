@@ -43,6 +43,9 @@ func yielding[T any](all []T) iter.Seq2[T, error] {
 	}
 }
 
+// none is a list that is empty.
+func none[T any](func(T, error) bool) {}
+
 func part(name string, objects, bytes int64) Part {
 	return Part{Name: name, Good: isGood(name), Amount: Amount{objects, bytes}}
 }
