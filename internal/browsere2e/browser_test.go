@@ -1,9 +1,11 @@
 //go:build browser
 
-// Package browsere2e uses the sandbox from a page, as editors do: the page is of
-// another origin, and a real browser, headless Chromium, decides what it may see.
+// Package browsere2e has a real browser, headless Chromium, decide. It uses the sandbox
+// from a page of another origin, as editors do, and opens the pages that we make for
+// people, in every width, colour scheme and on paper: checkPage is for all of them.
+// ASSETFERRY_AXE names axe.min.js of axe-core, the accessibility checker of npm.
 //
-//	go test -tags browser ./internal/browsere2e
+//	ASSETFERRY_AXE=FILE go test -tags browser ./internal/browsere2e -artifacts
 package browsere2e
 
 import (
