@@ -1,0 +1,117 @@
+package report_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"assetferry/internal/report"
+	"assetferry/state"
+)
+
+// benchObjects is the size of the library that reports are measured on.
+const benchObjects = 200_000
+
+// bigRun makes a journal with a finished run of so many objects, one in ten of them
+// skipped, in a thousand folders.
+func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
+	b.Helper()
+	ctx := b.Context()
+	journal, err := state.Open(ctx, filepath.Join(b.TempDir(), "journal.db"))
+	must(b, err)
+	b.Cleanup(func() { must(b, journal.Close()) })
+	pair, err := journal.Pair(ctx, "/photos", "e/e", "https://example.com")
+	must(b, err)
+	run, err := journal.Begin(ctx, pair, "migrate", json.RawMessage("{}"))
+	must(b, err)
+	items := make([]state.Item, objects)
+	for n := range items {
+		i := state.Item{Key: fmt.Sprintf("folder-%04d/picture-%07d.jpg", n*1000/objects, n), Size: int64(n % 5_000_000), Time: time.Unix(1e9, 0)}
+		i.Action, i.Reason, i.State = state.Create, "not at the destination yet", state.ItemPlanned
+		if n%10 == 0 {
+			i.Action, i.Reason, i.State = state.Skip, "no category allows its extension", state.ItemSkipped
+		}
+		i.Category, i.Folder, i.Name, i.Slot = "category", "folder", fmt.Sprintf("picture-%07d.jpg", n), int64(n)
+		items[n] = i
+	}
+	must(b, journal.Stage(ctx, run.Num, state.Page{Items: items, Cursor: items[objects-1].Key, Done: true}))
+	must(b, journal.Decided(ctx, run.Num, items))
+	items = nil
+	must(b, journal.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
+	must(b, journal.SetRunState(ctx, run.Num, state.Planned, state.Applying))
+	for after := ""; ; {
+		taken, err := journal.Take(ctx, run.Num, after, 5000, time.Now())
+		must(b, err)
+		if len(taken) == 0 {
+			break
+		}
+		var done []state.Outcome
+		for _, i := range taken {
+			asset := fmt.Sprintf("asset-%d", i.Slot)
+			done = append(done, state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: &state.Receipt{
+				Key: i.Key, Size: i.Size, Time: i.Time, Digest: make([]byte, 32), Asset: asset, Name: i.Name, Extension: "jpg",
+				Category: "category", Folder: "id", URL: "https://example.com/assets/" + asset, Slot: i.Slot}})
+			after = i.Key
+		}
+		must(b, journal.Record(ctx, run.Num, pair.ID, done))
+	}
+	must(b, journal.FinishRun(ctx, run.Num))
+	run, err = journal.Run(ctx, run.ID)
+	must(b, err)
+	return journal, run
+}
+
+// A report and its lists take no more memory for a large library than for a small one.
+func TestMemoryStaysFlat(t *testing.T) {
+	const objects, room = 30_000, 8 << 20 // of its items alone
+	journal, run := bigRun(t, objects)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	r, err := report.Read(t.Context(), journal, run)
+	must(t, err)
+	if r.Sum.Listed.Objects != objects || !r.Sum.Closes {
+		t.Fatalf("the sum is %+v", r.Sum)
+	}
+	lines, most := 0, before
+	for _, err := range r.Lines(t.Context()) {
+		must(t, err)
+		if lines++; lines%10_000 == 0 {
+			most = max(most, heap())
+		}
+	}
+	if held := most - before; lines != objects || held > room {
+		t.Errorf("%d lines, and %d bytes held meanwhile, more than %d", lines, held, room)
+	}
+}
+
+// BenchmarkReport measures how many objects a second are reported.
+func BenchmarkReport(b *testing.B) {
+	journal, run := bigRun(b, benchObjects)
+	all, err := report.ParseChoice("")
+	must(b, err)
+	for name, write := range map[string]func(report.Report) error{
+		"read": func(report.Report) error { return nil },
+		"csv":  func(r report.Report) error { return r.WriteList(b.Context(), io.Discard, "csv", all, nil) },
+		"folders": func(r report.Report) error {
+			return r.WriteFolders(b.Context(), io.Discard, "json", nil)
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				r, err := report.Read(b.Context(), journal, run)
+				must(b, err)
+				must(b, write(r))
+			}
+			b.ReportMetric(float64(benchObjects)*float64(b.N)/b.Elapsed().Seconds(), "objects/s")
+		})
+	}
+}
