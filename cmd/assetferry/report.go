@@ -125,7 +125,7 @@ func (o reportOptions) check(json bool) (report.Choice, error) {
 	case o.format == "html" && o.only != "":
 		return choice, usage(errors.New("--only and --format html exclude each other"), "csv, json, text and keys are lists with --only")
 	case o.format == "html" && o.splitBy != "":
-		return choice, usage(errors.New("--split-by and --format html exclude each other"), "csv, json, text and keys have lists for each folder")
+		return choice, usage(errors.New("--split-by and --format html exclude each other"), "the page has the sums of folders in it; csv, json, text and keys have lists of each")
 	case o.splitBy != "" && !toFolder && (o.only != "" || o.format == "keys"):
 		return choice, usage(errors.New("--split-by folder with lists needs a folder to write them to"), "--output DIR")
 	case json && o.output == "-":

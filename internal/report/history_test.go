@@ -55,6 +55,7 @@ func drawFaults(t *rapid.T) (drawn []string) {
 	all := []string{
 		"POST /assets drop=after nth=%d", "POST /assets status=503 commit=after nth=%d", "POST /assets status=400 nth=%d",
 		"POST /assets status=429 nth=%d", "POST /assets status=413 nth=%d", "POST /folders drop=after nth=%d",
+		"POST /assets/trash drop=after nth=%d", "POST /assets/trash status=400 nth=%d",
 	}
 	for _, f := range rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, 2, rapid.ID).Draw(t, "faults") {
 		drawn = append(drawn, fmt.Sprintf(f, rapid.IntRange(2, 6).Draw(t, "nth")))
@@ -69,7 +70,11 @@ func drawKey(t *rapid.T) sources.Key {
 
 func (h *history) step() {
 	h.change()
-	switch rapid.SampledFrom([]string{"migrate", "migrate", "migrate", "adopt", "plan", "verify", "upload", "give up"}).Draw(h.T, "step") {
+	switch rapid.SampledFrom([]string{"migrate", "migrate", "migrate", "adopt", "plan", "verify", "upload", "give up", "undo", "undo", "touch"}).Draw(h.T, "step") {
+	case "undo":
+		h.undo()
+	case "touch":
+		h.touch()
 	case "migrate":
 		h.carryOut("migrate", h.rules())
 	case "adopt":
@@ -135,6 +140,9 @@ var errPulled = errors.New("the plug was pulled")
 // carryOut is a run, or going on with one, which may be cut short at some request, or
 // whose source may change at one.
 func (h *history) carryOut(command string, r migrate.Rules) {
+	if h.finishesUndo() {
+		return
+	}
 	ctx, cancel := context.WithCancelCause(h.Context())
 	defer cancel(nil)
 	at, what := rapid.IntRange(1, 25).Draw(h.T, "at request"), rapid.SampledFrom([]string{"nothing", "nothing", "pull", "change"}).Draw(h.T, "happens")
@@ -180,10 +188,96 @@ func (h *history) plan() {
 	h.check(run)
 }
 
+// undo takes a run back, as far as it comes, or goes on with that.
+func (h *history) undo() {
+	if h.finishesUndo() {
+		return
+	}
+	undone := rapid.SampledFrom(append(h.runs(), state.Run{})).Draw(h.T, "undone")
+	made, err := h.journal.Undoable(h.Context(), undone)
+	must(h.world, err)
+	open, err := h.journal.Unfinished(h.Context(), h.pair.ID)
+	if made.Objects == 0 || undone.Undoes != 0 || err == nil && open.Num != undone.Num {
+		return
+	}
+	run, err := h.journal.BeginUndo(h.Context(), undone)
+	if errors.Is(err, state.ErrConflict) { // something is in doubt
+		return
+	}
+	must(h.world, err)
+	if undone.Open() {
+		delete(h.listed, undone.ID) // it is given up
+	}
+	h.takeBack(run, undone)
+}
+
+// finishesUndo goes on with an undo, if one is not finished.
+func (h *history) finishesUndo() bool {
+	run, err := h.journal.Unfinished(h.Context(), h.pair.ID)
+	if err != nil || run.Undoes == 0 || run.State != state.Applying {
+		return false
+	}
+	undone, err := h.journal.UndoneRun(h.Context(), run)
+	must(h.world, err)
+	err = h.undoer().Settle(h.Context(), run)
+	if err == nil {
+		err = h.journal.Relist(h.Context(), run.Num)
+	}
+	if err != nil && !h.mayPass(err) {
+		h.Fatal(err)
+	}
+	if err == nil {
+		h.takeBack(h.again(run), undone)
+	}
+	return true
+}
+
+func (h *history) undoer() *migrate.Undoer {
+	u := migrate.NewUndoer(h.deps(h.source), h.client)
+	u.Wait, u.Again = 0, []time.Duration{time.Millisecond}
+	return u
+}
+
+// takeBack plans an undo and carries it out. It may be cut short at some request.
+func (h *history) takeBack(run, undone state.Run) {
+	ctx, cancel := context.WithCancelCause(h.Context())
+	defer cancel(nil)
+	at := rapid.IntRange(1, 20).Draw(h.T, "pulled at request")
+	h.setGate(func(n int) {
+		if n >= at {
+			cancel(errPulled)
+		}
+	})
+	defer h.setGate(nil)
+	plan, err := migrate.NewUndoPlanner(h.deps(h.source)).Plan(ctx, run, undone)
+	if err == nil {
+		err = h.undoer().Apply(ctx, plan.Run)
+	}
+	if err != nil && !h.mayPass(err) {
+		h.Fatal(err)
+	}
+	h.setGate(nil)
+	h.check(h.again(run))
+	h.check(h.again(undone))
+}
+
+// touch has somebody else change assets of ours, which are not taken back then.
+func (h *history) touch() {
+	tags := []string{"by hand"}
+	for receipt, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
+		must(h.world, err)
+		if rapid.Bool().Draw(h.T, "touched") {
+			if _, err := h.client.Update(h.Context(), receipt.Asset, assets.Changes{Tags: &tags}); err != nil {
+				h.Fatal(err)
+			}
+		}
+	}
+}
+
 // giveUp does what --restart does with a run that is not finished.
 func (h *history) giveUp() {
 	run, err := h.journal.Unfinished(h.Context(), h.pair.ID)
-	if err != nil {
+	if err != nil || run.Undoes != 0 {
 		return
 	}
 	if err := h.journal.Supersede(h.Context(), run.Num); err != nil {
@@ -306,6 +400,7 @@ func (h *history) check(run state.Run) {
 	p = h.fromCSV(r)
 	same("CSV", p.total(), p)
 	h.checkKeys(r, p)
+	h.checkUndone(r)
 	h.checkDestination(r)
 }
 
@@ -441,6 +536,17 @@ func (h *history) checkKeys(r report.Report, parts sums) {
 	}
 }
 
+// checkUndone wants as many objects to be undone as the undos of the run have trashed.
+func (h *history) checkUndone(r report.Report) {
+	var trashed int64
+	for _, u := range r.Undo.By {
+		trashed += u.Trashed.Objects
+	}
+	if undone := int64(len(h.rows(h.list(r, "csv", "undone")))); undone != trashed {
+		h.Errorf("%d objects are undone, and %d are in the trash", undone, trashed)
+	}
+}
+
 // fromIndex adds up an index of folders.
 func (h *history) fromIndex(text string) (listed report.Amount, parts sums) {
 	parts = sums{}
@@ -561,6 +667,7 @@ func (h *history) checkAll() {
 		last = h.read(run)
 		_, parts := h.fromJSON(last)
 		arrived = plus(arrived, plus(parts["created"], parts["adopted"]))
+		arrived = plus(arrived, report.Amount{Objects: -parts["trashed"].Objects, Bytes: -parts["trashed"].Bytes})
 		seen = plus(seen, plus(plus(last.Privacy.Public, last.Privacy.Private), last.Privacy.Unknown))
 		private = plus(private, last.Privacy.Private)
 	}

@@ -166,7 +166,7 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 	rules, err := json.Marshal(r)
 	must(w, err)
 	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
-	if errors.Is(err, state.ErrNotFound) {
+	if errors.Is(err, state.ErrNotFound) || err == nil && run.Undoes != 0 {
 		run, err = w.journal.Begin(w.Context(), w.pair, command, rules)
 	}
 	must(w, err)

@@ -15,6 +15,8 @@ type lists struct {
 	categories map[string]state.Category
 	// told says that the journal tells which objects are unchanged.
 	told bool
+	// undone says that the run was taken back, all of it or a part.
+	undone bool
 }
 
 // A row is an item of the run and the receipt of its object; one of the two may be
@@ -119,7 +121,8 @@ func (l *lists) line(r row) (Line, bool) {
 	case r.item != nil:
 		i := r.item
 		line = Line{
-			Key: i.Key, Action: string(i.Action), State: Told(i.Action, i.State), Reason: i.Reason, Size: i.Size,
+			Undone: l.undone && i.State == state.ItemDone && i.Action == state.Create && (r.receipt == nil || r.receipt.Asset != i.Asset),
+			Key:    i.Key, Action: string(i.Action), State: Told(i.Action, i.State), Reason: i.Reason, Size: i.Size,
 			Category: l.category(i.Category), Folder: i.Folder, Name: i.Name,
 			AssetID: i.Asset, Class: i.Class, Error: i.Error, Attempts: i.Attempts,
 		}

@@ -116,16 +116,45 @@ func (l *lists) proof(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// undo says how to take the run back.
-func (l *lists) undo(_ context.Context, r *Report) error {
+// undo says how to take the run back, and whether that was done.
+func (l *lists) undo(ctx context.Context, r *Report) error {
 	r.Undo.By = []UndoneBy{}
-	for _, p := range r.Sum.Parts {
-		if p.Name == created {
-			r.Undo.Created = p.Amount
-			r.Undo.Command = "assetferry undo --run " + l.run.ID
+	if l.run.Undoes != 0 {
+		undone, err := l.journal.UndoneRun(ctx, l.run)
+		r.Undo.Undoes, r.Sum.Of = undone.ID, "to be taken back"
+		return err
+	}
+	left, err := l.journal.Undoable(ctx, l.run)
+	if err != nil {
+		return err
+	}
+	if r.Undo.Created = Amount(left); left.Objects > 0 {
+		r.Undo.Command = "assetferry undo --run " + l.run.ID
+	}
+	undos, err := l.journal.UndoneBy(ctx, l.run.Num)
+	if err != nil {
+		return err
+	}
+	for _, u := range undos {
+		by := UndoneBy{Run: u.ID, State: string(u.State), At: u.StartedAt}
+		if by.Trashed, err = l.trashedBy(ctx, u); err != nil {
+			return err
+		}
+		r.Undo.By = append(r.Undo.By, by)
+	}
+	l.undone = len(undos) > 0
+	return nil
+}
+
+// trashedBy sums up what an undo has trashed.
+func (l *lists) trashedBy(ctx context.Context, undo state.Run) (a Amount, err error) {
+	tallies, err := l.journal.Tallies(ctx, undo.Num)
+	for _, t := range tallies {
+		if Told(t.Action, t.State) == trashed {
+			a = a.plus(Amount{t.Objects, t.Bytes})
 		}
 	}
-	return nil
+	return a, err
 }
 
 // rest reads what is summed up by the journal itself.

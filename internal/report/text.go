@@ -179,8 +179,12 @@ func (t *text) proof(r Report) {
 		t.say(2, "It was never verified.")
 		return
 	}
-	t.say(2, "Verified %s by %s: %s looked for by place, name and size, %s of them read back; %s found.",
-		t.at(*p.At), p.Level, assets(p.Receipts), ui.Count(p.ReadBack), differences(p.Differences))
+	found := "no difference"
+	if p.Differences > 0 {
+		found = differences(p.Differences)
+	}
+	t.say(2, "Verified %s by %s: %s looked for by place, name and size, %s of them read back; %s.",
+		t.at(*p.At), p.Level, assets(p.Receipts), ui.Count(p.ReadBack), found)
 	if !p.Covers {
 		t.say(2, "Assets arrived after that, the last one %s.", t.at(*p.LastArrival))
 	}
@@ -225,7 +229,7 @@ func (t *text) alterations(r Report) {
 
 func (t *text) undo(r Report) {
 	for _, u := range r.Undo.By {
-		t.say(2, "Run %s of %s undid this one (it is %s): %s are in the trash.", u.Run, t.at(u.At), u.State, assets(u.Trashed.Objects))
+		t.say(2, "Run %s of %s undid this one (it is %s): %s went to the trash.", u.Run, t.at(u.At), u.State, assets(u.Trashed.Objects))
 	}
 	if r.Undo.Command != "" {
 		t.say(2, "To take back the %s that this run created: %s shows what would happen, with --apply it does.", assets(r.Undo.Created.Objects), r.Undo.Command)

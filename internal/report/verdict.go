@@ -13,7 +13,7 @@ import (
 // that before what is good: the first thing that applies is the verdict.
 func judge(r Report) Verdict {
 	for _, judge := range []func(Report) (Verdict, bool){
-		judgeSum, judgePlan, judgeUndone, judgeUnfinished, judgeTroubles, judgeDifferences, judgeLeftOut,
+		judgeSum, judgePlan, judgeUndo, judgeUndone, judgeUnfinished, judgeTroubles, judgeDifferences, judgeLeftOut,
 	} {
 		if v, applies := judge(r); applies {
 			return v
@@ -35,19 +35,51 @@ func judgePlan(r Report) (Verdict, bool) {
 	if r.Run.Command != "plan" || r.Run.State == string(state.Applying) || r.Run.State == string(state.Finished) {
 		return Verdict{}, false
 	}
-	return Verdict{PlanOnly, "This is a plan: nothing has been sent.", "assetferry migrate carries one out"}, true
+	next := "assetferry migrate carries one out"
+	if r.Undo.Undoes != "" {
+		next = "assetferry undo --run " + r.Undo.Undoes + " --apply carries one out"
+	}
+	return Verdict{PlanOnly, "This is a plan: nothing has been sent.", next}, true
 }
 
 func judgeUndone(r Report) (Verdict, bool) {
-	if len(r.Undo.By) == 0 {
-		return Verdict{}, false
-	}
 	var n int64
 	for _, u := range r.Undo.By {
 		n += u.Trashed.Objects
 	}
-	return Verdict{Undone, fmt.Sprintf("The run was undone: %s it had created are in the trash.", assets(n)),
-		"run assetferry migrate to bring them again"}, true
+	if n == 0 {
+		return Verdict{}, false
+	}
+	again := "assetferry migrate brings them again"
+	if left := r.Undo.Created.Objects; left > 0 {
+		return Verdict{Undone, fmt.Sprintf("The run was undone in part: %s that it had created went to the trash, and %s did not.", assets(n), ui.Count(left)), again}, true
+	}
+	return Verdict{Undone, fmt.Sprintf("The run was undone: %s that it had created went to the trash.", assets(n)), again}, true
+}
+
+// judgeUndo is about a run that takes another one back.
+func judgeUndo(r Report) (Verdict, bool) {
+	if r.Undo.Undoes == "" {
+		return Verdict{}, false
+	}
+	count := map[string]int64{}
+	for _, p := range r.Sum.Parts {
+		count[p.Name] = p.Objects
+	}
+	inTrash, stay := count[trashed], count[conflict]+count[failed]+count[inDoubt]
+	again := "assetferry undo --run " + r.Undo.Undoes + " --apply: it goes on where it stopped"
+	switch {
+	case r.Run.FinishedAt == nil:
+		return Verdict{Unfinished, fmt.Sprintf("The undo of run %s is not finished: %s went to the trash, and %s did not.",
+			r.Undo.Undoes, assets(inTrash), ui.Count(r.Sum.Listed.Objects-inTrash-count[skipped])), again}, true
+	case r.Run.GivenUp:
+		return Verdict{Unfinished, fmt.Sprintf("The undo of run %s was given up; %s went to the trash.", r.Undo.Undoes, assets(inTrash)), again}, true
+	case stay > 0:
+		return Verdict{Incomplete, fmt.Sprintf("Run %s was undone in part: %s went to the trash, and %s did not.", r.Undo.Undoes, assets(inTrash), ui.Count(stay)),
+			"see below why; what somebody has changed since is theirs to trash"}, true
+	}
+	return Verdict{Undone, fmt.Sprintf("Run %s was undone: %s that it had created went to the trash.", r.Undo.Undoes, assets(inTrash)),
+		"assetferry migrate brings them again"}, true
 }
 
 func judgeUnfinished(r Report) (Verdict, bool) {
@@ -145,7 +177,7 @@ func judgeProof(r Report, what string) Verdict {
 	p := r.Proof
 	switch {
 	case r.Destination.Objects == 0:
-		return Verdict{Complete, "Nothing was to be taken over.", ""}
+		return Verdict{Complete, strings.Replace(what, "Everything", "Nothing", 1) + " was to be taken over.", ""}
 	case p.At == nil:
 		return Verdict{Complete, what + " arrived by its receipts. It was never verified.", verify}
 	case !p.Covers:

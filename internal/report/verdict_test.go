@@ -43,7 +43,19 @@ func TestVerdict(t *testing.T) {
 			"The source was not listed to its end: 107 objects so far"},
 		{"given up", func(r *Report) { r.Run.GivenUp = true }, Unfinished, "The run was given up before it was finished"},
 		{"plan", func(r *Report) { r.Run.Command, r.Run.State, r.Run.FinishedAt = "plan", "planned", nil }, PlanOnly, "nothing has been sent"},
-		{"undone", func(r *Report) { r.Undo.By = []UndoneBy{{Run: "x", Trashed: Amount{100, 1000}}} }, Undone, "100 assets it had created are in the trash"},
+		{"undone", func(r *Report) { r.Undo.By = []UndoneBy{{Run: "x", Trashed: Amount{100, 1000}}} }, Undone, "100 assets that it had created went to the trash"},
+		{"undone in part", func(r *Report) {
+			r.Undo = Undo{Created: Amount{1, 1}, By: []UndoneBy{{Run: "x", Trashed: Amount{9, 9}}, {Run: "y", Trashed: Amount{90, 90}}}}
+		}, Undone, "99 assets that it had created went to the trash, and 1 did not"},
+		{"an undo that trashed nothing", func(r *Report) { r.Undo.By = []UndoneBy{{Run: "x"}} }, Proved, "Everything arrived"},
+		{"undo", func(r *Report) { r.Undo.Undoes, r.Sum = "x", closing(part(trashed, 3, 3), part(skipped, 1, 1)) }, Undone, "Run x was undone: 3 assets"},
+		{"undo with conflicts", func(r *Report) { r.Undo.Undoes, r.Sum = "x", closing(part(trashed, 3, 3), part(conflict, 2, 2)) }, Incomplete,
+			"Run x was undone in part: 3 assets went to the trash, and 2 did not."},
+		{"undo at work", func(r *Report) {
+			r.Undo.Undoes, r.Run.FinishedAt, r.Sum = "x", nil, closing(part(trashed, 3, 3), part(planned, 4, 4))
+		}, Unfinished, "The undo of run x is not finished: 3 assets went to the trash, and 4 did not."},
+		{"undo given up", func(r *Report) { r.Undo.Undoes, r.Run.GivenUp, r.Sum = "x", true, closing(part(trashed, 3, 3)) }, Unfinished, "was given up; 3 assets"},
+		{"plan of an undo", func(r *Report) { r.Undo.Undoes, r.Run.Command, r.Run.State = "x", "plan", "planned" }, PlanOnly, "nothing has been sent"},
 		{"does not close", func(r *Report) { r.Sum.Closes = false }, Incomplete, "The sum does not close"},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
@@ -59,7 +71,7 @@ func TestVerdict(t *testing.T) {
 			if everything := strings.HasPrefix(v.Sentence, "Everything"); everything != (v.Kind.IsGood() && r.Destination.Objects > 0) {
 				t.Errorf("%s begins with %q", v.Kind, v.Sentence)
 			}
-			if v.Next == "" && tc.what != "proved by content" && tc.what != "nothing there" && tc.what != "left out on purpose" {
+			if done := v.Kind == Proved && r.Proof.Level == "content" || r.Destination.Objects == 0; v.Next == "" && !done {
 				t.Error("there is no next step")
 			}
 		})
