@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,8 @@ func (a *app) undoCommand() *cobra.Command {
 		Long: `Undo puts the assets into the trash of the service that a run created, and
 forgets them, so that migrate brings their objects again. It never touches what
 the run adopted, and categories and folders stay. Without --apply it shows what
-would be trashed and sends nothing but GET and HEAD requests.
+would be trashed and sends nothing but GET and HEAD requests, and one POST for
+the cookie if --content has to read a file of a private category.
 
 An asset that somebody has changed since it was sent stays where it is and is a
 conflict: one with another name, place or size, with a description, tags or
@@ -177,29 +179,46 @@ func (a *app) beginUndo(ctx context.Context, s *endpoints, undoer *migrate.Undoe
 		return a.goOnUndoing(ctx, s, undoer, open)
 	}
 	made, err := s.journal.Undoable(ctx, undone)
+	if err != nil {
+		return run, err
+	}
+	waits, err := a.inDoubt(ctx, s.journal, undone)
 	switch {
 	case err != nil:
 		return run, err
-	case made.Objects == 0:
+	case waits == nil && made.Objects == 0:
 		return run, a.tellNothingToUndo(ctx, s.journal, undone)
-	case underWay && open.Num != undone.Num:
-		if err := a.inTheWay(ctx, s.journal, open); apply {
-			return run, err
-		}
-		a.out.Notef("Run %s of %s is not finished: --apply has to wait for it.", open.ID, open.Command)
+	case waits == nil && underWay && open.Num != undone.Num:
+		waits, err = a.inTheWay(ctx, s.journal, open)
+	}
+	switch {
+	case err != nil:
+		return run, err
+	case waits != nil && apply:
+		return run, waits
+	case waits != nil:
+		a.out.Notef("%s: --apply has to wait for that.", waits.Error())
 	}
 	if !apply {
 		return s.journal.PlanUndo(ctx, undone)
 	}
-	run, err = s.journal.BeginUndo(ctx, undone)
-	if errors.Is(err, state.ErrConflict) {
-		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known whether they arrived", undone.ID),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", finishIt(undone))}
-	}
-	if err == nil && undone.Open() {
+	if run, err = s.journal.BeginUndo(ctx, undone); err == nil && undone.Open() {
 		a.out.Notef("Run %s was not finished and is given up.", undone.ID)
 	}
 	return run, err
+}
+
+// inDoubt is why a run cannot be undone of which it is not known what it has made; nil if
+// it is known.
+func (a *app) inDoubt(ctx context.Context, journal *state.Store, undone state.Run) (*stop, error) {
+	tallies, err := journal.Tallies(ctx, undone.Num)
+	if err != nil || !slices.ContainsFunc(tallies, func(t state.Tally) bool {
+		return t.State == state.ItemSending || t.State == state.ItemSent || t.State == state.ItemInDoubt
+	}) {
+		return nil, err
+	}
+	return &stop{exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known whether they arrived", undone.ID),
+		fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", finishIt(undone))}, nil
 }
 
 // goOnUndoing prepares an undo that was interrupted to be planned again: what it has
@@ -230,17 +249,17 @@ func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undon
 	return nil
 }
 
-// inTheWay is the error where another run has to be finished first.
-func (a *app) inTheWay(ctx context.Context, journal *state.Store, open state.Run) error {
+// inTheWay is why a run has to be finished first.
+func (a *app) inTheWay(ctx context.Context, journal *state.Store, open state.Run) (*stop, error) {
 	if open.Undoes == 0 {
 		return &stop{exitError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", finishIt(open))}
+			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", finishIt(open))}, nil
 	}
 	undone, err := journal.UndoneRun(ctx, open)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return &stop{exitError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), finishUndo(undone)}
+	return &stop{exitError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), finishUndo(undone)}, nil
 }
 
 func finishUndo(undone state.Run) string {
@@ -254,11 +273,12 @@ func (a *app) afterUndo(ctx context.Context, s *endpoints, undo state.Run, o mig
 		return s.begin(ctx, o.command)
 	}
 	if !o.restart {
-		err := a.inTheWay(ctx, s.journal, undo)
-		if stop, ok := errors.AsType[*stop](err); ok {
-			stop.hint += "; --restart gives it up, and what is trashed stays so"
+		waits, err := a.inTheWay(ctx, s.journal, undo)
+		if err != nil {
+			return undo, err
 		}
-		return undo, err
+		waits.hint += "; --restart gives it up, and what is trashed stays so"
+		return undo, waits
 	}
 	if err := a.undoer(s).Settle(ctx, undo); err != nil {
 		return undo, err
