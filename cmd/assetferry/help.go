@@ -2,6 +2,7 @@ package main
 
 import (
 	"embed"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,4 +65,21 @@ func groupCommands(root *cobra.Command) {
 			}
 		}
 	}
+}
+
+// didYouMean suggests the command or topic that somebody mistyped, if there is one.
+func didYouMean(root *cobra.Command, typed string) string {
+	best := ""
+	for _, c := range root.Commands() {
+		if strings.HasPrefix(c.Name(), typed) {
+			best = c.Name()
+		}
+	}
+	if found := root.SuggestionsFor(typed); best == "" && len(found) > 0 {
+		best = found[0]
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
 }

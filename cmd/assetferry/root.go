@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -22,11 +23,14 @@ func (a *app) rootCommand() *cobra.Command {
 happen and why, carries that out resumably, and proves the result.
 
 Start with "assetferry demo": it needs nothing and shows everything.
+"assetferry help getting-started" goes on from there.
 `,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SuggestionsMinimumDistance: 2,
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
@@ -78,7 +82,7 @@ func mistakesAreUsage(c *cobra.Command) {
 	case c.Name() == "help":
 		c.Args = usageArgs(func(cmd *cobra.Command, args []string) error {
 			if found, _, err := cmd.Root().Find(args); err != nil || found == cmd.Root() && len(args) > 0 {
-				return fmt.Errorf("there is no command %q", strings.Join(args, " "))
+				return usage(fmt.Errorf("there is no command and no topic %q%s", strings.Join(args, " "), didYouMean(cmd.Root(), args[0])), "assetferry help lists them")
 			}
 			return nil
 		})
@@ -96,7 +100,11 @@ func mistakesAreUsage(c *cobra.Command) {
 // usageArgs makes mistakes in arguments usage errors.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
+		err := check(cmd, args)
+		if s, ok := errors.AsType[*stop](err); ok { // which knows better what to try
+			return s
+		}
+		if err != nil {
 			return usage(err, cmd.CommandPath()+" --help shows how it is called")
 		}
 		return nil
