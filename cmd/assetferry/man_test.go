@@ -74,7 +74,7 @@ func TestManPagesAsShown(t *testing.T) {
 // FuzzRoff has any text stay text: no line of it is a request, and every escape is one
 // that is known.
 func FuzzRoff(f *testing.F) {
-	for _, seed := range []string{"", ".SH x", "'br", `\fB`, `a\`, "-n ~ ^ ` '", "“…” é \U0001F600", "a\nb\tc\x00", "\xff"} {
+	for _, seed := range []string{"", ".SH x", "'br", `\fB`, `a\`, "-n ~ ^ ` '", "“…” é \U0001F600", "a\nb\tc\x00", "\x01", "\xff"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

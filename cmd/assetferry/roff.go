@@ -62,11 +62,8 @@ func (p *page) item(name, value, meaning string) {
 
 // roffLine escapes a line of text, which must not look like a request.
 func roffLine(line string) string {
-	if line == "" {
-		return `\&`
-	}
 	text := roff(line)
-	if text[0] == '.' {
+	if text == "" || text[0] == '.' {
 		return `\&` + text
 	}
 	return text
