@@ -54,6 +54,7 @@ type page struct {
 	Zone    string
 	Face    face
 	Purpose purpose
+	Words   words
 	Groups  []group
 	Whole   stack
 
@@ -74,9 +75,10 @@ type page struct {
 // layOut makes the page of a report, from its long lists as much as there is room for.
 func layOut(r Report, lines iter.Seq2[Line, error], folders iter.Seq2[Folder, error], zone *time.Location) (page, error) {
 	all := "assetferry report --run " + r.Run.ID + " --format "
+	w := wordsOf(r.Undo)
 	p := page{
 		Report: r, Policy: policy(), Style: template.CSS(style), Face: faceOf(r), Purpose: purposeOf(r.Run.Purpose),
-		Groups: groupsOf(r.Sum), zone: zone, Zone: "UTC" + strings.TrimPrefix(r.MadeAt.In(zone).Format("-07:00"), "+00:00"),
+		Groups: groupsOf(r.Sum, w), Words: w, zone: zone, Zone: "UTC" + strings.TrimPrefix(r.MadeAt.In(zone).Format("-07:00"), "+00:00"),
 		LeftOut:     cut(r.LeftOut, all+"json", leftOutTexts),
 		Troubles:    cut(r.Troubles, all+"json", troubleTexts),
 		Differences: cut(r.Proof.First, "assetferry verify --content", differenceTexts),
@@ -92,7 +94,7 @@ func layOut(r Report, lines iter.Seq2[Line, error], folders iter.Seq2[Folder, er
 	if p.Lines, err = firstLines(lines, troubled(r.Sum), all+"csv"); err != nil {
 		return page{}, err
 	}
-	p.Folders, err = firstFolders(folders, all+"csv --split-by folder")
+	p.Folders, err = firstFolders(folders, w, all+"csv --split-by folder")
 	return p, err
 }
 
@@ -112,7 +114,7 @@ func name(part string, a Amount) named { return named{strings.ReplaceAll(part, "
 
 func (p page) write(w io.Writer) error {
 	t, err := template.New("").Funcs(template.FuncMap{
-		"bytes": ui.Bytes, "count": ui.Count, "clean": clean, "meaning": meaning, "tone": toneOf, "named": name,
+		"bytes": ui.Bytes, "count": ui.Count, "clean": clean, "tone": toneOf, "named": name,
 		"took": func(seconds float64) string { return ui.Duration(time.Duration(seconds * float64(time.Second))) },
 		"when": func(t time.Time) string { return t.In(p.zone).Format(time.DateTime) },
 		"rfc":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },

@@ -119,13 +119,13 @@ type folderRow struct {
 }
 
 // firstFolders takes the first folders and counts all others.
-func firstFolders(folders iter.Seq2[Folder, error], command string) (excerpt[folderRow], error) {
+func firstFolders(folders iter.Seq2[Folder, error], w words, command string) (excerpt[folderRow], error) {
 	e := excerpt[folderRow]{Command: command, room: roomForList}
 	for f, err := range folders {
 		if err != nil {
 			return e, err
 		}
-		e.add(folderRow{f, groupsOf(Sum{Listed: f.Listed, Parts: f.Parts})}, f.Name)
+		e.add(folderRow{f, groupsOf(Sum{Listed: f.Listed, Parts: f.Parts}, w)}, f.Name)
 	}
 	return e, nil
 }

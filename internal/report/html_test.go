@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assetferry/state"
 )
 
 var updatePages = flag.Bool("update-pages", false, "write the golden pages")
@@ -388,6 +390,37 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// What was sent and taken back since must not read as if it were there.
+func TestPageOfAnUndoneRun(t *testing.T) {
+	created := part(created, 300, 3000)
+	undone := reportOf(state.Production, Verdict{Undone, "The run was undone.", ""}, created)
+	undone.Undo.By = []UndoneBy{{Run: "later", State: "finished", At: noon, Trashed: created.Amount}}
+	inPart := undone
+	inPart.Undo.Created, inPart.Undo.Command = Amount{20, 200}, "assetferry undo"
+	undo := reportOf(state.Production, Verdict{Incomplete, "Undone in part.", ""}, part(trashed, 280, 2800), part(conflict, 20, 200))
+	undo.Undo.Undoes = "earlier"
+	for _, test := range []struct {
+		r    Report
+		want []string
+	}{
+		{undone, []string{"Undone</h2>", "Arrived, undone since</dt>", "300 of them went to the trash since"}},
+		{inPart, []string{"Undone in part</h2>", "Arrived, undone in part</dt>", `<data value="20">20</data> assets go to the trash`}},
+		{undo, []string{"Undone in part</h2>", "Taken back</dt>", "Not taken back</dt>", "taken back: it is in the trash", "What was not taken back</h2>", "To be taken back</th>"}},
+	} {
+		html := sample{Report: test.r}.html(t)
+		for _, want := range test.want {
+			if !strings.Contains(html, want) {
+				t.Errorf("the page has no %s", want)
+			}
+		}
+		for _, bad := range []string{"As it should be", "Not everything arrived"} {
+			if strings.Contains(html, bad) {
+				t.Errorf("the page says %s", bad)
+			}
+		}
+	}
+}
+
 func TestGroups(t *testing.T) {
 	var sum Sum
 	for _, word := range order {
@@ -395,7 +428,7 @@ func TestGroups(t *testing.T) {
 		sum.Parts = append(sum.Parts, p)
 		sum.Listed = sum.Listed.plus(p.Amount)
 	}
-	groups := groupsOf(sum)
+	groups := groupsOf(sum, wordsOf(Undo{}))
 	var total Amount
 	for _, g := range groups[1:] {
 		total = total.plus(g.Amount)

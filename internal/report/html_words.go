@@ -23,6 +23,9 @@ func faceOf(r Report) face {
 	case Partial:
 		return face{"warn", "!", "Complete but for what was left out"}
 	case Incomplete:
+		if r.Undo.Undoes != "" {
+			return face{"bad", "↩", "Undone in part"}
+		}
 		return face{"bad", "✕", "Not everything arrived"}
 	case Different:
 		return face{"bad", "≠", "The destination differs"}
@@ -31,6 +34,9 @@ func faceOf(r Report) face {
 	case PlanOnly:
 		return face{"calm", "○", "Only planned"}
 	case Undone:
+		if r.Undo.Created.Objects > 0 {
+			return face{"calm", "↩", "Undone in part"}
+		}
 		return face{"calm", "↩", "Undone"}
 	}
 	return face{"calm", "?", capital(string(r.Verdict.Kind))}
@@ -56,11 +62,36 @@ type group struct {
 	Amount
 }
 
+// words are those that depend on what a run did: it brought objects over, or took
+// back what another one had brought.
+type words struct{ Listed, Good, GoodTone, Bad, Troubles, Lines string }
+
+func wordsOf(u Undo) words {
+	w := words{"Listed", "As it should be", "good", "Not arrived", "What did not arrive", "Objects that did not arrive"}
+	switch {
+	case u.Undoes != "":
+		return words{"To be taken back", "Taken back", "good", "Not taken back", "What was not taken back", "Assets that were not taken back"}
+	case inTrash(u) > 0 && u.Created.Objects > 0:
+		w.Good, w.GoodTone = "Arrived, undone in part", "calm"
+	case inTrash(u) > 0:
+		w.Good, w.GoodTone = "Arrived, undone since", "calm"
+	}
+	return w
+}
+
+// inTrash counts what other runs took back of this one.
+func inTrash(u Undo) (n int64) {
+	for _, by := range u.By {
+		n += by.Trashed.Objects
+	}
+	return n
+}
+
 // groupsOf gives all that was listed, and then what became of it: as it should be, left
 // out, not arrived, and still to do.
-func groupsOf(s Sum) []group {
-	groups := []group{{"Listed", "", s.Listed}, {"As it should be", "good", Amount{}}, {"Left out by rules", "calm", Amount{}},
-		{"Not arrived", "bad", Amount{}}, {"Still to do", "warn", Amount{}}}
+func groupsOf(s Sum, w words) []group {
+	groups := []group{{w.Listed, "", s.Listed}, {w.Good, w.GoodTone, Amount{}}, {"Left out by rules", "calm", Amount{}},
+		{w.Bad, "bad", Amount{}}, {"Still to do", "warn", Amount{}}}
 	for _, p := range s.Parts {
 		g := &groups[groupOf(p)]
 		g.Amount = g.plus(p.Amount)
@@ -95,7 +126,18 @@ func toneOf(p Part) string {
 	return [...]string{"", "good", "calm", "bad", "warn"}[groupOf(p)]
 }
 
-// meaning explains a part to a person who reads such a report for the first time.
+// Meaning explains a part of the sum to a person who reads such a report for the first
+// time.
+func (p page) Meaning(part string) string {
+	switch {
+	case part == trashed && p.Undo.Undoes != "":
+		return "taken back: it is in the trash"
+	case part == created && inTrash(p.Undo) > 0:
+		return fmt.Sprintf("sent by this run; %s of them went to the trash since, see “how to undo”", ui.Count(inTrash(p.Undo)))
+	}
+	return meaning(part)
+}
+
 func meaning(part string) string {
 	switch part {
 	case created:
