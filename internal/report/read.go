@@ -24,7 +24,7 @@ const (
 func Read(ctx context.Context, journal *state.Store, run state.Run) (Report, error) {
 	l := &lists{journal: journal, run: run}
 	r := Report{Version: schema, MadeAt: time.Now().UTC().Truncate(time.Second), Run: about(run), lists: l}
-	for _, read := range []func(context.Context, *Report) error{l.names, l.sums, l.count, l.proof, l.undo, l.rest} {
+	for _, read := range []func(context.Context, *Report) error{l.work, l.names, l.sums, l.count, l.proof, l.undo, l.rest} {
 		if err := read(ctx, &r); err != nil {
 			return Report{}, err
 		}
@@ -47,6 +47,16 @@ func about(run state.Run) Run {
 		a.FinishedAt, a.Seconds = &run.FinishedAt, run.FinishedAt.Sub(run.StartedAt).Seconds()
 	}
 	return a
+}
+
+// work finds out whether a process is at work on the run.
+func (l *lists) work(ctx context.Context, r *Report) error {
+	if !l.run.Open() {
+		return nil
+	}
+	holder, err := l.journal.Holder(ctx)
+	r.Run.AtWork = holder.Alive
+	return err
 }
 
 // names finds what people call the categories.

@@ -48,3 +48,38 @@ func TestRead(t *testing.T) {
 		t.Errorf("privacy of the first run: %+v", p)
 	}
 }
+
+// What was taken back stays undone in the report of its run, also after it was sent again.
+func TestUndoneAndSentAgain(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "one", "b.jpg", "two")
+	first := w.migrate(migrate.DefaultRules())
+	undo, err := w.journal.BeginUndo(t.Context(), first)
+	must(t, err)
+	plan, err := migrate.NewUndoPlanner(w.deps(w.source)).Plan(t.Context(), undo, first)
+	must(t, err)
+	must(t, migrate.NewUndoer(w.deps(w.source), w.client).Apply(t.Context(), plan.Run))
+	second := w.migrate(migrate.DefaultRules())
+
+	for run, want := range map[string]bool{first.ID: true, second.ID: false} {
+		run, err := w.journal.Run(t.Context(), run)
+		must(t, err)
+		lines := 0
+		for l, err := range w.read(run).Lines(t.Context(), "created") {
+			must(t, err)
+			if lines++; l.Undone != want {
+				t.Errorf("%s of %s is undone: %v, want %v", l.Key, run.ID, l.Undone, want)
+			}
+		}
+		if lines != 2 {
+			t.Errorf("%d objects were created by %s, want 2", lines, run.ID)
+		}
+	}
+	got, taken := w.read(first), w.read(w.again(undo))
+	if got.Verdict.Kind != report.Undone || len(got.Undo.By) != 1 || got.Undo.By[0].Run != undo.ID || got.Undo.Created.Objects != 0 {
+		t.Errorf("the run that was taken back: %+v, %+v", got.Verdict, got.Undo)
+	}
+	if taken.Verdict.Kind != report.Undone || taken.Undo.Undoes != first.ID || len(taken.Alterations) != 1 || taken.Alterations[0].Objects != 2 {
+		t.Errorf("the undo: %+v, %+v, %+v", taken.Verdict, taken.Undo, taken.Alterations)
+	}
+}

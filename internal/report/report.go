@@ -100,6 +100,7 @@ type Run struct {
 	// empty where that is not known.
 	Purpose    state.Purpose `json:"purpose"`
 	PlanHash   string        `json:"plan_hash,omitempty"`
+	AtWork     bool          `json:"at_work"`  // it is not finished, and a process has the journal now
 	GivenUp    bool          `json:"given_up"` // it gave way to another run before it was finished
 	BeganAt    time.Time     `json:"began_at"`
 	ListedAt   time.Time     `json:"listed_at"` // when its listing began

@@ -57,6 +57,9 @@ func judgeUndone(r Report) (Verdict, bool) {
 	return Verdict{Undone, fmt.Sprintf("The run was undone: %s that it had created went to the trash.", assets(n)), again}, true
 }
 
+// followIt is the next step while a run is being carried out.
+const followIt = "a process is at work on it: assetferry status --watch follows it"
+
 // judgeUndo is about a run that takes another one back.
 func judgeUndo(r Report) (Verdict, bool) {
 	if r.Undo.Undoes == "" {
@@ -68,6 +71,9 @@ func judgeUndo(r Report) (Verdict, bool) {
 	}
 	inTrash, stay := count[trashed], count[conflict]+count[failed]+count[inDoubt]
 	again := "assetferry undo --run " + r.Undo.Undoes + " --apply: it goes on where it stopped"
+	if r.Run.AtWork {
+		again = followIt
+	}
 	switch {
 	case r.Run.FinishedAt == nil:
 		return Verdict{Unfinished, fmt.Sprintf("The undo of run %s is not finished: %s went to the trash, and %s did not.",
@@ -84,6 +90,9 @@ func judgeUndo(r Report) (Verdict, bool) {
 
 func judgeUnfinished(r Report) (Verdict, bool) {
 	again := "run the same command again: it goes on where it stopped"
+	if r.Run.AtWork {
+		again = followIt
+	}
 	switch {
 	case r.Run.GivenUp:
 		return Verdict{Unfinished, fmt.Sprintf("The run was given up before it was finished; %s arrived in it.", assets(arrived(r))),

@@ -39,6 +39,7 @@ func TestVerdict(t *testing.T) {
 			r.Run.FinishedAt, r.Run.State = nil, "applying"
 			r.Sum = closing(part(created, 5, 5), part(waiting, 1, 1), part(inDoubt, 2, 2), part(planned, 10, 10))
 		}, Unfinished, "The run is not finished: 5 arrived, 11 are still to be done, and of 2 nobody knows whether they arrived."},
+		{"at work now", func(r *Report) { r.Run.FinishedAt, r.Run.AtWork = nil, true }, Unfinished, "The run is not finished"},
 		{"being listed", func(r *Report) { r.Run.ListedAll, r.Run.FinishedAt, r.Sum.Closes = false, nil, false }, Unfinished,
 			"The source was not listed to its end: 107 objects so far"},
 		{"given up", func(r *Report) { r.Run.GivenUp = true }, Unfinished, "The run was given up before it was finished"},
@@ -67,6 +68,9 @@ func TestVerdict(t *testing.T) {
 			v := judge(r)
 			if v.Kind != tc.kind || !strings.Contains(v.Sentence, tc.says) {
 				t.Errorf("got %s: %s\nwant %s: …%s…", v.Kind, v.Sentence, tc.kind, tc.says)
+			}
+			if follow := v.Next == followIt; follow != r.Run.AtWork {
+				t.Errorf("at work: %v, and next: %s", r.Run.AtWork, v.Next)
 			}
 			if everything := strings.HasPrefix(v.Sentence, "Everything"); everything != (v.Kind.IsGood() && r.Destination.Objects > 0) {
 				t.Errorf("%s begins with %q", v.Kind, v.Sentence)
