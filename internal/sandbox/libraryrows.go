@@ -120,8 +120,11 @@ func countWithin(s *session, shown []library.Folder) error {
 // shelvedFolder counts what is in a folder, and finds those around it.
 func shelvedFolder(s *session, f folder) (library.Folder, error) {
 	found, err := readFolders(s, " FROM folders f WHERE f.id = ?", []any{f.ID})
-	if err != nil || len(found) == 0 {
-		return library.Folder{}, ignoreNotThere(err)
+	if err == nil && len(found) == 0 { // deleted just now
+		err = errNotThere
+	}
+	if err != nil {
+		return library.Folder{}, err
 	}
 	around, err := selectAncestors(s, f.ID)
 	found[0].Around = refs(around)

@@ -24,7 +24,7 @@ type Reader interface {
 	Categories(workspace string, s Span) ([]Category, int, error)
 	Category(id string) (Category, error)
 	Folder(id string) (Folder, error)
-	// Folders lie directly in a place; all of them do where it is a whole category.
+	// Folders lie directly in a place.
 	Folders(in Place, o Order, s Span) ([]Folder, int, error)
 	// FolderTree is every folder of a category, each after those around it.
 	FolderTree(category string, s Span) ([]Folder, int, error)
