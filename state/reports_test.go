@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -140,4 +141,33 @@ func TestSumDescriptions(t *testing.T) {
 	if d, err := j.SumDescriptions(ctx, Run{Num: j.run.Num + 1, Pair: j.pair}); err != nil || d != (DescriptionSum{}) {
 		t.Errorf("another run: %+v (%v)", d, err)
 	}
+}
+
+// What did not come through counts once, until something brings it.
+func TestLeftBehind(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b", "c")
+	j.take(3)
+	fail := func(key string) Outcome {
+		return Outcome{Key: key, State: ItemFailed, Class: "permanent", Error: "refused"}
+	}
+	must(t, j.record(done("a"), fail("b"), fail("c")))
+	must(t, j.FinishRun(t.Context(), j.run.Num))
+	first := j.run.Num
+	left := func(from, want int64) {
+		t.Helper()
+		if n, err := j.LeftBehind(t.Context(), j.pair.ID, from); err != nil || n != want {
+			t.Errorf("from run %d: %d (%v), want %d", from, n, err, want)
+		}
+	}
+	left(first, 2)
+	var err error
+	j.run, err = j.Begin(t.Context(), j.pair, "migrate", json.RawMessage("{}"))
+	must(t, err)
+	j.apply("b", "c")
+	j.take(2)
+	must(t, j.record(done("b"), fail("c")))
+	left(first, 1)
+	left(j.run.Num, 1)
+	left(j.run.Num+1, 0)
 }

@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, e environment) int {
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if cause := context.Cause(ctx); err != nil && (cause == errInterrupted || cause == errWindow) {
+	if cause := context.Cause(ctx); err != nil && !isSaid(err) && (cause == errInterrupted || cause == errWindow) {
 		err = cause
 	}
 	code := a.end(err)

@@ -200,8 +200,8 @@ func (a *app) rules(cmd *cobra.Command) (migrate.Rules, error) {
 		return r, err
 	}
 	if cmd.Flags().Lookup("limit") != nil {
-		if r.Limit, err = cmd.Flags().GetInt("limit"); err != nil || r.Limit < 0 {
-			return r, usage(fmt.Errorf("--limit must not be negative"), "leave it out for no limit")
+		if r.Limit, err = cmd.Flags().GetInt("limit"); err != nil || r.Limit < 1 && cmd.Flags().Changed("limit") {
+			return r, usage(errors.New("--limit must be at least 1"), "leave it out for no limit")
 		}
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name != "" {

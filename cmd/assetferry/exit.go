@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"syscall"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/config"
@@ -66,6 +67,13 @@ func (s *stop) Error() string {
 }
 
 func (s *stop) Unwrap() error { return s.err }
+
+// isSaid reports whether an error is nothing but an exit code, because everything has been
+// said.
+func isSaid(err error) bool {
+	s, ok := errors.AsType[*stop](err)
+	return ok && s.err == nil
+}
 
 // usage is a stop for a wrong flag, setting or argument.
 func usage(err error, hint string) error { return &stop{exitUsage, err, hint} }
@@ -158,6 +166,12 @@ func hintOf(err error) string {
 	if e, ok := errors.AsType[*config.UsageError](err); ok {
 		return e.Hint
 	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
+		return "let this user read and write " + e.Path + ", or name another place"
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return "make space on that disk, then run the same command again"
+	}
 	return ""
 }
 
@@ -174,7 +188,7 @@ func (a *app) report(err error) int {
 		return exitDone
 	}
 	f := explain(err)
-	if s, ok := errors.AsType[*stop](err); ok && s.err == nil {
+	if isSaid(err) {
 		return f.code
 	}
 	if f.code == exitUsage {

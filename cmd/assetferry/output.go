@@ -35,6 +35,26 @@ func (a *app) writeOutput(path string, write func(io.Writer) error) error {
 	return writeNew(path, true, func(w io.Writer) error { return buffered(w, write) })
 }
 
+// apartFrom refuses an output that would replace a file of a source.
+func apartFrom(path, source string) error {
+	if path == "" || path == "-" || !filepath.IsAbs(source) {
+		return nil
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(full); err == nil {
+		full = real
+	} else {
+		return nil // there is nothing to be replaced
+	}
+	if rest, err := filepath.Rel(source, full); err != nil || !filepath.IsLocal(rest) {
+		return nil
+	}
+	return usage(fmt.Errorf("--output %s is a file of the source", ui.Sanitize(path)), "name a file that is not among those that were brought over")
+}
+
 func writeInto(path string, write func(io.Writer) error) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -31,8 +32,30 @@ func (a *app) prepareOutput(name string) error {
 	case err == nil && !info.Mode().IsRegular():
 		return usage(fmt.Errorf("--output %s is not a file", name), "name a file: --output PLAN.jsonl")
 	}
+	if err := mayReplace(name); err != nil {
+		return err
+	}
 	a.planFile = name
 	return hasFolder(name)
+}
+
+// mayReplace refuses to write a plan over a file that is something else.
+func mayReplace(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return usage(fmt.Errorf("--output: %w", err), "name another file with --output")
+	}
+	defer f.Close()
+	isPlan, err := approval.IsPlan(f)
+	if err != nil {
+		return usage(fmt.Errorf("--output %s: %w", ui.Sanitize(name), err), "name another file with --output")
+	}
+	if !isPlan {
+		return usage(fmt.Errorf("--output %s is there already and is no plan", ui.Sanitize(name)), "name another file: a plan replaces nothing but a former plan")
+	}
+	return nil
 }
 
 // writePlan writes a plan into a file, if one was named.
@@ -57,6 +80,10 @@ func (a *app) writePlan(ctx context.Context, s *endpoints, planner *migrate.Plan
 	})
 	if err != nil {
 		return fmt.Errorf("write plan: %w", err)
+	}
+	if plan.Blocked(s.rules) {
+		a.out.Notef("The plan is in %s, to be looked at. It cannot be applied as it is.", ui.Sanitize(name))
+		return nil
 	}
 	a.out.Notef("The plan is in %[1]s. Once it is approved: assetferry apply %[1]s", ui.Sanitize(name))
 	return nil

@@ -97,6 +97,9 @@ func (a *app) reportRun(ctx context.Context, cmd *cobra.Command, o reportOptions
 	if err != nil {
 		return err
 	}
+	if err := apartFrom(o.output, run.Pair.Source); err != nil {
+		return err
+	}
 	r, err := report.Read(ctx, journal, run)
 	if err != nil {
 		return err

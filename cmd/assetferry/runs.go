@@ -24,7 +24,8 @@ func (a *app) runsCommand() *cobra.Command {
 became of their objects. Left are objects of a run that did not arrive: that
 failed, wait, changed, are in conflict or in doubt, or are still to be sent.
 Skipped and unchanged objects are counted in All only. A run of which undo took
-anything back is undone.
+anything back is undone, and one that is not finished and that nobody works on
+is stopped.
 
 It reads the journal and nothing else.
 `,
@@ -37,8 +38,12 @@ It reads the journal and nothing else.
 			if err != nil {
 				return err
 			}
+			h, err := journal.Holder(ctx)
+			if err != nil {
+				return err
+			}
 			return a.eachPair(ctx, journal, limit, func(p state.Pair, runs []state.Run) error {
-				return a.listRuns(ctx, journal, p, runs)
+				return a.listRuns(ctx, journal, p, runs, h.Alive)
 			})
 		}),
 	}
@@ -46,7 +51,7 @@ It reads the journal and nothing else.
 	return c
 }
 
-func (a *app) listRuns(ctx context.Context, journal *state.Store, p state.Pair, runs []state.Run) error {
+func (a *app) listRuns(ctx context.Context, journal *state.Store, p state.Pair, runs []state.Run, atWork bool) error {
 	var rows [][]string
 	for _, r := range slices.Backward(runs) {
 		tallies, err := journal.Tallies(ctx, r.Num)
@@ -58,7 +63,7 @@ func (a *app) listRuns(ctx context.Context, journal *state.Store, p state.Pair, 
 		if err != nil {
 			return err
 		}
-		how := string(r.State)
+		how := standing(r, atWork)
 		if back.Objects > 0 {
 			how = "undone"
 		}

@@ -71,7 +71,8 @@ func (a *app) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.showHolder(ctx, journal); err != nil {
+	atWork, err := a.showHolder(ctx, journal)
+	if err != nil {
 		return err
 	}
 	return a.eachPair(ctx, journal, shownRuns, func(p state.Pair, runs []state.Run) error {
@@ -79,7 +80,7 @@ func (a *app) status(ctx context.Context) error {
 			return err
 		}
 		for _, r := range slices.Backward(runs) {
-			if err := a.showRun(ctx, journal, r); err != nil {
+			if err := a.showRun(ctx, journal, r, atWork); err != nil {
 				return err
 			}
 		}
@@ -116,18 +117,19 @@ func (a *app) eachPair(ctx context.Context, journal *state.Store, limit int, sho
 	return nil
 }
 
-// showHolder tells who is at work, or was when it was killed.
-func (a *app) showHolder(ctx context.Context, journal *state.Store) error {
+// showHolder tells who is at work, or was when it was killed, and reports whether
+// somebody is.
+func (a *app) showHolder(ctx context.Context, journal *state.Store) (atWork bool, err error) {
 	h, err := journal.Holder(ctx)
 	switch {
 	case err != nil || !h.Open:
-		return err
+		return false, err
 	case h.Alive:
 		a.out.Notef("At work      %s", ui.Sanitize(h.Owner.String()))
 	default:
 		a.out.Notef("Not closed   %s ended without closing the journal, or runs on another machine", ui.Sanitize(h.Owner.String()))
 	}
-	return nil
+	return h.Alive, nil
 }
 
 func (a *app) showPair(ctx context.Context, journal *state.Store, p state.Pair) error {
@@ -148,8 +150,16 @@ func (a *app) showPair(ctx context.Context, journal *state.Store, p state.Pair) 
 	return nil
 }
 
+// standing says how a run stands: its state, or that it was stopped in it.
+func standing(r state.Run, atWork bool) string {
+	if r.Open() && r.Command != "plan" && !atWork {
+		return "stopped"
+	}
+	return string(r.State)
+}
+
 // showRun tells of one run in a few lines, or as an event.
-func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run) error {
+func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, atWork bool) error {
 	tallies, err := journal.Tallies(ctx, r.Num)
 	if err != nil {
 		return err
@@ -175,7 +185,10 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run) er
 	if back.Objects > 0 {
 		items += "\n    Taken back since by undo: " + count(back.Objects, "asset")
 	}
-	a.out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, r.State, r.StartedAt.Local().Format(time.DateTime), took, items)
+	if standing(r, atWork) == "stopped" {
+		items += "\n    Nobody works on it; to go on: " + finishIt(r)
+	}
+	a.out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)
 	a.out.Event("summary", recorded(r, tallies))
 	return nil
 }

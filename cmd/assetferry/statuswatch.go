@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"assetferry/internal/ui"
@@ -214,11 +213,13 @@ func (a *app) watchStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.showHolder(ctx, journal); err != nil {
+	if _, err := a.showHolder(ctx, journal); err != nil {
 		return err
 	}
-	if err := a.follow(ctx, journal); err != nil {
-		return fmt.Errorf("watch: %w", err)
+	err = a.follow(ctx, journal)
+	if errors.Is(err, errInterrupted) {
+		a.out.Notef("Nobody watches any more; the run is left alone.")
+		return &stop{code: exitInterrupted}
 	}
-	return nil
+	return err
 }

@@ -175,3 +175,32 @@ func TestStatusWatch(t *testing.T) {
 		t.Errorf("got %s", out)
 	}
 }
+
+// Who stops watching is not told that the run has stopped.
+func TestInterruptWatch(t *testing.T) {
+	t.Parallel()
+	s := startService(t, sandbox.Options{})
+	dir := t.TempDir()
+	smallTree(20).write(t, filepath.Join(dir, "photos"))
+	g := hold(s, 5)
+	migration := command(t, dir, s.variables(), "migrate", "photos", "--json")
+	migration.follow(t)
+	<-g.reached
+	watch := command(t, dir, s.variables(), "status", "--watch")
+	watching := tell(t, watch, "Run  ")
+	if err := watch.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-watching
+	interrupt(t, watch)
+	if code, err := exitCode(watch.Wait()); err != nil || code != exitInterrupted {
+		t.Errorf("exit code %d (%v)", code, err)
+	}
+	if text := watch.stderr.String(); !strings.Contains(text, "the run is left alone") || strings.Contains(text, "Try:") {
+		t.Errorf("told %q", text)
+	}
+	close(g.open)
+	if code := migration.wait(t); code != exitDone {
+		t.Errorf("exit code %d of the run", code)
+	}
+}

@@ -130,6 +130,9 @@ func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	if err != nil {
 		return err
 	}
+	if err := apartFrom(job.output, m.pair.Source); err != nil {
+		return err
+	}
 	m.prefix, m.images = prefix, a.out.JSON() || addresses.NeedsImages(job.format)
 	var t tally
 	if job.toStdout() {

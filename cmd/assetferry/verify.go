@@ -121,7 +121,13 @@ func (a *app) notArrived(ctx context.Context, journal *state.Store, run state.Ru
 		a.out.Notef("Try: %s tries again what failed, and tells what needs a decision", finishIt(run))
 		return exitItems, nil
 	}
-	return exitDone, nil
+	behind, err := migrate.LeftBehind(ctx, journal, run.Pair.ID)
+	if err != nil || behind == 0 {
+		return exitDone, err
+	}
+	a.out.Printf("Not everything has arrived: %s did not come through before run %s, which had only a part of the source.", count(behind, "object"), run.ID)
+	a.out.Notef("Try: assetferry migrate without --include, --files-from and --limit takes them up again")
+	return exitItems, nil
 }
 
 // verifyPair verifies one pair and gives the exit code for what it found.

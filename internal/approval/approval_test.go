@@ -274,3 +274,19 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// Only a plan, or nothing, is taken for what may be replaced by a plan.
+func TestIsPlan(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                     true,
+		begin:                  true,
+		begin + `,"version":9`: true,
+		begin[:5]:              false,
+		"\x89PNG":              false,
+		`{"type":"summary"}`:   false,
+	} {
+		if got, err := IsPlan(strings.NewReader(text)); err != nil || got != want {
+			t.Errorf("%q: %v (%v)", text, got, err)
+		}
+	}
+}

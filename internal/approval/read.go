@@ -31,6 +31,20 @@ type File struct {
 	close func() error
 }
 
+// IsPlan reports whether a file begins as a plan does. An empty one does, too: nothing is
+// lost with it.
+func IsPlan(r io.Reader) (bool, error) {
+	head := make([]byte, len(begin))
+	n, err := io.ReadFull(r, head)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return n == 0 || string(head) == begin, err
+}
+
+// begin is what Write begins with.
+const begin = `{"type":"` + kind + `"`
+
 // An Error says what is wrong with a file, and in which line if one can be named.
 type Error struct {
 	Name string

@@ -24,7 +24,7 @@ const (
 func Read(ctx context.Context, journal *state.Store, run state.Run) (Report, error) {
 	l := &lists{journal: journal, run: run}
 	r := Report{Version: schema, MadeAt: time.Now().UTC().Truncate(time.Second), Run: about(run), lists: l}
-	for _, read := range []func(context.Context, *Report) error{l.work, l.names, l.sums, l.count, l.proof, l.undo, l.rest} {
+	for _, read := range []func(context.Context, *Report) error{l.work, l.names, l.sums, l.count, l.proof, l.undo, l.behind, l.rest} {
 		if err := read(ctx, &r); err != nil {
 			return Report{}, err
 		}
@@ -124,6 +124,19 @@ func (l *lists) proof(ctx context.Context, r *Report) error {
 		p.First = append(p.First, Difference{Key: d.Key, AssetID: d.Asset, Field: d.Field, What: d.What})
 	}
 	return nil
+}
+
+// behind counts what other runs have left, if this one did not look at all.
+func (l *lists) behind(ctx context.Context, r *Report) error {
+	if l.run.Undoes != 0 {
+		return nil
+	}
+	rules, err := migrate.ReadRules(l.run)
+	if r.Run.Narrow = err == nil && rules.IsNarrow(); !r.Run.Narrow {
+		return err
+	}
+	r.LeftBehind, err = migrate.LeftBehind(ctx, l.journal, l.run.Pair.ID)
+	return err
 }
 
 // undo says how to take the run back, and whether that was done.

@@ -29,9 +29,12 @@ type Report struct {
 	Destination Amount `json:"at_destination"`
 	Sum         Sum    `json:"sum"`
 
-	LeftOut     []LeftOut    `json:"left_out"`           // what was skipped, most objects first
-	Troubles    []Trouble    `json:"troubles"`           // what did not arrive, by what to do about it, most objects first
-	Unlistable  int64        `json:"unlistable_folders"` // folders that could not be read: there may be more objects
+	LeftOut    []LeftOut `json:"left_out"`           // what was skipped, most objects first
+	Troubles   []Trouble `json:"troubles"`           // what did not arrive, by what to do about it, most objects first
+	Unlistable int64     `json:"unlistable_folders"` // folders that could not be read: there may be more objects
+	// LeftBehind counts, for a narrow run, what did not come through in runs that looked
+	// at more and that nothing has brought since.
+	LeftBehind  int64        `json:"left_behind"`
 	Proof       Proof        `json:"proof"`
 	Alterations []Alteration `json:"alterations"` // what was overwritten, moved or trashed; none if only new assets were made
 	Undo        Undo         `json:"undo"`
@@ -108,6 +111,9 @@ type Run struct {
 	Seconds    float64       `json:"seconds,omitempty"` // from beginning to end, with all pauses; 0 until finished
 	ListedAll  bool          `json:"listed_to_its_end"`
 	Approval   *Approval     `json:"approval,omitempty"` // nil if nobody was asked
+	// Narrow says that the run was asked for a part of the source only, by --include,
+	// --files-from or --limit, or to send nothing.
+	Narrow bool `json:"narrow"`
 }
 
 // An Approval says who let a plan be carried out.

@@ -13,7 +13,7 @@ import (
 // that before what is good: the first thing that applies is the verdict.
 func judge(r Report) Verdict {
 	for _, judge := range []func(Report) (Verdict, bool){
-		judgeSum, judgePlan, judgeUndo, judgeUndone, judgeUnfinished, judgeTroubles, judgeDifferences, judgeLeftOut,
+		judgeSum, judgePlan, judgeUndo, judgeUndone, judgeUnfinished, judgeTroubles, judgeDifferences, judgeBehind, judgeNarrow, judgeLeftOut,
 	} {
 		if v, applies := judge(r); applies {
 			return v
@@ -130,12 +130,15 @@ func judgeTroubles(r Report) (Verdict, bool) {
 			n += p.Objects
 		}
 	}
-	if n == 0 {
+	if n == 0 && r.Unlistable == 0 {
 		return Verdict{}, false
 	}
 	var said []string
 	for _, p := range sum.list() {
 		said = append(said, ui.Count(p.Objects)+" "+strings.Replace(p.Name, conflict, "in conflict", 1))
+	}
+	if n == 0 {
+		said = append(said, "those that are in there, if any")
 	}
 	v := Verdict{Incomplete, fmt.Sprintf("%s did not come through: %s.", capital(objects(n)), strings.Join(said, ", ")), nextOf(r)}
 	if r.Unlistable > 0 {
@@ -159,6 +162,33 @@ func judgeDifferences(r Report) (Verdict, bool) {
 	}
 	return Verdict{Different, fmt.Sprintf("A verification found %s between the destination and the journal.", differences(r.Proof.Differences)),
 		"look at them below; after they are settled, run assetferry verify again"}, true
+}
+
+// judgeBehind keeps a run of a few objects from hiding what others have left.
+func judgeBehind(r Report) (Verdict, bool) {
+	if r.LeftBehind == 0 {
+		return Verdict{}, false
+	}
+	return Verdict{Incomplete, fmt.Sprintf("This run had only a part of the source. %s did not come through in the runs before it, and nothing has brought them since.",
+		capital(objects(r.LeftBehind))), "assetferry migrate without --include, --files-from and --limit takes them up again; assetferry runs shows the runs"}, true
+}
+
+// judgeNarrow says of what part of the source the good news is.
+func judgeNarrow(r Report) (Verdict, bool) {
+	var left int64
+	for _, o := range r.LeftOut {
+		switch migrate.Reason(o.Reason) {
+		case migrate.ReasonFiltered, migrate.ReasonNotListed, migrate.ReasonLimit, migrate.ReasonAbsent:
+			left += o.Objects
+		}
+	}
+	if !r.Run.Narrow || left == 0 {
+		return Verdict{}, false
+	}
+	rest := judgeProof(r, "Everything else").Sentence
+	return Verdict{Partial, fmt.Sprintf("This run had only a part of the source: %s of %s were left out by what it was asked for. %s",
+		ui.Count(left), objects(r.Sum.Listed.Objects), rest),
+		"assetferry migrate without --include, --files-from and --limit brings the rest"}, true
 }
 
 func judgeLeftOut(r Report) (Verdict, bool) {

@@ -1,0 +1,55 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"assetferry/state"
+)
+
+// IsNarrow reports whether the rules ask for a part of the source only, so that what a
+// run does not mention may be missing all the same. Leaving out by name is a decision.
+func (r Rules) IsNarrow() bool {
+	return len(r.Include) > 0 || r.FilesFrom != nil || r.Limit > 0 || r.AdoptOnly
+}
+
+// ReadRules reads the rules that a run was planned with.
+func ReadRules(run state.Run) (r Rules, err error) {
+	if err := json.Unmarshal(run.Rules, &r); err != nil {
+		return r, fmt.Errorf("read rules of run %s: %w", run.ID, err)
+	}
+	return r, nil
+}
+
+// A History is what LeftBehind asks of a journal.
+type History interface {
+	RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error)
+	LeftBehind(ctx context.Context, pair, from int64) (int64, error)
+}
+
+// lookBack is how many runs back the last one is looked for that had all of the source.
+const lookBack = 200
+
+// LeftBehind counts the objects of a pair that did not come through in the last run that
+// looked at all of the source, or in one since, and that nothing has brought by now. A
+// run of a few objects says nothing of the others, so it must not hide them.
+func LeftBehind(ctx context.Context, j History, pair int64) (int64, error) {
+	runs, err := j.RunsOf(ctx, pair, lookBack)
+	if err != nil {
+		return 0, err
+	}
+	from := int64(0)
+	for _, r := range runs { // the newest first
+		if r.Command == "plan" || r.Undoes != 0 || !r.Scanned {
+			continue
+		}
+		from = r.Num
+		if rules, err := ReadRules(r); err != nil {
+			return 0, err
+		} else if !rules.IsNarrow() {
+			break
+		}
+	}
+	return j.LeftBehind(ctx, pair, from)
+}

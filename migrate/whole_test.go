@@ -1,0 +1,55 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"assetferry/state"
+)
+
+// A past is a history of runs, the newest first, that notes from where on it was asked.
+type past struct {
+	runs []state.Run
+	from int64
+}
+
+func (p *past) RunsOf(context.Context, int64, int) ([]state.Run, error) { return p.runs, nil }
+
+func (p *past) LeftBehind(_ context.Context, _, from int64) (int64, error) {
+	p.from = from
+	return 7, nil
+}
+
+// What was left behind counts from the last run on that looked at all of the source.
+func TestLeftBehind(t *testing.T) {
+	run := func(num int64, command string, r Rules) state.Run {
+		rules, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.Run{Num: num, Command: command, Rules: rules, Scanned: true}
+	}
+	all, some := Rules{Exclude: []string{"*.tmp"}}, Rules{Include: []string{"*.jpg"}}
+	undo := run(8, "undo", all)
+	undo.Undoes = 3
+	broken := run(9, "migrate", all)
+	broken.Scanned = false
+	for name, tc := range map[string]struct {
+		runs []state.Run
+		want int64
+	}{
+		"none":                 {nil, 0},
+		"all of it":            {[]state.Run{run(5, "migrate", all), run(4, "migrate", all)}, 5},
+		"a part since":         {[]state.Run{run(5, "migrate", some), run(4, "migrate", all), run(3, "migrate", all)}, 4},
+		"parts only":           {[]state.Run{run(5, "migrate", Rules{Limit: 1}), run(4, "adopt", Rules{AdoptOnly: true})}, 4},
+		"plans":                {[]state.Run{run(5, "plan", all), run(4, "migrate", some), run(3, "apply", all)}, 3},
+		"undos":                {[]state.Run{undo, run(4, "migrate", Rules{FilesFrom: &KeyList{}}), run(3, "migrate", all)}, 3},
+		"not listed to an end": {[]state.Run{broken, run(4, "migrate", all)}, 4},
+	} {
+		p := &past{runs: tc.runs}
+		if n, err := LeftBehind(t.Context(), p, 1); err != nil || n != 7 || p.from != tc.want {
+			t.Errorf("%s: %d from run %d (%v), want from %d", name, n, p.from, err, tc.want)
+		}
+	}
+}
