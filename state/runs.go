@@ -244,14 +244,6 @@ func (s *Store) RunsOf(ctx context.Context, pair int64, limit int) ([]Run, error
 		ORDER BY r.num DESC LIMIT ?`, pair, limit)
 }
 
-// LastRun finds the newest run of the journal that is not a mere plan; ErrNotFound if
-// there is none.
-func (s *Store) LastRun(ctx context.Context) (Run, error) {
-	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+` WHERE r.command <> 'plan'
-		AND (r.state <> 'superseded' OR EXISTS (SELECT 1 FROM items WHERE run = r.num)) ORDER BY r.num DESC LIMIT 1`)
-	return first(runs, err, "run")
-}
-
 // LastApplied finds the newest run of a pair that was more than a plan, given up
 // ones included; ErrNotFound if there is none.
 func (s *Store) LastApplied(ctx context.Context, pair int64) (Run, error) {

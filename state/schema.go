@@ -96,6 +96,11 @@ func checkHeader(path string) error {
 	if hasLog(path) {
 		return nil // which may hold what the file lacks
 	}
+	// Only now: another process may have put its log into the file since, and then the
+	// file is longer than when it was looked for.
+	if info, err = f.Stat(); err != nil {
+		return diskError(path, err)
+	}
 	return checkLength(path, head, info.Size())
 }
 

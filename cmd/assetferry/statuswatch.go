@@ -68,7 +68,7 @@ func observe(ctx context.Context, journal *state.Store) (o observation, err erro
 	if o.holder, err = journal.Holder(ctx); err != nil {
 		return o, err
 	}
-	if o.run, err = journal.LastRun(ctx); errors.Is(err, state.ErrNotFound) {
+	if o.run, err = newestRun(ctx, journal, ""); explain(err).code == exitNoSuch {
 		return o, nil
 	} else if err != nil {
 		return o, err
@@ -151,6 +151,9 @@ func progressOf(o observation) (done, total amount) {
 		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting:
 			left.objects, left.bytes = left.objects+t.Objects, left.bytes+t.Bytes
 		case state.ItemDone, state.ItemFailed, state.ItemChanged:
+			if migrate.Reason(t.Reason).IsFailure() {
+				continue // known before anything was sent
+			}
 			ended.objects, ended.bytes = ended.objects+t.Objects, ended.bytes+t.Bytes
 		}
 	}

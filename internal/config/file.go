@@ -24,7 +24,7 @@ func (s *Settings) parse(path string, data []byte, rows []row) error {
 		err = s.readFile(file{parsed}, rows)
 	}
 	if m, ok := errors.AsType[*strictyaml.Mistake](err); ok {
-		return &UsageError{Msg: m.Error()}
+		return &UsageError{Msg: m.Error(), Hint: "mend it there, or name another file with --config"}
 	}
 	return err
 }
