@@ -153,3 +153,20 @@ func TestSilentService(t *testing.T) {
 		t.Errorf("no way out: %s", text)
 	}
 }
+
+// Lists are broken between their parts, so that they fit and no part is torn apart.
+func TestWrapped(t *testing.T) {
+	long := strings.Repeat("x", 50)
+	for list, want := range map[string]string{
+		"":                                  "",
+		"one":                               "one",
+		"one (1); two (2)":                  "one (1); two (2)",
+		long + "; " + long[:27] + "; a (1)": long + "; " + long[:27] + ";\n  a (1)",
+		long + "; " + long + "; " + long:    long + ";\n  " + long + ";\n  " + long,
+		long + long + "; b":                 long + long + ";\n  b",
+	} {
+		if got := wrapped(list, "  "); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}

@@ -150,6 +150,9 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	}
 	a.showPlan(plan)
 	a.tellNothingMatches(plan, s.rules)
+	if err := a.tellNewCategory(ctx, s, plan); err != nil {
+		return err
+	}
 	if plan.Blocked(s.rules) {
 		a.showUnmatched(plan)
 		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
@@ -209,7 +212,7 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	}
 	a.out.Printf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
 	if skips != "" {
-		a.out.Printf("%s", skips)
+		a.out.Printf("%s", wrapped(skips, "  "))
 	}
 	if by := approvedText(run); by != "" {
 		a.out.Printf("Plan hash %s,\n%s", run.PlanHash, by)

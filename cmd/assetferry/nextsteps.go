@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,4 +70,28 @@ func (a *app) tellNothingMatches(p migrate.Plan, r migrate.Rules) {
 		which = "--include and --exclude together leave"
 	}
 	a.out.Notef("%s nothing of the %s listed. A pattern is compared with keys relative to SOURCE, case counts, and ** stands for any folders.", which, count(all, "object"))
+}
+
+// shownCategories is how many categories are named in the place of one that is not there.
+const shownCategories = 10
+
+// tellNewCategory says that --category names one that is not there: it may be mistyped, and
+// everybody will see what is in it.
+func (a *app) tellNewCategory(ctx context.Context, s *endpoints, p migrate.Plan) error {
+	isIt := func(c migrate.NewCategory) bool { return c.Name == s.rules.Category }
+	if !slices.ContainsFunc(p.Categories, isIt) {
+		return nil
+	}
+	known, err := s.journal.Categories(ctx, s.pair.Destination)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range known {
+		names = append(names, ui.Sanitize(c.Name))
+	}
+	slices.Sort(names)
+	there := strings.Join(names[:min(len(names), shownCategories)], ", ")
+	a.out.Notef("There is no category %q: it is to be made, and what is in it will be public. There are: %s", ui.Sanitize(s.rules.Category), there)
+	return nil
 }

@@ -101,6 +101,9 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	}
 	a.showPlan(plan)
 	a.tellNothingMatches(plan, s.rules)
+	if err := a.tellNewCategory(ctx, s, plan); err != nil {
+		return err
+	}
 	a.showFindings(findings)
 	a.showUnmatched(plan)
 	a.sumUp(plan.Run, plan.Tallies, time.Since(began))

@@ -169,7 +169,7 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, at
 		items = "the source is not listed to its end"
 	}
 	if skips != "" {
-		items += "\n    " + skips
+		items += "\n" + wrapped("    "+skips, "      ")
 	}
 	took := ""
 	if !r.FinishedAt.IsZero() {

@@ -195,7 +195,7 @@ func (a *app) endOfWatch(o observation) error {
 	}
 	items, skips := describe(o.tallies)
 	if skips != "" {
-		items += "\n" + skips
+		items += "\n" + wrapped(skips, "  ")
 	}
 	a.out.Event("summary", recorded(o.run, o.tallies))
 	if o.run.Open() {

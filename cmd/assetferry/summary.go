@@ -114,3 +114,20 @@ func describe(tallies []state.Tally) (items, skips string) {
 	}
 	return strings.Join(parts, ", "), skips
 }
+
+// lineWidth is how long lines for people are at most, where that is up to us.
+const lineWidth = 80
+
+// wrapped breaks a list into lines for people, after semicolons only. All lines but the
+// first are indented.
+func wrapped(list, indent string) string {
+	var done []string
+	line := ""
+	for n, part := range strings.SplitAfter(list, "; ") {
+		if n > 0 && len(line)+len(strings.TrimSpace(part)) > lineWidth {
+			done, line = append(done, strings.TrimSuffix(line, " ")), indent
+		}
+		line += part
+	}
+	return strings.Join(append(done, line), "\n")
+}
