@@ -162,17 +162,24 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		a.tellLosses(plan.Tallies, source)
 	}
 	a.tellDoubts(plan.Tallies, applier)
+	failure := a.carryOut(ctx, applier.Apply, plan.Run)
+	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
+}
+
+// carryOut has a plan carried out, which a first interrupt ends in good order, and gives
+// the reason if it ended early.
+func (a *app) carryOut(ctx context.Context, apply func(context.Context, state.Run) error, run state.Run) error {
 	a.draining.Store(true)
-	failure := applier.Apply(ctx, plan.Run)
+	failure := apply(ctx, run)
 	a.draining.Store(false)
 	a.out.Progress().EndPhase()
-	if failure == migrate.ErrStopped { // and nothing else went wrong
-		failure = a.whyStopped()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case failure == migrate.ErrStopped: // and nothing else went wrong
+		return a.whyStopped()
 	}
-	if ctx.Err() != nil {
-		failure = context.Cause(ctx)
-	}
-	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
+	return failure
 }
 
 // applier makes what carries out the plan.

@@ -44,9 +44,7 @@ func apartFrom(path, source string) error {
 	if err != nil {
 		return err
 	}
-	if real, err := filepath.EvalSymlinks(full); err == nil {
-		full = real
-	} else {
+	if full, err = filepath.EvalSymlinks(full); err != nil {
 		return nil // there is nothing to be replaced
 	}
 	if rest, err := filepath.Rel(source, full); err != nil || !filepath.IsLocal(rest) {

@@ -139,6 +139,9 @@ func (o reportOptions) check(json bool) (report.Choice, error) {
 
 // sumUpReport has the summary of the run told as status tells it.
 func (a *app) sumUpReport(ctx context.Context, journal *state.Store, run state.Run) error {
+	if !a.out.JSON() {
+		return nil // and nothing is summed up for nobody
+	}
 	tallies, err := journal.Tallies(ctx, run.Num)
 	if err == nil {
 		a.out.Event("summary", recorded(run, tallies))

@@ -23,7 +23,11 @@ func (a *app) selectRun(ctx context.Context, cmd *cobra.Command, journal *state.
 	id, _ := cmd.Flags().GetString("run")
 	source, _ := cmd.Flags().GetString("source")
 	if id == "" {
-		return newestRun(ctx, journal, source)
+		run, err := newestRun(ctx, journal, source)
+		if err == nil && run.Num == 0 {
+			err = noRunYet(journal, source)
+		}
+		return run, err
 	}
 	run, err := journal.Run(ctx, id)
 	switch {
@@ -40,7 +44,17 @@ func noSuchRun(journal *state.Store, id string) error {
 		"assetferry status lists the runs; another destination has another journal, see --to and --state"}
 }
 
-// newestRun finds the newest run that was more than a plan, of a source or of all.
+// noRunYet is the error of who asks for the newest run where there is none.
+func noRunYet(journal *state.Store, source string) error {
+	what := "there is no run in the journal " + ui.Sanitize(journal.Path())
+	if source != "" {
+		what = fmt.Sprintf("there is no run of the source %s in the journal %s", ui.Sanitize(source), ui.Sanitize(journal.Path()))
+	}
+	return &stop{exitNoSuch, errors.New(what), "assetferry status shows sources and runs; a mere plan is named with --run"}
+}
+
+// newestRun finds the newest run that was more than a plan, of a source or of all. Without
+// one its number is 0.
 func newestRun(ctx context.Context, journal *state.Store, source string) (newest state.Run, err error) {
 	pairs, err := journal.Pairs(ctx)
 	if err != nil {
@@ -60,12 +74,5 @@ func newestRun(ctx context.Context, journal *state.Store, source string) (newest
 			}
 		}
 	}
-	if newest.Num > 0 {
-		return newest, nil
-	}
-	what := "there is no run in the journal " + ui.Sanitize(journal.Path())
-	if source != "" {
-		what = fmt.Sprintf("there is no run of the source %s in the journal %s", ui.Sanitize(source), ui.Sanitize(journal.Path()))
-	}
-	return newest, &stop{exitNoSuch, errors.New(what), "assetferry status shows sources and runs; a mere plan is named with --run"}
+	return newest, nil
 }

@@ -150,9 +150,12 @@ func (a *app) showPair(ctx context.Context, journal *state.Store, p state.Pair) 
 	return nil
 }
 
+// isStopped reports whether a run was to go on and nobody works on it.
+func isStopped(r state.Run, atWork bool) bool { return r.Open() && r.Command != "plan" && !atWork }
+
 // standing says how a run stands: its state, or that it was stopped in it.
 func standing(r state.Run, atWork bool) string {
-	if r.Open() && r.Command != "plan" && !atWork {
+	if isStopped(r, atWork) {
 		return "stopped"
 	}
 	return string(r.State)
@@ -185,7 +188,7 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, at
 	if back.Objects > 0 {
 		items += "\n    Taken back since by undo: " + count(back.Objects, "asset")
 	}
-	if standing(r, atWork) == "stopped" {
+	if isStopped(r, atWork) {
 		items += "\n    Nobody works on it; to go on: " + finishIt(r)
 	}
 	a.out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)

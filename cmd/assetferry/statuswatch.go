@@ -68,9 +68,7 @@ func observe(ctx context.Context, journal *state.Store) (o observation, err erro
 	if o.holder, err = journal.Holder(ctx); err != nil {
 		return o, err
 	}
-	if o.run, err = newestRun(ctx, journal, ""); explain(err).code == exitNoSuch {
-		return o, nil
-	} else if err != nil {
+	if o.run, err = newestRun(ctx, journal, ""); err != nil || o.run.Num == 0 {
 		return o, err
 	}
 	if o.tallies, err = journal.Tallies(ctx, o.run.Num); err != nil {

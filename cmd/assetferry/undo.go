@@ -110,16 +110,7 @@ func (a *app) undo(ctx context.Context, o undoOptions) error {
 	if err := a.agreeToTrash(ctx, s, plan.Run, objects, o.yes); err != nil {
 		return err
 	}
-	a.draining.Store(true)
-	failure := undoer.Apply(ctx, plan.Run)
-	a.draining.Store(false)
-	a.out.Progress().EndPhase()
-	if failure == migrate.ErrStopped { // and nothing else went wrong
-		failure = a.whyStopped()
-	}
-	if ctx.Err() != nil {
-		failure = context.Cause(ctx)
-	}
+	failure := a.carryOut(ctx, undoer.Apply, plan.Run)
 	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
 }
 

@@ -32,19 +32,7 @@ type urlCheck struct {
 func (a *app) checkURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) error {
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: "urls"}
-	dest, err := a.openDestination(ctx, true)
-	if err != nil {
-		return err
-	}
-	path, err := a.greet(ctx, dest)
-	if err != nil {
-		return err
-	}
-	journal, err := a.openExisting(ctx, dest, path)
-	if err != nil {
-		return err
-	}
-	pairs, err := pairsOf(ctx, journal, dest)
+	dest, journal, pairs, err := a.openRecorded(ctx)
 	if err != nil {
 		return err
 	}

@@ -49,19 +49,7 @@ is read back and compared by its SHA-256 digest with what was sent; with
 
 func (a *app) verify(ctx context.Context, level string, sample int) error {
 	a.summary = &ui.SummaryLine{Command: "verify"}
-	dest, err := a.openDestination(ctx, true)
-	if err != nil {
-		return err
-	}
-	path, err := a.greet(ctx, dest)
-	if err != nil {
-		return err
-	}
-	journal, err := a.openExisting(ctx, dest, path)
-	if err != nil {
-		return err
-	}
-	pairs, err := pairsOf(ctx, journal, dest)
+	dest, journal, pairs, err := a.openRecorded(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,17 +156,27 @@ func differences(v state.Verification) string {
 	return count(v.Differences, "difference")
 }
 
-// openExisting opens the journal of a destination; there must be one.
-func (a *app) openExisting(ctx context.Context, d *destination, path string) (*state.Store, error) {
+// openRecorded opens a destination for reading, and the journal of it, which there must
+// be. It gives the pairs that the journal has of it, at least one.
+func (a *app) openRecorded(ctx context.Context) (*destination, *state.Store, []state.Pair, error) {
+	d, err := a.openDestination(ctx, true)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	path, err := a.greet(ctx, d)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	if err := mustExist(path); err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	journal, err := a.openJournal(ctx, path)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	a.startMeter(ctx, d, journal)
-	return journal, nil
+	pairs, err := pairsOf(ctx, journal, d)
+	return d, journal, pairs, err
 }
 
 // pairsOf lists the pairs of a journal whose destination this is.
