@@ -1,48 +1,100 @@
 package local_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 
 	"assetferry/sources/local"
 )
 
-// BenchmarkOneDirectory lists a single directory of 10,000 files, or of as many
-// as ASSETFERRY_BENCH_FILES says, and reports the largest heap it saw meanwhile.
-func BenchmarkOneDirectory(b *testing.B) {
+// BenchmarkListing lists 10,000 files, or as many as ASSETFERRY_BENCH_FILES says,
+// in one directory and in directories of 500, and reports the largest heap it saw
+// meanwhile. The baseline reads the names of the one directory, sorts them and looks
+// at each, and nothing else.
+func BenchmarkListing(b *testing.B) {
 	n := 10_000
 	if s := os.Getenv("ASSETFERRY_BENCH_FILES"); s != "" {
 		var err error
 		n, err = strconv.Atoi(s)
 		must(b, err)
 	}
-	dir := b.TempDir()
+	one, many := filepath.Join(b.TempDir(), "one"), filepath.Join(b.TempDir(), "many")
 	for i := range n {
-		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("photo-%08d.jpg", i)))
-		must(b, err)
-		must(b, f.Close())
+		name := fmt.Sprintf("photo-%08d.jpg", i)
+		create(b, filepath.Join(one, name))
+		create(b, filepath.Join(many, fmt.Sprintf("album-%06d", i/500), name))
 	}
-	src, err := local.New(dir, local.Options{})
+	b.Run("one-directory", func(b *testing.B) { benchmark(b, n, listTree(b, one)) })
+	b.Run("many-directories", func(b *testing.B) { benchmark(b, n, listTree(b, many)) })
+	b.Run("baseline", func(b *testing.B) { benchmark(b, n, lookAtAll(one)) })
+}
+
+func create(b *testing.B, path string) {
+	b.Helper()
+	f, err := os.Create(path)
+	if errors.Is(err, os.ErrNotExist) {
+		must(b, os.MkdirAll(filepath.Dir(path), 0o755))
+		f, err = os.Create(path)
+	}
 	must(b, err)
+	must(b, f.Close())
+}
+
+// benchmark measures a listing of n files, which tells of each.
+func benchmark(b *testing.B, n int, list func(found func()) error) {
+	b.ReportAllocs()
 	var peak uint64
 	for b.Loop() {
 		count := 0
-		for _, err := range src.Objects(b.Context(), "") {
-			must(b, err)
+		must(b, list(func() {
 			if count++; count%(n/10) == 0 {
 				var m runtime.MemStats
 				runtime.ReadMemStats(&m)
 				peak = max(peak, m.HeapInuse)
 			}
-		}
+		}))
 		if count != n {
-			b.Fatalf("%d objects, want %d", count, n)
+			b.Fatalf("%d files, want %d", count, n)
 		}
 	}
-	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "objects/s")
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "files/s")
 	b.ReportMetric(float64(peak)/(1<<20), "MB-heap")
+}
+
+func listTree(b *testing.B, dir string) func(found func()) error {
+	src, err := local.New(dir, local.Options{})
+	must(b, err)
+	return func(found func()) error {
+		for _, err := range src.Objects(b.Context(), "") {
+			if err != nil {
+				return err
+			}
+			found()
+		}
+		return nil
+	}
+}
+
+func lookAtAll(dir string) func(found func()) error {
+	return func(found func()) error {
+		f, err := os.Open(dir)
+		if err != nil {
+			return err
+		}
+		names, err := f.Readdirnames(-1)
+		slices.Sort(names)
+		for _, name := range names {
+			if _, err := os.Lstat(dir + "/" + name); err != nil {
+				return err
+			}
+			found()
+		}
+		return errors.Join(err, f.Close())
+	}
 }

@@ -2,9 +2,12 @@ package local
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -55,6 +58,45 @@ func TestDirectoryThatFailsHalfWay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A manyNames reader reads as many names as it is large.
+type manyNames int
+
+func (n *manyNames) Readdirnames(max int) (names []string, err error) {
+	for ; len(names) < max && *n > 0; *n-- {
+		names = append(names, fmt.Sprintf("photo-%08d.jpg", *n))
+	}
+	if len(names) == 0 {
+		err = io.EOF
+	}
+	return names, err
+}
+
+func (n *manyNames) Close() error { return nil }
+
+// What a walk holds grows with its largest directory, so it may not be much.
+func TestMemoryForNames(t *testing.T) {
+	const n, limit = 100_000, 48 // bytes for each: 24 of the name, 16 that lead to it, and room to grow
+	reader := manyNames(n)
+	w := &walk{ctx: t.Context(), read: func(*os.Root) (nameReader, error) { return &reader, nil }}
+	before := heap()
+	names, err := w.names(&directory{})
+	if err != nil || len(names) != n {
+		t.Fatalf("%d names, error %v", len(names), err)
+	}
+	if got := (heap() - before) / n; got > limit {
+		t.Errorf("%d bytes for each name, at most %d expected", got, limit)
+	}
+	runtime.KeepAlive(names)
+}
+
+// heap is how much memory is in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // listWith walks a tree of "dir/a", "dir/b", "dir/c" and "z" that is read by a function.

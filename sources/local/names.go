@@ -20,9 +20,9 @@ type nameReader interface {
 
 func readDirectory(root *os.Root) (nameReader, error) { return root.Open(".") }
 
-// names reads the names in a directory in the order of the keys: directories
-// have a slash at their end, and sort by it. A plain walk would put "a/x" before
-// "a!". Names are all that is kept, because a directory may hold millions of them.
+// names reads the names in a directory, in the order of their bytes. They are all
+// that is kept of it, because they are the one thing in a walk that has no bound: a
+// directory of a million names of 18 bytes takes 40 MB.
 //
 // With an error come the names that were read before it.
 func (w *walk) names(d *directory) ([]string, error) {
@@ -42,7 +42,7 @@ func (w *walk) names(d *directory) ([]string, error) {
 		part, err := dir.Readdirnames(chunk)
 		for _, name := range part {
 			if !isBefore(name, start) {
-				names = w.appendName(names, d, name)
+				names = append(names, name)
 			}
 		}
 		if err != nil {
@@ -53,21 +53,6 @@ func (w *walk) names(d *directory) ([]string, error) {
 			return names, err
 		}
 	}
-}
-
-// appendName adds a name in the form that it is to be listed in. One that may be
-// anything is added in both, so that nobody takes what is below it for gone.
-func (w *walk) appendName(names []string, d *directory, name string) []string {
-	e := w.look(d, name)
-	switch {
-	case e.isGone(), w.excluded.has(d.prefix+name, e.info):
-		return names
-	case e.isUnknown():
-		return append(names, name, name+"/")
-	case w.descends(d, e):
-		return append(names, name+"/")
-	}
-	return append(names, name)
 }
 
 // start is the first name of interest in a directory when a listing goes on.

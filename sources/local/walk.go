@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -48,41 +49,64 @@ func (w *walk) list(d *directory) error {
 			return err
 		}
 	}
+	return w.visitAll(d, names)
+}
+
+// visitAll yields what the names in a directory stand for, in the order of the keys.
+// There a directory has a slash at its end, so that "a!" and all that is in it come
+// before "a/x", whereas a plain walk would put "a/x" first. So a directory waits until
+// the names before its slash are through, and no name has to be looked at beforehand
+// to be put in its place. Each that waits begins with the one that waited before it,
+// so the last to come is the first to be entered.
+func (w *walk) visitAll(d *directory, names []string) error {
+	var waiting []string
 	for _, name := range names {
+		for n := len(waiting) - 1; n >= 0 && waiting[n] < name; n-- {
+			if err := w.enter(d, waiting[n]); err != nil {
+				return err
+			}
+			waiting = waiting[:n]
+		}
 		if w.ctx.Err() != nil {
 			return context.Cause(w.ctx)
 		}
-		step := w.file
-		if strings.HasSuffix(name, "/") {
-			step = w.enter
+		isDirectory, err := w.visit(d, name)
+		if err != nil {
+			return err
 		}
-		if err := step(d, name); err != nil {
+		if isDirectory {
+			waiting = append(waiting, name+"/")
+		}
+	}
+	for _, name := range slices.Backward(waiting) {
+		if err := w.enter(d, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// file yields the object or the obstacle of an entry that is no directory.
-func (w *walk) file(d *directory, name string) error {
+// visit yields the object or the obstacle of an entry that is no directory, and
+// reports whether it is or may be one: what may be anything is both, so that nobody
+// takes what is below it for gone.
+func (w *walk) visit(d *directory, name string) (isDirectory bool, err error) {
 	key := d.prefix + name
-	if key <= w.after {
-		return nil
-	}
 	e := w.look(d, name)
 	switch {
-	case e.isGone(), w.descends(d, e):
-		return nil // since the directory was read
+	case e.isGone(), w.excluded.has(key, e.info):
+		return false, nil
 	case e.isUnknown():
-		return w.obstacle(key, sources.Unreadable)
+		return true, w.obstacle(key, sources.Unreadable)
+	case w.descends(d, e):
+		return true, nil
 	case e.err != nil:
-		return w.obstacle(key, sources.BrokenSymlink)
+		return false, w.obstacle(key, sources.BrokenSymlink)
 	case e.info.IsDir(), e.info.Mode()&fs.ModeSymlink != 0:
-		return w.obstacle(key, sources.Symlink)
+		return false, w.obstacle(key, sources.Symlink)
 	case !e.info.Mode().IsRegular():
-		return w.obstacle(key, sources.Special)
+		return false, w.obstacle(key, sources.Special)
 	}
-	return w.emit(sources.Object{Key: sources.Key(key), Size: e.info.Size(), Time: modified(e.info)})
+	return false, w.emit(sources.Object{Key: sources.Key(key), Size: e.info.Size(), Time: modified(e.info)})
 }
 
 // enter lists the directory of an entry, unless everything in it is listed already.
