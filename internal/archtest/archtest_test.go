@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"internal/preflight":           {"migrate", "state", "sources", "internal/header", "internal/ui"},
 	"internal/probe":               {"internal/assets"},
 	"internal/report":              {"migrate", "state", "sources", "internal/retry", "internal/ui"},
+	"internal/bench":               {"migrate", "state", "sources/local"}, // measures, so nothing imports it
 	"internal/config":              {"internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/library", "internal/sandbox/rendition", "internal/strictyaml"},
@@ -42,7 +43,7 @@ var allowed = map[string][]string{
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/sandbox", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/assets, internal/assets/assettest, internal/faults, internal/probe, internal/sandbox, internal/sandbox/library, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry, sources/s3", "the engine knows no HTTP"},
+	{"net/http", "internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/probe, internal/sandbox, internal/sandbox/library, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry, sources/s3", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},

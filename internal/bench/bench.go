@@ -1,0 +1,178 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// A bench measures one program.
+type bench struct {
+	ctx     context.Context
+	out     io.Writer
+	dir     string
+	program string
+	scale   int
+	homes   int
+}
+
+// A row is a line of the table.
+type row struct {
+	figure   string
+	baseline string
+	measured string
+	must     string
+	ok       bool
+	rss      int64
+}
+
+// A figure measures something and gives one row or several.
+type figure struct {
+	name    string
+	measure func(*bench) ([]row, error)
+}
+
+func newBench(ctx context.Context, out io.Writer, scale int, program string) (*bench, error) {
+	dir, err := os.MkdirTemp("", "assetferry-bench-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{ctx: ctx, out: out, dir: dir, program: program, scale: max(1, scale)}
+	if program == "" {
+		b.program = filepath.Join(dir, "assetferry")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build: %w\n%s", err, out)
+		}
+	} else if b.program, err = filepath.Abs(program); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// all measures the figures and prints a row as soon as it is there.
+func (b *bench) all(only *regexp.Regexp) error {
+	fmt.Fprintf(b.out, "%s\n\n", b.machine())
+	fmt.Fprintln(b.out, "| Figure | Baseline | assetferry | Must reach | | Peak RSS |")
+	fmt.Fprintln(b.out, "| --- | --- | --- | --- | --- | --- |")
+	failed := 0
+	for _, f := range figures {
+		if !only.MatchString(f.name) || b.ctx.Err() != nil {
+			continue
+		}
+		rows, err := f.measure(b)
+		if err != nil {
+			failed++
+			fmt.Fprintf(b.out, "| %s | | failed: %s | | | |\n", f.name, strings.ReplaceAll(err.Error(), "\n", " "))
+		}
+		for _, r := range rows {
+			verdict := "reached"
+			if !r.ok {
+				verdict = "**missed**"
+			}
+			fmt.Fprintf(b.out, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.baseline, r.measured, r.must, verdict, megabytes(r.rss))
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("figures that could not be measured: %d", failed)
+	}
+	return context.Cause(b.ctx)
+}
+
+// machine says what all of it depends on.
+func (b *bench) machine() string {
+	version, _ := exec.Command(b.program, "version").CombinedOutput() // it is told as far as it is known
+	text := fmt.Sprintf("%s, %s/%s, %d processors, %s; %s", time.Now().Format("2006-01-02 15:04"), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), runtime.Version(), strings.Join(strings.Fields(string(version)), " "))
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		text += "; load " + strings.Fields(string(load))[0]
+	}
+	if b.scale > 1 {
+		text += fmt.Sprintf("; NUMBERS OF OBJECTS DIVIDED BY %d", b.scale)
+	}
+	return text
+}
+
+func megabytes(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+}
+
+// A world is a bucket, a service, and a home for a program between them.
+type world struct {
+	*bench
+	home
+	bucket  *bucket
+	service *service
+	s3      string // address
+	journal string
+	servers []*http.Server
+}
+
+// newWorld starts servers on this machine, which close ends.
+func (b *bench) newWorld(l library, latency time.Duration) (*world, error) {
+	b.homes++
+	dir := filepath.Join(b.dir, fmt.Sprintf("home%d", b.homes))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	w := &world{bench: b, bucket: &bucket{library: l, latency: latency}, service: newService(l, latency), journal: filepath.Join(dir, "journal.db")}
+	var err error
+	if w.s3, err = w.serve(w.bucket); err == nil {
+		w.service.url, err = w.serve(w.service)
+	}
+	w.home = home{dir, []string{"ASSETFERRY_URL=" + w.service.url, "ASSETFERRY_ENVIRONMENT_ID=" + environment, "ASSETFERRY_ACCESS_KEY=" + strings.Repeat("k", 40),
+		"ASSETFERRY_STATE=" + w.journal, "ASSETFERRY_S3_ENDPOINT=" + w.s3}}
+	return w, err
+}
+
+func (w *world) serve(h http.Handler) (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	w.servers = append(w.servers, s)
+	go s.Serve(l) // until close
+	return "http://" + l.Addr().String(), nil
+}
+
+// close ends the servers and removes what the program left.
+func (w *world) close() error {
+	var failure error
+	for _, s := range w.servers {
+		failure = cmp.Or(failure, s.Close())
+	}
+	return cmp.Or(failure, os.RemoveAll(w.home.dir))
+}
+
+// source are the arguments that name the bucket.
+func (w *world) source() []string {
+	return []string{"s3://" + bucketName, "--source-name", sourceName, "--quiet"}
+}
+
+// assetferry runs the program.
+func (w *world) assetferry(command string, args ...string) (usage, []byte, error) {
+	return w.runWell(w.program, append([]string{command}, args...)...)
+}
+
+// journalSize is how many bytes the journal takes.
+func (w *world) journalSize() (size int64) {
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(w.journal + suffix); err == nil {
+			size += info.Size()
+		}
+	}
+	return size
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestMain lets the test itself be what the bench starts beside the program.
+func TestMain(m *testing.M) {
+	if done, err := inMode(context.Background(), os.Args[1:]); done {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestEveryFigure measures everything with few objects: the table must be complete, what
+// it says about speed means nothing.
+func TestEveryFigure(t *testing.T) {
+	var out bytes.Buffer
+	b, err := newBench(t.Context(), &out, 2000, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(b.dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := b.all(regexp.MustCompile("")); err != nil {
+		t.Error(err)
+	}
+	t.Log(out.String())
+	if rows := strings.Count(out.String(), "reached") + strings.Count(out.String(), "missed"); rows < len(figures) {
+		t.Errorf("the table has %d rows for %d figures", rows, len(figures))
+	}
+}
+
+func TestLibrary(t *testing.T) {
+	for _, l := range []library{{objects: 3000, folders: 1, size: 100}, {objects: 3000, folders: 7, size: 100}} {
+		last := ""
+		for n := range l.objects {
+			key := l.key(n)
+			if key <= last {
+				t.Fatalf("key %q comes after %q", key, last)
+			}
+			if got, ok := l.number(key); !ok || got != n {
+				t.Fatalf("%q is object %d (%t), want %d", key, got, ok, n)
+			}
+			last = key
+		}
+		var whole, rest bytes.Buffer
+		if err := l.writeContent(&whole, 17, 0); err != nil || whole.Len() != 100 {
+			t.Errorf("content of %d bytes: %v", whole.Len(), err)
+		}
+		if err := l.writeContent(&rest, 17, 5); err != nil || !bytes.Equal(rest.Bytes(), whole.Bytes()[5:]) {
+			t.Errorf("the content from byte 5 on is %q (%v), want the end of %q", rest.Bytes(), err, whole.Bytes())
+		}
+	}
+}
+
+// TestServiceChecksWhatArrives: a bench whose stand-in takes anything would measure nothing.
+func TestServiceChecksWhatArrives(t *testing.T) {
+	l := library{objects: 2, folders: 1, size: 20}
+	s := newService(l, 0)
+	stamp := fmt.Sprintf("%0*d", stampLength, 1)
+	if _, ok := s.keep(theCategory, "photo-0000000.jpg", stamp, 20); ok {
+		t.Error("took the content of another object")
+	}
+	if _, ok := s.keep(theCategory, "photo-0000001.jpg", stamp, 20); !ok {
+		t.Error("refused an object of the library")
+	}
+	s.keep(theCategory, "photo-0000001.jpg", stamp, 20)
+	if err := s.check(2); err == nil || !strings.Contains(err.Error(), "1 objects arrived, want 2; 1 more than once, 1 are not") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,420 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// figures are all that is measured, in the order of the table.
+var figures = []figure{
+	{"throughput", (*bench).throughput},
+	{"latency 20 ms", func(b *bench) ([]row, error) { return b.underLatency(20 * time.Millisecond) }},
+	{"latency 50 ms", func(b *bench) ([]row, error) { return b.underLatency(50 * time.Millisecond) }},
+	{"plan", (*bench).plan},
+	{"quiet night, 2,000 folders", func(b *bench) ([]row, error) { return b.quietNight(2000) }},
+	{"quiet night, one folder", func(b *bench) ([]row, error) { return b.quietNight(1) }},
+	{"flat memory", (*bench).flatMemory},
+	{"resume", (*bench).resume},
+	{"large asset", (*bench).largeAsset},
+	{"journal", (*bench).journal},
+	{"start", (*bench).start},
+	{"report, urls, status", (*bench).readers},
+	{"local directory", (*bench).localDirectory},
+}
+
+const (
+	kib      = 1 << 10
+	million  = 1_000_000
+	small    = 20 * kib
+	atOnce   = 32
+	flagJobs = "--concurrency=32"
+)
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+
+func rate(objects int, d time.Duration) float64 { return float64(objects) / d.Seconds() }
+
+// migrate runs a whole migration and checks what arrived.
+func (w *world) migrate(args ...string) (usage, error) {
+	u, _, err := w.assetferry("migrate", append(w.source(), args...)...)
+	if err == nil {
+		err = w.service.check(w.bucket.objects)
+	}
+	return u, err
+}
+
+// relay runs the bare loop.
+func (w *world) relay() (usage, error) {
+	u, _, err := w.runWell(os.Args[0], relayMode, "-s3", w.s3, "-service", w.service.url, "-workers", strconv.Itoa(atOnce))
+	if err == nil {
+		err = w.service.check(w.bucket.objects)
+	}
+	return u, err
+}
+
+// within runs a measurement in a world of its own.
+func (b *bench) within(l library, latency time.Duration, f func(*world) error) error {
+	w, err := b.newWorld(l, latency)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(w), w.close())
+}
+
+// throughput compares with the bare loop, which runs before and after.
+func (b *bench) throughput() ([]row, error) {
+	l := library{objects: 50_000 / b.scale, folders: 50, size: small}
+	var bare, bareAfter, ours usage
+	relay := func(u *usage) func(*world) error {
+		return func(w *world) (err error) { *u, err = w.relay(); return err }
+	}
+	if err := b.within(l, 0, relay(&bare)); err != nil {
+		return nil, err
+	}
+	if err := b.within(l, 0, func(w *world) (err error) { ours, err = w.migrate(flagJobs); return err }); err != nil {
+		return nil, err
+	}
+	if err := b.within(l, 0, relay(&bareAfter)); err != nil {
+		return nil, err
+	}
+	base := (bare.Wall + bareAfter.Wall) / 2
+	ratio := float64(base) / float64(ours.Wall)
+	got := rate(l.objects, ours.Wall)
+	return []row{{
+		figure:   fmt.Sprintf("%d x 20 KiB from S3, whole run, %d at once", l.objects, atOnce),
+		baseline: fmt.Sprintf("bare loop %.0f and %.0f assets/s, %s CPU", rate(l.objects, bare.Wall), rate(l.objects, bareAfter.Wall), seconds((bare.CPU+bareAfter.CPU)/2)),
+		measured: fmt.Sprintf("%.0f assets/s, %.0f %%, %s CPU", got, 100*ratio, seconds(ours.CPU)),
+		must:     "85 %, 1,500 assets/s", ok: ratio >= .85 && got >= 1500, rss: ours.RSS,
+	}}, nil
+}
+
+// underLatency compares with what the latency of a service allows that is asked once for
+// each asset by so many at once.
+func (b *bench) underLatency(latency time.Duration) ([]row, error) {
+	l := library{objects: 50_000 / b.scale, folders: 50, size: small}
+	few := library{objects: l.objects / 5, folders: 50, size: small}
+	var bare, ours usage
+	if err := b.within(few, latency, func(w *world) (err error) { bare, err = w.relay(); return err }); err != nil {
+		return nil, err
+	}
+	if err := b.within(l, latency, func(w *world) (err error) { ours, err = w.migrate(flagJobs); return err }); err != nil {
+		return nil, err
+	}
+	limit := float64(atOnce) / latency.Seconds()
+	got := rate(l.objects, ours.Wall)
+	return []row{{
+		figure:   fmt.Sprintf("the same at %v a request, both sides", latency),
+		baseline: fmt.Sprintf("%d / %v = %.0f assets/s; bare loop %.0f", atOnce, latency, limit, rate(few.objects, bare.Wall)),
+		measured: fmt.Sprintf("%.0f assets/s, %.0f %%", got, 100*got/limit),
+		must:     "85 %", ok: got >= .85*limit, rss: ours.RSS,
+	}}, nil
+}
+
+func (b *bench) plan() ([]row, error) {
+	l := library{objects: million / b.scale, folders: 2000, size: small}
+	var u usage
+	var lists, requests int64
+	err := b.within(l, 0, func(w *world) (err error) {
+		u, _, err = w.assetferry("plan", w.source()...)
+		lists, requests = w.bucket.lists.Load(), w.service.requests.Load()
+		return err
+	})
+	return []row{{
+		figure: fmt.Sprintf("plan of %d objects", l.objects), baseline: "rclone 27.9 s, 125 MB (elsewhere)",
+		measured: fmt.Sprintf("%s, %s CPU, %d list requests, %d at the destination", seconds(u.Wall), seconds(u.CPU), lists, requests),
+		must:     "40 s, 150 MB", ok: u.Wall <= 40*time.Second && u.RSS <= 150e6, rss: u.RSS,
+	}}, err
+}
+
+// knowing makes the journal of a world know that everything arrived.
+func (w *world) knowing() error {
+	return writeHistory(w.ctx, w.journal, w.bucket.library, w.service.url)
+}
+
+func (b *bench) quietNight(folders int) ([]row, error) {
+	l := library{objects: million / b.scale, folders: folders, size: small}
+	var u usage
+	var lists, requests int64
+	err := b.within(l, 0, func(w *world) (err error) {
+		if err := w.knowing(); err != nil {
+			return err
+		}
+		u, _, err = w.assetferry("migrate", w.source()...)
+		lists, requests = w.bucket.lists.Load(), w.service.requests.Load()
+		if w.service.uploads.Load() > 0 {
+			err = errors.Join(err, errors.New("something was sent"))
+		}
+		return err
+	})
+	return []row{{
+		figure: fmt.Sprintf("quiet night, %d objects, folders: %d", l.objects, folders), baseline: "rclone 33.6 s, 1,252 MB (elsewhere)",
+		measured: fmt.Sprintf("%s, %s CPU, %d list requests, %d at the destination", seconds(u.Wall), seconds(u.CPU), lists, requests),
+		must:     "25 s, 150 MB, 1,000 lists, 2 at the destination",
+		ok:       u.Wall <= 25*time.Second && u.RSS <= 150e6 && lists <= 1000 && requests <= 2, rss: u.RSS,
+	}}, err
+}
+
+// flatMemory compares peaks at three sizes, of a plan and of a quiet night.
+func (b *bench) flatMemory() (rows []row, err error) {
+	sizes := []int{100_000 / b.scale, million / b.scale, 5 * million / b.scale}
+	var plans, nights []int64
+	for _, n := range sizes {
+		l := library{objects: n, folders: 2000, size: small}
+		err := b.within(l, 0, func(w *world) error {
+			u, _, err := w.assetferry("plan", w.source()...)
+			plans = append(plans, u.RSS)
+			return err
+		})
+		if err != nil {
+			return rows, err
+		}
+		err = b.within(l, 0, func(w *world) error {
+			if err := w.knowing(); err != nil {
+				return err
+			}
+			u, _, err := w.assetferry("migrate", w.source()...)
+			nights = append(nights, u.RSS)
+			return err
+		})
+		if err != nil {
+			return rows, err
+		}
+	}
+	for _, of := range []struct {
+		what  string
+		peaks []int64
+	}{{"plan", plans}, {"quiet night", nights}} {
+		ratio := float64(of.peaks[2]) / float64(of.peaks[0])
+		rows = append(rows, row{
+			figure:   fmt.Sprintf("RSS of a %s at %v objects", of.what, sizes),
+			baseline: megabytes(of.peaks[0]), measured: fmt.Sprintf("%s, %s: %.2f x", megabytes(of.peaks[1]), megabytes(of.peaks[2]), ratio),
+			must: "1.2 x", ok: ratio <= 1.2, rss: of.peaks[2],
+		})
+	}
+	return rows, nil
+}
+
+// resume kills a run at half and goes on.
+func (b *bench) resume() ([]row, error) {
+	l := library{objects: max(2000, 100_000/b.scale), folders: 50, size: 1 * kib} // fewer would be over before the kill
+	total := func(w *world) int64 { return w.bucket.lists.Load() + w.bucket.gets.Load() + w.service.requests.Load() }
+	var whole, cut int64
+	var first time.Duration
+	var u usage
+	if err := b.within(l, 0, func(w *world) error {
+		_, err := w.migrate(flagJobs)
+		whole = total(w)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	err := b.within(l, 0, func(w *world) error {
+		c := w.command(w.program, append(append([]string{"migrate"}, w.source()...), flagJobs)...)
+		if err := c.Start(); err != nil {
+			return err
+		}
+		for w.service.uploads.Load() < int64(l.objects/2) && b.ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		_ = c.Process.Kill() // it may have ended just now, which the check tells
+		_ = c.Wait()
+		before := w.service.uploads.Load()
+		w.service.upload.reset()
+		began := time.Now()
+		var err error
+		u, err = w.migrate(flagJobs, "--settle-time=2s")
+		if at := w.service.upload.at.Load(); at != nil && before < int64(l.objects) {
+			first = at.Sub(began)
+		} else {
+			err = errors.Join(err, errors.New("nothing was left to send"))
+		}
+		cut = total(w)
+		return err
+	})
+	ratio := float64(cut) / float64(whole)
+	return []row{{
+		figure:   fmt.Sprintf("resume at half of %d, killed", l.objects),
+		baseline: fmt.Sprintf("%d requests without the kill", whole),
+		measured: fmt.Sprintf("first upload after %s; %d requests, %.4f x", seconds(first), cut, ratio),
+		must:     "2 s, 1.01 x", ok: first <= 2*time.Second && ratio <= 1.01, rss: u.RSS,
+	}}, err
+}
+
+// largeAsset compares a large object with a small one.
+func (b *bench) largeAsset() ([]row, error) {
+	peak := func(size int64) (u usage, err error) {
+		err = b.within(library{objects: 1, folders: 1, size: size}, 0, func(w *world) (err error) { u, err = w.migrate(); return err })
+		return u, err
+	}
+	idle, err := peak(small)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(5e9) / int64(b.scale)
+	u, err := peak(size)
+	more := u.RSS - idle.RSS
+	return []row{{
+		figure: fmt.Sprintf("one asset of %.1f GB", float64(size)/1e9), baseline: megabytes(idle.RSS) + " with one of 20 KiB",
+		measured: fmt.Sprintf("%s more; %s, %.0f MB/s", megabytes(more), seconds(u.Wall), float64(size)/1e6/u.Wall.Seconds()),
+		must:     "64 MB more", ok: more <= 64e6, rss: u.RSS,
+	}}, err
+}
+
+// syncsIn matches the line that strace -c has for all calls.
+var syncsIn = regexp.MustCompile(`(?m)(\d+)(?:\s+\d+)?\s+f(?:data)?sync$`)
+
+// journal tells what is kept of an asset, and how often a disk has to be waited for.
+func (b *bench) journal() ([]row, error) {
+	l := library{objects: 20_000 / b.scale, folders: 50, size: small}
+	var size int64
+	syncs := -1
+	err := b.within(l, 0, func(w *world) error {
+		trace, err := exec.LookPath("strace")
+		if err != nil {
+			_, err = w.migrate()
+			size = w.journalSize()
+			return err
+		}
+		log := filepath.Join(w.home.dir, "trace")
+		args := append([]string{"-f", "-c", "-e", "trace=fsync,fdatasync", "-o", log, w.program, "migrate"}, w.source()...)
+		if _, _, err := w.runWell(trace, args...); err != nil {
+			return err
+		}
+		size = w.journalSize()
+		text, err := os.ReadFile(log)
+		syncs = 0
+		for _, m := range syncsIn.FindAllSubmatch(text, -1) {
+			n, _ := strconv.Atoi(string(m[1]))
+			syncs += n
+		}
+		return errors.Join(err, w.service.check(l.objects))
+	})
+	each := float64(size) / float64(l.objects)
+	thousand := float64(syncs) * 1000 / float64(l.objects)
+	measured := fmt.Sprintf("%.0f bytes, %.1f syncs per 1,000", each, thousand)
+	if syncs < 0 {
+		measured = fmt.Sprintf("%.0f bytes; syncs are counted where there is strace", each)
+	}
+	return []row{{
+		figure:   fmt.Sprintf("journal after %d assets with keys of %d bytes", l.objects, len(l.key(0))),
+		baseline: "", measured: measured, must: "600 bytes, 20 syncs", ok: each <= 600 && syncs >= 0 && thousand <= 20,
+	}}, err
+}
+
+// start is how long it takes from the start of a process to its first request, the best
+// of several starts.
+func (b *bench) start() ([]row, error) {
+	l := library{objects: 10, folders: 1, size: small}
+	var best, version time.Duration
+	err := b.within(l, 0, func(w *world) error {
+		if _, err := w.migrate(); err != nil {
+			return err
+		}
+		for range 10 {
+			w.service.first.reset()
+			w.bucket.first.reset()
+			began := time.Now()
+			if out, err := w.command(w.program, append([]string{"migrate"}, w.source()...)...).CombinedOutput(); err != nil {
+				return fmt.Errorf("%w: %s", err, out)
+			}
+			first := *w.service.first.at.Load()
+			if at := w.bucket.first.at.Load(); at.Before(first) {
+				first = *at
+			}
+			if took := first.Sub(began); best == 0 || took < best {
+				best = took
+			}
+			began = time.Now()
+			if err := w.command(w.program, "version").Run(); err != nil {
+				return err
+			}
+			if took := time.Since(began); version == 0 || took < version {
+				version = took
+			}
+		}
+		return nil
+	})
+	return []row{{
+		figure: "start of a process to its first request", baseline: fmt.Sprintf("%d ms for version", version.Milliseconds()),
+		measured: fmt.Sprintf("%d ms", best.Milliseconds()), must: "100 ms", ok: best <= 100*time.Millisecond,
+	}}, err
+}
+
+// readers measures what only reads the journal.
+func (b *bench) readers() (rows []row, err error) {
+	l := library{objects: million / b.scale, folders: 2000, size: small}
+	err = b.within(l, 0, func(w *world) error {
+		if err := w.knowing(); err != nil {
+			return err
+		}
+		for _, c := range []struct {
+			command string
+			args    []string
+			must    time.Duration
+		}{
+			{"report", nil, 10 * time.Second},
+			{"report", []string{"--format", "csv", "--output", "report.csv"}, 10 * time.Second},
+			{"report", []string{"--format", "html", "--output", "report.html"}, 10 * time.Second},
+			{"urls", []string{"--output", "urls.tsv"}, 5 * time.Second},
+			{"urls", []string{"--format", "nginx", "--output", "urls.conf"}, 5 * time.Second},
+			{"status", nil, 200 * time.Millisecond},
+			{"runs", nil, 200 * time.Millisecond},
+		} {
+			u, _, err := w.assetferry(c.command, c.args...)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row{
+				figure: fmt.Sprintf("%s, %d items", strings.Join(append([]string{c.command}, c.args...), " "), l.objects), measured: fmt.Sprintf("%s, %s CPU", seconds(u.Wall), seconds(u.CPU)),
+				must: fmt.Sprintf("%v, 150 MB", c.must), ok: u.Wall <= c.must && u.RSS <= 150e6, rss: u.RSS,
+			})
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// localDirectory lists one large directory, and plans it.
+func (b *bench) localDirectory() (rows []row, err error) {
+	l := library{objects: million / b.scale, folders: 1}
+	err = b.within(l, 0, func(w *world) error {
+		dir := filepath.Join(w.home.dir, "photos")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		for n := range l.objects {
+			if err := os.WriteFile(filepath.Join(dir, path.Base(l.key(n))), nil, 0o600); err != nil {
+				return err
+			}
+		}
+		bare, _, err := w.runWell(os.Args[0], listMode, "bare", dir)
+		if err != nil {
+			return err
+		}
+		u, _, err := w.runWell(os.Args[0], listMode, "source", dir)
+		if err != nil {
+			return err
+		}
+		plan, _, err := w.assetferry("plan", dir, "--quiet")
+		rows = []row{{
+			figure:   fmt.Sprintf("local source, one directory of %d files", l.objects),
+			baseline: fmt.Sprintf("%s, %s for os.ReadDir", seconds(bare.Wall), megabytes(bare.RSS)),
+			measured: fmt.Sprintf("%s, %s CPU", seconds(u.Wall), seconds(u.CPU)),
+			must:     "15 s, 300 MB", ok: u.Wall <= 15*time.Second && u.RSS <= 300e6, rss: u.RSS,
+		}, {
+			figure:   "a whole plan of it",
+			measured: fmt.Sprintf("%s, %s CPU", seconds(plan.Wall), seconds(plan.CPU)),
+			must:     "300 MB", ok: plan.RSS <= 300e6, rss: plan.RSS,
+		}}
+		return err
+	})
+	return rows, err
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// A library is a made-up bucket: objects of one size, spread over folders, in key order.
+// Nothing of it is kept: key, version tag and content all follow from an object's number.
+type library struct {
+	objects, folders int
+	size             int64 // of each object, at least stampLength
+}
+
+// stampLength is how many bytes at the beginning of a content say its number.
+const stampLength = 16
+
+// filler is what follows the stamp, again and again.
+var filler = []byte(strings.Repeat("The quick brown fox jumps over the lazy dog. ", 1<<12))
+
+func (l library) key(n int) string { return string(l.appendKey(nil, n)) }
+
+func (l library) appendKey(b []byte, n int) []byte {
+	if l.folders > 1 {
+		return fmt.Appendf(b, "archive/folder-%04d/photo-%07d.jpg", n*l.folders/l.objects, n)
+	}
+	return fmt.Appendf(b, "archive/photo-%07d.jpg", n)
+}
+
+// number is the reverse of key.
+func (l library) number(key string) (n int, ok bool) {
+	digits, ok := strings.CutPrefix(strings.TrimSuffix(path.Base(key), ".jpg"), "photo-")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && n < l.objects && l.key(n) == key
+}
+
+// tag is the version tag, which has the form of an MD5.
+func (l library) tag(n int) string { return fmt.Sprintf("%032x", uint64(n+1)*0x9e3779b97f4a7c15) }
+
+// writeContent writes the content of an object from an offset on.
+func (l library) writeContent(w io.Writer, n int, from int64) error {
+	if from < stampLength {
+		stamp := fmt.Sprintf("%0*d", stampLength, n)
+		if _, err := io.WriteString(w, stamp[from:]); err != nil {
+			return err
+		}
+		from = stampLength
+	}
+	for left := l.size - from; left > 0; {
+		part := filler[:min(left, int64(len(filler)))]
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+		left -= int64(len(part))
+	}
+	return nil
+}

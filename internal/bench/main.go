@@ -1,0 +1,77 @@
+// Command bench measures how fast and how lean assetferry is, on this machine and beside
+// baselines of the same run, and prints a table:
+//
+//	go run ./internal/bench
+//	go run ./internal/bench -only 'quiet|plan' -scale 10
+//
+// What is measured is the real program, built anew and run as a process of its own. It
+// reads from a bucket that is made up by arithmetic and writes to a service that takes
+// uploads in and throws them away, both in this process: they cost what no server can
+// save, and share the processors with it. What arrived is checked after each run: each
+// object once, with its content.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if done, err := inMode(ctx, args); done {
+		return err
+	}
+	f := flag.NewFlagSet("bench", flag.ExitOnError)
+	only := f.String("only", "", "measure the figures alone whose name this `pattern` matches")
+	scale := f.Int("scale", 1, "divide all numbers of objects, for a quick look; the table says so")
+	program := f.String("program", "", "measure this `file` instead of building the program")
+	keep := f.Bool("keep", false, "keep the folder with journals and files")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	b, err := newBench(ctx, os.Stdout, *scale, *program)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if *keep {
+			fmt.Fprintln(os.Stderr, "kept:", b.dir)
+		} else if err := os.RemoveAll(b.dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	return b.all(pattern)
+}
+
+// inMode does what a process of ours is for that another one started.
+func inMode(ctx context.Context, args []string) (done bool, err error) {
+	if len(args) < 2 {
+		return false, nil
+	}
+	switch args[0] {
+	case measureMode:
+		return true, measure(args[1], args[2:]...)
+	case relayMode:
+		return true, relay(ctx, args[1:])
+	case listMode:
+		return true, list(ctx, args[1:])
+	}
+	return false, nil
+}

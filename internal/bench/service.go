@@ -1,0 +1,247 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A service stands in for the asset management service where its own work must not
+// count: it takes uploads in as any server must, and keeps of each only the number of the
+// object that it was made from. Of that follow name and content, so that it can be asked
+// for what it has, and knows what came twice.
+type service struct {
+	library
+	url               string // where it listens
+	latency           time.Duration
+	uploads, requests atomic.Int64
+	first, upload     moment
+
+	mu      sync.Mutex
+	folders []folder // the id is the index and one
+	inside  map[string][]asset
+	seen    map[int]int // how often each object came
+	wrong   int         // contents that are not those of the library
+}
+
+type folder struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	CategoryID string `json:"categoryId"`
+	ParentID   string `json:"parentId,omitempty"`
+}
+
+type asset struct {
+	number int
+	at     time.Time
+}
+
+const theCategory = "images"
+
+func newService(l library, latency time.Duration) *service {
+	return &service{library: l, latency: latency, inside: map[string][]asset{}, seen: map[int]int{}}
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.first.now()
+	s.requests.Add(1)
+	time.Sleep(s.latency)
+	route := r.Method + " " + r.URL.Path
+	switch {
+	case route == "POST /assets":
+		s.take(w, r)
+	case route == "GET /assets":
+		s.list(w, r)
+	case strings.HasPrefix(route, "GET /assets/"):
+		s.file(w, r)
+	case route == "GET /categories":
+		answer(w, http.StatusOK, page([]any{map[string]any{"id": theCategory, "name": "Images", "extensions": []string{"jpg"}}}))
+	case route == "GET /limits":
+		answer(w, http.StatusOK, map[string]any{"pricingPlanName": "bench"})
+	case route == "POST /folders":
+		s.makeFolder(w, r)
+	case strings.HasPrefix(route, "GET /folders"):
+		s.showFolders(w, strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/folders"), "/"))
+	default:
+		http.Error(w, `{"message":"not known here"}`, http.StatusNotImplemented)
+	}
+}
+
+func page(items []any) map[string]any {
+	return map[string]any{"items": items, "totalCount": len(items), "limit": 50, "offset": 0}
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client will notice
+}
+
+// take takes an upload in.
+func (s *service) take(w http.ResponseWriter, r *http.Request) {
+	s.upload.now()
+	form, err := r.MultipartReader()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	container := theCategory
+	for {
+		part, err := form.NextPart()
+		if err != nil {
+			http.Error(w, "no file: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		if part.FormName() != "file" {
+			value, _ := io.ReadAll(io.LimitReader(part, 1<<10))
+			container = string(value)
+			continue
+		}
+		stamp := make([]byte, stampLength)
+		_, err = io.ReadFull(part, stamp)
+		rest, err2 := io.Copy(io.Discard, part)
+		if err != nil || err2 != nil {
+			http.Error(w, "cut off", http.StatusBadRequest)
+			return
+		}
+		n, ok := s.keep(container, part.FileName(), string(stamp), stampLength+rest)
+		if !ok {
+			http.Error(w, `{"message":"not of the library"}`, http.StatusBadRequest)
+			return
+		}
+		s.uploads.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write(s.appendAsset(nil, container, asset{n, time.Now()}))
+		return
+	}
+}
+
+// keep notes that an object came, unless it is not one of the library.
+func (s *service) keep(container, name, stamp string, size int64) (n int, ok bool) {
+	n, err := strconv.Atoi(stamp)
+	ok = err == nil && n < s.objects && size == s.size && name == path.Base(s.key(n))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !ok {
+		s.wrong++
+		return n, false
+	}
+	s.seen[n]++
+	s.inside[container] = append(s.inside[container], asset{n, time.Now()})
+	return n, true
+}
+
+// appendAsset describes an asset as the service does.
+func (s *service) appendAsset(b []byte, container string, a asset) []byte {
+	name := strings.TrimSuffix(path.Base(s.key(a.number)), ".jpg")
+	b = fmt.Appendf(b, `{"id":"%s","name":"%s","extension":"jpg","size":%d,"mimeType":"image/jpeg","categoryId":"%s",`,
+		assetID(a.number), name, s.size, theCategory)
+	if container != theCategory {
+		b = fmt.Appendf(b, `"folderId":"%s",`, container)
+	}
+	at := a.at.UTC().Format("2006-01-02T15:04:05.000Z")
+	return fmt.Appendf(b, `"uploadedAt":"%s","lastModifiedAt":"%s","tags":[],"url":"%s/assets/%s/file","imageUrls":{},"metadata":{"metadataProcessingStatus":"queued"}}`,
+		at, at, s.url, assetID(a.number))
+}
+
+// assetID is as long as those of the service seem to be, and in no order.
+func assetID(n int) string { return fmt.Sprintf("%012x%08x", uint64(n+1)*0x9e3779b97f4a7c15>>16, n) }
+
+// list answers with the assets of a container, newest first.
+func (s *service) list(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	container := query.Get("folderId")
+	if container == "" {
+		container = query.Get("categoryId")
+	}
+	limit, _ := strconv.Atoi(query.Get("limit"))
+	offset, _ := strconv.Atoi(query.Get("offset"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.inside[container]
+	b := []byte(`{"items":[`)
+	for n := offset; n < min(offset+limit, len(all)); n++ {
+		if n > offset {
+			b = append(b, ',')
+		}
+		b = s.appendAsset(b, container, all[len(all)-1-n])
+	}
+	b = fmt.Appendf(b, `],"totalCount":%d,"limit":%d,"offset":%d}`, len(all), limit, offset)
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(b) // the client will notice
+}
+
+// file answers with the content of an asset.
+func (s *service) file(w http.ResponseWriter, r *http.Request) {
+	id := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/assets/"), "/file")
+	n, err := strconv.ParseInt(id[max(0, len(id)-8):], 16, 64)
+	if err != nil || int(n) >= s.objects || assetID(int(n)) != id {
+		http.Error(w, `{"message":"no such asset"}`, http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Length", strconv.FormatInt(s.size, 10))
+	_ = s.writeContent(w, int(n), 0) // the client will notice
+}
+
+func (s *service) makeFolder(w http.ResponseWriter, r *http.Request) {
+	var f folder
+	if err := json.NewDecoder(r.Body).Decode(&f); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.ID = fmt.Sprintf("folder%06d", len(s.folders)+1)
+	if f.CategoryID == "" {
+		f.CategoryID = theCategory
+	}
+	s.folders = append(s.folders, f)
+	answer(w, http.StatusCreated, f)
+}
+
+// showFolders answers with the folders at the top, or with one and those in it.
+func (s *service) showFolders(w http.ResponseWriter, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	inside, self := []any{}, folder{}
+	for _, f := range s.folders {
+		if f.ParentID == id {
+			inside = append(inside, f)
+		}
+		if f.ID == id {
+			self = f
+		}
+	}
+	switch {
+	case id == "":
+		answer(w, http.StatusOK, map[string]any{"items": inside, "totalCount": len(inside)})
+	case self.ID == "":
+		http.Error(w, `{"message":"no such folder"}`, http.StatusNotFound)
+	default:
+		answer(w, http.StatusOK, map[string]any{"id": id, "name": self.Name, "categoryId": self.CategoryID, "parentId": self.ParentID, "folders": inside})
+	}
+}
+
+// check says what is wrong with what came, if it should be so many objects, each once.
+func (s *service) check(want int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	doubled := 0
+	for _, times := range s.seen {
+		if times > 1 {
+			doubled++
+		}
+	}
+	if len(s.seen) != want || doubled > 0 || s.wrong > 0 {
+		return fmt.Errorf("%d objects arrived, want %d; %d more than once, %d are not of the library", len(s.seen), want, doubled, s.wrong)
+	}
+	return nil
+}
