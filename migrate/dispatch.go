@@ -6,24 +6,21 @@ import (
 	"errors"
 	"time"
 
-	"assetferry/internal/faultpoint"
 	"assetferry/state"
 )
 
-const (
-	recordBatch   = 128 // outcomes in one transaction
-	recordEvery   = 100 * time.Millisecond
-	recordTimeout = 30 * time.Second // for what must be written even when aborting
-)
+// lookEvery is how often the dispatcher sees whether anything is due.
+const lookEvery = 100 * time.Millisecond
 
 // A dispatcher hands items to the workers and is the only one that writes their
-// fate into the journal, in batches.
+// fate into the journal, in batches; see commit.
 type dispatcher struct {
 	*Applier
 	structure *structure
 	work      chan state.Item
 	results   chan result
 	settled   chan []finding
+	committed chan commit
 
 	queue     []state.Item // taken, not handed out yet
 	cursor    string       // the last key taken
@@ -37,9 +34,9 @@ type dispatcher struct {
 	fresh     int            // doubts that arose in this process and are not settled
 	sends     map[string]int // how often an item was sent, of those that left no trace
 
-	done    []state.Outcome // to be recorded
-	items   []state.Item    // those of done
-	release []string        // keys to be given back
+	gathered   commit    // what is to be written next
+	committing bool      // something else is being written
+	began      time.Time // when that was begun last
 
 	nextDue time.Time // of the items that wait for another attempt; zero if none does
 	since   time.Time // since when there is nothing to do but wait for them
@@ -62,6 +59,7 @@ func (a *Applier) newDispatcher(ctx context.Context) (*dispatcher, error) {
 	d := &dispatcher{
 		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[string]int{},
 		work: make(chan state.Item), results: make(chan result, a.Concurrency), settled: make(chan []finding, 1),
+		committed: make(chan commit, 1),
 	}
 	due := formerEnd(a.FormerAlive).Add(max(a.Settle, a.Answer)) // all of it may have been sent
 	for _, i := range interrupted {
@@ -82,14 +80,12 @@ func (a *Applier) newDispatcher(ctx context.Context) (*dispatcher, error) {
 
 // dispatch runs until nothing is left to do, or the run has to end early.
 func (d *dispatcher) dispatch(ctx context.Context) error {
-	tick := time.NewTicker(recordEvery)
+	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	stop, aborted := d.Stop, ctx.Done()
 	d.look(ctx) // at what a former process left
 	for {
-		if err := d.refill(ctx); err != nil {
-			d.stop(err)
-		}
+		d.advance(ctx)
 		if d.idle() {
 			if err := d.record(ctx); err != nil {
 				return errors.Join(d.why, err)
@@ -111,12 +107,14 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 			d.inHand++
 		case r := <-d.results:
 			d.inHand--
-			err = d.take(ctx, r)
+			err = d.take(r)
 		case findings := <-d.settled:
 			d.settling = false
 			err = d.learn(ctx, findings)
+		case c := <-d.committed:
+			err = d.advanced(c)
 		case <-tick.C:
-			err = errors.Join(d.record(ctx), d.wake(ctx))
+			err = d.wake(ctx)
 			d.look(ctx)
 		case <-stop:
 			stop = nil
@@ -148,51 +146,22 @@ func (d *dispatcher) stop(why error) {
 		return
 	}
 	d.stopping, d.why = true, why
-	for _, i := range d.queue {
-		if i.State == state.ItemSending { // what was sent stays so
-			d.release = append(d.release, i.Key)
-		}
-	}
+	d.giveBack(d.queue...)
 	d.queue = nil
 }
 
 // idle reports whether there is nothing to do at the moment.
 func (d *dispatcher) idle() bool {
-	if d.inHand > 0 || d.settling || len(d.queue) > 0 {
+	if d.inHand > 0 || d.settling || d.committing || len(d.queue) > 0 {
 		return false
 	}
 	return d.stopping || d.exhausted && len(d.doubts) == 0
 }
 
-// refill takes more items from the journal. Few are taken at a time: a crash
-// leaves all that are taken in doubt.
-func (d *dispatcher) refill(ctx context.Context) error {
-	if d.stopping || d.exhausted || len(d.queue) > d.Concurrency/2 {
-		return nil
-	}
-	n := d.batch()
-	items, err := d.Journal.Take(ctx, d.run.Num, d.cursor, n, d.Now())
-	if err != nil {
-		return err
-	}
-	if len(items) < n {
-		d.exhausted = true
-	}
-	if len(items) > 0 {
-		d.cursor = items[len(items)-1].Key
-	}
-	d.queue = append(d.queue, items...)
-	faultpoint.Hit(faultpoint.Taken)
-	return nil
-}
-
-// batch is how many items are taken at once.
-func (d *dispatcher) batch() int { return min(2*d.Concurrency, recordBatch) }
-
 // take deals with the result of a worker.
-func (d *dispatcher) take(ctx context.Context, r result) error {
+func (d *dispatcher) take(r result) error {
 	if r.release {
-		d.release = append(d.release, r.item.Key)
+		d.giveBack(r.item)
 		return r.fatal
 	}
 	r.outcome = d.postpone(r)
@@ -201,11 +170,7 @@ func (d *dispatcher) take(ctx context.Context, r result) error {
 		r.item.Error = r.outcome.Error
 		d.doubt(r.item, time.Now().Add(d.patience(r.answer)+handling(r.item.Size)), true)
 	}
-	err := cmp.Or(r.fatal, d.breaker(r))
-	if len(d.done) >= recordBatch {
-		err = errors.Join(err, d.record(ctx))
-	}
-	return err
+	return cmp.Or(r.fatal, d.breaker(r))
 }
 
 // patience is how long something may take to become visible after its answer was
@@ -224,71 +189,4 @@ const handledPerSecond = 20 << 20
 // handling is how much longer a service may be at work on a large file.
 func handling(size int64) time.Duration {
 	return time.Duration(size/handledPerSecond) * time.Second
-}
-
-func (d *dispatcher) add(i state.Item, o state.Outcome) {
-	d.done = append(d.done, o)
-	d.items = append(d.items, i)
-}
-
-// record writes what has gathered, also while the run is being aborted: an
-// outcome that is known must not get lost.
-func (d *dispatcher) record(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
-	return errors.Join(d.recordDone(ctx), d.recordReleased(ctx))
-}
-
-func (d *dispatcher) recordDone(ctx context.Context) error {
-	if len(d.done) == 0 {
-		return nil
-	}
-	if err := d.mistrust(ctx); err != nil {
-		return err
-	}
-	if err := d.Journal.Record(ctx, d.run.Num, d.run.Pair.ID, d.done); err != nil {
-		return err
-	}
-	faultpoint.Hit(faultpoint.Recorded)
-	for n, o := range d.done {
-		switch o.State {
-		case state.ItemInDoubt, state.ItemSent:
-		case state.ItemWaiting:
-			d.await(o.DueAt)
-		default:
-			d.Watch.Progress(1, 0)
-		}
-		d.Watch.Item(d.items[n], o)
-	}
-	d.done, d.items = nil, nil
-	return nil
-}
-
-// mistrust has the next plan look into the places of items that failed: a service that
-// refuses an asset may have made it all the same.
-func (d *dispatcher) mistrust(ctx context.Context) error {
-	places := map[state.PlaceKey]bool{}
-	for n, o := range d.done {
-		if i := d.items[n]; o.State == state.ItemFailed && i.Action == state.Create {
-			places[state.PlaceKey{Category: d.structure.idOf(i.Category), Path: i.Folder}] = true
-		}
-	}
-	for p := range places {
-		if err := d.Journal.ForgetOurs(ctx, d.run.Pair.ID, p.Category, p.Path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *dispatcher) recordReleased(ctx context.Context) error {
-	if len(d.release) == 0 {
-		return nil
-	}
-	err := d.Journal.Release(ctx, d.run.Num, d.release)
-	if err == nil {
-		d.release = nil
-		faultpoint.Hit(faultpoint.Released)
-	}
-	return err
 }

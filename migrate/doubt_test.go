@@ -141,7 +141,7 @@ func TestGatewayGivesUp(t *testing.T) {
 // An upload may have taken long since its intent. It is not sent again before the
 // service has had time for it since the answer was lost.
 func TestDoubtWaitsFromWhenItArose(t *testing.T) {
-	const answer = 150 * time.Millisecond // the first look comes within recordEvery
+	const answer = 150 * time.Millisecond // the first look comes within lookEvery
 	w := newWorld(t)
 	w.put("a.jpg", "a")
 	var cut time.Time

@@ -366,9 +366,11 @@ type slowJournal struct {
 	during func()
 }
 
-func (j *slowJournal) Record(ctx context.Context, run, pair int64, outcomes []state.Outcome) error {
-	j.during()
-	return j.Journal.Record(ctx, run, pair, outcomes)
+func (j *slowJournal) Advance(ctx context.Context, run, pair int64, outcomes []state.Outcome, next state.Next) ([]state.Item, error) {
+	if len(outcomes) > 0 {
+		j.during()
+	}
+	return j.Journal.Advance(ctx, run, pair, outcomes, next)
 }
 
 // A drainedWriter has one upload that is not begun because the run is told to stop.

@@ -75,6 +75,7 @@ type Journal interface {
 	Interrupted(ctx context.Context, run int64) ([]state.Item, error)
 	OthersInDoubt(ctx context.Context, pair state.Pair, after time.Time) (n, largest int64, err error)
 	Record(ctx context.Context, run, pair int64, outcomes []state.Outcome) error
+	Advance(ctx context.Context, run, pair int64, outcomes []state.Outcome, next state.Next) ([]state.Item, error)
 
 	Failures(ctx context.Context, pair int64, after string) iter.Seq2[state.Failure, error]
 	Alive()

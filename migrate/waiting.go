@@ -42,7 +42,7 @@ func (d *dispatcher) wake(ctx context.Context) error {
 	if d.stopping || d.settleOnly || d.nextDue.IsZero() || now.Before(d.nextDue) || len(d.queue) > d.Concurrency/2 {
 		return nil
 	}
-	items, err := d.Journal.TakeDue(ctx, d.run.Num, now, d.batch(), d.Now())
+	items, err := d.Journal.TakeDue(ctx, d.run.Num, now, min(2*d.Concurrency, holdMost), d.Now())
 	if err != nil {
 		return err
 	}

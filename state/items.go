@@ -200,42 +200,51 @@ func (s *Store) HoldsSlot(ctx context.Context, pair, slot int64) (held bool, err
 // Take marks the next planned items after a key as being sent, so that the
 // intent is durable before any effect, and returns them in key order. The run
 // must be applying.
-func (s *Store) Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) ([]Item, error) {
-	items, err := s.take(ctx, run, serverTime, `SELECT key FROM items WHERE run = ? AND key > ? AND state = 'planned'
-		ORDER BY key LIMIT ?`, run, after, n)
+func (s *Store) Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) (items []Item, err error) {
+	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
+		items, err = takeNext(ctx, tx, run, Next{after, n, serverTime})
+		return err
+	})
+	return items, err
+}
+
+func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, error) {
+	items, err := take(ctx, tx, run, next.Time, `SELECT key FROM items WHERE run = ? AND key > ? AND state = 'planned'
+		ORDER BY key LIMIT ?`, run, next.After, next.N)
 	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
 	return items, err
 }
 
 // TakeDue is Take for waiting items whose time has come, the longest waiting
 // first.
-func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) ([]Item, error) {
-	return s.take(ctx, run, serverTime, `SELECT key FROM items WHERE run = ? AND state = 'waiting' AND due_at <= ?
-		ORDER BY due_at, key LIMIT ?`, run, now.UnixMilli(), n)
+func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) (items []Item, err error) {
+	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
+		items, err = take(ctx, tx, run, serverTime, `SELECT key FROM items WHERE run = ? AND state = 'waiting' AND due_at <= ?
+			ORDER BY due_at, key LIMIT ?`, run, now.UnixMilli(), n)
+		return err
+	})
+	return items, err
 }
 
 // take marks the items as being sent whose keys a query gives.
-func (s *Store) take(ctx context.Context, run int64, serverTime time.Time, keys string, args ...any) (items []Item, err error) {
-	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) error {
-		if err := inState(ctx, tx, run, Applying); err != nil {
-			return err
-		}
-		rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?, due_at = NULL
-			WHERE run = ? AND key IN (`+keys+`) RETURNING `+itemColumns, append([]any{serverTime.UnixMilli(), run}, args...)...)
+func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys string, args ...any) (items []Item, err error) {
+	if err := inState(ctx, tx, run, Applying); err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?, due_at = NULL
+		WHERE run = ? AND key IN (`+keys+`) RETURNING `+itemColumns, append([]any{serverTime.UnixMilli(), run}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		i, err := scanItem(rows)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			i, err := scanItem(rows)
-			if err != nil {
-				return err
-			}
-			items = append(items, i)
-		}
-		return rows.Err()
-	})
-	return items, err
+		items = append(items, i)
+	}
+	return items, rows.Err()
 }
 
 // NextDue is when the first waiting item of a run is due, and how many wait; the

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -14,19 +15,46 @@ import (
 // asset that stands for another object already makes its item a failed one; outcomes
 // says so then.
 func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome) error {
-	return s.write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) (err error) {
-		r := recorder{tx: tx, run: run, pair: pair, now: s.now().UnixMilli()}
-		if err := r.prepare(ctx); err != nil {
+	_, err := s.Advance(ctx, run, pair, outcomes, Next{})
+	return err
+}
+
+// A Next says which planned items to take: so many after a key. Time is that of the
+// server.
+type Next struct {
+	After string
+	N     int
+	Time  time.Time
+}
+
+// Advance is Record, and Take if any items are wanted, in one transaction. To wait for the
+// disk is most of what either costs.
+func (s *Store) Advance(ctx context.Context, run, pair int64, outcomes []Outcome, next Next) (taken []Item, err error) {
+	err = s.write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) (err error) {
+		if err := s.record(ctx, tx, run, pair, outcomes); err != nil || next.N == 0 {
 			return err
 		}
-		defer func() { err = errors.Join(err, r.close()) }()
-		for n := range outcomes {
-			if err := r.record(ctx, &outcomes[n]); err != nil {
-				return fmt.Errorf("%s: %w", outcomes[n].Key, err)
-			}
-		}
-		return r.count(ctx, outcomes)
+		taken, err = takeNext(ctx, tx, run, next)
+		return err
 	})
+	return taken, err
+}
+
+func (s *Store) record(ctx context.Context, tx *sql.Tx, run, pair int64, outcomes []Outcome) (err error) {
+	if len(outcomes) == 0 {
+		return nil
+	}
+	r := recorder{tx: tx, run: run, pair: pair, now: s.now().UnixMilli()}
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	for n := range outcomes {
+		if err := r.record(ctx, &outcomes[n]); err != nil {
+			return fmt.Errorf("%s: %w", outcomes[n].Key, err)
+		}
+	}
+	return r.count(ctx, outcomes)
 }
 
 // A recorder records outcomes within a transaction.

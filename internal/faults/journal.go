@@ -174,6 +174,11 @@ func (j *Journal) Record(ctx context.Context, run, pair int64, outcomes []state.
 	return j.do(func() error { return j.Journal.Record(ctx, run, pair, outcomes) })
 }
 
+// Advance implements migrate.Journal.
+func (j *Journal) Advance(ctx context.Context, run, pair int64, outcomes []state.Outcome, next state.Next) ([]state.Item, error) {
+	return value(j, func() ([]state.Item, error) { return j.Journal.Advance(ctx, run, pair, outcomes, next) })
+}
+
 // Failures implements migrate.Journal.
 func (j *Journal) Failures(ctx context.Context, pair int64, after string) iter.Seq2[state.Failure, error] {
 	return rows(j, j.Journal.Failures(ctx, pair, after))

@@ -1,0 +1,140 @@
+package migrate_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/sources/memory"
+	"assetferry/state"
+)
+
+// BenchmarkApply migrates small objects to a destination that does nothing but to take its
+// time, so that the engine and its journal are what is left. It reports assets/s, and how
+// many transactions, each of them flushed to the disk, a thousand assets take, from the
+// listing on. The limit without any work of ours is workers / latency.
+func BenchmarkApply(b *testing.B) {
+	for _, c := range []struct {
+		workers int
+		latency time.Duration
+	}{{16, 0}, {32, 0}, {16, 8 * time.Millisecond}, {32, 20 * time.Millisecond}, {32, 50 * time.Millisecond}, {16, 50 * time.Millisecond}} {
+		b.Run(fmt.Sprintf("%d workers at %v", c.workers, c.latency), func(b *testing.B) {
+			const objects = 5000
+			var writes int64
+			for b.Loop() {
+				writes += benchApply(b, objects, c.workers, c.latency)
+			}
+			b.ReportMetric(objects*float64(b.N)/b.Elapsed().Seconds(), "assets/s")
+			b.ReportMetric(1000*float64(writes)/float64(objects*b.N), "tx/1000")
+		})
+	}
+}
+
+func benchApply(b *testing.B, objects, workers int, latency time.Duration) (writes int64) {
+	b.StopTimer()
+	world := newBenchWorld(b)
+	source := &memory.Source{}
+	for n := range objects {
+		source.Put(sources.Key(fmt.Sprintf("pictures/folder%04d/photo-%06d.jpg", n/500, n)), []byte(strings.Repeat("x", 100)))
+	}
+	store, err := state.Open(b.Context(), filepath.Join(b.TempDir(), "journal.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	pair, err := store.Pair(b.Context(), "bench", "bench", world.url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	rules, err := json.Marshal(migrate.DefaultRules())
+	if err != nil {
+		b.Fatal(err)
+	}
+	client := world.client(b)
+	journal := &countingJournal{Journal: store}
+	deps := migrate.Deps{Source: source, Dest: client, Journal: journal}
+	run, err := journal.Begin(b.Context(), pair, "migrate", rules)
+	if err != nil {
+		b.Fatal(err)
+	}
+	plan, err := migrate.NewPlanner(deps, migrate.DefaultRules()).Plan(b.Context(), run)
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := migrate.NewApplier(deps, &distantWriter{Writer: client, latency: latency})
+	a.Concurrency = workers
+	b.StartTimer()
+	if err := a.Apply(b.Context(), plan.Run); err != nil {
+		b.Fatal(err)
+	}
+	b.StopTimer()
+	if sum, err := journal.SumReceipts(b.Context(), pair.ID); err != nil || sum.Objects != int64(objects) {
+		b.Fatalf("got %d receipts (%v), want %d", sum.Objects, err, objects)
+	}
+	if err := store.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.StartTimer()
+	return journal.writes.Load()
+}
+
+// A distantWriter reads what it is given, and answers after a while as if it had it.
+type distantWriter struct {
+	migrate.Writer
+	latency time.Duration
+	made    atomic.Int64
+}
+
+func (w *distantWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset, error) {
+	r, err := u.Open(ctx)
+	if err != nil {
+		return assets.Asset{}, err
+	}
+	defer r.Close()
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return assets.Asset{}, err
+	}
+	time.Sleep(w.latency)
+	base, extension, _ := strings.Cut(u.Filename, ".")
+	id := fmt.Sprintf("%020d", w.made.Add(1))
+	return assets.Asset{ID: id, Name: base, Extension: extension, Size: u.Size, URL: "https://assets.example.com/0123456789/assets/" + id + "/file"}, nil
+}
+
+// A countingJournal counts the transactions of a run without incidents.
+type countingJournal struct {
+	migrate.Journal
+	writes atomic.Int64
+}
+
+func (j *countingJournal) Stage(ctx context.Context, run int64, p state.Page) error {
+	j.writes.Add(1)
+	return j.Journal.Stage(ctx, run, p)
+}
+
+func (j *countingJournal) Decided(ctx context.Context, run int64, items []state.Item) error {
+	j.writes.Add(1)
+	return j.Journal.Decided(ctx, run, items)
+}
+
+func (j *countingJournal) Advance(ctx context.Context, run, pair int64, outcomes []state.Outcome, next state.Next) ([]state.Item, error) {
+	j.writes.Add(1)
+	return j.Journal.Advance(ctx, run, pair, outcomes, next)
+}
+
+func (j *countingJournal) SaveNewFolder(ctx context.Context, pair state.Pair, category, path, id string) error {
+	j.writes.Add(1)
+	return j.Journal.SaveNewFolder(ctx, pair, category, path, id)
+}
+
+func (j *countingJournal) Intend(ctx context.Context, destination string, p state.PlaceKey, at time.Time) error {
+	j.writes.Add(1)
+	return j.Journal.Intend(ctx, destination, p, at)
+}

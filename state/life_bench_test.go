@@ -1,0 +1,116 @@
+package state
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// lifeItems are how many items the benchmark of their life has.
+const lifeItems = 20_000
+
+// lifeBatch is how many items a run takes, and records, at a time when it is fast.
+const lifeBatch = 128
+
+// BenchmarkLife brings items from the listing to their receipts, as a migration from S3
+// does: keys, version tags, IDs and addresses have the lengths that they have there. It
+// reports what of that an asset costs: time, transactions, and room in the finished journal.
+func BenchmarkLife(b *testing.B) {
+	var size, transactions int64
+	for b.Loop() {
+		b.StopTimer()
+		path := filepath.Join(b.TempDir(), "journal.db")
+		b.StartTimer()
+		transactions += liveThrough(b, path)
+		b.StopTimer()
+		info, err := os.Stat(path)
+		must(b, err)
+		size += info.Size()
+		b.StartTimer()
+	}
+	assets := float64(b.N * lifeItems)
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/assets, "ns/asset")
+	b.ReportMetric(float64(size)/assets, "bytes/asset")
+	b.ReportMetric(1000*float64(transactions)/assets, "tx/1000")
+	b.ReportMetric(0, "ns/op")
+}
+
+// liveThrough makes a journal with a finished run and closes it. It gives the number of
+// transactions that took.
+func liveThrough(b *testing.B, path string) (transactions int64) {
+	j, err := Open(b.Context(), path)
+	must(b, err)
+	pair, err := j.Pair(b.Context(), "s3://bucket/prefix", "0123456789abcdef0123", "https://assets.example.com")
+	must(b, err)
+	run, err := j.Begin(b.Context(), pair, "migrate", json.RawMessage("{}"))
+	must(b, err)
+	for n := 0; n < lifeItems; n += benchBatch {
+		must(b, j.Stage(b.Context(), run.Num, lifePage(n)))
+	}
+	for n := 0; n < lifeItems; n += benchBatch {
+		must(b, j.Decided(b.Context(), run.Num, lifeDecisions(n)))
+	}
+	must(b, j.FinishPlan(b.Context(), run.Num, "hash", json.RawMessage("[]")))
+	must(b, j.SetRunState(b.Context(), run.Num, Planned, Applying))
+	var outcomes []Outcome
+	for next := (Next{N: lifeBatch, Time: modified}); ; {
+		taken, err := j.Advance(b.Context(), run.Num, pair.ID, outcomes, next)
+		must(b, err)
+		if len(taken) == 0 {
+			break
+		}
+		next.After, outcomes = taken[len(taken)-1].Key, outcomes[:0]
+		for _, i := range taken {
+			outcomes = append(outcomes, Outcome{Key: i.Key, State: ItemDone, Receipt: lifeReceipt(i)})
+		}
+	}
+	must(b, j.FinishRun(b.Context(), run.Num))
+	h, err := readHeld(b.Context(), j.r)
+	must(b, err)
+	must(b, j.Close())
+	return h.seq
+}
+
+func lifeItem(n int) Item {
+	return Item{
+		Key: fmt.Sprintf("pictures/folder%04d/photo-%06d.jpg", n/500, n), Size: 20 << 10, Time: modified,
+		VersionTag: fmt.Sprintf("%032x", n),
+	}
+}
+
+func lifePage(from int) Page {
+	p := Page{Done: from+benchBatch == lifeItems}
+	for n := from; n < from+benchBatch; n++ {
+		p.Items = append(p.Items, lifeItem(n))
+	}
+	p.Cursor = p.Items[len(p.Items)-1].Key
+	return p
+}
+
+func lifeDecisions(from int) (items []Item) {
+	for n := from; n < from+benchBatch; n++ {
+		i := lifeItem(n)
+		i.Action, i.Reason, i.State = Create, "new", ItemPlanned
+		i.Category, i.Folder, i.Name = "d0c7c1a4-8a55-4a4e-9f5c-0d6b5f1c2a3b", fmt.Sprintf("pictures/folder%04d", n/500), fmt.Sprintf("photo-%06d.jpg", n)
+		i.Slot = int64(uint64(n+1) * 0x9e3779b97f4a7c15) // scattered, as a hash is
+		items = append(items, i)
+	}
+	return items
+}
+
+func lifeReceipt(i Item) *Receipt {
+	digest := make([]byte, 32)
+	_, _ = rand.Read(digest) // never fails
+	asset := rand.Text()[:20]
+	return &Receipt{
+		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: digest, Asset: asset,
+		Name: i.Name[:len(i.Name)-len(".jpg")], Extension: "jpg", Category: i.Category,
+		Folder: "7c9e6679-7425-40de-944b-" + i.Folder[len(i.Folder)-4:] + "fc1f90ae",
+		URL:    "https://assets.example.com/0123456789abcdef0123/assets/" + asset + "/file",
+		Slot:   i.Slot, Modified: time.Now(),
+	}
+}
