@@ -92,14 +92,16 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 	if p.Rules.FilesFrom != nil {
 		p.unseen = maps.Clone(p.Rules.FilesFrom.keys)
 	}
+	d, stop := p.newDecider(ctx, run)
+	defer stop()
 	if run.State == state.Scanning {
-		if err := p.scan(ctx, run); err != nil {
+		if err := d.scan(ctx); err != nil {
 			return Plan{}, err
 		}
 		run.State = state.Planning
 	}
 	if run.State == state.Planning {
-		if err := p.decide(ctx, run); err != nil {
+		if err := d.decide(ctx); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -172,10 +174,12 @@ func (p *Planner) countUnmatched(ctx context.Context, plan *Plan) error {
 	return nil
 }
 
-// decider is the state of one decision pass over a staged listing.
+// decider is the state of one decision pass over a listing: over the staged one, or
+// over that which is being staged.
 type decider struct {
 	*Planner
 	run        state.Run
+	decided    bool           // all that is staged, by this decider
 	placer     *placer        // nil until something has to be placed
 	containers map[Place]bool // where objects go; names left out
 	creates    int
@@ -186,19 +190,16 @@ type decider struct {
 	batch      []state.Item
 }
 
+func (p *Planner) newDecider(ctx context.Context, run state.Run) (d *decider, stop func()) {
+	d = &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}}
+	d.failures, stop = sideBySide(p.Journal.Failures(ctx, run.Pair.ID, ""), func(f state.Failure) string { return f.Key })
+	return d, stop
+}
+
 // decide decides every staged item. It may be repeated after a crash: the same
 // listing leads to the same decisions.
-func (p *Planner) decide(ctx context.Context, run state.Run) error {
-	p.Watch.Phase(PhasePlan, -1, -1)
-	d := &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}}
-	var stop func()
-	d.memory, stop = p.remembered(ctx, run.Pair.ID, "")
-	defer stop()
-	var stopFailures func()
-	d.failures, stopFailures = sideBySide(p.Journal.Failures(ctx, run.Pair.ID, ""), func(f state.Failure) string { return f.Key })
-	defer stopFailures()
-	d.approved = d.approvals("")
-	defer d.approved.close()
+func (d *decider) decide(ctx context.Context) error {
+	d.Watch.Phase(PhasePlan, -1, -1)
 	for _, pass := range []func(context.Context) error{d.decideAll, d.contact, d.resolveCollisions, d.sendNothing, d.hold, d.finish} {
 		if err := pass(ctx); err != nil {
 			return err
@@ -207,7 +208,18 @@ func (p *Planner) decide(ctx context.Context, run state.Run) error {
 	return nil
 }
 
-func (d *decider) decideAll(ctx context.Context) error { return d.everyItem(ctx, d.first) }
+// decideAll decides what is staged, unless that was done while it was staged.
+func (d *decider) decideAll(ctx context.Context) error {
+	if d.decided {
+		return nil
+	}
+	var stop func()
+	d.memory, stop = d.remembered(ctx, d.run.Pair.ID, "")
+	defer stop()
+	d.approved = d.approvals("")
+	defer d.approved.close()
+	return d.everyItem(ctx, d.first)
+}
 
 // needPlacer asks the destination what it takes, once there is something to place:
 // a night without news asks it nothing.
@@ -289,16 +301,21 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s := d.situation(o, memory, receipt, approved, true)
-	if s.Parked, err = d.parked(o); err != nil {
-		return false, err
-	}
 	d.Watch.Progress(1, 0)
+	return true, d.judge(ctx, i, d.situation(o, memory, receipt, approved, true), receipt, approved)
+}
+
+// judge decides an item in a situation.
+func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt state.Receipt, approved state.Item) (err error) {
+	o := object(*i)
+	if s.Parked, err = d.parked(o); err != nil {
+		return err
+	}
 	action, why := Decide(s, d.Rules)
 	var place Place
 	if action == state.Create {
 		if err := d.needPlacer(ctx); err != nil {
-			return false, err
+			return err
 		}
 		place, s.Problem = d.placer.place(o)
 		keepName(&place, &s, approved, i.Key)
@@ -313,7 +330,7 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 		i.Asset = receipt.Asset
 	}
 	write(i, action, why)
-	return true, nil
+	return nil
 }
 
 // admit counts what is to be sent to a place, unless that is enough already.

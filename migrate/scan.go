@@ -17,30 +17,35 @@ import (
 const stagePage = 1000
 
 // scan lists the source from where the run's listing stopped and stages what is
-// not as the journal remembers it.
-func (p *Planner) scan(ctx context.Context, run state.Run) error {
-	p.Watch.Phase(PhaseScan, -1, -1)
-	memory, stop := p.remembered(ctx, run.Pair.ID, run.Cursor)
+// not as the journal remembers it. Where it can, it stages decisions: to store them
+// later takes longer than all the rest of a plan.
+func (d *decider) scan(ctx context.Context) (err error) {
+	run := d.run
+	d.Watch.Phase(PhaseScan, -1, -1)
+	if d.decided, err = d.decidesAtOnce(ctx); err != nil {
+		return err
+	}
+	memory, stop := d.remembered(ctx, run.Pair.ID, run.Cursor)
 	defer stop()
-	approvals := p.approvals(run.Cursor)
+	approvals := d.approvals(run.Cursor)
 	defer approvals.close()
 	unread := "" // the folder listed last, if it could not be read
 	page := state.Page{Cursor: run.Cursor}
 	flush := func() error {
-		err := p.Journal.Stage(ctx, run.Num, page)
+		err := d.Journal.Stage(ctx, run.Num, page)
 		faultpoint.Hit(faultpoint.Staged)
-		p.Watch.Progress(int64(len(page.Items))+page.Unchanged, 0)
+		d.Watch.Progress(int64(len(page.Items))+page.Unchanged, 0)
 		page = state.Page{Cursor: page.Cursor}
 		return err
 	}
-	for o, err := range p.Source.Objects(ctx, sources.Key(run.Cursor)) {
+	for o, err := range d.Source.Objects(ctx, sources.Key(run.Cursor)) {
 		if err != nil {
 			return errors.Join(err, flush())
 		}
 		if string(o.Key) <= page.Cursor && page.Cursor != "" {
-			return p.disorder(ctx, run, o.Key, page.Cursor)
+			return d.disorder(ctx, run, o.Key, page.Cursor)
 		}
-		if err := p.stageVanished(approvals, string(o.Key), unread, memory, &page, flush); err != nil {
+		if err := d.stageVanished(approvals, string(o.Key), unread, memory, &page, flush); err != nil {
 			return err
 		}
 		if unread = ""; o.Obstacle.HidesObjects() {
@@ -55,23 +60,29 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 		if err != nil {
 			return err
 		}
-		delete(p.unseen, o.Key)
+		delete(d.unseen, o.Key)
 		if known != Unknown {
-			p.met++
+			d.met++
 		}
-		p.listed++
-		s := p.situation(o, known, receipt, approved, isApproved)
-		action, _ := Decide(s, p.Rules)
+		d.listed++
+		s := d.situation(o, known, receipt, approved, isApproved)
+		action, _ := Decide(s, d.Rules)
 		switch {
 		case known == Same && receipt.Run == run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
 		case action == state.Unchanged:
 			page.Unchanged++
 			page.UnchangedBytes += o.Size
-			if p.Unchanged != nil {
-				p.Unchanged(receipt)
+			if d.Unchanged != nil {
+				d.Unchanged(receipt)
 			}
 		default:
-			page.Items = append(page.Items, staged(o))
+			i := staged(o)
+			if d.decided {
+				if err := d.judge(ctx, &i, s, receipt, approved); err != nil {
+					return err
+				}
+			}
+			page.Items = append(page.Items, i)
 		}
 		if len(page.Items)+int(page.Unchanged) >= stagePage {
 			if err := flush(); err != nil {
@@ -79,17 +90,30 @@ func (p *Planner) scan(ctx context.Context, run state.Run) error {
 			}
 		}
 	}
-	if err := p.countGone(ctx, run); err != nil {
+	if err := d.countGone(ctx, run); err != nil {
 		return errors.Join(err, flush())
 	}
-	if err := p.stageMissing(ctx, run, &page); err != nil {
+	if err := d.stageMissing(ctx, run, &page); err != nil {
 		return err
 	}
-	if err := p.stageVanished(approvals, "", unread, memory, &page, flush); err != nil {
+	if err := d.stageVanished(approvals, "", unread, memory, &page, flush); err != nil {
 		return err
 	}
 	page.Done = true
 	return flush()
+}
+
+// decidesAtOnce reports whether objects can be decided while they are listed. Then all of
+// them are listed in order by this process: what was staged before, and an outcome from a
+// former listing, have a part in the decisions, but only once they are decided anew.
+func (d *decider) decidesAtOnce(ctx context.Context) (bool, error) {
+	if d.Approval != nil || d.Rules.FilesFrom != nil {
+		return false, nil
+	}
+	for _, err := range d.Journal.Items(ctx, d.run.Num) {
+		return false, err
+	}
+	return true, nil
 }
 
 // disorder ends a listing in which a key comes after a greater one. What it has left

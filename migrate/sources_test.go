@@ -143,3 +143,30 @@ func (w *world) wantPlanned(objects int64) {
 	}
 	must(w, w.journal.Supersede(w.Context(), plan.Run.Num))
 }
+
+// What is decided while it is listed is what is decided afterwards, where the listing
+// broke off.
+func TestListingInPartsIsDecidedAlike(t *testing.T) {
+	w := newWorld(t)
+	w.putMany(9)
+	w.put("sub/X.jpg", "x", "sub/x.jpg", "y", "sub/z.odd", "z", "t.txt", "t")
+	r := migrate.DefaultRules()
+	r.Limit, r.Unmatched = 12, "create"
+	whole := w.plan(r)
+
+	w.loseJournal()
+	rules, err := json.Marshal(r)
+	must(t, err)
+	run, err := w.journal.Begin(t.Context(), w.pair, "plan", rules)
+	must(t, err)
+	d := w.deps()
+	d.Source = &breaking{Source: w.source, at: "sub/x.jpg"}
+	if _, err := migrate.NewPlanner(d, r).Plan(t.Context(), run); err == nil {
+		t.Fatal("the listing did not break off")
+	}
+	parts, err := migrate.NewPlanner(w.deps(), r).Plan(t.Context(), run)
+	must(t, err)
+	if whole.Run.PlanHash != parts.Run.PlanHash || whole.Renamed != 1 {
+		t.Errorf("in one go:   %+v\nin two parts: %+v", whole.Tallies, parts.Tallies)
+	}
+}
