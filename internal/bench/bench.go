@@ -22,6 +22,7 @@ type bench struct {
 	out     io.Writer
 	dir     string
 	program string
+	peer    peer
 	scale   int
 	homes   int
 }
@@ -47,7 +48,7 @@ func newBench(ctx context.Context, out io.Writer, scale int, program string) (*b
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{ctx: ctx, out: out, dir: dir, program: program, scale: max(1, scale)}
+	b := &bench{ctx: ctx, out: out, dir: dir, peer: findPeer(), program: program, scale: max(1, scale)}
 	if program == "" {
 		b.program = filepath.Join(dir, "assetferry")
 		if out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {

@@ -3,7 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -81,5 +85,54 @@ func TestServiceChecksWhatArrives(t *testing.T) {
 	s.keep(theCategory, "photo-0000001.jpg", stamp, 20)
 	if err := s.check(2); err == nil || !strings.Contains(err.Error(), "1 objects arrived, want 2; 1 more than once, 1 are not") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestBucketLists reads the whole bucket page by page, with and without folders.
+func TestBucketLists(t *testing.T) {
+	b := &bucket{library: library{objects: 2500, folders: 3, size: 100}}
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	for _, c := range []struct {
+		query                 string
+		keys, prefixes, asked int
+	}{
+		{"", 2500, 0, 3},
+		{"&delimiter=/", 0, 1, 1},
+		{"&delimiter=/&prefix=archive/", 0, 3, 1},
+		{"&delimiter=/&prefix=archive/folder-0001/", 833, 0, 1},
+		{"&start-after=" + b.key(2000), 499, 0, 1},
+		{"&prefix=elsewhere/", 0, 0, 1},
+	} {
+		keys, prefixes, last, token := 0, 0, "", ""
+		b.lists.Store(0)
+		for more := true; more; more = token != "" {
+			resp, err := http.Get(server.URL + "/" + bucketName + "?list-type=2" + c.query + token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var page struct {
+				Contents              []struct{ Key string }
+				CommonPrefixes        []struct{ Prefix string }
+				NextContinuationToken string
+			}
+			err = xml.NewDecoder(resp.Body).Decode(&page)
+			if err = errors.Join(err, resp.Body.Close()); err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range page.Contents {
+				if o.Key <= last {
+					t.Fatalf("%s: key %q comes after %q", c.query, o.Key, last)
+				}
+				last = o.Key
+			}
+			keys, prefixes = keys+len(page.Contents), prefixes+len(page.CommonPrefixes)
+			if token = page.NextContinuationToken; token != "" {
+				token = "&continuation-token=" + token
+			}
+		}
+		if asked := int(b.lists.Load()); keys != c.keys || prefixes != c.prefixes || asked != c.asked {
+			t.Errorf("%s: %d keys, %d prefixes in %d pages, want %+v", c.query, keys, prefixes, asked, c)
+		}
 	}
 }

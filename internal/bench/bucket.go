@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -11,7 +12,9 @@ import (
 
 const (
 	bucketName = "bench"
-	pageSize   = 1000 // keys, as S3 has it
+	copyName   = "copy"  // holds the same
+	emptyName  = "empty" // holds nothing
+	pageSize   = 1000    // keys, as S3 has it
 	storedAt   = "2026-01-02T03:04:05.000Z"
 )
 
@@ -27,47 +30,59 @@ type bucket struct {
 func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.first.now()
 	time.Sleep(b.latency)
-	key, ok := strings.CutPrefix(r.URL.Path, "/"+bucketName)
-	switch key = strings.TrimPrefix(key, "/"); {
-	case !ok || r.Method != http.MethodGet:
+	name, key, _ := strings.Cut(r.URL.Path[1:], "/")
+	switch {
+	case r.Method != http.MethodGet || name != bucketName && name != copyName && name != emptyName:
 		http.Error(w, "not known here", http.StatusNotImplemented)
 	case key == "":
 		b.lists.Add(1)
-		b.list(w, r)
+		b.list(w, r, name)
 	default:
 		b.gets.Add(1)
 		b.get(w, r, key)
 	}
 }
 
-// list answers with a page. A continuation token is the number of the first object.
-func (b *bucket) list(w http.ResponseWriter, r *http.Request) {
+// list answers with a page. A continuation token is the number of the object that the
+// next page begins with.
+func (b *bucket) list(w http.ResponseWriter, r *http.Request, name string) {
 	query := r.URL.Query()
-	start := 0
+	prefix, delimiter := query.Get("prefix"), query.Get("delimiter")
+	n := b.from(prefix)
 	if token := query.Get("continuation-token"); token != "" {
-		start, _ = strconv.Atoi(token) // nobody but us makes them
+		n, _ = strconv.Atoi(token) // nobody but us makes them
 	} else if after := query.Get("start-after"); after != "" {
-		if n, ok := b.number(after); ok {
-			start = n + 1
+		n = max(n, b.from(after+"\x00"))
+	}
+	if name == emptyName {
+		n = b.objects
+	}
+	entries, key := make([]byte, 0, 256*pageSize), make([]byte, 0, 64)
+	inside := func() bool {
+		key = b.appendKey(key[:0], n)
+		return n < b.objects && bytes.HasPrefix(key, []byte(prefix))
+	}
+	count := 0
+	for ; count < pageSize && inside(); count++ {
+		if folder, _, below := strings.Cut(string(key[len(prefix):]), delimiter); below && delimiter != "" {
+			entries = fmt.Appendf(entries, `<CommonPrefixes><Prefix>%s%s%s</Prefix></CommonPrefixes>`, prefix, folder, delimiter)
+			n = b.from(prefix + folder + delimiter + "\xff")
+			continue
 		}
-	}
-	end := min(start+pageSize, b.objects)
-	page := make([]byte, 0, 256*(end-start)+1024)
-	page = fmt.Appendf(page, `<?xml version="1.0" encoding="UTF-8"?>
-<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>%s</Name><Prefix></Prefix><EncodingType>url</EncodingType><KeyCount>%d</KeyCount><MaxKeys>%d</MaxKeys><IsTruncated>%t</IsTruncated>`,
-		bucketName, end-start, pageSize, end < b.objects)
-	if end < b.objects {
-		page = fmt.Appendf(page, `<NextContinuationToken>%d</NextContinuationToken>`, end)
-	}
-	for n := start; n < end; n++ {
-		page = append(page, "<Contents><Key>"...)
-		page = b.appendKey(page, n)
-		page = fmt.Appendf(page, `</Key><LastModified>%s</LastModified><ETag>&quot;%s&quot;</ETag><Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>`,
+		entries = append(append(entries, "<Contents><Key>"...), key...)
+		entries = fmt.Appendf(entries, `</Key><LastModified>%s</LastModified><ETag>&quot;%s&quot;</ETag><Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>`,
 			storedAt, b.tag(n), b.size)
+		n++
 	}
-	page = append(page, "</ListBucketResult>"...)
+	more := inside()
 	w.Header().Set("Content-Type", "application/xml")
-	_, _ = w.Write(page) // the client will notice
+	fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>
+<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>%s</Name><Prefix>%s</Prefix><EncodingType>url</EncodingType><KeyCount>%d</KeyCount><MaxKeys>%d</MaxKeys><IsTruncated>%t</IsTruncated>`,
+		name, prefix, count, pageSize, more)
+	if more {
+		fmt.Fprintf(w, `<NextContinuationToken>%d</NextContinuationToken>`, n)
+	}
+	_, _ = w.Write(append(entries, "</ListBucketResult>"...)) // the client will notice
 }
 
 func (b *bucket) get(w http.ResponseWriter, r *http.Request, key string) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -35,6 +36,11 @@ func (l library) number(key string) (n int, ok bool) {
 	digits, ok := strings.CutPrefix(strings.TrimSuffix(path.Base(key), ".jpg"), "photo-")
 	n, err := strconv.Atoi(digits)
 	return n, ok && err == nil && n < l.objects && l.key(n) == key
+}
+
+// from is the number of the first object whose key is not less than another one.
+func (l library) from(key string) int {
+	return sort.Search(l.objects, func(n int) bool { return l.key(n) >= key })
 }
 
 // tag is the version tag, which has the form of an MD5.

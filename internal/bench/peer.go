@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// A peer is rclone, if this machine has it: it copies between buckets, and its users come
+// from there. It is asked for the same work on the same bucket.
+type peer struct{ path, version string }
+
+func findPeer() (p peer) {
+	path, err := exec.LookPath("rclone")
+	if err != nil {
+		return p
+	}
+	out, err := exec.Command(path, "version").Output()
+	if err != nil {
+		return p
+	}
+	version, _, _ := strings.Cut(string(out), "\n")
+	return peer{path, strings.TrimSpace(version)}
+}
+
+// rclone names a bucket at the server of a world.
+func (w *world) rclone(bucket string) string {
+	return fmt.Sprintf(":s3,provider=Other,env_auth=true,region=us-east-1,endpoint=%q,list_version=2:%s", w.s3, bucket)
+}
+
+// sync has the peer compare the bucket with another one, and change nothing.
+func (w *world) sync(other string, args ...string) (text string, err error) {
+	if w.peer.path == "" {
+		return "rclone is not here", nil
+	}
+	lists := w.bucket.lists.Load()
+	u, _, err := w.runWell(w.peer.path, append([]string{"sync", "--dry-run", "--quiet", "--config", "", w.rclone(bucketName), w.rclone(other)}, args...)...)
+	return fmt.Sprintf("%s %s, %s CPU, %s, %d list requests", w.peer.version, seconds(u.Wall), seconds(u.CPU), megabytes(u.RSS), w.bucket.lists.Load()-lists), err
+}
