@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"iter"
 )
 
@@ -26,12 +27,19 @@ func (a Address) Images() (map[string]string, error) { return unpackImages(a.URL
 // Addresses lists where the objects of a pair are, in key order: those that a run made
 // or adopted, or all if run is 0.
 func (s *Store) Addresses(ctx context.Context, pair, run int64) iter.Seq2[Address, error] {
-	return paged("", func(a Address) string { return a.Key }, func(after string) ([]Address, error) {
-		return query(ctx, s.r, "list addresses", scanAddress, `SELECT r.key, r.size, r.asset, r.category, r.url, r.images,
-			coalesce(r.done_at < v.at, 0) AND NOT EXISTS (SELECT 1 FROM differences WHERE verification = v.id AND key = r.key)
-			FROM receipts r LEFT JOIN (SELECT id, at FROM verifications WHERE pair = ? ORDER BY id DESC LIMIT 1) v
-			WHERE r.pair = ? AND r.key > ? AND ? IN (0, r.run) ORDER BY r.key LIMIT ?`, pair, pair, after, run, pageSize)
-	})
+	return func(yield func(Address, error) bool) {
+		v, err := s.LastVerification(ctx, pair)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			yield(Address{}, err)
+			return
+		}
+		paged("", func(a Address) string { return a.Key }, func(after string) ([]Address, error) {
+			return query(ctx, s.r, "list addresses", scanAddress, `SELECT key, size, asset, category, url, images,
+				done_at < ? AND NOT EXISTS (SELECT 1 FROM differences WHERE verification = ? AND key = receipts.key)
+				FROM receipts WHERE pair = ? AND key > ? AND ? IN (0, run) ORDER BY key LIMIT ?`,
+				v.At.UnixMilli(), v.ID, pair, after, run, pageSize)
+		})(yield)
+	}
 }
 
 func scanAddress(rows *sql.Rows) (a Address, err error) {

@@ -61,18 +61,35 @@ func unpackImages(url string, packed sql.NullString) (map[string]string, error) 
 	if !packed.Valid {
 		return nil, nil
 	}
+	base, _ := imageBase(url)
+	widths, others := cutWidths(packed.String)
 	var parts []json.RawMessage
-	if err := json.Unmarshal([]byte(packed.String), &parts); err != nil {
+	if err := json.Unmarshal([]byte(others), &parts); err != nil {
 		return nil, fmt.Errorf("addresses of images: %w", err)
 	}
-	base, _ := imageBase(url)
-	images := make(map[string]string, len(parts))
+	images := make(map[string]string, len(widths)+len(parts))
+	for _, width := range widths {
+		images[width] = base + width + ".webp"
+	}
 	for _, part := range parts {
 		if err := unpackPart(base, part, images); err != nil {
 			return nil, fmt.Errorf("addresses of images: %w", err)
 		}
 	}
 	return images, nil
+}
+
+// cutWidths takes the widths off the beginning of a JSON array, and leaves an array of
+// all that follows. Most images have little else, and so need no parser.
+func cutWidths(packed string) (widths []string, rest string) {
+	rest = strings.TrimPrefix(packed, "[")
+	for {
+		width, after, more := strings.Cut(rest, ",")
+		if !more || width == "" || strings.Trim(width, "0123456789") != "" {
+			return widths, "[" + rest
+		}
+		widths, rest = append(widths, width), after
+	}
 }
 
 func unpackPart(base string, part json.RawMessage, images map[string]string) (err error) {

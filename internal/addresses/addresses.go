@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -55,7 +56,7 @@ func newWriter(format string, b *bufio.Writer, s *Survey) (Writer, error) {
 	case "csv":
 		return newCSV(b)
 	case "json":
-		return newJSON(b), nil
+		return &jsonWriter{w: b}, nil
 	case "nginx":
 		return newNginx(b, s)
 	case "apache":
@@ -81,14 +82,15 @@ func NeedsSurvey(format string) bool { return format == "nginx" }
 // Clean is the row with its addresses as Clean makes them.
 func (r Row) Clean() Row {
 	r.Old, r.New = Clean(r.Old), Clean(r.New)
-	if r.Images == nil {
-		return r
-	}
-	images := make(map[string]string, len(r.Images))
+	copied := false
 	for name, address := range r.Images {
-		images[name] = Clean(address)
+		if clean := Clean(address); clean != address {
+			if !copied { // the map is the caller's
+				r.Images, copied = maps.Clone(r.Images), true
+			}
+			r.Images[name] = clean
+		}
 	}
-	r.Images = images
 	return r
 }
 
@@ -96,10 +98,14 @@ func (r Row) Clean() Row {
 // format. One that is well-formed stays as it is.
 func Clean(address string) string {
 	return encode(address, func(i int) bool {
-		if address[i] == '%' {
+		switch c := address[i]; c {
+		case ':', '/', '?', '#', '[', ']', '@':
+			return true
+		case '%':
 			return isEncoded(address[i:])
+		default:
+			return isUnreserved(c) || isSubDelim(c)
 		}
-		return isUnreserved(address[i]) || strings.IndexByte(subDelims+":/?#[]@", address[i]) >= 0
 	})
 }
 
@@ -110,24 +116,46 @@ func isEncoded(s string) bool {
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-const subDelims = "!$&'()*+,;="
+func isSubDelim(c byte) bool {
+	switch c {
+	case '!', '$', '&', '\'', '(', ')', '*', '+', ',', ';', '=':
+		return true
+	}
+	return false
+}
 
 func isUnreserved(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+	return isAlphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~'
 }
+
+func isAlphanumeric(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }
 
 // encode writes the bytes of a text that may not stay as percent signs with two
 // hexadecimal digits.
 func encode(s string, stays func(i int) bool) string {
-	var b strings.Builder
-	for i := range len(s) {
-		if stays(i) {
-			b.WriteByte(s[i])
+	return encodeWith(s, "0123456789ABCDEF", stays)
+}
+
+// encodeWith is encode with other digits. Letters and digits stay always, and most texts
+// as a whole, which costs a look at each byte and no more.
+func encodeWith(s, digits string, stays func(i int) bool) string {
+	first := 0
+	for first < len(s) && (isAlphanumeric(s[first]) || stays(first)) {
+		first++
+	}
+	if first == len(s) {
+		return s
+	}
+	b := make([]byte, first, len(s)+16)
+	copy(b, s)
+	for i := first; i < len(s); i++ {
+		if c := s[i]; stays(i) {
+			b = append(b, c)
 		} else {
-			fmt.Fprintf(&b, "%%%02X", s[i])
+			b = append(b, '%', digits[c>>4], digits[c&15])
 		}
 	}
-	return b.String()
+	return string(b)
 }
 
 // widths gives the widths of the images of a row, in ascending order.

@@ -1,10 +1,6 @@
 package addresses
 
-import (
-	"bufio"
-	"fmt"
-	"strings"
-)
+import "bufio"
 
 // An apache writes a text map for mod_rewrite. It has words between blanks and knows no
 // quotes, so the path of a request is encoded before it is looked up, by a function of
@@ -46,7 +42,7 @@ func (a *apache) Write(r Row) error {
 	if err != nil {
 		return err
 	}
-	line := fmt.Sprintf("%s %s:%s\n", apacheKey(path), statusOf(r), r.New)
+	line := apacheKey(path) + " " + statusOf(r) + ":" + r.New + "\n"
 	if len(line) > apacheLine {
 		return ErrTooLong
 	}
@@ -56,16 +52,7 @@ func (a *apache) Write(r Row) error {
 
 // apacheKey encodes a path as the function escape of mod_rewrite does.
 func apacheKey(path string) string {
-	var b strings.Builder
-	for i := range len(path) {
-		c := path[i]
-		if isUnreserved(c) || strings.IndexByte(subDelims+":@/", c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02x", c)
-		}
-	}
-	return b.String()
+	return encodeWith(path, "0123456789abcdef", func(i int) bool { return staysInPath(path[i]) })
 }
 
 func (a *apache) Close() error { return a.w.Flush() }

@@ -3,7 +3,6 @@ package addresses
 import (
 	"bufio"
 	"fmt"
-	"hash/fnv"
 	"math/bits"
 	"regexp"
 	"slices"
@@ -31,17 +30,17 @@ func (s *Survey) Add(r Row) error {
 }
 
 // hashOf hashes a path as nginx compares texts: without regard to the case of ASCII
-// letters.
+// letters. It is FNV-1a.
 func hashOf(path string) uint64 {
-	h := fnv.New64a()
+	h := uint64(14695981039346656037)
 	for i := range len(path) {
 		c := path[i]
 		if 'A' <= c && c <= 'Z' {
 			c |= 0x20
 		}
-		h.Write([]byte{c})
+		h = (h ^ uint64(c)) * 1099511628211
 	}
-	return h.Sum64()
+	return h
 }
 
 // isAlone reports whether a path was surveyed and no other is the same to nginx.
@@ -126,7 +125,7 @@ func (n *nginx) Write(r Row) error {
 	if len(key) > nginxToken || len(value) > nginxToken {
 		return ErrTooLong
 	}
-	_, err = fmt.Fprintf(n.w, "    %s %s;\n", key, value)
+	_, err = n.w.WriteString("    " + key + " " + value + ";\n")
 	return err
 }
 
@@ -140,7 +139,8 @@ func statusOf(r Row) string {
 // nginxText is a word of a configuration of nginx. Within quotes a backslash stands
 // only before quotes and itself for what follows it.
 func nginxText(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+	s = strings.ReplaceAll(s, `\`, `\\`)
+	return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"`
 }
 
 func (n *nginx) Close() error {

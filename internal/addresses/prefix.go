@@ -52,16 +52,24 @@ func (p Prefix) Address(key string) string { return p.text + escapePath(key) }
 
 // escapePath encodes a path as RFC 3986 wants it, and no more than that.
 func escapePath(path string) string {
-	return encode(path, func(i int) bool {
-		return isUnreserved(path[i]) || strings.IndexByte(subDelims+":@/", path[i]) >= 0
-	})
+	return encode(path, func(i int) bool { return staysInPath(path[i]) })
 }
 
-// pathOf gives the path of an old address as a web server sees it, decoded.
+func staysInPath(c byte) bool {
+	return isUnreserved(c) || isSubDelim(c) || c == ':' || c == '@' || c == '/'
+}
+
+// pathOf gives the path of an old address as a web server sees it, decoded. There is
+// neither a query nor a fragment: Prefix.Address encodes what would begin one.
 func pathOf(old string) (string, error) {
-	u, err := url.Parse(old)
+	escaped := old
+	if !strings.HasPrefix(old, "/") {
+		_, rest, _ := strings.Cut(old, "://")
+		escaped = rest[max(strings.IndexByte(rest, '/'), 0):]
+	}
+	path, err := url.PathUnescape(escaped)
 	if err != nil {
 		return "", fmt.Errorf("old address %q: %w", old, err)
 	}
-	return u.Path, nil
+	return path, nil
 }

@@ -2,7 +2,6 @@ package addresses
 
 import (
 	"bufio"
-	"fmt"
 	"strings"
 )
 
@@ -38,11 +37,11 @@ func (s *sqlWriter) Write(r Row) error {
 	if s.in == 0 {
 		before = "INSERT INTO asset_urls (old_url, new_url, asset_id, verified) VALUES\n"
 	}
-	verified := 0
+	verified := ", 0)"
 	if r.Verified {
-		verified = 1
+		verified = ", 1)"
 	}
-	_, err := fmt.Fprintf(s.w, "%s  (%s, %s, %s, %d)", before, sqlText(r.Old), sqlText(r.New), sqlText(r.AssetID), verified)
+	_, err := s.w.WriteString(before + "  (" + sqlText(r.Old) + ", " + sqlText(r.New) + ", " + sqlText(r.AssetID) + verified)
 	if s.in++; err == nil && s.in == sqlBatch {
 		return s.endStatement()
 	}
