@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"iter"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -51,38 +53,77 @@ type listing struct {
 	after  string
 	yield  func(sources.Object, error) bool
 	last   string // the last key, with the prefix
+	token  string // of the page that was asked for last
+	empty  int    // pages in a row that held nothing
 }
 
+// askAhead is how many objects of a page are taken before the next page is asked for, so
+// that it comes while the others are taken. Who stops at the first few asks for no more.
+const askAhead = 100
+
+// run asks for one page after the other, at most one ahead of the objects.
 func (l *listing) run(ctx context.Context) error {
-	token, empty := "", 0
-	for {
-		page, err := l.page(ctx, token)
-		if err != nil {
-			return err
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		page *s3.ListObjectsV2Output
+		err  error
+	}
+	answers := make(chan answer, 1)
+	ask := func() {
+		asking.Go(func() {
+			page, err := l.page(ctx, l.token)
+			answers <- answer{page, err}
+		})
+	}
+	for ask(); ; {
+		a := <-answers
+		if a.err != nil {
+			return a.err
 		}
-		for _, o := range page.Contents {
+		err := l.follow(a.page)
+		goesOn := err == nil && l.token != ""
+		for n, o := range a.page.Contents {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if err := l.object(o, page.EncodingType); err != nil {
+			if err := l.object(o, a.page.EncodingType); err != nil {
 				return err
 			}
+			if goesOn && n == askAhead {
+				ask()
+			}
 		}
-		if !*page.IsTruncated {
-			return l.end()
+		if !goesOn {
+			return cmp.Or(err, l.end())
 		}
-		next := aws.ToString(page.NextContinuationToken)
-		if empty++; len(page.Contents) > 0 {
-			empty = 0
+		if len(a.page.Contents) <= askAhead {
+			ask()
 		}
-		switch {
-		case next == "":
-			return errors.New("a page of the listing says that there are more, but not where")
-		case next == token || empty > emptyPages:
-			return errors.New("the listing does not go on: its pages lead to themselves")
-		}
-		token = next
 	}
+}
+
+// follow notes which page comes next, none if there are no more.
+func (l *listing) follow(page *s3.ListObjectsV2Output) error {
+	before := l.token
+	l.token = ""
+	if !*page.IsTruncated {
+		return nil
+	}
+	if l.empty++; len(page.Contents) > 0 {
+		l.empty = 0
+	}
+	next := aws.ToString(page.NextContinuationToken)
+	switch {
+	case next == "":
+		return errors.New("a page of the listing says that there are more, but not where")
+	case next == before || l.empty > emptyPages:
+		return errors.New("the listing does not go on: its pages lead to themselves")
+	}
+	l.token = next
+	return nil
 }
 
 // page asks for one page.
