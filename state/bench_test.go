@@ -66,3 +66,28 @@ func BenchmarkTakeAndRecord(b *testing.B) {
 	}
 	perSecond(b, 10*batch)
 }
+
+// BenchmarkItems reads decided items.
+func BenchmarkItems(b *testing.B) {
+	j := begin(b)
+	const pages = 20
+	for n := range pages {
+		p := benchPage(n)
+		for k := range p.Items {
+			p.Items[k] = decided(p.Items[k].Key, Create, ItemPlanned)
+		}
+		must(b, j.Stage(background, j.run.Num, p))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		rows := 0
+		for _, err := range j.Items(background, j.run.Num) {
+			must(b, err)
+			rows++
+		}
+		if rows != pages*benchBatch {
+			b.Fatalf("%d rows", rows)
+		}
+	}
+	perSecond(b, pages*benchBatch)
+}

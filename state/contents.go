@@ -90,25 +90,25 @@ func (s *Store) DropContents(ctx context.Context) error {
 // EqualContents sums up the contents of a run that are equal, and gives some of the
 // groups that take most space.
 func (s *Store) EqualContents(ctx context.Context, run int64, some int) (Equals, error) {
-	return s.equals(ctx, run, some, `SELECT key, size, digest AS mark FROM contents WHERE run = ?1 AND digest IS NOT NULL`)
+	return s.equals(ctx, run, some, `SELECT key, size, digest AS mark FROM contents WHERE run = ?1 AND digest IS NOT NULL`, `TRUE`)
 }
 
 // EqualTags does the same by version tags that are made from the content: those of 32
 // hexadecimal digits.
 func (s *Store) EqualTags(ctx context.Context, run int64, some int) (Equals, error) {
 	return s.equals(ctx, run, some, `SELECT key, size, version_tag AS mark FROM items WHERE `+wouldBeSent+`
-		AND length(version_tag) = 32 AND version_tag NOT GLOB '*[^0-9a-fA-F]*'`)
+		AND length(version_tag) = 32`, `mark NOT GLOB '*[^0-9a-fA-F]*'`)
 }
 
-// equals sums up rows of key, size and mark.
-func (s *Store) equals(ctx context.Context, run int64, some int, rows string) (e Equals, err error) {
-	groups := `SELECT min(key) AS first, max(key) AS last, count(*) AS n, size FROM (` + rows + `) GROUP BY size, mark HAVING count(*) > 1`
-	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum((n - 1) * size), 0) FROM (`+groups+`)`, run).Scan(&e.Groups, &e.Spare)
-	if err != nil {
-		return e, wrap("sum up equal contents", interrupted(ctx, "sum up equal contents", err))
-	}
+// equals sums up rows of key, size and mark, as far as the mark proves something; that is
+// asked only of marks that come more than once. The rows are sorted once: that takes longer
+// than anything else in looking through a large plan.
+func (s *Store) equals(ctx context.Context, run int64, some int, rows, proves string) (e Equals, err error) {
 	e.Some, err = query(ctx, s.r, "list equal contents", func(rows *sql.Rows) (g EqualGroup, err error) {
-		return g, rows.Scan(&g.First, &g.Last, &g.Objects, &g.Size)
-	}, groups+` ORDER BY (count(*) - 1) * size DESC, min(key) LIMIT ?2`, run, some)
+		return g, rows.Scan(&g.First, &g.Last, &g.Objects, &g.Size, &e.Groups, &e.Spare)
+	}, `SELECT first, last, n, size, count(*) OVER (), sum((n - 1) * size) OVER () FROM (
+		SELECT min(key) AS first, max(key) AS last, count(*) AS n, size FROM (`+rows+`)
+			GROUP BY size, mark HAVING count(*) > 1 AND `+proves+`)
+		ORDER BY (n - 1) * size DESC, first LIMIT ?2`, run, some)
 	return e, err
 }

@@ -168,9 +168,10 @@ const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''
 	digest, attempts, coalesce(intent_at, 0), coalesce(due_at, 0), asset, class, error`
 
 func scanItem(rows *sql.Rows) (i Item, err error) {
-	var modified, intent, due int64
-	err = rows.Scan(&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Category,
-		&i.Folder, &i.Name, &i.Slot, &i.Digest, &i.Attempts, &intent, &due, &i.Asset, &i.Class, &i.Error)
+	var modified, attempts, intent, due int64
+	err = rows.Scan(&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, (*string)(&i.Action), &i.Reason, (*string)(&i.State), &i.Category,
+		&i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error)
+	i.Attempts = int(attempts)
 	i.Time = fromNanos(modified)
 	if intent != 0 {
 		i.IntentAt = fromMillis(intent)

@@ -201,11 +201,15 @@ const (
 
 // connect opens the database with everything that the journal relies on.
 // busy_timeout comes first: the other pragmas may have to wait.
+//
+// The caches are small, in KiB for each connection: who reads, reads in order of keys or
+// sorts, which goes to files, and a larger cache only takes memory. Receipts come in order
+// of keys, but their assets in none, so the one that writes has more.
 func connect(path string, m mode, connections int) (*sql.DB, error) {
-	q := url.Values{"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "cache_size(-32768)"}}
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "cache_size(-4096)"}}
 	switch m {
 	case writing:
-		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
+		q["_pragma"] = append(q["_pragma"], "cache_size(-16384)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
 		q.Set("_txlock", "immediate")
 	case drafting:
 		q["_pragma"] = append(q["_pragma"], "journal_mode(DELETE)", "synchronous(FULL)")
