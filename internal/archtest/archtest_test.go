@@ -51,9 +51,11 @@ var only = []struct{ library, owner, why string }{
 }
 
 type listed struct {
-	ImportPath string
-	Name       string
-	Imports    []string
+	ImportPath   string
+	Name         string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
 }
 
 const module = "assetferry/"
@@ -91,9 +93,25 @@ func TestNoCatchAllPackages(t *testing.T) {
 	}
 }
 
+// A goroutine that is left behind shows at the end of the tests of a package, in
+// their TestMain, and nowhere else.
+func TestAllTestsLookForLeaks(t *testing.T) {
+	checked := 0
+	for _, p := range packages(t) {
+		imports := slices.Concat(p.TestImports, p.XTestImports)
+		if len(imports) == 0 {
+			continue // it has no tests
+		}
+		if checked++; !slices.Contains(imports, "go.uber.org/goleak") {
+			t.Errorf("%s: its TestMain does not call goleak", p.ImportPath)
+		}
+	}
+	t.Logf("the tests of %d packages look for goroutines that are left behind", checked)
+}
+
 func packages(t *testing.T) []listed {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Imports", "assetferry/...").Output()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Imports,TestImports,XTestImports", "assetferry/...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

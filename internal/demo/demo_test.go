@@ -19,6 +19,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"go.uber.org/goleak"
 	_ "golang.org/x/image/tiff"
 	_ "golang.org/x/image/webp"
 	"golang.org/x/text/unicode/norm"
@@ -26,18 +27,18 @@ import (
 
 // TestMain writes one library for all tests: it takes a while under the race detector.
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "demo")
-		if err != nil {
-			log.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		shared.dir = filepath.Join(dir, "new", "library")
-		if shared.summary, err = WriteLibrary(shared.dir); err != nil {
-			log.Fatal(err)
-		}
-		return m.Run()
-	}())
+	dir, err := os.MkdirTemp("", "demo")
+	if err != nil {
+		log.Fatal(err)
+	}
+	shared.dir = filepath.Join(dir, "new", "library")
+	if shared.summary, err = WriteLibrary(shared.dir); err != nil {
+		log.Fatal(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
 }
 
 var shared struct {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"assetferry/internal/token"
 )
 
@@ -19,7 +21,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "make-token" {
 		os.Exit(makeToken(os.Args[2], os.Args[3:]))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func makeToken(how string, args []string) int {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 // TestMain keeps the settings of who runs the tests out of them.
@@ -16,5 +18,5 @@ func TestMain(m *testing.M) {
 	os.Setenv("AWS_CONFIG_FILE", os.DevNull)
 	os.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
 	os.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }

@@ -239,14 +239,15 @@ func breaches() []breach {
 			})
 		}, []string{"stops when the loop ends"}},
 		{"leaks a goroutine", func(d *double) {
-			forever := make(chan struct{})
-			d.objects = relay(d.Source, func(yield yieldFunc, o sources.Object, err error) bool {
-				if yield(o, err) {
-					return true
-				}
-				go func() { <-forever }()
-				return false
-			})
+			d.objects = func(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+				return relay(d.Source, func(yield yieldFunc, o sources.Object, err error) bool {
+					if yield(o, err) {
+						return true
+					}
+					go func() { <-ctx.Done() }() // the end of the test
+					return false
+				})(ctx, after)
+			}
 		}, []string{"leaves nothing running"}},
 		{"ignores cancellation", func(d *double) {
 			d.objects = func(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
