@@ -1,11 +1,18 @@
 package s3
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // What a service encodes comes back as it was, and what it did not encode is not
@@ -37,4 +44,67 @@ func FuzzParseRange(f *testing.F) {
 			t.Errorf("%q: byte %d of %d", text, first, total)
 		}
 	})
+}
+
+// An answering client gives the same text as the answer to everything.
+type answering []byte
+
+func (a answering) Do(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(a))}, nil
+}
+
+const oneObject = `<Contents><Key>a/b%20c.jpg</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified><ETag>&quot;0123&#34;</ETag>` +
+	`<Size>12</Size><StorageClass>STANDARD</StorageClass></Contents>`
+
+// What is taken out of a listing is what the SDK finds in it.
+func FuzzContents(f *testing.F) {
+	const head, tail = `<?xml version="1.0"?><ListBucketResult xmlns="x"><IsTruncated>false</IsTruncated>`, `<KeyCount>1</KeyCount></ListBucketResult>`
+	for _, text := range []string{
+		head + oneObject + "\n  " + oneObject + tail,
+		head + strings.ReplaceAll(oneObject, "><", ">\r\n\t<") + tail,
+		head + `<Contents><Key>a&amp;quot;&lt;&apos;</Key><Size>+1</Size></Contents>` + tail,
+		head + `<Contents><Key>a&auml;</Key></Contents>` + tail,
+		head + `<Contents><Key> ü]]&gt;</Key><Owner><ID>1</ID></Owner></Contents>` + tail,
+		head + `<Contents><Key/><Size>1</Size><Key></Key></Contents>` + oneObject + tail,
+		head + `<Contents><Key>a<!-- b --></Key><Key a="b">c</Key></Contents>` + tail,
+		head + oneObject + `<x/>` + oneObject + tail,
+		head + `<!--` + oneObject + `-->` + tail,
+		head + oneObject, "<Contents>", "<Contents><Key>a</Size></Contents>", oneObject, "",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		objects, rest := takeContents(text)
+		if objects == nil {
+			if !bytes.Equal(rest, text) {
+				t.Fatalf("nothing was taken, and %q is left", rest)
+			}
+			return
+		}
+		list := func(text []byte) (*s3.ListObjectsV2Output, error) {
+			client := s3.New(s3.Options{Region: "r", HTTPClient: answering(text), RetryMaxAttempts: 1, Retryer: aws.NopRetryer{}})
+			return client.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String("photos")})
+		}
+		want, err := list(text)
+		got, errOfRest := list(rest)
+		if err != nil || errOfRest != nil {
+			if (err == nil) != (errOfRest == nil) {
+				t.Fatalf("%q: %v; without its objects %v", text, err, errOfRest)
+			}
+			return
+		}
+		got.Contents = objects
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(s3.ListObjectsV2Output{}, types.Object{}),
+			cmpopts.IgnoreFields(s3.ListObjectsV2Output{}, "ResultMetadata")); diff != "" {
+			t.Fatalf("%q (-SDK +here):\n%s", text, diff)
+		}
+	})
+}
+
+// The usual form is what is taken.
+func TestContentsOfTheUsualForm(t *testing.T) {
+	objects, rest := takeContents([]byte("<r>" + oneObject + "\n" + oneObject + "</r>"))
+	if len(objects) != 2 || *objects[1].Key != "a/b%20c.jpg" || *objects[1].ETag != `"0123"` || string(rest) != "<r></r>" {
+		t.Errorf("got %v and %s", objects, rest)
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/middleware"
 
 	"assetferry/sources"
 )
@@ -142,10 +143,15 @@ func (l *listing) page(ctx context.Context, token string) (*s3.ListObjectsV2Outp
 		in.StartAfter = s.name(sources.Key(l.after))
 	}
 	var out *s3.ListObjectsV2Output
+	var c contents
+	first := s3.WithAPIOptions(func(stack *middleware.Stack) error { return stack.Deserialize.Add(&c, middleware.After) })
 	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) (err error) {
-		out, err = s.client.ListObjectsV2(ctx, in, where...)
+		out, err = s.client.ListObjectsV2(ctx, in, append(where, first)...)
 		return err
 	})
+	if err == nil && c.objects != nil {
+		out.Contents = c.objects
+	}
 	if err == nil && out.IsTruncated == nil {
 		err = errors.New("the answer is no listing") // an error, or nothing, with the status of a success
 	}

@@ -1,0 +1,164 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/middleware"
+	smithytime "github.com/aws/smithy-go/time"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// contents takes the objects out of the answer to a listing before the SDK reads it, which
+// sees every other part of it. The SDK goes through XML one character at a time, and that
+// took as long as all the rest of a plan in which nothing has changed.
+//
+// Only what services usually write is taken: plain ASCII, known elements, no attributes. As
+// soon as anything else is met nothing is taken, and the SDK reads all of it.
+type contents struct{ objects []types.Object }
+
+// ID implements middleware.DeserializeMiddleware.
+func (*contents) ID() string { return "assetferry:Contents" }
+
+// HandleDeserialize implements middleware.DeserializeMiddleware. It may be called more
+// than once, as the SDK tries again.
+func (c *contents) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
+	out middleware.DeserializeOutput, metadata middleware.Metadata, err error) {
+	c.objects = nil
+	out, metadata, err = next.HandleDeserialize(ctx, in)
+	answer, ok := out.RawResponse.(*smithyhttp.Response)
+	if err != nil || !ok {
+		return out, metadata, err
+	}
+	var rest io.Reader
+	text, broken := io.ReadAll(answer.Body)
+	if broken != nil {
+		rest = io.MultiReader(bytes.NewReader(text), failing{broken})
+	} else {
+		c.objects, text = takeContents(text)
+		rest = bytes.NewReader(text)
+	}
+	answer.Body = struct {
+		io.Reader
+		io.Closer
+	}{rest, answer.Body}
+	return out, metadata, nil
+}
+
+// A failing reader gives the error of another one.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// pageObjects is how many objects a page has at most, unless a service is generous.
+const pageObjects = 1000
+
+// takeContents cuts the objects out of a listing; none, if it is not sure of all.
+func takeContents(text []byte) (objects []types.Object, rest []byte) {
+	begin := bytes.Index(text, []byte("<Contents>"))
+	if begin < 0 {
+		return nil, text
+	}
+	s := scanner{left: text[begin:]}
+	objects = make([]types.Object, 0, pageObjects)
+	for s.skip("<Contents>") {
+		o, ok := s.object()
+		if !ok {
+			return nil, text
+		}
+		objects = append(objects, o)
+		s.left = bytes.TrimLeft(s.left, " \n\t")
+	}
+	head := text[:begin]
+	if !isInRoot(head) || bytes.Contains(head, []byte("Contents")) || bytes.Contains(s.left, []byte("Contents")) {
+		return nil, text
+	}
+	return objects, append(bytes.Clone(head), s.left...)
+}
+
+// isInRoot reports whether what comes after the head of a document is in its outermost
+// element and in no other.
+func isInRoot(head []byte) bool {
+	count := func(s string) int { return bytes.Count(head, []byte(s)) }
+	return count("<")-count("<?")-2*count("</")-count("/>") == 1 && count("<!") == 0
+}
+
+// A scanner reads elements that hold nothing but text.
+type scanner struct{ left []byte }
+
+func (s *scanner) skip(prefix string) bool { return s.skipBytes([]byte(prefix)) }
+
+func (s *scanner) skipBytes(prefix []byte) (found bool) {
+	s.left, found = bytes.CutPrefix(s.left, prefix)
+	return found
+}
+
+// object reads up to the end of an object.
+func (s *scanner) object() (o types.Object, ok bool) {
+	for {
+		s.left = bytes.TrimLeft(s.left, " \n\t")
+		if s.skip("</Contents>") {
+			return o, true
+		}
+		name, value, ok := s.element()
+		if !ok {
+			return o, false
+		}
+		switch string(name) {
+		case "Key":
+			o.Key = &value
+		case "ETag":
+			o.ETag = &value
+		case "StorageClass":
+			o.StorageClass = types.ObjectStorageClass(value)
+		case "Size":
+			size, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				return o, false
+			}
+			o.Size = &size
+		case "LastModified":
+			t, err := smithytime.ParseDateTime(value)
+			if err != nil {
+				return o, false
+			}
+			o.LastModified = aws.Time(t)
+		default: // also what holds other elements
+			return o, false
+		}
+	}
+}
+
+// element reads an element that has text and nothing else.
+func (s *scanner) element() (name []byte, text string, ok bool) {
+	if !s.skip("<") {
+		return nil, "", false
+	}
+	name, s.left, _ = bytes.Cut(s.left, []byte(">"))
+	raw, rest, _ := bytes.Cut(s.left, []byte("<"))
+	s.left = rest
+	if len(raw) == 0 || slices.ContainsFunc(raw, isUnusual) || !s.skip("/") || !s.skipBytes(name) || !s.skip(">") {
+		return nil, "", false
+	}
+	text, ok = unescape(raw)
+	return name, text, ok
+}
+
+func isUnusual(b byte) bool { return b < 0x20 || b > 0x7e || b == '>' }
+
+// unescape puts characters in the place of their names, those that every XML knows.
+func unescape(raw []byte) (text string, ok bool) {
+	if bytes.IndexByte(raw, '&') < 0 {
+		return string(raw), true
+	}
+	text = entities.Replace(string(raw))
+	return text, strings.Count(text, "&") == bytes.Count(raw, []byte("&amp;"))
+}
+
+var entities = strings.NewReplacer("&quot;", `"`, "&#34;", `"`, "&apos;", "'", "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&")
