@@ -63,7 +63,7 @@ func writeInto(path string, write func(io.Writer) error) (err error) {
 }
 
 func buffered(w io.Writer, write func(io.Writer) error) error {
-	b := bufio.NewWriter(w)
+	b := bufio.NewWriterSize(w, 64<<10)
 	if err := write(b); err != nil {
 		return err
 	}

@@ -100,7 +100,11 @@ func (a *app) reportRun(ctx context.Context, cmd *cobra.Command, o reportOptions
 	if err := apartFrom(o.output, run.Pair.Source); err != nil {
 		return err
 	}
-	r, err := report.Read(ctx, journal, run)
+	read := report.Read
+	if o.isList() {
+		read = report.ReadForList
+	}
+	r, err := read(ctx, journal, run)
 	if err != nil {
 		return err
 	}
@@ -112,6 +116,11 @@ func (a *app) reportRun(ctx context.Context, cmd *cobra.Command, o reportOptions
 		return nil // the summary is all
 	}
 	return a.tellLacks(o, a.writeReport(ctx, r, o, choice))
+}
+
+// isList reports whether the report is one list of objects.
+func (o reportOptions) isList() bool {
+	return o.splitBy == "" && (o.only != "" || o.format == "csv" || o.format == "keys")
 }
 
 // check refuses switches that do not go together.
@@ -171,7 +180,7 @@ func (a *app) write(ctx context.Context, w io.Writer, r report.Report, o reportO
 	switch {
 	case o.splitBy != "":
 		return r.WriteFolders(ctx, w, o.format, clean)
-	case o.only != "", o.format == "csv", o.format == "keys":
+	case o.isList():
 		return r.WriteList(ctx, w, o.format, choice, clean)
 	case o.format == "json":
 		return r.WriteJSON(w)

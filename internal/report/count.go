@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"path"
 	"slices"
@@ -18,7 +19,7 @@ const maxTypes = 5000
 // other is the name of what is not told apart in a chart.
 const other = "other"
 
-// counts are what one walk through a run finds.
+// counts are what a walk through a run finds.
 type counts struct {
 	l *lists
 
@@ -34,37 +35,58 @@ type counts struct {
 	notKept  int64
 
 	destination Amount
-	places      map[string]Amount // by category
-	undescribed int64
-	mapped      map[string]int64 // by category
+	categories  map[string]*state.CategorySum
 }
 
 // A chart is what there is of objects by their type and by their size.
 type chart struct {
-	types map[string]Amount
+	types map[string]*Amount
 	sizes [len(sizes)]Amount
 }
 
 func newCounts(l *lists) *counts {
 	return &counts{
-		l: l, items: chart{types: map[string]Amount{}}, unchanged: chart{types: map[string]Amount{}},
+		l: l, items: chart{types: map[string]*Amount{}}, unchanged: chart{types: map[string]*Amount{}},
 		leftOut: map[string]*LeftOut{}, troubles: map[string]*Trouble{}, altered: map[string]*Alteration{},
-		places: map[string]Amount{}, mapped: map[string]int64{},
 	}
 }
 
-func (c *counts) count(r row) {
-	if r.receipt != nil {
-		c.countReceipt(r)
+// walk reads everything that was listed, each thing of it that is counted once.
+func (c *counts) walk(ctx context.Context) error {
+	for f, err := range c.l.journal.Fates(ctx, c.l.run.Num) {
+		if err != nil {
+			return err
+		}
+		c.listed.add(f.Size)
+		c.items.add(f.Key, f.Size)
 	}
-	if r.item != nil {
-		c.countItem(*r.item)
+	for i, err := range c.l.journal.Remarkable(ctx, c.l.run.Num) {
+		if err != nil {
+			return err
+		}
+		c.countRemarkable(i)
 	}
+	for f, err := range c.l.journal.Unlisted(ctx, c.l.run) {
+		if err != nil {
+			return err
+		}
+		c.maybe.add(f.Size)
+		c.unchanged.add(f.Key, f.Size)
+	}
+	return c.sumReceipts(ctx)
 }
 
-func (c *counts) countItem(i state.Item) {
-	c.listed.add(i.Size)
-	c.items.add(i.Key, i.Size)
+func (c *counts) sumReceipts(ctx context.Context) error {
+	sum, err := c.l.journal.SumReceipts(ctx, c.l.run.Pair.ID)
+	if err != nil {
+		return err
+	}
+	c.destination = Amount(sum)
+	c.categories, err = c.l.journal.SumCategories(ctx, c.l.run)
+	return err
+}
+
+func (c *counts) countRemarkable(i state.Item) {
 	told := Told(i.Action, i.State)
 	switch {
 	case told == skipped:
@@ -101,33 +123,14 @@ func (c *counts) countTrouble(i state.Item, told string) {
 	t.Examples = appendUpTo(shownExamples, t.Examples, Example{i.Key, i.Error})
 }
 
-func (c *counts) countReceipt(r row) {
-	receipt := r.receipt
-	c.destination.add(receipt.Size)
-	if r.mayBeUnchanged(c.l.run) {
-		c.maybe.add(receipt.Size)
-		c.unchanged.add(receipt.Key, receipt.Size)
-	}
-	if receipt.Run != c.l.run.Num {
-		return
-	}
-	c.places[receipt.Category] = c.places[receipt.Category].plus(Amount{1, receipt.Size})
-	if receipt.Undescribed {
-		c.undescribed++
-	}
-	if receipt.URL != "" {
-		c.mapped[receipt.Category]++
-	}
-}
-
 // into writes down what was found.
 func (c *counts) into(r *Report) {
 	known := Amount{c.l.run.Unchanged, c.l.run.UnchangedBytes}
-	c.l.told = c.maybe == known
+	c.l.tell(c.maybe)
 	r.Sum.Listed = c.listed.plus(known)
 	r.Sum.Closes = r.Sum.Listed == r.Sum.Total
 	r.Destination, r.Unlistable = c.destination, c.hidden
-	r.Metadata.NotKept, r.Metadata.Undescribed = c.notKept, c.undescribed
+	r.Metadata.NotKept = c.notKept
 	r.Charted = c.listed
 	if c.l.told {
 		r.Charted = r.Sum.Listed
@@ -146,19 +149,21 @@ func (c *counts) into(r *Report) {
 // privacy sorts what the run has at the destination by who can see it.
 func (c *counts) privacy(r *Report) {
 	r.Privacy.Categories = []Category{}
-	for id, a := range c.places {
+	for id, s := range c.categories {
 		known, ok := c.l.categories[id]
-		one := Category{ID: id, Name: c.l.category(id), Amount: a}
+		one := Category{ID: id, Name: c.l.category(id), Amount: Amount(s.ReceiptSum)}
 		sum := &r.Privacy.Unknown
 		switch one.Privacy = "unknown"; {
 		case ok && known.Private:
 			one.Privacy, sum = "private", &r.Privacy.Private
 		case ok:
 			one.Privacy, sum = "public", &r.Privacy.Public
-			r.Addresses.Public += c.mapped[id]
+			r.Addresses.Public += s.Addressed
 		}
-		*sum = sum.plus(a)
-		r.Addresses.Mapped += c.mapped[id]
+		*sum = sum.plus(one.Amount)
+		r.Addresses.Mapped += s.Addressed
+		r.Metadata.Undescribed += s.Undescribed
+		c.l.created = c.l.created.plus(Amount(s.Created))
 		r.Privacy.Categories = append(r.Privacy.Categories, one)
 	}
 	slices.SortFunc(r.Privacy.Categories, func(a, b Category) int {
@@ -171,16 +176,23 @@ func (c *counts) privacy(r *Report) {
 
 func (c *chart) add(key string, size int64) {
 	name := typeOf(key)
-	if _, ok := c.types[name]; !ok && len(c.types) >= maxTypes {
-		name = other
+	sum := c.types[name]
+	if sum == nil {
+		if len(c.types) >= maxTypes {
+			name = other
+		}
+		sum = find(c.types, name, newAmount)
 	}
-	c.types[name] = c.types[name].plus(Amount{1, size})
+	sum.add(size)
 	c.sizes[sizeOf(size)].add(size)
 }
 
+func newAmount() *Amount { return &Amount{} }
+
 func (c *chart) join(d chart) {
 	for name, a := range d.types {
-		c.types[name] = c.types[name].plus(a)
+		sum := find(c.types, name, newAmount)
+		*sum = sum.plus(*a)
 	}
 	for n, a := range d.sizes {
 		c.sizes[n] = c.sizes[n].plus(a)
@@ -217,11 +229,11 @@ func sizeOf(size int64) int {
 
 // list gives the largest types, all others as one, and all sizes.
 func (c *chart) list() (types, bySize []Slice) {
-	rest := Slice{Name: other, Amount: c.types[other]}
+	rest := Slice{Name: other, Amount: *find(c.types, other, newAmount)}
 	delete(c.types, other)
 	types = []Slice{}
 	for name, a := range c.types {
-		types = append(types, Slice{name, a})
+		types = append(types, Slice{name, *a})
 	}
 	slices.SortFunc(types, func(a, b Slice) int {
 		return cmp.Or(cmp.Compare(b.Objects, a.Objects), cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))

@@ -1,37 +1,49 @@
 package report
 
 import (
+	"bytes"
 	"encoding/csv"
 	"io"
 	"strconv"
 	"strings"
 )
 
-// csvForm writes a line for each object, with the columns of csvColumns.
-type csvForm struct{ clean func(string) string }
+// csvForm writes a line for each object, with the columns of csvColumns. It makes each in
+// the same room.
+type csvForm struct {
+	clean func(string) string
+	row   bytes.Buffer
+	cells *csv.Writer // into row
+}
+
+func newCSVForm(clean func(string) string) *csvForm {
+	f := &csvForm{clean: clean}
+	f.cells = csv.NewWriter(&f.row)
+	return f
+}
 
 func csvColumns() []string {
 	return []string{"key", "action", "state", "reason", "size", "category", "folder", "name", "asset_id", "url", "error", "attempts"}
 }
 
-func (csvForm) extension() string { return ".csv" }
+func (*csvForm) extension() string { return ".csv" }
 
-func (f csvForm) begin(w io.Writer, _ Report) error { return f.write(w, csvColumns()) }
+func (f *csvForm) begin(w io.Writer, _ Report) error { return f.write(w, csvColumns()) }
 
-func (f csvForm) line(w io.Writer, l Line) error {
+func (f *csvForm) line(w io.Writer, l Line) error {
 	return f.write(w, []string{l.Key, l.Action, l.State, l.Reason, strconv.FormatInt(l.Size, 10), l.Category, l.Folder, l.Name,
 		l.AssetID, l.URL, l.Error, strconv.Itoa(l.Attempts)})
 }
 
-func (csvForm) end(io.Writer, Folder) error { return nil }
+func (*csvForm) end(io.Writer, Folder) error { return nil }
 
 // The index has a line for each thing that became of objects of a folder, and one for
 // all that was listed there.
-func (f csvForm) beginIndex(w io.Writer, _ Report) error {
+func (f *csvForm) beginIndex(w io.Writer, _ Report) error {
 	return f.write(w, []string{"folder", "state", "objects", "bytes", "file"})
 }
 
-func (f csvForm) entry(w io.Writer, folder Folder, file string) error {
+func (f *csvForm) entry(w io.Writer, folder Folder, file string) error {
 	for _, p := range folder.sum() {
 		if err := f.write(w, []string{folder.Name, p.Name, strconv.FormatInt(p.Objects, 10), strconv.FormatInt(p.Bytes, 10), file}); err != nil {
 			return err
@@ -40,19 +52,19 @@ func (f csvForm) entry(w io.Writer, folder Folder, file string) error {
 	return nil
 }
 
-func (csvForm) endIndex(io.Writer, Report) error { return nil }
+func (*csvForm) endIndex(io.Writer, Report) error { return nil }
 
-func (f csvForm) write(w io.Writer, cells []string) error {
-	row := make([]string, len(cells))
+func (f *csvForm) write(w io.Writer, cells []string) error {
 	for i, cell := range cells {
-		row[i] = safeCell(f.clean(cell))
+		cells[i] = safeCell(f.clean(cell))
 	}
-	c := csv.NewWriter(w)
-	if err := c.Write(row); err != nil {
+	f.row.Reset()
+	if err := f.cells.Write(cells); err != nil {
 		return err
 	}
-	c.Flush()
-	return c.Error()
+	f.cells.Flush()
+	_, err := w.Write(f.row.Bytes())
+	return err
 }
 
 // safeCell keeps a spreadsheet from taking text for a formula: an apostrophe in front

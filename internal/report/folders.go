@@ -2,8 +2,8 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -20,61 +20,6 @@ func FolderOf(key string) string {
 		return ""
 	}
 	return folder
-}
-
-// byFolder walks through all objects of the run, one top-level folder after the other,
-// those in none last: that is the order of keys, but for these. line gets the objects,
-// and end the sums of the folder they were in.
-func (r Report) byFolder(ctx context.Context, begin func(name string) error, line func(Line) error, end func(Folder) error) error {
-	for _, within := range []bool{true, false} {
-		g := visit{begin: begin, end: end}
-		for l, err := range r.Lines(ctx) {
-			if err != nil {
-				return err
-			}
-			if folder := FolderOf(l.Key); (folder != "") != within {
-				continue
-			} else if err := g.enter(folder); err != nil {
-				return err
-			}
-			g.parts.add(l.State, Amount{1, l.Size})
-			if err := line(l); err != nil {
-				return err
-			}
-		}
-		if err := g.leave(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// A visit is to the folder that a walk is in.
-type visit struct {
-	begin  func(name string) error
-	end    func(Folder) error
-	inside bool
-	name   string
-	parts  parts
-}
-
-func (g *visit) enter(name string) error {
-	if g.inside && g.name == name {
-		return nil
-	}
-	if err := g.leave(); err != nil {
-		return err
-	}
-	g.inside, g.name, g.parts = true, name, newParts()
-	return g.begin(name)
-}
-
-func (g *visit) leave() error {
-	if !g.inside {
-		return nil
-	}
-	g.inside = false
-	return g.end(Folder{Name: g.name, Listed: g.parts.total(), Parts: g.parts.list()})
 }
 
 // uncounted stands for the unchanged objects that are in no folder's sum, so that the
@@ -104,24 +49,49 @@ func (f Folder) title() string {
 // sums add up to that of the run.
 func (r Report) Folders(ctx context.Context) iter.Seq2[Folder, error] {
 	return func(yield func(Folder, error) bool) {
-		pass := func(f Folder) error {
-			if !yield(f, nil) {
-				return errEnough
+		inside, loose := newFolderSum(""), newFolderSum("")
+		for f, err := range r.lists.fates(ctx) {
+			if err != nil {
+				yield(Folder{}, err)
+				return
 			}
-			return nil
+			name, sum := FolderOf(f.Key), loose
+			if name != "" {
+				if name != inside.name {
+					if !inside.pass(yield) {
+						return
+					}
+					inside = newFolderSum(name)
+				}
+				sum = inside
+			}
+			sum.parts.add(Told(f.Action, f.State), Amount{1, f.Size})
 		}
-		err := r.byFolder(ctx, func(string) error { return nil }, func(Line) error { return nil }, pass)
-		if rest, ok := r.uncounted(); ok && err == nil {
-			err = pass(rest)
+		if !inside.pass(yield) || !loose.pass(yield) {
+			return
 		}
-		if err != nil && err != errEnough {
-			yield(Folder{}, err)
+		if rest, ok := r.uncounted(); ok {
+			yield(rest, nil)
 		}
 	}
 }
 
-// errEnough ends a walk early.
-var errEnough = errors.New("enough")
+// A folderSum is what was counted of a folder so far.
+type folderSum struct {
+	name  string
+	parts parts
+}
+
+func newFolderSum(name string) folderSum { return folderSum{name, newParts()} }
+
+func (s folderSum) folder() Folder {
+	return Folder{Name: s.name, Listed: s.parts.total(), Parts: s.parts.list()}
+}
+
+// pass passes a folder on, unless there is nothing in it.
+func (s folderSum) pass(yield func(Folder, error) bool) bool {
+	return len(s.parts) == 0 || yield(s.folder(), nil)
+}
 
 // WriteFolders writes the sums of all top-level folders.
 func (r Report) WriteFolders(ctx context.Context, w io.Writer, format string, clean func(string) string) error {
@@ -146,77 +116,131 @@ func (r Report) WriteFolders(ctx context.Context, w io.Writer, format string, cl
 // SplitByFolder writes a list for each top-level folder of the source into a directory,
 // which is there and empty, and an index with their sums. It has the errors of WriteList.
 func (r Report) SplitByFolder(ctx context.Context, dir, format string, c Choice) error {
-	f, err := formOf(format, nil)
-	if err != nil {
-		return err
-	}
-	s := &splitter{report: r, dir: dir, form: f}
-	if err := s.open("index" + f.extension()); err != nil {
-		return err
-	}
-	s.index, s.file = s.file, nil
-	err = s.write(ctx, c)
-	if e := s.index.close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	return r.incomplete(f, c)
-}
-
-// A splitter writes a list for each folder.
-type splitter struct {
-	report Report
-	dir    string
-	form   form
-	files  int
-	index  *file
-	file   *file // of the folder that is being written
-}
-
-func (s *splitter) write(ctx context.Context, c Choice) error {
-	if err := s.form.beginIndex(s.index, s.report); err != nil {
-		return err
-	}
-	err := s.report.byFolder(ctx, s.beginFolder, func(l Line) error {
-		if !c.takes(l) {
-			return nil
-		}
-		return s.form.line(s.file, l)
-	}, s.endFolder)
-	if err != nil {
-		if s.file != nil {
-			_ = s.file.close() // the first error says more
-		}
-		return err
-	}
-	if rest, ok := s.report.uncounted(); ok {
-		if err := s.form.entry(s.index, rest, ""); err != nil {
+	s := &splitter{report: r, dir: dir}
+	for _, f := range []*form{&s.index.form, &s.folder.form, &s.loose.form} {
+		var err error
+		if *f, err = formOf(format, nil); err != nil {
 			return err
 		}
 	}
-	return s.form.endIndex(s.index, s.report)
-}
-
-func (s *splitter) beginFolder(name string) error {
-	s.files++
-	if err := s.open(fileName(s.files, name) + s.form.extension()); err != nil {
+	err := s.write(ctx, c)
+	for _, l := range []*list{&s.index, &s.folder, &s.loose} {
+		if l.file != nil {
+			err = cmp.Or(err, l.file.close()) // the first error says more
+		}
+	}
+	if err != nil {
 		return err
 	}
-	return s.form.begin(s.file, s.report)
+	return r.incomplete(c, s.folder.form, s.loose.form)
 }
 
-func (s *splitter) endFolder(f Folder) error {
-	if err := s.form.end(s.file, f); err != nil {
+// A splitter writes a list for each folder, and one of what is in none beside it: the
+// objects of that stand between the others.
+type splitter struct {
+	report               Report
+	dir                  string
+	files                int
+	index, folder, loose list
+}
+
+// A list is one that is being written; file is nil if none is.
+type list struct {
+	form form
+	file *file
+	sum  folderSum
+}
+
+// looseDraft is the name of the list of what is in no folder, until it is known how many
+// come before it.
+const looseDraft = "in_no_folder"
+
+func (s *splitter) write(ctx context.Context, c Choice) error {
+	if err := s.open(&s.index, "index"); err != nil {
 		return err
 	}
-	done := s.file
-	s.file = nil
+	if err := s.index.form.beginIndex(s.index.file, s.report); err != nil {
+		return err
+	}
+	for l, err := range s.report.lists.lines(ctx, Choice{}) {
+		if err != nil {
+			return err
+		}
+		to, err := s.listOf(FolderOf(l.Key))
+		if err != nil {
+			return err
+		}
+		to.sum.parts.add(l.State, Amount{1, l.Size})
+		if !c.takes(l) {
+			continue
+		}
+		if err := to.form.line(to.file, l); err != nil {
+			return err
+		}
+	}
+	return s.finish()
+}
+
+// listOf finds the list of a folder, and begins it.
+func (s *splitter) listOf(folder string) (*list, error) {
+	l, name := &s.loose, looseDraft
+	if folder != "" {
+		l = &s.folder
+		if l.file != nil && l.sum.name == folder {
+			return l, nil
+		}
+		if err := s.end(l); err != nil {
+			return nil, err
+		}
+		s.files++
+		name = fileName(s.files, folder)
+	}
+	if l.file != nil {
+		return l, nil
+	}
+	l.sum = newFolderSum(folder)
+	if err := s.open(l, name); err != nil {
+		return nil, err
+	}
+	return l, l.form.begin(l.file, s.report)
+}
+
+// end ends a list, if it was begun, and enters it into the index.
+func (s *splitter) end(l *list) error {
+	if l.file == nil {
+		return nil
+	}
+	done, name := l.file, filepath.Base(l.file.f.Name())
+	if err := l.form.end(done, l.sum.folder()); err != nil {
+		return err
+	}
+	l.file = nil
 	if err := done.close(); err != nil {
 		return err
 	}
-	return s.form.entry(s.index, f, filepath.Base(done.f.Name()))
+	if l == &s.loose {
+		s.files++
+		draft := name
+		name = fileName(s.files, "") + l.form.extension()
+		if err := os.Rename(filepath.Join(s.dir, draft), filepath.Join(s.dir, name)); err != nil {
+			return err
+		}
+	}
+	return s.index.form.entry(s.index.file, l.sum.folder(), name)
+}
+
+func (s *splitter) finish() error {
+	for _, l := range []*list{&s.folder, &s.loose} {
+		if err := s.end(l); err != nil {
+			return err
+		}
+	}
+	if rest, ok := s.report.uncounted(); ok {
+		if err := s.index.form.entry(s.index.file, rest, ""); err != nil {
+			return err
+		}
+	}
+	return s.index.form.endIndex(s.index.file, s.report)
 }
 
 // A file is one that is written through a buffer.
@@ -225,13 +249,13 @@ type file struct {
 	*bufio.Writer
 }
 
-// open makes a file that is not there yet.
-func (s *splitter) open(name string) error {
-	f, err := os.OpenFile(filepath.Join(s.dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+// open makes a list's file, which is not there yet.
+func (s *splitter) open(l *list, name string) error {
+	f, err := os.OpenFile(filepath.Join(s.dir, name+l.form.extension()), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
-	s.file = &file{f, bufio.NewWriter(f)}
+	l.file = &file{f, bufio.NewWriterSize(f, 64<<10)}
 	return nil
 }
 

@@ -15,7 +15,18 @@ func (r Report) WriteJSON(w io.Writer) error {
 }
 
 // jsonForm writes a document with a list of items and their sum after it.
-type jsonForm struct{ items, entries int64 }
+type jsonForm struct {
+	items, entries int64
+	element        bytes.Buffer
+	encoder        *json.Encoder // into element
+}
+
+func newJSONForm() *jsonForm {
+	f := &jsonForm{}
+	f.encoder = json.NewEncoder(&f.element)
+	f.encoder.SetEscapeHTML(false)
+	return f
+}
 
 // A jsonLine is a Line in JSON.
 type jsonLine struct {
@@ -44,7 +55,7 @@ func (f *jsonForm) begin(w io.Writer, r Report) error {
 
 func (f *jsonForm) line(w io.Writer, l Line) error {
 	f.items++
-	return writeElement(w, f.items, jsonLine(l))
+	return f.writeElement(w, f.items, jsonLine(l))
 }
 
 func (f *jsonForm) end(w io.Writer, listed Folder) error { return closeWith(w, "sum", listed) }
@@ -56,7 +67,7 @@ func (f *jsonForm) beginIndex(w io.Writer, r Report) error {
 
 func (f *jsonForm) entry(w io.Writer, folder Folder, file string) error {
 	f.entries++
-	return writeElement(w, f.entries, struct {
+	return f.writeElement(w, f.entries, struct {
 		Folder
 		File string `json:"file,omitempty"`
 	}{folder, file})
@@ -78,16 +89,16 @@ func open(w io.Writer, r Report, list string) error {
 }
 
 // writeElement writes the n-th element of the list, counted from 1, on a line of its own.
-func writeElement(w io.Writer, n int64, v any) error {
-	text, err := compact(v)
-	if err != nil {
+func (f *jsonForm) writeElement(w io.Writer, n int64, v any) error {
+	f.element.Reset()
+	if n > 1 {
+		f.element.WriteByte(',')
+	}
+	f.element.WriteByte('\n')
+	if err := f.encoder.Encode(v); err != nil {
 		return err
 	}
-	before := ",\n"
-	if n == 1 {
-		before = "\n"
-	}
-	_, err = io.WriteString(w, before+string(text))
+	_, err := w.Write(bytes.TrimSuffix(f.element.Bytes(), []byte("\n")))
 	return err
 }
 

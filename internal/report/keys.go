@@ -26,6 +26,13 @@ func (e *LineBreakError) Error() string {
 		counted(e.Keys, "key"), ui.Sanitize(e.First))
 }
 
+// add counts other keys, too.
+func (e *LineBreakError) add(other LineBreakError) {
+	if e.Keys += other.Keys; e.First == "" {
+		e.First = other.First
+	}
+}
+
 // Hint is the next step.
 func (e *LineBreakError) Hint() string { return "--format csv has all of them" }
 

@@ -60,7 +60,8 @@ func (r Report) lacks(c Choice) bool {
 	return !r.lists.told && r.lists.run.Unchanged > 0 && (all || slices.Contains(c.told, unchanged))
 }
 
-// A form is a way to write lists. It writes each list between begin and end.
+// A form is a way to write lists. It writes one list after the other, each between begin
+// and end.
 type form interface {
 	extension() string // of files
 	begin(w io.Writer, r Report) error
@@ -81,11 +82,11 @@ func formOf(format string, clean func(string) string) (form, error) {
 	}
 	switch format {
 	case "csv":
-		return csvForm{clean}, nil
+		return newCSVForm(clean), nil
 	case "keys":
 		return &keysForm{clean: clean}, nil
 	case "json":
-		return &jsonForm{}, nil
+		return newJSONForm(), nil
 	case "text":
 		return textForm{}, nil
 	}
@@ -105,12 +106,9 @@ func (r Report) WriteList(ctx context.Context, w io.Writer, format string, c Cho
 		return err
 	}
 	parts := newParts()
-	for l, err := range r.Lines(ctx) {
+	for l, err := range r.lists.lines(ctx, c) {
 		if err != nil {
 			return err
-		}
-		if !c.takes(l) {
-			continue
 		}
 		parts.add(l.State, Amount{1, l.Size})
 		if err := f.line(w, l); err != nil {
@@ -120,13 +118,19 @@ func (r Report) WriteList(ctx context.Context, w io.Writer, format string, c Cho
 	if err := f.end(w, Folder{Listed: parts.total(), Parts: parts.list()}); err != nil {
 		return err
 	}
-	return r.incomplete(f, c)
+	return r.incomplete(c, f)
 }
 
-// incomplete says what a list lacks.
-func (r Report) incomplete(f form, c Choice) error {
-	if k, ok := f.(*keysForm); ok && k.broken.Keys > 0 {
-		return &k.broken
+// incomplete says what lists lack that were written in some forms.
+func (r Report) incomplete(c Choice, forms ...form) error {
+	var broken LineBreakError
+	for _, f := range forms {
+		if k, ok := f.(*keysForm); ok {
+			broken.add(k.broken)
+		}
+	}
+	if broken.Keys > 0 {
+		return &broken
 	}
 	if r.lacks(c) {
 		return fmt.Errorf("%w: %s", ErrOnlyCounted, objects(r.lists.run.Unchanged))

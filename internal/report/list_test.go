@@ -62,7 +62,7 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, name, why string) {
 		l := Line{Key: key, Action: "create", State: failed, Size: -1, Name: name, Error: why}
 		var b bytes.Buffer
-		if err := (csvForm{func(s string) string { return s }}).line(&b, l); err != nil {
+		if err := newCSVForm(func(s string) string { return s }).line(&b, l); err != nil {
 			t.Fatal(err)
 		}
 		cells := splitCSV(t, b.String())

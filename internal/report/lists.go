@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"assetferry/migrate"
 	"assetferry/state"
@@ -17,124 +18,92 @@ type lists struct {
 	told bool
 	// undone says that the run was taken back, all of it or a part.
 	undone bool
+	// created is what the run made.
+	created Amount
 }
 
-// A row is an item of the run and the receipt of its object; one of the two may be
-// missing.
-type row struct {
-	item    *state.Item
-	receipt *state.Receipt
+// tell finds out whether the journal tells which objects are unchanged: those that it has
+// receipts of and no items are just as many.
+func (l *lists) tell(receipts Amount) {
+	l.told = receipts == Amount{l.run.Unchanged, l.run.UnchangedBytes}
 }
 
-// mayBeUnchanged reports whether a row stands for an object that was as the journal
-// remembered it when the run listed it, or was gone from the source by then.
-func (r row) mayBeUnchanged(run state.Run) bool {
-	return r.item == nil && r.receipt.Run < run.Num
+// fates walks through what became of the objects of the run, in key order.
+func (l *lists) fates(ctx context.Context) iter.Seq2[state.Fate, error] {
+	items := l.journal.Fates(ctx, l.run.Num)
+	if !l.hasUnlisted() {
+		return items
+	}
+	return merge(func(f state.Fate) string { return f.Key }, items, l.journal.Unlisted(ctx, l.run))
 }
 
-// rows walks through the items of the run, and beside them through the receipts of all
-// runs, in key order.
-func (l *lists) rows(ctx context.Context) iter.Seq2[row, error] {
-	return func(yield func(row, error) bool) {
-		items, stopItems := pull(l.journal.Items(ctx, l.run.Num))
-		defer stopItems()
-		receipts, stopReceipts := pull(l.journal.Receipts(ctx, l.run.Pair.ID, ""))
-		defer stopReceipts()
-		item, err := items()
-		receipt, other := receipts()
-		for {
-			if err != nil || other != nil {
-				yield(row{}, firstOf(err, other))
+// accounts walks through the objects of the run in key order: those in the given states of
+// items, or all.
+func (l *lists) accounts(ctx context.Context, states ...state.ItemState) iter.Seq2[state.Account, error] {
+	items := l.journal.Accounts(ctx, l.run, states...)
+	if !l.hasUnlisted() || len(states) > 0 && !slices.Contains(states, state.ItemSkipped) {
+		return items
+	}
+	return merge(func(a state.Account) string { return a.Key }, items, l.journal.UnlistedAccounts(ctx, l.run))
+}
+
+// hasUnlisted reports whether there are unchanged objects that the journal tells and has no
+// items of.
+func (l *lists) hasUnlisted() bool { return l.told && l.run.Unchanged > 0 }
+
+// merge makes one walk in key order of two that are.
+func merge[T any](key func(T) string, one, other iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		next, stop := iter.Pull2(other)
+		defer stop()
+		w, failed, more := next()
+		for v, err := range one {
+			for more && (failed != nil || err == nil && key(w) < key(v)) {
+				if !yield(w, failed) || failed != nil {
+					return
+				}
+				w, failed, more = next()
+			}
+			if !yield(v, err) || err != nil {
 				return
 			}
-			switch {
-			case item == nil && receipt == nil:
-				return
-			case receipt == nil || item != nil && item.Key < receipt.Key:
-				if !yield(row{item: item}, nil) {
-					return
-				}
-				item, err = items()
-			case item == nil || receipt.Key < item.Key:
-				if !yield(row{receipt: receipt}, nil) {
-					return
-				}
-				receipt, other = receipts()
-			default:
-				if !yield(row{item, receipt}, nil) {
-					return
-				}
-				item, err = items()
-				receipt, other = receipts()
-			}
+		}
+		for more && yield(w, failed) && failed == nil {
+			w, failed, more = next()
 		}
 	}
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pull gives one row after the other, nil at the end.
-func pull[T any](rows iter.Seq2[T, error]) (next func() (*T, error), stop func()) {
-	pulled, stop := iter.Pull2(rows)
-	return func() (*T, error) {
-		v, err, more := pulled()
-		if !more || err != nil {
-			return nil, err
-		}
-		return &v, nil
-	}, stop
 }
 
 // Lines lists the objects of the run in key order: those that became what is named, as
 // told to people, or all. Unchanged objects are among them where the journal tells which
 // ones they are, see Report.Charted.
 func (r Report) Lines(ctx context.Context, told ...string) iter.Seq2[Line, error] {
-	wanted := map[string]bool{}
-	for _, t := range told {
-		wanted[t] = true
-	}
+	return r.lists.lines(ctx, Choice{told: told})
+}
+
+// lines lists the chosen objects in key order.
+func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		for row, err := range r.lists.rows(ctx) {
+		for a, err := range l.accounts(ctx, statesOf(c.told)...) {
 			if err != nil {
 				yield(Line{}, err)
 				return
 			}
-			line, ok := r.lists.line(row)
-			if ok && (len(wanted) == 0 || wanted[line.State]) && !yield(line, nil) {
+			if line := l.line(a); c.takes(line) && !yield(line, nil) {
 				return
 			}
 		}
 	}
 }
 
-// line makes a row readable; it is not ok if the row is none of this run.
-func (l *lists) line(r row) (Line, bool) {
-	var line Line
-	switch {
-	case r.item != nil:
-		i := r.item
-		line = Line{
-			Undone: l.undone && i.State == state.ItemDone && i.Action == state.Create && (r.receipt == nil || r.receipt.Asset != i.Asset),
-			Key:    i.Key, Action: string(i.Action), State: Told(i.Action, i.State), Reason: i.Reason, Size: i.Size,
-			Category: l.category(i.Category), Folder: i.Folder, Name: i.Name,
-			AssetID: i.Asset, Class: i.Class, Error: i.Error, Attempts: i.Attempts,
-		}
-	case l.told && r.mayBeUnchanged(l.run):
-		line = Line{Key: r.receipt.Key, Action: string(state.Unchanged), State: unchanged, Reason: string(migrate.ReasonSame), Size: r.receipt.Size}
-	default:
-		return line, false
+// line makes readable what the journal has to tell of an object.
+func (l *lists) line(a state.Account) Line {
+	return Line{
+		Undone: l.undone && a.State == state.ItemDone && a.Action == state.Create && !a.Held,
+		Key:    a.Key, Action: string(a.Action), State: Told(a.Action, a.State), Reason: a.Reason, Size: a.Size,
+		Category: l.category(a.Category), Folder: a.Folder, Name: a.Name, AssetID: a.Asset, URL: a.URL,
+		Class: a.Class, Error: a.Error, Attempts: a.Attempts,
 	}
-	if c := r.receipt; c != nil && (line.AssetID == "" || line.AssetID == c.Asset) && line.State != conflict {
-		line.AssetID, line.URL, line.Name, line.Category = c.Asset, c.URL, c.Filename(), l.category(c.Category)
-	}
-	return line, true
 }
 
 // category is the name of a category, or its id where that is not known.

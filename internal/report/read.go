@@ -22,16 +22,36 @@ const (
 // Read reads a run from its journal. Of a run that is going on meanwhile, its parts may
 // be of slightly different moments; the sum is of one.
 func Read(ctx context.Context, journal *state.Store, run state.Run) (Report, error) {
-	l := &lists{journal: journal, run: run}
-	r := Report{Version: schema, MadeAt: time.Now().UTC().Truncate(time.Second), Run: about(run), lists: l}
-	for _, read := range []func(context.Context, *Report) error{l.work, l.names, l.sums, l.count, l.proof, l.undo, l.behind, l.rest} {
-		if err := read(ctx, &r); err != nil {
-			return Report{}, err
-		}
+	r := begin(journal, run)
+	l := r.lists
+	err := r.read(ctx, l.work, l.names, l.sums, l.count, l.proof, l.undo, l.behind, l.rest)
+	if err != nil {
+		return Report{}, err
 	}
 	r.Sum.Said = said(r.Sum)
 	r.Verdict = judge(r)
 	return r, nil
+}
+
+// ReadForList reads as much of a report as WriteList needs, which spares most of the work:
+// nothing is summed up.
+func ReadForList(ctx context.Context, journal *state.Store, run state.Run) (Report, error) {
+	r := begin(journal, run)
+	l := r.lists
+	return r, r.read(ctx, l.names, l.tellUnchanged, l.undoneBy)
+}
+
+func begin(journal *state.Store, run state.Run) Report {
+	return Report{Version: schema, MadeAt: time.Now().UTC().Truncate(time.Second), Run: about(run), lists: &lists{journal: journal, run: run}}
+}
+
+func (r *Report) read(ctx context.Context, parts ...func(context.Context, *Report) error) error {
+	for _, read := range parts {
+		if err := read(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func about(run state.Run) Run {
@@ -83,17 +103,25 @@ func (l *lists) sums(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// count walks through everything that was listed, once.
+// count walks through everything that was listed.
 func (l *lists) count(ctx context.Context, r *Report) error {
 	c := newCounts(l)
-	for row, err := range l.rows(ctx) {
-		if err != nil {
-			return err
-		}
-		c.count(row)
+	if err := c.walk(ctx); err != nil {
+		return err
 	}
 	c.into(r)
 	return nil
+}
+
+// tellUnchanged finds out whether the journal tells which objects are unchanged, without
+// reading them.
+func (l *lists) tellUnchanged(ctx context.Context, _ *Report) error {
+	if l.run.Unchanged == 0 {
+		return nil
+	}
+	sum, err := l.journal.SumUnlisted(ctx, l.run)
+	l.tell(Amount(sum))
+	return err
 }
 
 func (l *lists) proof(ctx context.Context, r *Report) error {
@@ -147,12 +175,16 @@ func (l *lists) undo(ctx context.Context, r *Report) error {
 		r.Undo.Undoes, r.Sum.Of = undone.ID, "to be taken back"
 		return err
 	}
-	left, err := l.journal.Undoable(ctx, l.run)
-	if err != nil {
-		return err
-	}
-	if r.Undo.Created = Amount(left); left.Objects > 0 {
+	if r.Undo.Created = l.created; l.created.Objects > 0 {
 		r.Undo.Command = "assetferry undo --run " + l.run.ID
+	}
+	return l.undoneBy(ctx, r)
+}
+
+// undoneBy finds the runs that took this one back.
+func (l *lists) undoneBy(ctx context.Context, r *Report) error {
+	if l.run.Undoes != 0 {
+		return nil
 	}
 	undos, err := l.journal.UndoneBy(ctx, l.run.Num)
 	if err != nil {

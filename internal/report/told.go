@@ -55,6 +55,27 @@ func Told(a state.Action, s state.ItemState) string {
 	return strings.ReplaceAll(string(s), "_", " ")
 }
 
+// statesOf are the states of items that people are told of by some of the words; none for
+// no words.
+func statesOf(told []string) []state.ItemState {
+	var states []state.ItemState
+	for _, word := range told {
+		of := state.ItemState(strings.ReplaceAll(word, " ", "_"))
+		switch {
+		case isDone(word), word == undone:
+			of = state.ItemDone
+		case word == unchanged:
+			of = state.ItemSkipped
+		case word == undecided:
+			of = state.ItemStaged
+		}
+		if !slices.Contains(states, of) {
+			states = append(states, of)
+		}
+	}
+	return states
+}
+
 // isGood reports whether what became of an object is what was meant.
 func isGood(told string) bool { return slices.Index(order, told) <= slices.Index(order, skipped) }
 

@@ -1,0 +1,156 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"slices"
+)
+
+// Reports read all that a run has to tell, and over a million objects each column that is
+// read takes a fifth of a second. So there are several readings here, each with no more
+// columns than it needs, and none that SQLite would have to sort.
+
+// A Fate is what became of an object, and nothing else of it.
+type Fate struct {
+	Key    string
+	Size   int64
+	Action Action
+	State  ItemState
+}
+
+// Fates lists the items of a run in key order.
+func (s *Store) Fates(ctx context.Context, run int64) iter.Seq2[Fate, error] {
+	return paged("", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
+		return query(ctx, s.r, "list items", func(rows *sql.Rows) (f Fate, err error) {
+			return f, rows.Scan(&f.Key, &f.Size, &f.Action, &f.State)
+		}, `SELECT key, size, coalesce(action, ''), state FROM items WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, pageSize)
+	})
+}
+
+// Remarkable lists the items of a run of which there is more to tell than that all went
+// well and nothing was there before, in key order; of these what says how it came to that,
+// and nothing else.
+func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error] {
+	return paged("", func(i Item) string { return i.Key }, func(after string) ([]Item, error) {
+		return query(ctx, s.r, "list items", func(rows *sql.Rows) (i Item, err error) {
+			return i, rows.Scan(&i.Key, &i.Size, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Class, &i.Error)
+		}, `SELECT key, size, obstacle, coalesce(action, ''), reason, state, class, error FROM items
+			WHERE run = ? AND key > ? AND (state <> 'done' OR action NOT IN ('create', 'adopt', 'describe') OR error <> '' OR obstacle <> '')
+			ORDER BY key LIMIT ?`, run, after, pageSize)
+	})
+}
+
+// An Account is what a run has to tell of an object.
+type Account struct {
+	Fate
+	Reason string
+	// Held says that there is a receipt of the object, and of no other asset than this
+	// item is about. Then Category, Name, Asset and URL are those of the receipt, and else
+	// what the plan wanted.
+	Held     bool
+	Category string // as in Item
+	Folder   string // path within the category; as the plan wanted it, if there was one
+	Name     string // with extension
+	Asset    string
+	URL      string
+	Class    string // of Error
+	Error    string
+	Attempts int
+}
+
+const (
+	ofReceipt  = `r.category, r.name || CASE r.extension WHEN '' THEN '' ELSE '.' || r.extension END, r.asset, r.url`
+	ofItemElse = `coalesce(r.category, i.category), coalesce(r.name || CASE r.extension WHEN '' THEN '' ELSE '.' || r.extension END, i.name),
+		coalesce(r.asset, i.asset), coalesce(r.url, '')`
+)
+
+func scanAccount(rows *sql.Rows) (a Account, err error) {
+	return a, rows.Scan(&a.Key, &a.Size, &a.Action, &a.State, &a.Reason, &a.Held, &a.Category, &a.Name, &a.Asset, &a.URL,
+		&a.Folder, &a.Class, &a.Error, &a.Attempts)
+}
+
+// Accounts lists the items of a run in key order, those in the given states or all, each
+// with the asset that carries its object now.
+func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter.Seq2[Account, error] {
+	where, args := inStates(states)
+	return paged("", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
+		return query(ctx, s.r, "list items", scanAccount, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
+			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts
+			FROM items i LEFT JOIN receipts r ON r.pair = ? AND r.key = i.key AND i.asset IN ('', r.asset) AND i.state <> 'conflict'
+			WHERE i.run = ? AND i.key > ?`+where+` ORDER BY i.key LIMIT ?`,
+			slices.Concat([]any{run.Pair.ID, run.Num, after}, args, []any{pageSize})...)
+	})
+}
+
+// unlisted chooses the receipts of objects that a run has no item of and that it did not
+// bring: they were as the journal remembered them when it listed them, or were gone from
+// the source by then.
+const unlisted = ` FROM receipts r WHERE r.pair = ?1 AND r.run < ?2 AND NOT EXISTS (SELECT 1 FROM items WHERE run = ?2 AND key = r.key)`
+
+// Unlisted lists the receipts from before a run of objects that it has no item of, in key
+// order, as unchanged.
+func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
+	return paged("", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
+		return query(ctx, s.r, "list unchanged objects", func(rows *sql.Rows) (Fate, error) {
+			f := Fate{Action: Unchanged, State: ItemSkipped}
+			return f, rows.Scan(&f.Key, &f.Size)
+		}, `SELECT r.key, r.size`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, pageSize)
+	})
+}
+
+// UnlistedAccounts lists the same objects as Unlisted.
+func (s *Store) UnlistedAccounts(ctx context.Context, run Run) iter.Seq2[Account, error] {
+	return paged("", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
+		return query(ctx, s.r, "list unchanged objects", scanAccount, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the journal remembers it', 1,
+			`+ofReceipt+`, '', '', '', 0`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, pageSize)
+	})
+}
+
+// SumUnlisted counts the objects of Unlisted.
+func (s *Store) SumUnlisted(ctx context.Context, run Run) (sum ReceiptSum, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(r.size), 0)`+unlisted, run.Pair.ID, run.Num).Scan(&sum.Objects, &sum.Bytes)
+	return sum, wrap("sum up unchanged objects", interrupted(ctx, "sum up unchanged objects", err))
+}
+
+// A CategorySum counts the receipts in a category that a run made.
+type CategorySum struct {
+	ReceiptSum
+	Created     ReceiptSum // but for what was adopted
+	Undescribed int64
+	Addressed   int64 // those of which the journal has the address
+}
+
+// SumCategories counts the receipts that a run made, by category. They are read row by row:
+// to group them SQLite would sort them, which takes half as long again.
+func (s *Store) SumCategories(ctx context.Context, run Run) (_ map[string]*CategorySum, err error) {
+	const op = "sum up categories"
+	defer func() { err = interrupted(ctx, op, err) }()
+	rows, err := s.r.QueryContext(ctx, `SELECT category, size, adopted, undescribed, url <> '' FROM receipts WHERE pair = ? AND run = ?`,
+		run.Pair.ID, run.Num)
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	defer func() { err = errors.Join(err, wrap(op, rows.Close())) }()
+	sums := map[string]*CategorySum{}
+	for rows.Next() {
+		var category sql.RawBytes
+		var size, adopted, undescribed, addressed int64
+		if err := rows.Scan(&category, &size, &adopted, &undescribed, &addressed); err != nil {
+			return nil, wrap(op, err)
+		}
+		sum := sums[string(category)]
+		if sum == nil {
+			sum = &CategorySum{}
+			sums[string(category)] = sum
+		}
+		sum.Objects++
+		sum.Bytes += size
+		sum.Created.Objects += 1 - adopted
+		sum.Created.Bytes += (1 - adopted) * size
+		sum.Undescribed += undescribed
+		sum.Addressed += addressed
+	}
+	return sums, wrap(op, rows.Err())
+}
