@@ -81,6 +81,7 @@ type Journal interface {
 	Alive()
 
 	Receipts(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error]
+	Fingerprints(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error]
 	Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error)
 	HoldsAsset(ctx context.Context, pair int64, asset string) (bool, error)
 	OwnsAsset(ctx context.Context, destination, asset string) (bool, error)

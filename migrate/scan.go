@@ -12,9 +12,11 @@ import (
 	"assetferry/state"
 )
 
-// stagePage is how many objects go into the journal in one transaction; a crash
-// loses at most that much of a listing.
-const stagePage = 1000
+// A crash loses at most a page of a listing.
+const (
+	stagePage     = 1000   // items that go into the journal in one transaction
+	unchangedPage = 10_000 // objects that are only counted, for which alone the disk need not be flushed that often
+)
 
 // scan lists the source from where the run's listing stopped and stages what is
 // not as the journal remembers it. Where it can, it stages decisions: to store them
@@ -34,7 +36,6 @@ func (d *decider) scan(ctx context.Context) (err error) {
 	flush := func() error {
 		err := d.Journal.Stage(ctx, run.Num, page)
 		faultpoint.Hit(faultpoint.Staged)
-		d.Watch.Progress(int64(len(page.Items))+page.Unchanged, 0)
 		page = state.Page{Cursor: page.Cursor}
 		return err
 	}
@@ -65,6 +66,7 @@ func (d *decider) scan(ctx context.Context) (err error) {
 			d.met++
 		}
 		d.listed++
+		d.Watch.Progress(1, 0)
 		s := d.situation(o, known, receipt, approved, isApproved)
 		action, _ := Decide(s, d.Rules)
 		switch {
@@ -84,7 +86,7 @@ func (d *decider) scan(ctx context.Context) (err error) {
 			}
 			page.Items = append(page.Items, i)
 		}
-		if len(page.Items)+int(page.Unchanged) >= stagePage {
+		if len(page.Items) >= stagePage || page.Unchanged >= unchangedPage {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -193,7 +195,11 @@ type recall func(sources.Object) (Memory, state.Receipt, error)
 
 // remembered gives a recall for objects in key order.
 func (p *Planner) remembered(ctx context.Context, pair int64, after string) (_ recall, stop func()) {
-	find, stop := sideBySide(p.Journal.Receipts(ctx, pair, after), func(r state.Receipt) string { return r.Key })
+	receipts := p.Journal.Fingerprints
+	if p.Unchanged != nil { // which is told of all that is in them
+		receipts = p.Journal.Receipts
+	}
+	find, stop := sideBySide(receipts(ctx, pair, after), func(r state.Receipt) string { return r.Key })
 	precision := p.Source.Traits().Precision
 	return func(o sources.Object) (Memory, state.Receipt, error) {
 		receipt, known, err := find(string(o.Key))

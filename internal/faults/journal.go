@@ -189,6 +189,11 @@ func (j *Journal) Receipts(ctx context.Context, pair int64, after string) iter.S
 	return rows(j, j.Journal.Receipts(ctx, pair, after))
 }
 
+// Fingerprints implements migrate.Journal.
+func (j *Journal) Fingerprints(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error] {
+	return rows(j, j.Journal.Fingerprints(ctx, pair, after))
+}
+
 // Receipt implements migrate.Journal.
 func (j *Journal) Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error) {
 	return value(j, func() (state.Receipt, error) { return j.Journal.Receipt(ctx, pair, key) })
