@@ -65,6 +65,7 @@ type Applier struct {
 
 	run        state.Run
 	settleOnly bool
+	turns      turns
 }
 
 // NewApplier makes an applier with the usual settings.
@@ -125,8 +126,9 @@ func (a *Applier) work(ctx context.Context) (*dispatcher, error) {
 			return nil, err
 		}
 	}
+	a.turns = make(turns, a.Concurrency)
 	var workers sync.WaitGroup
-	for range a.Concurrency {
+	for range Workers(a.Concurrency) {
 		workers.Go(func() {
 			for i := range d.work {
 				d.results <- a.send(draining, d.structure, i)

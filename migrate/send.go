@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -28,14 +27,29 @@ type result struct {
 	asked   time.Duration // how long the other side wants us to wait
 }
 
-// send carries out one item and says what became of it. The journal is written
-// by the dispatcher alone.
+// send opens an item's content, carries the item out in its turn, and says what became of
+// it. The journal is written by the dispatcher alone.
 func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
+	within, cancel := context.WithCancel(ctx)
+	defer cancel() // a read that still blocks
+	content := &content{Applier: a, ctx: within, item: i}
+	defer content.drop()
+	if !wasSent(i) && i.Action != state.Adopt {
+		content.prepare()
+	}
+	if err := a.turns.begin(ctx); err != nil {
+		return judge(ctx, i, err)
+	}
+	defer a.turns.end()
+	return a.carryOut(ctx, s, i, content)
+}
+
+func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, content *content) result {
 	if wasSent(i) {
 		a.Watch.Progress(0, i.Size)
 		return a.finish(ctx, i, nil, nil)
 	}
-	asset, c, sent, err := a.effect(ctx, s, i)
+	asset, c, sent, err := a.effect(ctx, s, i, content)
 	if err != nil {
 		i.Digest = sent.digest // to recognise it by
 		return judge(ctx, i, err)
@@ -73,7 +87,7 @@ func receiptOf(i state.Item, a assets.Asset, c container, digest []byte) *state.
 
 // effect adopts or uploads. A folder that is gone, with whatever the journal
 // knows to be around it, is made again once.
-func (a *Applier) effect(ctx context.Context, s *structure, i state.Item) (asset assets.Asset, c container, sent sending, err error) {
+func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, content *content) (asset assets.Asset, c container, sent sending, err error) {
 	if i.Action == state.Adopt {
 		asset, err = a.adopt(ctx, i)
 		a.Watch.Progress(0, i.Size)
@@ -81,7 +95,7 @@ func (a *Applier) effect(ctx context.Context, s *structure, i state.Item) (asset
 	}
 	for again := false; ; again = true {
 		if c, err = s.container(ctx, i.Category, i.Folder); err == nil {
-			asset, sent, err = a.upload(ctx, c, i)
+			asset, sent, err = a.upload(ctx, c, i, content)
 		}
 		if again || i.Folder == "" || isBodyError(err) || !errors.Is(err, fs.ErrNotExist) {
 			return asset, c, sent, err
@@ -109,39 +123,20 @@ func (a *Applier) adopt(ctx context.Context, i state.Item) (assets.Asset, error)
 
 // upload sends an item's content, hashing it on its way, and checks the receipt.
 // What the source has with the object is asked for before anything is sent.
-func (a *Applier) upload(ctx context.Context, c container, i state.Item) (assets.Asset, sending, error) {
-	content := newHashing(nil, nil)
-	var kept *state.Description
-	u := assets.Upload{CategoryID: c.category, FolderID: c.folder, Filename: i.Name, Size: i.Size}
+func (a *Applier) upload(ctx context.Context, c container, i state.Item, content *content) (assets.Asset, sending, error) {
+	u := assets.Upload{CategoryID: c.category, FolderID: c.folder, Filename: i.Name, Size: i.Size, Open: content.open}
 	if c.folder != "" {
 		u.CategoryID = "" // the service takes the one or the other
 	}
-	u.Open = func(ctx context.Context) (io.ReadCloser, error) {
-		r, err := a.Source.Open(ctx, object(i), 0)
-		if err != nil {
-			return nil, err
-		}
-		if kept, err = keptWith(ctx, r); err != nil {
-			return nil, errors.Join(err, r.Close())
-		}
-		faultpoint.Hit(faultpoint.Opened)
-		_, sent := content.sum()
-		a.Watch.Progress(0, -sent) // a former try came to nothing
-		content = newHashing(r, func(n int64) { a.Watch.Progress(0, n) })
-		return content, nil
-	}
 	asset, err := a.Write.Upload(ctx, u)
-	digest, sent := content.sum()
-	if sent != i.Size {
-		digest = nil
-	}
+	sent, n := content.sent()
 	if err != nil {
-		return asset, sending{digest, kept}, err
+		return asset, sent, err
 	}
-	if what := mismatch(i, asset, sent); what != "" {
+	if what := mismatch(i, asset, n); what != "" {
 		return asset, sending{}, a.takeBack(ctx, &ReceiptError{Asset: asset.ID, What: what})
 	}
-	return asset, sending{digest, kept}, nil
+	return asset, sent, nil
 }
 
 // A ReceiptError says that the service made another asset than we sent. That

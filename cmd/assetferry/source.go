@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/sandbox"
+	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/sources/local"
 	"assetferry/sources/s3"
@@ -48,7 +49,7 @@ func (a *app) openBucket(ctx context.Context, text string) (sources.Source, stri
 		return nil, "", usage(fmt.Errorf("source: %w", err), "write s3://bucket or s3://bucket/prefix; assetferry help s3 tells the rest")
 	}
 	c := a.settings
-	o := s3.Options{Anonymous: c.S3Anonymous, RequesterPays: c.S3RequesterPays, Tags: c.S3Tags, AllowHTTP: c.AllowHTTP, Connections: c.Concurrency}
+	o := s3.Options{Anonymous: c.S3Anonymous, RequesterPays: c.S3RequesterPays, Tags: c.S3Tags, AllowHTTP: c.AllowHTTP, Connections: migrate.Workers(c.Concurrency)}
 	if o.Endpoint, err = c.S3Endpoint(); err != nil {
 		return nil, "", err
 	}

@@ -36,8 +36,7 @@ func NewTransport(config *tls.Config) *http.Transport {
 		ExpectContinueTimeout: time.Second,
 		IdleConnTimeout:       90 * time.Second,
 		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          128,
-		MaxIdleConnsPerHost:   128, // more than there are workers, so that none dials twice
+		MaxIdleConnsPerHost:   256, // as many as requests at once there can be, so that none dials twice
 		WriteBufferSize:       64 << 10,
 		ReadBufferSize:        16 << 10,
 	}

@@ -1,0 +1,106 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+// Turns bound how many items are sent at once. There are more workers than that: those
+// who wait for a turn have opened their objects, so that the time that a source takes to
+// answer is no time in which the service has less to do. With one turn there is one
+// worker, and the items come one after the other.
+type turns chan struct{}
+
+// Workers is how many it takes to keep so many turns in use. Each has at most one object
+// open.
+func Workers(turns int) int { return 2*turns - 1 }
+
+// begin waits for a turn, which must be ended.
+func (t turns) begin(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-retry.Draining(ctx):
+		return retry.ErrDraining
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t turns) end() { <-t }
+
+// A content is that of an item's object, hashed as it is sent. It is opened ahead, and
+// again for each further try.
+type content struct {
+	*Applier
+	ctx  context.Context // ends when the item is through
+	item state.Item
+
+	ahead   io.ReadCloser // opened, and not used yet
+	failure error         // of opening ahead, not told yet
+	kept    *state.Description
+	hashing *hashing // of the last try; nil if there was none
+}
+
+// prepare opens the content ahead. That it cannot be is told when it is wanted.
+func (c *content) prepare() { c.ahead, c.failure = c.start(c.ctx) }
+
+// drop closes what was not used.
+func (c *content) drop() {
+	if c.ahead != nil {
+		_ = c.ahead.Close()
+	}
+}
+
+// start opens the object and asks what the source has with it.
+func (c *content) start(ctx context.Context) (io.ReadCloser, error) {
+	r, err := c.Source.Open(ctx, object(c.item), 0)
+	if err != nil {
+		return nil, err
+	}
+	if c.kept, err = keptWith(ctx, r); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	faultpoint.Hit(faultpoint.Opened)
+	return r, nil
+}
+
+// open gives the content from its beginning for one try.
+func (c *content) open(ctx context.Context) (io.ReadCloser, error) {
+	r, err := c.ahead, c.failure
+	c.ahead, c.failure = nil, nil
+	if r == nil && err == nil {
+		r, err = c.start(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.hashing != nil {
+		_, n := c.hashing.sum()
+		c.Watch.Progress(0, -n) // a former try came to nothing
+	}
+	c.hashing = newHashing(r, func(n int64) { c.Watch.Progress(0, n) })
+	return c.hashing, nil
+}
+
+// sent says what was sent in the last try, and how many bytes.
+func (c *content) sent() (sending, int64) {
+	if c.hashing == nil {
+		return sending{kept: c.kept}, 0
+	}
+	digest, n := c.hashing.sum()
+	if n != c.item.Size {
+		digest = nil
+	}
+	return sending{digest, c.kept}, n
+}
