@@ -31,7 +31,7 @@ type trackedBody struct {
 	decisive int64
 
 	mu      sync.Mutex
-	handed  int64
+	handed  int64     // stays once the body is over
 	decided time.Time // when the decisive byte was handed out
 	err     error
 	over    bool // nothing is handed out any more
@@ -40,10 +40,20 @@ type trackedBody struct {
 
 func (b *trackedBody) Read(p []byte) (int, error) {
 	if !b.begin() {
-		return 0, errAbandoned
+		return 0, b.ended()
 	}
 	n, err := b.content.Read(p)
 	return b.end(n, err)
+}
+
+// ended is what a body yields once it is over. The transport asks for more when it has
+// got everything, and the answer may be there before that: an error would make it close
+// the connection.
+func (b *trackedBody) ended() error {
+	if b.handed == b.total {
+		return io.EOF
+	}
+	return errAbandoned
 }
 
 func (b *trackedBody) begin() bool {
@@ -59,7 +69,7 @@ func (b *trackedBody) end(n int, err error) (int, error) {
 	b.reading = false
 	if b.over {
 		_ = b.content.Close()
-		return 0, errAbandoned
+		return 0, b.ended()
 	}
 	if n > 0 {
 		b.sending.touched.Store(true)
