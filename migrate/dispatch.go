@@ -83,7 +83,9 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	stop, aborted := d.Stop, ctx.Done()
-	d.look(ctx) // at what a former process left
+	if err := d.look(ctx); err != nil { // at what a former process left
+		return err
+	}
 	for {
 		d.advance(ctx)
 		if d.idle() {
@@ -114,8 +116,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 		case c := <-d.committed:
 			err = d.advanced(c)
 		case <-tick.C:
-			err = d.wake(ctx)
-			d.look(ctx)
+			err = errors.Join(d.wake(ctx), d.look(ctx))
 		case <-stop:
 			stop = nil
 			d.stop(ErrStopped)

@@ -44,10 +44,12 @@ func (d *dispatcher) holdsBack() bool {
 	return d.fresh >= d.Concurrency || !d.row.trying.IsZero() && d.inHand+d.fresh > 0
 }
 
-// look starts to settle items in doubt, aside from the uploads.
-func (d *dispatcher) look(ctx context.Context) {
+// look starts to settle items in doubt, aside from the uploads. What has come of those
+// is written before: an asset that is not in the journal is nobody's, and might be taken
+// for that of an item in doubt which has the same name and content.
+func (d *dispatcher) look(ctx context.Context) error {
 	if d.settling || d.stopping {
-		return
+		return nil
 	}
 	now := time.Now()
 	var ready, later []doubt
@@ -59,11 +61,15 @@ func (d *dispatcher) look(ctx context.Context) {
 		}
 	}
 	if len(ready) == 0 {
-		return
+		return nil
+	}
+	if err := d.record(ctx); err != nil {
+		return err
 	}
 	d.doubts, d.settling = later, true
 	ctx = retry.WithDrain(ctx, d.Stop)
 	go func() { d.settled <- d.settleAll(ctx, d.structure, ready, now) }()
+	return nil
 }
 
 // tellDoubts tells what the run waits for when only items in doubt are left, or

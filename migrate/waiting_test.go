@@ -123,7 +123,7 @@ func (w tryWatch) Tries(items int, why string, _ time.Time) { w.tries(items, why
 func TestServiceComesBack(t *testing.T) {
 	w := newWorld(t)
 	w.putMany(60)
-	const before = 4 * 3 // tries of items that were under way already
+	before := int64(3 * migrate.Workers(4)) // tries of items that were under way already
 	var down, trying atomic.Bool
 	var tried, atOnce, most atomic.Int64
 	down.Store(true)
