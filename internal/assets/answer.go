@@ -19,6 +19,8 @@ const (
 	maxFault   = 64 << 10  // of the body of an error
 	maxDrain   = 256 << 10 // what is read for nothing to keep a connection
 	maxMessage = 300       // characters of a message in an error
+
+	statusKey = "statusCode" // is in every error of the service, and in no other answer
 )
 
 // receive takes in the answer to a request and judges it.
@@ -59,8 +61,10 @@ func (c *Client) judge(r *request, secret string, resp *http.Response) error {
 	if err != nil {
 		return c.unreadable(r, resp, err)
 	}
-	if f := parseFault(body, secret); f.status >= 400 {
-		return c.fault(r, resp, f) // clients of the service expect errors that come as 200
+	if bytes.Contains(body, []byte(statusKey)) { // most answers need not be read twice
+		if f := parseFault(body, secret); f.status >= 400 {
+			return c.fault(r, resp, f) // clients of the service expect errors that come as 200
+		}
 	}
 	if a, ok := r.into.(interface{ head(http.Header) }); ok {
 		a.head(resp.Header)
@@ -79,7 +83,11 @@ func decode(status int, body []byte, into answer) error {
 	if a, ok := into.(interface{ read(int, []byte) error }); ok {
 		return a.read(status, body)
 	}
-	if err := json.Unmarshal(body, into); err != nil {
+	read := func(body []byte) error { return json.Unmarshal(body, into) }
+	if u, ok := into.(json.Unmarshaler); ok {
+		read = u.UnmarshalJSON // which checks what it reads; json.Unmarshal would do so twice before
+	}
+	if err := read(body); err != nil {
 		return err
 	}
 	return into.check()

@@ -1,6 +1,7 @@
 package assets
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -180,25 +181,31 @@ func (o *offsetAnswer) check() error {
 	return nil
 }
 
+// textOf gives a JSON string, "" for null.
+func textOf(data []byte) (text string, err error) {
+	if n := len(data) - 1; n > 0 && data[0] == '"' && data[n] == '"' && bytes.IndexByte(data, '\\') < 0 {
+		return string(data[1:n]), nil // as all times are, if they are any
+	}
+	err = json.Unmarshal(data, &text)
+	return text, err
+}
+
 // An isoTime reads an ISO 8601 time; null and "" are the zero time. Anything
 // else is an error: a wrong time would hide a fresh upload from whoever looks
 // for it.
 type isoTime struct{ time.Time }
 
 func (t *isoTime) UnmarshalJSON(data []byte) error {
-	var s *string
-	if err := json.Unmarshal(data, &s); err != nil {
+	s, err := textOf(data)
+	if s == "" {
+		t.Time = time.Time{}
 		return err
 	}
-	if s == nil || *s == "" {
-		t.Time = time.Time{}
-		return nil
-	}
 	for layout := range strings.SplitSeq("2006-01-02T15:04:05Z07:00|2006-01-02T15:04:05Z0700|2006-01-02T15:04:05|2006-01-02 15:04:05Z07:00|2006-01-02 15:04:05|2006-01-02", "|") {
-		if parsed, err := time.Parse(layout, *s); err == nil { // a fraction is accepted by any of them
+		if parsed, err := time.Parse(layout, s); err == nil { // a fraction is accepted by any of them
 			t.Time = parsed.UTC()
 			return nil
 		}
 	}
-	return fmt.Errorf("%.40q is not a time", *s)
+	return fmt.Errorf("%.40q is not a time", s)
 }
