@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -144,10 +145,6 @@ func (d *decider) inventory(ctx context.Context, tree *tree, place Place) (other
 // has none.
 func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Container,
 	choose func(assets.Asset) (slot int64, wanted bool, err error)) (n int64, err error) {
-	o := assets.ListOptions{CategoryID: c.Category}
-	if c.Folder != "" {
-		o = assets.ListOptions{FolderID: c.Folder}
-	}
 	var entries []state.Entry
 	flush := func() error {
 		if len(entries) == 0 {
@@ -159,10 +156,8 @@ func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Cont
 		entries = entries[:0]
 		return err
 	}
-	for a, err := range d.Dest.List(ctx, o) {
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		} else if err != nil {
+	for a, err := range list(ctx, d.Dest, c) {
+		if err != nil {
 			return n, err
 		}
 		slot, wanted, err := choose(a)
@@ -172,10 +167,7 @@ func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Cont
 		if !wanted {
 			continue
 		}
-		entries = append(entries, state.Entry{
-			Asset: a.ID, Slot: slot, Category: a.CategoryID, Folder: a.FolderID, Name: a.Name, Extension: a.Extension,
-			Size: a.Size, Status: string(a.Metadata.Status), URL: a.URL, Mark: markOf(a),
-		})
+		entries = append(entries, entryOf(a, slot))
 		if len(entries) == stagePage {
 			if err := flush(); err != nil {
 				return n, err
@@ -183,6 +175,61 @@ func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Cont
 		}
 	}
 	return n, flush()
+}
+
+// list lists the assets in a container; there are none if it is gone.
+func list(ctx context.Context, r Reader, c state.Container) iter.Seq2[assets.Asset, error] {
+	o := assets.ListOptions{CategoryID: c.Category}
+	if c.Folder != "" {
+		o = assets.ListOptions{FolderID: c.Folder}
+	}
+	return func(yield func(assets.Asset, error) bool) {
+		for a, err := range r.List(ctx, o) {
+			if errors.Is(err, fs.ErrNotExist) || !yield(a, err) {
+				return
+			}
+		}
+	}
+}
+
+// entryOf is an asset as an inventory has it, with the place where it counts.
+func entryOf(a assets.Asset, slot int64) state.Entry {
+	return state.Entry{
+		Asset: a.ID, Slot: slot, Category: a.CategoryID, Folder: a.FolderID, Name: a.Name, Extension: a.Extension,
+		Size: a.Size, Status: string(a.Metadata.Status), URL: a.URL, Mark: markOf(a),
+	}
+}
+
+// pages makes pages of up to so many of a sequence. Each is there until the next one.
+func pages[T any](all iter.Seq2[T, error], size int) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		var page []T
+		for v, err := range all {
+			if err != nil {
+				if len(page) == 0 || yield(page, nil) {
+					yield(nil, err)
+				}
+				return
+			}
+			if page = append(page, v); len(page) == size {
+				if !yield(page, nil) {
+					return
+				}
+				page = page[:0]
+			}
+		}
+		if len(page) > 0 {
+			yield(page, nil)
+		}
+	}
+}
+
+func idsOf(page []assets.Asset) []string {
+	ids := make([]string, len(page))
+	for n, a := range page {
+		ids[n] = a.ID
+	}
+	return ids
 }
 
 // meetAll decides again about every object whose place is taken. Several contents

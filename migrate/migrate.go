@@ -63,6 +63,7 @@ type Journal interface {
 	Decided(ctx context.Context, run int64, items []state.Item) error
 	Items(ctx context.Context, run int64, states ...state.ItemState) iter.Seq2[state.Item, error]
 	Item(ctx context.Context, run int64, key string) (state.Item, error)
+	ItemsOf(ctx context.Context, run int64, keys []string) (map[string]state.Item, error)
 	Collisions(ctx context.Context, run, pair int64) ([]state.Item, error)
 	HoldsSlot(ctx context.Context, pair, slot int64) (bool, error)
 	Tallies(ctx context.Context, run int64) ([]state.Tally, error)
@@ -83,6 +84,7 @@ type Journal interface {
 	Receipts(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error]
 	Fingerprints(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error]
 	Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error)
+	ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]state.Receipt, error)
 	HoldsAsset(ctx context.Context, pair int64, asset string) (bool, error)
 	OwnsAsset(ctx context.Context, destination, asset string) (bool, error)
 	SumReceipts(ctx context.Context, pair int64) (state.ReceiptSum, error)
@@ -109,8 +111,7 @@ type Journal interface {
 
 	StageUndo(ctx context.Context, undo state.Run) error
 	UndoContainers(ctx context.Context, undo state.Run) ([]state.Container, error)
-	ReceiptOf(ctx context.Context, pair int64, asset string) (state.Receipt, error)
-	SharesAsset(ctx context.Context, pair state.Pair, asset string) (bool, error)
+	SharedAssets(ctx context.Context, pair state.Pair, assets []string) (map[string]bool, error)
 	FinishUndo(ctx context.Context, undo state.Run) error
 
 	SaveCategories(ctx context.Context, destination string, all []state.Category) error

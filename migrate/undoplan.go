@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"time"
 
@@ -90,55 +91,60 @@ func (p *UndoPlanner) lookAround(ctx context.Context) error {
 }
 
 func (p *UndoPlanner) lookInto(ctx context.Context, c container, since time.Time) error {
-	var page []state.Item
-	for asset, err := range newest(ctx, p.Dest, c, since) {
+	for page, err := range pages(newest(ctx, p.Dest, c, since), stagePage) {
 		if err != nil {
 			return err
 		}
-		i, made, err := p.meet(ctx, asset)
+		items, err := p.meet(ctx, page)
 		if err != nil {
 			return err
 		}
+		if err := p.decided(ctx, items); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meet decides about assets that were listed, as far as the run made them.
+func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) ([]state.Item, error) {
+	receipts, err := p.Journal.ReceiptsOf(ctx, p.undo.Pair.ID, idsOf(page))
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	maps.DeleteFunc(receipts, func(_ string, r state.Receipt) bool { return r.Run != p.undone.Num || r.Adopted })
+	for _, r := range receipts {
+		keys = append(keys, r.Key)
+	}
+	items, err := p.Journal.ItemsOf(ctx, p.undo.Num, keys)
+	if err != nil {
+		return nil, err
+	}
+	shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, idsOf(page))
+	if err != nil {
+		return nil, err
+	}
+	var decided []state.Item
+	for _, a := range page {
+		r, made := receipts[a.ID]
 		if !made {
 			continue
 		}
-		if page = append(page, i); len(page) < stagePage {
-			continue
+		i, staged := items[r.Key]
+		if !staged {
+			return nil, fmt.Errorf("%s is not to be undone: %w", r.Key, state.ErrNotFound)
 		}
-		if err := p.decided(ctx, page); err != nil {
-			return err
-		}
-		page = page[:0]
+		p.decide(&i, r, a, shared[a.ID])
+		decided = append(decided, i)
 	}
-	return p.decided(ctx, page)
-}
-
-// meet decides about an asset that was listed, if the run made it.
-func (p *UndoPlanner) meet(ctx context.Context, asset assets.Asset) (i state.Item, made bool, err error) {
-	r, err := p.Journal.ReceiptOf(ctx, p.undo.Pair.ID, asset.ID)
-	if errors.Is(err, state.ErrNotFound) {
-		return i, false, nil
-	} else if err != nil {
-		return i, false, err
-	}
-	if r.Run != p.undone.Num || r.Adopted {
-		return i, false, nil
-	}
-	if i, err = p.Journal.Item(ctx, p.undo.Num, r.Key); err != nil {
-		return i, false, err
-	}
-	return i, true, p.decide(ctx, &i, r, asset)
+	return decided, nil
 }
 
 // decide decides about an asset that is there.
-func (p *UndoPlanner) decide(ctx context.Context, i *state.Item, r state.Receipt, asset assets.Asset) error {
-	shared, err := p.Journal.SharesAsset(ctx, p.undo.Pair, asset.ID)
-	if err != nil {
-		return err
-	}
+func (p *UndoPlanner) decide(i *state.Item, r state.Receipt, asset assets.Asset, shared bool) {
 	what := changes(p.undo.Pair.Source, r, asset)
 	writeUndo(i, Remnant{There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
-	return nil
 }
 
 // writeUndo puts a decision into an item, with what was found where it is refused.
@@ -179,7 +185,12 @@ func (p *UndoPlanner) askForRest(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		return true, p.decide(ctx, i, r, asset)
+		shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, []string{asset.ID})
+		if err != nil {
+			return false, err
+		}
+		p.decide(i, r, asset, shared[asset.ID])
+		return true, nil
 	})
 }
 

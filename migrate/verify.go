@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -30,6 +32,8 @@ type Verifier struct {
 	Level       string
 	Sample      int // how many contents LevelSample reads
 	Concurrency int
+
+	met *met
 }
 
 // NewVerifier makes a verifier. sample counts only at LevelSample.
@@ -58,6 +62,7 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	if err := v.noteCategories(ctx, pair); err != nil {
 		return result, err
 	}
+	v.met = newMet()
 	if err := v.inventory(ctx, pair.ID, scope); err != nil {
 		return result, err
 	}
@@ -90,11 +95,90 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope)
 	g.SetLimit(v.Concurrency)
 	for _, c := range containers {
 		g.Go(func() error {
-			_, err := stageContainer(ctx, v.Deps, scope, c, func(assets.Asset) (int64, bool, error) { return 0, true, nil })
-			return err
+			for page, err := range pages(list(ctx, v.Dest, c), stagePage) {
+				if err == nil {
+					err = v.meet(ctx, pair, scope, page)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}
 	return g.Wait()
+}
+
+// meet looks up what was listed. What is as its receipt says is noted and no more, the rest
+// goes into the inventory: to write all of it down took longer than to ask for it.
+func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page []assets.Asset) error {
+	receipts, err := v.Journal.ReceiptsOf(ctx, pair, idsOf(page))
+	if err != nil {
+		return err
+	}
+	var others []state.Entry
+	for _, a := range page {
+		if r, ours := receipts[a.ID]; ours && !v.met.add(a.ID, v.isAsReceived(a, r)) {
+			others = append(others, entryOf(a, 0))
+		}
+	}
+	v.Watch.Progress(int64(len(page)), 0)
+	if len(others) == 0 {
+		return nil
+	}
+	return v.Journal.StageInventory(ctx, scope, others)
+}
+
+// isAsReceived reports whether there is nothing to tell of an asset but that it is there.
+// Its address matters only where it is read back.
+func (v *Verifier) isAsReceived(a assets.Asset, r state.Receipt) bool {
+	return a.CategoryID == r.Category && a.FolderID == r.Folder && a.Name == r.Name && a.Extension == r.Extension && a.Size == r.Size &&
+		a.Metadata.Status != assets.Failed && (v.Level == LevelListing || a.URL == r.URL)
+}
+
+// sighting is a receipt with what was listed of its asset, be it noted or in the inventory.
+func (v *Verifier) sighting(s state.Sighting) state.Sighting {
+	if r := s.Receipt; !s.Seen && v.met.has(r.Asset) {
+		s.Seen = true
+		s.Entry = state.Entry{Asset: r.Asset, Category: r.Category, Folder: r.Folder, Name: r.Name, Extension: r.Extension, Size: r.Size, URL: r.URL}
+	}
+	return s
+}
+
+// A met notes assets that a listing has met, in eight bytes each of those that are as
+// their receipts say. They are told apart by a hash with a random seed: that one of a
+// million which is missing passes for another one happens once in 10^13 times.
+type met struct {
+	seed maphash.Seed
+
+	mu    sync.Mutex
+	same  []uint64
+	other map[uint64]bool // those that the inventory has
+}
+
+func newMet() *met { return &met{seed: maphash.MakeSeed(), other: map[uint64]bool{}} }
+
+// add notes an asset and reports whether that is enough: what was listed otherwise once,
+// as things that are moved meanwhile may be, is for the inventory, which has it as it was
+// listed last.
+func (m *met) add(asset string, asReceived bool) bool {
+	h := maphash.String(m.seed, asset)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !asReceived || m.other[h] {
+		m.other[h] = true
+		return false
+	}
+	m.same = append(m.same, h)
+	return true
+}
+
+// sort makes what was noted ready for has.
+func (m *met) sort() { slices.Sort(m.same) }
+
+func (m *met) has(asset string) bool {
+	_, found := slices.BinarySearch(m.same, maphash.String(m.seed, asset))
+	return found
 }
 
 // compare walks the receipts beside the inventory and reads back contents. It gives
@@ -118,10 +202,12 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
+	v.met.sort()
 	for s, err := range v.Journal.Sightings(ctx, pair) {
 		if err != nil {
 			return nil, endGroup(g, err)
 		}
+		s = v.sighting(s)
 		if ctx.Err() != nil {
 			return nil, endGroup(g, context.Cause(ctx))
 		}
@@ -192,7 +278,7 @@ func (v *Verifier) look(s state.Sighting, found func(Difference)) bool {
 	if e.Size != r.Size {
 		tell("size", fmt.Sprint(r.Size), fmt.Sprint(e.Size), fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))
 	}
-	if norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension {
+	if e.Name != r.Name && norm.NFC.String(e.Name) != norm.NFC.String(r.Name) || e.Extension != r.Extension {
 		tell("name", r.Filename(), e.Filename(), fmt.Sprintf("is called %q instead of %q", e.Filename(), r.Filename()))
 	}
 	if e.Status == string(assets.Failed) {

@@ -82,7 +82,7 @@ func (s *Store) Containers(ctx context.Context, pair int64) ([]Container, error)
 // A Sighting is a receipt next to what an inventory saw of its asset; Seen is
 // false if it did not.
 type Sighting struct {
-	Receipt Receipt
+	Receipt Receipt // as far as it can be compared
 	Entry   Entry
 	Seen    bool
 }
@@ -90,8 +90,8 @@ type Sighting struct {
 // Sightings joins the receipts of a pair with its inventory, in key order.
 func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, error] {
 	return paged("", func(v Sighting) string { return v.Receipt.Key }, func(after string) ([]Sighting, error) {
-		return query(ctx, s.r, "compare with inventory", scanSighting, `SELECT r.key, r.size, r.time, r.version_tag, r.digest,
-			r.asset, r.name, r.extension, r.category, r.folder, r.url, r.slot, r.adopted, r.run,
+		return query(ctx, s.r, "compare with inventory", scanSighting, `SELECT r.key, r.size, r.digest,
+			r.asset, r.name, r.extension, r.category, r.folder, r.url,
 			i.asset IS NOT NULL, coalesce(i.category, ''), coalesce(i.folder, ''), coalesce(i.name, ''),
 			coalesce(i.extension, ''), coalesce(i.size, 0), coalesce(i.status, ''), coalesce(i.url, '')
 			FROM receipts r LEFT JOIN inventory i ON i.scope = ? AND i.asset = r.asset
@@ -101,10 +101,8 @@ func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, e
 
 func scanSighting(rows *sql.Rows) (v Sighting, err error) {
 	r, e := &v.Receipt, &v.Entry
-	var modified int64
-	err = rows.Scan(&r.Key, &r.Size, &modified, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension, &r.Category,
-		&r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Run,
+	err = rows.Scan(&r.Key, &r.Size, &r.Digest, &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL,
 		&v.Seen, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL)
-	r.Time, e.Asset = fromNanos(modified), r.Asset
+	e.Asset = r.Asset
 	return v, err
 }

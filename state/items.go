@@ -198,7 +198,7 @@ func inStates(states []ItemState) (where string, args []any) {
 	for _, st := range states {
 		args = append(args, st)
 	}
-	return ` AND state IN (?` + strings.Repeat(`, ?`, len(states)-1) + `)`, args
+	return ` AND state IN ` + list(len(states)), args
 }
 
 // Item finds one item of a run; ErrNotFound if there is none.
@@ -206,6 +206,17 @@ func (s *Store) Item(ctx context.Context, run int64, key string) (Item, error) {
 	items, err := query(ctx, s.r, "find item", scanItem,
 		`SELECT `+itemColumns+` FROM items WHERE run = ? AND key = ?`, run, key)
 	return first(items, err, "item "+key)
+}
+
+// ItemsOf finds the items of a run that are about some objects, by key.
+func (s *Store) ItemsOf(ctx context.Context, run int64, keys []string) (map[string]Item, error) {
+	items, err := query(ctx, s.r, "find items", scanItem, `SELECT `+itemColumns+` FROM items
+		WHERE run = ? AND key IN `+list(len(keys)), listed(keys, run)...)
+	byKey := make(map[string]Item, len(items))
+	for _, i := range items {
+		byKey[i.Key] = i
+	}
+	return byKey, err
 }
 
 // Collisions lists the items of a run that want a place which another item

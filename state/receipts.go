@@ -110,6 +110,18 @@ func (s *Store) Receipt(ctx context.Context, pair int64, key string) (Receipt, e
 	return first(all, err, "receipt of "+key)
 }
 
+// ReceiptsOf finds the receipts that some assets have in a pair, by asset. SQLite takes
+// the receipts of a pair for a few, and would read all of them unless told otherwise.
+func (s *Store) ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]Receipt, error) {
+	all, err := query(ctx, s.r, "find receipts", scanReceipt, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_asset
+		WHERE pair = ? AND asset IN `+list(len(assets)), listed(assets, pair)...)
+	byAsset := make(map[string]Receipt, len(all))
+	for _, r := range all {
+		byAsset[r.Asset] = r
+	}
+	return byAsset, err
+}
+
 // A ReceiptSum counts receipts and their bytes.
 type ReceiptSum struct{ Objects, Bytes int64 }
 

@@ -291,4 +291,15 @@ func query[T any](ctx context.Context, db *sql.DB, op string, scan func(*sql.Row
 	return all, wrap(op, rows.Err())
 }
 
+// list is a list in SQL with room for so many values.
+func list(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
+
+// listed are the arguments of a statement that ends with a list.
+func listed(values []string, before ...any) []any {
+	for _, v := range values {
+		before = append(before, v)
+	}
+	return before
+}
+
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -87,18 +87,15 @@ func (s *Store) UndoContainers(ctx context.Context, undo Run) ([]Container, erro
 	}, `SELECT DISTINCT c.category, c.folder`+undoable+` ORDER BY 1, 2`, undo.Pair.ID, undo.Undoes)
 }
 
-// ReceiptOf finds the receipt of an asset; ErrNotFound if there is none in the pair.
-func (s *Store) ReceiptOf(ctx context.Context, pair int64, asset string) (Receipt, error) {
-	all, err := query(ctx, s.r, "find receipt", scanReceipt,
-		`SELECT `+receiptColumns+` FROM receipts WHERE pair = ? AND asset = ?`, pair, asset)
-	return first(all, err, "receipt of asset "+asset)
-}
-
-// SharesAsset reports whether an asset stands for an object of another source, too.
-func (s *Store) SharesAsset(ctx context.Context, pair Pair, asset string) (shared bool, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs p JOIN receipts r ON r.pair = p.id
-		WHERE p.destination = ? AND p.id <> ? AND r.asset = ?)`, pair.Destination, pair.ID, asset).Scan(&shared)
-	return shared, wrap("look up asset", interrupted(ctx, "look up asset", err))
+// SharedAssets finds out which of some assets stand for objects of other sources, too.
+func (s *Store) SharedAssets(ctx context.Context, pair Pair, assets []string) (map[string]bool, error) {
+	shared, err := query(ctx, s.r, "look up assets", scanText, `SELECT r.asset FROM pairs p JOIN receipts r INDEXED BY receipts_asset ON r.pair = p.id
+		WHERE p.destination = ? AND p.id <> ? AND r.asset IN `+list(len(assets)), listed(assets, pair.Destination, pair.ID)...)
+	set := make(map[string]bool, len(shared))
+	for _, asset := range shared {
+		set[asset] = true
+	}
+	return set, err
 }
 
 // FinishUndo ends an undo in which nothing is left to do. The receipts of what was gone

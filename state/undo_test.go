@@ -194,25 +194,29 @@ func TestTrashingIsNoDoubtOfOthers(t *testing.T) {
 	}
 }
 
-// An asset is found by its id, and may stand for an object of another source.
-func TestReceiptOf(t *testing.T) {
+// Assets are found by their ids, and may stand for objects of another source.
+func TestReceiptsOf(t *testing.T) {
 	j := finished(t)
 	ctx := t.Context()
-	if r, err := j.ReceiptOf(ctx, j.pair.ID, "asset of made"); err != nil || r.Key != "made" {
-		t.Errorf("got %+v (%v)", r, err)
+	assets := []string{"asset of made", "nobody's"}
+	receipts, err := j.ReceiptsOf(ctx, j.pair.ID, assets)
+	if err != nil || len(receipts) != 1 || receipts["asset of made"].Key != "made" {
+		t.Errorf("got %+v (%v)", receipts, err)
 	}
-	if _, err := j.ReceiptOf(ctx, j.pair.ID, "nobody's"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("got %v", err)
+	items, err := j.ItemsOf(ctx, j.run.Num, []string{"made", "nothing"})
+	if err != nil || len(items) != 1 || items["made"].Asset != "asset of made" {
+		t.Errorf("got %+v (%v)", items, err)
 	}
 	other, err := j.Pair(ctx, "another source", j.pair.Destination, "")
 	must(t, err)
-	for asset, want := range map[string]bool{"asset of made": true, "nobody's": false} {
-		if shared, err := j.SharesAsset(ctx, other, asset); err != nil || shared != want {
-			t.Errorf("%s: shared %v (%v)", asset, shared, err)
-		}
+	if shared, err := j.SharedAssets(ctx, other, assets); err != nil || len(shared) != 1 || !shared["asset of made"] {
+		t.Errorf("shared: %v (%v)", shared, err)
 	}
-	if shared, err := j.SharesAsset(ctx, j.pair, "asset of made"); err != nil || shared {
+	if shared, err := j.SharedAssets(ctx, j.pair, assets); err != nil || len(shared) > 0 {
 		t.Errorf("with itself: %v (%v)", shared, err)
+	}
+	if none, err := j.ReceiptsOf(ctx, j.pair.ID, nil); err != nil || len(none) > 0 {
+		t.Errorf("of no assets: %v (%v)", none, err)
 	}
 }
 

@@ -117,6 +117,11 @@ func (j *Journal) Item(ctx context.Context, run int64, key string) (state.Item, 
 	return value(j, func() (state.Item, error) { return j.Journal.Item(ctx, run, key) })
 }
 
+// ItemsOf implements migrate.Journal.
+func (j *Journal) ItemsOf(ctx context.Context, run int64, keys []string) (map[string]state.Item, error) {
+	return value(j, func() (map[string]state.Item, error) { return j.Journal.ItemsOf(ctx, run, keys) })
+}
+
 // Collisions implements migrate.Journal.
 func (j *Journal) Collisions(ctx context.Context, run, pair int64) ([]state.Item, error) {
 	return value(j, func() ([]state.Item, error) { return j.Journal.Collisions(ctx, run, pair) })
@@ -197,6 +202,11 @@ func (j *Journal) Fingerprints(ctx context.Context, pair int64, after string) it
 // Receipt implements migrate.Journal.
 func (j *Journal) Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error) {
 	return value(j, func() (state.Receipt, error) { return j.Journal.Receipt(ctx, pair, key) })
+}
+
+// ReceiptsOf implements migrate.Journal.
+func (j *Journal) ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]state.Receipt, error) {
+	return value(j, func() (map[string]state.Receipt, error) { return j.Journal.ReceiptsOf(ctx, pair, assets) })
 }
 
 // HoldsAsset implements migrate.Journal.
@@ -314,14 +324,9 @@ func (j *Journal) UndoContainers(ctx context.Context, undo state.Run) ([]state.C
 	return value(j, func() ([]state.Container, error) { return j.Journal.UndoContainers(ctx, undo) })
 }
 
-// ReceiptOf implements migrate.Journal.
-func (j *Journal) ReceiptOf(ctx context.Context, pair int64, asset string) (state.Receipt, error) {
-	return value(j, func() (state.Receipt, error) { return j.Journal.ReceiptOf(ctx, pair, asset) })
-}
-
-// SharesAsset implements migrate.Journal.
-func (j *Journal) SharesAsset(ctx context.Context, pair state.Pair, asset string) (bool, error) {
-	return value(j, func() (bool, error) { return j.Journal.SharesAsset(ctx, pair, asset) })
+// SharedAssets implements migrate.Journal.
+func (j *Journal) SharedAssets(ctx context.Context, pair state.Pair, assets []string) (map[string]bool, error) {
+	return value(j, func() (map[string]bool, error) { return j.Journal.SharedAssets(ctx, pair, assets) })
 }
 
 // FinishUndo implements migrate.Journal.
