@@ -129,24 +129,23 @@ func (b *bench) newWorld(l library, latency time.Duration) (*world, error) {
 		return nil, err
 	}
 	w := &world{bench: b, bucket: &bucket{library: l, latency: latency}, service: newService(l, latency), journal: filepath.Join(dir, "journal.db")}
-	var err error
-	if w.s3, err = w.serve(w.bucket); err == nil {
-		w.service.url, err = w.serve(w.service)
-	}
+	err := cmp.Or(w.serve(w.bucket, &w.s3), w.serve(w.service, &w.service.url))
 	w.home = home{dir, []string{"ASSETFERRY_URL=" + w.service.url, "ASSETFERRY_ENVIRONMENT_ID=" + environment, "ASSETFERRY_ACCESS_KEY=" + strings.Repeat("k", 40),
 		"ASSETFERRY_STATE=" + w.journal, "ASSETFERRY_S3_ENDPOINT=" + w.s3}}
 	return w, err
 }
 
-func (w *world) serve(h http.Handler) (string, error) {
+// serve starts a server, which may know its own address.
+func (w *world) serve(h http.Handler, url *string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", err
+		return err
 	}
+	*url = "http://" + l.Addr().String()
 	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	w.servers = append(w.servers, s)
 	go s.Serve(l) // until close
-	return "http://" + l.Addr().String(), nil
+	return nil
 }
 
 // close ends the servers and removes what the program left.
