@@ -11,8 +11,8 @@ import (
 )
 
 // Turns bound how many items are sent at once. There are more workers than that: those
-// who wait for a turn have opened their objects, so that the time that a source takes to
-// answer is no time in which the service has less to do. With one turn there is one
+// who wait for a turn have made the folder and opened the object, so that the time which
+// that takes is no time in which the service has less to do. With one turn there is one
 // worker, and the items come one after the other.
 type turns chan struct{}
 
@@ -39,6 +39,25 @@ func (t turns) begin(ctx context.Context) error {
 
 func (t turns) end() { <-t }
 
+// A prepared item has what can be had before its turn.
+type prepared struct {
+	container container
+	err       error // of making the container
+	content   *content
+}
+
+// prepare finds or makes the place of an item that is to be sent and opens its object.
+func (a *Applier) prepare(ctx context.Context, s *structure, i state.Item) prepared {
+	p := prepared{content: &content{Applier: a, ctx: ctx, item: i}}
+	if wasSent(i) || i.Action == state.Adopt {
+		return p
+	}
+	if p.container, p.err = s.container(ctx, i.Category, i.Folder); p.err == nil {
+		p.content.openAhead()
+	}
+	return p
+}
+
 // A content is that of an item's object, hashed as it is sent. It is opened ahead, and
 // again for each further try.
 type content struct {
@@ -52,8 +71,8 @@ type content struct {
 	hashing *hashing // of the last try; nil if there was none
 }
 
-// prepare opens the content ahead. That it cannot be is told when it is wanted.
-func (c *content) prepare() { c.ahead, c.failure = c.start(c.ctx) }
+// openAhead opens the content. That it cannot be is told when it is wanted.
+func (c *content) openAhead() { c.ahead, c.failure = c.start(c.ctx) }
 
 // drop closes what was not used.
 func (c *content) drop() {

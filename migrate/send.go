@@ -27,29 +27,26 @@ type result struct {
 	asked   time.Duration // how long the other side wants us to wait
 }
 
-// send opens an item's content, carries the item out in its turn, and says what became of
-// it. The journal is written by the dispatcher alone.
+// send gets an item ready, carries it out in its turn, and says what became of it. The
+// journal is written by the dispatcher alone.
 func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel() // a read that still blocks
-	content := &content{Applier: a, ctx: within, item: i}
-	defer content.drop()
-	if !wasSent(i) && i.Action != state.Adopt {
-		content.prepare()
-	}
+	p := a.prepare(within, s, i)
+	defer p.content.drop()
 	if err := a.turns.begin(ctx); err != nil {
 		return judge(ctx, i, err)
 	}
 	defer a.turns.end()
-	return a.carryOut(ctx, s, i, content)
+	return a.carryOut(ctx, s, i, p)
 }
 
-func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, content *content) result {
+func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p prepared) result {
 	if wasSent(i) {
 		a.Watch.Progress(0, i.Size)
 		return a.finish(ctx, i, nil, nil)
 	}
-	asset, c, sent, err := a.effect(ctx, s, i, content)
+	asset, c, sent, err := a.effect(ctx, s, i, p)
 	if err != nil {
 		i.Digest = sent.digest // to recognise it by
 		return judge(ctx, i, err)
@@ -87,15 +84,19 @@ func receiptOf(i state.Item, a assets.Asset, c container, digest []byte) *state.
 
 // effect adopts or uploads. A folder that is gone, with whatever the journal
 // knows to be around it, is made again once.
-func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, content *content) (asset assets.Asset, c container, sent sending, err error) {
+func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, p prepared) (asset assets.Asset, c container, sent sending, err error) {
 	if i.Action == state.Adopt {
 		asset, err = a.adopt(ctx, i)
 		a.Watch.Progress(0, i.Size)
 		return asset, container{asset.CategoryID, asset.FolderID}, sending{digest: i.Digest}, err
 	}
+	c, err = p.container, p.err
 	for again := false; ; again = true {
-		if c, err = s.container(ctx, i.Category, i.Folder); err == nil {
-			asset, sent, err = a.upload(ctx, c, i, content)
+		if again {
+			c, err = s.container(ctx, i.Category, i.Folder)
+		}
+		if err == nil {
+			asset, sent, err = a.upload(ctx, c, i, p.content)
 		}
 		if again || i.Folder == "" || isBodyError(err) || !errors.Is(err, fs.ErrNotExist) {
 			return asset, c, sent, err

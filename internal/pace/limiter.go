@@ -41,9 +41,9 @@ type Outcome struct {
 // A Limiter decides when a request may begin. A nil Limiter lets every request
 // pass. Its methods may be called from several goroutines.
 //
-// Three things shape the pace. A window bounds the requests at once: it grows by
-// one for each window-full of good answers and is halved when a request is refused,
-// so it finds out what the service stands. A pause makes all wait as soon as one is
+// Three things shape the pace. A window bounds the requests at once: it doubles until
+// there is trouble, grows by one for each window-full of good answers from then on, and is
+// halved when a request is refused, so it finds out what the service stands. A pause makes all wait as soon as one is
 // refused. And since even one request at a time may be a thousand a second, a rate
 // is found out once there are refusals (see rate.go).
 type Limiter struct {
@@ -130,7 +130,7 @@ func (l *Limiter) await(ctx context.Context) error {
 	}
 }
 
-// forEver is longer than anything that is waited for without being woken.
+// forEver is the wait of those who will be woken.
 const forEver = 24 * time.Hour
 
 // enter lets a request begin, or says how long to wait before asking again at the
@@ -159,10 +159,14 @@ func (l *Limiter) enter(now time.Time) (number int64, wait time.Duration, err er
 
 // idle waits until it is worth to ask again.
 func (l *Limiter) idle(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+	var due <-chan time.Time
+	if wait < forEver {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		due = timer.C
+	}
 	select {
-	case <-timer.C:
+	case <-due:
 	case <-l.free:
 	case <-retry.Draining(ctx):
 		return retry.ErrDraining

@@ -203,21 +203,27 @@ func end(tickets []Ticket, o Outcome) {
 
 func TestWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Options{Max: 6})
+		l := New(Options{Max: 18})
 		sizes := []int{}
 		for range 6 {
 			tickets := begin(t, l, 20)
 			sizes = append(sizes, len(tickets))
 			end(tickets, Outcome{})
 		}
-		if want := []int{4, 4, 5, 6, 6, 6}; !slices.Equal(sizes, want) {
+		if want := []int{4, 8, 16, 18, 18, 18}; !slices.Equal(sizes, want) {
 			t.Errorf("requests at once, round by round: %v, want %v", sizes, want)
 		}
 		tickets := begin(t, l, 20)
 		end(tickets, Outcome{Refused: true}) // all of one round count once
 		time.Sleep(time.Second)
-		if n := len(begin(t, l, 20)); n != 3 {
-			t.Errorf("after refusals %d at once, want half of 6", n)
+		sizes = nil
+		for range 4 {
+			tickets := begin(t, l, 20)
+			sizes = append(sizes, len(tickets))
+			end(tickets, Outcome{})
+		}
+		if want := []int{9, 9, 10, 11}; !slices.Equal(sizes, want) {
+			t.Errorf("requests at once after refusals, round by round: %v, want half of 18 and then %v", sizes, want)
 		}
 	})
 }

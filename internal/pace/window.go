@@ -12,9 +12,12 @@ const (
 	renewBase = 30 * time.Second // so long the least latency seen counts as usual
 )
 
-// A window bounds the requests at once: additive up, multiplicative down.
+// A window bounds the requests at once: additive up, multiplicative down. Before the first
+// sign of trouble it doubles, since one by one a short run would be over before the window
+// is open.
 type window struct {
 	size, max float64
+	known     bool  // there was trouble
 	cutAt     int64 // requests begun when it was last cut: those say nothing new
 	pressed   int64 // requests begun when another one last had to wait for the window
 
@@ -25,12 +28,17 @@ type window struct {
 	measured bool
 }
 
-// good grows the window by one for each window-full of good answers, if more was
-// wanted than it allowed.
+// good grows the window by one for each window-full of good answers, or for each of them
+// while it doubles, if more was wanted than it allowed.
 func (w *window) good(number int64) {
-	if away := number - w.pressed; away > -int64(w.size)-1 && away <= int64(w.size) {
-		w.size = min(w.max, w.size+1/w.size)
+	if away := number - w.pressed; away <= -int64(w.size)-1 || away > int64(w.size) {
+		return
 	}
+	more := 1 / w.size
+	if !w.known {
+		more = 1
+	}
+	w.size = min(w.max, w.size+more)
 }
 
 // cut halves the window, once for all the requests that were under way.
@@ -44,7 +52,7 @@ func (w *window) shrink(number, begun int64, factor float64) {
 		return
 	}
 	w.size = max(1, w.size*factor)
-	w.cutAt = begun
+	w.cutAt, w.known = begun, true
 }
 
 // isSlow takes note of a latency and reports whether the service has become much
