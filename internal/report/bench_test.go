@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 )
 
 // benchObjects is the size of the library that reports are measured on.
-const benchObjects = 200_000
+const benchObjects = 50_000
 
 // bigRun makes a journal with a finished run of so many objects, one in ten of them
 // skipped, in a thousand folders.
@@ -98,18 +99,28 @@ func BenchmarkReport(b *testing.B) {
 	journal, run := bigRun(b, benchObjects)
 	all, err := report.ParseChoice("")
 	must(b, err)
-	for name, write := range map[string]func(report.Report) error{
-		"read": func(report.Report) error { return nil },
-		"csv":  func(r report.Report) error { return r.WriteList(b.Context(), io.Discard, "csv", all, nil) },
-		"folders": func(r report.Report) error {
-			return r.WriteFolders(b.Context(), io.Discard, "json", nil)
-		},
+	list := func(format string) func(report.Report) error {
+		return func(r report.Report) error { return r.WriteList(b.Context(), io.Discard, format, all, nil) }
+	}
+	type reader = func(context.Context, *state.Store, state.Run) (report.Report, error)
+	for _, c := range []struct {
+		name  string
+		read  reader
+		write func(report.Report) error
+	}{
+		{"text", report.Read, func(r report.Report) error { return r.WriteText(io.Discard, time.UTC) }},
+		{"html", report.Read, func(r report.Report) error { return r.WriteHTML(b.Context(), io.Discard, time.UTC) }},
+		{"folders", report.Read, func(r report.Report) error { return r.WriteFolders(b.Context(), io.Discard, "json", nil) }},
+		{"list of csv", report.ReadForList, list("csv")},
+		{"list of json", report.ReadForList, list("json")},
+		{"list of keys", report.ReadForList, list("keys")},
 	} {
-		b.Run(name, func(b *testing.B) {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
 			for b.Loop() {
-				r, err := report.Read(b.Context(), journal, run)
+				r, err := c.read(b.Context(), journal, run)
 				must(b, err)
-				must(b, write(r))
+				must(b, c.write(r))
 			}
 			b.ReportMetric(float64(benchObjects)*float64(b.N)/b.Elapsed().Seconds(), "objects/s")
 		})
