@@ -272,6 +272,7 @@ func (w *world) listed() (n int64) {
 
 // wantLibrary wants these objects to have arrived, each once, and nothing else.
 func (w *world) wantLibrary(t *rapid.T, want map[string]placed) {
+	w.wantSound()
 	all := slices.SortedFunc(maps.Values(want), comparePlaced)
 	if diff := gocmp.Diff(all, w.assetsAt()); diff != "" {
 		t.Errorf("at the destination (-want +got):\n%s", diff)

@@ -258,6 +258,7 @@ func (s sweep) finish(w *world, a *migrate.Approval) (bad string) {
 // an asset that is there, for itself, and described as it should be.
 func (s sweep) check(w *world) (bad string) {
 	w.Helper()
+	w.wantSound()
 	holder := map[string]string{}
 	for r, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
 		must(w, err)

@@ -34,7 +34,7 @@ func (s *Store) Addresses(ctx context.Context, pair, run int64) iter.Seq2[Addres
 			return
 		}
 		paged("", func(a Address) string { return a.Key }, func(after string) ([]Address, error) {
-			return query(ctx, s.r, "list addresses", scanAddress, `SELECT key, size, asset, category, url, images,
+			return query(ctx, s.r, "list addresses", scanAddress, `SELECT key, size, asset, `+categoryColumn+`, `+urlColumn+`, images,
 				done_at < ? AND NOT EXISTS (SELECT 1 FROM differences WHERE verification = ? AND key = receipts.key)
 				FROM receipts WHERE pair = ? AND key > ? AND ? IN (0, run) ORDER BY key LIMIT ?`,
 				v.At.UnixMilli(), v.ID, pair, after, run, pageSize)

@@ -25,6 +25,13 @@ var laws = []struct{ broken, query string }{
 		WHERE i.state IN ('sending', 'sent', 'in_doubt', 'waiting') AND r.state IN ('finished', 'superseded')`},
 	{"is not decided in a run that has a plan", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.state = 'staged' AND r.state IN ('planned', 'applying', 'finished')`},
+	{"has other items than it counts", `SELECT DISTINCT 'run ' || r.id FROM (
+			SELECT run, action, reason, state, objects, bytes FROM tallies
+			UNION ALL SELECT i.run, coalesce(i.action, ''), i.reason, i.state, -count(*), -sum(i.size) FROM runs r JOIN items i ON i.run = r.num
+				WHERE r.tallied = 1 AND i.state NOT IN ` + inFlight + ` GROUP BY 1, 2, 3, 4) t JOIN runs r ON r.num = t.run
+		GROUP BY t.run, t.action, t.reason, t.state HAVING sum(t.objects) <> 0 OR sum(t.bytes) <> 0`},
+	{"has other receipts than it counts", `SELECT 'the pair of ' || source FROM pairs
+		WHERE (objects, bytes) <> (SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = pairs.id)`},
 }
 
 // checkMark compares the journal with the mark in its lock file, which is never

@@ -76,7 +76,7 @@ type Container struct{ Category, Folder string }
 func (s *Store) Containers(ctx context.Context, pair int64) ([]Container, error) {
 	return query(ctx, s.r, "list containers", func(rows *sql.Rows) (c Container, err error) {
 		return c, rows.Scan(&c.Category, &c.Folder)
-	}, `SELECT DISTINCT category, folder FROM receipts WHERE pair = ? ORDER BY 1, 2`, pair)
+	}, `SELECT DISTINCT `+categoryColumn+`, folder FROM receipts WHERE pair = ? ORDER BY 1, 2`, pair)
 }
 
 // A Sighting is a receipt next to what an inventory saw of its asset; Seen is
@@ -90,19 +90,23 @@ type Sighting struct {
 // Sightings joins the receipts of a pair with its inventory, in key order.
 func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, error] {
 	return paged("", func(v Sighting) string { return v.Receipt.Key }, func(after string) ([]Sighting, error) {
-		return query(ctx, s.r, "compare with inventory", scanSighting, `SELECT r.key, r.size, r.digest,
-			r.asset, r.name, r.extension, r.category, r.folder, r.url,
+		return query(ctx, s.r, "compare with inventory", scanSighting, `SELECT r.key, r.size, r.digest, r.asset, r.name, r.extension,
+			coalesce(b.category, r.category), r.folder, coalesce(b.url_before || r.asset || b.url_after, r.url), b.id IS NOT NULL,
 			i.asset IS NOT NULL, coalesce(i.category, ''), coalesce(i.folder, ''), coalesce(i.name, ''),
 			coalesce(i.extension, ''), coalesce(i.size, 0), coalesce(i.status, ''), coalesce(i.url, '')
-			FROM receipts r LEFT JOIN inventory i ON i.scope = ? AND i.asset = r.asset
+			FROM receipts r LEFT JOIN bases b ON b.id = r.base LEFT JOIN inventory i ON i.scope = ? AND i.asset = r.asset
 			WHERE r.pair = ? AND r.key > ? ORDER BY r.key LIMIT ?`, PairScope(pair), pair, after, pageSize)
 	})
 }
 
 func scanSighting(rows *sql.Rows) (v Sighting, err error) {
 	r, e := &v.Receipt, &v.Entry
-	err = rows.Scan(&r.Key, &r.Size, &r.Digest, &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL,
+	var based bool
+	err = rows.Scan(&r.Key, &r.Size, &r.Digest, &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL, &based,
 		&v.Seen, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL)
+	if based {
+		r.Name, r.Extension = splitName(baseName(r.Key))
+	}
 	e.Asset = r.Asset
 	return v, err
 }

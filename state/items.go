@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -100,15 +101,16 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 const stagedAtOnce = 50
 
 func insertItems(ctx context.Context, tx *sql.Tx, run int64, items []Item) error {
-	const row = `(?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	args := make([]any, 0, 1+15*stagedAtOnce)
+	const row = `(?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	args := make([]any, 0, 1+16*stagedAtOnce)
+	common := bases{tx: tx}
 	var insert *sql.Stmt
 	prepared := 0
 	for chunk := range slices.Chunk(items, stagedAtOnce) {
 		if len(chunk) != prepared {
 			var err error
 			if insert, err = tx.PrepareContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, action, reason, state,
-				category, folder, name, slot, asset, class, error) VALUES `+row+strings.Repeat(`, `+row, len(chunk)-1)+
+				base, category, folder, name, slot, asset, class, error) VALUES `+row+strings.Repeat(`, `+row, len(chunk)-1)+
 				` ON CONFLICT (run, key) DO NOTHING`); err != nil {
 				return err
 			}
@@ -121,8 +123,15 @@ func insertItems(ctx context.Context, tx *sql.Tx, run int64, items []Item) error
 			if i.Action != "" {
 				action = string(i.Action)
 			}
+			base, err := common.ofItem(ctx, i)
+			if err != nil {
+				return err
+			}
+			if base.Valid {
+				i.Category, i.Name = "", ""
+			}
 			args = append(args, i.Key, i.Size, nanos(i.Time), i.VersionTag, i.Obstacle, action, i.Reason, string(cmp.Or(i.State, ItemStaged)),
-				i.Category, i.Folder, i.Name, i.Slot, i.Asset, i.Class, i.Error)
+				base, i.Category, i.Folder, i.Name, i.Slot, i.Asset, i.Class, i.Error)
 		}
 		if _, err := insert.ExecContext(ctx, args...); err != nil {
 			return err
@@ -138,14 +147,22 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 		if err := inState(ctx, tx, run, Planning); err != nil {
 			return err
 		}
-		update, err := tx.PrepareContext(ctx, `UPDATE items SET action = ?, reason = ?, state = ?, category = ?, folder = ?,
+		update, err := tx.PrepareContext(ctx, `UPDATE items SET action = ?, reason = ?, state = ?, base = ?, category = ?, folder = ?,
 			name = ?, slot = ?, digest = ?, asset = ?, class = ?, error = ? WHERE run = ? AND key = ? AND attempts = 0`)
 		if err != nil {
 			return err
 		}
 		defer update.Close()
+		common := bases{tx: tx}
 		for _, i := range items {
-			if err := changesOne(update.ExecContext(ctx, i.Action, i.Reason, i.State, i.Category, i.Folder, i.Name, i.Slot,
+			base, err := common.ofItem(ctx, i)
+			if err != nil {
+				return err
+			}
+			if base.Valid {
+				i.Category, i.Name = "", ""
+			}
+			if err := changesOne(update.ExecContext(ctx, i.Action, i.Reason, i.State, base, i.Category, i.Folder, i.Name, i.Slot,
 				i.Digest, i.Asset, i.Class, i.Error, run, i.Key)); err != nil {
 				return fmt.Errorf("%s: %w", i.Key, err)
 			}
@@ -164,13 +181,17 @@ func inState(ctx context.Context, tx *sql.Tx, run int64, want RunState) error {
 	return err
 }
 
-const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''), reason, state, category, folder, name, slot,
-	digest, attempts, coalesce(intent_at, 0), coalesce(due_at, 0), asset, class, error`
+const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''), reason, state, ` + categoryColumn + `, folder, name, slot,
+	digest, attempts, coalesce(intent_at, 0), coalesce(due_at, 0), asset, class, error, base IS NOT NULL`
 
 func scanItem(rows *sql.Rows) (i Item, err error) {
 	var modified, attempts, intent, due int64
+	var based bool
 	err = rows.Scan(&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, (*string)(&i.Action), &i.Reason, (*string)(&i.State), &i.Category,
-		&i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error)
+		&i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error, &based)
+	if based {
+		i.Name = baseName(i.Key)
+	}
 	i.Attempts = int(attempts)
 	i.Time = fromNanos(modified)
 	if intent != 0 {
@@ -185,9 +206,13 @@ func scanItem(rows *sql.Rows) (i Item, err error) {
 // Items lists the items of a run in key order, those in the given states or all.
 func (s *Store) Items(ctx context.Context, run int64, states ...ItemState) iter.Seq2[Item, error] {
 	where, args := inStates(states)
+	from := ` items WHERE run = ?1`
+	if len(states) > 0 && !slices.ContainsFunc(states, func(st ItemState) bool { return !st.isInFlight() }) {
+		from = inFlightOf
+	}
 	return paged("", func(i Item) string { return i.Key }, func(after string) ([]Item, error) {
-		return query(ctx, s.r, "list items", scanItem, `SELECT `+itemColumns+` FROM items
-			WHERE run = ? AND key > ?`+where+` ORDER BY key LIMIT ?`, slices.Concat([]any{run, after}, args, []any{pageSize})...)
+		return query(ctx, s.r, "list items", scanItem, `SELECT `+itemColumns+` FROM`+from+`
+			AND key > ?`+where+` ORDER BY key LIMIT ?`, slices.Concat([]any{run, after}, args, []any{pageSize})...)
 	})
 }
 
@@ -247,18 +272,25 @@ func (s *Store) Take(ctx context.Context, run int64, after string, n int, server
 }
 
 func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, error) {
-	items, err := take(ctx, tx, run, next.Time, `SELECT key FROM items WHERE run = ? AND key > ? AND state = 'planned'
-		ORDER BY key LIMIT ?`, run, next.After, next.N)
+	items, err := take(ctx, tx, run, next.Time, `SELECT key FROM items WHERE run = ?1 AND key > ?3 AND state = 'planned'
+		ORDER BY key LIMIT ?4`, next.After, next.N)
+	if err != nil {
+		return nil, err
+	}
+	change := recount{}
+	for _, i := range items {
+		change.add(Tally{i.Action, i.Reason, ItemPlanned, 1, i.Size}, -1)
+	}
 	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
-	return items, err
+	return items, change.write(ctx, tx, run)
 }
 
 // TakeDue is Take for waiting items whose time has come, the longest waiting
 // first.
 func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) (items []Item, err error) {
 	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
-		items, err = take(ctx, tx, run, serverTime, `SELECT key FROM items WHERE run = ? AND state = 'waiting' AND due_at <= ?
-			ORDER BY due_at, key LIMIT ?`, run, now.UnixMilli(), n)
+		items, err = take(ctx, tx, run, serverTime, `SELECT key FROM`+inFlightOf+` AND state = 'waiting' AND due_at <= ?3
+			ORDER BY due_at, key LIMIT ?4`, now.UnixMilli(), n)
 		return err
 	})
 	return items, err
@@ -269,27 +301,19 @@ func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys
 	if err := inState(ctx, tx, run, Applying); err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?, due_at = NULL
-		WHERE run = ? AND key IN (`+keys+`) RETURNING `+itemColumns, append([]any{serverTime.UnixMilli(), run}, args...)...)
+	rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?2, due_at = NULL
+		WHERE run = ?1 AND key IN (`+keys+`) RETURNING `+itemColumns, append([]any{run, serverTime.UnixMilli()}, args...)...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		i, err := scanItem(rows)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	return items, rows.Err()
+	return scanAll(rows, scanItem)
 }
 
 // NextDue is when the first waiting item of a run is due, and how many wait; the
 // zero time if none does.
 func (s *Store) NextDue(ctx context.Context, run int64) (due time.Time, waiting int64, err error) {
 	var first int64
-	err = s.r.QueryRowContext(ctx, `SELECT coalesce(min(due_at), 0), count(*) FROM items WHERE run = ? AND state = 'waiting'`, run).
+	err = s.r.QueryRowContext(ctx, `SELECT coalesce(min(due_at), 0), count(*) FROM`+inFlightOf+` AND state = 'waiting'`, run).
 		Scan(&first, &waiting)
 	if waiting > 0 {
 		due = fromMillis(first)
@@ -314,13 +338,21 @@ func (s *Store) Resend(ctx context.Context, run int64, keys []string, serverTime
 // Release gives back items that were taken and certainly not sent.
 func (s *Store) Release(ctx context.Context, run int64, keys []string) error {
 	return s.write(ctx, "release items", func(ctx context.Context, tx *sql.Tx) error {
+		change := recount{}
 		for _, key := range keys {
-			if err := one(ctx, tx, `UPDATE items SET state = 'planned', attempts = attempts - 1, intent_at = NULL
-				WHERE run = ? AND key = ? AND state = 'sending'`, run, key); err != nil {
+			i := Tally{Objects: 1}
+			err := tx.QueryRowContext(ctx, `UPDATE items SET state = 'planned', attempts = attempts - 1, intent_at = NULL
+				WHERE run = ? AND key = ? AND state = 'sending' RETURNING action, reason, state, size`, run, key).
+				Scan(&i.Action, &i.Reason, &i.State, &i.Bytes)
+			if errors.Is(err, sql.ErrNoRows) {
+				err = ErrConflict
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
+			change.add(i, 1)
 		}
-		return nil
+		return change.write(ctx, tx, run)
 	})
 }
 
@@ -339,14 +371,14 @@ func (s *Store) OthersInDoubt(ctx context.Context, pair Pair, after time.Time) (
 func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 	err := s.write(ctx, "recover interrupted items", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'in_doubt', class = 'transient', error = 'the process ended while sending'
-			WHERE run = ? AND state = 'sending'`, run)
+			WHERE run = ?1 AND key IN (SELECT key FROM`+inFlightOf+` AND state = 'sending')`, run)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return query(ctx, s.r, "list items in doubt", scanItem,
-		`SELECT `+itemColumns+` FROM items WHERE run = ? AND state = 'in_doubt' ORDER BY key`, run)
+		`SELECT `+itemColumns+` FROM`+inFlightOf+` AND state = 'in_doubt' ORDER BY key`, run)
 }
 
 // An Outcome ends an attempt at an item, with a receipt if it is done or sent. An
@@ -368,26 +400,6 @@ type Outcome struct {
 	// Modified is when the service says that the asset of an item that was sent before
 	// was changed last; see Receipt.
 	Modified time.Time
-}
-
-// A Tally counts the items of a run that share an action, a reason and a state.
-type Tally struct {
-	Action  Action
-	Reason  string
-	State   ItemState
-	Objects int64
-	Bytes   int64
-}
-
-// Tallies sums a run up. Objects that are as remembered, and therefore were not
-// staged, are counted as unchanged.
-func (s *Store) Tallies(ctx context.Context, run int64) ([]Tally, error) {
-	return query(ctx, s.r, "sum up run", func(rows *sql.Rows) (t Tally, err error) {
-		return t, rows.Scan(&t.Action, &t.Reason, &t.State, &t.Objects, &t.Bytes)
-	}, `SELECT coalesce(action, ''), reason, state, count(*), sum(size) FROM items WHERE run = ?1 GROUP BY 1, 2, 3
-		UNION ALL SELECT 'unchanged', 'as the journal remembers it', 'skipped', unchanged, unchanged_bytes
-		FROM runs WHERE num = ?1 AND unchanged > 0
-		ORDER BY 1, 2, 3`, run)
 }
 
 // noTime stands for a time that is not known; 0 is the year 1970.

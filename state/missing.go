@@ -9,7 +9,7 @@ func (s *Store) MissingFolders(ctx context.Context, run int64, destination strin
 	// What is left of a path without the characters after its last slash is its parent.
 	err = s.r.QueryRowContext(ctx, `WITH RECURSIVE
 		wanted (category, path) AS (
-			SELECT DISTINCT category, folder FROM items WHERE run = ?1 AND action = 'create' AND state = 'planned' AND folder <> ''
+			SELECT DISTINCT `+categoryColumn+`, folder FROM items WHERE run = ?1 AND action = 'create' AND state = 'planned' AND folder <> ''
 			UNION SELECT category, rtrim(rtrim(path, replace(path, '/', '')), '/') FROM wanted WHERE instr(path, '/') > 0),
 		missing (category, parent) AS (
 			SELECT category, CASE WHEN instr(path, '/') > 0 THEN rtrim(rtrim(path, replace(path, '/', '')), '/') ELSE '' END FROM wanted w

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -40,7 +41,7 @@ type Receipt struct {
 }
 
 const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
-	category, folder, url, slot, adopted, undescribed, modified, run, done_at, images) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	category, folder, url, slot, adopted, undescribed, modified, run, done_at, images, base) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // Filename is the asset's name with its extension.
 func (r Receipt) Filename() string { return filename(r.Name, r.Extension) }
@@ -52,26 +53,37 @@ func filename(name, extension string) string {
 	return name + "." + extension
 }
 
-func saveReceipt(ctx context.Context, insert *sql.Stmt, run, pair, now int64, r Receipt, undescribed bool) error {
-	images, err := packImages(r.URL, r.Images)
+func (r *recorder) saveReceipt(ctx context.Context, c Receipt, undescribed bool) error {
+	images, err := packImages(c.URL, c.Images)
 	if err != nil {
 		return fmt.Errorf("save addresses of images: %w", err)
 	}
-	_, err = insert.ExecContext(ctx, pair, r.Key, r.Size, nanos(r.Time), r.VersionTag, r.Digest, r.Asset, r.Name, r.Extension,
-		r.Category, r.Folder, r.URL, r.Slot, r.Adopted, undescribed, millis(r.Modified), run, now, images)
+	base, err := r.bases.ofReceipt(ctx, c)
+	if err != nil {
+		return fmt.Errorf("save receipt: %w", err)
+	}
+	if base.Valid {
+		c.Name, c.Extension, c.Category, c.URL = "", "", "", ""
+	}
+	_, err = r.receipt.ExecContext(ctx, r.pair, c.Key, c.Size, nanos(c.Time), c.VersionTag, c.Digest, c.Asset, c.Name, c.Extension,
+		c.Category, c.Folder, c.URL, c.Slot, c.Adopted, undescribed, millis(c.Modified), r.run, r.now, images, base)
 	if err != nil {
 		return fmt.Errorf("save receipt: %w", err)
 	}
 	return nil
 }
 
-const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url, slot, adopted, undescribed,
-	coalesce(modified, 0), run`
+const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, ` + categoryColumn + `, folder, ` + urlColumn + `,
+	slot, adopted, undescribed, coalesce(modified, 0), run, base IS NOT NULL`
 
 func scanReceipt(rows *sql.Rows) (r Receipt, err error) {
 	var changed, modified int64
+	var based bool
 	err = rows.Scan(&r.Key, &r.Size, &changed, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
-		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &modified, &r.Run)
+		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &modified, &r.Run, &based)
+	if based {
+		r.Name, r.Extension = splitName(baseName(r.Key))
+	}
 	r.Time = fromNanos(changed)
 	if modified != 0 {
 		r.Modified = fromMillis(modified)
@@ -127,9 +139,27 @@ type ReceiptSum struct{ Objects, Bytes int64 }
 
 // SumReceipts counts what a pair has at its destination.
 func (s *Store) SumReceipts(ctx context.Context, pair int64) (sum ReceiptSum, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = ?`, pair).
-		Scan(&sum.Objects, &sum.Bytes)
+	err = s.r.QueryRowContext(ctx, `SELECT objects, bytes FROM pairs WHERE id = ?`, pair).Scan(&sum.Objects, &sum.Bytes)
+	if errors.Is(err, sql.ErrNoRows) {
+		return sum, nil
+	}
 	return sum, wrap("sum up receipts", err)
+}
+
+func (sum ReceiptSum) plus(o ReceiptSum) ReceiptSum {
+	return ReceiptSum{sum.Objects + o.Objects, sum.Bytes + o.Bytes}
+}
+
+func (sum ReceiptSum) less(o ReceiptSum) ReceiptSum {
+	return ReceiptSum{sum.Objects - o.Objects, sum.Bytes - o.Bytes}
+}
+
+// addTo adds to what is known of a pair without counting.
+func (sum ReceiptSum) addTo(ctx context.Context, tx *sql.Tx, pair int64) error {
+	if sum == (ReceiptSum{}) {
+		return nil
+	}
+	return one(ctx, tx, `UPDATE pairs SET objects = objects + ?, bytes = bytes + ? WHERE id = ?`, sum.Objects, sum.Bytes, pair)
 }
 
 // HoldsAsset reports whether an asset stands for an object of the pair.
@@ -154,12 +184,15 @@ func millis(t time.Time) any {
 	return t.UnixMilli()
 }
 
-// forgetReceipt deletes the receipt of an object, and what is kept with it.
-func forgetReceipt(ctx context.Context, tx *sql.Tx, pair int64, key string) error {
-	for _, table := range []string{"descriptions", "receipts"} {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE pair = ? AND key = ?`, pair, key); err != nil {
-			return fmt.Errorf("forget receipt: %w", err)
-		}
+// forgetReceipt deletes the receipt of an object, if there is one, and what is kept with it.
+func forgetReceipt(ctx context.Context, tx *sql.Tx, pair int64, key string) (forgotten ReceiptSum, err error) {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM descriptions WHERE pair = ? AND key = ?`, pair, key); err != nil {
+		return forgotten, fmt.Errorf("forget description: %w", err)
 	}
-	return nil
+	err = tx.QueryRowContext(ctx, `DELETE FROM receipts WHERE pair = ? AND key = ? RETURNING 1, size`, pair, key).
+		Scan(&forgotten.Objects, &forgotten.Bytes)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return forgotten, fmt.Errorf("forget receipt: %w", err)
+	}
+	return forgotten, nil
 }

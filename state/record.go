@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"modernc.org/sqlite"
@@ -44,7 +45,7 @@ func (s *Store) record(ctx context.Context, tx *sql.Tx, run, pair int64, outcome
 	if len(outcomes) == 0 {
 		return nil
 	}
-	r := recorder{tx: tx, run: run, pair: pair, now: s.now().UnixMilli()}
+	r := recorder{tx: tx, run: run, pair: pair, now: s.now().UnixMilli(), bases: bases{tx: tx}}
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
@@ -54,6 +55,12 @@ func (s *Store) record(ctx context.Context, tx *sql.Tx, run, pair int64, outcome
 			return fmt.Errorf("%s: %w", outcomes[n].Key, err)
 		}
 	}
+	if err := r.tally(ctx, outcomes); err != nil {
+		return err
+	}
+	if err := r.made.addTo(ctx, tx, pair); err != nil {
+		return err
+	}
 	return r.count(ctx, outcomes)
 }
 
@@ -62,16 +69,24 @@ type recorder struct {
 	tx              *sql.Tx
 	run, pair, now  int64
 	receipt, update *sql.Stmt
-	forgive         *sql.Stmt
+	forgive         *sql.Stmt // nil if the pair has no failures
 	description     *sql.Stmt // nil until there is one
+	bases           bases
+	made            ReceiptSum // less what was forgotten
 }
 
 func (r *recorder) prepare(ctx context.Context) (err error) {
 	if r.receipt, err = r.tx.PrepareContext(ctx, insertReceipt); err != nil {
 		return err
 	}
-	if r.forgive, err = r.tx.PrepareContext(ctx, `DELETE FROM failures WHERE pair = ? AND key = ?`); err != nil {
+	var failed bool
+	if err := r.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM failures WHERE pair = ?)`, r.pair).Scan(&failed); err != nil {
 		return err
+	}
+	if failed {
+		if r.forgive, err = r.tx.PrepareContext(ctx, `DELETE FROM failures WHERE pair = ? AND key = ?`); err != nil {
+			return err
+		}
 	}
 	r.update, err = r.tx.PrepareContext(ctx, `UPDATE items SET state = ?, asset = CASE ? WHEN '' THEN asset ELSE ? END,
 		class = ?, error = ?, due_at = ? WHERE run = ? AND key = ? AND state IN ('sending', 'sent', 'in_doubt')`)
@@ -90,15 +105,17 @@ func (r *recorder) close() (err error) {
 func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	asset := ""
 	if o.TakenBack {
-		if err := forgetReceipt(ctx, r.tx, r.pair, o.Key); err != nil {
+		forgotten, err := forgetReceipt(ctx, r.tx, r.pair, o.Key)
+		if err != nil {
 			return err
 		}
+		r.made = r.made.less(forgotten)
 		if err := forgetPlaces(ctx, r.tx, r.pair, r.run, `key = ?`, o.Key); err != nil {
 			return err
 		}
 	} else if o.Receipt != nil {
 		asset = o.Receipt.Asset
-		err := saveReceipt(ctx, r.receipt, r.run, r.pair, r.now, *o.Receipt, o.State != ItemDone)
+		err := r.saveReceipt(ctx, *o.Receipt, o.State != ItemDone)
 		if isTaken(err) {
 			*o = Outcome{Key: o.Key, State: ItemFailed, Class: "permanent",
 				Error: fmt.Sprintf("the service answered with asset %s, which stands for another object", asset)}
@@ -107,6 +124,8 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 			return err
 		} else if err := r.describe(ctx, o.Key, o.Receipt.Description); err != nil {
 			return err
+		} else {
+			r.made = r.made.plus(ReceiptSum{1, o.Receipt.Size})
 		}
 	} else if o.State == ItemDone && !o.Undescribed {
 		if _, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0, modified = coalesce(?, modified)
@@ -124,6 +143,34 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	return changesOne(r.update.ExecContext(ctx, o.State, asset, asset, o.Class, o.Error, due, r.run, o.Key))
 }
 
+// tallyAtOnce is how many items one statement sums up.
+const tallyAtOnce = 500
+
+// tally adds the items of the outcomes to what they have become. Before, they were in
+// flight.
+func (r *recorder) tally(ctx context.Context, outcomes []Outcome) error {
+	change := recount{}
+	for chunk := range slices.Chunk(outcomes, tallyAtOnce) {
+		args := []any{r.run}
+		for _, o := range chunk {
+			args = append(args, o.Key)
+		}
+		rows, err := r.tx.QueryContext(ctx, `SELECT action, reason, state, count(*), sum(size) FROM items
+			WHERE run = ? AND key IN `+list(len(chunk))+` GROUP BY 1, 2, 3`, args...)
+		if err != nil {
+			return err
+		}
+		tallies, err := scanAll(rows, scanTally)
+		if err != nil {
+			return err
+		}
+		for _, t := range tallies {
+			change.add(t, 1)
+		}
+	}
+	return change.write(ctx, r.tx, r.run)
+}
+
 // isTaken reports whether a receipt names an asset that another one names.
 func isTaken(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
@@ -133,7 +180,9 @@ func isTaken(err error) bool {
 // remember keeps what is to be known of an item beyond its last state: every
 // attempt that came to nothing, and the objects that fail run after run.
 func (r *recorder) remember(ctx context.Context, o Outcome) error {
-	if o.State == ItemDone {
+	if o.State == ItemDone && r.forgive == nil {
+		return nil
+	} else if o.State == ItemDone {
 		_, err := r.forgive.ExecContext(ctx, r.pair, o.Key)
 		return err
 	}

@@ -122,18 +122,29 @@ func runID(now time.Time) string {
 // supersedePlans ends the runs of a pair that have not begun to apply. What was
 // never sent can be planned again at no risk.
 func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) error {
-	const unsent = `SELECT num FROM runs WHERE pair = ? AND state IN ('scanning', 'planning', 'planned')`
-	for _, stmt := range []string{
-		`DELETE FROM items WHERE state <> 'done' AND run IN (` + unsent + `)`, // a run listed again has outcomes
-		`DELETE FROM inventory WHERE scope IN (` + unsent + `)`,
-	} {
-		if _, err := tx.ExecContext(ctx, stmt, pair); err != nil {
+	rows, err := tx.QueryContext(ctx, `UPDATE runs SET state = 'superseded', finished_at = ?
+		WHERE pair = ? AND state IN ('scanning', 'planning', 'planned') RETURNING num`, now.UnixMilli(), pair)
+	if err != nil {
+		return err
+	}
+	plans, err := scanAll(rows, func(rows *sql.Rows) (num int64, err error) { return num, rows.Scan(&num) })
+	if err != nil {
+		return err
+	}
+	for _, num := range plans {
+		for _, stmt := range []string{
+			`DELETE FROM items WHERE run = ? AND state <> 'done'`, // a run listed again has outcomes
+			`DELETE FROM inventory WHERE scope = ?`,
+		} {
+			if _, err := tx.ExecContext(ctx, stmt, num); err != nil {
+				return err
+			}
+		}
+		if err := tally(ctx, tx, num); err != nil {
 			return err
 		}
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE runs SET state = 'superseded', finished_at = ?
-		WHERE pair = ? AND state IN ('scanning', 'planning', 'planned')`, now.UnixMilli(), pair)
-	return err
+	return nil
 }
 
 // Relist makes a run forget its listing and everything planned that was not
@@ -150,8 +161,10 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 		if err := blameWaiting(ctx, tx, run); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state <> 'done'`, run)
-		return err
+		if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state <> 'done'`, run); err != nil {
+			return err
+		}
+		return untally(ctx, tx, run)
 	})
 }
 
@@ -173,8 +186,10 @@ func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 	if err := blameWaiting(ctx, tx, run); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state IN ('staged', 'planned', 'waiting')`, run)
-	return err
+	if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state IN ('staged', 'planned', 'waiting')`, run); err != nil {
+		return err
+	}
+	return tally(ctx, tx, run)
 }
 
 // SetRunState moves a run from one state to the next.
@@ -188,6 +203,9 @@ func (s *Store) SetRunState(ctx context.Context, run int64, from, to RunState) e
 func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error {
 	return s.write(ctx, "finish plan", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, run); err != nil {
+			return err
+		}
+		if err := tally(ctx, tx, run); err != nil {
 			return err
 		}
 		return one(ctx, tx, `UPDATE runs SET state = 'planned', plan_hash = ?, categories = ?
@@ -280,15 +298,21 @@ func query[T any](ctx context.Context, db *sql.DB, op string, scan func(*sql.Row
 	if err != nil {
 		return nil, wrap(op, err)
 	}
-	defer func() { err = errors.Join(err, wrap(op, rows.Close())) }()
+	all, err = scanAll(rows, scan)
+	return all, wrap(op, err)
+}
+
+// scanAll collects rows and closes them.
+func scanAll[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) (all []T, err error) {
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {
-			return nil, wrap(op, err)
+			return nil, err
 		}
 		all = append(all, v)
 	}
-	return all, wrap(op, rows.Err())
+	return all, rows.Err()
 }
 
 // list is a list in SQL with room for so many values.

@@ -72,9 +72,9 @@ func (s *Store) StageUndo(ctx context.Context, undo Run) error {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, category, folder, name, slot, asset)
-			SELECT ?3, c.key, c.size, c.time, c.version_tag, '', c.category,
+			SELECT ?3, c.key, c.size, c.time, c.version_tag, '', `+categoryColumn+`,
 			coalesce((SELECT i.folder FROM items i WHERE i.run = c.run AND i.key = c.key), ''),
-			c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END, c.slot, c.asset`+undoable,
+			`+filenameColumn+`, c.slot, c.asset`+undoable,
 			undo.Pair.ID, undo.Undoes, undo.Num)
 		return err
 	})
@@ -84,7 +84,7 @@ func (s *Store) StageUndo(ctx context.Context, undo Run) error {
 func (s *Store) UndoContainers(ctx context.Context, undo Run) ([]Container, error) {
 	return query(ctx, s.r, "list containers", func(rows *sql.Rows) (c Container, err error) {
 		return c, rows.Scan(&c.Category, &c.Folder)
-	}, `SELECT DISTINCT c.category, c.folder`+undoable+` ORDER BY 1, 2`, undo.Pair.ID, undo.Undoes)
+	}, `SELECT DISTINCT `+categoryColumn+`, c.folder`+undoable+` ORDER BY 1, 2`, undo.Pair.ID, undo.Undoes)
 }
 
 // SharedAssets finds out which of some assets stand for objects of other sources, too.
@@ -107,6 +107,10 @@ func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+gone, undo.Pair.ID, undo.Num); err != nil {
 				return err
 			}
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET (objects, bytes) =
+			(SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = ?1) WHERE id = ?1`, undo.Pair.ID); err != nil {
+			return err
 		}
 		if err := forgetPlaces(ctx, tx, undo.Pair.ID, undo.Num, `state = 'skipped'`); err != nil {
 			return err
@@ -132,7 +136,7 @@ func (s *Store) TakenBack(ctx context.Context, run int64) (sum ReceiptSum, err e
 // their assets back from the trash, and the journal does not know them any more.
 func forgetPlaces(ctx context.Context, tx *sql.Tx, pair, run int64, chosen string, args ...any) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE pair = ? AND (category, path) IN
-		(SELECT category, folder FROM items WHERE run = ? AND `+chosen+`)`, append([]any{pair, run}, args...)...)
+		(SELECT `+categoryColumn+`, folder FROM items WHERE run = ? AND `+chosen+`)`, append([]any{pair, run}, args...)...)
 	return err
 }
 

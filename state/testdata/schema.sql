@@ -7,6 +7,14 @@ CREATE TABLE attempts (
   error   TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE bases (
+  id         INTEGER PRIMARY KEY,
+  category   TEXT NOT NULL,
+  url_before TEXT NOT NULL,
+  url_after  TEXT NOT NULL,
+  UNIQUE (category, url_before, url_after)
+) STRICT;
+
 CREATE TABLE calls (
   destination TEXT NOT NULL,
   minute      INTEGER NOT NULL,
@@ -121,7 +129,7 @@ CREATE TABLE items (
   digest      BLOB,
   asset       TEXT NOT NULL DEFAULT '',
   class       TEXT NOT NULL DEFAULT '',
-  error       TEXT NOT NULL DEFAULT '',
+  error       TEXT NOT NULL DEFAULT '', base INTEGER REFERENCES bases (id),
   PRIMARY KEY (run, key),
   CHECK ((state = 'staged') = (action IS NULL)),
   CHECK (state <> 'skipped' OR action IN ('skip', 'unchanged')),
@@ -152,7 +160,7 @@ CREATE TABLE pairs (
   id          INTEGER PRIMARY KEY,
   source      TEXT NOT NULL,
   destination TEXT NOT NULL,
-  address     TEXT NOT NULL, rehearsal INTEGER CHECK (rehearsal IN (0, 1)),
+  address     TEXT NOT NULL, rehearsal INTEGER CHECK (rehearsal IN (0, 1)), objects INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0,
   UNIQUE (source, destination)
 ) STRICT;
 
@@ -173,7 +181,7 @@ CREATE TABLE receipts (
   adopted     INTEGER NOT NULL CHECK (adopted IN (0, 1)),
   undescribed INTEGER NOT NULL CHECK (undescribed IN (0, 1)),
   run         INTEGER NOT NULL REFERENCES runs (num),
-  done_at     INTEGER NOT NULL, modified INTEGER, images TEXT CHECK (json_type(images) = 'array'),
+  done_at     INTEGER NOT NULL, modified INTEGER, images TEXT CHECK (json_type(images) = 'array'), base INTEGER REFERENCES bases (id),
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -193,9 +201,19 @@ CREATE TABLE runs (
   stale       INTEGER NOT NULL DEFAULT 0 CHECK (stale IN (0, 1)),
   started_at  INTEGER NOT NULL,
   listed_at   INTEGER NOT NULL,
-  finished_at INTEGER, approved_by TEXT NOT NULL DEFAULT '', approved_at INTEGER, undoes INTEGER REFERENCES runs (num),
+  finished_at INTEGER, approved_by TEXT NOT NULL DEFAULT '', approved_at INTEGER, undoes INTEGER REFERENCES runs (num), tallied INTEGER NOT NULL DEFAULT 0 CHECK (tallied IN (0, 1)),
   CHECK ((state IN ('finished', 'superseded')) = (finished_at IS NOT NULL))
 ) STRICT;
+
+CREATE TABLE tallies (
+  run     INTEGER NOT NULL REFERENCES runs (num),
+  action  TEXT NOT NULL,
+  reason  TEXT NOT NULL,
+  state   TEXT NOT NULL CHECK (state NOT IN ('sending', 'sent', 'in_doubt', 'waiting')),
+  objects INTEGER NOT NULL,
+  bytes   INTEGER NOT NULL,
+  PRIMARY KEY (run, action, reason, state)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE throughput (
   run    INTEGER NOT NULL REFERENCES runs (num),

@@ -1,0 +1,90 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// A base is what many assets of a destination have in common. An item or a receipt names
+// one if nothing else has to be known to tell its category, its name, which is then that
+// of the object, and its address: half of what is kept of a usual object would be copies
+// of what its key or the row before it says. All others keep these in full, as do rows
+// that versions before this one wrote.
+type base struct{ category, before, after string }
+
+// How a row's columns are read, whether or not it names a base. In Go, the name is made
+// of the key.
+const (
+	categoryColumn = `CASE WHEN base IS NULL THEN category ELSE (SELECT b.category FROM bases b WHERE b.id = base) END`
+	urlColumn      = `CASE WHEN base IS NULL THEN url ELSE (SELECT b.url_before || asset || b.url_after FROM bases b WHERE b.id = base) END`
+	filenameColumn = `CASE WHEN base IS NULL THEN name || CASE extension WHEN '' THEN '' ELSE '.' || extension END
+		ELSE substr(key, 1 + length(rtrim(key, replace(key, '/', '')))) END`
+)
+
+// maxBases is how many bases there are at most. A service whose addresses are all
+// different has nothing in common.
+const maxBases = 1000
+
+// bases finds the numbers of bases within a transaction, and makes them.
+type bases struct {
+	tx    *sql.Tx
+	known map[base]sql.NullInt64
+}
+
+// number gives the number of a base; none if there are too many already.
+func (b *bases) number(ctx context.Context, of base) (number sql.NullInt64, err error) {
+	if number, known := b.known[of]; known {
+		return number, nil
+	}
+	err = b.tx.QueryRowContext(ctx, `SELECT id FROM bases WHERE category = ? AND url_before = ? AND url_after = ?`,
+		of.category, of.before, of.after).Scan(&number)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = b.tx.QueryRowContext(ctx, `INSERT INTO bases (category, url_before, url_after) SELECT ?, ?, ?
+			WHERE (SELECT count(*) FROM bases) < ? RETURNING id`, of.category, of.before, of.after, maxBases).Scan(&number)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return number, err
+	}
+	if b.known == nil {
+		b.known = map[base]sql.NullInt64{}
+	}
+	b.known[of] = number
+	return number, nil
+}
+
+// ofItem gives the base that tells where an item goes, if one does.
+func (b *bases) ofItem(ctx context.Context, i Item) (number sql.NullInt64, err error) {
+	if i.Category == "" || i.Name == "" || i.Name != baseName(i.Key) {
+		return number, nil
+	}
+	return b.number(ctx, base{category: i.Category})
+}
+
+// ofReceipt gives the base that tells where an asset is, if one does.
+func (b *bases) ofReceipt(ctx context.Context, r Receipt) (number sql.NullInt64, err error) {
+	before, after, found := strings.Cut(r.URL, r.Asset)
+	filename := baseName(r.Key)
+	name, extension := splitName(filename)
+	if !found || filename == "" || r.Filename() != filename || r.Name != name || r.Extension != extension {
+		return number, nil
+	}
+	return b.number(ctx, base{r.Category, before, after})
+}
+
+// baseName is the name that a key gives an object, "" if SQL might see another one.
+func baseName(key string) string {
+	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
+		return ""
+	}
+	return key[strings.LastIndexByte(key, '/')+1:]
+}
+
+// splitName is the reverse of filename, where there is one.
+func splitName(name string) (base, extension string) {
+	extension = path.Ext(name)
+	return strings.TrimSuffix(name, extension), strings.TrimPrefix(extension, ".")
+}

@@ -1,0 +1,112 @@
+package state
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What a row has in common with others is read as it was written, whatever it is.
+func TestBases(t *testing.T) {
+	keys := []string{
+		"a.jpg", "b", "d/", "d/.jpg", "d/a.", "d/a.b.jpg", "d/e/f.JPG", "d/e/ü.jpg", "d/no\x00text.jpg", "d/no\xfftext.jpg", "ü/ö.jpg",
+	}
+	type answer struct{ name, extension, url string }
+	for n, answers := range []func(key string) answer{
+		func(key string) answer {
+			name, extension := splitName(baseName(key))
+			return answer{name, extension, "https://example.com/assets/" + key + "!/file"}
+		},
+		func(key string) answer {
+			return answer{baseName(key), "", "https://example.com/" + key + "!/" + key + "!"}
+		},
+		func(key string) answer { return answer{"another", "txt", "https://example.com/" + key + "!"} },
+		func(string) answer { return answer{} },
+		func(key string) answer {
+			name, extension := splitName(baseName(key))
+			return answer{name, extension, "https://example.com/elsewhere"}
+		},
+	} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			j := begin(t)
+			j.stage(keys...)
+			var items []Item
+			for _, key := range keys {
+				a := answers(key)
+				i := decided(key, Create, ItemPlanned)
+				i.Name = filename(a.name, a.extension)
+				items = append(items, i)
+			}
+			must(t, j.Decided(t.Context(), j.run.Num, items))
+			if diff := cmp.Diff(items, collect(t, j.Items(t.Context(), j.run.Num))); diff != "" {
+				t.Errorf("items (-written +read):\n%s", diff)
+			}
+			must(t, j.FinishPlan(t.Context(), j.run.Num, "hash", []byte("[]")))
+			must(t, j.SetRunState(t.Context(), j.run.Num, Planned, Applying))
+			j.take(len(keys))
+			var receipts []Receipt
+			for _, key := range keys {
+				a := answers(key)
+				r := receipt(key, key+"!")
+				r.Name, r.Extension, r.URL, r.Run = a.name, a.extension, a.url, j.run.Num
+				must(t, j.record(Outcome{Key: key, State: ItemDone, Receipt: r}))
+				receipts = append(receipts, *r)
+			}
+			j.wantWritten(receipts)
+		})
+	}
+}
+
+// wantWritten wants these receipts to be read, in all the ways there are.
+func (j *journey) wantWritten(receipts []Receipt) {
+	j.Helper()
+	if diff := cmp.Diff(receipts, collect(j, j.Receipts(j.Context(), j.pair.ID, ""))); diff != "" {
+		j.Errorf("receipts (-written +read):\n%s", diff)
+	}
+	sightings := collect(j, j.Sightings(j.Context(), j.pair.ID))
+	addresses := collect(j, j.Addresses(j.Context(), j.pair.ID, 0))
+	must(j, j.FinishRun(j.Context(), j.run.Num))
+	undo, err := j.PlanUndo(j.Context(), j.run)
+	must(j, err)
+	must(j, j.StageUndo(j.Context(), undo))
+	undone := collect(j, j.Items(j.Context(), undo.Num))
+	for n, r := range receipts {
+		if s := sightings[n].Receipt; s.Filename() != r.Filename() || s.Name != r.Name || s.URL != r.URL || s.Category != r.Category {
+			j.Errorf("%q: got %+v in a sighting, want %+v", r.Key, s, r)
+		}
+		if a := addresses[n]; a.URL != r.URL || a.Category != r.Category {
+			j.Errorf("%q: got address %+v, want %+v", r.Key, a, r)
+		}
+		if i := undone[n]; i.Name != r.Filename() || i.Category != r.Category {
+			j.Errorf("%q: got %+v to undo, want %+v", r.Key, i, r)
+		}
+	}
+	if all, err := j.Containers(j.Context(), j.pair.ID); err != nil || len(all) != 1 || all[0] != (Container{"category", "folder-id"}) {
+		j.Errorf("got containers %v (%v)", all, err)
+	}
+}
+
+// A service whose addresses have nothing in common makes no base for each.
+func TestBasesAreFew(t *testing.T) {
+	j := begin(t)
+	keys := numbered(maxBases + 10)
+	j.apply(keys...)
+	j.take(len(keys))
+	var outcomes []Outcome
+	var receipts []Receipt
+	for _, key := range keys {
+		r := receipt(key, "asset of "+key)
+		r.Name, r.Extension, r.Run = key[:6], "jpg", j.run.Num
+		r.URL = "https://" + key + ".example.com/" + r.Asset
+		receipts = append(receipts, *r)
+		outcomes = append(outcomes, Outcome{Key: key, State: ItemDone, Receipt: r})
+	}
+	must(t, j.record(outcomes...))
+	j.wantWritten(receipts)
+	var n int
+	must(t, j.r.QueryRowContext(t.Context(), `SELECT count(*) FROM bases`).Scan(&n))
+	if n != maxBases {
+		t.Errorf("%d bases, want %d", n, maxBases)
+	}
+}

@@ -1,0 +1,95 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+)
+
+// A Tally counts the items of a run that share an action, a reason and a state.
+type Tally struct {
+	Action  Action
+	Reason  string
+	State   ItemState
+	Objects int64
+	Bytes   int64
+}
+
+// inFlight are the states of items that are few at a time, or wait.
+const inFlight = `('sending', 'sent', 'in_doubt', 'waiting')`
+
+func (st ItemState) isInFlight() bool {
+	return st == ItemSending || st == ItemSent || st == ItemInDoubt || st == ItemWaiting
+}
+
+// inFlightOf chooses those of a run, of which there is an index. SQLite has to be told:
+// it would read all items of the run instead.
+const inFlightOf = ` items INDEXED BY items_open WHERE run = ?1 AND state IN ` + inFlight
+
+// Tallies sums a run up. Objects that are as remembered, and therefore were not
+// staged, are counted as unchanged.
+//
+// Once a run has its plan, every transaction that changes the state of an item keeps its
+// tally, so that nobody has to read a million items to sum them up. Only what is in flight
+// is counted, because an item is often in more than one such state.
+func (s *Store) Tallies(ctx context.Context, run int64) ([]Tally, error) {
+	return query(ctx, s.r, "sum up run", scanTally, `SELECT action, reason, state, objects, bytes FROM tallies WHERE run = ?1 AND objects > 0
+		UNION ALL SELECT action, reason, state, count(*), sum(size) FROM`+inFlightOf+` GROUP BY 1, 2, 3
+		UNION ALL SELECT coalesce(i.action, ''), i.reason, i.state, count(*), sum(i.size) FROM runs r CROSS JOIN items i ON i.run = r.num
+		WHERE r.num = ?1 AND r.tallied = 0 AND i.state NOT IN `+inFlight+` GROUP BY 1, 2, 3
+		UNION ALL SELECT 'unchanged', 'as the journal remembers it', 'skipped', unchanged, unchanged_bytes
+		FROM runs WHERE num = ?1 AND unchanged > 0
+		ORDER BY 1, 2, 3`, run)
+}
+
+func scanTally(rows *sql.Rows) (t Tally, err error) {
+	return t, rows.Scan(&t.Action, &t.Reason, &t.State, &t.Objects, &t.Bytes)
+}
+
+// tally counts the items of a run, from when on its tallies are kept.
+func tally(ctx context.Context, tx *sql.Tx, run int64) error {
+	if err := untally(ctx, tx, run); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO tallies (run, action, reason, state, objects, bytes)
+		SELECT run, coalesce(action, ''), reason, state, count(*), sum(size) FROM items
+		WHERE run = ? AND state NOT IN `+inFlight+` GROUP BY 2, 3, 4`, run); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE runs SET tallied = 1 WHERE num = ?`, run)
+	return err
+}
+
+// untally keeps no tallies of a run for now.
+func untally(ctx context.Context, tx *sql.Tx, run int64) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM tallies WHERE run = ?`, run); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE runs SET tallied = 0 WHERE num = ?`, run)
+	return err
+}
+
+// A recount is what a transaction changes in the tallies of a run, by all that a Tally
+// says but the numbers.
+type recount map[Tally]ReceiptSum
+
+// add takes note of items that come to a state, or with a negative sign leave it.
+func (r recount) add(t Tally, sign int64) {
+	of := Tally{Action: t.Action, Reason: t.Reason, State: t.State}
+	r[of] = r[of].plus(ReceiptSum{sign * t.Objects, sign * t.Bytes})
+}
+
+// write brings the tallies of a run up to date, if they are kept.
+func (r recount) write(ctx context.Context, tx *sql.Tx, run int64) error {
+	for of, sum := range r {
+		if of.State.isInFlight() {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO tallies (run, action, reason, state, objects, bytes)
+			SELECT num, ?, ?, ?, ?, ? FROM runs WHERE num = ? AND tallied = 1
+			ON CONFLICT DO UPDATE SET objects = objects + excluded.objects, bytes = bytes + excluded.bytes`,
+			of.Action, of.Reason, of.State, sum.Objects, sum.Bytes, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
