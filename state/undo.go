@@ -127,8 +127,8 @@ func (s *Store) UndoneBy(ctx context.Context, run int64) ([]Run, error) {
 
 // TakenBack sums up what undos have trashed of what a run made.
 func (s *Store) TakenBack(ctx context.Context, run int64) (sum ReceiptSum, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(i.size), 0) FROM runs u JOIN items i ON i.run = u.num
-		WHERE u.undoes = ? AND i.action = 'trash' AND i.state = 'done'`, run).Scan(&sum.Objects, &sum.Bytes)
+	err = s.r.QueryRowContext(ctx, `SELECT coalesce(sum(t.objects), 0), coalesce(sum(t.bytes), 0) FROM runs u JOIN tallies t ON t.run = u.num
+		WHERE u.undoes = ? AND t.action = 'trash' AND t.state = 'done'`, run).Scan(&sum.Objects, &sum.Bytes)
 	return sum, wrap("sum up what was taken back", interrupted(ctx, "sum up what was taken back", err))
 }
 
