@@ -68,7 +68,7 @@ func TestDescriptionWithoutReceipt(t *testing.T) {
 // age makes a journal one of the first version.
 func age(t *testing.T, path string) {
 	t.Helper()
-	execute(t, path, `DROP TABLE tallies`, `ALTER TABLE items DROP COLUMN base`, `ALTER TABLE receipts DROP COLUMN base`, `DROP TABLE bases`, `ALTER TABLE runs DROP COLUMN tallied`, `ALTER TABLE pairs DROP COLUMN objects`, `ALTER TABLE pairs DROP COLUMN bytes`,
+	execute(t, path, `UPDATE items SET category = (SELECT category FROM bases WHERE id = base), name = key WHERE base IS NOT NULL`, `DROP TABLE tallies`, `ALTER TABLE items DROP COLUMN base`, `ALTER TABLE receipts DROP COLUMN base`, `DROP TABLE bases`, `ALTER TABLE runs DROP COLUMN tallied`, `ALTER TABLE pairs DROP COLUMN objects`, `ALTER TABLE pairs DROP COLUMN bytes`,
 		`DROP TABLE descriptions`, `ALTER TABLE receipts DROP COLUMN images`, `DROP TABLE contents`, `DROP TABLE differences`, `DROP TABLE throughput`,
 		`DROP TABLE categories`, `ALTER TABLE runs DROP COLUMN approved_by`, `ALTER TABLE runs DROP COLUMN approved_at`,
 		`ALTER TABLE runs DROP COLUMN undoes`, `ALTER TABLE receipts DROP COLUMN modified`,
@@ -120,6 +120,19 @@ func TestUpgrade(t *testing.T) {
 	if diff := cmp.Diff(string(want), schemaOf(t, s)); diff != "" {
 		t.Errorf("another schema (-want +got):\n%s", diff)
 	}
+	if i, err := s.Item(t.Context(), j.run.Num, "b"); err != nil || i.Category != "category" || i.Name != "b" {
+		t.Errorf("the item that is left: %+v (%v)", i, err)
+	}
+	var kept bool
+	must(t, s.r.QueryRowContext(t.Context(), `SELECT tallied FROM runs`).Scan(&kept))
+	tallies, err := s.Tallies(t.Context(), j.run.Num)
+	must(t, err)
+	if diff := cmp.Diff(j.counted(), tallies); diff != "" || !kept {
+		t.Errorf("tallies are kept: %t (-counted +tallied):\n%s", kept, diff)
+	}
+	if sum, err := s.SumReceipts(t.Context(), j.pair.ID); err != nil || sum != (ReceiptSum{1, 10}) {
+		t.Errorf("%d receipts with %d bytes (%v)", sum.Objects, sum.Bytes, err)
+	}
 	j.take(1)
 	must(t, j.record(described("b", typical)))
 	if r, err := s.Receipt(t.Context(), j.pair.ID, "a"); err != nil || r.Asset != "asset of a" {
@@ -130,10 +143,10 @@ func TestUpgrade(t *testing.T) {
 	}
 	backup, err = s.Backup(t.Context())
 	must(t, err)
-	kept, err := OpenReadOnly(t.Context(), backup)
+	copied, err := OpenReadOnly(t.Context(), backup)
 	must(t, err)
-	defer kept.Close()
-	if d, err := kept.Description(t.Context(), j.pair.ID, "b"); err != nil || !cmp.Equal(d, typical) {
+	defer copied.Close()
+	if d, err := copied.Description(t.Context(), j.pair.ID, "b"); err != nil || !cmp.Equal(d, typical) {
 		t.Errorf("in the backup: %+v (%v)", d, err)
 	}
 }
