@@ -70,7 +70,7 @@ func (b *bucket) list(w http.ResponseWriter, r *http.Request, name string) {
 			continue
 		}
 		entries = append(append(entries, "<Contents><Key>"...), key...)
-		entries = fmt.Appendf(entries, `</Key><LastModified>%s</LastModified><ETag>&quot;%s&quot;</ETag><Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>`,
+		entries = fmt.Appendf(entries, `</Key><LastModified>%s</LastModified><ETag>&quot;%s&quot;</ETag><ChecksumAlgorithm>CRC64NVME</ChecksumAlgorithm><ChecksumType>FULL_OBJECT</ChecksumType><Size>%d</Size><StorageClass>STANDARD</StorageClass></Contents>`,
 			storedAt, b.tag(n), b.size)
 		n++
 	}

@@ -117,6 +117,10 @@ func (s *scanner) object() (o types.Object, ok bool) {
 			o.ETag = &value
 		case "StorageClass":
 			o.StorageClass = types.ObjectStorageClass(value)
+		case "ChecksumAlgorithm": // AWS has it in most listings
+			o.ChecksumAlgorithm = append(o.ChecksumAlgorithm, types.ChecksumAlgorithm(value))
+		case "ChecksumType":
+			o.ChecksumType = types.ChecksumType(value)
 		case "Size":
 			size, err := strconv.ParseInt(value, 10, 64)
 			if err != nil {

@@ -54,6 +54,7 @@ func (a answering) Do(*http.Request) (*http.Response, error) {
 }
 
 const oneObject = `<Contents><Key>a/b%20c.jpg</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified><ETag>&quot;0123&#34;</ETag>` +
+	`<ChecksumAlgorithm>CRC64NVME</ChecksumAlgorithm><ChecksumType>FULL_OBJECT</ChecksumType>` +
 	`<Size>12</Size><StorageClass>STANDARD</StorageClass></Contents>`
 
 // What is taken out of a listing is what the SDK finds in it.
@@ -65,6 +66,7 @@ func FuzzContents(f *testing.F) {
 		head + `<Contents><Key>a&amp;quot;&lt;&apos;</Key><Size>+1</Size></Contents>` + tail,
 		head + `<Contents><Key>a&auml;</Key></Contents>` + tail,
 		head + `<Contents><Key> ü]]&gt;</Key><Owner><ID>1</ID></Owner></Contents>` + tail,
+		head + `<Contents><ChecksumAlgorithm>CRC32</ChecksumAlgorithm><ChecksumAlgorithm>SHA1</ChecksumAlgorithm><ChecksumType>X</ChecksumType></Contents>` + tail,
 		head + `<Contents><Key/><Size>1</Size><Key></Key></Contents>` + oneObject + tail,
 		head + `<Contents><Key>a<!-- b --></Key><Key a="b">c</Key></Contents>` + tail,
 		head + oneObject + `<x/>` + oneObject + tail,
