@@ -180,6 +180,7 @@ type decider struct {
 	*Planner
 	run        state.Run
 	decided    bool           // all that is staged, by this decider
+	judged     int64          // how much that was
 	placer     *placer        // nil until something has to be placed
 	containers map[Place]bool // where objects go; names left out
 	creates    int
@@ -211,6 +212,7 @@ func (d *decider) decide(ctx context.Context) error {
 // decideAll decides what is staged, unless that was done while it was staged.
 func (d *decider) decideAll(ctx context.Context) error {
 	if d.decided {
+		d.Watch.Progress(d.judged, 0)
 		return nil
 	}
 	var stop func()

@@ -36,6 +36,10 @@ func (d *decider) scan(ctx context.Context) (err error) {
 	flush := func() error {
 		err := d.Journal.Stage(ctx, run.Num, page)
 		faultpoint.Hit(faultpoint.Staged)
+		if d.decided {
+			faultpoint.Hit(faultpoint.Decided)
+			d.judged += int64(len(page.Items))
+		}
 		page = state.Page{Cursor: page.Cursor}
 		return err
 	}
