@@ -11,10 +11,11 @@ import (
 
 // A base is what many assets of a destination have in common. An item or a receipt names
 // one if nothing else has to be known to tell its category, its name, which is then that
-// of the object, and its address: half of what is kept of a usual object would be copies
+// of the object, its address, and what is kept with the object, which is no more than the
+// type of its content: half of what is kept of a usual object would be copies
 // of what its key or the row before it says. All others keep these in full, as do rows
 // that versions before this one wrote.
-type base struct{ category, before, after string }
+type base struct{ category, before, after, contentType string }
 
 // How a row's columns are read, whether or not it names a base. In Go, the name is made
 // of the key.
@@ -40,11 +41,11 @@ func (b *bases) number(ctx context.Context, of base) (number sql.NullInt64, err 
 	if number, known := b.known[of]; known {
 		return number, nil
 	}
-	err = b.tx.QueryRowContext(ctx, `SELECT id FROM bases WHERE category = ? AND url_before = ? AND url_after = ?`,
-		of.category, of.before, of.after).Scan(&number)
+	err = b.tx.QueryRowContext(ctx, `SELECT id FROM bases WHERE category = ? AND url_before = ? AND url_after = ? AND content_type = ?`,
+		of.category, of.before, of.after, of.contentType).Scan(&number)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = b.tx.QueryRowContext(ctx, `INSERT INTO bases (category, url_before, url_after) SELECT ?, ?, ?
-			WHERE (SELECT count(*) FROM bases) < ? RETURNING id`, of.category, of.before, of.after, maxBases).Scan(&number)
+		err = b.tx.QueryRowContext(ctx, `INSERT INTO bases (category, url_before, url_after, content_type) SELECT ?, ?, ?, ?
+			WHERE (SELECT count(*) FROM bases) < ? RETURNING id`, of.category, of.before, of.after, of.contentType, maxBases).Scan(&number)
 	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return number, err
@@ -72,7 +73,11 @@ func (b *bases) ofReceipt(ctx context.Context, r Receipt) (number sql.NullInt64,
 	if !found || filename == "" || r.Filename() != filename || r.Name != name || r.Extension != extension {
 		return number, nil
 	}
-	return b.number(ctx, base{r.Category, before, after})
+	of := base{category: r.Category, before: before, after: after}
+	if r.Description.isOnlyType() {
+		of.contentType = r.Description.ContentType
+	}
+	return b.number(ctx, of)
 }
 
 // baseName is the name that a key gives an object, "" if SQL might see another one.

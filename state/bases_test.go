@@ -1,10 +1,12 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // What a row has in common with others is read as it was written, whatever it is.
@@ -50,6 +52,7 @@ func TestBases(t *testing.T) {
 				a := answers(key)
 				r := receipt(key, key+"!")
 				r.Name, r.Extension, r.URL, r.Run = a.name, a.extension, a.url, j.run.Num
+				r.Description = []*Description{nil, {ContentType: "image/jpeg"}, &typical}[len(receipts)%3]
 				must(t, j.record(Outcome{Key: key, State: ItemDone, Receipt: r}))
 				receipts = append(receipts, *r)
 			}
@@ -61,6 +64,10 @@ func TestBases(t *testing.T) {
 // wantWritten wants these receipts to be read, in all the ways there are.
 func (j *journey) wantWritten(receipts []Receipt) {
 	j.Helper()
+	j.wantKept(receipts)
+	for n := range receipts {
+		receipts[n].Description = nil // only written
+	}
 	if diff := cmp.Diff(receipts, collect(j, j.Receipts(j.Context(), j.pair.ID, ""))); diff != "" {
 		j.Errorf("receipts (-written +read):\n%s", diff)
 	}
@@ -84,6 +91,35 @@ func (j *journey) wantWritten(receipts []Receipt) {
 	}
 	if all, err := j.Containers(j.Context(), j.pair.ID); err != nil || len(all) != 1 || all[0] != (Container{"category", "folder-id"}) {
 		j.Errorf("got containers %v (%v)", all, err)
+	}
+}
+
+// wantKept wants what is kept with objects to be read, and summed up.
+func (j *journey) wantKept(receipts []Receipt) {
+	j.Helper()
+	var want DescriptionSum
+	for _, r := range receipts {
+		d, err := j.Description(j.Context(), j.pair.ID, r.Key)
+		if r.Description == nil {
+			if !errors.Is(err, ErrNotFound) {
+				j.Errorf("%q: got %+v (%v), want nothing", r.Key, d, err)
+			}
+			continue
+		}
+		want.Objects++
+		want.ContentTypes++
+		if len(r.Description.Metadata) > 0 {
+			want.Metadata++
+		}
+		if len(r.Description.Tags) > 0 {
+			want.Tags++
+		}
+		if diff := cmp.Diff(*r.Description, d, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			j.Errorf("%q: %v (-written +read):\n%s", r.Key, err, diff)
+		}
+	}
+	if got, err := j.SumDescriptions(j.Context(), j.run); err != nil || got != want {
+		j.Errorf("got %+v (%v), want %+v", got, err, want)
 	}
 }
 

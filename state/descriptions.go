@@ -19,11 +19,18 @@ func (d Description) IsZero() bool {
 	return d.ContentType == "" && len(d.Metadata) == 0 && len(d.Tags) == 0
 }
 
+// isOnlyType reports whether there is a type of the content and nothing else.
+func (d *Description) isOnlyType() bool {
+	return d != nil && d.ContentType != "" && len(d.Metadata) == 0 && len(d.Tags) == 0
+}
+
 // Description finds what is kept of an object that has a receipt; ErrNotFound if that
 // is nothing.
 func (s *Store) Description(ctx context.Context, pair int64, key string) (Description, error) {
 	all, err := query(ctx, s.r, "find description", scanDescription,
-		`SELECT content_type, metadata, tags FROM descriptions WHERE pair = ? AND key = ?`, pair, key)
+		`SELECT content_type, metadata, tags FROM descriptions WHERE pair = ?1 AND key = ?2
+		UNION ALL SELECT b.content_type, '{}', '{}' FROM receipts r CROSS JOIN bases b ON b.id = r.base
+		WHERE r.pair = ?1 AND r.key = ?2 AND b.content_type <> ''`, pair, key)
 	return first(all, err, "description of "+key)
 }
 

@@ -70,7 +70,10 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, undescribed bool)
 	if err != nil {
 		return fmt.Errorf("save receipt: %w", err)
 	}
-	return nil
+	if base.Valid && c.Description.isOnlyType() {
+		return nil
+	}
+	return r.describe(ctx, c.Key, c.Description)
 }
 
 const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, ` + categoryColumn + `, folder, ` + urlColumn + `,

@@ -299,8 +299,9 @@ func (b *bench) largeAsset() ([]row, error) {
 	}}, err
 }
 
-// syncsIn matches the line that strace -c has for all calls.
-var syncsIn = regexp.MustCompile(`(?m)(\d+)(?:\s+\d+)?\s+f(?:data)?sync$`)
+// syncsIn matches the lines that strace -c has for the calls: their part of the time, the
+// time, that of each call, and how many there were, and how many of them failed.
+var syncsIn = regexp.MustCompile(`(?m)^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)(?:\s+\d+)?\s+f(?:data)?sync$`)
 
 // journal tells what is kept of an asset, and how often a disk has to be waited for.
 func (b *bench) journal() ([]row, error) {

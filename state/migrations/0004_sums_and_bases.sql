@@ -27,14 +27,16 @@ ALTER TABLE pairs ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 
 UPDATE pairs SET (objects, bytes) = (SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = pairs.id);
 
--- What many assets of a destination have in common: their category, and what their
--- addresses are before and after the id. bases.go tells which rows name one instead.
+-- What many assets of a destination have in common: their category, what their addresses
+-- are before and after the id, and of what type their content is, where the source keeps
+-- that and nothing else with it. bases.go tells which rows name one instead.
 CREATE TABLE bases (
-  id         INTEGER PRIMARY KEY,
-  category   TEXT NOT NULL,
-  url_before TEXT NOT NULL,
-  url_after  TEXT NOT NULL,
-  UNIQUE (category, url_before, url_after)
+  id           INTEGER PRIMARY KEY,
+  category     TEXT NOT NULL,
+  url_before   TEXT NOT NULL,
+  url_after    TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  UNIQUE (category, url_before, url_after, content_type)
 ) STRICT;
 
 ALTER TABLE items ADD COLUMN base INTEGER REFERENCES bases (id);

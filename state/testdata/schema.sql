@@ -8,11 +8,12 @@ CREATE TABLE attempts (
 ) STRICT;
 
 CREATE TABLE bases (
-  id         INTEGER PRIMARY KEY,
-  category   TEXT NOT NULL,
-  url_before TEXT NOT NULL,
-  url_after  TEXT NOT NULL,
-  UNIQUE (category, url_before, url_after)
+  id           INTEGER PRIMARY KEY,
+  category     TEXT NOT NULL,
+  url_before   TEXT NOT NULL,
+  url_after    TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  UNIQUE (category, url_before, url_after, content_type)
 ) STRICT;
 
 CREATE TABLE calls (
