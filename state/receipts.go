@@ -172,9 +172,10 @@ func (s *Store) HoldsAsset(ctx context.Context, pair int64, asset string) (holds
 }
 
 // OwnsAsset reports whether an asset of the destination stands for an object of
-// any source.
+// any source. The join is CROSS so that pairs come first: SQLite would else look through
+// all receipts.
 func (s *Store) OwnsAsset(ctx context.Context, destination, asset string) (owns bool, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs p JOIN receipts r ON r.pair = p.id
+	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs p CROSS JOIN receipts r ON r.pair = p.id
 		WHERE p.destination = ? AND r.asset = ?)`, destination, asset).Scan(&owns)
 	return owns, wrap("look up asset", err)
 }
