@@ -109,17 +109,19 @@ CREATE TABLE inventory (
   PRIMARY KEY (scope, asset)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE items (
+CREATE TABLE "items" (
   run         INTEGER NOT NULL REFERENCES runs (num),
   key         TEXT NOT NULL,
   size        INTEGER NOT NULL,
   time        INTEGER NOT NULL,
   version_tag TEXT NOT NULL,
   obstacle    TEXT NOT NULL,
-  action      TEXT CHECK (action IN ('create', 'adopt', 'replace', 'describe', 'move', 'trash', 'unchanged', 'skip', 'conflict')),
+  action      TEXT CHECK (action = 'create' OR action = 'adopt' OR action = 'replace' OR action = 'describe' OR action = 'move'
+    OR action = 'trash' OR action = 'unchanged' OR action = 'skip' OR action = 'conflict'),
   reason      TEXT NOT NULL DEFAULT '',
-  state       TEXT NOT NULL DEFAULT 'staged' CHECK (state IN
-    ('staged', 'planned', 'sending', 'sent', 'done', 'waiting', 'failed', 'parked', 'changed', 'skipped', 'conflict', 'in_doubt')),
+  state       TEXT NOT NULL DEFAULT 'staged' CHECK (state = 'planned' OR state = 'sending' OR state = 'done' OR state = 'staged'
+    OR state = 'sent' OR state = 'waiting' OR state = 'failed' OR state = 'parked' OR state = 'changed' OR state = 'skipped'
+    OR state = 'conflict' OR state = 'in_doubt'),
   category    TEXT NOT NULL DEFAULT '',
   folder      TEXT NOT NULL DEFAULT '',
   name        TEXT NOT NULL DEFAULT '',
@@ -130,14 +132,16 @@ CREATE TABLE items (
   digest      BLOB,
   asset       TEXT NOT NULL DEFAULT '',
   class       TEXT NOT NULL DEFAULT '',
-  error       TEXT NOT NULL DEFAULT '', base INTEGER REFERENCES bases (id),
+  error       TEXT NOT NULL DEFAULT '',
+  base        INTEGER REFERENCES bases (id),
   PRIMARY KEY (run, key),
   CHECK ((state = 'staged') = (action IS NULL)),
-  CHECK (state <> 'skipped' OR action IN ('skip', 'unchanged')),
+  CHECK (state <> 'skipped' OR action = 'skip' OR action = 'unchanged'),
   CHECK (state <> 'conflict' OR action = 'conflict'),
-  CHECK (state NOT IN ('sending', 'in_doubt') OR (action NOT IN ('skip', 'unchanged', 'conflict') AND intent_at IS NOT NULL)),
+  CHECK (state <> 'sending' AND state <> 'in_doubt'
+    OR action <> 'skip' AND action <> 'unchanged' AND action <> 'conflict' AND intent_at IS NOT NULL),
   CHECK ((state = 'waiting') = (due_at IS NOT NULL)),
-  CHECK (state NOT IN ('sent', 'done') OR asset <> '')
+  CHECK (state <> 'sent' AND state <> 'done' OR asset <> '')
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ours (
