@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -142,28 +140,7 @@ func (b *bench) plan() ([]row, error) {
 
 // knowing makes the journal of a world know that everything arrived.
 func (w *world) knowing() error {
-	l := w.bucket.library
-	made := filepath.Join(w.bench.dir, fmt.Sprintf("history-%d-%d.db", l.objects, l.folders))
-	if _, err := os.Stat(made); errors.Is(err, fs.ErrNotExist) {
-		if err := writeHistory(w.ctx, made, l, w.service.url); err != nil {
-			return err
-		}
-	}
-	return copyFile(w.journal, made)
-}
-
-func copyFile(to, from string) (err error) {
-	r, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	f, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, r)
-	return errors.Join(err, f.Close())
+	return writeHistory(w.ctx, w.journal, w.bucket.library, w.service.url)
 }
 
 func (b *bench) quietNight(folders int) ([]row, error) {
