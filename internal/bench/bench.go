@@ -129,10 +129,13 @@ func (b *bench) newWorld(l library, latency time.Duration) (*world, error) {
 		return nil, err
 	}
 	w := &world{bench: b, bucket: &bucket{library: l, latency: latency}, service: newService(l, latency), journal: filepath.Join(dir, "journal.db")}
-	err := cmp.Or(w.serve(w.bucket, &w.s3), w.serve(w.service, &w.service.url))
+	self, err := os.Executable()
+	if err := cmp.Or(err, w.serve(w.bucket, &w.s3), w.serve(w.service, &w.service.url)); err != nil {
+		return nil, err
+	}
 	w.home = home{dir, []string{"ASSETFERRY_URL=" + w.service.url, "ASSETFERRY_ENVIRONMENT_ID=" + environment, "ASSETFERRY_ACCESS_KEY=" + strings.Repeat("k", 40),
-		"ASSETFERRY_STATE=" + w.journal, "ASSETFERRY_S3_ENDPOINT=" + w.s3}}
-	return w, err
+		"ASSETFERRY_STATE=" + w.journal, "ASSETFERRY_S3_ENDPOINT=" + w.s3}, self}
+	return w, nil
 }
 
 // serve starts a server, which may know its own address.

@@ -53,7 +53,7 @@ func (w *world) migrate(args ...string) (usage, error) {
 
 // relay runs the bare loop.
 func (w *world) relay() (usage, error) {
-	u, _, err := w.runWell(os.Args[0], relayMode, "-s3", w.s3, "-service", w.service.url, "-workers", strconv.Itoa(atOnce))
+	u, _, err := w.runWell(w.self, relayMode, "-s3", w.s3, "-service", w.service.url, "-workers", strconv.Itoa(atOnce))
 	if err == nil {
 		err = w.service.check(w.bucket.objects)
 	}
@@ -404,11 +404,11 @@ func (b *bench) localDirectory() (rows []row, err error) {
 				return err
 			}
 		}
-		bare, _, err := w.runWell(os.Args[0], listMode, "bare", dir)
+		bare, _, err := w.runWell(w.self, listMode, "bare", dir)
 		if err != nil {
 			return err
 		}
-		u, _, err := w.runWell(os.Args[0], listMode, "source", dir)
+		u, _, err := w.runWell(w.self, listMode, "source", dir)
 		if err != nil {
 			return err
 		}

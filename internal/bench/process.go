@@ -31,7 +31,7 @@ func (h home) run(program string, args ...string) (u usage, output []byte, err e
 		return u, nil, err
 	}
 	defer read.Close()
-	c := h.command(os.Args[0], append([]string{measureMode, program}, args...)...)
+	c := h.command(h.self, append([]string{measureMode, program}, args...)...)
 	c.ExtraFiles = []*os.File{write}
 	var both bytes.Buffer
 	c.Stdout, c.Stderr = &both, &both
@@ -70,8 +70,9 @@ func measure(program string, args ...string) error {
 
 // A home is where a process runs that must not find anything of this machine's user.
 type home struct {
-	dir string
-	env []string
+	dir  string
+	env  []string
+	self string // this program
 }
 
 func (h home) command(program string, args ...string) *exec.Cmd {
