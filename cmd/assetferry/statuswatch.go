@@ -55,7 +55,6 @@ func (a *app) follow(ctx context.Context, journal *state.Store) error {
 		},
 	}
 	last, err := f.follow(ctx)
-	a.out.Progress().EndPhase()
 	if err != nil {
 		return err
 	}
@@ -83,6 +82,7 @@ func observe(ctx context.Context, journal *state.Store) (o observation, err erro
 
 // follow gives what it saw last.
 func (f *follower) follow(ctx context.Context) (observation, error) {
+	defer f.out.Progress().EndPhase()
 	for {
 		began := f.now()
 		o, err := f.look(ctx)

@@ -67,12 +67,10 @@ func TestFollow(t *testing.T) {
 		observed(state.Applying, true, 90, 10),
 		observed(state.Finished, false, 100, 0),
 	}}
-	f := m.follower(&stderr)
-	last, err := f.follow(t.Context())
+	last, err := m.follower(&stderr).follow(t.Context())
 	if err != nil || last.run.State != state.Finished {
 		t.Fatalf("%+v (%v)", last, err)
 	}
-	f.out.Progress().EndPhase()
 	for _, want := range []string{
 		"Run          20260501-1020-abcde: migrate /photos",
 		"list the source: 100 objects",
