@@ -130,7 +130,7 @@ func TestParseTimetable(t *testing.T) {
 			t.Errorf("%s: got %v (%v), want %v", text, table, err, want)
 		}
 	}
-	for _, text := range []string{"", " ", "fast", "0", "-1M", "M", "1T", "08:00", "08:00,", "25:00,1M", "08:00,1M 08:00,2M", "1M 2M", "NaN", "Inf", "1e999G", "512", "0.5K"} {
+	for _, text := range []string{"", " ", "fast", "0", "-1M", "M", "1T", "08:00", "08:00,", "25:00,1M", "08:00,1M 08:00,2M", "1M 2M", "NaN", "Inf", "1e999G", "512", "0.5K", "\u0131"} {
 		if table, err := ParseTimetable(text); err == nil {
 			t.Errorf("%q: got %v, want an error", text, table)
 		}

@@ -63,7 +63,7 @@ func parseBandwidth(text string) (float64, error) {
 	}
 	number, unit := text, 1.0
 	if n := len(text) - 1; n > 0 {
-		if factor, ok := map[byte]float64{'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}[strings.ToUpper(text)[n]]; ok {
+		if factor, ok := map[string]float64{"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[strings.ToUpper(text[n:])]; ok {
 			number, unit = text[:n], factor
 		}
 	}
