@@ -20,7 +20,7 @@ const (
 	maxDrain   = 256 << 10 // what is read for nothing to keep a connection
 	maxMessage = 300       // characters of a message in an error
 
-	statusKey = "statusCode" // is in every error of the service, and in no other answer
+	statusKey = "statuscode" // in small letters; is in every error of the service, and in no other answer
 )
 
 // receive takes in the answer to a request and judges it.
@@ -61,7 +61,7 @@ func (c *Client) judge(r *request, secret string, resp *http.Response) error {
 	if err != nil {
 		return c.unreadable(r, resp, err)
 	}
-	if bytes.Contains(body, []byte(statusKey)) { // most answers need not be read twice
+	if bytes.Contains(bytes.ToLower(body), []byte(statusKey)) { // most answers need not be read twice
 		if f := parseFault(body, secret); f.status >= 400 {
 			return c.fault(r, resp, f) // clients of the service expect errors that come as 200
 		}

@@ -146,7 +146,7 @@ func TestRefusal(t *testing.T) {
 func TestBulkAnswers(t *testing.T) {
 	for name, call := range bulkCalls() {
 		for answer, ok := range map[string]bool{
-			"204": true, "200": true, "200 {}": true, `200 {"statusCode":500}`: false,
+			"204": true, "200": true, "200 {}": true, `200 {"statusCode":500}`: false, `200 {"StatusCode":500}`: false,
 			"207": false, "207 {}": false, `207 {"a":"x"}`: false, "404": false,
 		} {
 			err := call(t.Context(), serve(t, answers(answer).ServeHTTP), []string{"a"})
