@@ -200,11 +200,16 @@ func post(ctx context.Context, client *http.Client, url, secret, folder, name st
 	if err := form.Close(); err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/assets", &body)
+	return send(ctx, client, url, secret, form.FormDataContentType(), &body)
+}
+
+// send sends a form and wants to hear that an asset was made.
+func send(ctx context.Context, client *http.Client, url, secret, contentType string, form io.Reader) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/assets", form)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("Authorization", secret)
 	resp, err := client.Do(req)
 	if err != nil {

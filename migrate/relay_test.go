@@ -291,19 +291,7 @@ func relayOne(ctx context.Context, bucket *aws.Client, client *http.Client, url,
 	r, w := io.Pipe()
 	form := multipart.NewWriter(w)
 	go func() { w.CloseWithError(writeForm(form, filepath.Base(key), out.Body)) }()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/assets", r)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", form.FormDataContentType())
-	req.Header.Set("Authorization", secret)
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, resp.Body)
-	return err
+	return send(ctx, client, url, secret, form.FormDataContentType(), r)
 }
 
 func writeForm(form *multipart.Writer, name string, content io.Reader) error {

@@ -92,9 +92,6 @@ func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, p prep
 	}
 	c, err = p.container, p.err
 	for again := false; ; again = true {
-		if again {
-			c, err = s.container(ctx, i.Category, i.Folder)
-		}
 		if err == nil {
 			asset, sent, err = a.upload(ctx, c, i, p.content)
 		}
@@ -104,6 +101,7 @@ func (a *Applier) effect(ctx context.Context, s *structure, i state.Item, p prep
 		if err := s.forget(ctx, c, i.Folder); err != nil {
 			return asset, c, sent, err
 		}
+		c, err = s.container(ctx, i.Category, i.Folder)
 	}
 }
 

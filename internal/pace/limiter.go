@@ -43,9 +43,9 @@ type Outcome struct {
 //
 // Three things shape the pace. A window bounds the requests at once: it doubles until
 // there is trouble, grows by one for each window-full of good answers from then on, and is
-// halved when a request is refused, so it finds out what the service stands. A pause makes all wait as soon as one is
-// refused. And since even one request at a time may be a thousand a second, a rate
-// is found out once there are refusals (see rate.go).
+// halved when a request is refused, so it finds out what the service stands. A pause makes
+// all wait as soon as one is refused. And since even one request at a time may be a
+// thousand a second, a rate is found out once there are refusals (see rate.go).
 type Limiter struct {
 	budget  *Calls
 	onPause func(Pause)
