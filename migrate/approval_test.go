@@ -312,6 +312,19 @@ func TestArrivedSinceApproval(t *testing.T) {
 	w.wantAssets(there)
 }
 
+// A category that the plan makes for a folder takes no other objects, though it allows
+// their extension and is there by now, since a first try of the plan has made it.
+func TestApprovedCategoriesDrawNothing(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.odd", "a", "new/b.odd", "b")
+	r := migrate.DefaultRules()
+	r.CategoryBy, r.Unmatched = "folder", "create"
+	approval := w.approve(r)
+	w.category("new", "odd")
+	w.wantStates(w.apply(approval, r), map[string]int64{"create done": 2})
+	w.wantAssets([]placed{{"Other files", "", "a.odd", digest("a")}, {"new", "", "b.odd", digest("b")}})
+}
+
 // Only the categories are made that something goes to.
 func TestApprovedCategoriesAreMadeForWhatComes(t *testing.T) {
 	w := newWorld(t)

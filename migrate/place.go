@@ -163,14 +163,17 @@ func (p *placer) category(dir, extension string) (category, folder string, ok bo
 }
 
 // byExtension chooses the category recorded for the extension, else the first in
-// the service's order that allows it.
+// the service's order that allows it. One that an approved plan makes is not chosen,
+// as if it were not there yet: otherwise what a first try of that plan had made would
+// draw objects away from where they were approved to go.
 func (p *placer) byExtension(extension string) (string, bool) {
 	if id, ok := p.found[extension]; ok {
 		return id, true
 	}
+	takes := func(c assets.Category) bool { return allows(c.Extensions, extension) && !p.wants(c.Name) }
 	id, ok := p.choices[extension]
-	if !ok || !slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == id && allows(c.Extensions, extension) }) {
-		i := slices.IndexFunc(p.there, func(c assets.Category) bool { return allows(c.Extensions, extension) })
+	if !ok || !slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == id && takes(c) }) {
+		i := slices.IndexFunc(p.there, takes)
 		if i < 0 {
 			return p.other(extension)
 		}
@@ -232,6 +235,11 @@ func (p *placer) other(extension string) (string, bool) {
 			return newPrefix + name, true
 		}
 	}
+}
+
+// wants reports whether a category of that name is to be made.
+func (p *placer) wants(name string) bool {
+	return slices.ContainsFunc(p.wanted, func(c NewCategory) bool { return norm.NFC.String(c.Name) == norm.NFC.String(name) })
 }
 
 // fits reports whether an extension may be in a category that is to be made.
