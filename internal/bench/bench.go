@@ -118,6 +118,7 @@ type world struct {
 	service *service
 	s3      string // address
 	journal string
+	run     string // which the journal knows, see knowing
 	servers []*http.Server
 }
 

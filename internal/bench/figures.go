@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -27,6 +28,7 @@ var figures = []figure{
 	{"journal", (*bench).journal},
 	{"start", (*bench).start},
 	{"report, urls, status", (*bench).readers},
+	{"verify, undo", (*bench).comparers},
 	{"local directory", (*bench).localDirectory},
 }
 
@@ -139,8 +141,9 @@ func (b *bench) plan() ([]row, error) {
 }
 
 // knowing makes the journal of a world know that everything arrived.
-func (w *world) knowing() error {
-	return writeHistory(w.ctx, w.journal, w.bucket.library, w.service.url)
+func (w *world) knowing() (err error) {
+	w.run, err = writeHistory(w.ctx, w.journal, w.bucket.library, w.service.url)
+	return err
 }
 
 func (b *bench) quietNight(folders int) ([]row, error) {
@@ -372,6 +375,7 @@ func (b *bench) readers() (rows []row, err error) {
 			{"report", nil, 10 * time.Second},
 			{"report", []string{"--format", "csv", "--output", "report.csv"}, 10 * time.Second},
 			{"report", []string{"--format", "html", "--output", "report.html"}, 10 * time.Second},
+			{"report", []string{"--split-by", "folder", "--format", "csv", "--output", "reports"}, 10 * time.Second},
 			{"urls", []string{"--output", "urls.tsv"}, 5 * time.Second},
 			{"urls", []string{"--format", "nginx", "--output", "urls.conf"}, 5 * time.Second},
 			{"status", nil, 200 * time.Millisecond},
@@ -384,6 +388,39 @@ func (b *bench) readers() (rows []row, err error) {
 			rows = append(rows, row{
 				figure: fmt.Sprintf("%s, %d items", strings.Join(append([]string{c.command}, c.args...), " "), l.objects), measured: fmt.Sprintf("%s, %s CPU", seconds(u.Wall), seconds(u.CPU)),
 				must: fmt.Sprintf("%v, 150 MB", c.must), ok: u.Wall <= c.must && u.RSS <= 150e6, rss: u.RSS,
+			})
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// comparers measures what compares the journal with all that is at the destination.
+func (b *bench) comparers() (rows []row, err error) {
+	l := library{objects: million / b.scale, folders: 2000, size: small}
+	err = b.within(l, 0, func(w *world) error {
+		if err := w.knowing(); err != nil {
+			return err
+		}
+		w.service.remember()
+		for _, c := range []struct {
+			command string
+			args    []string
+			says    string
+		}{
+			{"verify", nil, "no difference"},
+			{"undo", []string{"--run", w.run}, "assets would be trashed"},
+		} {
+			u, output, err := w.assetferry(c.command, append(c.args, "--quiet")...)
+			if err != nil {
+				return err
+			}
+			if !bytes.Contains(output, []byte(c.says)) {
+				return fmt.Errorf("%s: it does not say %q: %s", c.command, c.says, output)
+			}
+			rows = append(rows, row{
+				figure: fmt.Sprintf("%s, %d assets", c.command, l.objects), measured: fmt.Sprintf("%s, %s CPU", seconds(u.Wall), seconds(u.CPU)),
+				must: "150 MB", ok: u.RSS <= 150e6, rss: u.RSS,
 			})
 		}
 		return nil

@@ -19,11 +19,12 @@ const (
 )
 
 // writeHistory makes a journal that has a finished run which brought a whole library to
-// where a service listens. It does what a run does, without the uploads.
-func writeHistory(ctx context.Context, file string, l library, address string) (err error) {
+// where a service listens, and gives the ID of the run. It does what a run does, without
+// the uploads.
+func writeHistory(ctx context.Context, file string, l library, address string) (id string, err error) {
 	j, err := state.Open(ctx, file)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() {
 		if err == nil {
@@ -32,22 +33,22 @@ func writeHistory(ctx context.Context, file string, l library, address string) (
 	}()
 	pair, err := j.Pair(ctx, sourceName, identity, address)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := j.SavePurpose(ctx, pair.ID, state.Production); err != nil {
-		return err
+		return "", err
 	}
 	rules, err := json.Marshal(migrate.DefaultRules())
 	if err != nil {
-		return err
+		return "", err
 	}
 	run, err := j.Begin(ctx, pair, "migrate", rules)
 	if err != nil {
-		return err
+		return "", err
 	}
 	stored, err := time.Parse(time.RFC3339, storedAt)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var items []state.Item
 	for n := 0; n < l.objects; n += len(items) {
@@ -57,7 +58,7 @@ func writeHistory(ctx context.Context, file string, l library, address string) (
 		}
 		last := n+len(items) == l.objects
 		if err := j.Stage(ctx, run.Num, state.Page{Items: items, Cursor: items[len(items)-1].Key, Done: last}); err != nil {
-			return err
+			return "", err
 		}
 	}
 	for n := 0; n < l.objects; n += len(items) {
@@ -66,30 +67,30 @@ func writeHistory(ctx context.Context, file string, l library, address string) (
 			items = append(items, l.item(i))
 		}
 		if err := j.Decided(ctx, run.Num, items); err != nil {
-			return err
+			return "", err
 		}
 	}
 	if err := j.FinishPlan(ctx, run.Num, "", json.RawMessage("[]")); err != nil {
-		return err
+		return "", err
 	}
 	if err := j.SetRunState(ctx, run.Num, state.Planned, state.Applying); err != nil {
-		return err
+		return "", err
 	}
 	for n, after := 0, ""; n < l.objects; {
 		taken, err := j.Take(ctx, run.Num, after, pageSize, time.Now())
 		if err != nil {
-			return err
+			return "", err
 		}
 		outcomes := make([]state.Outcome, len(taken))
 		for i, item := range taken {
 			outcomes[i] = l.outcome(n+i, item, address)
 		}
 		if err := j.Record(ctx, run.Num, pair.ID, outcomes); err != nil {
-			return err
+			return "", err
 		}
 		n, after = n+len(taken), taken[len(taken)-1].Key
 	}
-	return j.FinishRun(ctx, run.Num)
+	return run.ID, j.FinishRun(ctx, run.Num)
 }
 
 // item is an object as a plan has it.
@@ -101,14 +102,17 @@ func (l library) item(n int) state.Item {
 	}
 }
 
-// outcome is that of an object which arrived. Assets are numbered in order here, since
+// orderedID is the ID of an asset in a history. Assets are numbered in order there, since
 // indexes in disorder take long to write, and those who read all of it do not mind.
+func orderedID(n int) string { return fmt.Sprintf("%020x", n) }
+
+// outcome is that of an object which arrived.
 func (l library) outcome(n int, i state.Item, address string) state.Outcome {
-	id := fmt.Sprintf("%020x", n)
+	id := orderedID(n)
 	digest := fmt.Appendf(nil, "%032x", uint64(n+1)*0x9e3779b97f4a7c15)
 	return state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: &state.Receipt{
 		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: digest, Asset: id,
-		Name: i.Name[:len(i.Name)-len(".jpg")], Extension: "jpg", Category: theCategory, Folder: fmt.Sprintf("folder%06d", n*l.folders/l.objects+1),
+		Name: i.Name[:len(i.Name)-len(".jpg")], Extension: "jpg", Category: theCategory, Folder: l.folderID(n),
 		URL: address + "/assets/" + id + "/file", Slot: i.Slot, Modified: time.Now(),
 	}}
 }

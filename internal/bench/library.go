@@ -46,6 +46,9 @@ func (l library) from(key string) int {
 // tag is the version tag, which has the form of an MD5.
 func (l library) tag(n int) string { return fmt.Sprintf("%032x", uint64(n+1)*0x9e3779b97f4a7c15) }
 
+// folderID is where the history of a library has an object.
+func (l library) folderID(n int) string { return fmt.Sprintf("folder%06d", n*l.folders/l.objects+1) }
+
 // writeContent writes the content of an object from an offset on.
 func (l library) writeContent(w io.Writer, n int, from int64) error {
 	if from < stampLength {

@@ -19,7 +19,8 @@ import (
 // for what it has, and knows what came twice.
 type service struct {
 	library
-	url               string // where it listens
+	url               string           // where it listens
+	id                func(int) string // of the asset that was made from an object
 	latency           time.Duration
 	uploads, requests atomic.Int64
 	first, upload     moment
@@ -46,7 +47,7 @@ type asset struct {
 const theCategory = "images"
 
 func newService(l library, latency time.Duration) *service {
-	return &service{library: l, latency: latency, inside: map[string][]asset{}, seen: map[int]int{}}
+	return &service{library: l, latency: latency, id: assetID, inside: map[string][]asset{}, seen: map[int]int{}}
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -143,13 +144,13 @@ func (s *service) keep(container, name, stamp string, size int64) (n int, ok boo
 func (s *service) appendAsset(b []byte, container string, a asset) []byte {
 	name := strings.TrimSuffix(path.Base(s.key(a.number)), ".jpg")
 	b = fmt.Appendf(b, `{"id":"%s","name":"%s","extension":"jpg","size":%d,"mimeType":"image/jpeg","categoryId":"%s",`,
-		assetID(a.number), name, s.size, theCategory)
+		s.id(a.number), name, s.size, theCategory)
 	if container != theCategory {
 		b = fmt.Appendf(b, `"folderId":"%s",`, container)
 	}
 	at := a.at.UTC().Format("2006-01-02T15:04:05.000Z")
 	return fmt.Appendf(b, `"uploadedAt":"%s","lastModifiedAt":"%s","tags":[],"url":"%s/assets/%s/file","imageUrls":{},"metadata":{"metadataProcessingStatus":"queued"}}`,
-		at, at, s.url, assetID(a.number))
+		at, at, s.url, s.id(a.number))
 }
 
 // assetID is as long as those of the service seem to be, and in no order.
@@ -183,7 +184,7 @@ func (s *service) list(w http.ResponseWriter, r *http.Request) {
 func (s *service) file(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/assets/"), "/file")
 	n, err := strconv.ParseInt(id[max(0, len(id)-8):], 16, 64)
-	if err != nil || int(n) >= s.objects || assetID(int(n)) != id {
+	if err != nil || int(n) >= s.objects || s.id(int(n)) != id {
 		http.Error(w, `{"message":"no such asset"}`, http.StatusNotFound)
 		return
 	}
@@ -227,6 +228,16 @@ func (s *service) showFolders(w http.ResponseWriter, id string) {
 		http.Error(w, `{"message":"no such folder"}`, http.StatusNotFound)
 	default:
 		answer(w, http.StatusOK, map[string]any{"id": id, "name": self.Name, "categoryId": self.CategoryID, "parentId": self.ParentID, "folders": inside})
+	}
+}
+
+// remember has the service have all that a history says it has.
+func (s *service) remember() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id = orderedID
+	for n, at := 0, time.Now(); n < s.objects; n++ {
+		s.inside[s.folderID(n)] = append(s.inside[s.folderID(n)], asset{n, at})
 	}
 }
 
