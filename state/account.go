@@ -60,25 +60,25 @@ type Account struct {
 	Attempts int
 }
 
-// What a receipt says, with its base as b, and otherwise an item with its base as c; the
-// first column is whether the name is that of the key.
+// What a receipt says, and otherwise an item.
 const (
-	ofReceipt = `r.base IS NOT NULL, coalesce(b.category, r.category), r.name || CASE r.extension WHEN '' THEN '' ELSE '.' || r.extension END,
-		r.asset, coalesce(b.url_before || r.asset || b.url_after, r.url)`
-	ofItemElse = `CASE WHEN r.key IS NULL THEN i.base ELSE r.base END IS NOT NULL,
-		CASE WHEN r.key IS NULL THEN coalesce(c.category, i.category) ELSE coalesce(b.category, r.category) END,
+	ofReceipt  = `r.base, r.category, r.name || CASE r.extension WHEN '' THEN '' ELSE '.' || r.extension END, r.asset, r.url`
+	ofItemElse = `CASE WHEN r.key IS NULL THEN i.base ELSE r.base END, coalesce(r.category, i.category),
 		coalesce(r.name || CASE r.extension WHEN '' THEN '' ELSE '.' || r.extension END, i.name),
-		coalesce(r.asset, i.asset), coalesce(b.url_before || r.asset || b.url_after, r.url, '')`
+		coalesce(r.asset, i.asset), coalesce(r.url, '')`
 )
 
-func scanAccount(rows *sql.Rows) (a Account, err error) {
-	var based bool
-	err = rows.Scan(&a.Key, &a.Size, &a.Action, &a.State, &a.Reason, &a.Held, &based, &a.Category, &a.Name, &a.Asset, &a.URL,
+func scanAccount(rows *sql.Rows) (a Account, base sql.NullInt64, err error) {
+	err = rows.Scan(&a.Key, &a.Size, &a.Action, &a.State, &a.Reason, &a.Held, &base, &a.Category, &a.Name, &a.Asset, &a.URL,
 		&a.Folder, &a.Class, &a.Error, &a.Attempts)
-	if based {
-		a.Name = baseName(a.Key)
+	return a, base, err
+}
+
+func (a *Account) complete(b base) {
+	a.Name, a.Category = baseName(a.Key), b.category
+	if a.Held {
+		a.URL = b.url(a.Asset)
 	}
-	return a, err
 }
 
 // Accounts lists the items of a run in key order, those in the given states or all, each
@@ -86,10 +86,9 @@ func scanAccount(rows *sql.Rows) (a Account, err error) {
 func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter.Seq2[Account, error] {
 	where, args := inStates(states)
 	return paged("", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
-		return query(ctx, s.r, "list items", scanAccount, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
+		return queryBased(ctx, s, "list items", scanAccount, (*Account).complete, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
 			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts
 			FROM items i LEFT JOIN receipts r ON r.pair = ? AND r.key = i.key AND i.asset IN ('', r.asset) AND i.state <> 'conflict'
-			LEFT JOIN bases b ON b.id = r.base LEFT JOIN bases c ON c.id = i.base
 			WHERE i.run = ? AND i.key > ?`+where+` ORDER BY i.key LIMIT ?`,
 			slices.Concat([]any{run.Pair.ID, run.Num, after}, args, []any{pageSize})...)
 	})
@@ -98,7 +97,7 @@ func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter
 // unlisted chooses the receipts of objects that a run has no item of and that it did not
 // bring: they were as the journal remembered them when it listed them, or were gone from
 // the source by then.
-const unlisted = ` FROM receipts r LEFT JOIN bases b ON b.id = r.base WHERE r.pair = ?1 AND r.run < ?2 AND NOT EXISTS (SELECT 1 FROM items WHERE run = ?2 AND key = r.key)`
+const unlisted = ` FROM receipts r WHERE r.pair = ?1 AND r.run < ?2 AND NOT EXISTS (SELECT 1 FROM items WHERE run = ?2 AND key = r.key)`
 
 // Unlisted lists the receipts from before a run of objects that it has no item of, in key
 // order, as unchanged.
@@ -114,7 +113,7 @@ func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
 // UnlistedAccounts lists the same objects as Unlisted.
 func (s *Store) UnlistedAccounts(ctx context.Context, run Run) iter.Seq2[Account, error] {
 	return paged("", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
-		return query(ctx, s.r, "list unchanged objects", scanAccount, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the journal remembers it', 1,
+		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*Account).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the journal remembers it', 1,
 			`+ofReceipt+`, '', '', '', 0`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, pageSize)
 	})
 }

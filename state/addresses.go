@@ -34,14 +34,17 @@ func (s *Store) Addresses(ctx context.Context, pair, run int64) iter.Seq2[Addres
 			return
 		}
 		paged("", func(a Address) string { return a.Key }, func(after string) ([]Address, error) {
-			return query(ctx, s.r, "list addresses", scanAddress, `SELECT key, size, asset, `+categoryColumn+`, `+urlColumn+`, images,
-				done_at < ? AND NOT EXISTS (SELECT 1 FROM differences WHERE verification = ? AND key = receipts.key)
-				FROM receipts WHERE pair = ? AND key > ? AND ? IN (0, run) ORDER BY key LIMIT ?`,
-				v.At.UnixMilli(), v.ID, pair, after, run, pageSize)
+			return queryBased(ctx, s, "list addresses", scanAddress, (*Address).complete, `SELECT key, size, asset, base, category, url, images,
+				done_at < ?1 AND CASE WHEN ?2 = 0 THEN 1 ELSE NOT EXISTS (SELECT 1 FROM differences WHERE verification = ?3 AND key = receipts.key) END
+				FROM receipts WHERE pair = ?4 AND key > ?5 AND ?6 IN (0, run) ORDER BY key LIMIT ?7`,
+				v.At.UnixMilli(), v.Differences, v.ID, pair, after, run, pageSize)
 		})(yield)
 	}
 }
 
-func scanAddress(rows *sql.Rows) (a Address, err error) {
-	return a, rows.Scan(&a.Key, &a.Size, &a.Asset, &a.Category, &a.URL, &a.images, &a.Verified)
+func scanAddress(rows *sql.Rows) (a Address, base sql.NullInt64, err error) {
+	err = rows.Scan(&a.Key, &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified)
+	return a, base, err
 }
+
+func (a *Address) complete(b base) { a.Category, a.URL = b.category, b.url(a.Asset) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -17,11 +18,10 @@ import (
 // that versions before this one wrote.
 type base struct{ category, before, after, contentType string }
 
-// How a row's columns are read, whether or not it names a base. In Go, the name is made
-// of the key.
+// How a row's columns are read, whether or not it names a base, where SQL has to know them
+// or the rows are few. Long readings use queryBased.
 const (
 	categoryColumn = `CASE WHEN base IS NULL THEN category ELSE (SELECT b.category FROM bases b WHERE b.id = base) END`
-	urlColumn      = `CASE WHEN base IS NULL THEN url ELSE (SELECT b.url_before || asset || b.url_after FROM bases b WHERE b.id = base) END`
 	filenameColumn = `CASE WHEN base IS NULL THEN name || CASE extension WHEN '' THEN '' ELSE '.' || extension END
 		ELSE substr(key, 1 + length(rtrim(key, replace(key, '/', '')))) END`
 )
@@ -29,6 +29,68 @@ const (
 // maxBases is how many bases there are at most. A service whose addresses are all
 // different has nothing in common.
 const maxBases = 1000
+
+func (b base) url(asset string) string { return b.before + asset + b.after }
+
+// queryBased is query for rows that may name a base: scan gives its number, too, and
+// complete writes it out. To look it up in SQL takes as long as all the rest of a reading.
+func queryBased[T any](ctx context.Context, s *Store, op string, scan func(*sql.Rows) (T, sql.NullInt64, error), complete func(*T, base),
+	stmt string, args ...any) ([]T, error) {
+	var numbers []sql.NullInt64
+	all, err := query(ctx, s.r, op, func(rows *sql.Rows) (T, error) {
+		row, number, err := scan(rows)
+		numbers = append(numbers, number)
+		return row, err
+	}, stmt, args...)
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.based.withAll(ctx, s.r, numbers)
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	for n, number := range numbers {
+		if number.Valid {
+			complete(&all[n], known[number.Int64])
+		}
+	}
+	return all, nil
+}
+
+// A baseIndex has the bases by number. They never change, and are at most maxBases.
+type baseIndex struct {
+	mu    sync.Mutex
+	known map[int64]base // replaced as a whole
+}
+
+// withAll gives bases by number, among them all that rows name which were read before. It
+// reads them all again if there is a new one.
+func (x *baseIndex) withAll(ctx context.Context, db *sql.DB, numbers []sql.NullInt64) (map[int64]base, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, number := range numbers {
+		if _, ok := x.known[number.Int64]; number.Valid && !ok {
+			err := x.read(ctx, db)
+			return x.known, err
+		}
+	}
+	return x.known, nil
+}
+
+func (x *baseIndex) read(ctx context.Context, db *sql.DB) error {
+	known := map[int64]base{}
+	_, err := query(ctx, db, "read bases", func(rows *sql.Rows) (none struct{}, err error) {
+		var number int64
+		var b base
+		err = rows.Scan(&number, &b.category, &b.before, &b.after, &b.contentType)
+		known[number] = b
+		return none, err
+	}, `SELECT id, category, url_before, url_after, content_type FROM bases`)
+	if err == nil {
+		x.known = known
+	}
+	return err
+}
 
 // bases finds the numbers of bases within a transaction, and makes them.
 type bases struct {

@@ -90,23 +90,21 @@ type Sighting struct {
 // Sightings joins the receipts of a pair with its inventory, in key order.
 func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, error] {
 	return paged("", func(v Sighting) string { return v.Receipt.Key }, func(after string) ([]Sighting, error) {
-		return query(ctx, s.r, "compare with inventory", scanSighting, `SELECT r.key, r.size, r.digest, r.asset, r.name, r.extension,
-			coalesce(b.category, r.category), r.folder, coalesce(b.url_before || r.asset || b.url_after, r.url), b.id IS NOT NULL,
+		return queryBased(ctx, s, "compare with inventory", scanSighting, (*Sighting).complete, `SELECT r.key, r.size, r.digest, r.asset, r.name, r.extension,
+			r.category, r.folder, r.url, r.base,
 			i.asset IS NOT NULL, coalesce(i.category, ''), coalesce(i.folder, ''), coalesce(i.name, ''),
 			coalesce(i.extension, ''), coalesce(i.size, 0), coalesce(i.status, ''), coalesce(i.url, '')
-			FROM receipts r LEFT JOIN bases b ON b.id = r.base LEFT JOIN inventory i ON i.scope = ? AND i.asset = r.asset
+			FROM receipts r LEFT JOIN inventory i ON i.scope = ? AND i.asset = r.asset
 			WHERE r.pair = ? AND r.key > ? ORDER BY r.key LIMIT ?`, PairScope(pair), pair, after, pageSize)
 	})
 }
 
-func scanSighting(rows *sql.Rows) (v Sighting, err error) {
+func scanSighting(rows *sql.Rows) (v Sighting, base sql.NullInt64, err error) {
 	r, e := &v.Receipt, &v.Entry
-	var based bool
-	err = rows.Scan(&r.Key, &r.Size, &r.Digest, &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL, &based,
+	err = rows.Scan(&r.Key, &r.Size, &r.Digest, &r.Asset, &r.Name, &r.Extension, &r.Category, &r.Folder, &r.URL, &base,
 		&v.Seen, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL)
-	if based {
-		r.Name, r.Extension = splitName(baseName(r.Key))
-	}
 	e.Asset = r.Asset
-	return v, err
+	return v, base, err
 }
+
+func (v *Sighting) complete(b base) { v.Receipt.complete(b) }

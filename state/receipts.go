@@ -76,29 +76,30 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, undescribed bool)
 	return r.describe(ctx, c.Key, c.Description)
 }
 
-const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, ` + categoryColumn + `, folder, ` + urlColumn + `,
-	slot, adopted, undescribed, coalesce(modified, 0), run, base IS NOT NULL`
+const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url,
+	slot, adopted, undescribed, coalesce(modified, 0), run, base`
 
-func scanReceipt(rows *sql.Rows) (r Receipt, err error) {
+func scanReceipt(rows *sql.Rows) (r Receipt, base sql.NullInt64, err error) {
 	var changed, modified int64
-	var based bool
 	err = rows.Scan(&r.Key, &r.Size, &changed, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
-		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &modified, &r.Run, &based)
-	if based {
-		r.Name, r.Extension = splitName(baseName(r.Key))
-	}
+		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &modified, &r.Run, &base)
 	r.Time = fromNanos(changed)
 	if modified != 0 {
 		r.Modified = fromMillis(modified)
 	}
-	return r, err
+	return r, base, err
+}
+
+func (r *Receipt) complete(b base) {
+	r.Name, r.Extension = splitName(baseName(r.Key))
+	r.Category, r.URL = b.category, b.url(r.Asset)
 }
 
 // Receipts lists the receipts of a pair in key order, those with keys after the
 // given one.
 func (s *Store) Receipts(ctx context.Context, pair int64, after string) iter.Seq2[Receipt, error] {
 	return paged(after, func(r Receipt) string { return r.Key }, func(after string) ([]Receipt, error) {
-		return query(ctx, s.r, "list receipts", scanReceipt, `SELECT `+receiptColumns+` FROM receipts
+		return queryBased(ctx, s, "list receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
 }
@@ -120,7 +121,7 @@ func (s *Store) Fingerprints(ctx context.Context, pair int64, after string) iter
 
 // Receipt finds the receipt of an object; ErrNotFound if there is none.
 func (s *Store) Receipt(ctx context.Context, pair int64, key string) (Receipt, error) {
-	all, err := query(ctx, s.r, "find receipt", scanReceipt,
+	all, err := queryBased(ctx, s, "find receipt", scanReceipt, (*Receipt).complete,
 		`SELECT `+receiptColumns+` FROM receipts WHERE pair = ? AND key = ?`, pair, key)
 	return first(all, err, "receipt of "+key)
 }
@@ -128,7 +129,7 @@ func (s *Store) Receipt(ctx context.Context, pair int64, key string) (Receipt, e
 // ReceiptsOf finds the receipts that some assets have in a pair, by asset. SQLite takes
 // the receipts of a pair for a few, and would read all of them unless told otherwise.
 func (s *Store) ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]Receipt, error) {
-	all, err := query(ctx, s.r, "find receipts", scanReceipt, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_asset
+	all, err := queryBased(ctx, s, "find receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_asset
 		WHERE pair = ? AND asset IN `+list(len(assets)), listed(assets, pair)...)
 	byAsset := make(map[string]Receipt, len(all))
 	for _, r := range all {

@@ -34,6 +34,7 @@ type Store struct {
 	lock  *filelock.Lock
 	w     *sql.DB // the one writing connection; nil if opened for reading
 	r     *sql.DB
+	based *baseIndex
 	now   func() time.Time
 
 	id     string    // of the journal
@@ -79,7 +80,7 @@ func openAs(ctx context.Context, path string, takeover bool) (_ *Store, err erro
 	} else if err != nil {
 		return nil, diskError(path, err)
 	}
-	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: newMark(lock.File()), now: time.Now}
+	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: newMark(lock.File()), based: &baseIndex{}, now: time.Now}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -148,7 +149,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: path, r: r, now: time.Now}, nil
+	return &Store{path: path, r: r, based: &baseIndex{}, now: time.Now}, nil
 }
 
 // bringUpToDate gives a journal the schema of this version.
