@@ -118,14 +118,14 @@ func (p *Planner) situation(o sources.Object, m Memory, r state.Receipt, approve
 
 // stageVanished stages what an approved plan acts on and was passed in the listing, up
 // to a key or to its end. It may be in the folder that was listed last and not read.
-func (p *Planner) stageVanished(a *approvals, key, unread string, memory recall, page *state.Page, flush func() error) error {
+func (w *walk) stageVanished(ctx context.Context, key string) error {
 	for {
-		approved, found, err := a.before(key)
+		approved, found, err := w.approved.before(key)
 		if err != nil || !found {
 			return err
 		}
 		i := state.Item{Key: approved.Key, Size: approved.Size, Time: approved.Time, VersionTag: approved.VersionTag, Obstacle: string(vanished)}
-		known, _, err := memory(object(i))
+		known, _, err := w.memory(object(i))
 		switch {
 		case err != nil:
 			return err
@@ -133,14 +133,12 @@ func (p *Planner) stageVanished(a *approvals, key, unread string, memory recall,
 			i.Obstacle = string(ReasonMissing)
 		case !acts(approved), known == Same: // or it arrived before it went
 			continue
-		case unread != "" && strings.HasPrefix(i.Key, unread):
+		case w.unread != "" && strings.HasPrefix(i.Key, w.unread):
 			i.Obstacle = string(sources.UnreadableDirectory)
 		}
-		page.Items, page.Cursor = append(page.Items, i), i.Key
-		if len(page.Items) >= stagePage {
-			if err := flush(); err != nil {
-				return err
-			}
+		w.page.Cursor = i.Key
+		if err := w.add(ctx, i); err != nil {
+			return err
 		}
 	}
 }

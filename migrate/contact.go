@@ -125,56 +125,40 @@ func (d *decider) inventory(ctx context.Context, tree *tree, place Place) (other
 	} else if err != nil {
 		return 0, err
 	}
-	ours := 0
-	c := state.Container{Category: place.Category, Folder: folder}
-	others, err = stageContainer(ctx, d.Deps, state.RunScope(d.run.Num), c, func(a assets.Asset) (int64, bool, error) {
-		owned, err := d.Journal.HoldsAsset(ctx, d.run.Pair.ID, a.ID)
-		if owned {
-			ours++
+	seen := int64(0)
+	for page, err := range pages(list(ctx, d.Dest, state.Container{Category: place.Category, Folder: folder}), stagePage) {
+		if err != nil {
+			return others, err
 		}
-		return Place{place.Category, place.Folder, a.Filename()}.slot(), !owned, err
-	})
-	if err == nil && others == 0 && ours > 0 {
+		n, err := d.stageOthers(ctx, place, page)
+		if err != nil {
+			return others, err
+		}
+		seen, others = seen+int64(len(page)), others+n
+	}
+	if others == 0 && seen > 0 {
 		err = d.Journal.SaveOurs(ctx, d.run.Pair.ID, place.Category, place.Folder)
 	}
 	return others, err
 }
 
-// stageContainer lists a container into an inventory, those assets that choose
-// wants and at the slot that it gives, and counts them. A container that is gone
-// has none.
-func stageContainer(ctx context.Context, d Deps, scope state.Scope, c state.Container,
-	choose func(assets.Asset) (slot int64, wanted bool, err error)) (n int64, err error) {
+// stageOthers stages those of some assets in a place that are not ours, and counts them.
+func (d *decider) stageOthers(ctx context.Context, place Place, page []assets.Asset) (others int64, err error) {
+	ours, err := d.Journal.ReceiptsOf(ctx, d.run.Pair.ID, idsOf(page))
+	if err != nil {
+		return 0, err
+	}
 	var entries []state.Entry
-	flush := func() error {
-		if len(entries) == 0 {
-			return nil
-		}
-		err := d.Journal.StageInventory(ctx, scope, entries)
-		d.Watch.Progress(int64(len(entries)), 0)
-		n += int64(len(entries))
-		entries = entries[:0]
-		return err
-	}
-	for a, err := range list(ctx, d.Dest, c) {
-		if err != nil {
-			return n, err
-		}
-		slot, wanted, err := choose(a)
-		if err != nil {
-			return n, err
-		}
-		if !wanted {
-			continue
-		}
-		entries = append(entries, entryOf(a, slot))
-		if len(entries) == stagePage {
-			if err := flush(); err != nil {
-				return n, err
-			}
+	for _, a := range page {
+		if _, known := ours[a.ID]; !known {
+			entries = append(entries, entryOf(a, Place{place.Category, place.Folder, a.Filename()}.slot()))
 		}
 	}
-	return n, flush()
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	d.Watch.Progress(int64(len(entries)), 0)
+	return int64(len(entries)), d.Journal.StageInventory(ctx, state.RunScope(d.run.Num), entries)
 }
 
 // list lists the assets in a container; there are none if it is gone.
@@ -236,20 +220,15 @@ func idsOf(page []assets.Asset) []string {
 // are compared at once, and then the decisions are taken in order.
 func (d *decider) meetAll(ctx context.Context) error {
 	d.Watch.Phase(PhaseCompare, -1, -1)
-	var page []state.Item
-	for i, err := range d.Journal.Items(ctx, d.run.Num) {
+	for page, err := range pages(d.Journal.Items(ctx, d.run.Num), stagePage) {
 		if err != nil {
 			return err
-		}
-		if page = append(page, i); len(page) < stagePage {
-			continue
 		}
 		if err := d.meetPage(ctx, page); err != nil {
 			return err
 		}
-		page = page[:0]
 	}
-	return errors.Join(d.meetPage(ctx, page), d.flush(ctx))
+	return d.flush(ctx)
 }
 
 func (d *decider) meetPage(ctx context.Context, page []state.Item) error {

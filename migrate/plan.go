@@ -184,9 +184,9 @@ type decider struct {
 	placer     *placer        // nil until something has to be placed
 	containers map[Place]bool // where objects go; names left out
 	creates    int
-	memory     recall
+	memory     recall     // see walkBeside
+	approved   *approvals // the same
 	failures   func(key string) (state.Failure, bool, error)
-	approved   *approvals
 	claimed    map[string]bool // assets that stand for an object already
 	batch      []state.Item
 }
@@ -215,11 +215,7 @@ func (d *decider) decideAll(ctx context.Context) error {
 		d.Watch.Progress(d.judged, 0)
 		return nil
 	}
-	var stop func()
-	d.memory, stop = d.remembered(ctx, d.run.Pair.ID, "")
-	defer stop()
-	d.approved = d.approvals("")
-	defer d.approved.close()
+	defer d.walkBeside(ctx, "")()
 	return d.everyItem(ctx, d.first)
 }
 

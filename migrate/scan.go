@@ -22,91 +22,129 @@ const (
 // not as the journal remembers it. Where it can, it stages decisions: to store them
 // later takes longer than all the rest of a plan.
 func (d *decider) scan(ctx context.Context) (err error) {
-	run := d.run
 	d.Watch.Phase(PhaseScan, -1, -1)
 	if d.decided, err = d.decidesAtOnce(ctx); err != nil {
 		return err
 	}
-	memory, stop := d.remembered(ctx, run.Pair.ID, run.Cursor)
-	defer stop()
-	approvals := d.approvals(run.Cursor)
-	defer approvals.close()
-	unread := "" // the folder listed last, if it could not be read
-	page := state.Page{Cursor: run.Cursor}
-	flush := func() error {
-		err := d.Journal.Stage(ctx, run.Num, page)
-		faultpoint.Hit(faultpoint.Staged)
-		if d.decided {
-			faultpoint.Hit(faultpoint.Decided)
-			d.judged += int64(len(page.Items))
-		}
-		page = state.Page{Cursor: page.Cursor}
-		return err
-	}
-	for o, err := range d.Source.Objects(ctx, sources.Key(run.Cursor)) {
+	defer d.walkBeside(ctx, d.run.Cursor)()
+	w := walk{decider: d, page: state.Page{Cursor: d.run.Cursor}}
+	for o, err := range d.Source.Objects(ctx, sources.Key(d.run.Cursor)) {
 		if err != nil {
-			return errors.Join(err, flush())
+			return errors.Join(err, w.stage(ctx))
 		}
-		if string(o.Key) <= page.Cursor && page.Cursor != "" {
-			return d.disorder(ctx, run, o.Key, page.Cursor)
-		}
-		if err := d.stageVanished(approvals, string(o.Key), unread, memory, &page, flush); err != nil {
+		if err := w.object(ctx, o); err != nil {
 			return err
 		}
-		if unread = ""; o.Obstacle.HidesObjects() {
-			unread = string(o.Key)
-		}
-		page.Cursor = string(o.Key)
-		known, receipt, err := memory(o)
-		if err != nil {
-			return err
-		}
-		approved, isApproved, err := approvals.of(string(o.Key))
-		if err != nil {
-			return err
-		}
-		delete(d.unseen, o.Key)
-		if known != Unknown {
-			d.met++
-		}
-		d.listed++
-		d.Watch.Progress(1, 0)
-		s := d.situation(o, known, receipt, approved, isApproved)
-		action, _ := Decide(s, d.Rules)
-		switch {
-		case known == Same && receipt.Run == run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
-		case action == state.Unchanged:
-			page.Unchanged++
-			page.UnchangedBytes += o.Size
-			if d.Unchanged != nil {
-				d.Unchanged(receipt)
-			}
-		default:
-			i := staged(o)
-			if d.decided {
-				if err := d.judge(ctx, &i, s, receipt, approved); err != nil {
-					return err
-				}
-			}
-			page.Items = append(page.Items, i)
-		}
-		if len(page.Items) >= stagePage || page.Unchanged >= unchangedPage {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
 	}
-	if err := d.countGone(ctx, run); err != nil {
-		return errors.Join(err, flush())
+	return w.end(ctx)
+}
+
+// A walk is a listing of the source that is being staged.
+type walk struct {
+	*decider
+	page   state.Page // to be staged next
+	unread string     // the folder listed last, if it could not be read
+}
+
+// object takes an object of the listing.
+func (w *walk) object(ctx context.Context, o sources.Object) error {
+	key := string(o.Key)
+	if key <= w.page.Cursor && w.page.Cursor != "" {
+		return w.disorder(ctx, key)
 	}
-	if err := d.stageMissing(ctx, run, &page); err != nil {
+	if err := w.stageVanished(ctx, key); err != nil {
 		return err
 	}
-	if err := d.stageVanished(approvals, "", unread, memory, &page, flush); err != nil {
+	if w.unread = ""; o.Obstacle.HidesObjects() {
+		w.unread = key
+	}
+	w.page.Cursor = key
+	known, receipt, err := w.memory(o)
+	if err != nil {
 		return err
 	}
-	page.Done = true
-	return flush()
+	approved, isApproved, err := w.approved.of(key)
+	if err != nil {
+		return err
+	}
+	delete(w.unseen, o.Key)
+	if known != Unknown {
+		w.met++
+	}
+	w.listed++
+	w.Watch.Progress(1, 0)
+	s := w.situation(o, known, receipt, approved, isApproved)
+	action, _ := Decide(s, w.Rules)
+	switch {
+	case known == Same && receipt.Run == w.run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
+		return nil
+	case action == state.Unchanged:
+		return w.countUnchanged(ctx, receipt)
+	}
+	i := staged(o)
+	if w.decided {
+		if err := w.judge(ctx, &i, s, receipt, approved); err != nil {
+			return err
+		}
+	}
+	return w.add(ctx, i)
+}
+
+// countUnchanged counts an object that is as its receipt says.
+func (w *walk) countUnchanged(ctx context.Context, r state.Receipt) error {
+	if w.Unchanged != nil {
+		w.Unchanged(r)
+	}
+	w.page.UnchangedBytes += r.Size
+	if w.page.Unchanged++; w.page.Unchanged < unchangedPage {
+		return nil
+	}
+	return w.stage(ctx)
+}
+
+// add has an item staged.
+func (w *walk) add(ctx context.Context, i state.Item) error {
+	if w.page.Items = append(w.page.Items, i); len(w.page.Items) < stagePage {
+		return nil
+	}
+	return w.stage(ctx)
+}
+
+func (w *walk) stage(ctx context.Context) error {
+	err := w.Journal.Stage(ctx, w.run.Num, w.page)
+	faultpoint.Hit(faultpoint.Staged)
+	if w.decided {
+		faultpoint.Hit(faultpoint.Decided)
+		w.judged += int64(len(w.page.Items))
+	}
+	w.page = state.Page{Cursor: w.page.Cursor}
+	return err
+}
+
+// end ends a listing that is whole.
+func (w *walk) end(ctx context.Context) error {
+	if err := w.countGone(ctx); err != nil {
+		return errors.Join(err, w.stage(ctx))
+	}
+	if err := w.stageMissing(ctx); err != nil {
+		return err
+	}
+	if err := w.stageVanished(ctx, ""); err != nil {
+		return err
+	}
+	w.page.Done = true
+	return w.stage(ctx)
+}
+
+// walkBeside has what the journal remembers and what was approved walk beside the
+// objects after a key, until stop.
+func (d *decider) walkBeside(ctx context.Context, after string) (stop func()) {
+	memory, forget := d.remembered(ctx, d.run.Pair.ID, after)
+	d.memory, d.approved = memory, d.approvals(after)
+	return func() {
+		forget()
+		d.approved.close()
+	}
 }
 
 // decidesAtOnce reports whether objects can be decided while they are listed. Then all of
@@ -124,9 +162,9 @@ func (d *decider) decidesAtOnce(ctx context.Context) (bool, error) {
 
 // disorder ends a listing in which a key comes after a greater one. What it has left
 // out before that nobody knows, so all of it is forgotten.
-func (p *Planner) disorder(ctx context.Context, run state.Run, key sources.Key, after string) error {
-	err := fmt.Errorf("the source listed %q after %q: its listing is not in order and cannot be trusted", key, after)
-	return errors.Join(err, p.Journal.Relist(ctx, run.Num))
+func (w *walk) disorder(ctx context.Context, key string) error {
+	err := fmt.Errorf("the source listed %q after %q: its listing is not in order and cannot be trusted", key, w.page.Cursor)
+	return errors.Join(err, w.Journal.Relist(ctx, w.run.Num))
 }
 
 // An EmptySourceError says that a source from which objects have arrived lists
@@ -139,30 +177,29 @@ func (e *EmptySourceError) Error() string {
 
 // countGone counts what has arrived before and is not listed any more, unless a
 // part of the listing was done by a former process.
-func (p *Planner) countGone(ctx context.Context, run state.Run) error {
-	if run.Cursor != "" {
+func (w *walk) countGone(ctx context.Context) error {
+	if w.run.Cursor != "" {
 		return nil
 	}
-	known, err := p.Journal.SumReceipts(ctx, run.Pair.ID)
+	known, err := w.Journal.SumReceipts(ctx, w.run.Pair.ID)
 	if err != nil {
 		return err
 	}
-	if p.listed == 0 && known.Objects > 0 {
+	if w.listed == 0 && known.Objects > 0 {
 		return &EmptySourceError{known.Objects}
 	}
-	p.gone = known.Objects - p.met
+	w.gone = known.Objects - w.met
 	return nil
 }
 
 // stageMissing adds the keys that the user named and the source does not have.
-func (p *Planner) stageMissing(ctx context.Context, run state.Run, page *state.Page) error {
-	for key := range p.unseen {
-		_, err := p.Journal.Item(ctx, run.Num, string(key))
+func (w *walk) stageMissing(ctx context.Context) error {
+	for key := range w.unseen {
+		_, err := w.Journal.Item(ctx, w.run.Num, string(key))
 		if errors.Is(err, state.ErrNotFound) {
 			// A part of the listing that was done before may have found it unchanged.
-			if _, err = p.Journal.Receipt(ctx, run.Pair.ID, string(key)); errors.Is(err, state.ErrNotFound) {
-				page.Items = append(page.Items, state.Item{Key: string(key), Obstacle: string(ReasonMissing)})
-				continue
+			if _, err = w.Journal.Receipt(ctx, w.run.Pair.ID, string(key)); errors.Is(err, state.ErrNotFound) {
+				err = w.add(ctx, state.Item{Key: string(key), Obstacle: string(ReasonMissing)})
 			}
 		}
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"strings"
 	"time"
 
@@ -107,13 +106,12 @@ func (p *UndoPlanner) lookInto(ctx context.Context, c container, since time.Time
 }
 
 // meet decides about assets that were listed, as far as the run made them.
-func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) ([]state.Item, error) {
+func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) (decided []state.Item, err error) {
 	receipts, err := p.Journal.ReceiptsOf(ctx, p.undo.Pair.ID, idsOf(page))
 	if err != nil {
 		return nil, err
 	}
 	var keys []string
-	maps.DeleteFunc(receipts, func(_ string, r state.Receipt) bool { return r.Run != p.undone.Num || r.Adopted })
 	for _, r := range receipts {
 		keys = append(keys, r.Key)
 	}
@@ -125,18 +123,12 @@ func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) ([]state.It
 	if err != nil {
 		return nil, err
 	}
-	var decided []state.Item
 	for _, a := range page {
-		r, made := receipts[a.ID]
-		if !made {
-			continue
+		r := receipts[a.ID]
+		if i, made := items[r.Key]; made && i.Asset == a.ID {
+			p.decide(&i, r, a, shared[a.ID])
+			decided = append(decided, i)
 		}
-		i, staged := items[r.Key]
-		if !staged {
-			return nil, fmt.Errorf("%s is not to be undone: %w", r.Key, state.ErrNotFound)
-		}
-		p.decide(&i, r, a, shared[a.ID])
-		decided = append(decided, i)
 	}
 	return decided, nil
 }
@@ -224,20 +216,15 @@ func (p *UndoPlanner) readBack(ctx context.Context) error {
 // eachPage asks f about items in a state, several at once, and stores those that it
 // decided about.
 func (p *UndoPlanner) eachPage(ctx context.Context, st state.ItemState, f func(context.Context, *state.Item) (decided bool, err error)) error {
-	var page []state.Item
-	for i, err := range p.Journal.Items(ctx, p.undo.Num, st) {
+	for page, err := range pages(p.Journal.Items(ctx, p.undo.Num, st), stagePage) {
 		if err != nil {
 			return err
-		}
-		if page = append(page, i); len(page) < stagePage {
-			continue
 		}
 		if err := p.atOnce(ctx, page, f); err != nil {
 			return err
 		}
-		page = page[:0]
 	}
-	return p.atOnce(ctx, page, f)
+	return nil
 }
 
 func (p *UndoPlanner) atOnce(ctx context.Context, page []state.Item, f func(context.Context, *state.Item) (bool, error)) error {
