@@ -184,6 +184,9 @@ func (a *Applier) begin(ctx context.Context) error {
 		}
 	}
 	a.Watch.Phase(PhaseApply, left, bytes)
+	if err := a.Journal.OutdateOthers(ctx, a.run.Pair); err != nil {
+		return err
+	}
 	switch a.run.State {
 	case state.Applying:
 		return nil

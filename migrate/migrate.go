@@ -57,6 +57,7 @@ type Journal interface {
 	SetRunState(ctx context.Context, run int64, from, to state.RunState) error
 	FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error
 	FinishRun(ctx context.Context, run int64) error
+	OutdateOthers(ctx context.Context, pair state.Pair) error
 
 	Relist(ctx context.Context, run int64) error
 	Stage(ctx context.Context, run int64, p state.Page) error

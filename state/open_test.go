@@ -222,6 +222,7 @@ func (j *journey) writes() map[string]func(*Store) error {
 		"Pair":             func(s *Store) error { _, err := s.Pair(ctx, "x", "y", "z"); return err },
 		"Begin":            func(s *Store) error { _, err := s.Begin(ctx, j.pair, "plan", json.RawMessage("{}")); return err },
 		"Relist":           func(s *Store) error { return s.Relist(ctx, run) },
+		"OutdateOthers":    func(s *Store) error { return s.OutdateOthers(ctx, j.pair) },
 		"Supersede":        func(s *Store) error { return s.Supersede(ctx, run) },
 		"SetRunState":      func(s *Store) error { return s.SetRunState(ctx, run, Scanning, Planning) },
 		"FinishPlan":       func(s *Store) error { return s.FinishPlan(ctx, run, "", nil) },

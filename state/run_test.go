@@ -179,6 +179,26 @@ func TestRelistKeepsOutcomes(t *testing.T) {
 	}
 }
 
+// What a pair is about to send, the plans of others know nothing of, as far as they are for
+// the same destination and not made anew anyway before they are carried out.
+func TestOutdateOthers(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b")
+	other, err := j.Pair(t.Context(), "another", j.pair.Destination, "")
+	must(t, err)
+	elsewhere, err := j.Pair(t.Context(), j.pair.Source, "elsewhere", "")
+	must(t, err)
+	for _, tc := range []struct {
+		by   Pair
+		want bool
+	}{{j.pair, false}, {elsewhere, false}, {other, true}} {
+		must(t, j.OutdateOthers(t.Context(), tc.by))
+		if got := j.reload().Stale; got != tc.want {
+			t.Errorf("after %s sent to %s: stale %v, want %v", tc.by.Source, tc.by.Destination, got, tc.want)
+		}
+	}
+}
+
 func TestSupersedeWaitsForDoubts(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b")

@@ -48,7 +48,7 @@ type Run struct {
 	UnchangedBytes int64
 	Categories     json.RawMessage // categories to be created, as the plan wrote them
 	PlanHash       string
-	Stale          bool  // the journal was taken over: what it planned must not be relied on
+	Stale          bool  // what it planned must not be relied on: the journal was taken over, or see OutdateOthers
 	Undoes         int64 // number of the run that this one takes back; 0 if it is no undo
 	StartedAt      time.Time
 	ListedAt       time.Time // when the listing began
@@ -165,6 +165,17 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 			return err
 		}
 		return untally(ctx, tx, run)
+	})
+}
+
+// OutdateOthers notes that a pair is about to put something into its destination. The
+// runs of other pairs there that are being carried out were planned before that, and
+// must not go on before they are listed again: it may be the same library.
+func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
+	return s.write(ctx, "outdate other runs", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE state = 'applying' AND pair <> ?
+			AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, pair.ID, pair.Destination)
+		return err
 	})
 }
 

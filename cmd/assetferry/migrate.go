@@ -293,7 +293,7 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 	case o.restart, run.Command != o.command, o.approved.isOther(run), len(changed) > 0:
 		return a.startOver(ctx, s, applier, run, o.command)
 	case run.Stale:
-		a.out.Notef("Going on with run %s. The journal was taken over, so the source is listed again and the destination looked at.", run.ID)
+		a.out.Notef("Going on with run %s. Since it was planned the journal was taken over or another source was migrated, so the source is listed again and the destination looked at.", run.ID)
 		return a.relist(ctx, s, applier, run)
 	case age > staleListing:
 		a.out.Notef("Going on with run %s. Its listing is %s old, so the source is listed again.", run.ID, ui.Duration(age))

@@ -97,6 +97,11 @@ func (j *Journal) FinishRun(ctx context.Context, run int64) error {
 	return j.do(func() error { return j.Journal.FinishRun(ctx, run) })
 }
 
+// OutdateOthers implements migrate.Journal.
+func (j *Journal) OutdateOthers(ctx context.Context, pair state.Pair) error {
+	return j.do(func() error { return j.Journal.OutdateOthers(ctx, pair) })
+}
+
 // Stage implements migrate.Journal.
 func (j *Journal) Stage(ctx context.Context, run int64, p state.Page) error {
 	return j.do(func() error { return j.Journal.Stage(ctx, run, p) })
