@@ -65,8 +65,7 @@ type Journal interface {
 	Items(ctx context.Context, run int64, states ...state.ItemState) iter.Seq2[state.Item, error]
 	Item(ctx context.Context, run int64, key string) (state.Item, error)
 	ItemsOf(ctx context.Context, run int64, keys []string) (map[string]state.Item, error)
-	Collisions(ctx context.Context, run, pair int64) ([]state.Item, error)
-	HoldsSlot(ctx context.Context, pair, slot int64) (bool, error)
+	Collisions(ctx context.Context, run, pair int64) ([]state.Collision, error)
 	Tallies(ctx context.Context, run int64) ([]state.Tally, error)
 
 	Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) ([]state.Item, error)

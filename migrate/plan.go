@@ -374,28 +374,24 @@ func write(i *state.Item, a state.Action, why Reason) {
 // resolveCollisions deals with objects that would take the same place as another
 // object or as an asset that we made before. The first by key keeps its name.
 func (d *decider) resolveCollisions(ctx context.Context) error {
-	items, err := d.Journal.Collisions(ctx, d.run.Num, d.run.Pair.ID)
+	collisions, err := d.Journal.Collisions(ctx, d.run.Num, d.run.Pair.ID)
 	if err != nil {
 		return err
 	}
-	for group := range bySlot(items) {
-		held, err := d.Journal.HoldsSlot(ctx, d.run.Pair.ID, group[0].Slot)
-		if err != nil {
-			return err
-		}
-		settled := func(i state.Item) bool {
-			return i.Action == state.Adopt || i.State == state.ItemDone || i.State == state.ItemParked
-		}
-		held = held || slices.ContainsFunc(group, settled)
-		for _, i := range group {
-			if settled(i) {
+	settled := func(c state.Collision) bool {
+		return c.Action == state.Adopt || c.State == state.ItemDone || c.State == state.ItemParked
+	}
+	for group := range bySlot(collisions) {
+		held := group[0].Held || slices.ContainsFunc(group, settled)
+		for _, c := range group {
+			if settled(c) {
 				continue
 			}
 			if !held {
 				held = true
 				continue
 			}
-			if err := d.resolve(ctx, i); err != nil {
+			if err := d.resolve(ctx, c.Item); err != nil {
 				return err
 			}
 		}
@@ -456,17 +452,17 @@ func rename(name, key string) string {
 	return base + suffix + "." + extension
 }
 
-func bySlot(items []state.Item) func(yield func([]state.Item) bool) {
-	return func(yield func([]state.Item) bool) {
-		for len(items) > 0 {
-			n := slices.IndexFunc(items, func(i state.Item) bool { return i.Slot != items[0].Slot })
+func bySlot(all []state.Collision) func(yield func([]state.Collision) bool) {
+	return func(yield func([]state.Collision) bool) {
+		for len(all) > 0 {
+			n := slices.IndexFunc(all, func(c state.Collision) bool { return c.Slot != all[0].Slot })
 			if n < 0 {
-				n = len(items)
+				n = len(all)
 			}
-			if !yield(items[:n]) {
+			if !yield(all[:n]) {
 				return
 			}
-			items = items[n:]
+			all = all[n:]
 		}
 	}
 }

@@ -21,14 +21,14 @@ var laws = []struct{ broken, query string }{
 		AND NOT EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = i.key
 			WHERE u.pair = r.pair AND u.undoes IS NOT NULL AND (t.state = 'done' OR t.state = 'skipped' AND u.state = 'finished'))`},
 	{"has a receipt from a run of another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
-	{"is being sent in a run that has ended", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
-		WHERE i.state IN ('sending', 'sent', 'in_doubt', 'waiting') AND r.state IN ('finished', 'superseded')`},
+	{"is being sent in a run that has ended", `SELECT key FROM items JOIN runs r ON r.num = run
+		WHERE ` + inFlight + ` AND r.state IN ('finished', 'superseded')`},
 	{"is not decided in a run that has a plan", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.state = 'staged' AND r.state IN ('planned', 'applying', 'finished')`},
 	{"has other items than it counts", `SELECT DISTINCT 'run ' || r.id FROM (
 			SELECT run, action, reason, state, objects, bytes FROM tallies
-			UNION ALL SELECT i.run, coalesce(i.action, ''), i.reason, i.state, -count(*), -sum(i.size) FROM runs r JOIN items i ON i.run = r.num
-				WHERE r.tallied = 1 AND i.state NOT IN ` + inFlight + ` GROUP BY 1, 2, 3, 4) t JOIN runs r ON r.num = t.run
+			UNION ALL SELECT run, coalesce(action, ''), reason, items.state, -count(*), -sum(size) FROM runs r JOIN items ON run = r.num
+				WHERE r.tallied = 1 AND NOT ` + inFlight + ` GROUP BY 1, 2, 3, 4) t JOIN runs r ON r.num = t.run
 		GROUP BY t.run, t.action, t.reason, t.state HAVING sum(t.objects) <> 0 OR sum(t.bytes) <> 0`},
 	{"has other receipts than it counts", `SELECT 'the pair of ' || source FROM pairs
 		WHERE (objects, bytes) <> (SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = pairs.id)`},

@@ -184,11 +184,14 @@ func inState(ctx context.Context, tx *sql.Tx, run int64, want RunState) error {
 const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''), reason, state, ` + categoryColumn + `, folder, name, slot,
 	digest, attempts, coalesce(intent_at, 0), coalesce(due_at, 0), asset, class, error, base IS NOT NULL`
 
-func scanItem(rows *sql.Rows) (i Item, err error) {
+func scanItem(rows *sql.Rows) (Item, error) { return scanItemAnd(rows) }
+
+// scanItemAnd is scanItem for rows with more columns.
+func scanItemAnd(rows *sql.Rows, more ...any) (i Item, err error) {
 	var modified, attempts, intent, due int64
 	var based bool
-	err = rows.Scan(&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, (*string)(&i.Action), &i.Reason, (*string)(&i.State), &i.Category,
-		&i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error, &based)
+	err = rows.Scan(append([]any{&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, (*string)(&i.Action), &i.Reason, (*string)(&i.State),
+		&i.Category, &i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error, &based}, more...)...)
 	if based {
 		i.Name = baseName(i.Key)
 	}
@@ -244,20 +247,28 @@ func (s *Store) ItemsOf(ctx context.Context, run int64, keys []string) (map[stri
 	return byKey, err
 }
 
-// Collisions lists the items of a run that want a place which another item
-// wants too, or which a receipt of the pair holds, ordered by place and key.
-func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Item, error) {
-	return query(ctx, s.r, "find collisions", scanItem, `SELECT `+itemColumns+` FROM items
-		WHERE run = ?1 AND action IN ('create', 'adopt') AND (
-			slot IN (SELECT slot FROM items WHERE run = ?1 AND action IN ('create', 'adopt') GROUP BY slot HAVING count(*) > 1)
-			OR EXISTS (SELECT 1 FROM receipts WHERE pair = ?2 AND slot = items.slot))
+// A Collision is an item that wants a place which another item wants too, or which a
+// receipt of the pair holds.
+type Collision struct {
+	Item
+	Held bool // by a receipt
+}
+
+// Collisions lists the collisions of a run, ordered by place and key. Receipts have no
+// index of their places: that all of them are read, if a run wants any, is a fraction of
+// what a plan takes, and an entry in random order for each asset is not.
+func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Collision, error) {
+	const wanting = ` FROM items WHERE run = ?1 AND action IN ('create', 'adopt')`
+	return query(ctx, s.r, "find collisions", scanCollision, `WITH held AS MATERIALIZED (
+			SELECT slot FROM receipts WHERE pair = ?2 AND slot IN (SELECT slot`+wanting+`))
+		SELECT `+itemColumns+`, slot IN held`+wanting+`
+			AND (slot IN (SELECT slot`+wanting+` GROUP BY slot HAVING count(*) > 1) OR slot IN held)
 		ORDER BY slot, key`, run, pair)
 }
 
-// HoldsSlot reports whether a receipt of the pair holds the place.
-func (s *Store) HoldsSlot(ctx context.Context, pair, slot int64) (held bool, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM receipts WHERE pair = ? AND slot = ?)`, pair, slot).Scan(&held)
-	return held, wrap("look up place", err)
+func scanCollision(rows *sql.Rows) (c Collision, err error) {
+	c.Item, err = scanItemAnd(rows, &c.Held)
+	return c, err
 }
 
 // Take marks the next planned items after a key as being sent, so that the
@@ -272,16 +283,29 @@ func (s *Store) Take(ctx context.Context, run int64, after string, n int, server
 }
 
 func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, error) {
-	items, err := take(ctx, tx, run, next.Time, `SELECT key FROM items WHERE run = ?1 AND key > ?3 AND state = 'planned'
-		ORDER BY key LIMIT ?4`, next.After, next.N)
+	if err := inState(ctx, tx, run, Applying); err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT `+itemColumns+` FROM items WHERE run = ? AND key > ? AND state = 'planned'
+		ORDER BY key LIMIT ?`, run, next.After, next.N)
 	if err != nil {
 		return nil, err
 	}
-	change := recount{}
-	for _, i := range items {
-		change.add(Tally{i.Action, i.Reason, ItemPlanned, 1, i.Size}, -1)
+	items, err := scanAll(rows, scanItem)
+	if err != nil || len(items) == 0 {
+		return nil, err
 	}
-	slices.SortFunc(items, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
+	intent := next.Time.UnixMilli()
+	if _, err := tx.ExecContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?
+		WHERE run = ? AND key > ? AND key <= ? AND state = 'planned'`, intent, run, next.After, items[len(items)-1].Key); err != nil {
+		return nil, err
+	}
+	change := recount{}
+	for n := range items {
+		i := &items[n]
+		change.add(Tally{i.Action, i.Reason, ItemPlanned, 1, i.Size}, -1)
+		i.State, i.Attempts, i.IntentAt = ItemSending, i.Attempts+1, fromMillis(intent)
+	}
 	return items, change.write(ctx, tx, run)
 }
 
@@ -359,9 +383,9 @@ func (s *Store) Release(ctx context.Context, run int64, keys []string) error {
 // OthersInDoubt counts the items of other sources of a destination that are being sent
 // or in doubt, and may bring something there, taken after a time, and gives the size of the largest.
 func (s *Store) OthersInDoubt(ctx context.Context, pair Pair, after time.Time) (n, largest int64, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(max(i.size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items i ON i.run = r.num
-		WHERE p.destination = ? AND p.id <> ? AND i.action <> 'trash' AND i.state IN ('sending', 'sent', 'in_doubt', 'waiting')
-		AND i.state NOT IN ('sent', 'waiting') AND i.intent_at > ?`, pair.Destination, pair.ID, after.UnixMilli()).Scan(&n, &largest)
+	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(max(size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items ON run = r.num
+		WHERE p.destination = ? AND p.id <> ? AND action <> 'trash' AND `+inFlight+`
+		AND items.state <> 'sent' AND items.state <> 'waiting' AND intent_at > ?`, pair.Destination, pair.ID, after.UnixMilli()).Scan(&n, &largest)
 	return n, largest, wrap("look for doubts of others", err)
 }
 

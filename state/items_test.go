@@ -251,11 +251,6 @@ func TestOwnedAssets(t *testing.T) {
 			t.Errorf("OwnsAsset(%q, %q) = %v, %v", tc.destination, tc.asset, got, err)
 		}
 	}
-	for slot, want := range map[int64]bool{7: true, 8: false} {
-		if got, err := j.HoldsSlot(t.Context(), j.pair.ID, slot); err != nil || got != want {
-			t.Errorf("HoldsSlot(%d) = %v, %v", slot, got, err)
-		}
-	}
 }
 
 func TestPaging(t *testing.T) {
@@ -355,14 +350,20 @@ func TestCollisions(t *testing.T) {
 		i.Slot = slot
 		return i
 	}
-	j.stage("a", "b", "c", "d", "e", "f")
+	j.stage("a", "b", "c", "d", "e", "f", "g")
 	must(t, j.Decided(t.Context(), j.run.Num, []Item{
 		at("a", Create, ItemPlanned, 1), at("b", Create, ItemPlanned, 2), at("c", Create, ItemPlanned, 1),
 		at("d", Create, ItemPlanned, 7), at("e", Skip, ItemSkipped, 2), at("f", Create, ItemPlanned, 3),
+		at("g", Adopt, ItemPlanned, 7),
 	}))
-	got, err := j.Collisions(t.Context(), j.run.Num, j.pair.ID)
-	if err != nil || !cmp.Equal(keysOf(got), []string{"a", "c", "d"}) {
-		t.Errorf("got %q (%v)", keysOf(got), err)
+	all, err := j.Collisions(t.Context(), j.run.Num, j.pair.ID)
+	must(t, err)
+	var got []string
+	for _, c := range all {
+		got = append(got, fmt.Sprint(c.Key, " ", c.Slot, " ", c.Held))
+	}
+	if want := []string{"a 1 false", "c 1 false", "d 7 true", "g 7 true"}; !cmp.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

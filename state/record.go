@@ -32,6 +32,7 @@ type Next struct {
 // disk is most of what either costs.
 func (s *Store) Advance(ctx context.Context, run, pair int64, outcomes []Outcome, next Next) (taken []Item, err error) {
 	err = s.write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) (err error) {
+		ctx = context.WithoutCancel(ctx) // SQLite's driver would have a goroutine wait for its end with each statement
 		if err := s.record(ctx, tx, run, pair, outcomes); err != nil || next.N == 0 {
 			return err
 		}
@@ -89,7 +90,7 @@ func (r *recorder) prepare(ctx context.Context) (err error) {
 		}
 	}
 	r.update, err = r.tx.PrepareContext(ctx, `UPDATE items SET state = ?, asset = CASE ? WHEN '' THEN asset ELSE ? END,
-		class = ?, error = ?, due_at = ? WHERE run = ? AND key = ? AND state IN ('sending', 'sent', 'in_doubt')`)
+		class = ?, error = ?, due_at = ? WHERE run = ? AND key = ? AND (state = 'sending' OR state = 'sent' OR state = 'in_doubt')`)
 	return err
 }
 

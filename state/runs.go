@@ -154,7 +154,7 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 	return s.write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
 		if err := one(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
 			unchanged_bytes = 0, stale = 0, listed_at = ? WHERE num = ? AND state NOT IN ('finished', 'superseded')
-			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt'))`,
+			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+` AND items.state <> 'waiting')`,
 			s.now().UnixMilli(), run); err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func (s *Store) Supersede(ctx context.Context, run int64) error {
 func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
 	if err := one(ctx, tx, `UPDATE runs SET state = 'superseded', finished_at = ?
 		WHERE num = ? AND state NOT IN ('finished', 'superseded')
-		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt'))`,
+		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+` AND items.state <> 'waiting')`,
 		now.UnixMilli(), run); err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (s *Store) FinishRun(ctx context.Context, run int64) error {
 
 func finishRun(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
 	return one(ctx, tx, `UPDATE runs SET state = 'finished', finished_at = ? WHERE num = ? AND state = 'applying'
-		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state IN ('sending', 'sent', 'in_doubt', 'waiting'))
+		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+`)
 		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state = 'planned')`,
 		now.UnixMilli(), run)
 }

@@ -14,8 +14,9 @@ type Tally struct {
 	Bytes   int64
 }
 
-// inFlight are the states of items that are few at a time, or wait.
-const inFlight = `('sending', 'sent', 'in_doubt', 'waiting')`
+// inFlight holds for items that are few at a time, or wait. It is the condition of the
+// index items_open.
+const inFlight = `(items.state = 'sending' OR items.state = 'sent' OR items.state = 'in_doubt' OR items.state = 'waiting')`
 
 func (st ItemState) isInFlight() bool {
 	return st == ItemSending || st == ItemSent || st == ItemInDoubt || st == ItemWaiting
@@ -23,7 +24,7 @@ func (st ItemState) isInFlight() bool {
 
 // inFlightOf chooses those of a run, of which there is an index. SQLite has to be told:
 // it would read all items of the run instead.
-const inFlightOf = ` items INDEXED BY items_open WHERE run = ?1 AND state IN ` + inFlight
+const inFlightOf = ` items INDEXED BY items_open WHERE run = ?1 AND ` + inFlight
 
 // Tallies sums a run up. Objects that are as remembered, and therefore were not
 // staged, are counted as unchanged.
@@ -34,8 +35,8 @@ const inFlightOf = ` items INDEXED BY items_open WHERE run = ?1 AND state IN ` +
 func (s *Store) Tallies(ctx context.Context, run int64) ([]Tally, error) {
 	return query(ctx, s.r, "sum up run", scanTally, `SELECT action, reason, state, objects, bytes FROM tallies WHERE run = ?1 AND objects > 0
 		UNION ALL SELECT action, reason, state, count(*), sum(size) FROM`+inFlightOf+` GROUP BY 1, 2, 3
-		UNION ALL SELECT coalesce(i.action, ''), i.reason, i.state, count(*), sum(i.size) FROM runs r CROSS JOIN items i ON i.run = r.num
-		WHERE r.num = ?1 AND r.tallied = 0 AND i.state NOT IN `+inFlight+` GROUP BY 1, 2, 3
+		UNION ALL SELECT coalesce(action, ''), reason, items.state, count(*), sum(size) FROM runs CROSS JOIN items ON run = num
+		WHERE num = ?1 AND tallied = 0 AND NOT `+inFlight+` GROUP BY 1, 2, 3
 		UNION ALL SELECT 'unchanged', 'as the journal remembers it', 'skipped', unchanged, unchanged_bytes
 		FROM runs WHERE num = ?1 AND unchanged > 0
 		ORDER BY 1, 2, 3`, run)
@@ -52,7 +53,7 @@ func tally(ctx context.Context, tx *sql.Tx, run int64) error {
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO tallies (run, action, reason, state, objects, bytes)
 		SELECT run, coalesce(action, ''), reason, state, count(*), sum(size) FROM items
-		WHERE run = ? AND state NOT IN `+inFlight+` GROUP BY 2, 3, 4`, run); err != nil {
+		WHERE run = ? AND NOT `+inFlight+` GROUP BY 2, 3, 4`, run); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE runs SET tallied = 1 WHERE num = ?`, run)

@@ -128,13 +128,8 @@ func (j *Journal) ItemsOf(ctx context.Context, run int64, keys []string) (map[st
 }
 
 // Collisions implements migrate.Journal.
-func (j *Journal) Collisions(ctx context.Context, run, pair int64) ([]state.Item, error) {
-	return value(j, func() ([]state.Item, error) { return j.Journal.Collisions(ctx, run, pair) })
-}
-
-// HoldsSlot implements migrate.Journal.
-func (j *Journal) HoldsSlot(ctx context.Context, pair, slot int64) (bool, error) {
-	return value(j, func() (bool, error) { return j.Journal.HoldsSlot(ctx, pair, slot) })
+func (j *Journal) Collisions(ctx context.Context, run, pair int64) ([]state.Collision, error) {
+	return value(j, func() ([]state.Collision, error) { return j.Journal.Collisions(ctx, run, pair) })
 }
 
 // Tallies implements migrate.Journal.

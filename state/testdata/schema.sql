@@ -244,10 +244,9 @@ CREATE INDEX attempts_item ON attempts (run, key);
 
 CREATE INDEX inventory_slot ON inventory (scope, slot);
 
-CREATE INDEX items_open ON items (run, state, key) WHERE state IN ('sending', 'sent', 'in_doubt', 'waiting');
+CREATE INDEX items_open ON items (run, state, key)
+  WHERE state = 'sending' OR state = 'sent' OR state = 'in_doubt' OR state = 'waiting';
 
 CREATE UNIQUE INDEX receipts_asset ON receipts (pair, asset);
-
-CREATE INDEX receipts_slot ON receipts (pair, slot);
 
 CREATE INDEX runs_pair ON runs (pair, num);
