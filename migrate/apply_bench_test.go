@@ -2,10 +2,8 @@ package migrate_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -41,46 +39,21 @@ func BenchmarkApply(b *testing.B) {
 
 func benchApply(b *testing.B, objects, workers int, latency time.Duration) (writes int64) {
 	b.StopTimer()
-	world := newBenchWorld(b)
 	source := &memory.Source{}
 	for n := range objects {
 		source.Put(sources.Key(fmt.Sprintf("pictures/folder%04d/photo-%06d.jpg", n/500, n)), []byte(strings.Repeat("x", 100)))
 	}
-	store, err := state.Open(b.Context(), filepath.Join(b.TempDir(), "journal.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	pair, err := store.Pair(b.Context(), "bench", "bench", world.url)
-	if err != nil {
-		b.Fatal(err)
-	}
-	rules, err := json.Marshal(migrate.DefaultRules())
-	if err != nil {
-		b.Fatal(err)
-	}
-	client := world.client(b)
-	journal := &countingJournal{Journal: store}
-	deps := migrate.Deps{Source: source, Dest: client, Journal: journal}
-	run, err := journal.Begin(b.Context(), pair, "migrate", rules)
-	if err != nil {
-		b.Fatal(err)
-	}
-	plan, err := migrate.NewPlanner(deps, migrate.DefaultRules()).Plan(b.Context(), run)
-	if err != nil {
-		b.Fatal(err)
-	}
-	a := migrate.NewApplier(deps, &distantWriter{Writer: client, latency: latency})
+	p := newBenchPlan(b, source)
+	journal := &countingJournal{Journal: p.journal}
+	p.deps.Journal = journal
+	a := migrate.NewApplier(p.deps, &distantWriter{latency: latency})
 	a.Concurrency = workers
+	plan := p.plan()
 	b.StartTimer()
-	if err := a.Apply(b.Context(), plan.Run); err != nil {
-		b.Fatal(err)
-	}
+	must(b, a.Apply(b.Context(), plan.Run))
 	b.StopTimer()
-	if sum, err := journal.SumReceipts(b.Context(), pair.ID); err != nil || sum.Objects != int64(objects) {
+	if sum, err := p.journal.SumReceipts(b.Context(), p.pair.ID); err != nil || sum.Objects != int64(objects) {
 		b.Fatalf("got %d receipts (%v), want %d", sum.Objects, err, objects)
-	}
-	if err := store.Close(); err != nil {
-		b.Fatal(err)
 	}
 	b.StartTimer()
 	return journal.writes.Load()
@@ -106,6 +79,10 @@ func (w *distantWriter) Upload(ctx context.Context, u assets.Upload) (assets.Ass
 	base, extension, _ := strings.Cut(u.Filename, ".")
 	id := fmt.Sprintf("%020d", w.made.Add(1))
 	return assets.Asset{ID: id, Name: base, Extension: extension, Size: u.Size, URL: "https://assets.example.com/0123456789/assets/" + id + "/file"}, nil
+}
+
+func (w *distantWriter) CreateFolder(context.Context, assets.NewFolder) (string, error) {
+	return fmt.Sprintf("folder%06d", w.made.Add(1)), nil
 }
 
 // A countingJournal counts the transactions of a run without incidents.

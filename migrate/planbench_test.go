@@ -62,13 +62,13 @@ type benchPlan struct {
 	deps    migrate.Deps
 }
 
-func newBenchPlan(b *testing.B, perFolder int) *benchPlan {
+func newBenchPlan(b *testing.B, source sources.Source) *benchPlan {
 	journal, err := state.Open(b.Context(), filepath.Join(b.TempDir(), "journal.db"))
 	must(b, err)
 	b.Cleanup(func() { must(b, journal.Close()) })
 	pair, err := journal.Pair(b.Context(), "numbered", "empty", "")
 	must(b, err)
-	return &benchPlan{b, journal, pair, migrate.Deps{Source: numbered{perFolder}, Dest: empty{}, Journal: journal}}
+	return &benchPlan{b, journal, pair, migrate.Deps{Source: source, Dest: empty{}, Journal: journal}}
 }
 
 func (b *benchPlan) plan() migrate.Plan {
@@ -110,7 +110,7 @@ func (b *benchPlan) report() {
 
 // BenchmarkPlan plans 100,000 objects into an empty destination.
 func BenchmarkPlan(b *testing.B) {
-	p := newBenchPlan(b, 500)
+	p := newBenchPlan(b, numbered{500})
 	for b.Loop() {
 		p.plan()
 	}
@@ -122,7 +122,7 @@ func BenchmarkPlan(b *testing.B) {
 func BenchmarkQuietNight(b *testing.B) {
 	for name, perFolder := range map[string]int{"tree": 500, "flat": benchObjects} {
 		b.Run(name, func(b *testing.B) {
-			p := newBenchPlan(b, perFolder)
+			p := newBenchPlan(b, numbered{perFolder})
 			p.send(p.plan().Run)
 			for b.Loop() {
 				if plan := p.plan(); plan.Run.Unchanged != benchObjects {
