@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -48,16 +49,23 @@ func newBench(ctx context.Context, out io.Writer, scale int, program string) (*b
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{ctx: ctx, out: out, dir: dir, peer: findPeer(), program: program, scale: max(1, scale)}
-	if program == "" {
-		b.program = filepath.Join(dir, "assetferry")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build: %w\n%s", err, out)
-		}
-	} else if b.program, err = filepath.Abs(program); err != nil {
-		return nil, err
+	b := &bench{ctx: ctx, out: out, dir: dir, peer: findPeer(), scale: max(1, scale)}
+	if b.program, err = b.find(program); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return b, nil
+}
+
+// find gives the path of the program, which is built unless it is named.
+func (b *bench) find(program string) (string, error) {
+	if program != "" {
+		return filepath.Abs(program)
+	}
+	built := filepath.Join(b.dir, "assetferry")
+	if out, err := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-o", built, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return built, nil
 }
 
 // all measures the figures and prints a row as soon as it is there.

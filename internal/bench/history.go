@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"time"
@@ -26,11 +27,7 @@ func writeHistory(ctx context.Context, file string, l library, address string) (
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if err == nil {
-			err = j.Close()
-		}
-	}()
+	defer func() { err = errors.Join(err, j.Close()) }()
 	pair, err := j.Pair(ctx, sourceName, identity, address)
 	if err != nil {
 		return "", err
@@ -46,58 +43,55 @@ func writeHistory(ctx context.Context, file string, l library, address string) (
 	if err != nil {
 		return "", err
 	}
-	stored, err := time.Parse(time.RFC3339, storedAt)
-	if err != nil {
+	if err := l.plan(ctx, j, run); err != nil {
 		return "", err
 	}
-	var items []state.Item
-	for n := 0; n < l.objects; n += len(items) {
-		items = items[:0]
-		for i := n; i < min(n+pageSize, l.objects); i++ {
-			items = append(items, state.Item{Key: l.key(i), Size: l.size, Time: stored, VersionTag: l.tag(i)})
-		}
-		last := n+len(items) == l.objects
-		if err := j.Stage(ctx, run.Num, state.Page{Items: items, Cursor: items[len(items)-1].Key, Done: last}); err != nil {
-			return "", err
-		}
-	}
-	for n := 0; n < l.objects; n += len(items) {
-		items = items[:0]
-		for i := n; i < min(n+pageSize, l.objects); i++ {
-			items = append(items, l.item(i))
-		}
-		if err := j.Decided(ctx, run.Num, items); err != nil {
-			return "", err
-		}
-	}
-	if err := j.FinishPlan(ctx, run.Num, "", json.RawMessage("[]")); err != nil {
+	if err := l.apply(ctx, j, run, address); err != nil {
 		return "", err
-	}
-	if err := j.SetRunState(ctx, run.Num, state.Planned, state.Applying); err != nil {
-		return "", err
-	}
-	for n, after := 0, ""; n < l.objects; {
-		taken, err := j.Take(ctx, run.Num, after, pageSize, time.Now())
-		if err != nil {
-			return "", err
-		}
-		outcomes := make([]state.Outcome, len(taken))
-		for i, item := range taken {
-			outcomes[i] = l.outcome(n+i, item, address)
-		}
-		if err := j.Record(ctx, run.Num, pair.ID, outcomes); err != nil {
-			return "", err
-		}
-		n, after = n+len(taken), taken[len(taken)-1].Key
 	}
 	return run.ID, j.FinishRun(ctx, run.Num)
+}
+
+// plan writes the plan of a run that is to create everything.
+func (l library) plan(ctx context.Context, j *state.Store, run state.Run) error {
+	for n := 0; n < l.objects; n += pageSize {
+		var p state.Page
+		for i := n; i < min(n+pageSize, l.objects); i++ {
+			p.Items = append(p.Items, l.item(i))
+		}
+		p.Cursor, p.Done = p.Items[len(p.Items)-1].Key, n+pageSize >= l.objects
+		if err := j.Stage(ctx, run.Num, p); err != nil {
+			return err
+		}
+	}
+	return j.FinishPlan(ctx, run.Num, "", json.RawMessage("[]"))
+}
+
+// apply writes that everything arrived.
+func (l library) apply(ctx context.Context, j *state.Store, run state.Run, address string) error {
+	if err := j.SetRunState(ctx, run.Num, state.Planned, state.Applying); err != nil {
+		return err
+	}
+	var outcomes []state.Outcome
+	for n, next := 0, (state.Next{N: pageSize, Time: time.Now()}); ; {
+		taken, err := j.Advance(ctx, run.Num, run.Pair.ID, outcomes, next)
+		if err != nil || len(taken) == 0 {
+			return err
+		}
+		outcomes = outcomes[:0]
+		for i, item := range taken {
+			outcomes = append(outcomes, l.outcome(n+i, item, address))
+		}
+		n, next.After = n+len(taken), taken[len(taken)-1].Key
+	}
 }
 
 // item is an object as a plan has it.
 func (l library) item(n int) state.Item {
 	dir, name := path.Split(l.key(n))
 	return state.Item{
-		Key: l.key(n), Action: state.Create, Reason: string(migrate.ReasonNew), State: state.ItemPlanned,
+		Key: l.key(n), Size: l.size, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), VersionTag: l.tag(n), // as the bucket lists it
+		Action: state.Create, Reason: string(migrate.ReasonNew), State: state.ItemPlanned,
 		Category: theCategory, Folder: path.Clean(dir), Name: name, Slot: int64(n),
 	}
 }
