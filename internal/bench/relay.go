@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"golang.org/x/sync/errgroup"
 )
 
 // relayMode is the first argument of a process of ours that is the baseline: it moves a
@@ -44,19 +44,28 @@ func relay(ctx context.Context, args []string) error {
 	client := s3.NewFromConfig(settings, func(o *s3.Options) {
 		o.BaseEndpoint, o.UsePathStyle, o.HTTPClient = source, true, &http.Client{Transport: transport()}
 	})
-	work, failures := make(chan string, *workers), make(chan error, *workers)
-	var all sync.WaitGroup
+	keys := make(chan string, *workers)
+	g, ctx := errgroup.WithContext(ctx)
 	for range *workers {
 		r := relayer{client, &http.Client{Transport: transport()}, *destination}
-		all.Go(func() {
-			for key := range work {
+		g.Go(func() error {
+			for key := range keys {
 				if err := r.move(ctx, key); err != nil {
-					failures <- fmt.Errorf("%s: %w", key, err)
-					return
+					return fmt.Errorf("%s: %w", key, err)
 				}
 			}
+			return nil
 		})
 	}
+	g.Go(func() error {
+		defer close(keys)
+		return listKeys(ctx, client, keys)
+	})
+	return g.Wait()
+}
+
+// listKeys passes the keys of the bucket on.
+func listKeys(ctx context.Context, client *s3.Client, keys chan<- string) error {
 	pages := s3.NewListObjectsV2Paginator(client, &s3.ListObjectsV2Input{Bucket: aws.String(bucketName)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -65,20 +74,13 @@ func relay(ctx context.Context, args []string) error {
 		}
 		for _, o := range page.Contents {
 			select {
-			case work <- *o.Key:
-			case err := <-failures:
-				return err
+			case keys <- *o.Key:
+			case <-ctx.Done():
+				return context.Cause(ctx)
 			}
 		}
 	}
-	close(work)
-	all.Wait()
-	select {
-	case err := <-failures:
-		return err
-	default:
-		return nil
-	}
+	return nil
 }
 
 // A relayer is one worker.
