@@ -94,7 +94,7 @@ type NewCategory struct {
 type placer struct {
 	rules   Rules
 	there   []assets.Category
-	choices map[string]string // extension -> category id, as recorded before
+	choices map[string]string // extension -> category id, or newPrefix and a name, as recorded before
 	found   map[string]string // the same as of now, for every extension asked for
 	chosen  map[string]string // those of them that objects go to
 	wanted  []NewCategory
@@ -163,33 +163,45 @@ func (p *placer) category(dir, extension string) (category, folder string, ok bo
 }
 
 // byExtension chooses the category recorded for the extension, else the first in
-// the service's order that allows it. One that an approved plan makes is not chosen,
-// as if it were not there yet: otherwise what a first try of that plan had made would
-// draw objects away from where they were approved to go.
-func (p *placer) byExtension(extension string) (string, bool) {
-	if id, ok := p.found[extension]; ok {
-		return id, true
+// the service's order that allows it, else one that is to be made.
+func (p *placer) byExtension(extension string) (category string, ok bool) {
+	category, ok = p.found[extension]
+	if name, isNew := WantedCategory(category); ok && (!isNew || p.fits(name, extension)) {
+		return category, true
 	}
+	if i := p.listed(extension); i >= 0 {
+		category, ok = p.there[i].ID, true
+	} else {
+		category, ok = p.other(extension)
+	}
+	if ok {
+		p.found[extension] = category
+	}
+	return category, ok
+}
+
+// listed gives the index of the category for an extension among those that are there,
+// or -1. One that an approved plan makes is not chosen, as if it were not there yet:
+// otherwise what a first try of that plan had made would draw objects away from where
+// they were approved to go.
+func (p *placer) listed(extension string) int {
 	takes := func(c assets.Category) bool { return allows(c.Extensions, extension) && !p.wants(c.Name) }
-	id, ok := p.choices[extension]
-	if !ok || !slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == id && takes(c) }) {
-		i := slices.IndexFunc(p.there, takes)
-		if i < 0 {
-			return p.other(extension)
-		}
-		id = p.there[i].ID
+	chosen := p.choices[extension]
+	i := slices.IndexFunc(p.there, func(c assets.Category) bool { return (c.ID == chosen || newPrefix+c.Name == chosen) && takes(c) })
+	if i < 0 {
+		i = slices.IndexFunc(p.there, takes)
 	}
-	p.found[extension] = id
-	return id, true
+	return i
 }
 
 // use notes that an object goes to a place.
 func (p *placer) use(place Place) {
 	_, extension := splitName(place.Name)
 	extension = strings.ToLower(extension)
-	if name, ok := strings.CutPrefix(place.Category, newPrefix); ok {
+	if name, ok := WantedCategory(place.Category); ok {
 		p.want(name, extension)
-	} else if p.found[extension] == place.Category {
+	}
+	if p.found[extension] == place.Category {
 		p.chosen[extension] = place.Category
 	}
 }

@@ -88,6 +88,30 @@ func TestChoiceIsStable(t *testing.T) {
 	}
 }
 
+// Once a category was made for an extension, another that came to allow it, as one that is
+// made for a folder does, draws nothing away from it.
+func TestChoiceOfNewCategoryIsStable(t *testing.T) {
+	r := Rules{CategoryBy: "folder", Unmatched: "create"}
+	first := newTestPlacer(r, nil)
+	for _, key := range []sources.Key{"a/a.odd", "b.odd"} {
+		place, _ := first.place(sources.Object{Key: key})
+		first.use(place)
+	}
+	if diff := cmp.Diff(map[string]string{"odd": "new:Other files"}, first.chosen); diff != "" {
+		t.Fatalf("chosen:\n%s", diff)
+	}
+	for want, there := range map[string][]assets.Category{
+		"2":               {category("1", "a", "odd"), category("2", "Other files", "odd")},
+		"1":               {category("1", "a", "odd")},
+		"new:Other files": nil,
+	} {
+		p := newTestPlacer(r, first.chosen, there...)
+		if got, _ := p.place(sources.Object{Key: "c.odd"}); got.Category != want {
+			t.Errorf("with %v there: got %s, want %s", there, got.Category, want)
+		}
+	}
+}
+
 func TestPlaceByFolderAndName(t *testing.T) {
 	there := []assets.Category{category("1", "Images", "jpg"), category("2", "Images", "png"), category("3", "\u00e9", "jpg")}
 	byFolder, named := DefaultRules(), DefaultRules()
