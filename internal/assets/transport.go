@@ -1,11 +1,14 @@
 package assets
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 )
 
@@ -26,7 +29,7 @@ const (
 
 // NewTransport returns a transport for many workers at once; config may be nil.
 func NewTransport(config *tls.Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	dialer := bodyDialer{Dialer: net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}}
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           dialer.DialContext,
@@ -40,6 +43,39 @@ func NewTransport(config *tls.Config) *http.Transport {
 		WriteBufferSize:       64 << 10,
 		ReadBufferSize:        16 << 10,
 	}
+}
+
+// A bodyDialer makes connections that share the buffers through which bodies are sent. A
+// transport would make one for each request, which is a quarter of all the memory that an
+// upload of 20 KiB goes through.
+type bodyDialer struct {
+	net.Dialer
+	buffers sync.Pool
+}
+
+const bodyBuffer = 64 << 10
+
+func (d *bodyDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := d.Dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &bodyConn{conn, &d.buffers}, nil
+}
+
+type bodyConn struct {
+	net.Conn
+	buffers *sync.Pool
+}
+
+// ReadFrom is what a transport sends bodies with, unless they are encrypted.
+func (c *bodyConn) ReadFrom(r io.Reader) (int64, error) {
+	buffer, ok := c.buffers.Get().(*[]byte)
+	if !ok {
+		buffer = new(make([]byte, bodyBuffer))
+	}
+	defer c.buffers.Put(buffer)
+	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, r, *buffer)
 }
 
 func transportOf(o Options, base *url.URL) http.RoundTripper {
