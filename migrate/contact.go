@@ -345,13 +345,18 @@ func (d *decider) look(ctx context.Context, i state.Item, entries []state.Entry,
 	return found, nil
 }
 
-// nameDistance is 0 for an asset that has the name, 1 for one whose name only
-// people would take for it.
+// nameDistance is 0 for an asset that has the name, 1 for one that may have it but for
+// the service, which need not keep the case of an extension, and 2 for one whose name
+// only people would take for it.
 func nameDistance(e state.Entry, name string) int {
-	if sameName(assets.Asset{Name: e.Name, Extension: e.Extension}, name) {
+	asset := assets.Asset{Name: e.Name, Extension: e.Extension}
+	switch {
+	case normal(asset.Filename()) == normal(name):
 		return 0
+	case sameName(asset, name):
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // compare reads an object and an asset.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	inject "assetferry/internal/faults"
@@ -236,6 +237,26 @@ func TestSecondPassForgetsTheFirst(t *testing.T) {
 	must(t, err)
 	if i := w.item(plan, "a.jpg"); i.Action != state.Create || i.Asset != "" || i.Digest != nil {
 		t.Errorf("got %+v", i)
+	}
+}
+
+// Of equal objects whose names differ in the case of their extensions alone, each finds
+// its own asset again.
+func TestTwinsFindTheirOwn(t *testing.T) {
+	w := newWorld(t)
+	for n := range 10 {
+		w.put(fmt.Sprintf("%d.JPG", n), "twin", fmt.Sprintf("%d.jpg", n), "twin")
+	}
+	r := migrate.DefaultRules()
+	r.OnCollision = "keep"
+	w.migrate(r)
+	w.loseJournal()
+	w.wantStates(w.migrate(r), map[string]int64{"adopt done": 20})
+	for receipt, err := range w.journal.Receipts(t.Context(), w.pair.ID, "") {
+		must(t, err)
+		if name := receipt.Name + "." + receipt.Extension; name != receipt.Key {
+			t.Errorf("%s is %s", receipt.Key, name)
+		}
 	}
 }
 
