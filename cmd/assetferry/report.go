@@ -101,7 +101,7 @@ func (a *app) reportRun(ctx context.Context, cmd *cobra.Command, o reportOptions
 		return err
 	}
 	read := report.Read
-	if o.isList() {
+	if o.isList() || o.splitBy != "" && o.format == "csv" {
 		read = report.ReadForList
 	}
 	r, err := read(ctx, journal, run)

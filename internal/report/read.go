@@ -33,8 +33,8 @@ func Read(ctx context.Context, journal *state.Store, run state.Run) (Report, err
 	return r, nil
 }
 
-// ReadForList reads as much of a report as WriteList needs, which spares most of the work:
-// nothing is summed up.
+// ReadForList reads as much of a report as WriteList needs, and WriteFolders and
+// SplitByFolder for CSV, which spares most of the work: nothing is summed up.
 func ReadForList(ctx context.Context, journal *state.Store, run state.Run) (Report, error) {
 	r := begin(journal, run)
 	l := r.lists
