@@ -64,7 +64,6 @@ type Journal interface {
 	Decided(ctx context.Context, run int64, items []state.Item) error
 	Items(ctx context.Context, run int64, states ...state.ItemState) iter.Seq2[state.Item, error]
 	Item(ctx context.Context, run int64, key string) (state.Item, error)
-	ItemsOf(ctx context.Context, run int64, keys []string) (map[string]state.Item, error)
 	Collisions(ctx context.Context, run, pair int64) ([]state.Collision, error)
 	Tallies(ctx context.Context, run int64) ([]state.Tally, error)
 
@@ -110,6 +109,7 @@ type Journal interface {
 	SaveVerification(ctx context.Context, v state.Verification, found []state.Difference) error
 
 	StageUndo(ctx context.Context, undo state.Run) error
+	DecideUndo(ctx context.Context, undo int64, items []state.Item) error
 	UndoContainers(ctx context.Context, undo state.Run) ([]state.Container, error)
 	SharedAssets(ctx context.Context, pair state.Pair, assets []string) (map[string]bool, error)
 	FinishUndo(ctx context.Context, undo state.Run) error

@@ -111,21 +111,13 @@ func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) (decided []
 	if err != nil {
 		return nil, err
 	}
-	var keys []string
-	for _, r := range receipts {
-		keys = append(keys, r.Key)
-	}
-	items, err := p.Journal.ItemsOf(ctx, p.undo.Num, keys)
-	if err != nil {
-		return nil, err
-	}
 	shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, idsOf(page))
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range page {
-		r := receipts[a.ID]
-		if i, made := items[r.Key]; made && i.Asset == a.ID {
+		if r, known := receipts[a.ID]; known && r.Run == p.undone.Num && !r.Adopted {
+			i := state.Item{Key: r.Key}
 			p.decide(&i, r, a, shared[a.ID])
 			decided = append(decided, i)
 		}
@@ -152,7 +144,7 @@ func (p *UndoPlanner) decided(ctx context.Context, page []state.Item) error {
 	if len(page) == 0 {
 		return nil
 	}
-	err := p.Journal.Decided(ctx, p.undo.Num, page)
+	err := p.Journal.DecideUndo(ctx, p.undo.Num, page)
 	faultpoint.Hit(faultpoint.Decided)
 	p.Watch.Progress(int64(len(page)), 0)
 	return err

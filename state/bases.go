@@ -18,13 +18,9 @@ import (
 // that versions before this one wrote.
 type base struct{ category, before, after, contentType string }
 
-// How a row's columns are read, whether or not it names a base, where SQL has to know them
-// or the rows are few. Long readings use queryBased.
-const (
-	categoryColumn = `CASE WHEN base IS NULL THEN category ELSE (SELECT b.category FROM bases b WHERE b.id = base) END`
-	filenameColumn = `CASE WHEN base IS NULL THEN name || CASE extension WHEN '' THEN '' ELSE '.' || extension END
-		ELSE substr(key, 1 + length(rtrim(key, replace(key, '/', '')))) END`
-)
+// categoryColumn is how the category of a row is read, whether or not it names a base, where
+// SQL has to know it or the rows are few. Long readings use queryBased.
+const categoryColumn = `CASE WHEN base IS NULL THEN category ELSE (SELECT b.category FROM bases b WHERE b.id = base) END`
 
 // maxBases is how many bases there are at most. A service whose addresses are all
 // different has nothing in common.

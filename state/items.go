@@ -236,17 +236,6 @@ func (s *Store) Item(ctx context.Context, run int64, key string) (Item, error) {
 	return first(items, err, "item "+key)
 }
 
-// ItemsOf finds the items of a run that are about some objects, by key.
-func (s *Store) ItemsOf(ctx context.Context, run int64, keys []string) (map[string]Item, error) {
-	items, err := query(ctx, s.r, "find items", scanItem, `SELECT `+itemColumns+` FROM items
-		WHERE run = ? AND key IN `+list(len(keys)), listed(keys, run)...)
-	byKey := make(map[string]Item, len(items))
-	for _, i := range items {
-		byKey[i.Key] = i
-	}
-	return byKey, err
-}
-
 // A Collision is an item that wants a place which another item wants too, or which a
 // receipt of the pair holds.
 type Collision struct {

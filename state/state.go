@@ -262,11 +262,13 @@ func one(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 	return changesOne(tx.ExecContext(ctx, query, args...))
 }
 
-func changesOne(res sql.Result, err error) error {
+func changesOne(res sql.Result, err error) error { return changes(1, res, err) }
+
+func changes(want int64, res sql.Result, err error) error {
 	if err != nil {
 		return err
 	}
-	if n, err := res.RowsAffected(); err != nil || n != 1 {
+	if n, err := res.RowsAffected(); err != nil || n != want {
 		return errors.Join(ErrConflict, err)
 	}
 	return nil

@@ -65,18 +65,52 @@ func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepa
 }
 
 // StageUndo makes an undo's items of the receipts of the run that it undoes, all at once.
-// Folders are paths, as the items of that run have them.
+// Folders are paths, as the items of that run have them. Where a receipt names a base, so
+// does its item.
 func (s *Store) StageUndo(ctx context.Context, undo Run) error {
 	return s.write(ctx, "stage undo", func(ctx context.Context, tx *sql.Tx) error {
 		if err := one(ctx, tx, `UPDATE runs SET state = 'planning', scanned = 1 WHERE num = ? AND state = 'scanning'`, undo.Num); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, category, folder, name, slot, asset)
-			SELECT ?3, c.key, c.size, c.time, c.version_tag, '', `+categoryColumn+`,
+		_, err := tx.ExecContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, base, category, folder, name, slot, asset)
+			SELECT ?3, c.key, c.size, c.time, c.version_tag, '', c.base, c.category,
 			coalesce((SELECT i.folder FROM items i WHERE i.run = c.run AND i.key = c.key), ''),
-			`+filenameColumn+`, c.slot, c.asset`+undoable,
+			c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END, c.slot, c.asset`+undoable,
 			undo.Pair.ID, undo.Undoes, undo.Num)
 		return err
+	})
+}
+
+// DecideUndo is Decided for the items of an undo, of which it stores what has to happen to
+// them and why: all else is as it was staged. One statement is enough for all that are
+// decided alike, as most are.
+func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error {
+	type decision struct {
+		action     Action
+		reason     string
+		state      ItemState
+		class, err string
+	}
+	last := map[string]decision{} // an asset may be listed twice
+	for _, i := range items {
+		last[i.Key] = decision{i.Action, i.Reason, i.State, i.Class, i.Error}
+	}
+	alike := map[decision][]string{}
+	for key, d := range last {
+		alike[d] = append(alike[d], key)
+	}
+	return s.write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
+		if err := inState(ctx, tx, undo, Planning); err != nil {
+			return err
+		}
+		for d, keys := range alike {
+			res, err := tx.ExecContext(ctx, `UPDATE items SET action = ?, reason = ?, state = ?, class = ?, error = ?
+				WHERE run = ? AND attempts = 0 AND key IN `+list(len(keys)), listed(keys, d.action, d.reason, d.state, d.class, d.err, undo)...)
+			if err := changes(int64(len(keys)), res, err); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

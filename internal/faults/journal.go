@@ -122,11 +122,6 @@ func (j *Journal) Item(ctx context.Context, run int64, key string) (state.Item, 
 	return value(j, func() (state.Item, error) { return j.Journal.Item(ctx, run, key) })
 }
 
-// ItemsOf implements migrate.Journal.
-func (j *Journal) ItemsOf(ctx context.Context, run int64, keys []string) (map[string]state.Item, error) {
-	return value(j, func() (map[string]state.Item, error) { return j.Journal.ItemsOf(ctx, run, keys) })
-}
-
 // Collisions implements migrate.Journal.
 func (j *Journal) Collisions(ctx context.Context, run, pair int64) ([]state.Collision, error) {
 	return value(j, func() ([]state.Collision, error) { return j.Journal.Collisions(ctx, run, pair) })
@@ -317,6 +312,11 @@ func (j *Journal) SaveVerification(ctx context.Context, v state.Verification, fo
 // StageUndo implements migrate.Journal.
 func (j *Journal) StageUndo(ctx context.Context, undo state.Run) error {
 	return j.do(func() error { return j.Journal.StageUndo(ctx, undo) })
+}
+
+// DecideUndo implements migrate.Journal.
+func (j *Journal) DecideUndo(ctx context.Context, undo int64, items []state.Item) error {
+	return j.do(func() error { return j.Journal.DecideUndo(ctx, undo, items) })
 }
 
 // UndoContainers implements migrate.Journal.
