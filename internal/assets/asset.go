@@ -70,19 +70,28 @@ const (
 	Skipped ProcessingStatus = "skipped"
 )
 
-// UnmarshalJSON reads the times, which come in any form of ISO 8601.
+// A wireAsset is an asset as it comes: with times in any form of ISO 8601. Lists are read
+// as such, since what reads itself is looked through twice before.
+type wireAsset struct {
+	plainAsset
+	UploadedAt     isoTime `json:"uploadedAt"`
+	LastModifiedAt isoTime `json:"lastModifiedAt"`
+}
+
+type plainAsset Asset
+
+func (w wireAsset) asset() Asset {
+	a := Asset(w.plainAsset)
+	a.UploadedAt, a.LastModifiedAt = w.UploadedAt.Time, w.LastModifiedAt.Time
+	return a
+}
+
+// UnmarshalJSON reads an asset as it comes.
 func (a *Asset) UnmarshalJSON(data []byte) error {
-	type plain Asset
-	wire := struct {
-		*plain
-		UploadedAt     isoTime `json:"uploadedAt"`
-		LastModifiedAt isoTime `json:"lastModifiedAt"`
-	}{plain: (*plain)(a)}
-	if err := json.Unmarshal(data, &wire); err != nil {
-		return err
-	}
-	a.UploadedAt, a.LastModifiedAt = wire.UploadedAt.Time, wire.LastModifiedAt.Time
-	return nil
+	wire := wireAsset{plainAsset: plainAsset(*a)}
+	err := json.Unmarshal(data, &wire)
+	*a = wire.asset()
+	return err
 }
 
 func (a *Asset) check() error {

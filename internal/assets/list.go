@@ -53,8 +53,15 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Asset, error
 	}
 	setUnlessEmpty(query, "sortBy", o.SortBy)
 	setUnlessEmpty(query, "order", o.Order)
-	return list(ctx, c, request{op: "list assets", subject: subject, route: "/assets", query: query},
-		cmp.Or(o.PageSize, defaultPageSize), func(a Asset) string { return a.ID })
+	all := list(ctx, c, request{op: "list assets", subject: subject, route: "/assets", query: query},
+		cmp.Or(o.PageSize, defaultPageSize), func(a wireAsset) string { return a.ID })
+	return func(yield func(Asset, error) bool) {
+		for a, err := range all {
+			if !yield(a.asset(), err) {
+				return
+			}
+		}
+	}
 }
 
 // list yields the items of any paged route.
