@@ -13,6 +13,13 @@ import (
 // lifeItems are how many items the benchmark of their life has.
 const lifeItems = 20_000
 
+// Between what the items are migrated.
+const (
+	lifeSource      = "s3://bucket/prefix"
+	lifeDestination = "0123456789abcdef0123"
+	lifeAddress     = "https://assets.example.com"
+)
+
 // lifeBatch is how many items a run takes, and records, at a time when it is fast.
 const lifeBatch = 128
 
@@ -44,7 +51,7 @@ func BenchmarkLife(b *testing.B) {
 func liveThrough(b *testing.B, path string) (transactions int64) {
 	j, err := Open(b.Context(), path)
 	must(b, err)
-	pair, err := j.Pair(b.Context(), "s3://bucket/prefix", "0123456789abcdef0123", "https://assets.example.com")
+	pair, err := j.Pair(b.Context(), lifeSource, lifeDestination, lifeAddress)
 	must(b, err)
 	run, err := j.Begin(b.Context(), pair, "migrate", json.RawMessage("{}"))
 	must(b, err)
@@ -113,4 +120,40 @@ func lifeReceipt(i Item) *Receipt {
 		URL:    "https://assets.example.com/0123456789abcdef0123/assets/" + asset + "/file",
 		Slot:   i.Slot, Modified: time.Now(),
 	}
+}
+
+// BenchmarkCollisions has a plan with one new object look for its place among those of
+// many receipts, which reads all of them. The baseline is what every plan reads of them.
+func BenchmarkCollisions(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "journal.db")
+	liveThrough(b, path)
+	j, err := Open(b.Context(), path)
+	must(b, err)
+	defer func() { must(b, j.Close()) }()
+	pair, err := j.Pair(b.Context(), lifeSource, lifeDestination, lifeAddress)
+	must(b, err)
+	run, err := j.Begin(b.Context(), pair, "migrate", json.RawMessage("{}"))
+	must(b, err)
+	item := lifeItem(lifeItems)
+	item.Action, item.State, item.Slot = Create, ItemPlanned, lifeDecisions(0)[0].Slot
+	must(b, j.Stage(b.Context(), run.Num, Page{Items: []Item{item}}))
+	perReceipt := func(b *testing.B) {
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*lifeItems), "ns/receipt")
+	}
+	b.Run("collisions", func(b *testing.B) {
+		for b.Loop() {
+			if found, err := j.Collisions(b.Context(), run.Num, pair.ID); err != nil || len(found) != 1 {
+				b.Fatalf("%d collisions (%v)", len(found), err)
+			}
+		}
+		perReceipt(b)
+	})
+	b.Run("fingerprints", func(b *testing.B) {
+		for b.Loop() {
+			for _, err := range j.Fingerprints(b.Context(), pair.ID, "") {
+				must(b, err)
+			}
+		}
+		perReceipt(b)
+	})
 }
