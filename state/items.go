@@ -114,7 +114,6 @@ func insertItems(ctx context.Context, tx *sql.Tx, run int64, items []Item) error
 				` ON CONFLICT (run, key) DO NOTHING`); err != nil {
 				return err
 			}
-			defer insert.Close()
 			prepared = len(chunk)
 		}
 		args = append(args[:0], run)
@@ -152,7 +151,6 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 		if err != nil {
 			return err
 		}
-		defer update.Close()
 		common := bases{tx: tx}
 		for _, i := range items {
 			base, err := common.ofItem(ctx, i)
@@ -285,8 +283,9 @@ func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, er
 		return nil, err
 	}
 	intent := next.Time.UnixMilli()
-	if _, err := tx.ExecContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?
-		WHERE run = ? AND key > ? AND key <= ? AND state = 'planned'`, intent, run, next.After, items[len(items)-1].Key); err != nil {
+	marked, err := tx.ExecContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?
+		WHERE run = ? AND key > ? AND key <= ? AND state = 'planned'`, intent, run, next.After, items[len(items)-1].Key)
+	if err := changes(int64(len(items)), marked, err); err != nil {
 		return nil, err
 	}
 	change := recount{}

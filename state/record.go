@@ -42,7 +42,7 @@ func (s *Store) Advance(ctx context.Context, run, pair int64, outcomes []Outcome
 	return taken, err
 }
 
-func (s *Store) record(ctx context.Context, tx *sql.Tx, run, pair int64, outcomes []Outcome) (err error) {
+func (s *Store) record(ctx context.Context, tx *sql.Tx, run, pair int64, outcomes []Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
 	}
@@ -50,7 +50,6 @@ func (s *Store) record(ctx context.Context, tx *sql.Tx, run, pair int64, outcome
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
 	for n := range outcomes {
 		if err := r.record(ctx, &outcomes[n]); err != nil {
 			return fmt.Errorf("%s: %w", outcomes[n].Key, err)
@@ -65,7 +64,7 @@ func (s *Store) record(ctx context.Context, tx *sql.Tx, run, pair int64, outcome
 	return r.count(ctx, outcomes)
 }
 
-// A recorder records outcomes within a transaction.
+// A recorder records outcomes within a transaction, which closes its statements.
 type recorder struct {
 	tx              *sql.Tx
 	run, pair, now  int64
@@ -91,15 +90,6 @@ func (r *recorder) prepare(ctx context.Context) (err error) {
 	}
 	r.update, err = r.tx.PrepareContext(ctx, `UPDATE items SET state = ?, asset = CASE ? WHEN '' THEN asset ELSE ? END,
 		class = ?, error = ?, due_at = ? WHERE run = ? AND key = ? AND (state = 'sending' OR state = 'sent' OR state = 'in_doubt')`)
-	return err
-}
-
-func (r *recorder) close() (err error) {
-	for _, s := range []*sql.Stmt{r.receipt, r.update, r.forgive, r.description} {
-		if s != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}
 	return err
 }
 
@@ -146,7 +136,8 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 const tallyAtOnce = 500
 
 // tally adds the items of the outcomes to what they have become. Before, they were in
-// flight.
+// flight. No item has two outcomes at once: it is not taken again before the first is
+// recorded.
 func (r *recorder) tally(ctx context.Context, outcomes []Outcome) error {
 	change := recount{}
 	for chunk := range slices.Chunk(outcomes, tallyAtOnce) {

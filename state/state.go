@@ -264,6 +264,7 @@ func one(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 
 func changesOne(res sql.Result, err error) error { return changes(1, res, err) }
 
+// changes gives ErrConflict unless a statement has changed so many rows.
 func changes(want int64, res sql.Result, err error) error {
 	if err != nil {
 		return err
