@@ -16,9 +16,10 @@ import (
 // worker, and the items come one after the other.
 type turns chan struct{}
 
-// Workers is how many it takes to keep so many turns in use. Each has at most one object
-// open.
-func Workers(turns int) int { return 2*turns - 1 }
+// Workers is how many it takes to keep so many turns in use: two for each where an object
+// is opened as fast as it is sent, and some more because neither always takes as long. Each
+// has at most one object open.
+func Workers(turns int) int { return 5*turns/2 - 1 }
 
 // begin waits for a turn, which must be ended.
 func (t turns) begin(ctx context.Context) error {
