@@ -249,6 +249,21 @@ func TestSettlingPicksTheRightAsset(t *testing.T) {
 	}
 }
 
+// Somebody else's asset of the same name and content, put there just before, is not taken
+// for what was sent beside it.
+func TestSettlingPicksTheOneBeside(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets status=503 commit=after nth=2"))
+	r := migrate.DefaultRules()
+	r.OnExisting = "duplicate"
+	theirs := w.upload(w.images, "", "a.jpg", "a")
+	w.put("a.jpg", "a")
+	w.wantStates(w.migrate(r), map[string]int64{"create done": 1})
+	ours, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg")
+	if must(t, err); ours.Asset == theirs.ID || len(w.assetsAt()) != 2 {
+		t.Errorf("asset %s is ours, with somebody else's %s; %d are there", ours.Asset, theirs.ID, len(w.assetsAt()))
+	}
+}
+
 func TestOldAssetsAreNotTakenForAnUpload(t *testing.T) {
 	w := newWorld(t)
 	r := migrate.DefaultRules()

@@ -130,12 +130,16 @@ func isOlder(asset assets.Asset, than time.Time) bool {
 }
 
 // match finds the asset that an item in doubt became. Of several equal ones the
-// oldest is taken and the others are told.
+// oldest is taken and the others are told; but the newest, if the item was sent beside
+// one that was there.
 func (a *Applier) match(ctx context.Context, c container, f *finding, candidates []assets.Asset, claimed map[string]bool) {
 	i := f.item
-	digest := i.Digest                          // if it was sent by this process
-	for n := len(candidates) - 1; n >= 0; n-- { // oldest first
-		asset := candidates[n]
+	digest := i.Digest // if it was sent by this process
+	inOrder := slices.Backward(candidates)
+	if i.Reason == string(ReasonDuplicate) {
+		inOrder = slices.All(candidates)
+	}
+	for _, asset := range inOrder {
 		if claimed[asset.ID] || asset.Size != i.Size || !sameName(asset, i.Name) || isOlder(asset, i.IntentAt) {
 			continue
 		}
