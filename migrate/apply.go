@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
 	"assetferry/state"
@@ -164,7 +165,7 @@ func keepAlive(j Journal) (stop func()) {
 // formerEnd is until when a former process may have sent something that was last
 // alive at a time; zero if that is not known.
 func formerEnd(alive time.Time) time.Time {
-	now := time.Now()
+	now := clock.Now()
 	if end := alive.Add(aliveSlack); !alive.IsZero() && end.Before(now) {
 		return end
 	}

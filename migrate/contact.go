@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/clock"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
@@ -61,10 +62,10 @@ func (d *decider) awaitOthers(ctx context.Context) error {
 		return err
 	}
 	until := formerEnd(d.FormerAlive).Add(d.Answer + handling(largest))
-	if time.Until(until) > worthTelling {
+	if until.Sub(clock.Now()) > worthTelling {
 		d.Watch.Others(n, until)
 	}
-	return retry.Sleep(ctx, time.Until(until))
+	return retry.Sleep(ctx, until.Sub(clock.Now()))
 }
 
 // inventories stages what is in places beside our assets, and counts it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"assetferry/internal/clock"
 	"assetferry/state"
 )
 
@@ -169,7 +170,7 @@ func (d *dispatcher) take(r result) error {
 	d.add(r.item, r.outcome)
 	if r.outcome.State == state.ItemInDoubt {
 		r.item.Error = r.outcome.Error
-		d.doubt(r.item, time.Now().Add(d.patience(r.answer)+handling(r.item.Size)), true)
+		d.doubt(r.item, clock.Now().Add(d.patience(r.answer)+handling(r.item.Size)), true)
 	}
 	return cmp.Or(r.fatal, d.breaker(r))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
 	"assetferry/state"
@@ -29,7 +30,7 @@ const maxLooks = 3
 // from when the doubt arose: an upload may have taken long since its intent.
 func (d *dispatcher) doubt(i state.Item, due time.Time, fresh bool) {
 	if i.Action == state.Adopt {
-		due = time.Now() // it was not going to change anything
+		due = clock.Now() // it was not going to change anything
 	}
 	d.doubts = append(d.doubts, doubt{item: i, due: due, fresh: fresh})
 	if fresh {
@@ -51,7 +52,7 @@ func (d *dispatcher) look(ctx context.Context) error {
 	if d.settling || d.stopping {
 		return nil
 	}
-	now := time.Now()
+	now := clock.Now()
 	var ready, later []doubt
 	for _, q := range d.doubts {
 		if q.looked && now.Before(q.due) {
@@ -89,7 +90,7 @@ func (d *dispatcher) tellDoubts() {
 			until, why = q.due, q.item.Error
 		}
 	}
-	now := time.Now()
+	now := clock.Now()
 	if until.Sub(now) < worthTelling || now.Sub(d.toldAt) < tellEvery {
 		return
 	}
@@ -149,7 +150,7 @@ func (d *dispatcher) mayLookAgain(f *finding) bool {
 		return false
 	}
 	f.failed++
-	f.due = time.Now().Add(d.Settle)
+	f.due = clock.Now().Add(d.Settle)
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
 	"assetferry/state"
@@ -51,7 +52,7 @@ func (s *structure) make(ctx context.Context, p state.PlaceKey, m making) (id st
 			return "", false, errors.Join(err, s.forgetIntent(context.WithoutCancel(ctx), p))
 		}
 		last = err
-		s.lose(p, time.Now().Add(s.patience(answered(err))))
+		s.lose(p, clock.Now().Add(s.patience(answered(err))))
 	}
 }
 
@@ -94,7 +95,7 @@ func (s *structure) lookForLost(ctx context.Context, p state.PlaceKey, m making)
 // lookUntil looks at once, and again at a time.
 func (s *structure) lookUntil(ctx context.Context, m making, due time.Time) (id string, err error) {
 	for _, at := range []time.Time{{}, due} {
-		if err := retry.Sleep(ctx, time.Until(at)); err != nil {
+		if err := retry.Sleep(ctx, at.Sub(clock.Now())); err != nil {
 			return "", err
 		}
 		m.forget()

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/clock"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -208,7 +209,7 @@ func (d Deps) withDefaults() Deps {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	if d.Now == nil {
-		d.Now = time.Now
+		d.Now = clock.Now
 	}
 	return d
 }

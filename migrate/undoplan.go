@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
 	"assetferry/state"
@@ -80,7 +81,7 @@ func (p *UndoPlanner) lookAround(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	since := p.undone.StartedAt.Add(time.Until(p.Now()))
+	since := p.undone.StartedAt.Add(p.Now().Sub(clock.Now()))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(p.Concurrency)
 	for _, c := range containers {

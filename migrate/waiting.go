@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
 	"assetferry/state"
@@ -18,7 +19,7 @@ func (d *dispatcher) postpone(r result) state.Outcome {
 		return o
 	}
 	o.State = state.ItemWaiting
-	o.DueAt = time.Now().Add(max(r.asked, d.Again[min(max(r.item.Attempts, 1), most)-1]))
+	o.DueAt = clock.Now().Add(max(r.asked, d.Again[min(max(r.item.Attempts, 1), most)-1]))
 	return o
 }
 
@@ -38,7 +39,7 @@ func (d *dispatcher) findDue(ctx context.Context) (err error) {
 
 // wake takes the items whose time has come.
 func (d *dispatcher) wake(ctx context.Context) error {
-	now := time.Now()
+	now := clock.Now()
 	if d.stopping || d.settleOnly || d.nextDue.IsZero() || now.Before(d.nextDue) || len(d.queue) > d.Concurrency/2 {
 		return nil
 	}
@@ -59,7 +60,7 @@ func (d *dispatcher) stays() bool {
 	}
 	told := !d.since.IsZero()
 	if !told {
-		d.since = time.Now()
+		d.since = clock.Now()
 	}
 	stays := !d.nextDue.After(d.since.Add(d.Wait))
 	if !told && d.nextDue.Sub(d.since) > worthTelling {

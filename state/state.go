@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/filelock"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -80,7 +81,7 @@ func openAs(ctx context.Context, path string, takeover bool) (_ *Store, err erro
 	} else if err != nil {
 		return nil, diskError(path, err)
 	}
-	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: newMark(lock.File()), based: &baseIndex{}, now: time.Now}
+	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: newMark(lock.File()), based: &baseIndex{}, now: clock.Now}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -149,7 +150,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: path, r: r, based: &baseIndex{}, now: time.Now}, nil
+	return &Store{path: path, r: r, based: &baseIndex{}, now: clock.Now}, nil
 }
 
 // bringUpToDate gives a journal the schema of this version.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/ui"
 )
@@ -59,7 +60,7 @@ func run(ctx context.Context, args []string, e environment) int {
 	defer cancel(nil)
 	a := &app{environment: e, command: "assetferry", stop: make(chan struct{}), abort: cancel}
 	// Until the switches are known. A mistake in them is told in the form asked for.
-	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none", JSON: slices.Contains(args, "--json")})
+	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none", JSON: slices.Contains(args, "--json"), Now: clock.Now})
 	done := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() { a.watchSignals(done) })
@@ -194,7 +195,7 @@ func given(cmd *cobra.Command) map[string][]string {
 func (a *app) newOut(cmd *cobra.Command, progress string, logFile io.Writer) *ui.Out {
 	flag := func(name string) bool { on, _ := cmd.Flags().GetBool(name); return on }
 	return ui.New(ui.Options{
-		Stdout: a.stdout, Stderr: a.stderr, Progress: progress, LogFile: logFile,
+		Stdout: a.stdout, Stderr: a.stderr, Progress: progress, LogFile: logFile, Now: clock.Now,
 		JSON: flag("json"), Quiet: flag("quiet"), Verbose: flag("verbose"),
 	})
 }

@@ -10,9 +10,9 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/pace"
 	"assetferry/internal/retry"
@@ -97,13 +97,13 @@ func (a *app) enter(ctx context.Context, d config.Destination) (dest *destinatio
 
 // connect makes the client of a destination. It sends nothing yet.
 func (a *app) connect(dest *destination, acc access, readOnly bool) (err error) {
-	dest.calls = pace.NewCalls(a.settings.MaxCalls, time.Now)
+	dest.calls = pace.NewCalls(a.settings.MaxCalls, clock.Now)
 	dest.limiter = a.limiter(dest.calls)
 	dest.client, err = assets.New(assets.Options{
 		BaseURL: acc.url, Tokens: acc.tokens, AdminTokens: acc.adminTokens, SuperadminTokens: acc.superadminTokens, Workspace: acc.workspace, Transport: acc.transport,
 		UserAgent: "assetferry/" + version(), ReadOnly: readOnly, AllowHTTP: a.settings.AllowHTTP,
-		CompensateClock: a.settings.CompensateClock,
-		Limiter:         dest.limiter, Bandwidth: pace.NewBandwidth(a.settings.Bandwidth, time.Now),
+		CompensateClock: a.settings.CompensateClock, Now: clock.Now,
+		Limiter: dest.limiter, Bandwidth: pace.NewBandwidth(a.settings.Bandwidth, clock.Now),
 		OnWait: func(w retry.Wait) {
 			a.out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)
 		},
@@ -157,8 +157,12 @@ func (a *app) reach(ctx context.Context, d config.Destination) (acc access, err 
 			"leave --least-privilege out, or have the command print tokens of a lesser role")
 	}
 	if d.TokenCommand != "" {
-		acc.tokens, err = token.NewCommand(d.TokenCommand)
-		return acc, err
+		c, err := token.NewCommand(d.TokenCommand)
+		if err != nil {
+			return acc, err
+		}
+		c.Now, acc.tokens = clock.Now, c
+		return acc, nil
 	}
 	if acc.key, err = d.AccessKey.Resolve(ctx, warn); err != nil {
 		return acc, err
@@ -171,7 +175,7 @@ func (a *app) reach(ctx context.Context, d config.Destination) (acc access, err 
 func (a *app) mint(acc *access, key token.Secret, d config.Destination) error {
 	claims := token.Claims{Environment: acc.environment, Workspace: d.Workspace, Service: d.Service, User: d.User}
 	if !a.settings.LeastPrivilege {
-		m, err := token.NewMinter(key, claims)
+		m, err := newMinter(key, claims)
 		acc.tokens = m
 		return err
 	}
@@ -179,13 +183,22 @@ func (a *app) mint(acc *access, key token.Secret, d config.Destination) error {
 		"user": &acc.tokens, "admin": &acc.adminTokens, "superadmin": &acc.superadminTokens,
 	} {
 		claims.Role = role
-		m, err := token.NewMinter(key, claims)
+		m, err := newMinter(key, claims)
 		if err != nil {
 			return err
 		}
 		*source = m
 	}
 	return nil
+}
+
+func newMinter(key token.Secret, claims token.Claims) (*token.Minter, error) {
+	m, err := token.NewMinter(key, claims)
+	if err != nil {
+		return nil, err
+	}
+	m.Now = clock.Now
+	return m, nil
 }
 
 func transport(caFile string) (http.RoundTripper, error) {
@@ -239,6 +252,7 @@ func (a *app) startEmbedded(ctx context.Context, d config.Destination, dest *des
 
 // startSandbox serves a sandbox at an address until it is stopped.
 func startSandbox(ctx context.Context, o sandbox.Options, listen string) (url string, stop func() error, err error) {
+	o.Now = clock.Now
 	s, err := sandbox.New(o)
 	if err != nil {
 		return "", nil, err

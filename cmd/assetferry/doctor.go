@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/token"
 	"assetferry/internal/ui"
@@ -273,7 +274,7 @@ func (d *doctor) checkToken(ctx context.Context) finding {
 		f.code = exitAuth
 		return f
 	}
-	f := d.judgeClaims(time.Now())
+	f := d.judgeClaims(clock.Now())
 	return f.with(d.claimFacts()...)
 }
 

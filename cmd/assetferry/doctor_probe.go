@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/clock"
 	"assetferry/internal/probe"
 	"assetferry/internal/token"
 	"assetferry/internal/ui"
@@ -44,7 +45,7 @@ func (d *doctor) runProbe(ctx context.Context, o probeOptions) error {
 	if err != nil {
 		return err
 	}
-	options := probe.Options{Client: client, Service: d.dest.url, Step: func(what string) { d.out.Log().Debug("probe", "measures", what) }}
+	options := probe.Options{Client: client, Service: d.dest.url, Now: clock.Now, Step: func(what string) { d.out.Log().Debug("probe", "measures", what) }}
 	if !d.access.key.IsEmpty() {
 		options.Aged = func(age time.Duration) (*assets.Client, error) { return d.agedClient(acc, age) }
 	}
@@ -92,7 +93,7 @@ func (d *doctor) agree(ctx context.Context, o probeOptions) (begin bool, err err
 func (d *doctor) proberClient(acc access) (*assets.Client, error) {
 	c, err := assets.New(assets.Options{
 		BaseURL: acc.url, Tokens: acc.tokens, AdminTokens: acc.adminTokens, SuperadminTokens: acc.superadminTokens, Workspace: acc.workspace, Transport: acc.transport,
-		UserAgent: "assetferry/" + version(), AllowHTTP: d.settings.AllowHTTP, CompensateClock: d.settings.CompensateClock,
+		UserAgent: "assetferry/" + version(), AllowHTTP: d.settings.AllowHTTP, CompensateClock: d.settings.CompensateClock, Now: clock.Now,
 	})
 	if err != nil {
 		return nil, usage(err, "")
@@ -109,7 +110,7 @@ func (d *doctor) agedClient(acc access, age time.Duration) (*assets.Client, erro
 		return nil, err
 	}
 	skew, _ := d.dest.client.Skew()
-	m.Life, m.Now = age+time.Hour, func() time.Time { return time.Now().Add(skew - age) }
+	m.Life, m.Now = age+time.Hour, func() time.Time { return clock.Now().Add(skew - age) }
 	acc.tokens = m
 	return d.proberClient(acc)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -151,7 +152,7 @@ func (s *endpoints) deps(a *app, w migrate.Observer) migrate.Deps {
 // now is the server's clock, as far as its answers told it.
 func (d *destination) now() time.Time {
 	skew, _ := d.client.Skew()
-	return time.Now().Add(skew)
+	return clock.Now().Add(skew)
 }
 
 // journalPath is where the journal of a destination is.

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"time"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/forecast"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -27,7 +27,7 @@ func (a *app) tellForecast(ctx context.Context, s *endpoints, plan migrate.Plan,
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	now := clock.Now()
 	bounds := forecast.Bounds{Calls: a.settings.MaxCalls, Bandwidth: a.settings.Bandwidth}
 	if end, limited := a.settings.WindowEnd(now); limited {
 		bounds.Window = end.Sub(now)

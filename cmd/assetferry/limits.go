@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/pace"
 	"assetferry/internal/ui"
 	"assetferry/state"
@@ -31,7 +32,7 @@ func addLimitFlags(f *pflag.FlagSet) {
 // startWindow ends the command in good order when its time is up, until the
 // function it returns is called.
 func (a *app) startWindow() (stop func()) {
-	now := time.Now()
+	now := clock.Now()
 	end, limited := a.settings.WindowEnd(now)
 	if !limited {
 		return func() {}

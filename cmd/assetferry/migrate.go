@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -279,7 +280,7 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 		return run, err
 	}
 	sent := run.State == state.Applying
-	age := time.Since(run.ListedAt)
+	age := clock.Now().Sub(run.ListedAt)
 	switch {
 	case sent && run.Command != o.command && !o.restart:
 		return run, &stop{exitError, fmt.Errorf("run %s of %s is not finished", run.ID, run.Command),

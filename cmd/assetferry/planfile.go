@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/approval"
+	"assetferry/internal/clock"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 )
@@ -75,7 +76,7 @@ func (a *app) writePlan(ctx context.Context, s *endpoints, planner *migrate.Plan
 		return approval.Write(w, approval.Plan{
 			Hash: plan.Run.PlanHash, Head: planner.Head(plan.Run, plan.Categories), Tallies: plan.Tallies,
 			Items: s.journal.Items(ctx, plan.Run.Num),
-			Noted: approval.Noted{Run: plan.Run.ID, Made: time.Now().UTC().Truncate(time.Second), Address: s.dest.url, CategoryNames: names},
+			Noted: approval.Noted{Run: plan.Run.ID, Made: clock.Now().UTC().Truncate(time.Second), Address: s.dest.url, CategoryNames: names},
 		})
 	})
 	if err != nil {

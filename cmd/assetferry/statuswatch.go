@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -43,7 +44,7 @@ type observation struct {
 // follow shows the newest run of the journal until it is over or nobody works on it.
 func (a *app) follow(ctx context.Context, journal *state.Store) error {
 	f := &follower{
-		out: a.out, now: time.Now,
+		out: a.out, now: clock.Now,
 		look: func(ctx context.Context) (observation, error) { return observe(ctx, journal) },
 		pause: func(ctx context.Context, d time.Duration) error {
 			select {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -42,7 +43,7 @@ func ReadForList(ctx context.Context, journal *state.Store, run state.Run) (Repo
 }
 
 func begin(journal *state.Store, run state.Run) Report {
-	return Report{Version: schema, MadeAt: time.Now().UTC().Truncate(time.Second), Run: about(run), lists: &lists{journal: journal, run: run}}
+	return Report{Version: schema, MadeAt: clock.Now().UTC().Truncate(time.Second), Run: about(run), lists: &lists{journal: journal, run: run}}
 }
 
 func (r *Report) read(ctx context.Context, parts ...func(context.Context, *Report) error) error {
