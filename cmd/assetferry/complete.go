@@ -46,6 +46,8 @@ func (a *app) offer(f *pflag.Flag) cobra.CompletionFunc {
 		return a.offerRuns
 	case "to":
 		return a.offerDestinations
+	case "job":
+		return a.offerJobs
 	}
 	if v := values(f.Name); v != nil {
 		return cobra.FixedCompletions(v, cobra.ShellCompDirectiveNoFileComp)

@@ -46,11 +46,14 @@ assetferry help profile.
 		Args:              atMostOne("SOURCE"),
 		ValidArgsFunction: directories,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d := &doctor{app: a, source: strings.Join(args, "")}
+			d := &doctor{app: a}
 			// A mistake in the settings is the first thing to tell, and not the end.
 			d.mistake = a.configure(cmd)
 			if _, ok := errors.AsType[*stop](d.mistake); ok {
 				return d.mistake
+			}
+			if err := d.takeSource(args); err != nil {
+				return err
 			}
 			if err := o.check(cmd); err != nil {
 				return err
@@ -133,6 +136,16 @@ type doctor struct {
 	counts   ui.Counts
 	code     int
 	failures int
+}
+
+// takeSource notes which source is to be checked, if one is.
+func (d *doctor) takeSource(args []string) (err error) {
+	if d.mistake != nil { // so nothing is known of a job
+		d.source = strings.Join(args, "")
+		return nil
+	}
+	d.source, err = d.sourceOf(args)
+	return err
 }
 
 func (d *doctor) examine(ctx context.Context) error {

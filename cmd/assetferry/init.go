@@ -259,7 +259,7 @@ func (d *dialogue) setSource(source string) error {
 	if strings.ContainsFunc(source, unicode.IsControl) {
 		return errors.New("that has a control character")
 	}
-	d.source = source
+	d.source, d.template.Source = source, source
 	return nil
 }
 

@@ -42,10 +42,10 @@ is sent twice. An object that changed after it arrived is skipped and counted.
 
 The first interrupt finishes what has begun, the second aborts it.
 `,
-		Args:              one("SOURCE"),
+		Args:              sourceOrJob,
 		ValidArgsFunction: directories,
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			return a.planOrMigrate(ctx, cmd, args[0], o)
+		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return a.planOrMigrate(ctx, cmd, source, o)
 		}),
 	}
 	f := c.Flags()
@@ -71,10 +71,10 @@ is not there is counted, and a later migrate brings it.
 Use it after files were uploaded by other means. Where the journal is lost it is
 not needed: migrate does the same before it sends anything.
 `,
-		Args:              one("SOURCE"),
+		Args:              sourceOrJob,
 		ValidArgsFunction: directories,
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			return a.planOrMigrate(ctx, cmd, args[0], o)
+		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return a.planOrMigrate(ctx, cmd, source, o)
 		}),
 	}
 	f := c.Flags()

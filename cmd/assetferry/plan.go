@@ -37,10 +37,10 @@ With --output the plan is also written into a file, for somebody to approve.
 "assetferry apply FILE" carries out that plan and nothing else; what has changed
 since, at the source or at the destination, it leaves alone.
 `,
-		Args:              one("SOURCE"),
+		Args:              sourceOrJob,
 		ValidArgsFunction: directories,
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			return a.plan(ctx, cmd, args[0], o)
+		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return a.plan(ctx, cmd, source, o)
 		}),
 	}
 	f := c.Flags()

@@ -144,6 +144,7 @@ func together(cmd *cobra.Command, one, other, hint string) error {
 
 func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	f.String("config", "", "read settings from this `file` (default ./assetferry.yaml if it is there)")
+	f.String("job", "", "take source and settings of the job of this `name` in the configuration")
 	setting(f, "state", "`file` of the journal (default under $XDG_STATE_HOME, one for each destination)")
 	setting(f, "to", "where to write: an address, a `name` from the configuration, or sandbox")
 	setting(f, "workspace", "`ID` of the workspace (default: the environment's own)")

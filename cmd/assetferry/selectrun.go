@@ -21,7 +21,10 @@ func addRunFlags(f *pflag.FlagSet) {
 // selectRun finds the run that a command is about.
 func (a *app) selectRun(ctx context.Context, cmd *cobra.Command, journal *state.Store) (state.Run, error) {
 	id, _ := cmd.Flags().GetString("run")
-	source, _ := cmd.Flags().GetString("source")
+	source, err := a.selectedSource(cmd)
+	if err != nil {
+		return state.Run{}, err
+	}
 	if id == "" {
 		run, err := newestRun(ctx, journal, source)
 		if err == nil && run.Num == 0 {
@@ -34,9 +37,17 @@ func (a *app) selectRun(ctx context.Context, cmd *cobra.Command, journal *state.
 	case errors.Is(err, state.ErrNotFound):
 		return run, noSuchRun(journal, id)
 	case err == nil && source != "" && run.Pair.Source != source:
-		return run, &stop{exitNoSuch, fmt.Errorf("run %s is of the source %s", run.ID, ui.Sanitize(run.Pair.Source)), "leave --source out"}
+		return run, &stop{exitNoSuch, fmt.Errorf("run %s is of the source %s", run.ID, ui.Sanitize(run.Pair.Source)), "leave --source or --job out"}
 	}
 	return run, err
+}
+
+// selectedSource is the name of the source that a run has to be of, empty for any.
+func (a *app) selectedSource(cmd *cobra.Command) (string, error) {
+	if a.settings.Job == "" || cmd.Flags().Changed("source") {
+		return cmd.Flags().GetString("source")
+	}
+	return a.sourceName(a.settings.Source)
 }
 
 func noSuchRun(journal *state.Store, id string) error {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/config"
 	"assetferry/internal/sandbox"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -41,12 +43,31 @@ func (a *app) openSource(ctx context.Context, address string, exclude []string) 
 	return s, s.Identity(), nil
 }
 
+// sourceName is what a source is called in the journal, whether it is there or not.
+func (a *app) sourceName(source string) (string, error) {
+	switch {
+	case a.settings.SourceName != "":
+		return a.settings.SourceName, nil
+	case !config.IsAddress(source):
+		return filepath.Abs(source)
+	}
+	address, err := s3.ParseAddress(source)
+	if err != nil {
+		return "", badAddress(err)
+	}
+	return address.String(), nil
+}
+
+func badAddress(err error) error {
+	return usage(fmt.Errorf("source: %w", err), "write s3://bucket or s3://bucket/prefix; assetferry help s3 tells the rest")
+}
+
 // openBucket opens a source in S3. Region, profile and credentials come the way AWS
 // has them.
 func (a *app) openBucket(ctx context.Context, text string) (sources.Source, string, error) {
 	address, err := s3.ParseAddress(text)
 	if err != nil {
-		return nil, "", usage(fmt.Errorf("source: %w", err), "write s3://bucket or s3://bucket/prefix; assetferry help s3 tells the rest")
+		return nil, "", badAddress(err)
 	}
 	c := a.settings
 	o := s3.Options{Anonymous: c.S3Anonymous, RequesterPays: c.S3RequesterPays, Tags: c.S3Tags, AllowHTTP: c.AllowHTTP, Connections: migrate.Workers(c.Concurrency)}

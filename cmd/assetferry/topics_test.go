@@ -106,6 +106,7 @@ func (r *reader) follow(t *testing.T, commands []string) {
 func beforeTopic(name string) []string {
 	return map[string][]string{
 		"journal": {"assetferry migrate ./photos --unmatched skip --limit 5 --state journal.db"},
+		"nightly": {`printf 'unmatched: skip\njobs:\n  nightly:\n    source: ./photos\n' > assetferry.yaml`},
 	}[name]
 }
 

@@ -1,5 +1,6 @@
 // Package config makes one validated Settings out of switches, the environment
-// and a file, in this order of precedence.
+// and a file, in this order of precedence. In the file a job beats what stands around
+// it.
 //
 // Every setting is one row of a table (see table.go), which gives its key in the
 // file, its switch, its variable and its default; nothing is named twice. A
@@ -46,6 +47,10 @@ type Settings struct {
 	To           string           // address, name or "sandbox"; see Destination
 	Destinations map[string]Named // by name
 
+	Jobs   map[string]Job // by name
+	Job    string         // the one that was chosen; empty if none was
+	Source string         // of that job
+
 	State       string // the journal; see DefaultState
 	Workspace   string
 	Service     string
@@ -83,6 +88,7 @@ type Settings struct {
 
 	env    Env
 	origin map[string]Origin // by key
+	text   map[string]string // what was given for a key, as it was written
 	place  map[string]place  // of what the file says: by key, see also inDestination
 }
 
@@ -93,16 +99,17 @@ type Origin int
 const (
 	FromDefault Origin = iota
 	FromFile
+	FromJob
 	FromEnvironment
 	FromFlag
 )
 
 // Load reads the file and the environment and puts flags on top: the values of
 // the switches that were given, by name without dashes. Switches that are no
-// settings are left alone, but "config" names the file. Mistakes come as
-// *UsageError.
+// settings are left alone, but "config" names the file, and "job" one of its jobs.
+// Mistakes come as *UsageError.
 func Load(flags map[string][]string, env Env) (*Settings, error) {
-	s := &Settings{env: env, origin: make(map[string]Origin), place: make(map[string]place)}
+	s := newSettings(env)
 	rows := s.table()
 	for _, r := range rows {
 		if r.initial != "" {
@@ -114,6 +121,9 @@ func Load(flags map[string][]string, env Env) (*Settings, error) {
 	if err := s.loadFile(flags["config"], rows); err != nil {
 		return nil, err
 	}
+	if err := s.choose(flags["job"], rows); err != nil {
+		return nil, err
+	}
 	for _, r := range rows {
 		value := ""
 		if r.env != "" {
@@ -122,22 +132,33 @@ func Load(flags map[string][]string, env Env) (*Settings, error) {
 		if value == "" {
 			continue
 		}
-		if err := r.set([]string{value}); err != nil {
+		if err := s.put(r, []string{value}, FromEnvironment); err != nil {
 			return nil, &UsageError{Msg: fmt.Sprintf("%s: %v", r.env, err)}
 		}
-		s.origin[r.key] = FromEnvironment
 	}
 	for _, r := range rows {
 		values := flags[r.flag()]
 		if len(values) == 0 {
 			continue
 		}
-		if err := r.set(values); err != nil {
+		if err := s.put(r, values, FromFlag); err != nil {
 			return nil, &UsageError{Msg: fmt.Sprintf("--%s: %v", r.flag(), err)}
 		}
-		s.origin[r.key] = FromFlag
 	}
 	return s, nil
+}
+
+func newSettings(env Env) *Settings {
+	return &Settings{env: env, origin: make(map[string]Origin), text: make(map[string]string), place: make(map[string]place)}
+}
+
+// put checks and stores what was given for a setting, and remembers by whom.
+func (s *Settings) put(r row, values []string, from Origin) error {
+	if err := r.set(values); err != nil {
+		return err
+	}
+	s.origin[r.key], s.text[r.key] = from, strings.Join(values, " ")
+	return nil
 }
 
 // Origin says where the value of a key came from.

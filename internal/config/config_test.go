@@ -63,7 +63,7 @@ func usage(t *testing.T, err error) string {
 
 func diff(t *testing.T, got, want any) {
 	t.Helper()
-	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Settings{}, Reference{})); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Settings{}, Reference{}, Job{})); d != "" {
 		t.Errorf("want -, got +:\n%s", d)
 	}
 }

@@ -169,8 +169,10 @@ func (n *Named) credentialKeys() map[string]string {
 	}
 }
 
-func destinationName(name string) bool {
-	return name != "" && name != sandboxName && !strings.ContainsFunc(name, func(r rune) bool {
+// isName reports whether a destination or a job can have a name. It may become a part of
+// the name of a file.
+func isName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
 	})
 }

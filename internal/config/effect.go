@@ -3,8 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 )
 
 // An Effect is a setting as it is in effect.
@@ -14,40 +13,30 @@ type Effect struct {
 	From  string // for people: a switch, a variable, a file, "default"
 }
 
-// Effects lists what decides where a run goes and under whose name, and what else is
-// not at its default. The address is left out: it may not be one.
+// Effects lists what decides what is brought over, where it goes and under whose name,
+// and what else is not at its default. The address is left out: it may not be one.
 func (s *Settings) Effects() []Effect {
 	n := s.Destinations[s.To]
 	all := []Effect{
+		{"job", s.Job, "--job"},
+		{"source", s.Source, s.fromJob()},
 		s.chosen("workspace", s.Workspace, n.Workspace, "the default one"),
 		s.chosen("service", s.Service, n.Service, ""),
 		s.chosen("user", s.User, n.User, ""),
 		s.chosen("ca_file", s.CAFile, n.CAFile, ""),
-		s.effect("state", s.State),
-		s.effect("source_name", s.SourceName),
-		s.effect("endpoint", s.Endpoint),
-		s.effect("s3_anonymous", strconv.FormatBool(s.S3Anonymous)),
-		s.effect("s3_requester_pays", strconv.FormatBool(s.S3RequesterPays)),
-		s.effect("s3_tags", strconv.FormatBool(s.S3Tags)),
-		s.effect("concurrency", strconv.Itoa(s.Concurrency)),
-		s.effect("include", strings.Join(s.Include, " ")),
-		s.effect("exclude", strings.Join(s.Exclude, " ")),
-		s.effect("category_by", s.CategoryBy),
-		s.effect("category", s.Category),
-		s.effect("unmatched", s.Unmatched),
-		s.effect("on_existing", s.OnExisting),
-		s.effect("compensate_clock", strconv.FormatBool(s.CompensateClock)),
-		s.effect("least_privilege", strconv.FormatBool(s.LeastPrivilege)),
-		s.effect("allow_http", strconv.FormatBool(s.AllowHTTP)),
-		s.effect("log_file", s.LogFile),
 	}
-	shown := all[:0]
-	for _, e := range all {
-		if e.From != byDefault || e.Name == "workspace" || e.Name == "user" {
-			shown = append(shown, e)
+	if s.Job == "" {
+		all = all[2:]
+	}
+	for _, r := range s.table() {
+		told := func(e Effect) bool { return e.Name == r.key }
+		if r.key != "to" && !slices.ContainsFunc(all, told) {
+			all = append(all, s.effect(r.key, s.text[r.key]))
 		}
 	}
-	return shown
+	return slices.DeleteFunc(all, func(e Effect) bool {
+		return e.From == byDefault && e.Name != "workspace" && e.Name != "user"
+	})
 }
 
 const byDefault = "default"
@@ -82,9 +71,14 @@ func (s *Settings) from(key string) string {
 			return "--" + r.flag()
 		case FromEnvironment:
 			return r.env
+		case FromJob:
+			return s.fromJob()
 		case FromFile:
 			return s.File
 		}
 	}
 	return byDefault
 }
+
+// fromJob says for people that the job decided.
+func (s *Settings) fromJob() string { return fmt.Sprintf("job %q in %s", s.Job, s.File) }

@@ -10,7 +10,7 @@ import (
 
 func TestEffects(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "my.yaml")
-	text := "to: p\nuser: file-user\nunmatched: skip\ndestinations:\n  p:\n    url: https://x.example\n    workspace: w1\n    service: dam\n"
+	text := "to: p\nuser: file-user\nunmatched: skip\njobs:\n  j:\n    source: photos\n    unmatched: create\n    exclude: [a, b]\n    workspace: w3\ndestinations:\n  p:\n    url: https://x.example\n    workspace: w1\n    service: dam\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -18,6 +18,7 @@ func TestEffects(t *testing.T) {
 		v, ok := map[string]string{"ASSETFERRY_USER_ID": "env-user"}[name]
 		return v, ok
 	}
+	job := `job "j" in ` + file
 	tests := []struct {
 		name  string
 		flags map[string][]string
@@ -33,6 +34,10 @@ func TestEffects(t *testing.T) {
 		}},
 		{"sandbox", map[string][]string{"to": {"sandbox"}}, "--to", []Effect{
 			{"workspace", "the default one", "default"}, {"user", "assetferry", "default"}, {"unmatched", "skip", file},
+		}},
+		{"job", map[string][]string{"job": {"j"}, "exclude": {"c", "d"}}, file, []Effect{
+			{"job", "j", "--job"}, {"source", filepath.Join(filepath.Dir(file), "photos"), job}, {"workspace", "w3", job},
+			{"service", "dam", `destination "p" in ` + file}, {"user", "env-user", "ASSETFERRY_USER_ID"}, {"exclude", "c d", "--exclude"}, {"unmatched", "create", job},
 		}},
 	}
 	for _, tt := range tests {

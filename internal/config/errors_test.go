@@ -71,6 +71,17 @@ func TestErrorTexts(t *testing.T) {
 		"destinations:\n  prod:\n    url: https://example.com?a=b\n",
 		"destinations:\n  prod:\n    url: example.com\n",
 		"destinations:\n  prod:\n    url: https://example.com\n    access_key_env: A\n    access_key_file: b\n",
+		"jobs: [nightly]\n",
+		"jobs:\n  nightly:\n",
+		"jobs:\n  nightly: ./photos\n",
+		"jobs:\n  every night: {source: ./photos}\n",
+		"jobs:\n  nightly: {to: prod}\n",
+		"jobs:\n  nightly:\n    source: ''\n",
+		"jobs:\n  nightly: {source: [a, b]}\n",
+		"jobs:\n  nightly:\n    source: ./photos\n    exlude: [drafts/**]\n",
+		"jobs:\n  nightly:\n    source: ./photos\n    concurrency: 0\n",
+		"jobs:\n  nightly:\n    source: ./photos\n    jobs: {}\n",
+		"jobs:\n  nightly: {source: a}\n  nightly: {source: b}\n",
 	}
 	var got strings.Builder
 	for _, yaml := range files {
@@ -78,10 +89,18 @@ func TestErrorTexts(t *testing.T) {
 		fmt.Fprintf(&got, "%s\n\n", usage(t, err))
 	}
 	const named = "destinations:\n  prod:\n    url: https://example.com\n  staging:\n    url: http://staging.example.com\n"
+	const jobs = "jobs:\n  nightly: {source: ./photos}\n  archive: {source: ./archive, to: prodd}\n"
+	for _, tc := range []struct{ yaml, job string }{
+		{jobs, "nightli"}, {jobs, "x"}, {"to: prod\n", "nightly"}, {"", "nightly"}, {jobs, ""},
+	} {
+		_, err := load(t, tc.yaml, map[string][]string{"job": {tc.job}}, nil)
+		fmt.Fprintf(&got, "%s\n\n", usage(t, err))
+	}
 	for _, tc := range []struct {
 		yaml  string
 		flags map[string][]string
 	}{ // what is found out only when it is used
+		{named + jobs, map[string][]string{"job": {"archive"}}},
 		{"to: prodd\n" + named, nil},
 		{named, map[string][]string{"to": {"prodd"}}},
 		{"to: prod\n" + named, map[string][]string{"to": {"nonsense"}}},
@@ -124,18 +143,24 @@ func TestErrorTexts(t *testing.T) {
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{
 		"", "to: prod\n", "destinations:\n  prod: {url: https://example.com, environment: e}\n", "include: [a, b]\n", "concurrency: 4\nmin_age: 7d\n",
+		"jobs:\n  nightly:\n    source: ./photos\n    exclude: [drafts/**]\n", "jobs: {a: {source: s3://b/c, to: d}, e: {source: ~/f}}\n", "jobs:\n  a:\n", "jobs: {a: {source: &x b}}\n",
 		"a: &x [1]\nb: *x\n", "<<: {to: a}\n", "? a\n: b\n", "to: |\n  a\n", "to: !!str a\n", "- a\n", "{", "a: b: c", "\t", "--- a\n...\n",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := &Settings{env: environment(nil), origin: make(map[string]Origin), place: make(map[string]place)}
+		s := newSettings(environment(nil))
 		if err := s.parse("assetferry.yaml", data, s.table()); err != nil {
 			usage(t, err)
 			return
 		}
 		if s.Concurrency < 0 || s.Concurrency > 256 {
 			t.Errorf("concurrency %d", s.Concurrency)
+		}
+		for name, j := range s.Jobs {
+			if err := s.choose([]string{name}, s.table()); err != nil || j.Source == "" || s.Source != j.Source {
+				t.Errorf("job %q: %v", name, err)
+			}
 		}
 	})
 }

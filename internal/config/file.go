@@ -30,17 +30,20 @@ func (s *Settings) parse(path string, data []byte, rows []row) error {
 }
 
 func (s *Settings) readFile(f file, rows []row) error {
-	destinations := row{key: "destinations"}
-	return f.walk(f.Root, append(rows, destinations), func(r row, value ast.Node) error {
-		if r.key == destinations.key {
+	destinations, jobs := row{key: "destinations"}, row{key: "jobs"}
+	return f.walk(f.Root, append(rows, destinations, jobs), func(r row, value ast.Node) error {
+		switch r.key {
+		case destinations.key:
 			return s.parseDestinations(f, value)
+		case jobs.key:
+			return s.parseJobs(f, value)
 		}
-		if err := f.apply(r, value); err != nil {
+		values, err := f.apply(r, value)
+		if err != nil {
 			return err
 		}
-		s.origin[r.key] = FromFile
 		s.place[r.key] = place{f, value}
-		return nil
+		return s.put(r, values, FromFile)
 	})
 }
 
@@ -57,7 +60,7 @@ func inDestination(name, key string) string { return "destinations." + name + ".
 // wrong is a mistake that is found out only when a setting is used. If the file has
 // the setting, it is shown there.
 func (s *Settings) wrong(key, message, hint string) error {
-	if at, ok := s.place[key]; ok && s.origin[key] <= FromFile {
+	if at, ok := s.place[key]; ok && s.origin[key] <= FromJob {
 		message = at.file.ErrorAt(at.node, message).Error()
 	}
 	return &UsageError{Msg: message, Hint: hint}
@@ -71,14 +74,15 @@ func (s *Settings) parseDestinations(f file, node ast.Node) error {
 	s.Destinations = make(map[string]Named)
 	for _, e := range entries {
 		name := e.Key.GetToken().Value
-		if !destinationName(name) {
+		if !isName(name) || name == sandboxName {
 			return f.ErrorAt(e.Key, fmt.Sprintf("%q cannot be the name of a destination; use letters, digits and \".-_\", and not %q", name, sandboxName))
 		}
 		var n Named
 		s.place[inDestination(name, "")] = place{f, e.Key}
 		err := f.walk(e.Value, n.table(), func(r row, value ast.Node) error {
 			s.place[inDestination(name, r.key)] = place{f, value}
-			return f.apply(r, value)
+			_, err := f.apply(r, value)
+			return err
 		})
 		if err != nil {
 			return err
@@ -117,12 +121,24 @@ func (f file) walk(node ast.Node, rows []row, visit func(row, ast.Node) error) e
 	return nil
 }
 
-// apply stores the value of one key.
-func (f file) apply(r row, node ast.Node) error {
+// apply stores the value of one key, and gives it as it was stored.
+func (f file) apply(r row, node ast.Node) ([]string, error) {
+	values, err := f.values(r, node)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.set(values); err != nil {
+		return nil, f.ErrorAt(node, fmt.Sprintf("%s: %v", r.key, err))
+	}
+	return values, nil
+}
+
+// values reads the value of one key, or its values.
+func (f file) values(r row, node ast.Node) ([]string, error) {
 	nodes := []ast.Node{node}
 	if sequence, ok := node.(*ast.SequenceNode); ok {
 		if !r.list {
-			return f.ErrorAt(node, r.key+" takes one value, not a list")
+			return nil, f.ErrorAt(node, r.key+" takes one value, not a list")
 		}
 		nodes = sequence.Values
 	}
@@ -132,21 +148,18 @@ func (f file) apply(r row, node ast.Node) error {
 		_, isBool := n.(*ast.BoolNode)
 		switch {
 		case !ok:
-			return f.ErrorAt(n, r.key+" takes a plain value")
+			return nil, f.ErrorAt(n, r.key+" takes a plain value")
 		case isBool && !r.yesNo:
-			return f.ErrorAt(n, r.key+" takes text; put quotes around "+value)
+			return nil, f.ErrorAt(n, r.key+" takes text; put quotes around "+value)
 		case !isBool && r.yesNo:
-			return f.ErrorAt(n, fmt.Sprintf("%s takes true or false, not %q", r.key, value))
+			return nil, f.ErrorAt(n, fmt.Sprintf("%s takes true or false, not %q", r.key, value))
 		}
-		if r.path {
+		if r.path && !(r.address && IsAddress(value)) {
 			value = f.resolve(value)
 		}
 		values = append(values, value)
 	}
-	if err := r.set(values); err != nil {
-		return f.ErrorAt(node, fmt.Sprintf("%s: %v", r.key, err))
-	}
-	return nil
+	return values, nil
 }
 
 // resolve makes a path of the file one of the process: it is relative to the

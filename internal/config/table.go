@@ -22,6 +22,8 @@ type row struct {
 	list    bool     // takes several values
 	yesNo   bool     // true or false in the file, not text
 	path    bool     // in the file, relative to the file's folder
+	written bool     // a path that is written to
+	address bool     // or else an address
 }
 
 // A setter checks and stores the values that were given for a setting.
@@ -31,7 +33,7 @@ type setter func(values []string) error
 func (s *Settings) table() []row {
 	return []row{
 		{key: "to", env: "ASSETFERRY_URL", example: "production", set: text(&s.To)},
-		{key: "state", env: "ASSETFERRY_STATE", example: "assetferry.db", set: text(&s.State), path: true},
+		{key: "state", env: "ASSETFERRY_STATE", example: "assetferry.db", set: text(&s.State), path: true, written: true},
 		{key: "workspace", env: "ASSETFERRY_WORKSPACE_ID", example: "your-workspace-id", set: text(&s.Workspace)},
 		{key: "service", env: "ASSETFERRY_SERVICE", initial: "ckbox", set: text(&s.Service)},
 		{key: "user", env: "ASSETFERRY_USER_ID", initial: "assetferry", set: text(&s.User)},
@@ -59,7 +61,7 @@ func (s *Settings) table() []row {
 		{key: "max_calls", example: "20000/d", set: parsed(&s.MaxCalls, pace.ParseCalls)},
 		{key: "bwlimit", example: "08:00,512K 19:00,off", set: parsed(&s.Bandwidth, pace.ParseTimetable)},
 		choice("progress", &s.Progress, "auto", "bar", "plain", "none"),
-		{key: "log_file", example: "assetferry.log", set: text(&s.LogFile), path: true},
+		{key: "log_file", example: "assetferry.log", set: text(&s.LogFile), path: true, written: true},
 		{key: "ca_file", example: "authorities.pem", set: text(&s.CAFile), path: true},
 		{key: "allow_http", set: yesNo(&s.AllowHTTP), yesNo: true},
 	}

@@ -18,6 +18,7 @@ type Template struct {
 	To          string            // the sandbox or a destination; empty: left open
 	Destination Named             // what is known of the one that has a name
 	Set         map[string]string // values of other settings, by key
+	Source      string            // for the example of a job
 	Meaning     func(flag string) string
 }
 
@@ -35,6 +36,11 @@ const templateKey = `The access key itself never stands here; say how it is foun
 the name of a variable, there are access_key_file, a file that only you can read, and
 access_key_command, a program that prints it, such as "pass show assetferry". Where
 somebody else signs, token_command is a program that prints a token. Use one of them.`
+
+const templateJobs = `Jobs by name: what is to be brought over again and again, such as every night, with
+"assetferry sync --job nightly". Each has a source, and whatever else differs from the
+settings above; a relative path begins at the folder of this file. "assetferry schedule
+--job nightly" has it started every night.`
 
 // meaningOf is what the keys of a destination mean that are no settings of their own.
 func meaningOf(key string) string {
@@ -60,7 +66,17 @@ func (t Template) Encode() []byte {
 			d.blank()
 		}
 	}
-	return []byte(strings.TrimRight(d.String(), "\n") + "\n")
+	t.encodeJobs(&d)
+	return []byte(d.String())
+}
+
+// encodeJobs shows what a job looks like.
+func (t Template) encodeJobs(d *draft) {
+	d.prose("", templateJobs)
+	d.line(false, "", "jobs:")
+	d.line(false, "  ", "nightly:")
+	d.line(false, "    ", "source: "+quote(cmp.Or(t.Source, "./photos")))
+	d.line(false, "    ", "exclude: ["+quote("drafts/**")+"]")
 }
 
 // value is that of a setting, if it is known, so that it counts.

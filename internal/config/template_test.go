@@ -60,6 +60,9 @@ func TestTemplateHasEverySetting(t *testing.T) {
 				t.Errorf("%s: %s is not explained", name, k.Name)
 			}
 		}
+		if got := s.Jobs["nightly"]; got.Source != "photos" || len(got.settings) != 1 {
+			t.Errorf("%s: the job is %+v", name, got)
+		}
 		n, isThere := s.Destinations[TemplateName]
 		if !isThere || n.URL == "" || n.Environment == "" || n.Workspace == "" || n.Service == "" || n.User == "" || n.CAFile == "" || n.credential() == "" {
 			t.Errorf("%s: the destination is not complete: %+v", name, n)
@@ -94,7 +97,7 @@ func TestTemplateKeepsAnswers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := Named{URL: "https://example.com", Environment: answer.Draw(t, "environment"), AccessKeyCommand: answer.Draw(t, "command"), Workspace: answer.Draw(t, "workspace")}
 		template := Template{To: TemplateName, Destination: want, Set: map[string]string{"category": answer.Draw(t, "category")}, Meaning: meaning}
-		s := &Settings{env: environment(nil), origin: make(map[string]Origin), place: make(map[string]place)}
+		s := newSettings(environment(nil))
 		if err := s.parse(DefaultFile, template.Encode(), s.table()); err != nil {
 			t.Fatalf("%v\n%s", err, template.Encode())
 		}

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"assetferry/internal/strictyaml"
+)
+
+// A Job is a source with settings of its own, under a name in the file.
+type Job struct {
+	Source   string
+	settings []given
+}
+
+// given is what a job says about a setting.
+type given struct {
+	key    string
+	values []string
+	place  place
+}
+
+// parseJobs checks all jobs, also those that nobody has chosen: what runs at night is
+// better found wrong by day.
+func (s *Settings) parseJobs(f file, node ast.Node) error {
+	entries, err := f.Entries(node)
+	if err != nil {
+		return err
+	}
+	s.Jobs = make(map[string]Job)
+	for _, e := range entries {
+		name := e.Key.GetToken().Value
+		if !isName(name) {
+			return f.ErrorAt(e.Key, fmt.Sprintf("%q cannot be the name of a job; use letters, digits and \".-_\"", name))
+		}
+		var j Job
+		if e.Value.Type() != ast.NullType {
+			if j, err = parseJob(f, e.Value); err != nil {
+				return err
+			}
+		}
+		if j.Source == "" {
+			return f.ErrorAt(e.Key, fmt.Sprintf("job %q: source is missing", name))
+		}
+		s.Jobs[name] = j
+	}
+	return nil
+}
+
+func parseJob(f file, node ast.Node) (j Job, err error) {
+	source := row{key: "source", set: text(&j.Source), path: true, address: true}
+	rows := append(new(Settings).table(), source) // which checks, and stores nothing of use
+	err = f.walk(node, rows, func(r row, value ast.Node) error {
+		values, err := f.apply(r, value)
+		if err == nil && r.key != source.key {
+			j.settings = append(j.settings, given{r.key, values, place{f, value}})
+		}
+		return err
+	})
+	return j, err
+}
+
+// IsAddress reports whether a source is at an address, and at no path.
+func IsAddress(source string) bool { return strings.Contains(source, "://") }
+
+// choose puts the settings of the job that a switch names on top of those around it.
+func (s *Settings) choose(flag []string, rows []row) error {
+	if len(flag) == 0 {
+		return nil
+	}
+	name := flag[len(flag)-1]
+	j, ok := s.Jobs[name]
+	if !ok {
+		return s.noSuchJob(name)
+	}
+	s.Job, s.Source = name, j.Source
+	for _, g := range j.settings {
+		at := slices.IndexFunc(rows, func(r row) bool { return r.key == g.key })
+		if err := s.put(rows[at], g.values, FromJob); err != nil {
+			return err
+		}
+		s.place[g.key] = g.place
+	}
+	return nil
+}
+
+func (s *Settings) noSuchJob(name string) error {
+	known := slices.Sorted(maps.Keys(s.Jobs))
+	e := &UsageError{Msg: fmt.Sprintf("there is no job %q%s", name, strictyaml.Suggestion(name, known))}
+	switch {
+	case s.File == "":
+		e.Msg += ": there is no " + DefaultFile + " here"
+		e.Hint = "name the file that has it with --config"
+	case len(known) == 0:
+		e.Hint = "add jobs to " + s.File + "; assetferry help nightly shows how"
+	default:
+		e.Hint = "--job takes one of " + strings.Join(known, ", ")
+	}
+	return e
+}
