@@ -22,6 +22,25 @@ const (
 	ReasonParked      Reason = "failed in many runs, see --retry-parked"
 	ReasonUnclear     Reason = "sent before, and nobody can tell whether it arrived, see --retry-parked"
 
+	ReasonContent   Reason = "its content changed"
+	ReasonMaybe     Reason = "it looks changed; its content is still to be compared"
+	ReasonSeeming   Reason = "only its time or version changed, its content is the same"
+	ReasonMetadata  Reason = "its metadata changed"
+	ReasonMoved     Reason = "its content was under another key before"
+	ReasonBack      Reason = "somebody moved or renamed its asset; back it goes"
+	ReasonRestored  Reason = "somebody changed the content of its asset; the source wins"
+	ReasonRepair    Reason = "its asset was deleted at the destination; created again"
+	ReasonAmbiguous Reason = "not at the destination yet; its content is that of several objects that are gone"
+
+	ReasonOrphaned    Reason = "gone from the source; its asset stays, see --delete"
+	ReasonQuarantine  Reason = "gone from the source; its asset stays for now, see --quarantine"
+	ReasonExpired     Reason = "gone from the source long enough"
+	ReasonTooMany     Reason = "gone from the source; more assets than one run may trash, see --accept-deletes"
+	ReasonBothGone    Reason = "gone from the source, and from the destination as well"
+	ReasonDeleted     Reason = "somebody deleted its asset at the destination; it stays deleted, see --repair"
+	ReasonMovedThere  Reason = "somebody moved or renamed its asset at the destination, see --on-destination-change"
+	ReasonEditedThere Reason = "somebody changed the content of its asset at the destination, see --on-destination-change"
+
 	ReasonJunk      Reason = "left behind by an operating system or a tool"
 	ReasonFiltered  Reason = "left out by --include or --exclude"
 	ReasonNotListed Reason = "not in --files-from"
@@ -54,12 +73,31 @@ func (r Reason) parks() bool { return r == ReasonParked || r == ReasonUnclear }
 // Memory is what the journal knows of an object.
 type Memory int
 
-// What the journal may know: nothing, an object with the same fingerprint, or
-// one with another.
+// What the journal may know: nothing, an object with the same fingerprint, one with
+// another, one of which only the content can tell, or one whose content told that it is
+// the same.
 const (
 	Unknown Memory = iota
 	Same
 	Changed
+	Maybe
+	Seeming
+)
+
+// isSame reports whether the asset has the content of the object.
+func (m Memory) isSame() bool { return m == Same || m == Seeming }
+
+// Standing is what became at the destination of an asset that is ours.
+type Standing int
+
+// What may have become of it: nobody has looked, it is as we left it, somebody deleted it,
+// moved or renamed it, or changed its content.
+const (
+	NotLooked Standing = iota
+	AsLeft
+	Deleted
+	MovedThere
+	EditedThere
 )
 
 // Existing is what the destination holds at the place an object would take,
@@ -86,6 +124,14 @@ type Situation struct {
 	Parked   Reason   // it is not tried any more until it changes
 	// Undescribed says that the asset lacks a description that it should have.
 	Undescribed bool
+	// Redescribed says that the source describes the object otherwise than when its asset
+	// was described last.
+	Redescribed bool
+	Standing    Standing // of its asset
+	Shared      bool     // another source has its asset, too
+	Gone        bool     // it has arrived, and is not at the source any more
+	Expired     bool     // and has been gone for long enough
+	Excess      bool     // as more are than may be trashed
 }
 
 // Decide says what has to happen to an object, and why. It is a pure function:
@@ -96,13 +142,11 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Skip, s.LeftOut
 	case s.Failed != "":
 		return state.Skip, s.Failed
-	case s.Memory == Same && s.Undescribed && s.Parked != "":
-		return state.Describe, s.Parked
-	case s.Memory == Same && s.Undescribed:
-		return state.Describe, ReasonUndescribed
-	case s.Memory == Same:
-		return state.Unchanged, ReasonSame
-	case s.Memory == Changed:
+	case s.Gone:
+		return decideGone(s, r)
+	case s.Memory != Unknown && (s.Memory.isSame() || r.Sync != nil):
+		return decideKnown(s, r)
+	case s.Memory != Unknown:
 		return state.Skip, ReasonUseSync
 	case s.Problem == ReasonUnmatched:
 		return state.Skip, ReasonUnmatched
@@ -122,6 +166,79 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return state.Create, s.Parked
 	}
 	return state.Create, ReasonNew
+}
+
+// decideKnown settles what happens to an object that has arrived before.
+func decideKnown(s Situation, r Rules) (state.Action, Reason) {
+	switch {
+	case s.Standing == Deleted:
+		return decideDeleted(s, r)
+	case s.Standing == MovedThere && s.Memory.isSame() && r.overwrites():
+		return state.Move, ReasonBack
+	case s.Standing == EditedThere && s.Memory.isSame() && r.overwrites():
+		return state.Replace, ReasonRestored
+	case s.Standing == MovedThere && !r.overwrites():
+		return state.Conflict, ReasonMovedThere
+	case s.Standing == EditedThere && !r.overwrites():
+		return state.Conflict, ReasonEditedThere
+	case s.Memory.isSame() && (s.Undescribed || s.Redescribed):
+		return state.Describe, whyDescribe(s)
+	case s.Memory == Seeming:
+		return state.Unchanged, ReasonSeeming
+	case s.Memory == Same:
+		return state.Unchanged, ReasonSame
+	case s.Problem != "":
+		return state.Conflict, s.Problem
+	case s.Parked != "":
+		return state.Replace, s.Parked
+	case s.Memory == Maybe:
+		return state.Replace, ReasonMaybe
+	}
+	return state.Replace, ReasonContent
+}
+
+func decideDeleted(s Situation, r Rules) (state.Action, Reason) {
+	switch {
+	case r.Sync == nil || !r.Sync.Repair:
+		return state.Skip, ReasonDeleted
+	case s.Problem == ReasonUnmatched:
+		return state.Skip, ReasonUnmatched
+	case s.Problem != "":
+		return state.Conflict, s.Problem
+	}
+	return state.Create, ReasonRepair
+}
+
+func whyDescribe(s Situation) Reason {
+	switch {
+	case s.Parked != "":
+		return s.Parked
+	case s.Undescribed:
+		return ReasonUndescribed
+	}
+	return ReasonMetadata
+}
+
+// decideGone settles what happens to the asset of an object that is not at the source any
+// more. People may have come to rely on it, so the more there is to lose, the less is done.
+func decideGone(s Situation, r Rules) (state.Action, Reason) {
+	switch {
+	case !r.trashes():
+		return state.Skip, ReasonOrphaned
+	case !s.Expired:
+		return state.Skip, ReasonQuarantine
+	case s.Shared:
+		return state.Conflict, ReasonShared
+	case s.Standing == MovedThere && !r.overwrites():
+		return state.Conflict, ReasonMovedThere
+	case s.Standing == EditedThere && !r.overwrites():
+		return state.Conflict, ReasonEditedThere
+	case s.Standing == Deleted: // to trash it again does nothing, and ends with its receipt
+		return state.Trash, ReasonBothGone
+	case s.Excess:
+		return state.Skip, ReasonTooMany
+	}
+	return state.Trash, ReasonExpired
 }
 
 // decideExisting settles what happens beside an asset of the same name that is

@@ -20,10 +20,10 @@ func laws() []law {
 	return []law{
 		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
 		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
-		{func(s Situation, _ Rules) bool { return s.Memory == Same && s.Undescribed && s.Parked != "" }, state.Describe, func(s Situation) Reason { return s.Parked }},
-		{func(s Situation, _ Rules) bool { return s.Memory == Same && s.Undescribed }, state.Describe, because(ReasonUndescribed)},
+		{func(s Situation, _ Rules) bool { return isSame(s) && s.Undescribed && s.Parked != "" }, state.Describe, func(s Situation) Reason { return s.Parked }},
+		{func(s Situation, _ Rules) bool { return isSame(s) && s.Undescribed }, state.Describe, because(ReasonUndescribed)},
 		{func(s Situation, _ Rules) bool { return s.Memory == Same }, state.Unchanged, because(ReasonSame)},
-		{func(s Situation, _ Rules) bool { return s.Memory == Changed }, state.Skip, because(ReasonUseSync)},
+		{func(s Situation, _ Rules) bool { return s.Memory == Changed || s.Memory == Maybe }, state.Skip, because(ReasonUseSync)},
 		{func(s Situation, _ Rules) bool { return s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
 		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
 		{func(s Situation, r Rules) bool {
@@ -43,17 +43,109 @@ func laws() []law {
 	}
 }
 
+func isSame(s Situation) bool { return s.Memory == Same || s.Memory == Seeming }
+
+// syncLaws are what a person would say about objects that have arrived before, in a sync.
+func syncLaws() []law {
+	deleted := func(s Situation, _ Rules) bool { return !s.Gone && s.Standing == Deleted }
+	keeps := func(r Rules) bool { return r.Sync.OnDestinationChange != "overwrite" }
+	known := func(s Situation) bool { return !s.Gone && s.Standing != Deleted }
+	wins := func(s Situation, r Rules) bool { return !keeps(r) && isSame(s) && !s.Gone }
+	due := func(s Situation, r Rules) bool { return s.Gone && r.Sync.Delete == "trash" && s.Expired }
+	return []law{
+		{func(s Situation, _ Rules) bool { return s.LeftOut != "" }, state.Skip, func(s Situation) Reason { return s.LeftOut }},
+		{func(s Situation, _ Rules) bool { return s.Failed != "" }, state.Skip, func(s Situation) Reason { return s.Failed }},
+
+		{func(s Situation, r Rules) bool { return s.Gone && r.Sync.Delete == "never" }, state.Skip, because(ReasonOrphaned)},
+		{func(s Situation, r Rules) bool { return s.Gone && !s.Expired }, state.Skip, because(ReasonQuarantine)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Shared }, state.Conflict, because(ReasonShared)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == MovedThere && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == EditedThere && keeps(r) }, state.Conflict, because(ReasonEditedThere)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Standing == Deleted }, state.Trash, because(ReasonBothGone)},
+		{func(s Situation, r Rules) bool { return due(s, r) && s.Excess }, state.Skip, because(ReasonTooMany)},
+		{due, state.Trash, because(ReasonExpired)},
+
+		{func(s Situation, r Rules) bool { return deleted(s, r) && !r.Sync.Repair }, state.Skip, because(ReasonDeleted)},
+		{func(s Situation, r Rules) bool { return deleted(s, r) && s.Problem == ReasonUnmatched }, state.Skip, because(ReasonUnmatched)},
+		{func(s Situation, r Rules) bool { return deleted(s, r) && s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
+		{deleted, state.Create, because(ReasonRepair)},
+		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == MovedThere }, state.Move, because(ReasonBack)},
+		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == EditedThere }, state.Replace, because(ReasonRestored)},
+		{func(s Situation, r Rules) bool { return known(s) && s.Standing == MovedThere && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
+		{func(s Situation, r Rules) bool { return known(s) && s.Standing == EditedThere && keeps(r) }, state.Conflict, because(ReasonEditedThere)},
+		{func(s Situation, _ Rules) bool {
+			return isSame(s) && (s.Undescribed || s.Redescribed) && s.Parked != ""
+		}, state.Describe, func(s Situation) Reason { return s.Parked }},
+		{func(s Situation, _ Rules) bool { return isSame(s) && s.Undescribed }, state.Describe, because(ReasonUndescribed)},
+		{func(s Situation, _ Rules) bool { return isSame(s) && s.Redescribed }, state.Describe, because(ReasonMetadata)},
+		{func(s Situation, _ Rules) bool { return s.Memory == Seeming }, state.Unchanged, because(ReasonSeeming)},
+		{func(s Situation, _ Rules) bool { return s.Memory == Same }, state.Unchanged, because(ReasonSame)},
+		{func(s Situation, _ Rules) bool { return s.Problem != "" }, state.Conflict, func(s Situation) Reason { return s.Problem }},
+		{func(s Situation, _ Rules) bool { return s.Parked != "" }, state.Replace, func(s Situation) Reason { return s.Parked }},
+		{func(s Situation, _ Rules) bool { return s.Memory == Maybe }, state.Replace, because(ReasonMaybe)},
+		{func(s Situation, _ Rules) bool { return true }, state.Replace, because(ReasonContent)},
+	}
+}
+
+func TestDecideSyncCrossProduct(t *testing.T) {
+	cases := 0
+	for _, leftOut := range []Reason{"", ReasonFiltered} {
+		for _, failed := range []Reason{"", ReasonUnreadable} {
+			for _, problem := range []Reason{"", ReasonUnmatched, ReasonTooLarge} {
+				for _, memory := range []Memory{Same, Changed, Maybe, Seeming} {
+					for _, standing := range []Standing{NotLooked, AsLeft, Deleted, MovedThere, EditedThere} {
+						for _, parked := range []Reason{"", ReasonParked} {
+							for flags := range 64 {
+								s := Situation{LeftOut: leftOut, Failed: failed, Problem: problem, Memory: memory, Standing: standing, Parked: parked,
+									Undescribed: flags&1 != 0, Redescribed: flags&2 != 0, Shared: flags&4 != 0,
+									Gone: flags&8 != 0, Expired: flags&16 != 0, Excess: flags&32 != 0}
+								cases += checkDecideSync(t, s)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if cases != 2*2*3*4*5*2*64*12 {
+		t.Errorf("looked at %d cases", cases)
+	}
+}
+
+func checkDecideSync(t *testing.T, s Situation) (cases int) {
+	for _, remove := range []string{"never", "trash"} {
+		for _, onChange := range []string{"keep", "overwrite", "report"} {
+			for _, repair := range []bool{false, true} {
+				cases++
+				r := DefaultRules()
+				r.Sync = &SyncRules{Delete: remove, OnDestinationChange: onChange, Repair: repair}
+				for _, l := range syncLaws() {
+					if !l.holds(s, r) {
+						continue
+					}
+					if action, why := Decide(s, r); action != l.action || why != l.reason(s) {
+						t.Fatalf("%+v under %+v: got %s (%s), want %s (%s)", s, *r.Sync, action, why, l.action, l.reason(s))
+					}
+					break
+				}
+			}
+		}
+	}
+	return cases
+}
+
 func TestDecideCrossProduct(t *testing.T) {
 	cases := 0
 	for _, leftOut := range []Reason{"", ReasonJunk, ReasonFiltered, ReasonSymlink} {
 		for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissing} {
 			for _, problem := range []Reason{"", ReasonUnmatched, ReasonNoCategory, ReasonKey, ReasonTooLarge, ReasonNameLong} {
-				for _, memory := range []Memory{Unknown, Same, Changed} {
+				for _, memory := range []Memory{Unknown, Same, Changed, Maybe} {
 					for _, existing := range []Existing{Nothing, Equal, Other} {
 						for _, parked := range []Reason{"", ReasonParked, ReasonUnclear} {
 							for flags := range 8 {
 								taken, looked, undescribed := flags&1 != 0, flags&2 != 0, flags&4 != 0
-								s := Situation{leftOut, failed, problem, memory, existing, taken, looked, parked, undescribed}
+								s := Situation{LeftOut: leftOut, Failed: failed, Problem: problem, Memory: memory, Existing: existing,
+									Taken: taken, Looked: looked, Parked: parked, Undescribed: undescribed}
 								cases += checkDecide(t, s)
 							}
 						}
@@ -62,7 +154,7 @@ func TestDecideCrossProduct(t *testing.T) {
 			}
 		}
 	}
-	if cases != 4*3*6*3*3*3*8*18 {
+	if cases != 4*3*6*4*3*3*8*18 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }
@@ -127,7 +219,8 @@ func FuzzDecide(f *testing.F) {
 	f.Add("", "", "", 0, 0, false, false, "", false, "conflict", "rename", false)
 	f.Add("x", "y", "z", 2, 2, true, true, "p", true, "duplicate", "keep", true)
 	f.Fuzz(func(t *testing.T, leftOut, failed, problem string, memory, existing int, taken, looked bool, parked string, undescribed bool, onExisting, onCollision string, adoptOnly bool) {
-		s := Situation{Reason(leftOut), Reason(failed), Reason(problem), Memory(memory), Existing(existing), taken, looked, Reason(parked), undescribed}
+		s := Situation{LeftOut: Reason(leftOut), Failed: Reason(failed), Problem: Reason(problem), Memory: Memory(memory), Existing: Existing(existing),
+			Taken: taken, Looked: looked, Parked: Reason(parked), Undescribed: undescribed}
 		r := Rules{OnExisting: onExisting, OnCollision: onCollision, AdoptOnly: adoptOnly}
 		action, reason := Decide(s, r)
 		if reason == "" {

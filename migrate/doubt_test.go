@@ -181,7 +181,7 @@ func (w *world) die(r migrate.Rules, arrived ...string) migrate.Plan {
 	plan, err := migrate.NewPlanner(w.deps(), r).Plan(w.Context(), run)
 	must(w, err)
 	must(w, w.journal.SetRunState(w.Context(), plan.Run.Num, state.Planned, state.Applying))
-	items, err := w.journal.Take(w.Context(), plan.Run.Num, "", 100, time.Now())
+	items, err := w.journal.Take(w.Context(), plan.Run.Num, state.Next{After: "", N: 100, Time: time.Now()})
 	must(w, err)
 	for _, i := range items {
 		for _, key := range arrived {
@@ -277,7 +277,7 @@ func TestOldAssetsAreNotTakenForAnUpload(t *testing.T) {
 	plan, err := migrate.NewPlanner(d, r).Plan(t.Context(), run)
 	must(t, err)
 	must(t, w.journal.SetRunState(t.Context(), plan.Run.Num, state.Planned, state.Applying))
-	_, err = w.journal.Take(t.Context(), plan.Run.Num, "", 9, d.Now())
+	_, err = w.journal.Take(t.Context(), plan.Run.Num, state.Next{After: "", N: 9, Time: d.Now()})
 	must(t, err)
 	must(t, w.applier(d).Apply(t.Context(), plan.Run))
 	if n := len(w.assetsAt()); n != 2 {

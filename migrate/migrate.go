@@ -68,7 +68,7 @@ type Journal interface {
 	Collisions(ctx context.Context, run, pair int64) ([]state.Collision, error)
 	Tallies(ctx context.Context, run int64) ([]state.Tally, error)
 
-	Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) ([]state.Item, error)
+	Take(ctx context.Context, run int64, next state.Next) ([]state.Item, error)
 	TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) ([]state.Item, error)
 	NextDue(ctx context.Context, run int64) (time.Time, int64, error)
 	Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error
@@ -77,6 +77,15 @@ type Journal interface {
 	OthersInDoubt(ctx context.Context, pair state.Pair, after time.Time) (n, largest int64, err error)
 	Record(ctx context.Context, run, pair int64, outcomes []state.Outcome) error
 	Advance(ctx context.Context, run, pair int64, outcomes []state.Outcome, next state.Next) ([]state.Item, error)
+
+	LastFinished(ctx context.Context, pair int64, command string) (state.Run, error)
+	Orphans(ctx context.Context, pair int64, after string) iter.Seq2[state.Orphan, error]
+	MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[state.Candidate, error]
+	SaveFormer(ctx context.Context, run, pair int64, all []state.Former) error
+	DriftCursor(ctx context.Context, pair int64) (string, error)
+	AddDrift(ctx context.Context, run int64, items []state.Item) error
+	SetStopped(ctx context.Context, run int64, why string) error
+	FinishSync(ctx context.Context, run state.Run, e state.Ending) error
 
 	Failures(ctx context.Context, pair int64, after string) iter.Seq2[state.Failure, error]
 	Alive()

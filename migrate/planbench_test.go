@@ -85,7 +85,7 @@ func (b *benchPlan) plan() migrate.Plan {
 func (b *benchPlan) send(run state.Run) {
 	must(b, b.journal.SetRunState(b.Context(), run.Num, state.Planned, state.Applying))
 	for after := ""; ; {
-		items, err := b.journal.Take(b.Context(), run.Num, after, 1000, listed)
+		items, err := b.journal.Take(b.Context(), run.Num, state.Next{After: after, N: 1000, Time: listed})
 		must(b, err)
 		if len(items) == 0 {
 			break

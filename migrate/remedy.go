@@ -33,7 +33,19 @@ func (r Reason) Remedy() Remedy {
 	case ReasonUnmatched:
 		return Remedy{"--unmatched create, --category, or an administrator who allows the extension in a category", true}
 	case ReasonUseSync:
-		return Remedy{"migrate does not replace what has arrived; assetferry undo takes a run back", true}
+		return Remedy{"assetferry sync replaces it", true}
+	case ReasonOrphaned:
+		return Remedy{Decides: "--delete trash trashes it once it has been gone long enough"}
+	case ReasonQuarantine:
+		return Remedy{Decides: "--quarantine; a later sync trashes it if it is still gone"}
+	case ReasonTooMany:
+		return Remedy{Decides: "see that the source is whole; --accept-deletes lets them go"}
+	case ReasonDeleted:
+		return Remedy{"--repair creates it again", true}
+	case ReasonMovedThere:
+		return Remedy{"move it back by hand, or let the source win with --on-destination-change overwrite", true}
+	case ReasonEditedThere:
+		return Remedy{"take the edit over into the source, or let the source win with --on-destination-change overwrite", true}
 	case ReasonAbsent:
 		return Remedy{"assetferry migrate sends it", true}
 	case ReasonNotApproved, ReasonDrifted:

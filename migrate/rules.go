@@ -32,7 +32,40 @@ type Rules struct {
 	OnExisting  string `json:"on_existing"`        // "conflict", "adopt" or "duplicate"
 
 	AdoptOnly bool `json:"adopt_only,omitempty"` // take over what is there, send nothing
+
+	Sync *SyncRules `json:"sync,omitempty"` // nil: only what is new is brought
 }
+
+// SyncRules are the user's decisions about what has arrived before and is not as it was
+// then, at the source or at the destination.
+type SyncRules struct {
+	Checksum            bool          `json:"checksum,omitempty"`    // read everything and compare, whatever its fingerprint
+	Delete              string        `json:"delete"`                // "never" or "trash"
+	Quarantine          time.Duration `json:"quarantine"`            // how long an object must have been gone before its asset is trashed
+	OnReplaceRefused    string        `json:"on_replace_refused"`    // "fail" or "new-asset"
+	OnDestinationChange string        `json:"on_destination_change"` // "keep", "overwrite" or "report"
+	Repair              bool          `json:"repair,omitempty"`      // create again what was deleted at the destination
+	Failed              *KeyList      `json:"failed,omitempty"`      // only what did not arrive before
+}
+
+// DefaultSyncRules are the rules of a sync where the user says nothing.
+func DefaultSyncRules() *SyncRules {
+	return &SyncRules{Delete: "never", Quarantine: DefaultQuarantine, OnReplaceRefused: "fail", OnDestinationChange: "keep"}
+}
+
+// DefaultQuarantine is how long an object must have been gone before its asset is trashed:
+// less than a day, so that a sync at about the same time each night waits for the second.
+const DefaultQuarantine = 20 * time.Hour
+
+// trashes reports whether assets are trashed whose objects are gone.
+func (r Rules) trashes() bool { return r.Sync != nil && r.Sync.Delete == "trash" }
+
+// overwrites reports whether the source wins against what people did at the destination.
+func (r Rules) overwrites() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "overwrite" }
+
+// followsGone reports whether something follows from an object that is not listed any more:
+// whoever asks for some objects only says nothing of the others.
+func (r Rules) followsGone() bool { return r.Sync != nil && r.FilesFrom == nil && r.Sync.Failed == nil }
 
 // DefaultRules are the rules where the user says nothing.
 func DefaultRules() Rules {

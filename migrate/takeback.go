@@ -51,7 +51,7 @@ func (u *Undoer) Apply(ctx context.Context, undo state.Run) error {
 		if err := u.toldToStop(ctx); err != nil {
 			return err
 		}
-		batch, err := u.Journal.Take(ctx, u.undo.Num, after, trashBatch, u.Now())
+		batch, err := u.Journal.Take(ctx, u.undo.Num, state.Next{After: after, N: trashBatch, Time: u.Now()})
 		if err != nil {
 			return err
 		}

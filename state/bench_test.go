@@ -55,7 +55,7 @@ func BenchmarkTakeAndRecord(b *testing.B) {
 		j.apply(numbered(10 * batch)...)
 		b.StartTimer()
 		for range 10 {
-			items, err := j.Take(background, j.run.Num, "", batch, modified)
+			items, err := j.Take(background, j.run.Num, Next{After: "", N: batch, Time: modified})
 			must(b, err)
 			outcomes := make([]Outcome, len(items))
 			for n, i := range items {

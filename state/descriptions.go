@@ -24,14 +24,28 @@ func (d *Description) isOnlyType() bool {
 	return d != nil && d.ContentType != "" && len(d.Metadata) == 0 && len(d.Tags) == 0
 }
 
+const descriptionQuery = `SELECT content_type, metadata, tags FROM descriptions WHERE pair = ?1 AND key = ?2
+	UNION ALL SELECT b.content_type, '{}', '{}' FROM receipts r CROSS JOIN bases b ON b.id = r.base
+	WHERE r.pair = ?1 AND r.key = ?2 AND b.content_type <> ''`
+
 // Description finds what is kept of an object that has a receipt; ErrNotFound if that
 // is nothing.
 func (s *Store) Description(ctx context.Context, pair int64, key string) (Description, error) {
-	all, err := query(ctx, s.r, "find description", scanDescription,
-		`SELECT content_type, metadata, tags FROM descriptions WHERE pair = ?1 AND key = ?2
-		UNION ALL SELECT b.content_type, '{}', '{}' FROM receipts r CROSS JOIN bases b ON b.id = r.base
-		WHERE r.pair = ?1 AND r.key = ?2 AND b.content_type <> ''`, pair, key)
+	all, err := query(ctx, s.r, "find description", scanDescription, descriptionQuery, pair, key)
 	return first(all, err, "description of "+key)
+}
+
+// descriptionOf is Description within a transaction; nil if nothing is kept.
+func descriptionOf(ctx context.Context, tx *sql.Tx, pair int64, key string) (*Description, error) {
+	rows, err := tx.QueryContext(ctx, descriptionQuery, pair, key)
+	if err != nil {
+		return nil, err
+	}
+	all, err := scanAll(rows, scanDescription)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
 }
 
 func scanDescription(rows *sql.Rows) (d Description, err error) {

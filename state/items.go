@@ -65,6 +65,9 @@ type Item struct {
 	Slot     int64  // hash of the place at the destination, for finding collisions
 	Digest   []byte // known before sending only where the plan compared contents
 
+	// Origin is the key under which the object of a move had arrived; empty for all others.
+	Origin string
+
 	Attempts int
 	IntentAt time.Time // by the server's clock
 	DueAt    time.Time // when a waiting item is to be tried again, by our clock
@@ -140,14 +143,15 @@ func insertItems(ctx context.Context, tx *sql.Tx, run int64, items []Item) error
 }
 
 // Decided stores the decisions of a plan on items that nothing has been done
-// about. It may be repeated until the plan is finished.
+// about. It may be repeated until the plan is finished. What is moved has one item, under
+// its new key: that of its origin goes.
 func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 	return s.write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
 		if err := inState(ctx, tx, run, Planning); err != nil {
 			return err
 		}
 		update, err := tx.PrepareContext(ctx, `UPDATE items SET action = ?, reason = ?, state = ?, base = ?, category = ?, folder = ?,
-			name = ?, slot = ?, digest = ?, asset = ?, class = ?, error = ? WHERE run = ? AND key = ? AND attempts = 0`)
+			name = ?, slot = ?, digest = ?, asset = ?, class = ?, error = ?, origin = ? WHERE run = ? AND key = ? AND attempts = 0`)
 		if err != nil {
 			return err
 		}
@@ -161,8 +165,14 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 				i.Category, i.Name = "", ""
 			}
 			if err := changesOne(update.ExecContext(ctx, i.Action, i.Reason, i.State, base, i.Category, i.Folder, i.Name, i.Slot,
-				i.Digest, i.Asset, i.Class, i.Error, run, i.Key)); err != nil {
+				i.Digest, i.Asset, i.Class, i.Error, i.Origin, run, i.Key)); err != nil {
 				return fmt.Errorf("%s: %w", i.Key, err)
+			}
+			if i.Origin == "" || i.Origin == i.Key {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND key = ? AND attempts = 0`, run, i.Origin); err != nil {
+				return fmt.Errorf("%s: %w", i.Origin, err)
 			}
 		}
 		return nil
@@ -180,7 +190,7 @@ func inState(ctx context.Context, tx *sql.Tx, run int64, want RunState) error {
 }
 
 const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''), reason, state, ` + categoryColumn + `, folder, name, slot,
-	digest, attempts, coalesce(intent_at, 0), coalesce(due_at, 0), asset, class, error, base IS NOT NULL`
+	digest, attempts, coalesce(intent_at, 0), coalesce(due_at, 0), asset, class, error, origin, base IS NOT NULL`
 
 func scanItem(rows *sql.Rows) (Item, error) { return scanItemAnd(rows) }
 
@@ -189,7 +199,7 @@ func scanItemAnd(rows *sql.Rows, more ...any) (i Item, err error) {
 	var modified, attempts, intent, due int64
 	var based bool
 	err = rows.Scan(append([]any{&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, (*string)(&i.Action), &i.Reason, (*string)(&i.State),
-		&i.Category, &i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error, &based}, more...)...)
+		&i.Category, &i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error, &i.Origin, &based}, more...)...)
 	if based {
 		i.Name = baseName(i.Key)
 	}
@@ -245,9 +255,10 @@ type Collision struct {
 // index of their places: to read all of them, if a run wants any, takes a twentieth of
 // what a plan reads of them anyway, and each entry of an index would take 60 bytes.
 func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Collision, error) {
-	const wanting = ` FROM items WHERE run = ?1 AND action IN ('create', 'adopt')`
+	const wanting = ` FROM items WHERE run = ?1 AND action IN ('create', 'adopt', 'move')`
 	return query(ctx, s.r, "find collisions", scanCollision, `WITH held AS MATERIALIZED (
-			SELECT slot FROM receipts WHERE pair = ?2 AND slot IN (SELECT slot`+wanting+`))
+			SELECT slot FROM receipts WHERE pair = ?2 AND slot IN (SELECT slot`+wanting+`)
+			AND key NOT IN (SELECT origin FROM items WHERE run = ?1 AND action = 'move'))
 		SELECT `+itemColumns+`, slot IN held`+wanting+`
 			AND (slot IN (SELECT slot`+wanting+` GROUP BY slot HAVING count(*) > 1) OR slot IN held)
 		ORDER BY slot, key`, run, pair)
@@ -261,9 +272,9 @@ func scanCollision(rows *sql.Rows) (c Collision, err error) {
 // Take marks the next planned items after a key as being sent, so that the
 // intent is durable before any effect, and returns them in key order. The run
 // must be applying.
-func (s *Store) Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) (items []Item, err error) {
+func (s *Store) Take(ctx context.Context, run int64, next Next) (items []Item, err error) {
 	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
-		items, err = takeNext(ctx, tx, run, Next{after, n, serverTime})
+		items, err = takeNext(ctx, tx, run, next)
 		return err
 	})
 	return items, err
@@ -273,8 +284,8 @@ func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, er
 	if err := inState(ctx, tx, run, Applying); err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT `+itemColumns+` FROM items WHERE run = ? AND key > ? AND state = 'planned'
-		ORDER BY key LIMIT ?`, run, next.After, next.N)
+	chosen := ` WHERE run = ? AND key > ? AND state = 'planned'` + next.Of.condition()
+	rows, err := tx.QueryContext(ctx, `SELECT `+itemColumns+` FROM items`+chosen+` ORDER BY key LIMIT ?`, run, next.After, next.N)
 	if err != nil {
 		return nil, err
 	}
@@ -283,8 +294,8 @@ func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, er
 		return nil, err
 	}
 	intent := next.Time.UnixMilli()
-	marked, err := tx.ExecContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?
-		WHERE run = ? AND key > ? AND key <= ? AND state = 'planned'`, intent, run, next.After, items[len(items)-1].Key)
+	marked, err := tx.ExecContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?`+chosen+`
+		AND key <= ?`, intent, run, next.After, items[len(items)-1].Key)
 	if err := changes(int64(len(items)), marked, err); err != nil {
 		return nil, err
 	}
@@ -409,6 +420,9 @@ type Outcome struct {
 	// TakenBack says that the asset of an item that is done is not at the destination
 	// any more, so that there is no receipt of it either.
 	TakenBack bool
+	// InsteadOf is the key of the receipt whose place the Receipt takes; empty where the
+	// object has none so far.
+	InsteadOf string
 	// Modified is when the service says that the asset of an item that was sent before
 	// was changed last; see Receipt.
 	Modified time.Time

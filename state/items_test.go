@@ -92,12 +92,12 @@ func TestIntents(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c", "d", "e")
 	when := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	items, err := j.Take(t.Context(), j.run.Num, "", 2, when)
+	items, err := j.Take(t.Context(), j.run.Num, Next{After: "", N: 2, Time: when})
 	must(t, err)
 	if !cmp.Equal(keysOf(items), []string{"a", "b"}) || items[0].State != ItemSending || items[0].Attempts != 1 || !items[0].IntentAt.Equal(when) {
 		t.Errorf("took %+v", items)
 	}
-	if items, err = j.Take(t.Context(), j.run.Num, "c", 9, when); err != nil || !cmp.Equal(keysOf(items), []string{"d", "e"}) {
+	if items, err = j.Take(t.Context(), j.run.Num, Next{After: "c", N: 9, Time: when}); err != nil || !cmp.Equal(keysOf(items), []string{"d", "e"}) {
 		t.Errorf("after c: took %q (%v)", keysOf(items), err)
 	}
 	must(t, j.Release(t.Context(), j.run.Num, []string{"a"}))

@@ -92,7 +92,7 @@ func (j *journey) apply(keys ...string) {
 
 func (j *journey) take(n int) []string {
 	j.Helper()
-	items, err := j.Take(j.Context(), j.run.Num, "", n, time.Now())
+	items, err := j.Take(j.Context(), j.run.Num, Next{After: "", N: n, Time: time.Now()})
 	must(j, err)
 	return keysOf(items)
 }

@@ -229,7 +229,7 @@ func (j *journey) writes() map[string]func(*Store) error {
 		"FinishRun":        func(s *Store) error { return s.FinishRun(ctx, run) },
 		"Stage":            func(s *Store) error { return s.Stage(ctx, run, Page{}) },
 		"Decided":          func(s *Store) error { return s.Decided(ctx, run, nil) },
-		"Take":             func(s *Store) error { _, err := s.Take(ctx, run, "", 1, time.Now()); return err },
+		"Take":             func(s *Store) error { _, err := s.Take(ctx, run, Next{After: "", N: 1, Time: time.Now()}); return err },
 		"Resend":           func(s *Store) error { return s.Resend(ctx, run, []string{"a"}, time.Now()) },
 		"Release":          func(s *Store) error { return s.Release(ctx, run, []string{"a"}) },
 		"Interrupted":      func(s *Store) error { _, err := s.Interrupted(ctx, run); return err },

@@ -53,10 +53,15 @@ func filename(name, extension string) string {
 	return name + "." + extension
 }
 
-func (r *recorder) saveReceipt(ctx context.Context, c Receipt, undescribed bool) error {
+// saveReceipt stores a receipt. Where it does not say at which addresses an image is in
+// other sizes, those count that are known.
+func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known sql.NullString, undescribed bool) error {
 	images, err := packImages(c.URL, c.Images)
 	if err != nil {
 		return fmt.Errorf("save addresses of images: %w", err)
+	}
+	if len(c.Images) == 0 && known.Valid {
+		images = known.String
 	}
 	base, err := r.bases.ofReceipt(ctx, c)
 	if err != nil {

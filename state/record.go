@@ -26,6 +26,32 @@ type Next struct {
 	After string
 	N     int
 	Time  time.Time
+	Of    Kind
+}
+
+// A Kind is of items that are carried out in the same way.
+type Kind int
+
+// The kinds: all; those that are carried out one by one; those that are moved, and those
+// that are trashed, many with a request.
+const (
+	AnyKind Kind = iota
+	OneByOne
+	Moves
+	Trashes
+)
+
+// condition chooses the items of a kind in SQL.
+func (k Kind) condition() string {
+	switch k {
+	case OneByOne:
+		return ` AND action <> 'move' AND action <> 'trash'`
+	case Moves:
+		return ` AND action = 'move'`
+	case Trashes:
+		return ` AND action = 'trash'`
+	}
+	return ""
 }
 
 // Advance is Record, and Take if any items are wanted, in one transaction. To wait for the
@@ -100,13 +126,20 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 		if err != nil {
 			return err
 		}
+		if _, err := r.tx.ExecContext(ctx, `DELETE FROM described WHERE pair = ? AND key = ?`, r.pair, o.Key); err != nil {
+			return err
+		}
 		r.made = r.made.less(forgotten)
 		if err := forgetPlaces(ctx, r.tx, r.pair, r.run, `key = ?`, o.Key); err != nil {
 			return err
 		}
 	} else if o.Receipt != nil {
 		asset = o.Receipt.Asset
-		err := r.saveReceipt(ctx, *o.Receipt, o.State != ItemDone)
+		images, err := r.makeWay(ctx, o)
+		if err != nil {
+			return err
+		}
+		err = r.saveReceipt(ctx, *o.Receipt, images, o.State != ItemDone)
 		if isTaken(err) {
 			*o = Outcome{Key: o.Key, State: ItemFailed, Class: "permanent",
 				Error: fmt.Sprintf("the service answered with asset %s, which stands for another object", asset)}
@@ -130,6 +163,32 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 		due = o.DueAt.UnixMilli()
 	}
 	return changesOne(r.update.ExecContext(ctx, o.State, asset, asset, o.Class, o.Error, due, r.run, o.Key))
+}
+
+// makeWay forgets the receipt whose place another one takes, and gives the addresses that
+// its image has in other sizes. What is kept with the object of a move goes with it.
+func (r *recorder) makeWay(ctx context.Context, o *Outcome) (images sql.NullString, err error) {
+	if o.InsteadOf == "" {
+		return images, nil
+	}
+	err = r.tx.QueryRowContext(ctx, `SELECT images FROM receipts WHERE pair = ? AND key = ? AND asset = ?`,
+		r.pair, o.InsteadOf, o.Receipt.Asset).Scan(&images)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return images, err
+	}
+	if o.InsteadOf != o.Key && o.Receipt.Description == nil {
+		if o.Receipt.Description, err = descriptionOf(ctx, r.tx, r.pair, o.InsteadOf); err != nil {
+			return images, err
+		}
+	}
+	if o.InsteadOf != o.Key {
+		if _, err := r.tx.ExecContext(ctx, `UPDATE OR REPLACE described SET key = ? WHERE pair = ? AND key = ?`, o.Key, r.pair, o.InsteadOf); err != nil {
+			return images, err
+		}
+	}
+	forgotten, err := forgetReceipt(ctx, r.tx, r.pair, o.InsteadOf)
+	r.made = r.made.less(forgotten)
+	return images, err
 }
 
 // tallyAtOnce is how many items one statement sums up.

@@ -55,6 +55,7 @@ type Run struct {
 	FinishedAt     time.Time // zero until then
 	ApprovedBy     string    // see Approve; empty if nobody was asked
 	ApprovedAt     time.Time
+	Stopped        string // why a guard kept it, or a part of it, from being carried out
 }
 
 // Open reports whether the run can be continued.
@@ -240,14 +241,14 @@ func finishRun(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 
 const runColumns = `r.num, r.id, p.id, p.source, p.destination, p.address, ` + purposeColumn + `, r.command, r.state, r.rules, r.cursor,
 	r.scanned, r.unchanged, r.unchanged_bytes, r.categories, r.plan_hash, r.stale, coalesce(r.undoes, 0), r.started_at, r.listed_at,
-	coalesce(r.finished_at, 0), r.approved_by, coalesce(r.approved_at, 0) FROM runs r JOIN pairs p ON p.id = r.pair`
+	coalesce(r.finished_at, 0), r.approved_by, coalesce(r.approved_at, 0), r.stopped FROM runs r JOIN pairs p ON p.id = r.pair`
 
 func scanRun(rows *sql.Rows) (r Run, err error) {
 	var rules, categories string
 	var started, listed, finished, approved int64
 	err = rows.Scan(&r.Num, &r.ID, &r.Pair.ID, &r.Pair.Source, &r.Pair.Destination, &r.Pair.Address, &r.Pair.Purpose, &r.Command,
 		&r.State, &rules, &r.Cursor, &r.Scanned, &r.Unchanged, &r.UnchangedBytes, &categories, &r.PlanHash, &r.Stale,
-		&r.Undoes, &started, &listed, &finished, &r.ApprovedBy, &approved)
+		&r.Undoes, &started, &listed, &finished, &r.ApprovedBy, &approved, &r.Stopped)
 	r.Rules, r.Categories = json.RawMessage(rules), json.RawMessage(categories)
 	r.StartedAt, r.ListedAt = fromMillis(started), fromMillis(listed)
 	if finished != 0 {

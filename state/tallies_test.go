@@ -112,7 +112,7 @@ func (h *history) startApplying() error {
 }
 
 func (h *history) takeSome() error {
-	_, err := h.Take(h.Context(), h.run.Num, "", 1+h.random.IntN(9), modified)
+	_, err := h.Take(h.Context(), h.run.Num, Next{After: "", N: 1+h.random.IntN(9), Time: modified})
 	return err
 }
 
@@ -195,7 +195,7 @@ func (h *history) undoIt() error {
 	must(h, h.StageUndo(ctx, undo))
 	must(h, h.planUndo(ctx, undo))
 	must(h, h.SetRunState(ctx, undo.Num, Planned, Applying))
-	items, err := h.Take(ctx, undo.Num, "", 1000, modified)
+	items, err := h.Take(ctx, undo.Num, Next{After: "", N: 1000, Time: modified})
 	must(h, err)
 	var outcomes []Outcome
 	for _, i := range items {

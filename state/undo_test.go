@@ -36,7 +36,7 @@ func (j *journey) undo() Run {
 	must(j, j.Decided(j.Context(), u.Num, items))
 	must(j, j.FinishPlan(j.Context(), u.Num, "hash", json.RawMessage("[]")))
 	must(j, j.SetRunState(j.Context(), u.Num, Planned, Applying))
-	_, err = j.Take(j.Context(), u.Num, "", len(items), time.Now())
+	_, err = j.Take(j.Context(), u.Num, Next{After: "", N: len(items), Time: time.Now()})
 	must(j, err)
 	return u
 }

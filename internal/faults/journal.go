@@ -133,8 +133,8 @@ func (j *Journal) Tallies(ctx context.Context, run int64) ([]state.Tally, error)
 }
 
 // Take implements migrate.Journal.
-func (j *Journal) Take(ctx context.Context, run int64, after string, n int, serverTime time.Time) ([]state.Item, error) {
-	return value(j, func() ([]state.Item, error) { return j.Journal.Take(ctx, run, after, n, serverTime) })
+func (j *Journal) Take(ctx context.Context, run int64, next state.Next) ([]state.Item, error) {
+	return value(j, func() ([]state.Item, error) { return j.Journal.Take(ctx, run, next) })
 }
 
 // TakeDue implements migrate.Journal.
@@ -337,4 +337,44 @@ func (j *Journal) FinishUndo(ctx context.Context, undo state.Run) error {
 // SaveCategories implements migrate.Journal.
 func (j *Journal) SaveCategories(ctx context.Context, destination string, all []state.Category) error {
 	return j.do(func() error { return j.Journal.SaveCategories(ctx, destination, all) })
+}
+
+// LastFinished implements migrate.Journal.
+func (j *Journal) LastFinished(ctx context.Context, pair int64, command string) (state.Run, error) {
+	return value(j, func() (state.Run, error) { return j.Journal.LastFinished(ctx, pair, command) })
+}
+
+// Orphans implements migrate.Journal.
+func (j *Journal) Orphans(ctx context.Context, pair int64, after string) iter.Seq2[state.Orphan, error] {
+	return rows(j, j.Journal.Orphans(ctx, pair, after))
+}
+
+// MoveCandidates implements migrate.Journal.
+func (j *Journal) MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[state.Candidate, error] {
+	return rows(j, j.Journal.MoveCandidates(ctx, run, pair, absent))
+}
+
+// SaveFormer implements migrate.Journal.
+func (j *Journal) SaveFormer(ctx context.Context, run, pair int64, all []state.Former) error {
+	return j.do(func() error { return j.Journal.SaveFormer(ctx, run, pair, all) })
+}
+
+// DriftCursor implements migrate.Journal.
+func (j *Journal) DriftCursor(ctx context.Context, pair int64) (string, error) {
+	return value(j, func() (string, error) { return j.Journal.DriftCursor(ctx, pair) })
+}
+
+// AddDrift implements migrate.Journal.
+func (j *Journal) AddDrift(ctx context.Context, run int64, items []state.Item) error {
+	return j.do(func() error { return j.Journal.AddDrift(ctx, run, items) })
+}
+
+// SetStopped implements migrate.Journal.
+func (j *Journal) SetStopped(ctx context.Context, run int64, why string) error {
+	return j.do(func() error { return j.Journal.SetStopped(ctx, run, why) })
+}
+
+// FinishSync implements migrate.Journal.
+func (j *Journal) FinishSync(ctx context.Context, run state.Run, e state.Ending) error {
+	return j.do(func() error { return j.Journal.FinishSync(ctx, run, e) })
 }

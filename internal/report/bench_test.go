@@ -45,7 +45,7 @@ func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
 	must(b, journal.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
 	must(b, journal.SetRunState(ctx, run.Num, state.Planned, state.Applying))
 	for after := ""; ; {
-		taken, err := journal.Take(ctx, run.Num, after, 5000, time.Now())
+		taken, err := journal.Take(ctx, run.Num, state.Next{After: after, N: 5000, Time: time.Now()})
 		must(b, err)
 		if len(taken) == 0 {
 			break

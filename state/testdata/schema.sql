@@ -46,6 +46,13 @@ CREATE TABLE contents (
   PRIMARY KEY (run, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE described (
+  pair     INTEGER NOT NULL,
+  key      TEXT NOT NULL,
+  metadata TEXT NOT NULL CHECK (json_type(metadata) = 'object'),
+  PRIMARY KEY (pair, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE descriptions (
   pair         INTEGER NOT NULL,
   key          TEXT NOT NULL,
@@ -74,7 +81,7 @@ CREATE TABLE failures (
   runs        INTEGER NOT NULL,
   last_run    INTEGER NOT NULL REFERENCES runs (num),
   unclear     INTEGER NOT NULL,             -- whether it may have arrived all the same
-  error       TEXT NOT NULL,
+  error       TEXT NOT NULL, since INTEGER,
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -84,6 +91,14 @@ CREATE TABLE folders (
   path        TEXT NOT NULL,
   id          TEXT NOT NULL,
   PRIMARY KEY (destination, category, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE former (
+  run     INTEGER NOT NULL REFERENCES runs (num),
+  key     TEXT NOT NULL,
+  receipt TEXT NOT NULL CHECK (json_type(receipt) = 'object'),
+  asset   TEXT NOT NULL CHECK (json_type(asset) = 'object'),
+  PRIMARY KEY (run, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE intents (
@@ -133,7 +148,7 @@ CREATE TABLE "items" (
   asset       TEXT NOT NULL DEFAULT '',
   class       TEXT NOT NULL DEFAULT '',
   error       TEXT NOT NULL DEFAULT '',
-  base        INTEGER REFERENCES bases (id),
+  base        INTEGER REFERENCES bases (id), origin TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (run, key),
   CHECK ((state = 'staged') = (action IS NULL)),
   CHECK (state <> 'skipped' OR action = 'skip' OR action = 'unchanged'),
@@ -142,6 +157,14 @@ CREATE TABLE "items" (
     OR action <> 'skip' AND action <> 'unchanged' AND action <> 'conflict' AND intent_at IS NOT NULL),
   CHECK ((state = 'waiting') = (due_at IS NOT NULL)),
   CHECK (state <> 'sent' AND state <> 'done' OR asset <> '')
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE orphans (
+  pair  INTEGER NOT NULL REFERENCES pairs (id),
+  key   TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  runs  INTEGER NOT NULL,
+  PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE ours (
@@ -165,7 +188,7 @@ CREATE TABLE pairs (
   id          INTEGER PRIMARY KEY,
   source      TEXT NOT NULL,
   destination TEXT NOT NULL,
-  address     TEXT NOT NULL, rehearsal INTEGER CHECK (rehearsal IN (0, 1)), objects INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0,
+  address     TEXT NOT NULL, rehearsal INTEGER CHECK (rehearsal IN (0, 1)), objects INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, drift_cursor TEXT NOT NULL DEFAULT '',
   UNIQUE (source, destination)
 ) STRICT;
 
@@ -206,7 +229,7 @@ CREATE TABLE runs (
   stale       INTEGER NOT NULL DEFAULT 0 CHECK (stale IN (0, 1)),
   started_at  INTEGER NOT NULL,
   listed_at   INTEGER NOT NULL,
-  finished_at INTEGER, approved_by TEXT NOT NULL DEFAULT '', approved_at INTEGER, undoes INTEGER REFERENCES runs (num), tallied INTEGER NOT NULL DEFAULT 0 CHECK (tallied IN (0, 1)),
+  finished_at INTEGER, approved_by TEXT NOT NULL DEFAULT '', approved_at INTEGER, undoes INTEGER REFERENCES runs (num), tallied INTEGER NOT NULL DEFAULT 0 CHECK (tallied IN (0, 1)), stopped TEXT NOT NULL DEFAULT '',
   CHECK ((state IN ('finished', 'superseded')) = (finished_at IS NOT NULL))
 ) STRICT;
 

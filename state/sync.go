@@ -1,0 +1,123 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+)
+
+// A Candidate may be one end of a move: a new object, or one that is gone, of which there is
+// a receipt.
+type Candidate struct {
+	Item
+	Gone   bool
+	Digest []byte // of the receipt, if it is gone
+}
+
+// MoveCandidates lists the objects that a run would create and those that it did not find,
+// which have an obstacle that says so, as far as there are both of a size; ordered by size
+// and key. It reads while it is listed.
+func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[Candidate, error] {
+	const op = "look for moves"
+	return func(yield func(Candidate, error) bool) {
+		rows, err := s.r.QueryContext(ctx, `WITH gone AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3)
+			SELECT `+itemColumns+`, obstacle = ?3, (SELECT r.digest FROM receipts r WHERE r.pair = ?2 AND r.key = items.key),
+				coalesce((SELECT r.asset FROM receipts r WHERE r.pair = ?2 AND r.key = items.key), '')
+			FROM items WHERE run = ?1 AND size IN gone AND (obstacle = ?3 OR action = 'create' AND state = 'planned')
+			ORDER BY size, key`, run, pair, absent)
+		if err != nil {
+			yield(Candidate{}, wrap(op, interrupted(ctx, op, err)))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var c Candidate
+			var asset string
+			c.Item, err = scanItemAnd(rows, &c.Gone, &c.Digest, &asset)
+			if c.Gone {
+				c.Asset = asset
+			}
+			if !yield(c, wrap(op, err)) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(Candidate{}, wrap(op, interrupted(ctx, op, err)))
+		}
+	}
+}
+
+// AddDrift makes items of objects that are unchanged at the source, and so far only counted,
+// but not at the destination. Those that have an item keep it.
+func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
+	return s.write(ctx, "add drift", func(ctx context.Context, tx *sql.Tx) error {
+		if err := inState(ctx, tx, run, Planning); err != nil {
+			return err
+		}
+		var before, after int64
+		var bytesBefore, bytesAfter int64
+		const count = `SELECT count(*), coalesce(sum(size), 0) FROM items WHERE run = ? AND key >= ? AND key <= ?`
+		first, last := items[0].Key, items[len(items)-1].Key
+		if err := tx.QueryRowContext(ctx, count, run, first, last).Scan(&before, &bytesBefore); err != nil {
+			return err
+		}
+		if err := insertItems(ctx, tx, run, items); err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, count, run, first, last).Scan(&after, &bytesAfter); err != nil {
+			return err
+		}
+		return one(ctx, tx, `UPDATE runs SET unchanged = unchanged - ?, unchanged_bytes = unchanged_bytes - ? WHERE num = ?`,
+			after-before, bytesAfter-bytesBefore, run)
+	})
+}
+
+// DriftCursor is the key up to which the last run compared receipts with the destination.
+func (s *Store) DriftCursor(ctx context.Context, pair int64) (key string, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT drift_cursor FROM pairs WHERE id = ?`, pair).Scan(&key)
+	return key, wrap("find drift cursor", err)
+}
+
+// An Ending is what the journal learns from a sync that comes to its end.
+type Ending struct {
+	Absent  string // the obstacle of objects that were not found; empty where nobody looked for all
+	Touched string // the reason of objects that only seem to have changed
+	Drift   string // the new drift cursor
+}
+
+// FinishSync ends a sync in which nothing is left to do. Who was not found is an orphan, and
+// what only seemed to have changed is known by what it looks like now.
+func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
+	return s.write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
+		if e.Absent != "" {
+			if err := noteOrphans(ctx, tx, run, e.Absent); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE receipts SET time = i.time, version_tag = i.version_tag
+			FROM items i WHERE i.run = ?1 AND i.reason = ?2 AND receipts.pair = ?3 AND receipts.key = i.key AND receipts.size = i.size`,
+			run.Num, e.Touched, run.Pair.ID); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET drift_cursor = ? WHERE id = ?`, e.Drift, run.Pair.ID); err != nil {
+			return err
+		}
+		return finishRun(ctx, tx, run.Num, s.now())
+	})
+}
+
+// SetStopped notes why a guard kept a run, or a part of it, from being carried out.
+func (s *Store) SetStopped(ctx context.Context, run int64, why string) error {
+	return s.write(ctx, "note guard", func(ctx context.Context, tx *sql.Tx) error {
+		return one(ctx, tx, `UPDATE runs SET stopped = ? WHERE num = ?`, why, run)
+	})
+}
+
+// LastFinished finds the newest finished run of a pair and a command; ErrNotFound if there
+// is none.
+func (s *Store) LastFinished(ctx context.Context, pair int64, command string) (Run, error) {
+	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
+		WHERE r.pair = ? AND r.command = ? AND r.state = 'finished' ORDER BY r.num DESC LIMIT 1`, pair, command)
+	return first(runs, err, "run")
+}
+
