@@ -63,10 +63,6 @@ func (r Rules) trashes() bool { return r.Sync != nil && r.Sync.Delete == "trash"
 // overwrites reports whether the source wins against what people did at the destination.
 func (r Rules) overwrites() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "overwrite" }
 
-// followsGone reports whether something follows from an object that is not listed any more:
-// whoever asks for some objects only says nothing of the others.
-func (r Rules) followsGone() bool { return r.Sync != nil && r.FilesFrom == nil && r.Sync.Failed == nil }
-
 // DefaultRules are the rules where the user says nothing.
 func DefaultRules() Rules {
 	return Rules{

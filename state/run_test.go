@@ -83,7 +83,10 @@ func TestTransitionsOfRuns(t *testing.T) {
 		{"Decided", func(j *journey) error { return j.Decided(j.Context(), j.run.Num, nil) }, []RunState{Planning}},
 		{"FinishPlan", func(j *journey) error { return j.FinishPlan(j.Context(), j.run.Num, "h", json.RawMessage("[]")) }, []RunState{Planning}},
 		{"begin to apply", func(j *journey) error { return j.SetRunState(j.Context(), j.run.Num, Planned, Applying) }, []RunState{Planned}},
-		{"Take", func(j *journey) error { _, err := j.Take(j.Context(), j.run.Num, Next{After: "", N: 1, Time: time.Now()}); return err }, []RunState{Applying}},
+		{"Take", func(j *journey) error {
+			_, err := j.Take(j.Context(), j.run.Num, Next{After: "", N: 1, Time: time.Now()})
+			return err
+		}, []RunState{Applying}},
 		{"FinishRun", func(j *journey) error { return j.FinishRun(j.Context(), j.run.Num) }, []RunState{Applying}},
 		{"Relist", func(j *journey) error { return j.Relist(j.Context(), j.run.Num) }, []RunState{Scanning, Planning, Planned, Applying}},
 		{"Supersede", func(j *journey) error { return j.Supersede(j.Context(), j.run.Num) }, []RunState{Scanning, Planning, Planned, Applying}},

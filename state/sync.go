@@ -120,4 +120,3 @@ func (s *Store) LastFinished(ctx context.Context, pair int64, command string) (R
 		WHERE r.pair = ? AND r.command = ? AND r.state = 'finished' ORDER BY r.num DESC LIMIT 1`, pair, command)
 	return first(runs, err, "run")
 }
-

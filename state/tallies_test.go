@@ -112,7 +112,7 @@ func (h *history) startApplying() error {
 }
 
 func (h *history) takeSome() error {
-	_, err := h.Take(h.Context(), h.run.Num, Next{After: "", N: 1+h.random.IntN(9), Time: modified})
+	_, err := h.Take(h.Context(), h.run.Num, Next{After: "", N: 1 + h.random.IntN(9), Time: modified})
 	return err
 }
 
