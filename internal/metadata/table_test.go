@@ -1,0 +1,407 @@
+package metadata
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// write makes a file with a content.
+func write(tb testing.TB, name, content string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// open opens a table that has no mistakes.
+func open(tb testing.TB, path string) *Table {
+	tb.Helper()
+	t, err := OpenTable(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := t.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return t
+}
+
+var quay = Metadata{Description: "A quay", Tags: []string{"Oslo", "sea"}, Attributes: map[string]string{"Rights holder": "Ida", "year": "1999"}}
+
+func TestTable(t *testing.T) {
+	for name, content := range map[string]string{
+		"plain.csv":      "key,description,tags,year,Rights holder\nharbour/a.jpg,A quay,sea;Oslo,1999,Ida\nb.jpg,,,,\n",
+		"order.csv":      "Rights holder,tags,KEY,Description,year\nIda,\"Oslo, sea\",harbour/a.jpg,A quay,1999\n,,b.jpg,,\n",
+		"windows.csv":    "\ufeffkey;description;tags;year;Rights holder\r\nharbour/a.jpg;A quay;\"Oslo;sea;\";1999;Ida\r\n;;;;\r\n\r\nb.jpg;;;;\r\n",
+		"tabs.CSV":       "key\tdescription\ttags\tyear\tRights holder\n./harbour/a.jpg\t A quay \tsea,sea, Oslo\t1999\tIda\nb.jpg\t\t\t\t",
+		"unix.jsonl":     `{"key":"harbour/a.jpg","description":"A quay","tags":["Oslo","sea"],"attributes":{"year":"1999","Rights holder":"Ida"}}` + "\n" + `{"key":"b.jpg"}`,
+		"windows.ndjson": "\ufeff\r\n" + ` { "key": "harbour/a.jpg", "description": "A quay", "tags": ["sea", "Oslo", "sea"], "attributes": {"year": "1999", "Rights holder": "Ida", "b": ""}}` + "\r\n\r\n" + `{"key":"b.jpg","description":null}` + "\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := open(t, write(t, name, content))
+			if table.Rows() != 2 {
+				t.Errorf("%d rows, want 2", table.Rows())
+			}
+			for key, want := range map[string]Metadata{"harbour/a.jpg": quay, "b.jpg": {}} {
+				if got, ok, err := table.Of(key); err != nil || !ok || !reflect.DeepEqual(got, want) {
+					t.Errorf("%s: got %+v, %v, %v, want %+v", key, got, ok, err, want)
+				}
+			}
+			if got, ok, err := table.Of("a.jpg"); err != nil || ok || !got.IsZero() {
+				t.Errorf("a key without a row: got %+v, %v, %v", got, ok, err)
+			}
+		})
+	}
+}
+
+func TestTableWithoutRows(t *testing.T) {
+	for name, content := range map[string]string{"a.csv": "description,key", "b.jsonl": "", "c.jsonl": "\n\n", "d.csv": "key\n\n\n"} {
+		table := open(t, write(t, name, content))
+		if _, ok, err := table.Of("a.jpg"); ok || err != nil || table.Rows() != 0 {
+			t.Errorf("%s: %v, %v, %d rows", name, ok, err, table.Rows())
+		}
+	}
+}
+
+func TestTextOverSeveralLines(t *testing.T) {
+	table := open(t, write(t, "t.csv", "key,description\r\na.jpg,\"first \"\"line\"\"\r\nsecond, line\"\r\nb.jpg,b\r\n"))
+	for key, want := range map[string]string{"a.jpg": "first \"line\"\nsecond, line", "b.jpg": "b"} {
+		if m, _, err := table.Of(key); err != nil || m.Description != want {
+			t.Errorf("%s: got %q, %v, want %q", key, m.Description, err, want)
+		}
+	}
+}
+
+func TestKeysInAnotherUnicodeForm(t *testing.T) {
+	const composed, apart = "caf\u00e9.jpg", "cafe\u0301.jpg"
+	one := open(t, write(t, "one.csv", "key,description\n"+composed+",only\n"))
+	both := open(t, write(t, "both.csv", "key,description\n"+composed+",composed\n"+apart+",apart\n"))
+	for _, test := range []struct {
+		table     *Table
+		key, want string
+	}{
+		{one, composed, "only"}, {one, apart, "only"}, {both, composed, "composed"}, {both, apart, "apart"},
+	} {
+		if m, ok, err := test.table.Of(test.key); !ok || err != nil || m.Description != test.want {
+			t.Errorf("%s, %+q: got %q, %v, %v, want %q", test.table.name, test.key, m.Description, ok, err, test.want)
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	long := strings.Repeat("ä", MaxDescription+1)
+	for _, test := range []struct {
+		name, content string
+		want          []string // as line:column: what
+	}{
+		{"empty.csv", "", []string{"1:1: the table is empty; it begins with a header"}},
+		{"no-key.csv", "name,description\na,b\n", []string{"1:1: the header has no column called key"}},
+		{"twice.csv", "key,year,year\n", []string{`1:10: there are two columns "year"`}},
+		{"twice.csv", "Key,year,key\n", []string{`1:10: there are two columns "key"`}},
+		{"nameless.csv", "key,,\n", []string{"1:5: an attribute, or a column, has no name"}},
+		{"ours.csv", "key,assetferry\n", []string{"1:5: the attribute assetferry is assetferry's own"}},
+		{"latin.csv", "key,pla\xe7e\n", []string{"1:5: the name is not in UTF-8; save the table as UTF-8"}},
+		{"open.csv", "key,\"year\n\n", []string{"2:2: the quotes of the row that begins in line 1 do not match"}},
+		{"utf16.csv", "\xff\xfek\x00", []string{"1:1: the table is in UTF-16; save it as UTF-8"}},
+		{"utf16.jsonl", "\xfe\xff\x00k", []string{"1:1: the table is in UTF-16; save it as UTF-8"}},
+		{"rows.csv", "key,description\na.jpg\n,x\na\"b,c\nb.jpg,caf\xe9\nc.jpg,\"x\ny\" z\nd.jpg,fine\ne.jpg,\"" + long + "\"\n", []string{
+			"2:1: the row has 1 fields, and the header 2",
+			"3:1: the row has no key",
+			`4:2: a " within a field: put the field into quotes, and write each " in it twice`,
+			"5:7: the text is not in UTF-8; save the table as UTF-8",
+			"7:2: the quotes of the row that begins in line 6 do not match",
+			"9:7: the description has 1025 characters, and the service takes 1024",
+		}},
+		{"unclosed.csv", "key,description\na.jpg,\"x\nb.jpg,y\n", []string{"3:9: the quotes of the row that begins in line 2 do not match"}},
+		{"keys.csv", "key\na.jpg\n\nb.jpg\n\na.jpg\nb.jpg\n./a.jpg\n", []string{
+			`6:1: the key "a.jpg" has a row already, in line 2`,
+			`7:1: the key "b.jpg" has a row already, in line 4`,
+			`8:1: the key "a.jpg" has a row already, in line 2`,
+		}},
+		{"rows.jsonl", strings.Join([]string{
+			`{"key":"a.jpg","description":"fine"}`, `{"key":"a.jpg"}`, `{"description":"x"}`, `{"key":"b.jpg","colour":"red"}`, `["c.jpg"]`, `{"key":"d.jpg"`,
+			`{"key":"e.jpg",}`, `{"key":"f.jpg"} {}`, `{"key":"g.jpg","tags":"a"}`, `{"key":"h.jpg","attributes":{"year":1999}}`,
+		}, "\n") + "\n", []string{
+			`2:1: the key "a.jpg" has a row already, in line 1`,
+			"3:1: the row has no key",
+			`4:1: unknown field "colour"`,
+			`5:1: not a JSON object such as {"key": "a.jpg", "description": "A quay"}`,
+			"6:15: not JSON: the object is not closed",
+			"7:16: not JSON: invalid character '}' looking for beginning of object key string",
+			"8:16: something follows the object; each has a line of its own",
+			"9:25: in tags: a JSON string where a list of texts in quotes should be",
+			"10:40: in attributes: a JSON number where text in quotes should be",
+		}},
+		{"more.jsonl", strings.Join([]string{
+			`{"key":"a.jpg","attributes":{"assetferry":"x"}}`, `{"key":"b.jpg","attributes":{" ":"x"}}`, "{\"key\":\"c\xe9.jpg\"}",
+			`{"key":"d.jpg","description":"` + long + `"}`, `{"key":"e.jpg","attributes":["x"]}`, `{"key":"f.jpg","tags":[1]}`,
+		}, "\n"), []string{
+			"1:1: the attribute assetferry is assetferry's own",
+			"2:1: an attribute, or a column, has no name",
+			"3:1: the line is not in UTF-8; save the table as UTF-8",
+			"4:1: the description has 1025 characters, and the service takes 1024",
+			"5:29: in attributes: a JSON array where an object of names and texts should be",
+			"6:24: in tags: a JSON number where text in quotes should be",
+		}},
+		{"endless.csv", "key,description\na.jpg,x\n\nb.jpg,\"" + strings.Repeat("x\n", maxRow) + "\na.jpg,y\n", []string{
+			"3:1: " + errLong.Error(),
+		}},
+		{"endless.jsonl", `{"key":"` + strings.Repeat("x", maxRow) + `"}`, []string{"1:1: " + errLong.Error()}},
+		{"header.csv", `"key` + strings.Repeat("x", maxRow) + `"`, []string{"1:1: " + errLong.Error()}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := write(t, test.name, test.content)
+			_, err := OpenTable(path)
+			wrong, ok := errors.AsType[*TableError](err)
+			if !ok {
+				t.Fatalf("got %v, want mistakes", err)
+			}
+			got := make([]string, len(wrong.First))
+			for n, m := range wrong.First {
+				got[n] = fmt.Sprintf("%d:%d: %s", m.Line, m.Column, m.What)
+				if !strings.Contains(err.Error(), path+":"+got[n]) {
+					t.Errorf("%q is not in the error: %v", got[n], err)
+				}
+			}
+			if !reflect.DeepEqual(got, test.want) || wrong.Total != len(test.want) {
+				t.Errorf("got %d mistakes\n%s\nwant\n%s", wrong.Total, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestManyMistakesAreCounted(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("key,description\n")
+	for range 3000 {
+		b.WriteString("a.jpg,x\n,\n,y\n") // the second is a row of nothing
+	}
+	_, err := OpenTable(write(t, "t.csv", b.String()))
+	wrong, ok := errors.AsType[*TableError](err)
+	if !ok || wrong.Total != 3000+2999 || len(wrong.First) != toldMistakes || wrong.First[0].Line != 4 || wrong.First[1].Line != 5 {
+		t.Fatalf("got %v", err)
+	}
+	if !strings.HasPrefix(err.Error(), "the metadata table has 5999 mistakes\n") || !strings.HasSuffix(err.Error(), "\nand 5989 more") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpenTableRefuses(t *testing.T) {
+	_, err := OpenTable(write(t, "table.xlsx", ""))
+	if _, ok := errors.AsType[*FormatError](err); !ok {
+		t.Errorf("another form: %v", err)
+	}
+	if _, err := OpenTable(filepath.Join(t.TempDir(), "t.csv")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	dir := filepath.Join(t.TempDir(), "t.csv")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenTable(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+func TestATableMayBeReplaced(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file cannot be replaced there")
+	}
+	path := write(t, "t.csv", "key,description\na.jpg,before\n")
+	table := open(t, path)
+	if err := os.Rename(write(t, "t.csv", "key\n"), path); err != nil {
+		t.Fatal(err)
+	}
+	if m, _, err := table.Of("a.jpg"); err != nil || m.Description != "before" {
+		t.Errorf("got %+v, %v", m, err)
+	}
+}
+
+func TestATableThatIsWrittenTo(t *testing.T) {
+	for _, now := range []string{"", "key,description\nb.jpg,before\n", "key,description\na\"jpg,before\n"} {
+		path := write(t, "t.csv", "key,description\na.jpg,before\n")
+		table := open(t, path)
+		if err := os.WriteFile(path, []byte(now), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, ok, err := table.Of("a.jpg")
+		if _, changed := errors.AsType[*ChangedError](err); ok || !changed {
+			t.Errorf("%.20q: got %v, %v", now, ok, err)
+		}
+	}
+}
+
+// A broken file fails after so many reads.
+type broken struct {
+	io.ReaderAt
+	left int
+}
+
+func (b *broken) ReadAt(p []byte, at int64) (int, error) {
+	if b.left--; b.left < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return b.ReaderAt.ReadAt(p, at)
+}
+
+func TestAFileThatCannotBeRead(t *testing.T) {
+	content := "key\na.jpg\nb.jpg\na.jpg\n"
+	for n := 0; ; n++ {
+		table, err := newTable("t.csv", &broken{strings.NewReader(content), n}, int64(len(content)), asCSV)
+		if _, ok := errors.AsType[*TableError](err); ok {
+			break
+		}
+		if !errors.Is(err, io.ErrClosedPipe) {
+			t.Fatalf("after %d reads: %v, %v", n, table, err)
+		}
+	}
+	file := &broken{strings.NewReader("key\na.jpg\n"), 100}
+	table, err := newTable("t.csv", file, 10, asCSV)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.left = 0
+	if _, _, err := table.Of("a.jpg"); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestATableIsAskedAtOnce(t *testing.T) {
+	table := open(t, write(t, "t.csv", csvOf(1000)))
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() {
+			for n := range 1000 {
+				if m, ok, err := table.Of(keyOf(n)); !ok || err != nil || m.Description != fmt.Sprint("Number ", n) {
+					t.Errorf("%d: %+v, %v, %v", n, m, ok, err)
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
+func keyOf(n int) string { return fmt.Sprintf("library/folder %03d/image-%07d.jpg", n%500, n) }
+
+// csvOf makes a table of so many rows.
+func csvOf(n int) string {
+	var b strings.Builder
+	b.WriteString("key,description,tags,place\n")
+	for n := range n {
+		fmt.Fprintf(&b, "%s,Number %d,\"sea;quay\",\"Oslo, at the quay\"\n", keyOf(n), n)
+	}
+	return b.String()
+}
+
+// A table may be anything. What has no mistake is read back as it was read first.
+func FuzzTable(f *testing.F) {
+	for _, seed := range []string{
+		"key,description,tags,year\na.jpg,\"x\r\ny\",a;b,1999\n\n,,,\nb.jpg,,,\n", "\ufeffkey;tags\r\nd\r\n", "key\n\"", "key,a\na,\"b\"c\nd,e\n",
+		`{"key":"a","tags":["b"],"attributes":{"c":"d"}}` + "\r\n\n" + `{"key":"a"}`, `{"key":1}`, "\xff\xfe", "key\na\na\n",
+	} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, content []byte, isCSV bool) {
+		open := asJSON
+		if isCSV {
+			open = asCSV
+		}
+		table, err := newTable("t", bytes.NewReader(content), int64(len(content)), open)
+		if err != nil {
+			checkMistakes(t, content, err)
+			return
+		}
+		begin, err := table.begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, _, err := open(table.section(begin))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for ; ; n++ {
+			r, err := all.next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if m, ok, ofErr := table.Of(r.key); err != nil || !ok || ofErr != nil || !reflect.DeepEqual(m, r.metadata) {
+				t.Fatalf("%q is %+v (%v), read back %+v, %v, %v", r.key, r.metadata, err, m, ok, ofErr)
+			}
+		}
+		if n != table.Rows() {
+			t.Fatalf("%d rows, and %d in the index", n, table.Rows())
+		}
+	})
+}
+
+func checkMistakes(t *testing.T, content []byte, err error) {
+	t.Helper()
+	wrong, ok := errors.AsType[*TableError](err)
+	if !ok || wrong.Total < len(wrong.First) || len(wrong.First) == 0 {
+		t.Fatalf("got %v, want mistakes", err)
+	}
+	for _, m := range wrong.First {
+		if m.Line < 1 || m.Column < 1 || m.Line > bytes.Count(content, []byte("\n"))+1 || m.What == "" {
+			t.Fatalf("a mistake outside of the table: %+v", m)
+		}
+	}
+}
+
+// BenchmarkTable tells what a million rows take: to open them, and to ask for one.
+func BenchmarkTable(b *testing.B) {
+	const rows = 1_000_000
+	path := write(b, "t.csv", csvOf(rows))
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			before := heap()
+			table := open(b, path)
+			b.ReportMetric(float64(heap()-before)/rows, "B/row")
+			runtime.KeepAlive(table)
+		}
+	})
+	b.Run("ask", func(b *testing.B) {
+		table := open(b, path)
+		for n := 0; b.Loop(); n++ {
+			if _, ok, err := table.Of(keyOf(n * 7919 % rows)); !ok || err != nil {
+				b.Fatal(ok, err)
+			}
+		}
+	})
+}
+
+// heap is how much memory is in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// The index of a million rows must fit where little else does.
+func TestAMillionRowsTakeLittleMemory(t *testing.T) {
+	const rows, most = 1_000_000, 20 << 20
+	var x index
+	before := heap()
+	for n := range rows {
+		x.add(entry{uint64(n) * 0x9e3779b97f4a7c15, int64(n)})
+	}
+	if took := heap() - before; took > most {
+		t.Errorf("an index of %d rows takes %d bytes, at most %d are allowed", rows, took, most)
+	}
+	runtime.KeepAlive(&x)
+}
