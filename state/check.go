@@ -19,16 +19,17 @@ var laws = []struct{ broken, query string }{
 		WHERE i.state IN ('done', 'sent') AND i.action <> 'trash'
 		AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.pair = r.pair AND c.key = i.key)
 		AND NOT EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = i.key
-			WHERE u.pair = r.pair AND u.undoes IS NOT NULL AND (t.state = 'done' OR t.state = 'skipped' AND u.state = 'finished'))`},
+			WHERE u.pair = r.pair AND u.undoes IS NOT NULL AND (t.state = 'done' OR t.state = 'skipped' AND u.state = 'finished'))
+		AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.pair = r.pair AND p.num > r.num AND p.pruned_at IS NOT NULL)`}, // it may tell of it
 	{"has a receipt from a run of another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
 	{"is being sent in a run that has ended", `SELECT key FROM items JOIN runs r ON r.num = run
 		WHERE ` + inFlight + ` AND r.state IN ('finished', 'superseded')`},
 	{"is not decided in a run that has a plan", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
 		WHERE i.state = 'staged' AND r.state IN ('planned', 'applying', 'finished')`},
 	{"has other items than it counts", `SELECT DISTINCT 'run ' || r.id FROM (
-			SELECT run, action, reason, state, objects, bytes FROM tallies
+			SELECT run, action, reason, tallies.state, objects, bytes FROM tallies JOIN runs p ON num = run WHERE p.pruned_at IS NULL
 			UNION ALL SELECT run, coalesce(action, ''), reason, items.state, -count(*), -sum(size) FROM runs r JOIN items ON run = r.num
-				WHERE r.tallied = 1 AND NOT ` + inFlight + ` GROUP BY 1, 2, 3, 4) t JOIN runs r ON r.num = t.run
+				WHERE r.tallied = 1 AND r.pruned_at IS NULL AND NOT ` + inFlight + ` GROUP BY 1, 2, 3, 4) t JOIN runs r ON r.num = t.run
 		GROUP BY t.run, t.action, t.reason, t.state HAVING sum(t.objects) <> 0 OR sum(t.bytes) <> 0`},
 	{"has other receipts than it counts", `SELECT 'the pair of ' || source FROM pairs
 		WHERE (objects, bytes) <> (SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = pairs.id)`},

@@ -16,6 +16,7 @@ var (
 	ErrOlder    = errors.New("made by a build of assetferry from before its first release, which this one cannot read")
 	ErrInUse    = errors.New("the journal is in use")
 	ErrNotFound = errors.New("not in the journal")
+	ErrPruned   = errors.New("its items were deleted because it is too long ago")
 	ErrDistrust = errors.New("the journal is not as it was left here")
 )
 

@@ -14,8 +14,9 @@ type Failure struct {
 	Size       int64
 	Time       time.Time
 	VersionTag string
-	Runs       int  // in which it failed, one after the other
-	Unclear    bool // it was sent, and may have arrived all the same
+	Runs       int       // in which it failed, one after the other
+	Since      time.Time // when the first of them began; zero where an earlier version did not note it
+	Unclear    bool      // it was sent, and may have arrived all the same
 	Error      string
 }
 
@@ -37,11 +38,12 @@ func blameWaiting(ctx context.Context, tx *sql.Tx, run int64) error {
 // not be trashed is not to blame.
 func blame(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool, why any, args ...any) error {
 	const changed = `size <> excluded.size OR time <> excluded.time OR version_tag <> excluded.version_tag`
-	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, last_run, unclear, error)
-		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, i.run, ?, coalesce(?, i.error)
+	_, err := tx.ExecContext(ctx, `INSERT INTO failures (pair, key, size, time, version_tag, runs, since, last_run, unclear, error)
+		SELECT r.pair, i.key, i.size, i.time, i.version_tag, 1, r.started_at, i.run, ?, coalesce(?, i.error)
 		FROM items i JOIN runs r ON r.num = i.run WHERE i.action <> 'trash' AND `+chosen+`
 		ON CONFLICT (pair, key) DO UPDATE SET
 			runs = CASE WHEN `+changed+` THEN 1 WHEN `+counted+` THEN runs ELSE runs + 1 END,
+			since = CASE WHEN `+changed+` THEN excluded.since ELSE since END,
 			unclear = CASE WHEN `+changed+` THEN excluded.unclear ELSE max(unclear, excluded.unclear) END,
 			size = excluded.size, time = excluded.time, version_tag = excluded.version_tag,
 			last_run = excluded.last_run, error = excluded.error`, append([]any{unclear, why}, args...)...)
@@ -57,11 +59,14 @@ func (s *Store) Failures(ctx context.Context, pair int64, after string) iter.Seq
 	})
 }
 
-const failureColumns = `key, size, time, version_tag, runs, unclear, error FROM failures`
+const failureColumns = `key, size, time, version_tag, runs, coalesce(since, 0), unclear, error FROM failures`
 
 func scanFailure(rows *sql.Rows) (f Failure, err error) {
-	var modified int64
-	err = rows.Scan(&f.Key, &f.Size, &modified, &f.VersionTag, &f.Runs, &f.Unclear, &f.Error)
+	var modified, since int64
+	err = rows.Scan(&f.Key, &f.Size, &modified, &f.VersionTag, &f.Runs, &since, &f.Unclear, &f.Error)
 	f.Time = fromNanos(modified)
+	if since != 0 {
+		f.Since = fromMillis(since)
+	}
 	return f, err
 }

@@ -55,7 +55,8 @@ type Run struct {
 	FinishedAt     time.Time // zero until then
 	ApprovedBy     string    // see Approve; empty if nobody was asked
 	ApprovedAt     time.Time
-	Stopped        string // why a guard kept it, or a part of it, from being carried out
+	PrunedAt       time.Time // see Prune; zero if it has all its items
+	Stopped        string    // why a guard kept it, or a part of it, from being carried out
 }
 
 // Open reports whether the run can be continued.
@@ -241,14 +242,15 @@ func finishRun(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 
 const runColumns = `r.num, r.id, p.id, p.source, p.destination, p.address, ` + purposeColumn + `, r.command, r.state, r.rules, r.cursor,
 	r.scanned, r.unchanged, r.unchanged_bytes, r.categories, r.plan_hash, r.stale, coalesce(r.undoes, 0), r.started_at, r.listed_at,
-	coalesce(r.finished_at, 0), r.approved_by, coalesce(r.approved_at, 0), r.stopped FROM runs r JOIN pairs p ON p.id = r.pair`
+	coalesce(r.finished_at, 0), r.approved_by, coalesce(r.approved_at, 0), r.stopped,
+	coalesce(r.pruned_at, 0) FROM runs r JOIN pairs p ON p.id = r.pair`
 
 func scanRun(rows *sql.Rows) (r Run, err error) {
 	var rules, categories string
-	var started, listed, finished, approved int64
+	var started, listed, finished, approved, pruned int64
 	err = rows.Scan(&r.Num, &r.ID, &r.Pair.ID, &r.Pair.Source, &r.Pair.Destination, &r.Pair.Address, &r.Pair.Purpose, &r.Command,
 		&r.State, &rules, &r.Cursor, &r.Scanned, &r.Unchanged, &r.UnchangedBytes, &categories, &r.PlanHash, &r.Stale,
-		&r.Undoes, &started, &listed, &finished, &r.ApprovedBy, &approved, &r.Stopped)
+		&r.Undoes, &started, &listed, &finished, &r.ApprovedBy, &approved, &r.Stopped, &pruned)
 	r.Rules, r.Categories = json.RawMessage(rules), json.RawMessage(categories)
 	r.StartedAt, r.ListedAt = fromMillis(started), fromMillis(listed)
 	if finished != 0 {
@@ -256,6 +258,9 @@ func scanRun(rows *sql.Rows) (r Run, err error) {
 	}
 	if approved != 0 {
 		r.ApprovedAt = fromMillis(approved)
+	}
+	if pruned != 0 {
+		r.PrunedAt = fromMillis(pruned)
 	}
 	return r, err
 }
@@ -266,11 +271,14 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	return first(runs, err, "run "+id)
 }
 
+// hasItems holds for runs that have items, or had until they were pruned.
+const hasItems = `(EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM tallies WHERE run = r.num AND objects > 0))`
+
 // RunsOf lists the newest runs of a pair, newest first, without the plans that gave way
 // to others.
 func (s *Store) RunsOf(ctx context.Context, pair int64, limit int) ([]Run, error) {
 	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` WHERE r.pair = ?
-		AND (r.state <> 'superseded' OR EXISTS (SELECT 1 FROM items WHERE run = r.num))
+		AND (r.state <> 'superseded' OR `+hasItems+`)
 		ORDER BY r.num DESC LIMIT ?`, pair, limit)
 }
 
@@ -279,7 +287,7 @@ func (s *Store) RunsOf(ctx context.Context, pair int64, limit int) ([]Run, error
 func (s *Store) LastApplied(ctx context.Context, pair int64) (Run, error) {
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
 		WHERE r.pair = ? AND (r.state IN ('applying', 'finished') OR r.state = 'superseded'
-		AND EXISTS (SELECT 1 FROM items WHERE run = r.num)) ORDER BY r.num DESC LIMIT 1`, pair)
+		AND `+hasItems+`) ORDER BY r.num DESC LIMIT 1`, pair)
 	return first(runs, err, "run")
 }
 

@@ -56,6 +56,11 @@ func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepa
 		if undone.Undoes != 0 {
 			return fmt.Errorf("run %s is an undo itself: %w", undone.ID, ErrConflict)
 		}
+		if pruned, err := isPruned(ctx, tx, undone.Num); err != nil {
+			return err
+		} else if pruned { // nobody knows what was there before it
+			return fmt.Errorf("run %s cannot be undone any more: %w", undone.ID, ErrPruned)
+		}
 		if err := prepare(ctx, tx); err != nil {
 			return err
 		}

@@ -82,26 +82,29 @@ func TestFailuresOverRuns(t *testing.T) {
 		must(t, err)
 		j.apply(keys...)
 	}
-	want := func(key string, runs int) {
+	want := func(key string, runs int, since Run) {
 		t.Helper()
 		for _, f := range collect(t, j.Failures(t.Context(), j.pair.ID, "")) {
-			if f.Key == key && f.Runs == runs {
+			if f.Key == key && f.Runs == runs && f.Since.Equal(since.StartedAt) {
 				return
 			}
 		}
-		t.Errorf("got %+v, want %s in %d runs", collect(t, j.Failures(t.Context(), j.pair.ID, "")), key, runs)
+		t.Errorf("got %+v, want %s in %d runs since %v", collect(t, j.Failures(t.Context(), j.pair.ID, "")), key, runs, since.StartedAt)
 	}
+	first := j.run
+	first.StartedAt = first.StartedAt.Add(-24 * time.Hour)
+	execute(t, j.Path(), `UPDATE runs SET started_at = started_at - 86400000`)
 	j.apply("a", "b")
 	fail("a", "b")
-	want("a", 1)
+	want("a", 1, first)
 	next("a", "b")
 	fail("a", "b")
-	want("a", 2)
-	want("b", 2)
+	want("a", 2, first)
+	want("b", 2, first)
 	next("a", "b")
 	execute(t, j.Path(), `UPDATE items SET size = size + 1 WHERE key = 'a' AND state = 'planned'`) // another file
 	fail("a")
-	want("a", 1)
+	want("a", 1, j.run) // it begins anew
 	must(t, j.record(done("b")))
 	if all := collect(t, j.Failures(t.Context(), j.pair.ID, "")); len(all) != 1 {
 		t.Errorf("got %+v, want one that still fails", all)

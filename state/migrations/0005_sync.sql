@@ -38,3 +38,6 @@ ALTER TABLE pairs ADD COLUMN drift_cursor TEXT NOT NULL DEFAULT '';
 
 -- Why a guard kept a run, or a part of it, from being carried out.
 ALTER TABLE runs ADD COLUMN stopped TEXT NOT NULL DEFAULT '';
+
+-- When the items of a run were deleted because it is too long ago; its sums stay.
+ALTER TABLE runs ADD COLUMN pruned_at INTEGER;

@@ -1,0 +1,116 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+	"time"
+)
+
+// FinishedBefore lists the finished runs of a pair before one of its runs, but for undos, the
+// newest first.
+func (s *Store) FinishedBefore(ctx context.Context, run Run, limit int) ([]Run, error) {
+	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` WHERE r.pair = ? AND r.num < ? AND r.state = 'finished'
+		AND r.undoes IS NULL ORDER BY r.num DESC LIMIT ?`, run.Pair.ID, run.Num, limit)
+}
+
+// FirstOf lists the first items that a tally of a run counts, in key order.
+func (s *Store) FirstOf(ctx context.Context, run int64, t Tally, limit int) ([]Item, error) {
+	return query(ctx, s.r, "list items", scanItem, `SELECT `+itemColumns+` FROM items
+		WHERE run = ? AND coalesce(action, '') = ? AND reason = ? AND state = ? ORDER BY key LIMIT ?`, run, t.Action, t.Reason, t.State, limit)
+}
+
+// A Missed is an object that has arrived and that a run did not find at the source any more.
+type Missed struct {
+	Fate
+	Reason string
+	Since  time.Time // of the listing that missed it first; zero where that is not known
+	Again  bool      // the run before had missed it as well
+}
+
+// Missed lists what a run did not find, its items with an obstacle, in key order, beside
+// what an earlier run did not find; 0 is no run.
+func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string) iter.Seq2[Missed, error] {
+	return paged("", func(m Missed) string { return m.Key }, func(after string) ([]Missed, error) {
+		return query(ctx, s.r, "list what is gone", func(rows *sql.Rows) (m Missed, err error) {
+			var since int64
+			err = rows.Scan(&m.Key, &m.Size, &m.Action, &m.State, &m.Reason, &since, &m.Again)
+			if since != 0 {
+				m.Since = fromMillis(since)
+			}
+			return m, err
+		}, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, coalesce(o.since, 0),
+				EXISTS (SELECT 1 FROM items b WHERE b.run = ?2 AND b.key = i.key AND b.obstacle = ?3)
+			FROM items i LEFT JOIN orphans o ON o.pair = ?4 AND o.key = i.key AND o.since <= ?5
+			WHERE i.run = ?1 AND i.obstacle = ?3 AND i.key > ?6 ORDER BY i.key LIMIT ?7`,
+			run.Num, before, absent, run.Pair.ID, run.ListedAt.UnixMilli(), after, pageSize)
+	})
+}
+
+// troubled holds for items whose objects did not come through.
+const troubled = `state IN ('failed', 'parked', 'changed', 'conflict', 'waiting', 'in_doubt')`
+
+// A Lasting is an item of a run that did not come through, and since when its object fails.
+type Lasting struct {
+	Fate
+	Since time.Time // zero where that is not known
+	Runs  int       // one after the other; 0 if that is not counted
+	Error string
+}
+
+// Lasting lists items of a run that did not come through, of those that fail for the longest
+// time first.
+func (s *Store) Lasting(ctx context.Context, run Run, limit int) ([]Lasting, error) {
+	return query(ctx, s.r, "list failures", func(rows *sql.Rows) (l Lasting, err error) {
+		var since int64
+		err = rows.Scan(&l.Key, &l.Size, &l.Action, &l.State, &since, &l.Runs, &l.Error)
+		if since != 0 {
+			l.Since = fromMillis(since)
+		}
+		return l, err
+	}, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, coalesce(f.since, 0), coalesce(f.runs, 0), CASE i.error WHEN '' THEN i.reason ELSE i.error END
+		FROM items i LEFT JOIN failures f ON f.pair = ?2 AND f.key = i.key AND f.since <= ?3
+		WHERE i.run = ?1 AND i.`+troubled+` ORDER BY coalesce(f.runs, 0) DESC, coalesce(f.since, 0), i.key LIMIT ?4`,
+		run.Num, run.Pair.ID, run.StartedAt.UnixMilli(), limit)
+}
+
+// Recovered lists the objects that did not come through in an earlier run and have in a later
+// one, or were there as they should be by then, in key order.
+func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[Fate, error] {
+	return paged("", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
+		return query(ctx, s.r, "list what has recovered", func(rows *sql.Rows) (f Fate, err error) {
+			return f, rows.Scan(&f.Key, &f.Size, &f.Action, &f.State)
+		}, `SELECT b.key, coalesce(i.size, b.size), coalesce(i.action, 'unchanged'), coalesce(i.state, 'skipped')
+			FROM items b LEFT JOIN items i ON i.run = ?1 AND i.key = b.key
+			WHERE b.run = ?2 AND b.`+troubled+` AND b.key > ?4
+			AND (i.state = 'done' AND i.action <> 'trash' OR i.action = 'unchanged'
+				OR i.key IS NULL AND EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?3 AND c.key = b.key AND c.run <= ?1)
+					AND NOT EXISTS (SELECT 1 FROM items m WHERE m.run = ?1 AND m.action = 'move' AND m.origin = b.key))
+			ORDER BY b.key LIMIT ?5`, run.Num, before, run.Pair.ID, after, pageSize)
+	})
+}
+
+// A Standing says what a pair has to look after from night to night.
+type Standing struct {
+	Orphans      ReceiptSum
+	OrphansSince time.Time // of the first of them
+	Failing      int64
+	FailingSince time.Time // of the first of them; zero where that is not known
+}
+
+// Standing sums up what a pair has to look after.
+func (s *Store) Standing(ctx context.Context, pair int64) (st Standing, err error) {
+	var orphans, failing int64
+	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(r.size), 0), coalesce(min(o.since), 0)
+		FROM orphans o JOIN receipts r ON r.pair = o.pair AND r.key = o.key WHERE o.pair = ?`, pair).Scan(&st.Orphans.Objects, &st.Orphans.Bytes, &orphans)
+	if err == nil {
+		err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(min(since), 0) FROM failures WHERE pair = ?`, pair).Scan(&st.Failing, &failing)
+	}
+	if orphans != 0 {
+		st.OrphansSince = fromMillis(orphans)
+	}
+	if failing != 0 {
+		st.FailingSince = fromMillis(failing)
+	}
+	return st, wrap("sum up what is to be looked after", interrupted(ctx, "sum up what is to be looked after", err))
+}

@@ -1,0 +1,172 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Pruned counts what is too old to be kept.
+type Pruned struct {
+	Runs          int64 // that lose their items; what they sum up to stays
+	Plans         int64 // that gave way to others, of which nothing stays
+	Items         int64
+	Verifications int64 // but for the last one of each pair
+}
+
+// IsEmpty reports whether there is nothing of that.
+func (p Pruned) IsEmpty() bool { return p == Pruned{} }
+
+// tooOld chooses the runs that ended before a time and that nothing depends on: no later
+// plan, no undo, no address. The last finished run of a pair and a command stays whole,
+// because the next one is compared with it.
+const tooOld = ` r.state IN ('finished', 'superseded') AND r.finished_at < ?1
+	AND NOT EXISTS (SELECT 1 FROM runs u WHERE u.undoes = r.num)
+	AND (r.state = 'superseded' OR EXISTS (SELECT 1 FROM runs n
+		WHERE n.pair = r.pair AND n.command = r.command AND n.state = 'finished' AND n.num > r.num))`
+
+// mere holds for runs too old that came to nothing. The last number given to a run must not
+// be given again.
+const mere = ` r.state = 'superseded' AND NOT ` + hasItems + ` AND r.num < (SELECT max(num) FROM runs)
+	AND r.num NOT IN (SELECT run FROM receipts) AND r.num NOT IN (SELECT last_run FROM failures)`
+
+// replaced holds for what is kept of an asset before it was changed, if the object has
+// another asset by now: then nothing else knows the old address.
+const replaced = ` EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?2 AND c.key = former.key
+	AND c.asset <> json_extract(former.receipt, '$.asset'))`
+
+// left holds for runs of which there is anything to prune.
+const left = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM attempts WHERE run = r.num))`
+
+// oldVerifications chooses the verifications before a time, but for the last of each pair,
+// which addresses and reports rely on.
+const oldVerifications = ` FROM verifications WHERE at < ?1
+	AND id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair)`
+
+// Prunable counts what Prune would delete.
+func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err error) {
+	const op = "look for what is too old"
+	cutoff := before.UnixMilli()
+	err = s.r.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE NOT mere), count(*) FILTER (WHERE mere), coalesce(sum(items), 0)
+		FROM (SELECT`+mere+` AS mere, (SELECT count(*) FROM items WHERE run = r.num) AS items FROM runs r WHERE`+tooOld+` AND`+left+`)`, cutoff).
+		Scan(&p.Runs, &p.Plans, &p.Items)
+	if err == nil {
+		err = s.r.QueryRowContext(ctx, `SELECT count(*)`+oldVerifications, cutoff).Scan(&p.Verifications)
+	}
+	return p, wrap(op, interrupted(ctx, op, err))
+}
+
+// Prune deletes the items of runs that ended before a time, what was attempted and kept for
+// an undo with them, plans that gave way to others, and verifications. What the journal
+// needs for its work stays, such as receipts, and so do the sums of runs. It deletes a few
+// rows at a time, so that it may be interrupted; a run counts as pruned from its first one on.
+func (s *Store) Prune(ctx context.Context, before time.Time) (p Pruned, err error) {
+	if p.Verifications, err = s.pruneVerifications(ctx, before); err != nil {
+		return p, err
+	}
+	for _, ofPlans := range []bool{true, false} { // what is gone refers to no other run any more
+		runs, err := query(ctx, s.r, "look for what is too old", scanPrunable, `SELECT r.num, r.pair FROM runs r
+			WHERE`+tooOld+` AND`+left+` AND (`+mere+`) = ?2 ORDER BY r.num`, before.UnixMilli(), ofPlans)
+		if err != nil {
+			return p, err
+		}
+		for _, run := range runs {
+			n, err := s.pruneRun(ctx, run, ofPlans)
+			if p.Items += n; err != nil {
+				return p, err
+			}
+			if ofPlans {
+				p.Plans++
+			} else {
+				p.Runs++
+			}
+		}
+	}
+	return p, nil
+}
+
+// A prunable is a run that may be pruned.
+type prunable struct{ num, pair int64 }
+
+func scanPrunable(rows *sql.Rows) (p prunable, err error) { return p, rows.Scan(&p.num, &p.pair) }
+
+func (s *Store) pruneVerifications(ctx context.Context, before time.Time) (n int64, err error) {
+	err = s.write(ctx, "prune verifications", func(ctx context.Context, tx *sql.Tx) error {
+		cutoff := before.UnixMilli()
+		if _, err := tx.ExecContext(ctx, `DELETE FROM differences WHERE verification IN (SELECT id`+oldVerifications+`)`, cutoff); err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, `DELETE`+oldVerifications, cutoff)
+		if err != nil {
+			return err
+		}
+		n, err = res.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// prunedAtOnce is how many rows of a table one transaction deletes.
+const prunedAtOnce = 2000
+
+// pruneRun deletes what there is of a run, and the run itself if it was a mere plan. It
+// gives the number of its items.
+func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items int64, err error) {
+	err = s.write(ctx, "prune run", func(ctx context.Context, tx *sql.Tx) error {
+		return one(ctx, tx, `UPDATE runs SET pruned_at = coalesce(pruned_at, ?) WHERE num = ? AND state IN ('finished', 'superseded')`, s.now().UnixMilli(), run.num)
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, of := range []struct{ table, unless string }{
+		{"former", replaced}, {"contents", "FALSE"}, {"attempts", "FALSE"}, {"items", "FALSE"}, // the items last: see left
+	} {
+		if items, err = s.pruneTable(ctx, run, of.table, of.unless); err != nil {
+			return items, err
+		}
+	}
+	return items, s.write(ctx, "prune run", func(ctx context.Context, tx *sql.Tx) error {
+		tables := []string{`DELETE FROM throughput WHERE run = ?`}
+		if isPlan {
+			tables = append(tables, `DELETE FROM former WHERE run = ?`, `DELETE FROM tallies WHERE run = ?`, `DELETE FROM runs WHERE num = ?`)
+		}
+		for _, stmt := range tables {
+			if _, err := tx.ExecContext(ctx, stmt, run.num); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pruneTable deletes the rows that a run has in a table, but for some.
+func (s *Store) pruneTable(ctx context.Context, run prunable, table, unless string) (n int64, err error) {
+	for {
+		var deleted int64
+		err = s.write(ctx, "prune "+table, func(ctx context.Context, tx *sql.Tx) error {
+			res, err := tx.ExecContext(ctx, fmt.Sprintf(`DELETE FROM %[1]s WHERE run = ?1 AND ?2 = ?2 AND key IN
+				(SELECT key FROM %[1]s WHERE run = ?1 AND NOT (%[2]s) LIMIT ?3)`, table, unless), run.num, run.pair, prunedAtOnce)
+			if err != nil {
+				return err
+			}
+			deleted, err = res.RowsAffected()
+			return err
+		})
+		if n += deleted; err != nil || deleted == 0 {
+			return n, err
+		}
+	}
+}
+
+func isPruned(ctx context.Context, tx *sql.Tx, run int64) (pruned bool, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE num = ? AND pruned_at IS NOT NULL)`, run).Scan(&pruned)
+	return pruned, err
+}
+
+// Unused is how many bytes of the journal's file hold nothing. They are used again, and
+// Compact gives them back.
+func (s *Store) Unused(ctx context.Context) (n int64, err error) {
+	err = s.r.QueryRowContext(ctx, `SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p`).Scan(&n)
+	return n, wrap("measure", err)
+}
