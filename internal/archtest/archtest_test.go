@@ -17,7 +17,7 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "sources/s3", "internal/addresses", "internal/approval", "internal/assets", "internal/clock", "internal/config", "internal/demo",
-		"internal/diskspace", "internal/forecast", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
+		"internal/diskspace", "internal/forecast", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/sandbox", "internal/token", "internal/ui"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/retry"},
 	"state":                        {"internal/clock", "internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"sources/sourcetest":           {"sources", "sources/memory"},
 	"internal/assets":              {"internal/pace", "internal/retry", "internal/token"},
 	"internal/approval":            {"migrate", "state"},
+	"internal/notify":              {"internal/retry"},
 	"internal/pace":                {"internal/retry"},
 	"internal/assets/assettest":    {"internal/assets"},
 	"internal/forecast":            {"state", "internal/pace"},
@@ -33,7 +34,7 @@ var allowed = map[string][]string{
 	"internal/probe":               {"internal/assets"},
 	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/retry", "internal/ui"},
 	"internal/bench":               {"migrate", "state", "sources/local"}, // measures, so nothing imports it
-	"internal/config":              {"internal/pace", "internal/strictyaml", "internal/token"},
+	"internal/config":              {"internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/library", "internal/sandbox/rendition", "internal/strictyaml"},
 	"internal/sandbox/openapitest": {"internal/sandbox"},
@@ -43,10 +44,11 @@ var allowed = map[string][]string{
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/sandbox", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/probe, internal/sandbox, internal/sandbox/library, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry, sources/s3", "the engine knows no HTTP"},
+	{"net/http", "internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/probe, internal/sandbox, internal/sandbox/library, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry, sources/s3", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},
+	{"github.com/prometheus/client_golang/prometheus/testutil/promlint", "nothing", "a file of text needs no library, and only tests hold it against one"},
 	{"github.com/spf13/cobra", "cmd/assetferry", "flags stay in the command"},
 }
 
