@@ -44,8 +44,10 @@ type app struct {
 	command  string // as it was called, without its arguments
 	planFile string // that is written or carried out, empty without one
 
-	closers []func() error  // undo what was opened, last first
-	summary *ui.SummaryLine // the last line of a run
+	closers  []func() error  // undo what was opened, last first
+	logFile  io.Closer       // closed after everything that may be logged
+	bulletin *bulletin       // for others, nil if there are none
+	summary  *ui.SummaryLine // the last line of a run
 
 	stop     chan struct{} // closed to drain
 	draining atomic.Bool   // there is something that can be finished in good order
@@ -82,6 +84,10 @@ func (a *app) end(err error) int {
 	code := a.report(err)
 	for _, c := range slices.Backward(a.closers) {
 		code = worse(code, a.report(c()))
+	}
+	a.closeBulletin(code)
+	if a.logFile != nil {
+		code = worse(code, a.report(a.logFile.Close()))
 	}
 	if a.summary != nil {
 		a.summary.Exit = code
@@ -172,8 +178,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		if err != nil {
 			return usage(fmt.Errorf("open log file: %w", err), "name a file that can be written with --log-file")
 		}
-		a.closeLater(f.Close)
-		logFile = f
+		a.logFile, logFile = f, f
 	}
 	a.out = a.newOut(cmd, a.settings.Progress, logFile)
 	return nil

@@ -170,7 +170,7 @@ func (a *app) ownFiles(d *destination, journal string) []string {
 	if d.embedded {
 		own = append(own, d.dir)
 	}
-	for _, f := range append(d.secrets, a.settings.File, a.settings.LogFile, a.planFile) {
+	for _, f := range append(d.secrets, a.settings.File, a.settings.LogFile, a.settings.Metrics, a.settings.NotifyFile, a.planFile) {
 		if f != "" {
 			own = append(own, f)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"syscall"
@@ -194,7 +195,11 @@ func (a *app) report(err error) int {
 	if f.code == exitUsage {
 		f.hint = orHint(f.hint, a.command+" --help")
 	}
-	a.out.Fail(ui.ErrorLine{Class: f.class, Message: err.Error(), Hint: f.hint})
+	line := ui.ErrorLine{Class: f.class, Message: err.Error(), Hint: f.hint}
+	a.out.Fail(line)
+	if a.bulletin != nil {
+		a.bulletin.failed = cmp.Or(a.bulletin.failed, line) // the first is why
+	}
 	return f.code
 }
 

@@ -90,6 +90,7 @@ func addApplyFlags(f *pflag.FlagSet, o *migrateOptions) {
 	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
 	addLimitFlags(f)
+	addBulletinFlags(f)
 }
 
 const retryParkedHelp = "try objects again that failed in many runs, or that may have arrived unseen"
@@ -128,6 +129,9 @@ func (a *app) planOrMigrate(ctx context.Context, cmd *cobra.Command, source stri
 func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: o.command}
+	if err := a.openBulletin(source, o.command); err != nil {
+		return err
+	}
 	defer a.startWindow()()
 	s, err := a.openEndpoints(ctx, cmd, source, o.approved, false)
 	if err != nil {
@@ -137,6 +141,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		s.adoptOnly()
 	}
 	a.introduce(s)
+	a.beginBulletin(ctx, s)
 	applier := a.applier(cmd, s, o)
 	run, err := a.resumeOrBegin(ctx, s, applier, o)
 	if err != nil {
@@ -218,7 +223,11 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	if run.Undoes == 0 {
 		sent = fmt.Sprintf("; %s sent", ui.Bytes(bytesSent(tallies)))
 	}
-	a.out.Printf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
+	line := fmt.Sprintf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
+	a.out.Printf("%s", line)
+	if a.bulletin != nil {
+		a.bulletin.line = line
+	}
 	if skips != "" {
 		a.out.Printf("%s", wrapped(skips, "  "))
 	}

@@ -37,6 +37,7 @@ type leakTest struct {
 	source string
 	env    []string
 	conf   []string // switches of every call
+	hook   *hook
 }
 
 func newLeakTest(t *testing.T) *leakTest {
@@ -46,7 +47,14 @@ func newLeakTest(t *testing.T) *leakTest {
 	if err := os.Mkdir(filepath.Join(dir, "inputs"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &leakTest{dir: dir, source: "src"}
+	return &leakTest{dir: dir, source: "src", hook: startHook(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "no, not at "+r.URL.String(), http.StatusNotFound) // so that it is told of
+	})}
+}
+
+// notified has a call tell a hook whose address is a secret.
+func (l *leakTest) notified() []string {
+	return append(l.env, "ASSETFERRY_NOTIFY=http://"+mark+"-user:"+mark+"-password@"+strings.TrimPrefix(l.hook.url, "http://")+"/"+mark+"-path?key="+mark+"-query")
 }
 
 // input writes a file with a secret in it and gives its path.
@@ -104,9 +112,9 @@ func (l *leakTest) search(t *testing.T, want map[string]int) {
 			case "plan":
 				args = append(args, "--output", "PLAN.jsonl")
 			case "migrate":
-				args = append(args, "--settle-time", "10ms")
+				args = append(args, "--settle-time", "10ms", "--metrics", "metrics.prom")
 			}
-			p := command(t, l.dir, l.env, append(append(args, l.conf...), form...)...)
+			p := command(t, l.dir, l.notified(), append(append(args, l.conf...), form...)...)
 			if code := p.run(t); code != want[name] {
 				t.Errorf("%v: exit code %d, want %d\n%s", p.Args, code, want[name], p.stderr.String())
 			}
@@ -116,6 +124,11 @@ func (l *leakTest) search(t *testing.T, want map[string]int) {
 		}
 	}
 	l.searchFiles(t)
+	for _, told := range l.hook.all() {
+		for _, leak := range leaks("a notification", []byte(told.body)) {
+			t.Error(leak)
+		}
+	}
 }
 
 func (l *leakTest) searchFiles(t *testing.T, allowed ...string) {

@@ -5,7 +5,8 @@
 // Every setting is one row of a table (see table.go), which gives its key in the
 // file, its switch, its variable and its default; nothing is named twice. A
 // secret is never a setting: the file and the switches say where it is, and it
-// is read only when it is used.
+// is read only when it is used. The address of a notification may be one all the same,
+// since most people do not take it for one; it does not show itself.
 package config
 
 import (
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/notify"
 	"assetferry/internal/pace"
 )
 
@@ -85,6 +87,10 @@ type Settings struct {
 	Until       *TimeOfDay     // nil: no limit
 	MaxCalls    pace.CallLimit // zero: no limit
 	Bandwidth   pace.Timetable // nil: no limit
+
+	Metrics    string
+	Notify     []notify.Target
+	NotifyFile string // see Targets
 
 	env    Env
 	origin map[string]Origin // by key
@@ -157,7 +163,10 @@ func (s *Settings) put(r row, values []string, from Origin) error {
 	if err := r.set(values); err != nil {
 		return err
 	}
-	s.origin[r.key], s.text[r.key] = from, strings.Join(values, " ")
+	s.origin[r.key] = from
+	if !r.secret {
+		s.text[r.key] = strings.Join(values, " ")
+	}
 	return nil
 }
 

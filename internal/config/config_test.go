@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"assetferry/internal/notify"
 	"assetferry/internal/pace"
 )
 
@@ -63,9 +64,18 @@ func usage(t *testing.T, err error) string {
 
 func diff(t *testing.T, got, want any) {
 	t.Helper()
-	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Settings{}, Reference{}, Job{})); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Settings{}, Reference{}, Job{}), cmp.AllowUnexported(notify.Target{})); d != "" {
 		t.Errorf("want -, got +:\n%s", d)
 	}
+}
+
+func hook(t *testing.T, text string) notify.Target {
+	t.Helper()
+	target, err := notify.ParseTarget(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
 }
 
 func defaults() Settings {
@@ -123,6 +133,9 @@ allow_http: false
 ca_file: ca.pem
 progress: plain
 log_file: /var/log/assetferry.log
+metrics: metrics/assetferry.prom
+notify: [https://hooks.example.com/x, "failure=https://hooks.example.com/y"]
+notify_file: hooks.txt
 source_name: library
 `, nil, nil)
 	diff(t, *got, Settings{
@@ -142,7 +155,8 @@ source_name: library
 		OnExisting: "adopt", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library",
 		Provenance: "always", Wait: 2 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
-		MaxCalls:  pace.CallLimit{Calls: 5000, Window: time.Hour},
+		MaxCalls: pace.CallLimit{Calls: 5000, Window: time.Hour},
+		Metrics:  "metrics/assetferry.prom", NotifyFile: "hooks.txt", Notify: []notify.Target{hook(t, "https://hooks.example.com/x"), hook(t, "failure=https://hooks.example.com/y")},
 		Bandwidth: pace.Timetable{{From: 8 * time.Hour, Bytes: 512 << 10}, {From: 19 * time.Hour}},
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // An Effect is a setting as it is in effect.
@@ -24,6 +25,7 @@ func (s *Settings) Effects() []Effect {
 		s.chosen("service", s.Service, n.Service, ""),
 		s.chosen("user", s.User, n.User, ""),
 		s.chosen("ca_file", s.CAFile, n.CAFile, ""),
+		s.effect("notify", strings.Trim(fmt.Sprint(s.Notify), "[]")),
 	}
 	if s.Job == "" {
 		all = all[2:]

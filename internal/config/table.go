@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/notify"
 	"assetferry/internal/pace"
 )
 
@@ -24,6 +25,7 @@ type row struct {
 	path    bool     // in the file, relative to the file's folder
 	written bool     // a path that is written to
 	address bool     // or else an address
+	secret  bool     // it may be one, so its text is not kept
 }
 
 // A setter checks and stores the values that were given for a setting.
@@ -62,6 +64,9 @@ func (s *Settings) table() []row {
 		{key: "bwlimit", example: "08:00,512K 19:00,off", set: parsed(&s.Bandwidth, pace.ParseTimetable)},
 		choice("progress", &s.Progress, "auto", "bar", "plain", "none"),
 		{key: "log_file", example: "assetferry.log", set: text(&s.LogFile), path: true, written: true},
+		{key: "metrics", example: "/var/lib/node_exporter/assetferry.prom", set: text(&s.Metrics), path: true, written: true},
+		{key: "notify", env: "ASSETFERRY_NOTIFY", example: "failure=https://hooks.example.com/assetferry", set: targets(&s.Notify), list: true, secret: true},
+		{key: "notify_file", env: "ASSETFERRY_NOTIFY_FILE", example: "notify.txt", set: text(&s.NotifyFile), path: true},
 		{key: "ca_file", example: "authorities.pem", set: text(&s.CAFile), path: true},
 		{key: "allow_http", set: yesNo(&s.AllowHTTP), yesNo: true},
 	}
@@ -186,6 +191,14 @@ func list(p *[]string) setter {
 		}
 		*p = values
 		return nil
+	}
+}
+
+// targets takes addresses of notifications. A variable has several with spaces between.
+func targets(p *[]notify.Target) setter {
+	return func(values []string) (err error) {
+		*p, err = parseTargets(strings.Join(values, " "))
+		return err
 	}
 }
 

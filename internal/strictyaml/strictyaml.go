@@ -195,10 +195,10 @@ func visible(line string) string {
 	}, line)
 }
 
-// maskSecrets hides what follows a key that may hold a secret, and who logs in
-// with an address: messages end up in logs.
+// maskSecrets hides what follows a key that may hold a secret, who logs in with an
+// address, and addresses that stand alone, which are hooks: messages end up in logs.
 func maskSecrets(line string) string {
-	secret := regexp.MustCompile(`(?i)(key|secret|password|token)["']?\s*:\s*\S|://[^/\s]*@`)
+	secret := regexp.MustCompile(`(?i)(key|secret|password|token|notify)["']?\s*:\s*\S|://[^/\s]*@|^[\s\-\["']*([a-z,]+=)?https?://`)
 	at := secret.FindStringIndex(line)
 	if at == nil {
 		return line
