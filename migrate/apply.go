@@ -10,6 +10,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
+	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
@@ -65,6 +66,7 @@ type Applier struct {
 	Stop <-chan struct{}
 
 	run        state.Run
+	policy     metadata.Policy // where people described assets as well
 	settleOnly bool
 	turns      turns
 }
@@ -83,8 +85,7 @@ func NewApplier(d Deps, w Writer) *Applier {
 // what makes it useless to go on. A run of which items are in doubt or wait for
 // another attempt stays open.
 func (a *Applier) Apply(ctx context.Context, run state.Run) error {
-	var err error
-	if a.run, err = a.Journal.Run(ctx, run.ID); err != nil {
+	if err := a.load(ctx, run); err != nil {
 		return err
 	}
 	if err := a.begin(ctx); err != nil {
@@ -102,13 +103,21 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 // SettleDoubts finds out about the items of a run that are in doubt, and sends no
 // object. What did not arrive is planned again.
 func (a *Applier) SettleDoubts(ctx context.Context, run state.Run) error {
-	var err error
-	if a.run, err = a.Journal.Run(ctx, run.ID); err != nil {
+	if err := a.load(ctx, run); err != nil {
 		return err
 	}
 	a.settleOnly = true
 	defer func() { a.settleOnly = false }()
-	_, err = a.work(ctx)
+	_, err := a.work(ctx)
+	return err
+}
+
+// load takes up a run as the journal has it.
+func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
+	if a.run, err = a.Journal.Run(ctx, run.ID); err != nil {
+		return err
+	}
+	a.policy, err = policyOf(a.run)
 	return err
 }
 

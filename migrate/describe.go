@@ -2,18 +2,82 @@ package migrate
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"strings"
 	"time"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/faultpoint"
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
-// describes reports whether assets get a description of their own after they
-// were sent.
-func (a *Applier) describes() bool { return a.Provenance == "always" }
+// A Describer says what describes objects, and reads no content for that. It may be asked
+// from several goroutines.
+type Describer interface {
+	// Of gives what describes an object, in normal form; ok is false if there is nothing.
+	Of(key string) (m metadata.Metadata, ok bool, err error)
+}
+
+// A describerError is no item's fault: half of the assets would be described by a table,
+// and half of them not.
+type describerError struct{ error }
+
+func (e *describerError) Unwrap() error      { return e.error }
+func (e *describerError) Class() retry.Class { return retry.Fatal }
+
+// said gives what describes an object.
+func (d Deps) said(key string) (metadata.Metadata, error) {
+	if d.Describer == nil {
+		return metadata.Metadata{}, nil
+	}
+	m, _, err := d.Describer.Of(key)
+	if err != nil {
+		return m, &describerError{err}
+	}
+	return m, nil
+}
+
+// redescriber tells whether objects, in key order, are described otherwise than when their
+// assets were described last. It is nil where nobody may describe assets anew.
+type redescriber func(sources.Key) (bool, error)
+
+// redescribed gives a redescriber for the objects after a key.
+func (p *Planner) redescribed(ctx context.Context, pair int64, after string) (_ redescriber, stop func()) {
+	if p.Rules.Sync == nil || p.Describer == nil {
+		return nil, func() {}
+	}
+	find, stop := sideBySide(p.Journal.Described(ctx, pair, after), func(d state.Described) string { return d.Key })
+	return func(key sources.Key) (bool, error) {
+		said, err := p.said(string(key))
+		if err != nil || said.IsZero() {
+			return false, err
+		}
+		before, _, err := find(string(key))
+		if err != nil || before.Metadata == said.Encode() {
+			return false, err
+		}
+		base, err := metadata.Decode(before.Metadata)
+		return said.Over(base).Encode() != before.Metadata, err
+	}, stop
+}
+
+// describes reports whether assets may get a description of their own after they were
+// sent.
+func (a *Applier) describes() bool { return a.Provenance == "always" || a.Describer != nil }
+
+// A description is what came of describing an asset.
+type description struct {
+	modified time.Time // when the service says that it was changed last
+	said     string    // by the source, as it is kept; see state.Outcome
+	remark   string    // for people
+}
 
 // finish does what belongs to an item whose asset is there. The asset is nil if it
 // was sent before; then the journal has its receipt.
@@ -23,11 +87,12 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 		done.outcome.Undescribed = wasSent(i)
 		return done
 	}
-	modified, err := a.describe(ctx, i, asset, receipt)
+	d, err := a.describe(ctx, i, asset, receipt)
 	if err == nil {
 		faultpoint.Hit(faultpoint.Described)
-		if done.outcome.Modified = modified; receipt != nil {
-			receipt.Modified = modified
+		done.outcome.Modified, done.outcome.Described, done.outcome.Error = d.modified, d.said, d.remark
+		if receipt != nil && !d.modified.IsZero() {
+			receipt.Modified = d.modified
 		}
 		return done
 	}
@@ -39,30 +104,133 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 	return r
 }
 
-// describe writes into an asset where it comes from, and says when the service says it
-// did. It can be repeated.
-func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt) (modified time.Time, err error) {
+// describe writes into an asset what the source says of it, and where it comes from. It can
+// be repeated: what is there already is not written again.
+func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt) (description, error) {
+	said, err := a.said(i.Key)
+	if err != nil {
+		return description{}, err
+	}
+	base, before, err := a.base(ctx, i)
+	if err != nil {
+		return description{}, err
+	}
+	if asset == nil && said.IsZero() && a.Provenance != "always" {
+		return description{}, nil
+	}
 	if asset == nil {
 		known, err := a.Journal.Receipt(ctx, a.run.Pair.ID, i.Key)
 		if err != nil {
-			return modified, &journalError{err}
+			return description{}, &journalError{err}
 		}
 		there, err := a.Dest.Asset(ctx, known.Asset)
-		if err != nil {
-			return modified, err
+		if errors.Is(err, fs.ErrNotExist) {
+			return description{remark: string(ReasonDeleted)}, nil
+		} else if err != nil {
+			return description{}, err
 		}
 		asset, receipt = &there, &known
 	}
+	m := metadata.Merge(base, said, metadataOf(*asset), a.policy)
+	d := description{modified: asset.LastModifiedAt, said: said.Over(base).Encode(), remark: remarkOf(m)}
+	if len(m.Conflicts) > 0 { // so that the next plan tells it, too
+		d.said = before
+	}
+	if changes, some := a.changesOf(m.Changes, i.Key, *asset, receipt.Digest); some {
+		changed, err := a.Write.Update(ctx, asset.ID, changes)
+		if err != nil {
+			return description{}, err
+		}
+		d.modified = changed.LastModifiedAt
+	}
+	return d, nil
+}
+
+// base is what the source said when the asset of an item was described last, and how that
+// is kept. Of one that was made just now nobody has said anything.
+func (a *Applier) base(ctx context.Context, i state.Item) (base metadata.Metadata, kept string, err error) {
+	if i.Action == state.Create || a.Describer == nil {
+		return base, "", nil
+	}
+	kept, err = a.Journal.DescribedAs(ctx, a.run.Pair.ID, i.Key)
+	if err == nil {
+		base, err = metadata.Decode(kept)
+	}
+	if err != nil {
+		return base, "", &journalError{err}
+	}
+	return base, kept, nil
+}
+
+// changesOf is what is written into an asset, if there is anything. Where it comes from is
+// written along, and only if it always should be for itself alone.
+func (a *Applier) changesOf(m metadata.Changes, key string, asset assets.Asset, digest []byte) (c assets.Changes, some bool) {
+	mark := provenance(a.run.Pair.Source, key, digest, asset.ID)
+	marks := a.Provenance != "never" && (a.Provenance == "always" || !m.IsZero()) && markOf(asset) != mark
+	if m.IsZero() && !marks {
+		return c, false
+	}
+	c.Description = m.Description
+	if m.Tags != nil {
+		c.Tags = &m.Tags
+	}
+	if len(m.Attributes) == 0 && !marks {
+		return c, true
+	}
 	// Whether the service merges attributes is not known, so all of them are sent.
-	attributes := maps.Clone(asset.Metadata.CustomAttributes)
-	if attributes == nil {
-		attributes = map[string]any{}
+	c.CustomAttributes = maps.Clone(asset.Metadata.CustomAttributes)
+	if c.CustomAttributes == nil {
+		c.CustomAttributes = map[string]any{}
 	}
-	mark := provenance(a.run.Pair.Source, i.Key, receipt.Digest, asset.ID)
-	if attributes[provenanceAttribute] == mark {
-		return asset.LastModifiedAt, nil
+	for name, value := range m.Attributes {
+		c.CustomAttributes[name] = value
 	}
-	attributes[provenanceAttribute] = mark
-	changed, err := a.Write.Update(ctx, asset.ID, assets.Changes{CustomAttributes: attributes})
-	return changed.LastModifiedAt, err
+	if marks {
+		c.CustomAttributes[provenanceAttribute] = mark
+	}
+	return c, true
+}
+
+// metadataOf is what describes an asset. People may have given attributes values that are
+// no text.
+func metadataOf(a assets.Asset) metadata.Metadata {
+	m := metadata.Metadata{Description: a.Metadata.Description, Tags: a.Tags, Attributes: map[string]string{}}
+	for name, value := range a.Metadata.CustomAttributes {
+		switch value := value.(type) {
+		case nil:
+		case string:
+			m.Attributes[name] = value
+		default:
+			text, err := json.Marshal(value)
+			if err != nil {
+				panic(err) // it came as JSON
+			}
+			m.Attributes[name] = string(text)
+		}
+	}
+	return m
+}
+
+// KeptEdits begins the remark on an item that is done, but where what people wrote at the
+// destination stays although the source says something new.
+const KeptEdits = "what people wrote at the destination stays"
+
+func remarkOf(m metadata.Merged) string {
+	kept := append(m.Kept, m.Conflicts...)
+	if len(kept) == 0 {
+		return ""
+	}
+	return KeptEdits + ": " + strings.Join(kept, ", ")
+}
+
+// policyOf is what the rules of a run say about assets that people described as well.
+func policyOf(run state.Run) (metadata.Policy, error) {
+	var r Rules
+	if err := json.Unmarshal(run.Rules, &r); err != nil {
+		return "", fmt.Errorf("read rules of the run: %w", err)
+	}
+	if r.Sync == nil {
+		return metadata.Keep, nil
+	}
+	return metadata.Policy(r.Sync.OnDestinationChange), nil
 }

@@ -97,6 +97,8 @@ type Journal interface {
 	HoldsAsset(ctx context.Context, pair int64, asset string) (bool, error)
 	OwnsAsset(ctx context.Context, destination, asset string) (bool, error)
 	SumReceipts(ctx context.Context, pair int64) (state.ReceiptSum, error)
+	Described(ctx context.Context, pair int64, after string) iter.Seq2[state.Described, error]
+	DescribedAs(ctx context.Context, pair int64, key string) (string, error)
 
 	Choices(ctx context.Context, destination string) (map[string]string, error)
 	SaveChoices(ctx context.Context, destination string, choices map[string]string) error
@@ -208,6 +210,8 @@ type Deps struct {
 	Watch   Observer
 	Log     *slog.Logger
 	Now     func() time.Time // the server's clock, as well as it is known
+	// Describer says what describes objects; nil if nobody does.
+	Describer Describer
 }
 
 func (d Deps) withDefaults() Deps {

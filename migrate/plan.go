@@ -184,8 +184,9 @@ type decider struct {
 	placer     *placer        // nil until something has to be placed
 	containers map[Place]bool // where objects go; names left out
 	creates    int
-	memory     recall     // see walkBeside
-	approved   *approvals // the same
+	memory     recall      // see walkBeside
+	approved   *approvals  // the same
+	anew       redescriber // the same
 	failures   func(key string) (state.Failure, bool, error)
 	claimed    map[string]bool // assets that stand for an object already
 	batch      []state.Item
@@ -300,7 +301,11 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 		return false, err
 	}
 	d.Watch.Progress(1, 0)
-	return true, d.judge(ctx, i, d.situation(o, memory, receipt, approved, true), receipt, approved)
+	s := d.situation(o, memory, receipt, approved, true)
+	if err := d.redescribe(&s, o, true); err != nil {
+		return false, err
+	}
+	return true, d.judge(ctx, i, s, receipt, approved)
 }
 
 // judge decides an item in a situation.

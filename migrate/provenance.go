@@ -6,10 +6,11 @@ import (
 	"fmt"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
 )
 
 // provenanceAttribute is the custom attribute that says where an asset comes from.
-const provenanceAttribute = "assetferry"
+const provenanceAttribute = metadata.Provenance
 
 // provenance is the value of that attribute: it recognises an asset of ours after
 // the journal was lost, and tells nobody the names of files. A copy of the asset

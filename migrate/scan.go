@@ -74,6 +74,9 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	w.listed++
 	w.Watch.Progress(1, 0)
 	s := w.situation(o, known, receipt, approved, isApproved)
+	if err := w.redescribe(&s, o, isApproved); err != nil {
+		return err
+	}
 	action, _ := Decide(s, w.Rules)
 	switch {
 	case known == Same && receipt.Run == w.run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
@@ -140,9 +143,11 @@ func (w *walk) end(ctx context.Context) error {
 // objects after a key, until stop.
 func (d *decider) walkBeside(ctx context.Context, after string) (stop func()) {
 	memory, forget := d.remembered(ctx, d.run.Pair.ID, after)
-	d.memory, d.approved = memory, d.approvals(after)
+	anew, forgetMore := d.redescribed(ctx, d.run.Pair.ID, after)
+	d.memory, d.anew, d.approved = memory, anew, d.approvals(after)
 	return func() {
 		forget()
+		forgetMore()
 		d.approved.close()
 	}
 }
@@ -255,7 +260,19 @@ func (p *Planner) remembered(ctx context.Context, pair int64, after string) (_ r
 }
 
 // lacksDescription reports whether an asset is still to be described, by who can.
-func (p *Planner) lacksDescription(r state.Receipt) bool { return r.Undescribed && p.Describes }
+func (p *Planner) lacksDescription(r state.Receipt) bool {
+	return r.Undescribed && (p.Describes || p.Describer != nil)
+}
+
+// redescribe has an asset described anew if the source says something else of its object,
+// unless an approved plan knows nothing of that.
+func (d *decider) redescribe(s *Situation, o sources.Object, approved bool) (err error) {
+	if d.anew == nil || s.LeftOut != "" || s.Memory == Unknown || d.Approval != nil && !approved {
+		return nil
+	}
+	s.Redescribed, err = d.anew(o.Key)
+	return err
+}
 
 // sideBySide walks rows in key order next to a listing in key order: find gives
 // the row of a key, which must be greater than the one asked for before.

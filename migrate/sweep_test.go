@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	inject "assetferry/internal/faults"
+	"assetferry/internal/metadata"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -69,11 +71,19 @@ type sweep struct {
 	provenance, onCollision string
 	restarts                bool // afterwards the run is given up instead of resumed
 	approved                bool // the plan was made before and approved
+	described               bool // each object is described by its key
 	want                    shape
 }
 
 func (s sweep) String() string {
 	return fmt.Sprintf("%d workers, restarts %v, approved %v", s.workers, s.restarts, s.approved)
+}
+
+// A byKey describes objects by their keys.
+type byKey struct{}
+
+func (byKey) Of(key string) (metadata.Metadata, bool, error) {
+	return metadata.Metadata{Description: key, Tags: []string{"key"}}.Normal(), true, nil
 }
 
 // A shape is what people see of a destination.
@@ -88,8 +98,8 @@ func sweeps(t *testing.T) (all []sweep) {
 	t.Helper()
 	for _, s := range []sweep{
 		{workers: 1, provenance: "never", onCollision: "rename"},
-		{workers: 8, provenance: "always", onCollision: "keep"},
-		{workers: 4, provenance: "never", onCollision: "rename", restarts: true},
+		{workers: 8, provenance: "always", onCollision: "keep", described: true},
+		{workers: 4, provenance: "never", onCollision: "rename", restarts: true, described: true},
 		{workers: 4, provenance: "always", onCollision: "rename", approved: true},
 	} {
 		w := newWorld(t)
@@ -135,6 +145,14 @@ func (s sweep) rules() migrate.Rules {
 func (s sweep) applier(a *migrate.Applier) {
 	a.Concurrency, a.Provenance = s.workers, s.provenance
 	a.Wait = 20 * short // an outage of a sweep does not pass
+}
+
+func (s sweep) deps(w *world) migrate.Deps {
+	d := w.deps()
+	if s.described {
+		d.Describer = byKey{}
+	}
+	return d
 }
 
 // A hit is a blow at a call, counting from 0, or at all from that one on.
@@ -185,7 +203,7 @@ func (s sweep) survives(t *testing.T, hits ...hit) bool {
 	w := newWorld(t)
 	defer w.close()
 	approval := s.begin(w)
-	transport, d := w.gate.next, w.deps()
+	transport, d := w.gate.next, s.deps(w)
 	var moments []*inject.Moment
 	for _, h := range hits {
 		at := h.moment()
@@ -224,7 +242,7 @@ func (s sweep) giveUp(w *world) {
 	}
 	must(w, err)
 	if run.State == state.Applying {
-		must(w, w.applier(w.deps(), s.applier).SettleDoubts(w.Context(), run))
+		must(w, w.applier(s.deps(w), s.applier).SettleDoubts(w.Context(), run))
 	}
 	must(w, w.journal.Supersede(w.Context(), run.Num))
 }
@@ -235,7 +253,7 @@ func (s sweep) finish(w *world, a *migrate.Approval) (bad string) {
 	w.Helper()
 	open := map[string]int64{}
 	for range 4 {
-		plan, err := s.try(w, w.deps(), a)
+		plan, err := s.try(w, s.deps(w), a)
 		if err != nil {
 			return fmt.Sprintf("a run without faults ended with %v", err)
 		}
@@ -267,11 +285,17 @@ func (s sweep) check(w *world) (bad string) {
 		}
 		holder[r.Asset] = r.Key
 		a, err := w.other.Asset(w.Context(), r.Asset)
-		switch described := a.Metadata.CustomAttributes["assetferry"] != nil; {
+		switch marked := a.Metadata.CustomAttributes["assetferry"] != nil; {
 		case err != nil || a.Size != r.Size:
 			return fmt.Sprintf("the asset of %s has %d bytes (%v), want %d", r.Key, a.Size, err, r.Size)
-		case described != (s.provenance == "always") && !r.Adopted:
-			return fmt.Sprintf("the asset of %s carries its provenance: %v", r.Key, described)
+		case marked != (s.provenance == "always") && !r.Adopted:
+			return fmt.Sprintf("the asset of %s carries its provenance: %v", r.Key, marked)
+		case s.described && !r.Adopted:
+			m, _, _ := byKey{}.Of(r.Key)
+			kept, err := w.journal.DescribedAs(w.Context(), w.pair.ID, r.Key)
+			if must(w, err); a.Metadata.Description != m.Description || !slices.Equal(a.Tags, m.Tags) || kept != m.Encode() {
+				return fmt.Sprintf("the asset of %s is described as %q, %q, and that is kept as %q", r.Key, a.Metadata.Description, a.Tags, kept)
+			}
 		}
 	}
 	// The intent of a category that a run made which was given up stays; it harms nobody.
@@ -379,7 +403,7 @@ func (s sweep) survivesUndo(t *testing.T, h hit) bool {
 	defer w.close()
 	w.varied()
 	before := w.assetsAt()
-	made, err := w.try(t.Context(), s.rules(), s.applier)
+	made, err := w.tryWith(t.Context(), s.deps(w), s.rules(), s.applier)
 	must(t, err)
 
 	transport, d, at := w.gate.next, w.deps(), h.moment()

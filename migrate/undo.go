@@ -1,11 +1,14 @@
 package migrate
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
 	"assetferry/state"
 )
 
@@ -65,11 +68,12 @@ const (
 	processing = 10 * time.Minute
 )
 
-// changes names what of an asset is not as we left it. Whoever edits an asset changes its
+// changes names what of an asset is not as we left it, which is described as the source
+// said then. Whoever edits an asset changes its
 // metadata, its place, its size, or at least the time of its last change; a service that
 // does not keep that time hides an edit that keeps all others, and so does one that is
 // processing an image. Its content tells.
-func changes(source string, r state.Receipt, a assets.Asset) (names []string) {
+func changes(source string, r state.Receipt, said metadata.Metadata, a assets.Asset) (names []string) {
 	for _, part := range []struct {
 		name    string
 		changed bool
@@ -77,9 +81,9 @@ func changes(source string, r state.Receipt, a assets.Asset) (names []string) {
 		{"name", norm.NFC.String(a.Name) != norm.NFC.String(r.Name) || a.Extension != r.Extension},
 		{"place", a.CategoryID != r.Category || a.FolderID != r.Folder},
 		{"size", a.Size != r.Size},
-		{"description", a.Metadata.Description != ""},
-		{"tags", len(a.Tags) > 0},
-		{"custom attributes", hasForeignAttributes(source, r, a)},
+		{"description", a.Metadata.Description != said.Description},
+		{"tags", hasForeignTags(said, a)},
+		{"custom attributes", hasForeignAttributes(source, r, said, a)},
 		{"time of the last change", changedLater(r, a)},
 	} {
 		if part.changed {
@@ -89,13 +93,20 @@ func changes(source string, r state.Receipt, a assets.Asset) (names []string) {
 	return names
 }
 
-// hasForeignAttributes reports whether an asset carries more than where it comes from.
-func hasForeignAttributes(source string, r state.Receipt, a assets.Asset) bool {
-	attributes := a.Metadata.CustomAttributes
-	if mark, ours := attributes[provenanceAttribute]; ours {
-		return len(attributes) > 1 || mark != provenance(source, r.Key, r.Digest, r.Asset)
+// hasForeignTags reports whether an asset carries other tags than we gave it.
+func hasForeignTags(said metadata.Metadata, a assets.Asset) bool {
+	return !slices.Equal(slices.Sorted(slices.Values(a.Tags)), said.Tags)
+}
+
+// hasForeignAttributes reports whether an asset carries something else than what we gave
+// it, and where it comes from.
+func hasForeignAttributes(source string, r state.Receipt, said metadata.Metadata, a assets.Asset) bool {
+	attributes := metadataOf(a).Attributes
+	if mark, ours := attributes[provenanceAttribute]; ours && mark != provenance(source, r.Key, r.Digest, r.Asset) {
+		return true
 	}
-	return len(attributes) > 0
+	delete(attributes, provenanceAttribute)
+	return !maps.Equal(attributes, said.Attributes)
 }
 
 // changedLater reports whether an asset was changed after we left it, by the clock of the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
 	"assetferry/state"
 )
 
@@ -63,9 +64,11 @@ func TestChanges(t *testing.T) {
 	sent := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	digest := make([]byte, 32)
 	mark := provenance("source", "a.jpg", digest, "id")
+	quay := metadata.Metadata{Description: "A quay", Tags: []string{"quay", "sea"}, Attributes: map[string]string{"place": "Oslo"}}
 	for _, tc := range []struct {
 		name    string
 		receipt func(*state.Receipt)
+		said    metadata.Metadata
 		asset   func(*assets.Asset)
 		want    []string
 	}{
@@ -78,6 +81,15 @@ func TestChanges(t *testing.T) {
 		{name: "overwritten", asset: func(a *assets.Asset) { a.Size++; a.LastModifiedAt = sent.Add(time.Hour) }, want: []string{"size", "time of the last change"}},
 		{name: "overwritten with as much", asset: func(a *assets.Asset) { a.LastModifiedAt = sent.Add(2 * time.Second) }, want: []string{"time of the last change"}},
 		{name: "described", asset: func(a *assets.Asset) { a.Metadata.Description = "d" }, want: []string{"description"}},
+		{name: "as we described it", said: quay, asset: func(a *assets.Asset) {
+			a.Metadata.Description, a.Tags = "A quay", []string{"sea", "quay"}
+			a.Metadata.CustomAttributes = map[string]any{"place": "Oslo", provenanceAttribute: mark}
+		}},
+		{name: "described otherwise than we did", said: quay, asset: func(a *assets.Asset) {
+			a.Metadata.Description, a.Tags = "A pier", []string{"quay", "sea", "people"}
+			a.Metadata.CustomAttributes = map[string]any{"place": "Bergen"}
+		}, want: []string{"description", "tags", "custom attributes"}},
+		{name: "described less than we did", said: quay, want: []string{"description", "tags", "custom attributes"}},
 		{name: "tagged", asset: func(a *assets.Asset) { a.Tags = []string{"t"} }, want: []string{"tags"}},
 		{name: "with no tags", asset: func(a *assets.Asset) { a.Tags = []string{} }},
 		{name: "with an attribute", asset: func(a *assets.Asset) { a.Metadata.CustomAttributes = map[string]any{"k": 1} }, want: []string{"custom attributes"}},
@@ -110,7 +122,7 @@ func TestChanges(t *testing.T) {
 		if tc.asset != nil {
 			tc.asset(&a)
 		}
-		if got := changes("source", r, a); !slices.Equal(got, tc.want) {
+		if got := changes("source", r, tc.said, a); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}

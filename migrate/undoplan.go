@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
+	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
@@ -119,7 +120,9 @@ func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) (decided []
 	for _, a := range page {
 		if r, known := receipts[a.ID]; known && r.Run == p.undone.Num && !r.Adopted {
 			i := state.Item{Key: r.Key}
-			p.decide(&i, r, a, shared[a.ID])
+			if err := p.decide(ctx, &i, r, a, shared[a.ID]); err != nil {
+				return nil, err
+			}
 			decided = append(decided, i)
 		}
 	}
@@ -127,9 +130,28 @@ func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) (decided []
 }
 
 // decide decides about an asset that is there.
-func (p *UndoPlanner) decide(i *state.Item, r state.Receipt, asset assets.Asset, shared bool) {
-	what := changes(p.undo.Pair.Source, r, asset)
+func (p *UndoPlanner) decide(ctx context.Context, i *state.Item, r state.Receipt, asset assets.Asset, shared bool) error {
+	said, err := p.saidOf(ctx, r, asset)
+	if err != nil {
+		return err
+	}
+	what := changes(p.undo.Pair.Source, r, said, asset)
 	writeUndo(i, Remnant{There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
+	return nil
+}
+
+// saidOf is what the source said of an object when its asset was described last. It is not
+// asked for where nothing describes the asset: that is so for most libraries as a whole,
+// and what people took away shows by the time of the change.
+func (p *UndoPlanner) saidOf(ctx context.Context, r state.Receipt, asset assets.Asset) (m metadata.Metadata, err error) {
+	if asset.Metadata.Description == "" && len(asset.Tags)+len(asset.Metadata.CustomAttributes) == 0 {
+		return m, nil
+	}
+	kept, err := p.Journal.DescribedAs(ctx, p.undo.Pair.ID, r.Key)
+	if err != nil {
+		return m, err
+	}
+	return metadata.Decode(kept)
 }
 
 // writeUndo puts a decision into an item, with what was found where it is refused.
@@ -174,8 +196,7 @@ func (p *UndoPlanner) askForRest(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		p.decide(i, r, asset, shared[asset.ID])
-		return true, nil
+		return true, p.decide(ctx, i, r, asset, shared[asset.ID])
 	})
 }
 

@@ -423,6 +423,9 @@ type Outcome struct {
 	// InsteadOf is the key of the receipt whose place the Receipt takes; empty where the
 	// object has none so far.
 	InsteadOf string
+	// Described is what the source says of the object of an item that is done, as JSON, if
+	// its asset was brought in line with that; empty otherwise.
+	Described string
 	// Modified is when the service says that the asset of an item that was sent before
 	// was changed last; see Receipt.
 	Modified time.Time

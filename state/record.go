@@ -97,6 +97,7 @@ type recorder struct {
 	receipt, update *sql.Stmt
 	forgive         *sql.Stmt // nil if the pair has no failures
 	description     *sql.Stmt // nil until there is one
+	described       *sql.Stmt // the same
 	bases           bases
 	made            ReceiptSum // less what was forgotten
 }
@@ -126,7 +127,7 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 		if err != nil {
 			return err
 		}
-		if _, err := r.tx.ExecContext(ctx, `DELETE FROM described WHERE pair = ? AND key = ?`, r.pair, o.Key); err != nil {
+		if err := forgetDescribed(ctx, r.tx, r.pair, o.Key); err != nil {
 			return err
 		}
 		r.made = r.made.less(forgotten)
@@ -150,10 +151,14 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 			r.made = r.made.plus(ReceiptSum{1, o.Receipt.Size})
 		}
 	} else if o.State == ItemDone && !o.Undescribed {
-		if _, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0, modified = coalesce(?, modified)
-			WHERE pair = ? AND key = ?`, millis(o.Modified), r.pair, o.Key); err != nil {
+		if _, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0, modified = coalesce(?3, modified),
+			run = CASE WHEN EXISTS (SELECT 1 FROM former f WHERE f.run = ?4 AND f.key = ?2) THEN ?4 ELSE run END
+			WHERE pair = ?1 AND key = ?2`, r.pair, o.Key, millis(o.Modified), r.run); err != nil {
 			return err
 		}
+	}
+	if err := r.note(ctx, *o); err != nil {
+		return err
 	}
 	if err := r.remember(ctx, *o); err != nil {
 		return err
@@ -173,7 +178,10 @@ func (r *recorder) makeWay(ctx context.Context, o *Outcome) (images sql.NullStri
 	}
 	err = r.tx.QueryRowContext(ctx, `SELECT images FROM receipts WHERE pair = ? AND key = ? AND asset = ?`,
 		r.pair, o.InsteadOf, o.Receipt.Asset).Scan(&images)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) {
+		err = forgetDescribed(ctx, r.tx, r.pair, o.InsteadOf)
+	}
+	if err != nil {
 		return images, err
 	}
 	if o.InsteadOf != o.Key && o.Receipt.Description == nil {

@@ -142,7 +142,7 @@ func (s *Store) SharedAssets(ctx context.Context, pair Pair, assets []string) (m
 func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 	return s.write(ctx, "finish undo", func(ctx context.Context, tx *sql.Tx) error {
 		const gone = ` WHERE pair = ?1 AND key IN (SELECT key FROM items WHERE run = ?2 AND state = 'skipped')`
-		for _, table := range []string{"descriptions", "failures", "receipts"} {
+		for _, table := range []string{"descriptions", "described", "failures", "receipts"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+gone, undo.Pair.ID, undo.Num); err != nil {
 				return err
 			}

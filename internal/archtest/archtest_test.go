@@ -17,8 +17,8 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "sources/s3", "internal/addresses", "internal/approval", "internal/assets", "internal/clock", "internal/config", "internal/demo",
-		"internal/diskspace", "internal/forecast", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/sandbox", "internal/token", "internal/ui", "internal/watch"},
-	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/retry"},
+		"internal/diskspace", "internal/forecast", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/sandbox", "internal/token", "internal/ui", "internal/watch"},
+	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/metadata", "internal/retry"},
 	"state":                        {"internal/clock", "internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
 	"sources/memory":               {"sources"},

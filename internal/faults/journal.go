@@ -378,3 +378,13 @@ func (j *Journal) SetStopped(ctx context.Context, run int64, why string) error {
 func (j *Journal) FinishSync(ctx context.Context, run state.Run, e state.Ending) error {
 	return j.do(func() error { return j.Journal.FinishSync(ctx, run, e) })
 }
+
+// Described implements migrate.Journal.
+func (j *Journal) Described(ctx context.Context, pair int64, after string) iter.Seq2[state.Described, error] {
+	return rows(j, j.Journal.Described(ctx, pair, after))
+}
+
+// DescribedAs implements migrate.Journal.
+func (j *Journal) DescribedAs(ctx context.Context, pair int64, key string) (string, error) {
+	return value(j, func() (string, error) { return j.Journal.DescribedAs(ctx, pair, key) })
+}

@@ -1,0 +1,402 @@
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A said describes objects by key.
+type said struct {
+	mu  sync.Mutex
+	of  map[string]metadata.Metadata
+	err error
+}
+
+func (s *said) Of(key string) (metadata.Metadata, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, ok := s.of[key]
+	return m, ok, s.err
+}
+
+func (s *said) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// says makes a describer; every other argument is a key, followed by its description.
+func says(keysAndDescriptions ...string) *said {
+	s := &said{of: map[string]metadata.Metadata{}}
+	for n := 0; n < len(keysAndDescriptions); n += 2 {
+		s.of[keysAndDescriptions[n]] = metadata.Metadata{Description: keysAndDescriptions[n+1]}
+	}
+	return s
+}
+
+// syncRules are those of a sync, with a policy for what people did at the destination.
+func syncRules(policy string) migrate.Rules {
+	r := migrate.DefaultRules()
+	r.Sync = migrate.DefaultSyncRules()
+	r.Sync.OnDestinationChange = policy
+	return r
+}
+
+// describing is w.deps with a describer.
+func (w *world) describing(s migrate.Describer) migrate.Deps {
+	d := w.deps()
+	d.Describer = s
+	return d
+}
+
+// sync plans and applies with a describer, and must come to the end of the run.
+func (w *world) sync(s migrate.Describer, r migrate.Rules, changes ...change) migrate.Plan {
+	w.Helper()
+	return w.syncWith(w.describing(s), r, changes...)
+}
+
+func (w *world) syncWith(d migrate.Deps, r migrate.Rules, changes ...change) migrate.Plan {
+	w.Helper()
+	plan, err := w.tryWith(w.Context(), d, r, changes...)
+	must(w, err)
+	if run, err := w.journal.Run(w.Context(), plan.Run.ID); err != nil || run.State != state.Finished {
+		w.Fatalf("the run is %s (%v), want finished", run.State, err)
+	}
+	return plan
+}
+
+// edit changes the asset of an object as people do.
+func (w *world) edit(key string, c assets.Changes) {
+	w.Helper()
+	_, err := w.other.Update(w.Context(), w.assetOf(key).ID, c)
+	must(w, err)
+}
+
+func TestWhatIsCreatedIsDescribed(t *testing.T) {
+	for provenance, marked := range map[string]bool{"always": true, "auto": true, "never": false} {
+		w := newWorld(t)
+		w.put("a.jpg", "a", "b.jpg", "b")
+		s := says()
+		s.of["a.jpg"] = metadata.Metadata{Description: "A quay", Tags: []string{"quay", "sea"}, Attributes: map[string]string{"place": "Oslo"}}
+		var plan migrate.Plan
+		asked := w.during(func() {
+			plan = w.sync(s, migrate.DefaultRules(), func(a *migrate.Applier) { a.Provenance = provenance })
+		})
+		patches := 1
+		if provenance == "always" {
+			patches = 2
+		}
+		if asked["PATCH /assets/{id}"] != patches || asked["GET /assets/{id}"] != 0 || asked["POST /assets"] != 2 {
+			t.Errorf("%s: it asked %v", provenance, asked)
+		}
+		a := w.assetOf("a.jpg")
+		if a.Metadata.Description != "A quay" || !slices.Equal(a.Tags, []string{"quay", "sea"}) || a.Metadata.CustomAttributes["place"] != "Oslo" {
+			t.Errorf("%s: the asset is %+v", provenance, a)
+		}
+		if _, has := a.Metadata.CustomAttributes["assetferry"]; has != marked {
+			t.Errorf("%s: where it comes from is in the asset: %v", provenance, has)
+		}
+		if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept != s.of["a.jpg"].Encode() {
+			t.Errorf("%s: the journal has %q (%v)", provenance, kept, err)
+		}
+		if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "b.jpg"); err != nil || kept != "" {
+			t.Errorf("%s: the journal has %q (%v) of what nobody described", provenance, kept, err)
+		}
+		if r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err != nil || r.Undescribed || !r.Modified.Equal(a.LastModifiedAt) {
+			t.Errorf("%s: the receipt is %+v (%v)", provenance, r, err)
+		}
+		if i := w.item(plan, "a.jpg"); i.State != state.ItemDone || i.Error != "" {
+			t.Errorf("%s: the item is %+v", provenance, i)
+		}
+		w.close()
+	}
+}
+
+// A countingSource counts the objects that are opened.
+type countingSource struct {
+	sources.Source
+	opened atomic.Int64
+}
+
+func (s *countingSource) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	s.opened.Add(1)
+	return s.Source.Open(ctx, o, offset)
+}
+
+// A night in which nothing but metadata changed: one request that writes for each asset,
+// and nothing is read of any content.
+func TestOnlyMetadataChanged(t *testing.T) {
+	n := 10_000
+	if testing.Short() || slowdown > 1 {
+		n = 500
+	}
+	w := newWorld(t)
+	s := says()
+	for n := range n {
+		key := fmt.Sprintf("%05d.jpg", n)
+		w.put(key, key)
+		s.of[key] = metadata.Metadata{Description: "Number " + key, Attributes: map[string]string{"place": "Oslo"}}
+	}
+	w.sync(s, syncRules("keep"))
+	w.quiet(s)
+	for key, m := range s.of {
+		m.Tags = []string{"quay"}
+		s.of[key] = m
+	}
+	d, source := w.describing(s), &countingSource{Source: w.source}
+	d.Source = source
+	var plan migrate.Plan
+	asked := w.during(func() { plan = w.syncWith(d, syncRules("keep")) })
+	if count, _ := w.states(plan); !maps.Equal(count, map[string]int64{"describe done": int64(n)}) {
+		t.Errorf("the plan is %v", count)
+	}
+	if sent := writes(asked); !maps.Equal(sent, map[string]int{"PATCH /assets/{id}": n}) {
+		t.Errorf("it wrote %v", sent)
+	}
+	if opened := source.opened.Load(); opened != 0 || asked["GET /{workspaceId}/assets/{id}/file"] != 0 {
+		t.Errorf("content was read: %d objects, %v", opened, asked)
+	}
+	if reason := w.item(plan, "00000.jpg").Reason; reason != string(migrate.ReasonMetadata) {
+		t.Errorf("the reason is %q", reason)
+	}
+	if a := w.assetOf("00007.jpg"); a.Metadata.Description != "Number 00007.jpg" || !slices.Equal(a.Tags, []string{"quay"}) {
+		t.Errorf("the asset is %+v", a)
+	}
+	w.quiet(s)
+}
+
+// quiet is a night without news, in which the destination is not asked for any asset.
+func (w *world) quiet(s *said) {
+	w.Helper()
+	var plan migrate.Plan
+	asked := w.during(func() { plan = w.sync(s, syncRules("keep")) })
+	if count, listed := w.states(plan); count["unchanged skipped"] != listed || asked["PATCH /assets/{id}"]+asked["GET /assets/{id}"] > 0 {
+		w.Errorf("a night without news: %v, and it asked %v", count, asked)
+	}
+}
+
+func TestPeoplesEditsStay(t *testing.T) {
+	for _, test := range []struct {
+		policy, description, place string
+		tags                       []string
+		remark                     string
+	}{
+		{"keep", "by people", "Bergen", []string{"people", "new"}, "what people wrote at the destination stays: description"},
+		{"overwrite", "from the source", "Bergen", []string{"people", "new", "old"}, ""},
+	} {
+		w := newWorld(t)
+		w.put("a.jpg", "a")
+		s := says()
+		s.of["a.jpg"] = metadata.Metadata{Description: "before", Tags: []string{"old"}, Attributes: map[string]string{"place": "Oslo"}}
+		w.sync(s, syncRules(test.policy))
+		text := "by people"
+		w.edit("a.jpg", assets.Changes{Description: &text, Tags: &[]string{"people"}, CustomAttributes: map[string]any{"place": "Oslo", "rights": 7.0}})
+		s.of["a.jpg"] = metadata.Metadata{Description: "from the source", Tags: []string{"new", "old"}, Attributes: map[string]string{"place": "Bergen"}}
+		plan := w.sync(s, syncRules(test.policy))
+		a := w.assetOf("a.jpg")
+		if a.Metadata.Description != test.description || !slices.Equal(a.Tags, test.tags) || a.Metadata.CustomAttributes["place"] != test.place || a.Metadata.CustomAttributes["rights"] != 7.0 {
+			t.Errorf("%s: the asset is %+v", test.policy, a)
+		}
+		if i := w.item(plan, "a.jpg"); i.State != state.ItemDone || i.Error != test.remark {
+			t.Errorf("%s: the item is %+v", test.policy, i)
+		}
+		w.quiet(s)
+		w.close()
+	}
+}
+
+// An object that the source says nothing of any more, or less than before, keeps what it
+// has, and that is not news each night.
+func TestAnEmptySourceErasesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	s := says("b.jpg", "B")
+	s.of["a.jpg"] = metadata.Metadata{Description: "A quay", Tags: []string{"quay"}, Attributes: map[string]string{"place": "Oslo"}}
+	w.sync(s, syncRules("overwrite"))
+	s.of = map[string]metadata.Metadata{"a.jpg": {Tags: []string{"quay"}}}
+	w.quiet(s)
+	s.of["a.jpg"] = metadata.Metadata{Description: "A quay in Oslo"}
+	w.sync(s, syncRules("keep"))
+	a := w.assetOf("a.jpg")
+	if a.Metadata.Description != "A quay in Oslo" || !slices.Equal(a.Tags, []string{"quay"}) || a.Metadata.CustomAttributes["place"] != "Oslo" {
+		t.Errorf("the asset is %+v", a)
+	}
+	if b := w.assetOf("b.jpg"); b.Metadata.Description != "B" {
+		t.Errorf("the other asset is %+v", b)
+	}
+}
+
+// A library that was migrated without a table is described by the first sync with one, and
+// what people wrote meanwhile stays.
+func TestALibraryIsDescribedLater(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	text := "by people"
+	w.edit("b.jpg", assets.Changes{Description: &text})
+	plan := w.sync(says("a.jpg", "A", "b.jpg", "B"), syncRules("keep"))
+	if a, b := w.assetOf("a.jpg"), w.assetOf("b.jpg"); a.Metadata.Description != "A" || b.Metadata.Description != "by people" {
+		t.Errorf("the assets are %+v and %+v", a, b)
+	}
+	if i := w.item(plan, "b.jpg"); !strings.HasPrefix(i.Error, migrate.KeptEdits) {
+		t.Errorf("the item is %+v", i)
+	}
+}
+
+// A migrate leaves alone what it has brought before.
+func TestMigrateDescribesOnlyWhatIsNew(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	w.sync(says("a.jpg", "before"), migrate.DefaultRules())
+	w.put("b.jpg", "b")
+	w.sync(says("a.jpg", "after", "b.jpg", "B"), migrate.DefaultRules())
+	if a, b := w.assetOf("a.jpg"), w.assetOf("b.jpg"); a.Metadata.Description != "before" || b.Metadata.Description != "B" {
+		t.Errorf("the assets are %+v and %+v", a, b)
+	}
+}
+
+// What was to be described and is deleted is not the run's fault.
+func TestAnAssetIsDeletedBeforeItIsDescribed(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	w.sync(says("a.jpg", "before"), syncRules("keep"))
+	id := w.assetOf("a.jpg").ID
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method == http.MethodGet && r.URL.Path == "/assets/"+id {
+			return w.other.Trash(context.WithoutCancel(r.Context()), id)
+		}
+		return nil
+	})
+	plan := w.sync(says("a.jpg", "after"), syncRules("keep"))
+	if i := w.item(plan, "a.jpg"); i.State != state.ItemDone && i.State != state.ItemSkipped || !strings.Contains(i.Error+i.Reason, string(migrate.ReasonDeleted)) {
+		t.Errorf("the item is %+v", i)
+	}
+}
+
+// A run that ends between the writing and the record of it writes nothing twice.
+func TestDescribingIsRepeated(t *testing.T) {
+	w := newWorld(t)
+	w.putMany(20)
+	s := says()
+	for n := range 20 {
+		s.of[fmt.Sprintf("%03d.jpg", n)] = metadata.Metadata{Description: "before"}
+	}
+	w.sync(s, syncRules("keep"))
+	for n := range 20 {
+		s.of[fmt.Sprintf("%03d.jpg", n)] = metadata.Metadata{Description: "after", Tags: []string{"quay"}}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	patched := 0
+	var mu sync.Mutex
+	w.gate.on(func(_ int, r *http.Request) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method != http.MethodPatch {
+			return nil
+		}
+		if patched++; patched == 7 { // its answer is lost
+			cancel(errKilled)
+		}
+		return nil
+	})
+	asked := w.during(func() {
+		if _, err := w.tryWith(ctx, w.describing(s), syncRules("keep")); !errors.Is(err, errKilled) {
+			t.Fatalf("got %v", err)
+		}
+		w.gate.on(nil)
+		w.openJournal(w.path)
+		w.sync(s, syncRules("keep"))
+	})
+	for n := range 20 {
+		if a := w.assetOf(fmt.Sprintf("%03d.jpg", n)); a.Metadata.Description != "after" || !slices.Equal(a.Tags, []string{"quay"}) {
+			t.Errorf("the asset is %+v", a)
+		}
+	}
+	if sent := asked["PATCH /assets/{id}"]; sent < 20 || sent > 24 {
+		t.Errorf("%d requests wrote into 20 assets", sent)
+	}
+	w.quiet(s)
+}
+
+var errKilled = errors.New("killed")
+
+// An asset whose description failed is described by the next run, with what the source
+// says then.
+func TestWhatWasNotDescribedIsDescribedLater(t *testing.T) {
+	w := newWorld(t, faults(t, "PATCH /assets/{id} status=400 once=1"))
+	w.put("a.jpg", "a")
+	plan, err := w.tryWith(t.Context(), w.describing(says("a.jpg", "before")), migrate.DefaultRules())
+	must(t, err)
+	if i := w.item(plan, "a.jpg"); i.State != state.ItemFailed || !strings.Contains(i.Error, "not described") {
+		t.Fatalf("the item is %+v", i)
+	}
+	plan = w.sync(says("a.jpg", "after"), migrate.DefaultRules())
+	if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonUndescribed) || w.assetOf("a.jpg").Metadata.Description != "after" {
+		t.Errorf("the item is %+v", i)
+	}
+}
+
+// Whatever tells the metadata must be whole; half of a library described is worse than a
+// run that says why it stops.
+func TestMetadataThatCannotBeReadStopsTheRun(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	s, broken := says("a.jpg", "before"), errors.New("the table is broken")
+	w.sync(s, syncRules("keep"))
+	s.of["a.jpg"] = metadata.Metadata{Description: "after"}
+	s.fail(broken)
+	if _, err := w.tryWith(t.Context(), w.describing(s), syncRules("keep")); !errors.Is(err, broken) {
+		t.Errorf("while planning: %v", err)
+	}
+	s.fail(nil)
+	breaks := func(a *migrate.Applier) { a.Describer = &said{err: broken} }
+	if _, err := w.tryWith(t.Context(), w.describing(s), syncRules("keep"), breaks); !errors.Is(err, broken) {
+		t.Errorf("while applying: %v", err)
+	}
+	w.sync(s, syncRules("keep"))
+	if a := w.assetOf("a.jpg"); a.Metadata.Description != "after" {
+		t.Errorf("the asset is %+v", a)
+	}
+}
+
+// What a run described is as it left it, and can be taken back; what people edited stays.
+func TestWhatIsDescribedCanBeTakenBack(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	s := says()
+	for _, key := range []string{"a.jpg", "b.jpg"} {
+		s.of[key] = metadata.Metadata{Description: key, Tags: []string{"quay"}, Attributes: map[string]string{"place": "Oslo"}}
+	}
+	made := w.sync(s, migrate.DefaultRules())
+	w.edit("b.jpg", assets.Changes{Tags: &[]string{"quay", "people"}})
+	plan, err := w.takeBack(t.Context(), w.deps(), made.Run.ID, false)
+	must(t, err)
+	if count, _ := w.states(plan); !maps.Equal(count, map[string]int64{"trash done": 1, "conflict conflict": 1}) {
+		t.Errorf("the undo is %v", count)
+	}
+	if i := w.item(plan, "b.jpg"); !strings.Contains(i.Error, "tags") {
+		t.Errorf("the item is %+v", i)
+	}
+	if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept != "" {
+		t.Errorf("the journal has %q (%v) of what was taken back", kept, err)
+	}
+	w.sync(s, migrate.DefaultRules())
+	if a := w.assetOf("a.jpg"); a.Metadata.Description != "a.jpg" {
+		t.Errorf("brought again, the asset is %+v", a)
+	}
+}

@@ -1,0 +1,144 @@
+package state
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const aQuay = `{"description":"A quay"}`
+
+// describedAs is what the journal keeps of all objects of the pair.
+func (j *journey) describedAs() map[string]string {
+	j.Helper()
+	all := map[string]string{}
+	for _, d := range collect(j, j.Described(j.Context(), j.pair.ID, "")) {
+		all[d.Key] = d.Metadata
+	}
+	return all
+}
+
+func (j *journey) wantDescribed(want map[string]string) {
+	j.Helper()
+	if diff := cmp.Diff(want, j.describedAs()); diff != "" {
+		j.Errorf("described (-want +got):\n%s", diff)
+	}
+}
+
+// What the source said is kept with the outcome, and only once the item is done.
+func TestDescribed(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b", "c", "d", "e")
+	j.take(5)
+	a, b, c, d, e := done("a"), done("b"), done("c"), done("d"), done("e")
+	a.Described, b.Described, c.Described, d.Described = aQuay, aQuay, aQuay, aQuay
+	b.State = ItemSent
+	c.State, c.Class, c.Error = ItemFailed, "permanent", "not described"
+	d.Receipt.Asset = a.Receipt.Asset // which makes it a failed one
+	must(t, j.record(a, b, c, d, e))
+	j.wantDescribed(map[string]string{"a": aQuay})
+	must(t, j.record(Outcome{Key: "b", State: ItemDone, Described: `{}`}))
+	j.wantDescribed(map[string]string{"a": aQuay, "b": `{}`})
+	for key, want := range map[string]string{"a": aQuay, "b": `{}`, "c": "", "x": ""} {
+		if got, err := j.DescribedAs(t.Context(), j.pair.ID, key); err != nil || got != want {
+			t.Errorf("%s: got %q (%v), want %q", key, got, err, want)
+		}
+	}
+	if rest := collect(t, j.Described(t.Context(), j.pair.ID, "a")); len(rest) != 1 || rest[0] != (Described{"b", `{}`}) {
+		t.Errorf("after a: %v", rest)
+	}
+	if r, err := j.Receipt(t.Context(), j.pair.ID, "b"); err != nil || r.Undescribed {
+		t.Errorf("the receipt is %+v (%v)", r, err)
+	}
+}
+
+// begin ends the run and begins another one.
+func (j *journey) begin(command string) {
+	j.Helper()
+	must(j, j.FinishRun(j.Context(), j.run.Num))
+	var err error
+	j.run, err = j.Begin(j.Context(), j.pair, command, json.RawMessage("{}"))
+	must(j, err)
+}
+
+// carryOut has the run do something with an object, with an outcome.
+func (j *journey) carryOut(action Action, key string, o Outcome) {
+	j.Helper()
+	j.stage(key)
+	i := decided(key, action, ItemPlanned)
+	i.Asset = "asset of " + key
+	must(j, j.Decided(j.Context(), j.run.Num, []Item{i}))
+	must(j, j.FinishPlan(j.Context(), j.run.Num, "hash", json.RawMessage("[]")))
+	must(j, j.SetRunState(j.Context(), j.run.Num, Planned, Applying))
+	j.take(1)
+	must(j, j.record(o))
+}
+
+// again is carryOut in another run.
+func (j *journey) again(action Action, key string, o Outcome) {
+	j.Helper()
+	j.begin("sync")
+	j.carryOut(action, key, o)
+}
+
+// What was said of an object belongs to its asset: another asset has nothing of it.
+func TestDescribedBelongsToAnAsset(t *testing.T) {
+	j := begin(t)
+	j.apply("a")
+	j.take(1)
+	a := done("a")
+	a.Described = aQuay
+	must(t, j.record(a))
+	j.again(Replace, "a", Outcome{Key: "a", State: ItemDone, Receipt: receipt("a", "asset of a"), InsteadOf: "a"})
+	j.wantDescribed(map[string]string{"a": aQuay})
+	j.again(Create, "a", Outcome{Key: "a", State: ItemSent, Receipt: receipt("a", "another asset"), InsteadOf: "a"})
+	j.wantDescribed(map[string]string{})
+}
+
+// A receipt is of the run that described its asset, if that run can be taken back.
+func TestDescribedBy(t *testing.T) {
+	j := begin(t)
+	j.apply("a")
+	j.take(1)
+	must(t, j.record(done("a")))
+	first := j.run.Num
+	j.again(Describe, "a", Outcome{Key: "a", State: ItemDone, Described: aQuay, Modified: time.UnixMilli(5)})
+	if r, err := j.Receipt(t.Context(), j.pair.ID, "a"); err != nil || r.Run != first || r.Modified.UnixMilli() != 5 {
+		t.Errorf("the receipt is %+v (%v), want run %d", r, err, first)
+	}
+	j.begin("sync")
+	must(t, j.SaveFormer(t.Context(), j.run.Num, j.pair.ID, []Former{{Key: "a", Of: "a", Asset: json.RawMessage("{}")}}))
+	j.carryOut(Describe, "a", Outcome{Key: "a", State: ItemDone})
+	if r, err := j.Receipt(t.Context(), j.pair.ID, "a"); err != nil || r.Run != j.run.Num {
+		t.Errorf("the receipt is %+v (%v), want run %d", r, err, j.run.Num)
+	}
+}
+
+// What is taken back leaves nothing of what was said of it.
+func TestDescribedIsForgotten(t *testing.T) {
+	j := begin(t)
+	j.apply("gone", "made")
+	j.take(2)
+	gone, made := done("gone"), done("made")
+	gone.Described, made.Described = aQuay, aQuay
+	must(t, j.record(gone, made))
+	must(t, j.FinishRun(t.Context(), j.run.Num))
+	u, err := j.BeginUndo(t.Context(), j.run)
+	must(t, err)
+	must(t, j.StageUndo(t.Context(), u))
+	items := collect(t, j.Items(t.Context(), u.Num))
+	items[0].Action, items[0].State = Skip, ItemSkipped
+	items[1].Action, items[1].State = Trash, ItemPlanned
+	must(t, j.Decided(t.Context(), u.Num, items))
+	must(t, j.FinishPlan(t.Context(), u.Num, "hash", json.RawMessage("[]")))
+	must(t, j.SetRunState(t.Context(), u.Num, Planned, Applying))
+	j.run = u
+	j.take(1)
+	must(t, j.record(Outcome{Key: "made", State: ItemDone, TakenBack: true}))
+	j.wantDescribed(map[string]string{"gone": aQuay})
+	must(t, j.FinishUndo(t.Context(), u))
+	j.wantDescribed(map[string]string{})
+	j.wantSound()
+}
