@@ -54,7 +54,7 @@ func groupCommands(root *cobra.Command) {
 		{"To begin:", "demo init doctor sandbox"},
 		{"To migrate:", "plan apply migrate adopt verify undo"},
 		{"To see and to tell:", "status runs explain report urls assets"},
-		{"To look after it:", "state completion man help version"},
+		{"To look after it:", "schedule state completion man help version"},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for name := range strings.FieldsSeq(g.commands) {

@@ -57,6 +57,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		a.reportCommand(),
 		a.assetsCommand(),
 		a.stateCommand(),
+		a.scheduleCommand(),
 		a.sandboxCommand(),
 		a.manCommand(),
 		versionCommand(a),

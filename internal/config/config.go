@@ -93,9 +93,9 @@ type Settings struct {
 	NotifyFile string // see Targets
 
 	env    Env
-	origin map[string]Origin // by key
-	text   map[string]string // what was given for a key, as it was written
-	place  map[string]place  // of what the file says: by key, see also inDestination
+	origin map[string]Origin   // by key
+	values map[string][]string // by key: what was given, as text
+	place  map[string]place    // of what the file says: by key, see also inDestination
 }
 
 // An Origin says where a value came from; a greater one beats a smaller one.
@@ -155,7 +155,7 @@ func Load(flags map[string][]string, env Env) (*Settings, error) {
 }
 
 func newSettings(env Env) *Settings {
-	return &Settings{env: env, origin: make(map[string]Origin), text: make(map[string]string), place: make(map[string]place)}
+	return &Settings{env: env, origin: make(map[string]Origin), values: make(map[string][]string), place: make(map[string]place)}
 }
 
 // put checks and stores what was given for a setting, and remembers by whom.
@@ -165,7 +165,7 @@ func (s *Settings) put(r row, values []string, from Origin) error {
 	}
 	s.origin[r.key] = from
 	if !r.secret {
-		s.text[r.key] = strings.Join(values, " ")
+		s.values[r.key] = values
 	}
 	return nil
 }

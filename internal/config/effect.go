@@ -33,7 +33,7 @@ func (s *Settings) Effects() []Effect {
 	for _, r := range s.table() {
 		told := func(e Effect) bool { return e.Name == r.key }
 		if r.key != "to" && !slices.ContainsFunc(all, told) {
-			all = append(all, s.effect(r.key, s.text[r.key]))
+			all = append(all, s.effect(r.key, strings.Join(s.values[r.key], " ")))
 		}
 	}
 	return slices.DeleteFunc(all, func(e Effect) bool {

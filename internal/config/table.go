@@ -167,11 +167,11 @@ func duration(p *time.Duration) setter {
 // timeOfDay takes a time such as 06:00.
 func timeOfDay(p **TimeOfDay) setter {
 	return one(func(value string) error {
-		t, err := time.Parse("15:04", value)
+		t, err := ParseTimeOfDay(value)
 		if err != nil {
-			return fmt.Errorf("%q is not a time of day such as 06:00", value)
+			return err
 		}
-		*p = &TimeOfDay{t.Hour(), t.Minute()}
+		*p = &t
 		return nil
 	})
 }

@@ -1,9 +1,21 @@
 package config
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // A TimeOfDay is a time on the clock on the wall, without a day.
 type TimeOfDay struct{ Hour, Minute int }
+
+// ParseTimeOfDay reads a time such as 06:00.
+func ParseTimeOfDay(text string) (TimeOfDay, error) {
+	t, err := time.Parse("15:04", text)
+	if err != nil {
+		return TimeOfDay{}, fmt.Errorf("%q is not a time of day such as 06:00", text)
+	}
+	return TimeOfDay{t.Hour(), t.Minute()}, nil
+}
 
 // next is when it is that time again, which is on another day if it is now.
 func (t TimeOfDay) next(now time.Time) (next time.Time) {

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"assetferry/internal/config"
+	"assetferry/internal/schedule"
+	"assetferry/sources/s3"
+)
+
+// nightLimit is how long a run may take that has no limit of its own: the next night must
+// find it over.
+const nightLimit = 23 * time.Hour
+
+// A night is what is to be started, and what has to be seen to before.
+type night struct {
+	schedule.Task
+	inherited config.Inheritance
+	root      bool
+	own       bool // for the manager of the account itself
+}
+
+// night puts together what is started for a source.
+func (a *app) night(source string, o scheduleOptions, at config.TimeOfDay) (n night, err error) {
+	destination, err := a.settings.Destination()
+	if err != nil {
+		return n, err
+	}
+	if source, err = a.wholeSource(source); err != nil {
+		return n, err
+	}
+	if n.inherited, err = a.settings.Inherit(destination); err != nil {
+		return n, err
+	}
+	account, err := user.Current()
+	if err != nil {
+		return n, err
+	}
+	n.root, n.own = account.Uid == "0", o.ownManager
+	n.inherited.Variables = append(n.inherited.Variables, a.others(source, destination)...)
+	n.Hour, n.Minute, n.Limit = at.Hour, at.Minute, a.longestNight()
+	n.Name = "assetferry-" + cmp.Or(a.settings.Job, nameFor(source))
+	n.About = fmt.Sprintf("Sync of %s (assetferry)", source)
+	n.Helpers = n.inherited.Helper
+	if !o.ownManager {
+		n.Account = account.Username
+	}
+	if n.Command, err = a.nightCommand(source, n.inherited.Switches); err != nil {
+		return n, err
+	}
+	if err := a.places(&n, source, destination); err != nil {
+		return n, err
+	}
+	return n, a.environ(&n, o)
+}
+
+// wholeSource is a source as it is called from any folder. It must be there: a mistake in
+// it shows by day.
+func (a *app) wholeSource(source string) (string, error) {
+	if !config.IsAddress(source) {
+		_, identity, err := a.openSource(context.Background(), source, nil)
+		return identity, err
+	}
+	_, err := s3.ParseAddress(source)
+	if err != nil {
+		return "", badAddress(err)
+	}
+	return source, nil
+}
+
+// nameFor makes a part of a name of a source.
+func nameFor(source string) string {
+	const longest = 64
+	base := path.Base(filepath.ToSlash(source))
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '_'
+	}, base)
+	return name[:min(len(name), longest)]
+}
+
+// longestNight is when a run hangs.
+func (a *app) longestNight() time.Duration {
+	if d := a.settings.MaxDuration; d > 0 {
+		return d + time.Hour
+	}
+	return nightLimit
+}
+
+// nightCommand is the command line, without anything that depends on a folder.
+func (a *app) nightCommand(source string, switches []string) ([]string, error) {
+	program, err := thisProgram()
+	if err != nil {
+		return nil, err
+	}
+	command := []string{program, "sync"}
+	if a.settings.Job == "" {
+		command = append(command, source)
+	} else {
+		command = append(command, "--job", a.settings.Job)
+	}
+	if a.settings.File != "" {
+		file, err := filepath.Abs(a.settings.File)
+		if err != nil {
+			return nil, err
+		}
+		command = append(command, "--config", file)
+	}
+	return append(command, switches...), nil
+}
+
+// thisProgram is the path of this program as it was called, which may be a link that leads
+// to a new version one day.
+func thisProgram() (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	called, err := exec.LookPath(os.Args[0])
+	if err != nil {
+		return program, nil
+	}
+	if called, err = filepath.Abs(called); err != nil {
+		return program, nil
+	}
+	if there, err := os.Stat(called); err == nil {
+		if here, err := os.Stat(program); err == nil && os.SameFile(here, there) {
+			return called, nil
+		}
+	}
+	return program, nil
+}
+
+// places finds out what has to be read and written.
+func (a *app) places(n *night, source string, d config.Destination) error {
+	n.Read = n.inherited.Read
+	if !config.IsAddress(source) {
+		n.Read = append([]string{source}, n.Read...)
+	} else if home, ok := a.lookup("HOME"); ok {
+		n.Read = append(n.Read, existing(filepath.Join(home, ".aws"))...)
+	}
+	for _, f := range n.inherited.Written {
+		n.Written = append(n.Written, filepath.Dir(f))
+	}
+	journal, err := a.journalFolder()
+	if err != nil {
+		return err
+	}
+	n.Log = filepath.Join(journal, n.Name+".log")
+	n.Written = append(n.Written, journal)
+	if d.Kind == config.Sandbox {
+		dir, err := config.SandboxDir(a.lookup)
+		if err != nil {
+			return err
+		}
+		n.Written = append(n.Written, dir)
+	}
+	slices.Sort(n.Written)
+	n.Written = slices.Compact(n.Written)
+	if a.settings.File == "" || n.Helpers { // a file of settings in another folder would count
+		folder, err := os.Getwd()
+		n.Folder = folder
+		return err
+	}
+	return nil
+}
+
+// journalFolder is where the journal is, of whatever environment.
+func (a *app) journalFolder() (string, error) {
+	if a.settings.State != "" {
+		path, err := filepath.Abs(a.settings.State)
+		return filepath.Dir(path), err
+	}
+	path, err := config.DefaultState(a.lookup, "any", "")
+	return filepath.Dir(path), err
+}
+
+func existing(path string) []string {
+	if _, err := os.Stat(path); err != nil {
+		return nil
+	}
+	return []string{path}
+}
+
+// environ parts the variables into those that everybody may see, and those that stand in a
+// file.
+func (a *app) environ(n *night, o scheduleOptions) error {
+	for _, v := range n.inherited.Variables {
+		if !v.Secret {
+			n.Environment = append(n.Environment, schedule.Variable{Name: v.Name, Value: v.Value})
+		}
+	}
+	if len(n.secrets()) == 0 {
+		return nil
+	}
+	folder := "/etc"
+	if o.ownManager || o.format == "cron" {
+		var err error
+		if folder, err = os.UserConfigDir(); err != nil {
+			return err
+		}
+	}
+	n.SecretFile = filepath.Join(folder, "assetferry", strings.TrimPrefix(n.Name, "assetferry-")+".env")
+	return nil
+}
+
+// secrets are the names of the variables that must stand in a file.
+func (n night) secrets() (names []string) {
+	for _, v := range n.inherited.Variables {
+		if v.Secret {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// others are the variables that matter and are no settings.
+func (a *app) others(source string, d config.Destination) (found []config.Variable) {
+	names := []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "TZ"}
+	if a.settings.State == "" {
+		names = append(names, "XDG_STATE_HOME")
+	}
+	if d.Kind == config.Sandbox {
+		names = append(names, "XDG_DATA_HOME")
+	}
+	if config.IsAddress(source) {
+		names = append(names, "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE",
+			"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE",
+			"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+	}
+	for _, name := range names {
+		if value, _ := a.lookup(name); value != "" {
+			found = append(found, config.Variable{Name: name, Value: value, Secret: isSecret(name, value)})
+		}
+	}
+	return found
+}
+
+// isSecret reports whether a variable opens something, as an address with a password does.
+func isSecret(name, value string) bool {
+	return slices.Contains([]string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}, name) ||
+		strings.HasSuffix(strings.ToUpper(name), "_PROXY") && strings.Contains(value, "@")
+}

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// An Inheritance is what another process needs to come to the same settings. It reads the
+// same file and chooses the same job, but has neither our switches nor our environment,
+// and starts in another folder.
+type Inheritance struct {
+	Switches  []string // such as --to=production
+	Variables []Variable
+
+	Read    []string // files, by absolute paths
+	Written []string // files
+	Helper  bool     // credentials come from a program
+}
+
+// A Variable is one of the environment.
+type Variable struct {
+	Name, Value string
+	Secret      bool // so its value is not told
+}
+
+// Inherit finds out what another process needs for a destination, which must be that of
+// the settings.
+func (s *Settings) Inherit(d Destination) (Inheritance, error) {
+	h := &heir{Settings: s}
+	for _, r := range s.table() {
+		h.setting(r)
+	}
+	h.reference(d.Environment, environmentID, false)
+	h.reference(d.AccessKey, accessKey, true)
+	h.token(d)
+	h.read(s.File)
+	h.read(d.CAFile)
+	return h.Inheritance, h.err
+}
+
+// An heir is an Inheritance while it is put together.
+type heir struct {
+	*Settings
+	Inheritance
+	err error // the first one
+}
+
+// setting takes over what a setting is, where the file does not say so.
+func (h *heir) setting(r row) {
+	values := slices.Clone(h.values[r.key])
+	for i, v := range values {
+		if r.path && v != "" {
+			values[i] = h.absolute(v)
+		}
+	}
+	switch from := h.origin[r.key]; {
+	case r.secret && from >= FromEnvironment: // it belongs into no command line
+		h.Variables = append(h.Variables, Variable{Name: r.env, Secret: true})
+	case from == FromFlag && r.yesNo && values[0] == "true":
+		h.Switches = append(h.Switches, "--"+r.flag())
+	case from == FromFlag:
+		for _, v := range values {
+			h.Switches = append(h.Switches, "--"+r.flag()+"="+v)
+		}
+	case from == FromEnvironment:
+		h.Variables = append(h.Variables, Variable{Name: r.env, Value: values[0]})
+	}
+	switch {
+	case r.written:
+		h.Written = append(h.Written, values...)
+	case r.path:
+		h.Read = append(h.Read, values...)
+	}
+}
+
+// reference takes over where a credential is.
+func (h *heir) reference(r Reference, variable string, secret bool) {
+	h.read(r.file)
+	h.Helper = h.Helper || r.command != ""
+	switch {
+	case r.variable != "" && secret: // wherever it is named
+		h.Variables = append(h.Variables, Variable{Name: r.variable, Secret: true})
+	case r.variable != "":
+		h.Variables = append(h.Variables, Variable{Name: r.variable, Value: h.env.get(r.variable)})
+	case !strings.HasPrefix(r.Origin, variable): // the file has it
+	case r.file != "":
+		h.Variables = append(h.Variables, Variable{Name: r.Origin, Value: h.absolute(r.file)})
+	case r.command != "": // in which people put what should not be there
+		h.Variables = append(h.Variables, Variable{Name: r.Origin, Secret: true})
+	}
+}
+
+// token takes over who signs, if somebody else does.
+func (h *heir) token(d Destination) {
+	if d.TokenCommand == "" {
+		return
+	}
+	h.Helper = true
+	if h.Destinations[d.Name].TokenCommand != d.TokenCommand {
+		h.Variables = append(h.Variables, Variable{Name: tokenCommand, Secret: true})
+	}
+}
+
+func (h *heir) read(path string) {
+	if path == "" {
+		return
+	}
+	if path = h.absolute(path); !slices.Contains(h.Read, path) {
+		h.Read = append(h.Read, path)
+	}
+}
+
+func (h *heir) absolute(path string) string {
+	full, err := filepath.Abs(path)
+	if err != nil && h.err == nil {
+		h.err = err
+	}
+	return full
+}
