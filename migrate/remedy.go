@@ -78,6 +78,8 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{Decides: "undo it without --content"}
 	case ReasonUntold:
 		return Remedy{Decides: "look for it at the destination, then undo again"}
+	case ReasonLater:
+		return Remedy{Decides: "undo the later run first, then this one again"}
 	case ReasonGone:
 		return Remedy{Decides: "nothing to decide: there is nothing to take back any more"}
 	}

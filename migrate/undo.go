@@ -20,6 +20,7 @@ const (
 	ReasonUnread  Reason = "its content cannot be read back"
 	ReasonUntold  Reason = "the service does not tell what became of it"
 	ReasonGone    Reason = "not at the destination any more"
+	ReasonLater   Reason = "a later run changed it again, undo that one first"
 )
 
 // A Content says how the content of an asset compares with what was sent.

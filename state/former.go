@@ -23,7 +23,8 @@ const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time,
 	'base', r.base,
 	'kept', (SELECT json_object('content_type', d.content_type, 'metadata', d.metadata, 'tags', d.tags)
 		FROM descriptions d WHERE d.pair = r.pair AND d.key = r.key),
-	'described', (SELECT m.metadata FROM described m WHERE m.pair = r.pair AND m.key = r.key))`
+	'described', (SELECT m.metadata FROM described m WHERE m.pair = r.pair AND m.key = r.key),
+	'orphan', (SELECT json_object('since', o.since, 'runs', o.runs) FROM orphans o WHERE o.pair = r.pair AND o.key = r.key))`
 
 // SaveFormer keeps what items of a plan are about to change. What is kept of an item
 // already stays: a plan that is made anew finds what the first one may have begun.
@@ -41,4 +42,61 @@ func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) e
 		}
 		return nil
 	})
+}
+
+// formerColumns reads a receipt that is kept as JSON, as receiptColumns reads a row.
+const (
+	formerColumns = formerHead + `, coalesce(receipt ->> '$.modified', 0), ` + formerTail
+	formerHead    = `receipt ->> '$.key', receipt ->> '$.size', receipt ->> '$.time', receipt ->> '$.version_tag', unhex(receipt ->> '$.digest'),
+	receipt ->> '$.asset', receipt ->> '$.name', receipt ->> '$.extension', receipt ->> '$.category', receipt ->> '$.folder', receipt ->> '$.url',
+	receipt ->> '$.slot', receipt ->> '$.adopted', receipt ->> '$.undescribed'`
+	formerTail = `receipt ->> '$.run', receipt ->> '$.base'`
+)
+
+// A before is what is kept of an item: its former receipt and asset.
+type before struct {
+	Receipt
+	of    string // key of the item
+	asset json.RawMessage
+}
+
+func scanBefore(rows *sql.Rows) (b before, base sql.NullInt64, err error) {
+	b.Receipt, base, err = scanReceiptAnd(rows, &b.of, (*[]byte)(&b.asset))
+	return b, base, err
+}
+
+// ofUndone chooses what the run found that an undo takes back, which is the parameter ?3.
+const ofUndone = ` FROM former WHERE run = (SELECT undoes FROM runs WHERE num = ?3)`
+
+// goBack brings back the receipts that the run which an undo takes back found for some items,
+// with all that was kept with them, and sums them up. A query with one parameter, ?2, gives
+// the keys of the items.
+func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, parameter any) (back ReceiptSum, err error) {
+	from := ofUndone + ` AND key IN (` + keys + `)`
+	rows, err := tx.QueryContext(ctx, `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension, category, folder,
+		url, slot, adopted, undescribed, modified, run, base, done_at, images) SELECT ?1, `+formerHead+`, receipt ->> '$.modified', `+formerTail+`,
+		receipt ->> '$.done_at', receipt ->> '$.images'`+from+` RETURNING size`, pair, parameter, undo)
+	if err != nil {
+		return back, fmt.Errorf("bring back receipts: %w", err)
+	}
+	sizes, err := scanAll(rows, func(rows *sql.Rows) (n int64, err error) { return n, rows.Scan(&n) })
+	if err != nil || len(sizes) == 0 {
+		return back, err
+	}
+	for _, size := range sizes {
+		back = back.plus(ReceiptSum{1, size})
+	}
+	for _, insert := range []string{
+		`INSERT INTO descriptions (pair, key, content_type, metadata, tags) SELECT ?1, receipt ->> '$.key', receipt ->> '$.kept' ->> '$.content_type',
+			receipt ->> '$.kept' ->> '$.metadata', receipt ->> '$.kept' ->> '$.tags'` + from + ` AND receipt ->> '$.kept' IS NOT NULL`,
+		`INSERT INTO described (pair, key, metadata) SELECT ?1, receipt ->> '$.key', receipt ->> '$.described'` + from + `
+			AND receipt ->> '$.described' IS NOT NULL`,
+		`INSERT OR REPLACE INTO orphans (pair, key, since, runs) SELECT ?1, receipt ->> '$.key', receipt ->> '$.orphan' ->> '$.since',
+			receipt ->> '$.orphan' ->> '$.runs'` + from + ` AND receipt ->> '$.orphan' IS NOT NULL`,
+	} {
+		if _, err := tx.ExecContext(ctx, insert, pair, parameter, undo); err != nil {
+			return back, fmt.Errorf("bring back what was kept: %w", err)
+		}
+	}
+	return back, nil
 }

@@ -418,7 +418,8 @@ type Outcome struct {
 	// Unclear says that an item which failed was sent, and may have arrived.
 	Unclear bool
 	// TakenBack says that the asset of an item that is done is not at the destination
-	// any more, so that there is no receipt of it either.
+	// any more, so that there is no receipt of it either; or in an undo that it is as before
+	// the run that is undone, and so is its receipt.
 	TakenBack bool
 	// InsteadOf is the key of the receipt whose place the Receipt takes; empty where the
 	// object has none so far.
@@ -426,8 +427,8 @@ type Outcome struct {
 	// Described is what the source says of the object of an item that is done, as JSON, if
 	// its asset was brought in line with that; empty otherwise.
 	Described string
-	// Modified is when the service says that the asset of an item that was sent before
-	// was changed last; see Receipt.
+	// Modified is when the service says that the asset of an item that was sent before, or
+	// is taken back, was changed last; see Receipt.
 	Modified time.Time
 }
 

@@ -84,10 +84,13 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known sql.NullStr
 const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url,
 	slot, adopted, undescribed, coalesce(modified, 0), run, base`
 
-func scanReceipt(rows *sql.Rows) (r Receipt, base sql.NullInt64, err error) {
+func scanReceipt(rows *sql.Rows) (Receipt, sql.NullInt64, error) { return scanReceiptAnd(rows) }
+
+// scanReceiptAnd is scanReceipt for rows with more columns.
+func scanReceiptAnd(rows *sql.Rows, more ...any) (r Receipt, base sql.NullInt64, err error) {
 	var changed, modified int64
-	err = rows.Scan(&r.Key, &r.Size, &changed, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
-		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &modified, &r.Run, &base)
+	err = rows.Scan(append([]any{&r.Key, &r.Size, &changed, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
+		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &modified, &r.Run, &base}, more...)...)
 	r.Time = fromNanos(changed)
 	if modified != 0 {
 		r.Modified = fromMillis(modified)

@@ -123,15 +123,7 @@ func (r *recorder) prepare(ctx context.Context) (err error) {
 func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	asset := ""
 	if o.TakenBack {
-		forgotten, err := forgetReceipt(ctx, r.tx, r.pair, o.Key)
-		if err != nil {
-			return err
-		}
-		if err := forgetDescribed(ctx, r.tx, r.pair, o.Key); err != nil {
-			return err
-		}
-		r.made = r.made.less(forgotten)
-		if err := forgetPlaces(ctx, r.tx, r.pair, r.run, `key = ?`, o.Key); err != nil {
+		if err := r.takeBack(ctx, *o); err != nil {
 			return err
 		}
 	} else if o.Receipt != nil {
@@ -168,6 +160,33 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 		due = o.DueAt.UnixMilli()
 	}
 	return changesOne(r.update.ExecContext(ctx, o.State, asset, asset, o.Class, o.Error, due, r.run, o.Key))
+}
+
+// takeBack forgets the receipt of an object, and what is kept with it. In an undo comes back
+// what was there before the run that is undone.
+func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
+	forgotten, err := forgetReceipt(ctx, r.tx, r.pair, o.Key)
+	if err != nil {
+		return err
+	}
+	if err := forgetDescribed(ctx, r.tx, r.pair, o.Key); err != nil {
+		return err
+	}
+	if err := forgetPlaces(ctx, r.tx, r.pair, r.run, `key = ? AND action = 'trash'`, o.Key); err != nil {
+		return err
+	}
+	back, err := goBack(ctx, r.tx, r.pair, r.run, `?2`, o.Key)
+	if err != nil {
+		return err
+	}
+	if back.Objects > 0 && !o.Modified.IsZero() {
+		if _, err := r.tx.ExecContext(ctx, `UPDATE receipts SET modified = ?4 WHERE pair = ?1
+			AND key = (SELECT receipt ->> '$.key'`+ofUndone+` AND key = ?2)`, r.pair, o.Key, r.run, millis(o.Modified)); err != nil {
+			return err
+		}
+	}
+	r.made = r.made.less(forgotten).plus(back)
+	return nil
 }
 
 // makeWay forgets the receipt whose place another one takes, and gives the addresses that

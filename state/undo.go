@@ -3,21 +3,53 @@ package state
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 )
 
-// An undo is a run that takes back what another one made. Its items are the objects
-// whose assets that run made, each with the asset and the place that it has; adopted ones
-// are not among them.
+// An undo is a run that takes back what another one did. Its items are the objects whose
+// assets that run created, changed or trashed, each with the asset and the place that it has;
+// adopted ones are not among them, unless the run changed them.
 
-// undoable chooses the receipts of what a run made.
-const undoable = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND c.adopted = 0`
+// changedBy chooses the receipts that a run wrote last, of what it created and of what it
+// changed. Of the latter it is known what was before.
+const changedBy = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND (EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = c.key)
+	OR ` + createdBy + `)`
+
+// createdBy holds for receipts of what their run created. One may also be of an asset that
+// was there and only got what it lacked.
+const createdBy = `c.adopted = 0 AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = c.run AND i.key = c.key
+	AND i.action IN ('replace', 'describe', 'move'))`
+
+// undoable lists what an undo of a run has to look at, as items have it, with the name of the
+// run that came after it and changed an object again: what the run wrote last, what it
+// trashed, and what is not as it left it.
+const undoable = ` FROM (
+	SELECT c.key, c.size, c.time, c.version_tag, c.base, c.category, coalesce(i.folder, '') AS folder,
+		c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END AS name, c.slot, c.asset, coalesce(i.origin, '') AS origin, '' AS later
+		FROM (SELECT c.*` + changedBy + `) c LEFT JOIN items i ON i.run = ?2 AND i.key = c.key
+	UNION ALL
+	SELECT ` + formerPlace + `, coalesce((SELECT l.id FROM receipts c JOIN runs l ON l.num = c.run WHERE c.pair = ?1 AND c.key = f.key), '')
+		FROM former f JOIN items i ON i.run = f.run AND i.key = f.key
+		WHERE f.run = ?2 AND i.action = 'trash' AND i.state = 'done' AND NOT ` + takenBack + `
+	UNION ALL
+	SELECT ` + formerPlace + `, l.id FROM former f JOIN runs l ON l.num = f.run JOIN items i ON i.run = f.run AND i.key = f.key
+		WHERE f.run > ?2 AND l.pair = ?1 AND f.receipt ->> '$.run' = ?2 AND i.state = 'done' AND NOT ` + takenBack + `
+		AND (f.receipt ->> '$.adopted' = 0 OR EXISTS (SELECT 1 FROM former o WHERE o.run = ?2 AND o.key = f.receipt ->> '$.key')))`
+
+// formerPlace is what an item says of an object of which only the former receipt is left.
+const formerPlace = `f.receipt ->> '$.key', f.receipt ->> '$.size', f.receipt ->> '$.time', f.receipt ->> '$.version_tag', f.receipt ->> '$.base',
+	f.receipt ->> '$.category', i.folder, CASE f.receipt ->> '$.extension' WHEN '' THEN f.receipt ->> '$.name'
+		ELSE (f.receipt ->> '$.name') || '.' || (f.receipt ->> '$.extension') END, f.receipt ->> '$.slot', f.receipt ->> '$.asset', ''`
+
+// takenBack holds for what an undo has gone back to.
+const takenBack = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
 
 // Undoable counts what an undo of a run would have to look at.
 func (s *Store) Undoable(ctx context.Context, run Run) (sum ReceiptSum, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(c.size), 0)`+undoable, run.Pair.ID, run.Num).
+	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
 		Scan(&sum.Objects, &sum.Bytes)
-	return sum, wrap("sum up what a run made", err)
+	return sum, wrap("sum up what a run did", err)
 }
 
 // PlanUndo begins a run that only shows what an undo would do.
@@ -69,21 +101,62 @@ func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepa
 	return r, err
 }
 
-// StageUndo makes an undo's items of the receipts of the run that it undoes, all at once.
-// Folders are paths, as the items of that run have them. Where a receipt names a base, so
-// does its item.
-func (s *Store) StageUndo(ctx context.Context, undo Run) error {
+// StageUndo makes an undo's items of what the run did that it undoes, all at once. Folders
+// are paths, as the items of that run have them. Where a receipt names a base, so does its
+// item. What a later run changed again is a conflict from the beginning, for a reason.
+func (s *Store) StageUndo(ctx context.Context, undo Run, later string) error {
 	return s.write(ctx, "stage undo", func(ctx context.Context, tx *sql.Tx) error {
 		if err := one(ctx, tx, `UPDATE runs SET state = 'planning', scanned = 1 WHERE num = ? AND state = 'scanning'`, undo.Num); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, base, category, folder, name, slot, asset)
-			SELECT ?3, c.key, c.size, c.time, c.version_tag, '', c.base, c.category,
-			coalesce((SELECT i.folder FROM items i WHERE i.run = c.run AND i.key = c.key), ''),
-			c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END, c.slot, c.asset`+undoable,
-			undo.Pair.ID, undo.Undoes, undo.Num)
+		_, err := tx.ExecContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, base, category, folder, name, slot, asset,
+			origin, action, reason, state, error) SELECT ?3, key, size, time, version_tag, '', base, category, folder, name, slot, asset, origin,
+			CASE later WHEN '' THEN NULL ELSE 'conflict' END, CASE later WHEN '' THEN '' ELSE ?4 END,
+			CASE later WHEN '' THEN 'staged' ELSE 'conflict' END, CASE later WHEN '' THEN '' ELSE ?4 || ': ' || later END`+undoable+`
+			WHERE true ON CONFLICT DO NOTHING`, undo.Pair.ID, undo.Undoes, undo.Num, later)
 		return err
 	})
+}
+
+// An Undoing is an item of an undo, and what the journal knows of what the run did to it.
+type Undoing struct {
+	Item
+	Was    Action          // what the run did
+	Why    string          // it did so
+	Before *Receipt        // before the run; nil if there was none
+	Former json.RawMessage // what people can change of the asset, before the run; nil as Before is
+	Said   string          // by the source when the asset was described last, as JSON; empty if nothing
+}
+
+// Undoings finds items of an undo by key, with what is known of each.
+func (s *Store) Undoings(ctx context.Context, undo Run, keys []string) (map[string]Undoing, error) {
+	const op = "look up what a run did"
+	all, err := query(ctx, s.r, op, func(rows *sql.Rows) (u Undoing, err error) {
+		u.Item, err = scanItemAnd(rows, (*string)(&u.Was), &u.Why, &u.Said)
+		return u, err
+	}, `SELECT `+itemColumns+`, coalesce((SELECT i.action FROM items i WHERE i.run = ?1 AND i.key = items.key), ''),
+		coalesce((SELECT i.reason FROM items i WHERE i.run = ?1 AND i.key = items.key), ''),
+		coalesce((SELECT d.metadata FROM described d WHERE d.pair = ?2 AND d.key = items.key), '')
+		FROM items WHERE run = ?3 AND key IN `+list(len(keys)), listed(keys, undo.Undoes, undo.Pair.ID, undo.Num)...)
+	if err != nil {
+		return nil, err
+	}
+	before, err := queryBased(ctx, s, op, scanBefore, (*before).complete, `SELECT `+formerColumns+`, key, asset FROM former
+		WHERE run = ?1 AND key IN `+list(len(keys)), listed(keys, undo.Undoes)...)
+	if err != nil {
+		return nil, err
+	}
+	byKey := make(map[string]Undoing, len(all))
+	for _, u := range all {
+		byKey[u.Key] = u
+	}
+	for _, b := range before {
+		if u, ok := byKey[b.of]; ok {
+			u.Before, u.Former = &b.Receipt, b.asset
+			byKey[b.of] = u
+		}
+	}
+	return byKey, nil
 }
 
 // DecideUndo is Decided for the items of an undo, of which it stores what has to happen to
@@ -119,11 +192,12 @@ func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error 
 	})
 }
 
-// UndoContainers lists where the assets are that a run made.
+// UndoContainers lists where the assets are that a run created.
 func (s *Store) UndoContainers(ctx context.Context, undo Run) ([]Container, error) {
 	return query(ctx, s.r, "list containers", func(rows *sql.Rows) (c Container, err error) {
 		return c, rows.Scan(&c.Category, &c.Folder)
-	}, `SELECT DISTINCT `+categoryColumn+`, c.folder`+undoable+` ORDER BY 1, 2`, undo.Pair.ID, undo.Undoes)
+	}, `SELECT DISTINCT `+categoryColumn+`, c.folder FROM receipts c WHERE c.pair = ?1 AND c.run = ?2
+		AND `+createdBy+` ORDER BY 1, 2`, undo.Pair.ID, undo.Undoes)
 }
 
 // SharedAssets finds out which of some assets stand for objects of other sources, too.
@@ -137,15 +211,18 @@ func (s *Store) SharedAssets(ctx context.Context, pair Pair, assets []string) (m
 	return set, err
 }
 
-// FinishUndo ends an undo in which nothing is left to do. The receipts of what was gone
-// already are forgotten with that.
+// FinishUndo ends an undo in which nothing is left to do. What was gone already is
+// remembered with that as it was before the run: not at all, if that created it.
 func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 	return s.write(ctx, "finish undo", func(ctx context.Context, tx *sql.Tx) error {
-		const gone = ` WHERE pair = ?1 AND key IN (SELECT key FROM items WHERE run = ?2 AND state = 'skipped')`
+		const gone = `SELECT key FROM items WHERE run = ?2 AND state = 'skipped'`
 		for _, table := range []string{"descriptions", "described", "failures", "receipts"} {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+gone, undo.Pair.ID, undo.Num); err != nil {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE pair = ?1 AND key IN (`+gone+`)`, undo.Pair.ID, undo.Num); err != nil {
 				return err
 			}
+		}
+		if _, err := goBack(ctx, tx, undo.Pair.ID, undo.Num, gone, undo.Num); err != nil {
+			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET (objects, bytes) =
 			(SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = ?1) WHERE id = ?1`, undo.Pair.ID); err != nil {
@@ -164,10 +241,10 @@ func (s *Store) UndoneBy(ctx context.Context, run int64) ([]Run, error) {
 		WHERE r.undoes = ? AND r.command <> 'plan' ORDER BY r.num`, run)
 }
 
-// TakenBack sums up what undos have trashed of what a run made.
+// TakenBack sums up what undos have taken back of what a run did.
 func (s *Store) TakenBack(ctx context.Context, run int64) (sum ReceiptSum, err error) {
 	err = s.r.QueryRowContext(ctx, `SELECT coalesce(sum(t.objects), 0), coalesce(sum(t.bytes), 0) FROM runs u JOIN tallies t ON t.run = u.num
-		WHERE u.undoes = ? AND t.action = 'trash' AND t.state = 'done'`, run).Scan(&sum.Objects, &sum.Bytes)
+		WHERE u.undoes = ? AND t.state = 'done'`, run).Scan(&sum.Objects, &sum.Bytes)
 	return sum, wrap("sum up what was taken back", interrupted(ctx, "sum up what was taken back", err))
 }
 

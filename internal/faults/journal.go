@@ -310,8 +310,13 @@ func (j *Journal) SaveVerification(ctx context.Context, v state.Verification, fo
 }
 
 // StageUndo implements migrate.Journal.
-func (j *Journal) StageUndo(ctx context.Context, undo state.Run) error {
-	return j.do(func() error { return j.Journal.StageUndo(ctx, undo) })
+func (j *Journal) StageUndo(ctx context.Context, undo state.Run, later string) error {
+	return j.do(func() error { return j.Journal.StageUndo(ctx, undo, later) })
+}
+
+// Undoings implements migrate.Journal.
+func (j *Journal) Undoings(ctx context.Context, undo state.Run, keys []string) (map[string]state.Undoing, error) {
+	return value(j, func() (map[string]state.Undoing, error) { return j.Journal.Undoings(ctx, undo, keys) })
 }
 
 // DecideUndo implements migrate.Journal.

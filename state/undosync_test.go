@@ -1,0 +1,312 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// An evening is what a journal has of a pair, in all detail.
+type evening struct {
+	receipts, kept, described, orphans []string
+	sum                                ReceiptSum
+}
+
+func (j *journey) evening() (e evening) {
+	j.Helper()
+	db := raw(j, j.path)
+	for query, into := range map[string]*[]string{
+		`SELECT json_array(key, size, time, version_tag, hex(digest), asset, name, extension, category, folder, url, slot, adopted,
+			undescribed, modified, run, done_at, images, base) FROM receipts ORDER BY key`: &e.receipts,
+		`SELECT json_array(key, content_type, metadata, tags) FROM descriptions ORDER BY key`: &e.kept,
+		`SELECT json_array(key, metadata) FROM described ORDER BY key`:                        &e.described,
+		`SELECT json_array(key, since, runs) FROM orphans ORDER BY key`:                       &e.orphans,
+	} {
+		rows, err := db.QueryContext(j.Context(), query)
+		must(j, err)
+		*into, err = scanAll(rows, scanText)
+		must(j, err)
+	}
+	var err error
+	e.sum, err = j.SumReceipts(j.Context(), j.pair.ID)
+	must(j, err)
+	return e
+}
+
+func (j *journey) exec(statement string, args ...any) {
+	j.Helper()
+	_, err := raw(j, j.path).ExecContext(j.Context(), statement, args...)
+	must(j, err)
+}
+
+// sync has a new run do something to assets that are there, and finishes it.
+func (j *journey) sync(items []Item, outcomes []Outcome) Run {
+	j.Helper()
+	ctx := j.Context()
+	run, err := j.Begin(ctx, j.pair, "sync", json.RawMessage("{}"))
+	must(j, err)
+	var former []Former
+	page := Page{Done: true}
+	for _, i := range items {
+		if of := cmpOr(i.Origin, i.Key); i.Action != Create {
+			former = append(former, Former{i.Key, of, json.RawMessage(`{"name":"former"}`)})
+		}
+		page.Items = append(page.Items, staged(i.Key))
+	}
+	must(j, j.Stage(ctx, run.Num, page))
+	must(j, j.Decided(ctx, run.Num, items))
+	must(j, j.SaveFormer(ctx, run.Num, j.pair.ID, former))
+	must(j, j.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
+	must(j, j.SetRunState(ctx, run.Num, Planned, Applying))
+	_, err = j.Take(ctx, run.Num, Next{N: len(items), Time: time.Now()})
+	must(j, err)
+	must(j, j.Record(ctx, run.Num, j.pair.ID, outcomes))
+	must(j, j.FinishSync(ctx, run, Ending{Absent: "absent"}))
+	return run
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// changed is an item of a sync, and its outcome.
+func changed(key string, a Action, origin string) (Item, Outcome) {
+	i := decided(key, a, ItemPlanned)
+	was := cmpOr(origin, key)
+	i.Origin, i.Asset = origin, "asset of "+was
+	o := Outcome{Key: key, State: ItemDone, TakenBack: a == Trash}
+	if a != Trash {
+		o.Receipt, o.InsteadOf = receipt(key, i.Asset), was
+		o.Receipt.Size, o.Receipt.VersionTag, o.Receipt.Modified = 20, "v2", modified
+	}
+	return i, o
+}
+
+// everyAction is a sync that does one thing of each kind.
+func (j *journey) everyAction() Run {
+	j.Helper()
+	var items []Item
+	var outcomes []Outcome
+	add := func(i Item, o Outcome) { items, outcomes = append(items, i), append(outcomes, o) }
+	add(changed("a/described", Describe, ""))
+	add(changed("a/new name", Move, "a/moved"))
+	add(changed("a/replaced", Replace, ""))
+	add(changed("a/trashed", Trash, ""))
+	add(decided("b/created", Create, ItemPlanned), done("b/created"))
+	return j.sync(items, outcomes)
+}
+
+// libraryOf is what the first run brought: objects that are kept in full and in brief, with
+// and without what is kept with them.
+func libraryOf(tb testing.TB) *journey {
+	j := begin(tb)
+	keys := []string{"a/described", "a/moved", "a/replaced", "a/trashed", "untouched"}
+	j.apply(keys...)
+	j.take(len(keys))
+	var outcomes []Outcome
+	for n, key := range keys {
+		o := done(key)
+		if n%2 == 1 { // in brief
+			o.Receipt.Name, o.Receipt.Extension = key[2:], ""
+		}
+		if n < 3 {
+			o.Receipt.Description = &Description{ContentType: "image/jpeg", Metadata: map[string]string{"k": fmt.Sprint(n)}}
+		}
+		if n == 0 {
+			o.Receipt.Time, o.Receipt.Adopted = time.Time{}, true
+		}
+		if n == 2 {
+			o.Receipt.Images = map[string]string{"80": "https://example.com/80.webp"}
+		}
+		outcomes = append(outcomes, o)
+	}
+	must(tb, j.record(outcomes...))
+	must(tb, j.FinishRun(tb.Context(), j.run.Num))
+	for _, key := range keys[:4] {
+		j.exec(`INSERT INTO described (pair, key, metadata) VALUES (?, ?, ?)`, j.pair.ID, key, `{"description":"of `+key+`"}`)
+	}
+	j.exec(`INSERT INTO orphans (pair, key, since, runs) VALUES (?, 'a/trashed', 12345, 2)`, j.pair.ID)
+	return j
+}
+
+// undone begins an undo of a run and takes back all of it.
+func (j *journey) undone(run Run) Run {
+	j.Helper()
+	ctx := j.Context()
+	u, err := j.BeginUndo(ctx, run)
+	must(j, err)
+	must(j, j.StageUndo(ctx, u, "later"))
+	var keys []string
+	for _, i := range collect(j, j.Items(ctx, u.Num, ItemStaged)) {
+		keys = append(keys, i.Key)
+	}
+	undoings, err := j.Undoings(ctx, u, keys)
+	must(j, err)
+	inverse := map[Action]Action{"": Trash, Create: Trash, Trash: Create, Move: Move, Replace: Replace, Describe: Describe}
+	var items []Item
+	var outcomes []Outcome
+	for _, key := range keys {
+		i := undoings[key].Item
+		i.Action, i.Reason, i.State = inverse[undoings[key].Was], "because", ItemPlanned
+		items = append(items, i)
+		outcomes = append(outcomes, Outcome{Key: key, State: ItemDone, TakenBack: true})
+	}
+	must(j, j.DecideUndo(ctx, u.Num, items))
+	must(j, j.FinishPlan(ctx, u.Num, "hash", json.RawMessage("[]")))
+	must(j, j.SetRunState(ctx, u.Num, Planned, Applying))
+	_, err = j.Take(ctx, u.Num, Next{N: len(items), Time: time.Now()})
+	must(j, err)
+	must(j, j.Record(ctx, u.Num, j.pair.ID, outcomes))
+	must(j, j.FinishUndo(ctx, u))
+	return u
+}
+
+// What a sync did to the journal is taken back as a whole: receipts, what is kept with them,
+// what was said of their objects, since when they are gone, and the sums.
+func TestUndoOfSync(t *testing.T) {
+	j := libraryOf(t)
+	before := j.evening()
+	run := j.everyAction()
+	if sum, err := j.Undoable(t.Context(), run); err != nil || sum.Objects != 5 {
+		t.Errorf("undoable: %+v (%v)", sum, err)
+	}
+	j.wantSound()
+	j.undone(run)
+	if diff := cmp.Diff(before, j.evening(), cmp.AllowUnexported(evening{})); diff != "" {
+		t.Errorf("after the undo (-evening before +now):\n%s", diff)
+	}
+	j.wantSound()
+	if sum, err := j.Undoable(t.Context(), run); err != nil || sum.Objects != 0 {
+		t.Errorf("undoable once more: %+v (%v)", sum, err)
+	}
+	if sum, err := j.TakenBack(t.Context(), run.Num); err != nil || sum.Objects != 5 {
+		t.Errorf("taken back: %+v (%v)", sum, err)
+	}
+}
+
+// An item of an undo says what the run did, where the asset is and what was before.
+func TestUndoings(t *testing.T) {
+	j := libraryOf(t)
+	ctx := t.Context()
+	was := map[string]Receipt{}
+	for _, r := range collect(t, j.Receipts(ctx, j.pair.ID, "")) {
+		was["asset of "+r.Key] = r
+	}
+	u, err := j.BeginUndo(ctx, j.everyAction())
+	must(t, err)
+	must(t, j.StageUndo(ctx, u, "later"))
+	keys := []string{"a/described", "a/new name", "a/replaced", "a/trashed", "b/created"}
+	if got := keysOf(collect(t, j.Items(ctx, u.Num))); !cmp.Equal(keys, got) {
+		t.Errorf("items: %q", got)
+	}
+	undoings, err := j.Undoings(ctx, u, append(keys, "untouched"))
+	must(t, err)
+	for key, action := range map[string]Action{"a/described": Describe, "a/new name": Move, "a/replaced": Replace, "a/trashed": Trash, "b/created": Create} {
+		got := undoings[key]
+		if got.Was != action || got.Why != "because" || got.State != ItemStaged {
+			t.Errorf("%s: %+v", key, got)
+		}
+		if action == Create {
+			if got.Before != nil || got.Former != nil {
+				t.Errorf("%s: was %+v", key, got.Before)
+			}
+			continue
+		}
+		if diff := cmp.Diff(was[got.Asset], *got.Before); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
+		}
+		if string(got.Former) != `{"name":"former"}` {
+			t.Errorf("%s: asset %s", key, got.Former)
+		}
+	}
+	if said := undoings["a/new name"].Said; said != `{"description":"of a/moved"}` {
+		t.Errorf("said: %s", said)
+	}
+	if len(undoings) != 5 {
+		t.Errorf("%d undoings", len(undoings))
+	}
+}
+
+// What a later run changed again, trashed or brought again is in conflict until that run is
+// undone. Then there is nothing in the way any more.
+func TestUndoOfSyncAndLaterRuns(t *testing.T) {
+	j := libraryOf(t)
+	before := j.evening()
+	run := j.everyAction()
+	between := j.evening()
+	var items []Item
+	var outcomes []Outcome
+	add := func(i Item, o Outcome) { items, outcomes = append(items, i), append(outcomes, o) }
+	i, o := changed("a/new name", Trash, "")
+	i.Asset = "asset of a/moved"
+	add(i, o)
+	add(changed("a/replaced", Describe, ""))
+	again := done("a/trashed")
+	again.Receipt.Asset = "another asset"
+	add(decided("a/trashed", Create, ItemPlanned), again)
+	i, o = changed("b/moved on", Move, "b/created")
+	add(i, o)
+	later := j.sync(items, outcomes)
+	j.wantSound()
+
+	u, err := j.PlanUndo(t.Context(), run)
+	must(t, err)
+	must(t, j.StageUndo(t.Context(), u, "later"))
+	got := map[string]string{}
+	for _, i := range collect(t, j.Items(t.Context(), u.Num)) {
+		got[i.Key] = string(i.State) + " " + i.Error
+	}
+	because := "conflict later: " + later.ID
+	if diff := cmp.Diff(map[string]string{"a/described": "staged ", "a/new name": because, "a/replaced": because,
+		"a/trashed": because, "b/created": because}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	j.undone(later)
+	if diff := cmp.Diff(between, j.evening(), cmp.AllowUnexported(evening{})); diff != "" {
+		t.Errorf("after the undo of the later one (-want +got):\n%s", diff)
+	}
+	j.undone(run)
+	if diff := cmp.Diff(before, j.evening(), cmp.AllowUnexported(evening{})); diff != "" {
+		t.Errorf("after both (-want +got):\n%s", diff)
+	}
+	j.wantSound()
+}
+
+// What a run changed and is gone since is remembered as before it, and the time of the last
+// change is that of the undo.
+func TestUndoOfSyncModifies(t *testing.T) {
+	j := libraryOf(t)
+	ctx := t.Context()
+	u, err := j.BeginUndo(ctx, j.everyAction())
+	must(t, err)
+	must(t, j.StageUndo(ctx, u, "later"))
+	items := collect(t, j.Items(ctx, u.Num))
+	for n := range items {
+		items[n].Action, items[n].Reason, items[n].State = Skip, "gone", ItemSkipped
+	}
+	items[0].Action, items[0].State = Describe, ItemPlanned
+	must(t, j.DecideUndo(ctx, u.Num, items))
+	must(t, j.FinishPlan(ctx, u.Num, "hash", json.RawMessage("[]")))
+	must(t, j.SetRunState(ctx, u.Num, Planned, Applying))
+	_, err = j.Take(ctx, u.Num, Next{N: 1, Time: time.Now()})
+	must(t, err)
+	at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	must(t, j.Record(ctx, u.Num, j.pair.ID, []Outcome{{Key: items[0].Key, State: ItemDone, TakenBack: true, Modified: at}}))
+	must(t, j.FinishUndo(ctx, u))
+	for key, run := range map[string]int64{"a/described": j.run.Num, "a/moved": j.run.Num, "a/replaced": j.run.Num, "a/trashed": j.run.Num} {
+		r, err := j.Receipt(ctx, j.pair.ID, key)
+		if err != nil || r.Run != run || r.VersionTag != "v1" || r.Modified.Equal(at) != (key == "a/described") {
+			t.Errorf("%s: %+v (%v)", key, r, err)
+		}
+	}
+	if sum, err := j.SumReceipts(ctx, j.pair.ID); err != nil || sum.Objects != 5 {
+		t.Errorf("receipts: %+v (%v)", sum, err)
+	}
+	j.wantSound()
+}
