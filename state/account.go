@@ -35,8 +35,8 @@ func (s *Store) Fates(ctx context.Context, run int64) iter.Seq2[Fate, error] {
 func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error] {
 	return paged("", func(i Item) string { return i.Key }, func(after string) ([]Item, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (i Item, err error) {
-			return i, rows.Scan(&i.Key, &i.Size, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Class, &i.Error)
-		}, `SELECT key, size, obstacle, coalesce(action, ''), reason, state, class, error FROM items
+			return i, rows.Scan(&i.Key, &i.Size, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Class, &i.Error, &i.Origin)
+		}, `SELECT key, size, obstacle, coalesce(action, ''), reason, state, class, error, origin FROM items
 			WHERE run = ? AND key > ? AND (state <> 'done' OR action NOT IN ('create', 'adopt', 'describe') OR error <> '' OR obstacle <> '')
 			ORDER BY key LIMIT ?`, run, after, pageSize)
 	})
@@ -58,6 +58,7 @@ type Account struct {
 	Class    string // of Error
 	Error    string
 	Attempts int
+	Origin   string // the key under which it had arrived, if it is moved
 }
 
 // What a receipt says, and otherwise an item.
@@ -70,7 +71,7 @@ const (
 
 func scanAccount(rows *sql.Rows) (a Account, base sql.NullInt64, err error) {
 	err = rows.Scan(&a.Key, &a.Size, &a.Action, &a.State, &a.Reason, &a.Held, &base, &a.Category, &a.Name, &a.Asset, &a.URL,
-		&a.Folder, &a.Class, &a.Error, &a.Attempts)
+		&a.Folder, &a.Class, &a.Error, &a.Attempts, &a.Origin)
 	return a, base, err
 }
 
@@ -87,7 +88,7 @@ func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter
 	where, args := inStates(states)
 	return paged("", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
 		return queryBased(ctx, s, "list items", scanAccount, (*Account).complete, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
-			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts
+			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts, i.origin
 			FROM items i LEFT JOIN receipts r ON r.pair = ? AND r.key = i.key AND i.asset IN ('', r.asset) AND i.state <> 'conflict'
 			WHERE i.run = ? AND i.key > ?`+where+` ORDER BY i.key LIMIT ?`,
 			slices.Concat([]any{run.Pair.ID, run.Num, after}, args, []any{pageSize})...)
@@ -114,7 +115,7 @@ func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
 func (s *Store) UnlistedAccounts(ctx context.Context, run Run) iter.Seq2[Account, error] {
 	return paged("", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
 		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*Account).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the journal remembers it', 1,
-			`+ofReceipt+`, '', '', '', 0`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, pageSize)
+			`+ofReceipt+`, '', '', '', 0, ''`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, pageSize)
 	})
 }
 
@@ -127,7 +128,7 @@ func (s *Store) SumUnlisted(ctx context.Context, run Run) (sum ReceiptSum, err e
 // A CategorySum counts the receipts in a category that a run made.
 type CategorySum struct {
 	ReceiptSum
-	Created     ReceiptSum // but for what was adopted
+	Created     ReceiptSum // but for what was adopted, or there before in another form
 	Undescribed int64
 	Addressed   int64 // those of which the journal has the address
 }
@@ -137,8 +138,9 @@ type CategorySum struct {
 func (s *Store) SumCategories(ctx context.Context, run Run) (_ map[string]*CategorySum, err error) {
 	const op = "sum up categories"
 	defer func() { err = interrupted(ctx, op, err) }()
-	rows, err := s.r.QueryContext(ctx, `SELECT coalesce(b.category, r.category), size, adopted, undescribed, b.id IS NOT NULL OR url <> ''
-		FROM receipts r LEFT JOIN bases b ON b.id = r.base WHERE pair = ? AND run = ?`,
+	rows, err := s.r.QueryContext(ctx, `SELECT coalesce(b.category, r.category), size,
+			adopted OR EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = r.key), undescribed, b.id IS NOT NULL OR url <> ''
+		FROM receipts r LEFT JOIN bases b ON b.id = r.base WHERE pair = ?1 AND run = ?2`,
 		run.Pair.ID, run.Num)
 	if err != nil {
 		return nil, wrap(op, err)

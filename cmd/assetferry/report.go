@@ -28,17 +28,20 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Say what became of a run, from the journal alone",
 		Long: `Report says what became of a run: whether everything arrived and how that was
 proved, what did not and what to do about it, what was left out and which switch
-or person decides, who can see what, and how to take it back. It reads the
-journal and nothing else: no request is sent, and it works while another process
-is at work.
+or person decides, who can see what, and how to take it back. A sync is set
+against the sync before it: what is new, changed, described, moved, gone and
+trashed, what people did at the destination, what fails since when, and what
+came through again. It reads the journal and nothing else: no request is sent,
+and it works while another process is at work.
 
 Formats:
   text   for people
   json   one document. Its fields are named below
   csv    a row for each object: key, action, state, reason, size, category,
-         folder, name, asset_id, url, error, attempts. A cell that begins with
-         = + - @, a tab or a line break has an apostrophe in front, so that no
-         spreadsheet takes it for a formula
+         folder, name, asset_id, url, error, attempts, and origin: the key that
+         a moved object went by before. A cell that begins with = + - @, a tab
+         or a line break has an apostrophe in front, so that no spreadsheet
+         takes it for a formula
   html   one page that needs nothing else, with charts
   keys   the key of each object on a line of its own, as --files-from takes it:
          assetferry report --only failed --format keys |
@@ -54,10 +57,14 @@ writes a new folder, with a list for each of them and an index of the sums.
 
 Fields of the json document, all in objects and bytes where they are amounts:
   verdict                   kind (proved, complete, partial, incomplete,
-                            different, unfinished, undone, plan), sentence, next
+                            different, unfinished, stopped, undone, plan),
+                            sentence, next
   run                       which run of what, when, and who approved it
   at_destination            all that is there from this source, by all runs
   sum                       listed, its parts, their total, whether it closes
+  night                     of a sync: before, measures (of both), changes,
+                            gone, drift (by people at the destination),
+                            failing, recovered, stopped (by a guard), quiet
   left_out, troubles        by reason or kind, with what decides or helps
   unlistable_folders        folders of the source that could not be read
   proof                     of the last verification; covers_all says whether it
@@ -203,7 +210,7 @@ func (a *app) splitReport(ctx context.Context, r report.Report, o reportOptions,
 
 // apart keeps what a list lacks apart from what kept it from being written.
 func apart(lacks *error, err error) error {
-	if _, ok := errors.AsType[*report.LineBreakError](err); ok || errors.Is(err, report.ErrOnlyCounted) {
+	if _, ok := errors.AsType[*report.LineBreakError](err); ok || errors.Is(err, report.ErrOnlyCounted) || errors.Is(err, report.ErrPruned) {
 		*lacks = err
 		return nil
 	}

@@ -91,10 +91,13 @@ func (c *counts) countRemarkable(i state.Item) {
 	switch {
 	case told == skipped:
 		c.countLeftOut(i)
-	case told == replaced, told == moved, told == trashed:
-		a := find(c.altered, told, func() *Alteration { return &Alteration{Action: told} })
+	case isAlteration(told):
+		a := c.alteration(told)
 		a.add(i.Size)
 		a.Examples = appendUpTo(shownExamples, a.Examples, i.Key)
+		if told == moved {
+			a.Moves = appendUpTo(shownExamples, a.Moves, Move{i.Origin, i.Key})
+		}
 	case isTrouble(told):
 		c.countTrouble(i, told)
 	}
@@ -107,12 +110,28 @@ func (c *counts) countRemarkable(i state.Item) {
 }
 
 func (c *counts) countLeftOut(i state.Item) {
-	o := find(c.leftOut, i.Reason, func() *LeftOut {
-		m := migrate.Reason(i.Reason).Remedy()
-		return &LeftOut{Reason: i.Reason, Missed: m.Missed, Decides: m.Decides}
-	})
+	o := c.leftOutFor(i.Reason)
 	o.add(i.Size)
 	o.Examples = appendUpTo(shownExamples, o.Examples, i.Key)
+}
+
+func (c *counts) leftOutFor(reason string) *LeftOut {
+	return find(c.leftOut, reason, func() *LeftOut {
+		m := migrate.Reason(reason).Remedy()
+		return &LeftOut{Reason: reason, Missed: m.Missed, Decides: m.Decides}
+	})
+}
+
+func (c *counts) alteration(told string) *Alteration {
+	return find(c.altered, told, func() *Alteration { return &Alteration{Action: told} })
+}
+
+func (c *counts) listLeftOut() []LeftOut {
+	return largestFirst(c.leftOut, func(o *LeftOut) Amount { return o.Amount })
+}
+
+func (c *counts) listAlterations() []Alteration {
+	return largestFirst(c.altered, func(a *Alteration) Amount { return a.Amount })
 }
 
 func (c *counts) countTrouble(i state.Item, told string) {
@@ -137,8 +156,7 @@ func (c *counts) into(r *Report) {
 		c.items.join(c.unchanged)
 	}
 	r.Types, r.Sizes = c.items.list()
-	r.LeftOut = largestFirst(c.leftOut, func(o *LeftOut) Amount { return o.Amount })
-	r.Alterations = largestFirst(c.altered, func(a *Alteration) Amount { return a.Amount })
+	r.LeftOut, r.Alterations = c.listLeftOut(), c.listAlterations()
 	r.Troubles = largestFirst(c.troubles, func(t *Trouble) Amount { return t.Amount })
 	for n := range r.Troubles {
 		r.Troubles[n].Parts = r.Troubles[n].byPart.list()

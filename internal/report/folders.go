@@ -28,7 +28,7 @@ func (r Report) uncounted() (Folder, bool) {
 	a := Amount{r.lists.run.Unchanged, r.lists.run.UnchangedBytes}
 	p := newParts()
 	p.add(unchanged, a)
-	return Folder{Counted: true, Listed: a, Parts: p.list()}, !r.lists.told && a.Objects > 0
+	return Folder{Counted: true, Listed: a, Parts: p.list()}, !r.lists.told && !r.lists.isPruned() && a.Objects > 0
 }
 
 // sum is what was listed in a folder, and what became of it.

@@ -68,6 +68,11 @@ type page struct {
 	Types       *sliceCharts
 	Sizes       *sliceCharts
 	Rates       *rateCharts
+	Changes     []changeTable
+	Drift       []changeTable
+	Gone        excerpt[GoneObject]
+	Failing     excerpt[FailingObject]
+	Recovered   changeTable
 
 	zone *time.Location
 }
@@ -75,7 +80,7 @@ type page struct {
 // layOut makes the page of a report, from its long lists as much as there is room for.
 func layOut(r Report, lines iter.Seq2[Line, error], folders iter.Seq2[Folder, error], zone *time.Location) (page, error) {
 	all := "assetferry report --run " + r.Run.ID + " --format "
-	w := wordsOf(r.Undo)
+	w := wordsOf(r)
 	p := page{
 		Report: r, Policy: policy(), Style: template.CSS(style), Face: faceOf(r), Purpose: purposeOf(r.Run.Purpose),
 		Groups: groupsOf(r.Sum, w), Words: w, zone: zone, Zone: "UTC" + strings.TrimPrefix(r.MadeAt.In(zone).Format("-07:00"), "+00:00"),
@@ -88,6 +93,7 @@ func layOut(r Report, lines iter.Seq2[Line, error], folders iter.Seq2[Folder, er
 		Sizes:       chartSlices("sizes", "Sizes", "Size of an object", r.Sizes),
 		Rates:       chartRates(r.Throughput, zone),
 	}
+	p.layOutNight(all)
 	p.Differences.Left = r.Proof.Differences - int64(len(p.Differences.Rows))
 	p.Whole = drawStack("whole", "What became of everything", p.Groups[1:])
 	var err error
@@ -114,7 +120,7 @@ func name(part string, a Amount) named { return named{strings.ReplaceAll(part, "
 
 func (p page) write(w io.Writer) error {
 	t, err := template.New("").Funcs(template.FuncMap{
-		"bytes": ui.Bytes, "count": ui.Count, "clean": clean, "tone": toneOf, "named": name,
+		"bytes": ui.Bytes, "count": ui.Count, "clean": clean, "tone": toneOf, "named": name, "measured": Measure.text,
 		"took": func(seconds float64) string { return ui.Duration(time.Duration(seconds * float64(time.Second))) },
 		"when": func(t time.Time) string { return t.In(p.zone).Format(time.DateTime) },
 		"rfc":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },

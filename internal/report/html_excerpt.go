@@ -24,6 +24,8 @@ const (
 	mostRows = 500
 	// roomForList bounds one list, in bytes of HTML. A page has seven.
 	roomForList = 600_000
+	// roomForFew bounds one of the lists of a night, of which a page has a dozen or two.
+	roomForFew = 20_000
 	// roomForText bounds one text before it is escaped; keys may be of any length.
 	roomForText = 4_000
 )
@@ -108,7 +110,16 @@ func troubleTexts(t Trouble) []string {
 
 func differenceTexts(d Difference) []string { return []string{d.Key, d.AssetID, d.Field, d.What} }
 
-func alterationTexts(a Alteration) []string { return append([]string{a.Action}, a.Examples...) }
+func alterationTexts(a Alteration) []string {
+	return append(append([]string{a.Action}, a.Examples...), froms(a.Moves)...)
+}
+
+func froms(all []Move) (keys []string) {
+	for _, m := range all {
+		keys = append(keys, m.From)
+	}
+	return keys
+}
 
 func categoryTexts(c Category) []string { return []string{c.Name, c.ID} }
 

@@ -428,7 +428,7 @@ func TestGroups(t *testing.T) {
 		sum.Parts = append(sum.Parts, p)
 		sum.Listed = sum.Listed.plus(p.Amount)
 	}
-	groups := groupsOf(sum, wordsOf(Undo{}))
+	groups := groupsOf(sum, wordsOf(Report{}))
 	var total Amount
 	for _, g := range groups[1:] {
 		total = total.plus(g.Amount)

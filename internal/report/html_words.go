@@ -14,8 +14,14 @@ type face struct{ Tone, Sign, Word string }
 func faceOf(r Report) face {
 	switch r.Verdict.Kind {
 	case Proved:
+		if r.isQuiet() {
+			return face{"good", "✓", "Nothing changed, and proved"}
+		}
 		return face{"good", "✓", "Complete and proved"}
 	case Complete:
+		if r.isQuiet() && r.Destination.Objects > 0 {
+			return face{"calm", "✓", "Nothing changed"}
+		}
 		if r.Destination.Objects == 0 {
 			return face{"calm", "○", "Nothing to take over"}
 		}
@@ -33,6 +39,8 @@ func faceOf(r Report) face {
 		return face{"warn", "…", "Not finished"}
 	case PlanOnly:
 		return face{"calm", "○", "Only planned"}
+	case Stopped:
+		return face{"bad", "✋", "Stopped by a guard"}
 	case Undone:
 		if r.Undo.Created.Objects > 0 {
 			return face{"calm", "↩", "Undone in part"}
@@ -41,6 +49,8 @@ func faceOf(r Report) face {
 	}
 	return face{"calm", "?", capital(string(r.Verdict.Kind))}
 }
+
+func (r Report) isQuiet() bool { return r.Night != nil && r.Night.Quiet }
 
 // A purpose says whether it was in earnest.
 type purpose struct{ Word, Title, Sentence string }
@@ -64,13 +74,17 @@ type group struct {
 
 // words are those that depend on what a run did: it brought objects over, or took
 // back what another one had brought.
-type words struct{ Listed, Good, GoodTone, Bad, Troubles, Lines string }
+type words struct{ Listed, Good, GoodTone, LeftOut, NotTaken, Bad, Troubles, Lines string }
 
-func wordsOf(u Undo) words {
-	w := words{"Listed", "As it should be", "good", "Not arrived", "What did not arrive", "Objects that did not arrive"}
+func wordsOf(r Report) words {
+	u := r.Undo
+	w := words{"Listed", "As it should be", "good", "Left out by rules", "Not taken over", "Not arrived", "What did not arrive", "Objects that did not arrive"}
+	if r.Night != nil {
+		w = words{"Listed or known before", "As it should be", "good", "Left alone by rules", "Left alone", "Not come through", "What did not come through", "Objects that did not come through"}
+	}
 	switch {
 	case u.Undoes != "":
-		return words{"To be taken back", "Taken back", "good", "Not taken back", "What was not taken back", "Assets that were not taken back"}
+		return words{"To be taken back", "Taken back", "good", "Left out by rules", "Not taken over", "Not taken back", "What was not taken back", "Assets that were not taken back"}
 	case inTrash(u) > 0 && u.Created.Objects > 0:
 		w.Good, w.GoodTone = "Arrived, undone in part", "calm"
 	case inTrash(u) > 0:
@@ -90,7 +104,7 @@ func inTrash(u Undo) (n int64) {
 // groupsOf gives all that was listed, and then what became of it: as it should be, left
 // out, not arrived, and still to do.
 func groupsOf(s Sum, w words) []group {
-	groups := []group{{w.Listed, "", s.Listed}, {w.Good, w.GoodTone, Amount{}}, {"Left out by rules", "calm", Amount{}},
+	groups := []group{{w.Listed, "", s.Listed}, {w.Good, w.GoodTone, Amount{}}, {w.LeftOut, "calm", Amount{}},
 		{w.Bad, "bad", Amount{}}, {"Still to do", "warn", Amount{}}}
 	for _, p := range s.Parts {
 		g := &groups[groupOf(p)]
@@ -132,6 +146,10 @@ func (p page) Meaning(part string) string {
 	switch {
 	case part == trashed && p.Undo.Undoes != "":
 		return "taken back: it is in the trash"
+	case p.Undo.Undoes != "" && isDone(part):
+		return "put back as it was"
+	case p.Night != nil && part == skipped:
+		return "a rule left it out, or keeps the asset of what is gone, see “Left alone”"
 	case part == created && inTrash(p.Undo) > 0:
 		return fmt.Sprintf("sent by this run; %s of them went to the trash since, see “how to undo”", ui.Count(inTrash(p.Undo)))
 	}

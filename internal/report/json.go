@@ -44,6 +44,7 @@ type jsonLine struct {
 	Class    string `json:"class,omitempty"`
 	Error    string `json:"error,omitempty"`
 	Attempts int    `json:"attempts"`
+	Origin   string `json:"origin,omitempty"`
 }
 
 func (*jsonForm) extension() string { return ".json" }

@@ -54,6 +54,9 @@ func (c Choice) takes(l Line) bool {
 // not tell which ones they are.
 var ErrOnlyCounted = errors.New("unchanged objects are counted in this run and not listed")
 
+// ErrPruned says that a run has no list of objects any more.
+var ErrPruned = errors.New("the items of this run were pruned because it is too long ago; only its sums are left")
+
 // lacks reports whether a list lacks objects that were chosen.
 func (r Report) lacks(c Choice) bool {
 	all := len(c.told) == 0
@@ -131,6 +134,9 @@ func (r Report) incomplete(c Choice, forms ...form) error {
 	}
 	if broken.Keys > 0 {
 		return &broken
+	}
+	if r.lists.isPruned() {
+		return ErrPruned
 	}
 	if r.lacks(c) {
 		return fmt.Errorf("%w: %s", ErrOnlyCounted, objects(r.lists.run.Unchanged))

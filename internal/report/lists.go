@@ -25,8 +25,11 @@ type lists struct {
 // tell finds out whether the journal tells which objects are unchanged: those that it has
 // receipts of and no items are just as many.
 func (l *lists) tell(receipts Amount) {
-	l.told = receipts == Amount{l.run.Unchanged, l.run.UnchangedBytes}
+	l.told = !l.isPruned() && receipts == Amount{l.run.Unchanged, l.run.UnchangedBytes}
 }
+
+// isPruned reports whether the items of the run were deleted because it is too long ago.
+func (l *lists) isPruned() bool { return !l.run.PrunedAt.IsZero() }
 
 // fates walks through what became of the objects of the run, in key order.
 func (l *lists) fates(ctx context.Context) iter.Seq2[state.Fate, error] {
@@ -102,7 +105,7 @@ func (l *lists) line(a state.Account) Line {
 		Undone: l.undone && a.State == state.ItemDone && a.Action == state.Create && !a.Held,
 		Key:    a.Key, Action: string(a.Action), State: Told(a.Action, a.State), Reason: a.Reason, Size: a.Size,
 		Category: l.category(a.Category), Folder: a.Folder, Name: a.Name, AssetID: a.Asset, URL: a.URL,
-		Class: a.Class, Error: a.Error, Attempts: a.Attempts,
+		Class: a.Class, Error: a.Error, Attempts: a.Attempts, Origin: a.Origin,
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 func Read(ctx context.Context, journal *state.Store, run state.Run) (Report, error) {
 	r := begin(journal, run)
 	l := r.lists
-	err := r.read(ctx, l.work, l.names, l.sums, l.count, l.proof, l.undo, l.behind, l.rest)
+	err := r.read(ctx, l.work, l.names, l.sums, l.count, l.night, l.proof, l.undo, l.behind, l.rest)
 	if err != nil {
 		return Report{}, err
 	}
@@ -66,6 +66,9 @@ func about(run state.Run) Run {
 	}
 	if !run.FinishedAt.IsZero() {
 		a.FinishedAt, a.Seconds = &run.FinishedAt, run.FinishedAt.Sub(run.StartedAt).Seconds()
+	}
+	if !run.PrunedAt.IsZero() {
+		a.PrunedAt = &run.PrunedAt
 	}
 	return a
 }
@@ -111,13 +114,35 @@ func (l *lists) count(ctx context.Context, r *Report) error {
 		return err
 	}
 	c.into(r)
+	if l.isPruned() {
+		return l.countPruned(ctx, r)
+	}
 	return nil
+}
+
+// countPruned tells of a run that has no items any more what its sums say.
+func (l *lists) countPruned(ctx context.Context, r *Report) error {
+	tallies, err := l.journal.Tallies(ctx, l.run.Num)
+	c := newCounts(l)
+	for _, t := range tallies {
+		if Told(t.Action, t.State) == skipped {
+			o := c.leftOutFor(t.Reason)
+			o.Amount, o.Examples = o.plus(Amount{t.Objects, t.Bytes}), []string{}
+		}
+		if told := Told(t.Action, t.State); isAlteration(told) {
+			a := c.alteration(told)
+			a.Amount, a.Examples = a.plus(Amount{t.Objects, t.Bytes}), []string{}
+		}
+	}
+	r.Sum.Listed, r.Sum.Closes = r.Sum.Total, true // or it would have been told when it was counted
+	r.LeftOut, r.Alterations = c.listLeftOut(), c.listAlterations()
+	return err
 }
 
 // tellUnchanged finds out whether the journal tells which objects are unchanged, without
 // reading them.
 func (l *lists) tellUnchanged(ctx context.Context, _ *Report) error {
-	if l.run.Unchanged == 0 {
+	if l.run.Unchanged == 0 || l.isPruned() {
 		return nil
 	}
 	sum, err := l.journal.SumUnlisted(ctx, l.run)
@@ -176,7 +201,13 @@ func (l *lists) undo(ctx context.Context, r *Report) error {
 		r.Undo.Undoes, r.Sum.Of = undone.ID, "to be taken back"
 		return err
 	}
-	if r.Undo.Created = l.created; l.created.Objects > 0 {
+	r.Undo.Created = l.created
+	if r.Night != nil {
+		for _, a := range r.Alterations {
+			r.Undo.Changed = r.Undo.Changed.plus(a.Amount)
+		}
+	}
+	if r.Undo.Created.Objects+r.Undo.Changed.Objects > 0 && !l.isPruned() {
 		r.Undo.Command = "assetferry undo --run " + l.run.ID
 	}
 	return l.undoneBy(ctx, r)
@@ -193,7 +224,7 @@ func (l *lists) undoneBy(ctx context.Context, r *Report) error {
 	}
 	for _, u := range undos {
 		by := UndoneBy{Run: u.ID, State: string(u.State), At: u.StartedAt}
-		if by.Trashed, err = l.trashedBy(ctx, u); err != nil {
+		if by.Trashed, by.PutBack, err = l.takenBackBy(ctx, u); err != nil {
 			return err
 		}
 		r.Undo.By = append(r.Undo.By, by)
@@ -202,15 +233,18 @@ func (l *lists) undoneBy(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// trashedBy sums up what an undo has trashed.
-func (l *lists) trashedBy(ctx context.Context, undo state.Run) (a Amount, err error) {
+// takenBackBy sums up what an undo has trashed, and put back as it was.
+func (l *lists) takenBackBy(ctx context.Context, undo state.Run) (gone, back Amount, err error) {
 	tallies, err := l.journal.Tallies(ctx, undo.Num)
 	for _, t := range tallies {
-		if Told(t.Action, t.State) == trashed {
-			a = a.plus(Amount{t.Objects, t.Bytes})
+		switch told := Told(t.Action, t.State); {
+		case told == trashed:
+			gone = gone.plus(Amount{t.Objects, t.Bytes})
+		case isDone(told):
+			back = back.plus(Amount{t.Objects, t.Bytes})
 		}
 	}
-	return a, err
+	return gone, back, err
 }
 
 // rest reads what is summed up by the journal itself.

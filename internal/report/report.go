@@ -28,6 +28,8 @@ type Report struct {
 	// at the destination from this source.
 	Destination Amount `json:"at_destination"`
 	Sum         Sum    `json:"sum"`
+	// Night is what changed since the sync before; nil of what is no sync.
+	Night *Night `json:"night,omitempty"`
 
 	LeftOut    []LeftOut `json:"left_out"`           // what was skipped, most objects first
 	Troubles   []Trouble `json:"troubles"`           // what did not arrive, by what to do about it, most objects first
@@ -36,7 +38,7 @@ type Report struct {
 	// at more and that nothing has brought since.
 	LeftBehind  int64        `json:"left_behind"`
 	Proof       Proof        `json:"proof"`
-	Alterations []Alteration `json:"alterations"` // what was overwritten, moved or trashed; none if only new assets were made
+	Alterations []Alteration `json:"alterations"` // what was overwritten, described, moved or trashed; none if only new assets were made
 	Undo        Undo         `json:"undo"`
 
 	Privacy   Privacy   `json:"privacy"`
@@ -79,6 +81,7 @@ const (
 	Unfinished Kind = "unfinished" // there is something left to do, or the run was given up
 	PlanOnly   Kind = "plan"       // nothing was to be sent
 	Undone     Kind = "undone"     // the run was taken back
+	Stopped    Kind = "stopped"    // a guard kept it, or a part of it, from being carried out
 )
 
 // IsGood reports whether nothing is missing, as far as anybody knows.
@@ -114,6 +117,9 @@ type Run struct {
 	// Narrow says that the run was asked for a part of the source only, by --include,
 	// --files-from or --limit, or to send nothing.
 	Narrow bool `json:"narrow"`
+	// PrunedAt is when its items were deleted because it is too long ago; nil if they are
+	// there. Then there are sums only.
+	PrunedAt *time.Time `json:"pruned_at,omitempty"`
 }
 
 // An Approval says who let a plan be carried out.
@@ -194,15 +200,23 @@ type Difference struct {
 
 // An Alteration is what was done to assets that were there before.
 type Alteration struct {
-	Action string `json:"action"` // replaced, moved or trashed
+	Action string `json:"action"` // replaced, described, moved or trashed
 	Amount
-	Examples []string `json:"examples"` // keys
+	Examples []string `json:"examples"`        // keys
+	Moves    []Move   `json:"moves,omitempty"` // where the examples came from, if they were moved
+}
+
+// A Move is one object that goes by another key.
+type Move struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // An Undo says how to take the run back, and whether that was done.
 type Undo struct {
-	Created Amount `json:"created"`           // what it would take back
-	Command string `json:"command,omitempty"` // that takes it back; empty if there is nothing to take back
+	Created Amount `json:"created"`           // what it would trash
+	Changed Amount `json:"changed"`           // what it would put back as it was, of what was there before
+	Command string `json:"command,omitempty"` // that takes it back; empty if there is nothing to take back, or nobody knows how
 	// Undoes is the run that this one takes back, empty if it does not.
 	Undoes string `json:"undoes,omitempty"`
 	// By are the runs that took it back, in their order.
@@ -215,6 +229,7 @@ type UndoneBy struct {
 	State   string    `json:"state"`
 	At      time.Time `json:"at"`
 	Trashed Amount    `json:"trashed"`
+	PutBack Amount    `json:"put_back"` // as they were before
 }
 
 // Privacy says who can see what the run made and adopted.
@@ -282,6 +297,7 @@ type Line struct {
 	Class    string // of Error
 	Error    string
 	Attempts int
+	Origin   string // the key it went by before, if it is moved
 }
 
 // A Folder is a top-level folder of the source, and what became of what it holds.

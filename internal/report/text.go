@@ -17,7 +17,7 @@ const textWidth = 80
 func (r Report) WriteText(w io.Writer, zone *time.Location) error {
 	t := &text{zone: zone}
 	for _, write := range []func(Report){
-		t.verdict, t.about, t.sum, t.leftOut, t.troubles, t.proof, t.privacy, t.alterations, t.undo, t.metadata, t.addresses, t.charts,
+		t.verdict, t.about, t.night, t.sum, t.leftOut, t.troubles, t.proof, t.privacy, t.alterations, t.undo, t.metadata, t.addresses, t.charts,
 	} {
 		write(r)
 	}
@@ -106,9 +106,12 @@ func (t *text) sum(r Report) {
 		rows = append(rows, amountRow("  "+p.Name, p.Amount))
 	}
 	t.table([]ui.Column{{}, {Title: "Objects", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
-	if r.Sum.Closes {
+	switch {
+	case r.Run.PrunedAt != nil:
+		t.say(2, "These sums were kept when its items were pruned, %s.", t.at(*r.Run.PrunedAt))
+	case r.Sum.Closes:
 		t.say(2, "It closes, in objects and bytes: every object is in exactly one of these lines.")
-	} else {
+	default:
 		t.say(2, "%s", r.Sum.Said)
 	}
 	t.say(2, "At the destination from this source, by all runs: %s, %s.", assets(r.Destination.Objects), ui.Bytes(r.Destination.Bytes))
@@ -220,18 +223,33 @@ func (t *text) alterations(r Report) {
 	}
 	for _, a := range r.Alterations {
 		t.say(2, "%s %s, %s:", assets(a.Objects), a.Action, ui.Bytes(a.Bytes))
-		for _, key := range a.Examples {
+		t.moves(a.Moves)
+		for _, key := range a.Examples[len(a.Moves):] {
 			t.quote(4, key)
 		}
 		t.more(a.Objects, len(a.Examples), a.Action)
 	}
 }
 
+func (t *text) moves(all []Move) {
+	for _, m := range all {
+		t.quote(4, m.From)
+		t.quote(6, "-> "+m.To)
+	}
+}
+
 func (t *text) undo(r Report) {
 	for _, u := range r.Undo.By {
 		t.say(2, "Run %s of %s undid this one (it is %s): %s went to the trash.", u.Run, t.at(u.At), u.State, assets(u.Trashed.Objects))
+		if u.PutBack.Objects > 0 {
+			t.say(4, "%s are as they were before.", capital(assets(u.PutBack.Objects)))
+		}
 	}
-	if r.Undo.Command != "" {
+	switch {
+	case r.Undo.Command != "" && r.Undo.Changed.Objects > 0:
+		t.say(2, "To put the %s back that this run changed, and trash the %s that it created: %s shows what would happen, with --apply it does.",
+			assets(r.Undo.Changed.Objects), ui.Count(r.Undo.Created.Objects), r.Undo.Command)
+	case r.Undo.Command != "":
 		t.say(2, "To take back the %s that this run created: %s shows what would happen, with --apply it does.", assets(r.Undo.Created.Objects), r.Undo.Command)
 	}
 }
@@ -315,7 +333,11 @@ func (textForm) line(w io.Writer, l Line) error {
 		state = undone
 	}
 	why := l.Error
-	if why == "" && !isDone(l.State) {
+	switch {
+	case why != "":
+	case l.Origin != "":
+		why = "from " + l.Origin
+	case !isDone(l.State):
 		why = l.Reason
 	}
 	if why != "" {

@@ -60,7 +60,7 @@ func TestTextSanitizes(t *testing.T) {
 	r.LeftOut = []LeftOut{{Reason: evil, Amount: Amount{1, 1}, Decides: evil, Examples: []string{evil}}}
 	r.Troubles = []Trouble{{What: evil, Remedy: evil, Parts: []Part{part(failed, 1, 1)}, Amount: Amount{1, 1}, Examples: []Example{{evil, evil}}}}
 	r.Proof.First = []Difference{{evil, evil, "name", evil}}
-	r.Alterations = []Alteration{{replaced, Amount{1, 1}, []string{evil}}}
+	r.Alterations = []Alteration{{Action: moved, Amount: Amount{2, 1}, Examples: []string{evil, evil}, Moves: []Move{{evil, evil}}}}
 	r.Privacy.Categories = []Category{{ID: "1", Name: evil, Privacy: "public", Amount: Amount{1, 1}}}
 	r.Types = []Slice{{evil, Amount{1, 1}}}
 	var list bytes.Buffer

@@ -82,6 +82,10 @@ func isGood(told string) bool { return slices.Index(order, told) <= slices.Index
 // isDone reports whether something was carried out.
 func isDone(told string) bool { return slices.Index(order, told) <= slices.Index(order, trashed) }
 
+// isAlteration reports whether something was done to an asset that was there before. What
+// was described is none in general: most often that is the end of creating it.
+func isAlteration(told string) bool { return told == replaced || told == moved || told == trashed }
+
 // isTrouble reports whether a person may have to do something about it.
 func isTrouble(told string) bool {
 	switch told {

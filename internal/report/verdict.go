@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -12,14 +13,25 @@ import (
 // judge puts the report into a sentence. What is wrong comes before what is missing, and
 // that before what is good: the first thing that applies is the verdict.
 func judge(r Report) Verdict {
+	v := judgeRun(r)
+	if r.Run.PrunedAt != nil {
+		v.Sentence += fmt.Sprintf(" Its items were pruned on %s: only its sums are left.", r.Run.PrunedAt.Format(time.DateOnly))
+	}
+	return v
+}
+
+func judgeRun(r Report) Verdict {
 	for _, judge := range []func(Report) (Verdict, bool){
-		judgeSum, judgePlan, judgeUndo, judgeUndone, judgeUnfinished, judgeTroubles, judgeDifferences, judgeBehind, judgeNarrow, judgeLeftOut,
+		judgeSum, judgePlan, judgeUndo, judgeUndone, judgeStopped, judgeUnfinished, judgeHeldBack, judgeTroubles, judgeDifferences, judgeBehind,
+		judgeNarrow, judgeLeftOut, judgeQuiet,
 	} {
 		if v, applies := judge(r); applies {
 			return v
 		}
 	}
-	return judgeProof(r, "Everything")
+	v := judgeProof(r, "Everything")
+	v.Sentence += orphansText(r)
+	return v
 }
 
 // judgeSum doubts the report itself.
@@ -43,18 +55,33 @@ func judgePlan(r Report) (Verdict, bool) {
 }
 
 func judgeUndone(r Report) (Verdict, bool) {
-	var n int64
+	var n, back int64
 	for _, u := range r.Undo.By {
-		n += u.Trashed.Objects
+		n, back = n+u.Trashed.Objects, back+u.PutBack.Objects
 	}
-	if n == 0 {
+	if n+back == 0 {
 		return Verdict{}, false
 	}
 	again := "assetferry migrate brings them again"
-	if left := r.Undo.Created.Objects; left > 0 {
-		return Verdict{Undone, fmt.Sprintf("The run was undone in part: %s that it had created went to the trash, and %s did not.", assets(n), ui.Count(left)), again}, true
+	if r.Night != nil {
+		again = "the next sync does it again, unless the source or the rules are other ones by then"
 	}
-	return Verdict{Undone, fmt.Sprintf("The run was undone: %s that it had created went to the trash.", assets(n)), again}, true
+	if left := r.Undo.Created.Objects; left > 0 {
+		return Verdict{Undone, fmt.Sprintf("The run was undone in part: %s, and %s did not.", undoneText(n, back), ui.Count(left)), again}, true
+	}
+	return Verdict{Undone, fmt.Sprintf("The run was undone: %s.", undoneText(n, back)), again}, true
+}
+
+// undoneText says what became of what a run had made, and of what it had changed.
+func undoneText(trashed, back int64) string {
+	inTrash, asBefore := assets(trashed)+" that it had created went to the trash", assets(back)+" were put back as they were"
+	switch {
+	case back == 0:
+		return inTrash
+	case trashed == 0:
+		return asBefore
+	}
+	return asBefore + "; " + inTrash
 }
 
 // followIt is the next step while a run is being carried out.
@@ -70,22 +97,81 @@ func judgeUndo(r Report) (Verdict, bool) {
 		count[p.Name] = p.Objects
 	}
 	inTrash, stay := count[trashed], count[conflict]+count[failed]+count[inDoubt]
+	back := count[created] + count[replaced] + count[described] + count[moved]
+	went := assets(inTrash) + " went to the trash"
+	if back > 0 {
+		went = fmt.Sprintf("%s were put back as they were, %s went to the trash", assets(back), ui.Count(inTrash))
+	}
 	again := "assetferry undo --run " + r.Undo.Undoes + " --apply: it goes on where it stopped"
 	if r.Run.AtWork {
 		again = followIt
 	}
 	switch {
 	case r.Run.FinishedAt == nil:
-		return Verdict{Unfinished, fmt.Sprintf("The undo of run %s is not finished: %s went to the trash, and %s did not.",
-			r.Undo.Undoes, assets(inTrash), ui.Count(r.Sum.Listed.Objects-inTrash-count[skipped])), again}, true
+		return Verdict{Unfinished, fmt.Sprintf("The undo of run %s is not finished: %s, and %s did not.",
+			r.Undo.Undoes, went, ui.Count(r.Sum.Listed.Objects-inTrash-back-count[skipped])), again}, true
 	case r.Run.GivenUp:
-		return Verdict{Unfinished, fmt.Sprintf("The undo of run %s was given up; %s went to the trash.", r.Undo.Undoes, assets(inTrash)), again}, true
+		return Verdict{Unfinished, fmt.Sprintf("The undo of run %s was given up; %s.", r.Undo.Undoes, went), again}, true
 	case stay > 0:
-		return Verdict{Incomplete, fmt.Sprintf("Run %s was undone in part: %s went to the trash, and %s did not.", r.Undo.Undoes, assets(inTrash), ui.Count(stay)),
+		return Verdict{Incomplete, fmt.Sprintf("Run %s was undone in part: %s, and %s did not.", r.Undo.Undoes, went, ui.Count(stay)),
 			"see below why; what somebody has changed since is theirs to trash"}, true
 	}
-	return Verdict{Undone, fmt.Sprintf("Run %s was undone: %s that it had created went to the trash.", r.Undo.Undoes, assets(inTrash)),
+	return Verdict{Undone, fmt.Sprintf("Run %s was undone: %s.", r.Undo.Undoes, undoneText(inTrash, back)),
 		"assetferry migrate brings them again"}, true
+}
+
+// judgeStopped is about a run that a guard stopped before anything was written.
+func judgeStopped(r Report) (Verdict, bool) {
+	if r.Night == nil || r.Night.Stopped == "" || r.Run.State == string(state.Applying) || r.Run.State == string(state.Finished) {
+		return Verdict{}, false
+	}
+	return Verdict{Stopped, "A guard stopped the sync before anything was changed: " + sentence(r.Night.Stopped),
+		"see that the source and the settings are what they should be; if they are, give the consent that the guard names and run the same command again"}, true
+}
+
+// judgeHeldBack is about a finished run of which a guard held a part back.
+func judgeHeldBack(r Report) (Verdict, bool) {
+	if r.Night == nil || r.Night.Stopped == "" {
+		return Verdict{}, false
+	}
+	v := Verdict{Stopped, "A guard held a part of the sync back: " + sentence(r.Night.Stopped), "see that the source is whole; if it is, give the consent that the guard names and run the same command again"}
+	if troubles, any := judgeTroubles(r); any {
+		v.Sentence += " " + troubles.Sentence
+	}
+	return v, true
+}
+
+// sentence ends a text with a full stop.
+func sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }
+
+// judgeQuiet is about a sync that found everything as the sync before had left it.
+func judgeQuiet(r Report) (Verdict, bool) {
+	if r.Night == nil || !r.Night.Quiet || r.Destination.Objects == 0 {
+		return Verdict{}, false
+	}
+	v := judgeProof(r, "Everything")
+	v.Sentence = fmt.Sprintf("Nothing changed: %s are as the sync before left them.%s %s", objects(r.Sum.Listed.Objects), orphansText(r), v.Sentence)
+	return v, true
+}
+
+// orphansText tells of assets whose objects are gone, nothing if there are none.
+func orphansText(r Report) string {
+	if r.Night == nil || r.Night.Gone == nil || r.Night.Gone.Stay.Objects == 0 {
+		return ""
+	}
+	g := r.Night.Gone
+	text := fmt.Sprintf(" Still there: %s whose %s gone from the source", assets(g.Stay.Objects), objectsAre(g.Stay.Objects))
+	if q := g.Quarantine.Objects; q > 0 {
+		text += fmt.Sprintf(", %s of them in quarantine", ui.Count(q))
+	}
+	return text + "."
+}
+
+func objectsAre(n int64) string {
+	if n == 1 {
+		return "object is"
+	}
+	return "objects are"
 }
 
 func judgeUnfinished(r Report) (Verdict, bool) {
@@ -153,6 +239,9 @@ func nextOf(r Report) string {
 	if len(r.Troubles) == 1 {
 		return r.Troubles[0].Remedy
 	}
+	if r.Run.PrunedAt != nil {
+		return "see what became of them in the runs since: assetferry runs"
+	}
 	return "see below what to do about each kind, then run the same command again"
 }
 
@@ -205,7 +294,7 @@ func judgeLeftOut(r Report) (Verdict, bool) {
 	if missed == 1 {
 		verb = "was"
 	}
-	rest := judgeProof(r, "Everything else").Sentence
+	rest := judgeProof(r, "Everything else").Sentence + orphansText(r)
 	return Verdict{Partial, fmt.Sprintf("Not everything was taken over: %s %s left out that somebody may look for. %s", objects(missed), verb, rest),
 		"decide about what was not taken over: each reason names who or what decides"}, true
 }
