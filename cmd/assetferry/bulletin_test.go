@@ -135,7 +135,7 @@ func TestBulletin(t *testing.T) {
 	}
 
 	start, end, first := migrate(exitDone, map[string]string{
-		"last_run_exit_code": "0", "last_run_success": "1", `last_run_action_objects action="create"`: "6", `last_run_action_objects action="trash"`: "0",
+		"last_run_exit_code": "0", "last_run_success": "1", "last_run_guarded": "0", `last_run_action_objects action="create"`: "6", `last_run_action_objects action="trash"`: "0",
 		`last_run_state_objects state="done"`: "6", `last_run_state_objects state="failed"`: "0", "known_objects": "6", "orphan_objects": "0", "failing_objects": "0",
 	})
 	if start.Event != "start" || start.Source != source || start.Destination != (s.env.ID+"/"+s.env.ID) || start.Exit != nil {
@@ -147,7 +147,7 @@ func TestBulletin(t *testing.T) {
 	}
 
 	tree{"odd.xyz": "no category takes it"}.write(t, source)
-	_, end, kept := migrate(exitGuard, map[string]string{"last_run_exit_code": "6", "last_run_success": "0", "known_objects": "6", `last_run_action_objects action="unchanged"`: "6"})
+	_, end, kept := migrate(exitGuard, map[string]string{"last_run_exit_code": "6", "last_run_success": "0", "last_run_guarded": "1", "known_objects": "6", `last_run_action_objects action="unchanged"`: "6"})
 	if end.Event != "failure" || end.Class != "guard" || end.Hint == "" || kept != first {
 		t.Errorf("the end is %s, the last success %s, want %s", end.body, kept, first)
 	}

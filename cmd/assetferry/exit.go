@@ -199,6 +199,7 @@ func (a *app) report(err error) int {
 	a.out.Fail(line)
 	if a.bulletin != nil {
 		a.bulletin.failed = cmp.Or(a.bulletin.failed, line) // the first is why
+		a.bulletin.run.Guarded = a.bulletin.run.Guarded || f.code == exitGuard
 	}
 	return f.code
 }

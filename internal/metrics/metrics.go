@@ -29,12 +29,11 @@ type Run struct {
 	Began, Ended time.Time
 	Exit         int
 	Success      bool
+	Guarded      bool      // a guard stopped it, or held something back
 	LastSuccess  time.Time // of this or of a former run; zero: not known
 
 	Plan  *Plan  // nil: it did not come that far
 	Known *Known // nil: the journal could not be asked
-	// Guards tells of each guard whether it stopped the run or held something back.
-	Guards map[string]bool
 }
 
 // A Plan is what a run had to do and what became of it, in numbers of objects.
@@ -66,6 +65,7 @@ func (r Run) encode() []byte {
 	e.only("assetferry_last_run_duration_seconds", "How long the last run took.", r.Ended.Sub(r.Began).Seconds())
 	e.only(exitCode, "Exit code of the last run; 0 is done.", float64(r.Exit))
 	e.only("assetferry_last_run_success", "Whether the last run needs nobody to look at it: 1 for exit codes 0 and 7.", truth(r.Success))
+	e.only("assetferry_last_run_guarded", "Whether a guard stopped the last run or held something back.", truth(r.Guarded))
 	if !r.LastSuccess.IsZero() {
 		e.only(lastSuccess, "When the last run ended that was a success.", seconds(r.LastSuccess))
 	}
@@ -78,12 +78,6 @@ func (r Run) encode() []byte {
 		e.only("assetferry_known_objects", "Objects whose assets are at the destination, by the journal.", float64(r.Known.Objects))
 		e.only("assetferry_orphan_objects", "Objects that are gone from the source and whose assets are still there.", float64(r.Known.Orphans))
 		e.only("assetferry_failing_objects", "Objects that failed when they were tried last.", float64(r.Known.Failing))
-	}
-	if len(r.Guards) > 0 {
-		e.gauge("assetferry_last_run_guard_tripped", "Whether a guard stopped the last run or held something back, by guard.")
-		for _, guard := range slices.Sorted(maps.Keys(r.Guards)) {
-			e.sample(truth(r.Guards[guard]), "guard", guard)
-		}
 	}
 	return e.Bytes()
 }

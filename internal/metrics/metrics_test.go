@@ -28,14 +28,12 @@ func runs() map[string]Run {
 				Actions: map[string]int64{"create": 12, "replace": 3, "unchanged": 1_000_000, "trash": 0},
 				States:  map[string]int64{"done": 15, "failed": 0, "skipped": 1_000_000}, SentBytes: 5 << 30,
 			},
-			Known:  &Known{Objects: 1_000_015, Orphans: 7, Failing: 0},
-			Guards: map[string]bool{"max-delete": false, "sentinel": false},
+			Known: &Known{Objects: 1_000_015, Orphans: 7, Failing: 0},
 		},
 		"guard": {
-			Labels: labels, Version: "v1.4.0", Began: began, Ended: began.Add(time.Second), Exit: 6, LastSuccess: began.AddDate(0, 0, -1),
-			Plan:   &Plan{Actions: map[string]int64{"replace": 900}, States: map[string]int64{"planned": 900}},
-			Known:  &Known{Objects: 1000},
-			Guards: map[string]bool{"max-changes": true, "sentinel": false},
+			Labels: labels, Version: "v1.4.0", Began: began, Ended: began.Add(time.Second), Exit: 6, Guarded: true, LastSuccess: began.AddDate(0, 0, -1),
+			Plan:  &Plan{Actions: map[string]int64{"replace": 900}, States: map[string]int64{"planned": 900}},
+			Known: &Known{Objects: 1000},
 		},
 		"early": {Labels: Labels{Source: "/srv/photos"}, Version: "(devel)", Began: began, Ended: began.Add(time.Millisecond), Exit: 1},
 		"escapes": {
