@@ -17,7 +17,7 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/local", "sources/s3", "internal/addresses", "internal/approval", "internal/assets", "internal/clock", "internal/config", "internal/demo",
-		"internal/diskspace", "internal/forecast", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/sandbox", "internal/schedule", "internal/token", "internal/ui", "internal/watch"},
+		"internal/diskspace", "internal/forecast", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/sandbox", "internal/schedule", "internal/token", "internal/turns", "internal/ui"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/metadata", "internal/retry"},
 	"state":                        {"internal/clock", "internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
@@ -49,7 +49,7 @@ var only = []struct{ library, owner, why string }{
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},
 	{"github.com/prometheus/client_golang/prometheus/testutil/promlint", "nothing", "a file of text needs no library, and only tests hold it against one"},
-	{"github.com/fsnotify/fsnotify", "internal/watch", "what the system tells of changes is a hint, and only that package takes it for one"},
+	{"github.com/fsnotify/fsnotify", "internal/turns", "what the system tells of changes is a hint, and only that package takes it for one"},
 	{"github.com/spf13/cobra", "cmd/assetferry", "flags stay in the command"},
 }
 

@@ -1,4 +1,4 @@
-// Package watch does something again and again: when a tree of files has changed, and when
+// Package turns does something again and again: when a tree of files has changed, and when
 // some time is over.
 //
 // What the system tells of changes is a hint and no more. It may be lost, it may come late
@@ -7,7 +7,7 @@
 // would be anyway. That makes everything here simple. The watch is set up anew before
 // each turn, so that it cannot go wrong for long; and where there is none, there are still
 // the turns by the clock.
-package watch
+package turns
 
 import (
 	"context"
@@ -57,7 +57,7 @@ type Options struct {
 type Loop struct {
 	o     Options
 	open  func() (notifier, error)
-	hints chan struct{} // one may wait
+	hints chan string // of what has changed; one may wait
 
 	mu     sync.Mutex
 	ignore ignored
@@ -68,7 +68,7 @@ type Loop struct {
 
 // New makes a loop.
 func New(o Options) *Loop {
-	return &Loop{o: o, open: openNotifier, hints: make(chan struct{}, 1), told: map[string]bool{}}
+	return &Loop{o: o, open: openNotifier, hints: make(chan string, 1), told: map[string]bool{}}
 }
 
 // Ignore names files and folders whose changes are of no concern, such as what the turns
@@ -105,35 +105,36 @@ func (l *Loop) wait(ctx context.Context, v Verdict) bool {
 	rescan := time.NewTimer(l.o.Rescan)
 	defer rescan.Stop()
 	var settled, latest <-chan time.Time
+	first := "" // that changed
 	for {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-rescan.C:
-			l.o.Log.Debug("next turn", "why", "time")
+			l.o.Log.Debug("next run", "why", "time")
 			return true
-		case <-l.hints:
+		case hint := <-l.hints:
 			if v == Pauses {
 				continue
 			}
 			settled = time.After(quiet)
 			if latest == nil {
-				latest = time.After(patience)
+				first, latest = hint, time.After(patience)
 			}
 		case <-settled:
-			l.o.Log.Debug("next turn", "why", "changes")
+			l.o.Log.Debug("next run", "why", "change", "first", first)
 			return true
 		case <-latest:
-			l.o.Log.Debug("next turn", "why", "changes that do not end")
+			l.o.Log.Debug("next run", "why", "changes without an end", "first", first)
 			return true
 		}
 	}
 }
 
 // hint has the next turn come earlier.
-func (l *Loop) hint() {
+func (l *Loop) hint(of string) {
 	select {
-	case l.hints <- struct{}{}:
+	case l.hints <- of:
 	default: // one waits already
 	}
 }
@@ -145,7 +146,10 @@ func (l *Loop) watch() (stop func()) {
 	if l.o.Root == "" || l.off {
 		return none
 	}
-	root, err := filepath.EvalSymlinks(l.o.Root)
+	root, err := filepath.Abs(l.o.Root) // so that what is told of and what is ignored are alike
+	if err == nil {
+		root, err = filepath.EvalSymlinks(root)
+	}
 	if err != nil { // the turn will tell, and it may be back at the next one
 		return none
 	}
@@ -243,7 +247,7 @@ func (t *tree) follow() (failed error) {
 			if !ok {
 				events = nil
 			} else if t.concerns(e) {
-				t.hint()
+				t.hint(e.Name)
 				if e.Has(fsnotify.Create) && failed == nil {
 					failed = t.add(e.Name)
 				}
@@ -252,8 +256,7 @@ func (t *tree) follow() (failed error) {
 			if !ok {
 				errs = nil
 			} else if err != nil { // too much at once, mostly: something has changed
-				t.o.Log.Debug("watch", "error", err)
-				t.hint()
+				t.hint(err.Error())
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package watch
+package turns
 
 import (
 	"path/filepath"

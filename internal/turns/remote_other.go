@@ -1,6 +1,6 @@
 //go:build !linux
 
-package watch
+package turns
 
 // isRemote says no where it cannot be found out.
 func isRemote(string) bool { return false }

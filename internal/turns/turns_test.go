@@ -1,4 +1,4 @@
-package watch
+package turns
 
 import (
 	"context"
@@ -354,6 +354,30 @@ func TestNoMoreWatches(t *testing.T) {
 					t.Errorf("%d watches, or one is open", len(w.fakes))
 				}
 			})
+		})
+	}
+}
+
+// TestRelative takes a path for the same, however it is written.
+func TestRelative(t *testing.T) {
+	root := folders(t, "photos")
+	t.Chdir(root)
+	if err := os.Symlink("photos", "link"); err != nil {
+		t.Skip(err)
+	}
+	for _, from := range []string{"photos", "./link", filepath.Join(root, "photos", "..", "link")} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, from)
+			w.Ignore([]string{"photos/log"})
+			w.root = filepath.Join(root, "photos")
+			w.run(t.Context(), func(turn int) {
+				if turn == 1 {
+					w.change(fsnotify.Write, "log")
+				} else {
+					w.change(fsnotify.Write, "a.jpg")
+				}
+			}, Goes, Goes, Ends)
+			w.wantTurns(t, 0, 15*time.Minute, 15*time.Minute+quiet)
 		})
 	}
 }
