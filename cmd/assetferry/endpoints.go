@@ -16,6 +16,7 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -31,7 +32,8 @@ type endpoints struct {
 	pair    state.Pair
 	rules   migrate.Rules
 
-	approved *approvedPlan // that is carried out, nil if it is none
+	metadata *metadata.Table // nil if there is none
+	approved *approvedPlan   // that is carried out, nil if it is none
 }
 
 // openEndpoints opens everything that plan and migrate need, cheapest first, so
@@ -45,6 +47,9 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 		return nil, err
 	}
 	if _, _, err = a.openSource(ctx, address, nil); err != nil {
+		return nil, err
+	}
+	if s.metadata, err = a.openMetadata(); err != nil {
 		return nil, err
 	}
 	if s.dest, err = a.openDestination(ctx, readOnly); err != nil {
@@ -143,10 +148,14 @@ func (s *endpoints) begin(ctx context.Context, command string) (state.Run, error
 }
 
 func (s *endpoints) deps(a *app, w migrate.Observer) migrate.Deps {
-	return migrate.Deps{
+	d := migrate.Deps{
 		Source: s.source, Dest: s.dest.client, Journal: s.journal, Watch: w, Log: a.out.Log(),
 		Now: s.dest.now,
 	}
+	if s.metadata != nil {
+		d.Describer = s.metadata
+	}
+	return d
 }
 
 // now is the server's clock, as far as its answers told it.
@@ -170,7 +179,7 @@ func (a *app) ownFiles(d *destination, journal string) []string {
 	if d.embedded {
 		own = append(own, d.dir)
 	}
-	for _, f := range append(d.secrets, a.settings.File, a.settings.LogFile, a.settings.Metrics, a.settings.NotifyFile, a.planFile) {
+	for _, f := range append(d.secrets, a.settings.File, a.settings.LogFile, a.settings.Metadata, a.settings.Metrics, a.settings.NotifyFile, a.planFile) {
 		if f != "" {
 			own = append(own, f)
 		}

@@ -50,6 +50,7 @@ since, at the source or at the destination, it leaves alone.
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests and of reads at once (default %d)", migrate.DefaultConcurrency))
 	addSelectionFlags(f)
 	addCreateFlags(f, &o.retryParked)
+	setting(f, "metadata", metadataHelp)
 	addLimitFlags(f)
 	return c
 }
@@ -133,6 +134,7 @@ func (a *app) introduce(s *endpoints) {
 	a.out.Notef("Source       %s", ui.Sanitize(s.pair.Source))
 	a.out.Notef("Destination  %s", ui.Sanitize(s.dest.String()))
 	a.out.Notef("Journal      %s", ui.Sanitize(s.journal.Path()))
+	a.introduceMetadata(s.metadata)
 	s.approved.introduce(a)
 }
 

@@ -60,6 +60,7 @@ type Settings struct {
 	SourceName  string
 	CAFile      string
 	LogFile     string
+	Metadata    string // a table that describes objects
 	Progress    string // auto, bar, plain, none
 	Concurrency int
 

@@ -137,6 +137,7 @@ metrics: metrics/assetferry.prom
 notify: [https://hooks.example.com/x, "failure=https://hooks.example.com/y"]
 notify_file: hooks.txt
 source_name: library
+metadata: described/all.csv
 `, nil, nil)
 	diff(t, *got, Settings{
 		File: DefaultFile,
@@ -153,7 +154,7 @@ source_name: library
 		Include: []string{"*.jpg", "*.png"}, Exclude: []string{"tmp/**"}, MinAge: 36 * time.Hour,
 		Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unmatched: "skip", OnCollision: "keep",
 		OnExisting: "adopt", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", Progress: "plain",
-		LogFile: "/var/log/assetferry.log", SourceName: "library",
+		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
 		Provenance: "always", Wait: 2 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
 		MaxCalls: pace.CallLimit{Calls: 5000, Window: time.Hour},
 		Metrics:  "metrics/assetferry.prom", NotifyFile: "hooks.txt", Notify: []notify.Target{hook(t, "https://hooks.example.com/x"), hook(t, "failure=https://hooks.example.com/y")},

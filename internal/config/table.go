@@ -56,6 +56,7 @@ func (s *Settings) table() []row {
 		choice("unmatched", &s.Unmatched, "stop", "skip", "create"),
 		choice("on_collision", &s.OnCollision, "rename", "keep", "conflict"),
 		choice("on_existing", &s.OnExisting, "conflict", "adopt", "duplicate"),
+		{key: "metadata", example: "metadata.csv", set: text(&s.Metadata), path: true},
 		choice("provenance", &s.Provenance, "auto", "always", "never"),
 		{key: "wait", initial: "1m", set: duration(&s.Wait)},
 		{key: "max_duration", example: "6h", set: duration(&s.MaxDuration)},

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+
+	"assetferry/internal/metadata"
+	"assetferry/internal/ui"
+)
+
+const metadataHelp = "describe assets with this `file`: a table of CSV or JSON Lines; assetferry help metadata tells the form"
+
+// openMetadata opens the table that describes objects, nil if there is none. Its mistakes
+// are told before anybody is asked for anything.
+func (a *app) openMetadata() (*metadata.Table, error) {
+	if a.settings.Metadata == "" {
+		return nil, nil
+	}
+	t, err := metadata.OpenTable(a.settings.Metadata)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usage(err, "check the path given with --metadata")
+	} else if err != nil {
+		return nil, usage(err, hintOf(err))
+	}
+	a.closeLater(t.Close)
+	return t, nil
+}
+
+// introduceMetadata says what describes assets, if anything does.
+func (a *app) introduceMetadata(t *metadata.Table) {
+	if t != nil {
+		a.out.Notef("Metadata     %s, %s", ui.Sanitize(a.settings.Metadata), count(int64(t.Rows()), "row"))
+	}
+}
