@@ -51,8 +51,8 @@ configuration; assetferry help nightly tells more.
   assetferry schedule ./photos --format cron`,
 		Args:              sourceOrJob,
 		ValidArgsFunction: directories,
-		RunE: a.doSource(func(_ context.Context, _ *cobra.Command, source string) error {
-			return a.schedule(source, o)
+		RunE: a.doSource(func(ctx context.Context, _ *cobra.Command, source string) error {
+			return a.schedule(ctx, source, o)
 		}),
 	}
 	f := c.Flags()
@@ -65,7 +65,7 @@ configuration; assetferry help nightly tells more.
 	return c
 }
 
-func (a *app) schedule(source string, o scheduleOptions) error {
+func (a *app) schedule(ctx context.Context, source string, o scheduleOptions) error {
 	if a.out.JSON() {
 		return usage(errors.New("--json is not for schedule: it prints a file of something else"), "leave --json out")
 	}
@@ -76,7 +76,7 @@ func (a *app) schedule(source string, o scheduleOptions) error {
 	if err != nil {
 		return err
 	}
-	n, err := a.night(source, o, at)
+	n, err := a.night(ctx, source, o, at)
 	if err != nil {
 		return err
 	}

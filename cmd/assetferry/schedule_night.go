@@ -31,12 +31,12 @@ type night struct {
 }
 
 // night puts together what is started for a source.
-func (a *app) night(source string, o scheduleOptions, at config.TimeOfDay) (n night, err error) {
+func (a *app) night(ctx context.Context, source string, o scheduleOptions, at config.TimeOfDay) (n night, err error) {
 	destination, err := a.settings.Destination()
 	if err != nil {
 		return n, err
 	}
-	if source, err = a.wholeSource(source); err != nil {
+	if source, err = a.wholeSource(ctx, source); err != nil {
 		return n, err
 	}
 	if n.inherited, err = a.settings.Inherit(destination); err != nil {
@@ -66,9 +66,9 @@ func (a *app) night(source string, o scheduleOptions, at config.TimeOfDay) (n ni
 
 // wholeSource is a source as it is called from any folder. It must be there: a mistake in
 // it shows by day.
-func (a *app) wholeSource(source string) (string, error) {
+func (a *app) wholeSource(ctx context.Context, source string) (string, error) {
 	if !config.IsAddress(source) {
-		_, identity, err := a.openSource(context.Background(), source, nil)
+		_, identity, err := a.openSource(ctx, source, nil)
 		return identity, err
 	}
 	_, err := s3.ParseAddress(source)
@@ -169,12 +169,34 @@ func (a *app) places(n *night, source string, d config.Destination) error {
 	}
 	slices.Sort(n.Written)
 	n.Written = slices.Compact(n.Written)
+	n.Read = append(n.Read, namedBy(n.inherited.Variables)...)
+	n.Read = append(n.Read, elsewhere(n.Command[:1], n.Read, n.Written)...)
 	if a.settings.File == "" || n.Helpers { // a file of settings in another folder would count
 		folder, err := os.Getwd()
 		n.Folder = folder
 		return err
 	}
 	return nil
+}
+
+// namedBy are the files and folders that variables name.
+func namedBy(variables []config.Variable) (found []string) {
+	for _, v := range variables {
+		if filepath.IsAbs(v.Value) {
+			found = append(found, v.Value)
+		}
+	}
+	return found
+}
+
+// elsewhere is where paths lead that have links in them: that must be there, too.
+func elsewhere(paths ...[]string) (found []string) {
+	for _, path := range slices.Concat(paths...) {
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			found = append(found, real)
+		}
+	}
+	return found
 }
 
 // journalFolder is where the journal is, of whatever environment.
@@ -241,8 +263,13 @@ func (a *app) others(source string, d config.Destination) (found []config.Variab
 			"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 	}
 	for _, name := range names {
-		if value, _ := a.lookup(name); value != "" {
-			found = append(found, config.Variable{Name: name, Value: value, Secret: isSecret(name, value)})
+		value, _ := a.lookup(name)
+		switch {
+		case value == "":
+		case isSecret(name, value):
+			found = append(found, config.Variable{Name: name, Secret: true})
+		default:
+			found = append(found, config.Variable{Name: name, Value: value})
 		}
 	}
 	return found

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -46,7 +47,7 @@ func (t Task) head(u *unit) {
 		u.set("Wants", "network-online.target")
 		u.set("After", "network-online.target")
 		u.comment("A disk that is not mounted is an error, and no empty library.")
-		u.list("RequiresMountsFor", append(t.Read[:len(t.Read):len(t.Read)], t.Written...))
+		u.list("RequiresMountsFor", slices.Concat(t.Read, t.Written))
 	}
 	u.comment("A unit of yours that tells somebody, such as by mail:")
 	u.text.WriteString("#OnFailure=tell-me@%n.service\n")
@@ -137,7 +138,7 @@ func (t Task) confineFiles(u *unit) {
 	u.set("ProtectHome", home)
 	if t.needsBelow("/tmp", "/var/tmp") {
 		u.comment("Something that it needs is in a folder for temporary files, so that it shares\nthese with everybody.")
-		writes = append(writes[:len(writes):len(writes)], "/tmp", "/var/tmp")
+		writes = slices.Concat(writes, []string{"/tmp", "/var/tmp"})
 	} else {
 		u.set("PrivateTmp", "true")
 	}
@@ -172,16 +173,17 @@ func (u *unit) set(key, value string) {
 	u.line(key, percent(value))
 }
 
-// list writes a setting that takes several paths.
+// list writes a setting that takes several paths, each once.
 func (u *unit) list(key string, paths []string) {
-	if len(paths) == 0 {
-		return
+	var words []string
+	for _, path := range paths {
+		if w := word(path); !slices.Contains(words, w) {
+			words = append(words, w)
+		}
 	}
-	words := make([]string, len(paths))
-	for i, path := range paths {
-		words[i] = word(path)
+	if len(words) > 0 {
+		u.line(key, strings.Join(words, " "))
 	}
-	u.line(key, strings.Join(words, " "))
 }
 
 // command writes a program and its arguments, in which "$" begins a variable.
