@@ -9,8 +9,6 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
-	"assetferry/internal/faultpoint"
-	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
@@ -66,7 +64,7 @@ type Applier struct {
 	Stop <-chan struct{}
 
 	run        state.Run
-	policy     metadata.Policy // where people described assets as well
+	rules      Rules
 	settleOnly bool
 	turns      turns
 }
@@ -79,25 +77,45 @@ func NewApplier(d Deps, w Writer) *Applier {
 	}
 }
 
-// Apply carries out the plan of a run, from wherever a former process left it.
+// Apply carries out the plan of a run, from wherever a former process left it: what is
+// moved first, so that nothing is in the way of what comes, and what is trashed last.
 // Items that fail are data: they are in the journal, and Apply goes on. Its error
 // says why the run as a whole ended early: ErrStopped, the context's cause, or
 // what makes it useless to go on. A run of which items are in doubt or wait for
-// another attempt stays open.
+// another attempt stays open, and trashes nothing yet.
 func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 	if err := a.load(ctx, run); err != nil {
 		return err
 	}
-	if err := a.begin(ctx); err != nil {
+	left, err := a.begin(ctx)
+	if err != nil {
 		return err
 	}
-	d, err := a.work(ctx)
+	defer keepAlive(a.Journal)()
+	s, doubts, err := a.recall(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.makeCategories(retry.WithDrain(ctx, a.Stop)); errors.Is(err, retry.ErrDraining) {
+		return ErrStopped
+	} else if err != nil {
+		return err
+	}
+	if left[state.Move] {
+		if err := a.bulk(moving{s}).apply(ctx); err != nil {
+			return err
+		}
+	}
+	d, err := a.work(ctx, s, doubts)
 	if err != nil || d.unknown > 0 || !d.nextDue.IsZero() {
 		return err
 	}
-	err = a.Journal.FinishRun(ctx, run.Num)
-	faultpoint.Hit(faultpoint.Finished)
-	return err
+	if left[state.Trash] {
+		if err := a.bulk(trashing{a.Write, a.Dest, a.Stop}).apply(ctx); err != nil {
+			return err
+		}
+	}
+	return a.end(ctx)
 }
 
 // SettleDoubts finds out about the items of a run that are in doubt, and sends no
@@ -108,7 +126,12 @@ func (a *Applier) SettleDoubts(ctx context.Context, run state.Run) error {
 	}
 	a.settleOnly = true
 	defer func() { a.settleOnly = false }()
-	_, err := a.work(ctx)
+	defer keepAlive(a.Journal)()
+	s, doubts, err := a.recall(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = a.work(ctx, s, doubts)
 	return err
 }
 
@@ -117,25 +140,47 @@ func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 	if a.run, err = a.Journal.Run(ctx, run.ID); err != nil {
 		return err
 	}
-	a.policy, err = policyOf(a.run)
+	a.rules, err = ReadRules(a.run)
 	return err
 }
 
+// recall gives the items that a former process left in doubt. What goes many with a request
+// is not among them: nothing speaks against doing it twice, so it is planned again, and only
+// looked at where the run does not go on.
+func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item, err error) {
+	interrupted, err := a.Journal.Interrupted(ctx, a.run.Num)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s, err = newStructure(ctx, a); err != nil {
+		return nil, nil, err
+	}
+	many := map[state.Action][]state.Item{}
+	for _, i := range interrupted {
+		if i.Action == state.Move || i.Action == state.Trash {
+			many[i.Action] = append(many[i.Action], i)
+		} else {
+			doubts = append(doubts, i)
+		}
+	}
+	move, trash := a.bulk(moving{s}), a.bulk(trashing{a.Write, a.Dest, a.Stop})
+	if a.settleOnly {
+		return s, doubts, errors.Join(move.settle(ctx, many[state.Move]), trash.settle(ctx, many[state.Trash]))
+	}
+	return s, doubts, errors.Join(move.planAgain(ctx, many[state.Move]), trash.planAgain(ctx, many[state.Trash]))
+}
+
+func (a *Applier) bulk(m method) *bulk {
+	return &bulk{Deps: a.Deps, method: m, run: a.run, wait: a.Wait, again: a.Again, stop: a.Stop}
+}
+
 // work runs a dispatcher and its workers to their end.
-func (a *Applier) work(ctx context.Context) (*dispatcher, error) {
-	d, err := a.newDispatcher(ctx)
+func (a *Applier) work(ctx context.Context, s *structure, doubts []state.Item) (*dispatcher, error) {
+	d, err := a.newDispatcher(ctx, s, doubts)
 	if err != nil {
 		return nil, err
 	}
-	defer keepAlive(a.Journal)()
 	draining := retry.WithDrain(ctx, a.Stop)
-	if !a.settleOnly {
-		if err := d.structure.makeCategories(draining); errors.Is(err, retry.ErrDraining) {
-			return nil, ErrStopped
-		} else if err != nil {
-			return nil, err
-		}
-	}
 	a.turns = make(turns, a.Concurrency)
 	var workers sync.WaitGroup
 	for range Workers(a.Concurrency) {
@@ -181,27 +226,33 @@ func formerEnd(alive time.Time) time.Time {
 	return now
 }
 
-func (a *Applier) begin(ctx context.Context) error {
-	left, bytes := int64(0), int64(0)
+// begin opens the phase, and tells which actions there is something left of.
+func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err error) {
 	tallies, err := a.Journal.Tallies(ctx, a.run.Num)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	left = map[state.Action]bool{}
+	items, bytes := int64(0), int64(0)
 	for _, t := range tallies {
 		switch t.State {
 		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting:
-			left, bytes = left+t.Objects, bytes+t.Bytes
+			left[t.Action] = true
+			items += t.Objects
+			if t.Action != state.Move && t.Action != state.Trash {
+				bytes += t.Bytes
+			}
 		}
 	}
-	a.Watch.Phase(PhaseApply, left, bytes)
+	a.Watch.Phase(PhaseApply, items, bytes)
 	if err := a.Journal.OutdateOthers(ctx, a.run.Pair); err != nil {
-		return err
+		return nil, err
 	}
 	switch a.run.State {
 	case state.Applying:
-		return nil
+		return left, nil
 	case state.Planned:
-		return a.Journal.SetRunState(ctx, a.run.Num, state.Planned, state.Applying)
+		return left, a.Journal.SetRunState(ctx, a.run.Num, state.Planned, state.Applying)
 	}
-	return fmt.Errorf("run %s is %s and cannot be applied: %w", a.run.ID, a.run.State, state.ErrConflict)
+	return nil, fmt.Errorf("run %s is %s and cannot be applied: %w", a.run.ID, a.run.State, state.ErrConflict)
 }

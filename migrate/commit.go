@@ -81,7 +81,7 @@ func (d *dispatcher) wanted() (n int, low bool) {
 // gather gives what is to be written, with so many items to be taken.
 func (d *dispatcher) gather(n int) commit {
 	c := d.gathered
-	c.next = state.Next{After: d.cursor, N: n, Time: d.Now()}
+	c.next = state.Next{After: d.cursor, N: n, Time: d.Now(), Of: state.OneByOne}
 	d.gathered, d.began = commit{}, time.Now()
 	return c
 }

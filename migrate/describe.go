@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,7 +132,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 		}
 		asset, receipt = &there, &known
 	}
-	m := metadata.Merge(base, said, metadataOf(*asset), a.policy)
+	m := metadata.Merge(base, said, metadataOf(*asset), a.rules.policy())
 	d := description{modified: asset.LastModifiedAt, said: said.Over(base).Encode(), remark: remarkOf(m)}
 	if len(m.Conflicts) > 0 { // so that the next plan tells it, too
 		d.said = before
@@ -152,7 +153,7 @@ func (a *Applier) base(ctx context.Context, i state.Item) (base metadata.Metadat
 	if i.Action == state.Create || a.Describer == nil {
 		return base, "", nil
 	}
-	kept, err = a.Journal.DescribedAs(ctx, a.run.Pair.ID, i.Key)
+	kept, err = a.Journal.DescribedAs(ctx, a.run.Pair.ID, cmp.Or(i.Origin, i.Key))
 	if err == nil {
 		base, err = metadata.Decode(kept)
 	}
@@ -223,14 +224,10 @@ func remarkOf(m metadata.Merged) string {
 	return KeptEdits + ": " + strings.Join(kept, ", ")
 }
 
-// policyOf is what the rules of a run say about assets that people described as well.
-func policyOf(run state.Run) (metadata.Policy, error) {
-	var r Rules
-	if err := json.Unmarshal(run.Rules, &r); err != nil {
-		return "", fmt.Errorf("read rules of the run: %w", err)
-	}
+// policy is what the rules say about assets that people described as well.
+func (r Rules) policy() metadata.Policy {
 	if r.Sync == nil {
-		return metadata.Keep, nil
+		return metadata.Keep
 	}
-	return metadata.Policy(r.Sync.OnDestinationChange), nil
+	return metadata.Policy(r.Sync.OnDestinationChange)
 }

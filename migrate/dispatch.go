@@ -48,15 +48,7 @@ type dispatcher struct {
 }
 
 // newDispatcher makes a dispatcher that knows what former processes left behind.
-func (a *Applier) newDispatcher(ctx context.Context) (*dispatcher, error) {
-	interrupted, err := a.Journal.Interrupted(ctx, a.run.Num)
-	if err != nil {
-		return nil, err
-	}
-	s, err := newStructure(ctx, a)
-	if err != nil {
-		return nil, err
-	}
+func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted []state.Item) (*dispatcher, error) {
 	d := &dispatcher{
 		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[string]int{},
 		work: make(chan state.Item), results: make(chan result, a.Concurrency), settled: make(chan []finding, 1),

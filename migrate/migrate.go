@@ -35,6 +35,8 @@ type Reader interface {
 	List(ctx context.Context, o assets.ListOptions) iter.Seq2[assets.Asset, error]
 	Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error)
 	Limits(ctx context.Context) (assets.Limits, error)
+	Revisions(ctx context.Context, id string) ([]assets.Revision, error)
+	DownloadRevision(ctx context.Context, a assets.Asset, revisionID string, offset int64) (io.ReadCloser, int64, error)
 }
 
 // A Writer is the part of the destination that only applying needs.
@@ -43,10 +45,13 @@ type Writer interface {
 	CreateFolder(ctx context.Context, f assets.NewFolder) (string, error)
 	Upload(ctx context.Context, u assets.Upload) (assets.Asset, error)
 	Update(ctx context.Context, id string, changes assets.Changes) (assets.Asset, error)
+	Replace(ctx context.Context, id string, r assets.Replacement) (assets.Asset, error)
+	UseRevision(ctx context.Context, id, revisionID string) error
+	Move(ctx context.Context, to assets.Target, transfers ...assets.Transfer) error
 	Trasher
 }
 
-// A Trasher is the part of the destination that taking back needs.
+// A Trasher is the part of the destination that trashing needs.
 type Trasher interface {
 	Trash(ctx context.Context, ids ...string) error
 }
@@ -162,8 +167,8 @@ type Observer interface {
 	// pass, and that only one at a time is tried from now on; should it not pass
 	// until a time, the run ends.
 	Tries(items int, why string, until time.Time)
-	// Halts tells that no asset can be trashed for a reason that may pass; should it not
-	// pass until a time, the run ends.
+	// Halts tells that no asset can be moved or trashed for a reason that may pass; should
+	// it not pass until a time, the run ends.
 	Halts(why string, until time.Time)
 	// Doubts tells that nothing moves until it is known what became of so many items
 	// in doubt, why the last of them is, and when that is known.

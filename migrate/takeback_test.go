@@ -479,7 +479,7 @@ type between struct {
 }
 
 func (b between) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Path != b.path {
+	if r.URL.Path != b.path || r.Body == nil {
 		return b.RoundTripper.RoundTrip(r)
 	}
 	body, err := io.ReadAll(r.Body)

@@ -3,6 +3,7 @@ package migrate
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/text/unicode/norm"
@@ -74,7 +75,7 @@ const (
 // metadata, its place, its size, or at least the time of its last change; a service that
 // does not keep that time hides an edit that keeps all others, and so does one that is
 // processing an image. Its content tells.
-func changes(source string, r state.Receipt, said metadata.Metadata, a assets.Asset) (names []string) {
+func changes(r state.Receipt, said metadata.Metadata, a assets.Asset) (names []string) {
 	for _, part := range []struct {
 		name    string
 		changed bool
@@ -84,7 +85,7 @@ func changes(source string, r state.Receipt, said metadata.Metadata, a assets.As
 		{"size", a.Size != r.Size},
 		{"description", a.Metadata.Description != said.Description},
 		{"tags", hasForeignTags(said, a)},
-		{"custom attributes", hasForeignAttributes(source, r, said, a)},
+		{"custom attributes", hasForeignAttributes(said, a)},
 		{"time of the last change", changedLater(r, a)},
 	} {
 		if part.changed {
@@ -100,10 +101,10 @@ func hasForeignTags(said metadata.Metadata, a assets.Asset) bool {
 }
 
 // hasForeignAttributes reports whether an asset carries something else than what we gave
-// it, and where it comes from.
-func hasForeignAttributes(source string, r state.Receipt, said metadata.Metadata, a assets.Asset) bool {
+// it, and where it comes from, or came from before its object got another key or content.
+func hasForeignAttributes(said metadata.Metadata, a assets.Asset) bool {
 	attributes := metadataOf(a).Attributes
-	if mark, ours := attributes[provenanceAttribute]; ours && mark != provenance(source, r.Key, r.Digest, r.Asset) {
+	if mark, ours := attributes[provenanceAttribute]; ours && !strings.HasSuffix(mark, "."+a.ID) {
 		return true
 	}
 	delete(attributes, provenanceAttribute)

@@ -122,7 +122,7 @@ func TestChanges(t *testing.T) {
 		if tc.asset != nil {
 			tc.asset(&a)
 		}
-		if got := changes("source", r, tc.said, a); !slices.Equal(got, tc.want) {
+		if got := changes(r, tc.said, a); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}

@@ -135,7 +135,7 @@ func (p *UndoPlanner) decide(ctx context.Context, i *state.Item, r state.Receipt
 	if err != nil {
 		return err
 	}
-	what := changes(p.undo.Pair.Source, r, said, asset)
+	what := changes(r, said, asset)
 	writeUndo(i, Remnant{There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
 	return nil
 }

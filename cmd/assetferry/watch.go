@@ -83,8 +83,8 @@ func (w *watch) Tries(items int, why string, until time.Time) {
 
 // Halts implements migrate.Observer.
 func (w *watch) Halts(why string, until time.Time) {
-	w.out.Notef("Nothing can be trashed at the moment: %s", ui.Sanitize(why))
-	w.out.Notef("It is tried again until %s, and then the undo ends.", until.Local().Format(time.TimeOnly))
+	w.out.Notef("No asset can be changed at the moment: %s", ui.Sanitize(why))
+	w.out.Notef("It is tried again until %s, and then the run ends.", until.Local().Format(time.TimeOnly))
 }
 
 // Doubts implements migrate.Observer.

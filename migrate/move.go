@@ -1,0 +1,384 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+// moving puts assets where their objects are now, and gives them their names. Those of a
+// batch that are bound for one place go there with one request.
+type moving struct{ *structure }
+
+func (m moving) kind() state.Kind { return state.Moves }
+
+// A passage is an asset on its way.
+type passage struct {
+	item    state.Item
+	receipt state.Receipt // of the object, as it becomes
+	at      container     // where the asset is
+	current bool          // the service told of the asset since it was changed last
+	refusal error         // why it stays where it is
+	failure string        // why it is in its place, but not as it should be
+	said    string        // of it by the source; see state.Outcome.Described
+	remark  string        // for people
+}
+
+// takes notes what the service says of the asset.
+func (p *passage) takes(a assets.Asset) {
+	r := &p.receipt
+	r.Name, r.Extension, r.URL, r.Images, r.Modified = a.Name, a.Extension, a.URL, a.ImageURLs, a.LastModifiedAt
+	p.current = true
+}
+
+// isNamed reports whether the asset has its name.
+func (p *passage) isNamed() bool {
+	name, extension := splitName(p.item.Name)
+	return norm.NFC.String(p.receipt.Name) == norm.NFC.String(name) && p.receipt.Extension == extension
+}
+
+// A departure is what is bound for one place.
+type departure struct {
+	category, folder string
+	passages         []*passage
+}
+
+// departures puts together what is bound for one place, in the order of the batch.
+func departures(all []*passage) (bound []*departure) {
+	known := map[[2]string]*departure{}
+	for _, p := range all {
+		place := [2]string{p.item.Category, p.item.Folder}
+		d := known[place]
+		if d == nil {
+			d = &departure{category: p.item.Category, folder: p.item.Folder}
+			known[place], bound = d, append(bound, d)
+		}
+		d.passages = append(d.passages, p)
+	}
+	return bound
+}
+
+// ask moves a batch to its places. What has begun is finished, even if the run is told to
+// stop: an asset that has its new place and still its former name belongs nowhere.
+func (m moving) ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
+	all := make([]*passage, len(batch))
+	if err := m.each(ctx, len(batch), func(ctx context.Context, n int) (err error) {
+		all[n], err = m.passage(ctx, batch[n])
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for _, d := range departures(all) {
+		c, err := m.depart(ctx, d)
+		if err != nil {
+			return outcomes, err
+		}
+		for _, p := range d.passages {
+			outcomes = append(outcomes, p.outcome(c))
+		}
+	}
+	return outcomes, nil
+}
+
+// each calls f with the numbers up to n, several at once.
+func (m moving) each(ctx context.Context, n int, f func(ctx context.Context, n int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(m.Concurrency)
+	for i := range n {
+		g.Go(func() error { return f(ctx, i) })
+	}
+	return g.Wait()
+}
+
+// passage finds out where an asset is. The journal knows, unless somebody moved it.
+func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
+	r, err := m.Journal.Receipt(ctx, m.run.Pair.ID, i.Origin)
+	if err != nil {
+		return nil, &journalError{err}
+	}
+	r.Key, r.Size, r.Time, r.VersionTag = i.Key, i.Size, i.Time, i.VersionTag
+	p := &passage{item: i, receipt: r, at: container{r.Category, r.Folder}}
+	if i.Origin != i.Key {
+		return p, nil
+	}
+	asset, err := m.Dest.Asset(ctx, i.Asset)
+	if errors.Is(err, fs.ErrNotExist) {
+		p.refusal = &deletedError{i.Asset}
+		return p, nil
+	}
+	p.takes(asset)
+	p.at = container{asset.CategoryID, asset.FolderID}
+	return p, err
+}
+
+// depart brings assets to their place and makes them what they should be there. A folder
+// that is gone, with whatever the journal knows to be around it, is made again once.
+func (m moving) depart(ctx context.Context, d *departure) (container, error) {
+	began := m.Now()
+	for again := false; ; again = true {
+		c, err := m.container(retry.WithDrain(ctx, m.Stop), d.category, d.folder)
+		if err != nil {
+			return c, err
+		}
+		err = m.bring(ctx, c, d.passages)
+		if err == nil {
+			return c, m.complete(ctx, c, d.passages, began)
+		}
+		if again || d.folder == "" || !errors.Is(err, fs.ErrNotExist) {
+			return c, err
+		}
+		if err := m.forget(ctx, c, d.folder); err != nil {
+			return c, err
+		}
+	}
+}
+
+// bring moves assets to a place. Those that are refused there are tried again under their
+// new names.
+func (m moving) bring(ctx context.Context, c container, passages []*passage) error {
+	if err := m.move(ctx, c, passages); err != nil {
+		return err
+	}
+	for _, p := range passages {
+		if p.refusal == nil || errors.Is(p.refusal, fs.ErrNotExist) || p.isNamed() {
+			continue
+		}
+		if err := m.renameAndMove(ctx, c, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m moving) move(ctx context.Context, c container, passages []*passage) error {
+	var transfers []assets.Transfer
+	for _, p := range passages {
+		if p.refusal == nil && p.at != c {
+			transfers = append(transfers, assets.Transfer{AssetID: p.item.Asset})
+		}
+	}
+	if len(transfers) == 0 {
+		return nil
+	}
+	refused, err := refusals(m.Write.Move(ctx, assets.Target{CategoryID: c.category, FolderID: c.folder}, transfers...))
+	if err != nil {
+		return err
+	}
+	for _, p := range passages {
+		if p.refusal != nil || p.at == c {
+			continue
+		}
+		switch refusal := refused.Refusal(p.item.Asset); {
+		case errors.Is(refusal, fs.ErrNotExist):
+			p.refusal = &deletedError{p.item.Asset}
+		case refusal != nil:
+			p.refusal = fmt.Errorf("its asset stays where it was, as something there may have its name: %w", refusal)
+		default:
+			p.at, p.current = c, false
+		}
+	}
+	return nil
+}
+
+// renameAndMove gives an asset its new name before it is moved, and its former one again
+// if that did not help: people must not find it renamed and take it for an edit.
+func (m moving) renameAndMove(ctx context.Context, c container, p *passage) error {
+	former := p.receipt.Filename()
+	if err := m.rename(ctx, p, p.item.Name); isOf(err, retry.Permanent) {
+		return nil // that it was refused before stands
+	} else if err != nil {
+		return err
+	}
+	p.refusal = nil
+	if err := m.move(ctx, c, []*passage{p}); err != nil || p.refusal == nil {
+		return err
+	}
+	return m.rename(ctx, p, former)
+}
+
+func (m moving) rename(ctx context.Context, p *passage, to string) error {
+	name, extension := splitName(to)
+	var changes assets.Changes
+	if p.receipt.Name != name {
+		changes.Name = &name
+	}
+	if p.receipt.Extension != extension {
+		changes.Extension = &extension
+	}
+	asset, err := m.Write.Update(ctx, p.item.Asset, changes)
+	if err == nil {
+		p.takes(asset)
+	}
+	return err
+}
+
+// complete gives assets that are in their place their names, and whatever else belongs to
+// them, and finds out when the service says that it did.
+func (m moving) complete(ctx context.Context, c container, passages []*passage, began time.Time) error {
+	if err := m.each(ctx, len(passages), func(ctx context.Context, n int) error {
+		p := passages[n]
+		if p.refusal != nil {
+			return nil
+		}
+		if err := m.giveName(ctx, p); err != nil {
+			return err
+		}
+		return m.redescribe(ctx, p)
+	}); err != nil {
+		return err
+	}
+	return m.askWhen(ctx, c, passages, began)
+}
+
+func (m moving) giveName(ctx context.Context, p *passage) error {
+	if p.isNamed() {
+		return nil
+	}
+	err := m.rename(ctx, p, p.item.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p.refusal = &deletedError{p.item.Asset}
+	case isOf(err, retry.Permanent):
+		p.failure = fmt.Sprintf("its asset is moved, but keeps the name %q: %v", p.receipt.Filename(), err)
+	case err == nil && foldName(p.receipt.Filename()) != foldName(p.item.Name):
+		p.failure = fmt.Sprintf("the service named its asset %q", p.receipt.Filename())
+	default:
+		return err
+	}
+	return nil
+}
+
+// redescribe brings an asset in line with what the source says of its object under the new
+// key, and with where it comes from, if either is written into it.
+func (m moving) redescribe(ctx context.Context, p *passage) error {
+	if some, err := m.isToldOtherwise(ctx, p.item); p.refusal != nil || !some || err != nil {
+		return err
+	}
+	asset, err := m.Dest.Asset(ctx, p.item.Asset)
+	if err != nil {
+		return err
+	}
+	p.takes(asset)
+	d, err := m.describe(ctx, p.item, &asset, &p.receipt)
+	if isOf(err, retry.Permanent) {
+		p.failure = joined(p.failure, "its asset is moved, but not described: "+err.Error())
+		return nil
+	} else if err != nil {
+		return err
+	}
+	p.receipt.Modified, p.said, p.remark = d.modified, d.said, d.remark
+	return nil
+}
+
+// isToldOtherwise reports whether an asset that is moved has to be described anew. Nothing
+// is asked for that: most say of an object what they said before.
+func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error) {
+	if always := m.Provenance == "always"; always || m.Describer == nil {
+		return always, nil
+	}
+	said, err := m.said(i.Key)
+	if err != nil || said.IsZero() {
+		return false, err
+	}
+	base, before, err := m.base(ctx, i)
+	return said.Over(base).Encode() != before, err
+}
+
+// askWhen asks when assets were changed last that were only moved. A service that takes
+// this for a change has them first in the list of their place; of one that does not, the
+// journal knows.
+func (m moving) askWhen(ctx context.Context, c container, passages []*passage, began time.Time) error {
+	wanted := map[string]*passage{}
+	for _, p := range passages {
+		if p.refusal == nil && !p.current {
+			wanted[p.item.Asset] = p
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByLastModifiedAt, Order: assets.Descending, PageSize: bulkBatch}
+	if c.folder != "" {
+		o.CategoryID, o.FolderID = "", c.folder
+	}
+	for asset, err := range m.Dest.List(ctx, o) {
+		if err != nil {
+			return err
+		}
+		if p := wanted[asset.ID]; p != nil {
+			p.takes(asset)
+			delete(wanted, asset.ID)
+		}
+		if len(wanted) == 0 || asset.LastModifiedAt.Before(began.Add(-clockSlack)) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// outcome is what became of an item whose asset is bound for a place.
+func (p *passage) outcome(c container) state.Outcome {
+	if p.refusal != nil {
+		return failure(p.item, p.refusal)
+	}
+	p.receipt.Category, p.receipt.Folder = c.category, c.folder
+	p.receipt.Slot = Place{c.category, p.item.Folder, p.item.Name}.slot()
+	o := state.Outcome{Key: p.item.Key, State: state.ItemDone, Receipt: &p.receipt, InsteadOf: p.item.Origin, Described: p.said, Error: p.remark}
+	if p.failure != "" {
+		o.State, o.Class, o.Error = state.ItemFailed, string(retry.Permanent), p.failure
+	}
+	return o
+}
+
+// look finds an asset in its place, and finishes what was begun with it: by its former
+// name it belongs nowhere.
+func (m moving) look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
+	began := m.Now()
+	c, err := m.lookup(ctx, i.Category, i.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil
+	} else if err != nil {
+		return o, err
+	}
+	p, err := m.passage(ctx, i)
+	if err != nil {
+		return o, err
+	}
+	asset, err := m.Dest.Asset(ctx, i.Asset)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil // that is told when it is tried again
+	} else if err != nil {
+		return o, err
+	}
+	stayed := p.at == c
+	p.takes(asset)
+	if p.at = (container{asset.CategoryID, asset.FolderID}); p.at != c || stayed && !p.isNamed() {
+		return o, nil
+	}
+	if err := m.complete(ctx, c, []*passage{p}, began); err != nil {
+		return o, err
+	}
+	return p.outcome(c), nil
+}
+
+// A deletedError says that an asset that is to be changed is not there any more.
+type deletedError struct{ asset string }
+
+func (e *deletedError) Error() string {
+	return fmt.Sprintf("its asset %s was deleted at the destination since the plan looked at it", e.asset)
+}
+
+// Is makes it an fs.ErrNotExist.
+func (e *deletedError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// Class is permanent: the next plan decides what becomes of it.
+func (e *deletedError) Class() retry.Class { return retry.Permanent }
