@@ -27,7 +27,8 @@ type night struct {
 	schedule.Task
 	inherited config.Inheritance
 	root      bool
-	own       bool // for the manager of the account itself
+	own       bool     // for the manager of the account itself
+	makeFirst []string // folders that are not there
 }
 
 // night puts together what is started for a source.
@@ -61,6 +62,7 @@ func (a *app) night(ctx context.Context, source string, o scheduleOptions, at co
 	if err := a.places(&n, source, destination); err != nil {
 		return n, err
 	}
+	n.makeFirst = n.madeByNobody(o)
 	return n, a.environ(&n, o)
 }
 
@@ -154,12 +156,15 @@ func (a *app) places(n *night, source string, d config.Destination) error {
 	for _, f := range n.inherited.Written {
 		n.Written = append(n.Written, filepath.Dir(f))
 	}
-	journal, err := a.journalFolder()
+	ours, err := config.DefaultState(a.lookup, "any", "")
 	if err != nil {
 		return err
 	}
-	n.Log = filepath.Join(journal, n.Name+".log")
-	n.Written = append(n.Written, journal)
+	ours = filepath.Dir(ours)
+	n.Log = filepath.Join(ours, n.Name+".log") // and not beside a journal that may be in the source
+	if a.settings.State == "" {
+		n.Written = append(n.Written, ours)
+	}
 	if d.Kind == config.Sandbox {
 		dir, err := config.SandboxDir(a.lookup)
 		if err != nil {
@@ -177,6 +182,22 @@ func (a *app) places(n *night, source string, d config.Destination) error {
 		return err
 	}
 	return nil
+}
+
+// madeByNobody are the folders that are not there and that no run makes: the service can
+// make none, and cron's shell does not make that of the log.
+func (n night) madeByNobody(o scheduleOptions) []string {
+	folders := n.Written
+	switch {
+	case o.format == "cron":
+		folders = []string{filepath.Dir(n.Log)}
+	case o.ownManager:
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(folders), func(folder string) bool {
+		_, err := os.Stat(folder)
+		return err == nil
+	})
 }
 
 // namedBy are the files and folders that variables name.
@@ -197,16 +218,6 @@ func elsewhere(paths ...[]string) (found []string) {
 		}
 	}
 	return found
-}
-
-// journalFolder is where the journal is, of whatever environment.
-func (a *app) journalFolder() (string, error) {
-	if a.settings.State != "" {
-		path, err := filepath.Abs(a.settings.State)
-		return filepath.Dir(path), err
-	}
-	path, err := config.DefaultState(a.lookup, "any", "")
-	return filepath.Dir(path), err
 }
 
 func existing(path string) []string {

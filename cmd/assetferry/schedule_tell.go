@@ -30,7 +30,7 @@ func (a *app) tellUnits(n night, written, folder string) {
 	case written == "":
 		a.out.Notef("    have these two files in %s, as --output writes them", shellWord(folder))
 	case filepath.Clean(written) != folder:
-		a.out.Notef("    %scp %s %s %s/", sudo, shellWord(filepath.Join(written, service)), shellWord(filepath.Join(written, timer)), shellWord(folder))
+		a.out.Notef("    %sinstall -D -m 644 -t %s %s %s", sudo, shellWord(folder), shellWord(filepath.Join(written, service)), shellWord(filepath.Join(written, timer)))
 	}
 	a.out.Notef("    %s%s daemon-reload", sudo, systemctl)
 	a.out.Notef("    %s%s enable --now %s", sudo, systemctl, timer)
@@ -56,10 +56,8 @@ func (a *app) tellBefore(n night) {
 	if n.Helpers {
 		a.out.Notef("Credentials come from a program. At night it has no terminal, and little more on its PATH than /usr/local/bin, /usr/bin and /bin.")
 	}
-	for _, folder := range n.Written {
-		if _, err := os.Stat(folder); err != nil && !n.own {
-			a.out.Notef("There is no folder %s yet, and it is not made at night: mkdir -p -m 700 %s", ui.Sanitize(folder), shellWord(folder))
-		}
+	for _, folder := range n.makeFirst {
+		a.out.Notef("There is no folder %s yet, and it is not made at night: mkdir -p -m 700 %s", ui.Sanitize(folder), shellWord(folder))
 	}
 	if n.root {
 		a.out.Notef("It will run as root. An account that can read the source and nothing else is enough: run schedule as that one.")
