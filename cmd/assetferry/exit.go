@@ -111,6 +111,8 @@ func explain(err error) failure {
 		f.code, f.hint = exitInUse, "leave it to that process; what was in flight here is looked up by the next run"
 	case errors.Is(err, state.ErrNotFound):
 		f.code, f.hint = exitNoSuch, "assetferry status lists the runs of the journal"
+	case errors.Is(err, state.ErrPruned):
+		f.code, f.hint = exitNoSuch, "keep_runs says how long the items of runs are kept; what it created is listed by urls --run, and can be trashed by hand"
 	case errors.Is(err, state.ErrForeign):
 		f.hint = "name another file with --state, or if it was one: assetferry help journal tells how to restore the backup; the file was left as it is"
 	case errors.Is(err, state.ErrNewer):

@@ -90,6 +90,7 @@ func addApplyFlags(f *pflag.FlagSet, o *migrateOptions) {
 	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
 	addLimitFlags(f)
+	addKeepRuns(f)
 	addBulletinFlags(f)
 }
 
@@ -236,6 +237,9 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 		a.out.Printf("Plan hash %s,\n%s", run.PlanHash, by)
 	}
 	a.out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
+	if failure == nil && !run.Open() {
+		a.prune(ctx, s.journal)
+	}
 	if failure == nil || failure == errWindow { // else it is gone on with, or looked into, at once
 		a.backUp(ctx, s.journal)
 	}

@@ -14,7 +14,7 @@ import (
 func (a *app) stateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
-		Short: "Look after the journal: check, back up, compact, take over",
+		Short: "Look after the journal: check, back up, compact, prune, take over",
 		Long: `The journal remembers what was listed, planned, sent and confirmed. It looks
 after itself; these commands are for the day when a disk or a machine did not.
 assetferry help journal tells the whole story, with a drill for restoring it.
@@ -35,6 +35,7 @@ one before at once or not at all.
 			`Compact rewrites the journal so that it is as small as it can be. For a moment
 that takes as much space again.
 `, a.stateCompact),
+		a.statePruneCommand(),
 		a.stateSub("takeover", "Take over a journal from another machine, or one that was restored",
 			`Takeover makes this machine the owner of a journal that another machine did not
 close, or of one that is not what it was when it was last used here: a copy, a

@@ -88,6 +88,7 @@ type Settings struct {
 	Until       *TimeOfDay     // nil: no limit
 	MaxCalls    pace.CallLimit // zero: no limit
 	Bandwidth   pace.Timetable // nil: no limit
+	KeepRuns    time.Duration  // 0: for good
 
 	Metrics    string
 	Notify     []notify.Target

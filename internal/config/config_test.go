@@ -81,7 +81,7 @@ func hook(t *testing.T, text string) notify.Target {
 func defaults() Settings {
 	return Settings{
 		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, Symlinks: "skip", CategoryBy: "extension",
-		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Provenance: "auto", Wait: time.Minute,
+		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
 	}
 }
 
@@ -155,7 +155,7 @@ metadata: described/all.csv
 		Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unmatched: "skip", OnCollision: "keep",
 		OnExisting: "adopt", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
-		Provenance: "always", Wait: 2 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
+		Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
 		MaxCalls: pace.CallLimit{Calls: 5000, Window: time.Hour},
 		Metrics:  "metrics/assetferry.prom", NotifyFile: "hooks.txt", Notify: []notify.Target{hook(t, "https://hooks.example.com/x"), hook(t, "failure=https://hooks.example.com/y")},
 		Bandwidth: pace.Timetable{{From: 8 * time.Hour, Bytes: 512 << 10}, {From: 19 * time.Hour}},
@@ -266,13 +266,13 @@ func TestParseDuration(t *testing.T) {
 	for in, want := range map[string]time.Duration{
 		"0s": 0, "30m": 30 * time.Minute, "24h": 24 * time.Hour, "7d": 168 * time.Hour, "1d12h30m": 36*time.Hour + 30*time.Minute, "0": 0,
 	} {
-		if got, err := parseDuration(in); err != nil || got != want {
-			t.Errorf("parseDuration(%q) = %v, %v, want %v", in, got, err, want)
+		if got, err := ParseDuration(in); err != nil || got != want {
+			t.Errorf("ParseDuration(%q) = %v, %v, want %v", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "d", "7", "-7d", "-1h", "1d-1h", "7d7d", "1.5d", "99999999d", "seven", "1w", " 1h", "9999999h"} {
-		if got, err := parseDuration(in); err == nil {
-			t.Errorf("parseDuration(%q) = %v, want an error", in, got)
+		if got, err := ParseDuration(in); err == nil {
+			t.Errorf("ParseDuration(%q) = %v, want an error", in, got)
 		}
 	}
 }

@@ -63,6 +63,7 @@ func (s *Settings) table() []row {
 		{key: "until", example: "06:00", set: timeOfDay(&s.Until)},
 		{key: "max_calls", example: "20000/d", set: parsed(&s.MaxCalls, pace.ParseCalls)},
 		{key: "bwlimit", example: "08:00,512K 19:00,off", set: parsed(&s.Bandwidth, pace.ParseTimetable)},
+		{key: "keep_runs", initial: "400d", set: duration(&s.KeepRuns)},
 		choice("progress", &s.Progress, "auto", "bar", "plain", "none"),
 		{key: "log_file", example: "assetferry.log", set: text(&s.LogFile), path: true, written: true},
 		{key: "metrics", example: "/var/lib/node_exporter/assetferry.prom", set: text(&s.Metrics), path: true, written: true},
@@ -156,7 +157,7 @@ func number(p *int, low, high int) setter {
 
 func duration(p *time.Duration) setter {
 	return one(func(value string) error {
-		d, err := parseDuration(value)
+		d, err := ParseDuration(value)
 		if err != nil {
 			return err
 		}
@@ -209,8 +210,8 @@ func one(set func(string) error) setter {
 	return func(values []string) error { return set(values[len(values)-1]) }
 }
 
-// parseDuration is time.ParseDuration that also knows days: "7d", "1d12h".
-func parseDuration(value string) (time.Duration, error) {
+// ParseDuration is time.ParseDuration that also knows days: "7d", "1d12h".
+func ParseDuration(value string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	bad := fmt.Errorf("%q is not a duration such as 30m, 24h or 7d", value)
 	days, rest, hasDays := strings.Cut(value, "d")
