@@ -28,11 +28,12 @@ type counts struct {
 	items     chart
 	unchanged chart
 
-	leftOut  map[string]*LeftOut    // by reason
-	troubles map[string]*Trouble    // by what it is
-	altered  map[string]*Alteration // by action
-	hidden   int64
-	notKept  int64
+	leftOut   map[string]*LeftOut    // by reason
+	troubles  map[string]*Trouble    // by what it is
+	altered   map[string]*Alteration // by action
+	hidden    int64
+	notKept   int64
+	editsKept int64
 
 	destination Amount
 	categories  map[string]*state.CategorySum
@@ -107,6 +108,9 @@ func (c *counts) countRemarkable(i state.Item) {
 	if i.State == state.ItemDone && isNotKept(i) {
 		c.notKept++
 	}
+	if i.State == state.ItemDone && areEditsKept(i) {
+		c.editsKept++
+	}
 }
 
 func (c *counts) countLeftOut(i state.Item) {
@@ -149,7 +153,7 @@ func (c *counts) into(r *Report) {
 	r.Sum.Listed = c.listed.plus(known)
 	r.Sum.Closes = r.Sum.Listed == r.Sum.Total
 	r.Destination, r.Unlistable = c.destination, c.hidden
-	r.Metadata.NotKept = c.notKept
+	r.Metadata.NotKept, r.Metadata.EditsKept = c.notKept, c.editsKept
 	r.Charted = c.listed
 	if c.l.told {
 		r.Charted = r.Sum.Listed

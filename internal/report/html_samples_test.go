@@ -137,7 +137,7 @@ func troubledSample() sample {
 	r.Alterations = []Alteration{{Action: replaced, Amount: Amount{12, 1e6}, Examples: []string{"a/b.jpg", arabic}}}
 	r.Undo = Undo{Created: Amount{4_700, 21e9}, Command: "assetferry undo --run " + r.Run.ID}
 	r.Privacy = Privacy{Unknown: Amount{4_700, 21e9}, Categories: []Category{{ID: "c9", Name: hostile, Privacy: "unknown", Amount: Amount{4_700, 21e9}}}}
-	r.Metadata = Metadata{Objects: 12, Fields: 12, NotKept: 4, Undescribed: 9}
+	r.Metadata = Metadata{Objects: 12, Fields: 12, NotKept: 4, Undescribed: 9, EditsKept: 3}
 	r.Types = []Slice{{hostile, Amount{4000, 20e9}}, {".mp4", Amount{1000, 5e9}}}
 	r.Sizes = []Slice{{"empty", Amount{3, 0}}, {"100 MB and more", Amount{4_997, 25e9}}}
 	r.Throughput = []Point{{noon, 1, 3000, 10e9}, {noon.Add(26 * time.Hour), 1, 1700, 11e9}}

@@ -41,6 +41,7 @@ type world struct {
 	path    string
 	pair    state.Pair
 	workers int // at once; with one of them, objects are sent in key order
+	says    migrate.Describer
 
 	gateMu   sync.Mutex
 	gate     func(n int) // called before each request with its number
@@ -157,7 +158,7 @@ func (w *world) put(keysAndContents ...string) {
 }
 
 func (w *world) deps(s sources.Source) migrate.Deps {
-	return migrate.Deps{Source: s, Dest: w.client, Journal: w.journal}
+	return migrate.Deps{Source: s, Dest: w.client, Journal: w.journal, Describer: w.says}
 }
 
 // run goes on with the unfinished run, or begins one, as far as it comes.

@@ -283,6 +283,10 @@ func thinned(minutes []state.Minute) []Point {
 // has with it got lost.
 func isNotKept(i state.Item) bool { return strings.Contains(i.Error, migrate.NotKept) }
 
+// areEditsKept reports whether a remark on an item that is done says that what people wrote
+// stays, although the source says something else.
+func areEditsKept(i state.Item) bool { return strings.Contains(i.Error, migrate.KeptEdits) }
+
 // said is the sum in a sentence.
 func said(s Sum) string {
 	var parts []string

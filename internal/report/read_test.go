@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
 	"assetferry/internal/report"
 	"assetferry/migrate"
 )
@@ -81,5 +83,31 @@ func TestUndoneAndSentAgain(t *testing.T) {
 	}
 	if taken.Verdict.Kind != report.Undone || taken.Undo.Undoes != first.ID || len(taken.Alterations) != 1 || taken.Alterations[0].Objects != 2 {
 		t.Errorf("the undo: %+v, %+v, %+v", taken.Verdict, taken.Undo, taken.Alterations)
+	}
+}
+
+// A fixed describer says the same of all objects.
+type fixed metadata.Metadata
+
+func (f fixed) Of(string) (metadata.Metadata, bool, error) { return metadata.Metadata(f), true, nil }
+
+// What people wrote and what stays therefore is told, once.
+func TestEditsThatAreKept(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "one", "b.jpg", "two")
+	w.migrate(migrate.DefaultRules())
+	r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg")
+	must(t, err)
+	text := "by people"
+	_, err = w.client.Update(t.Context(), r.Asset, assets.Changes{Description: &text})
+	must(t, err)
+	rules := migrate.DefaultRules()
+	rules.Sync = migrate.DefaultSyncRules()
+	w.says = fixed{Description: "from a table"}
+	if m := w.read(w.migrate(rules)).Metadata; m.EditsKept != 1 || m.Undescribed != 0 {
+		t.Errorf("got %+v", m)
+	}
+	if m := w.read(w.migrate(rules)).Metadata; m.EditsKept != 0 {
+		t.Errorf("told again: %+v", m)
 	}
 }

@@ -249,8 +249,8 @@ type Category struct {
 	Amount
 }
 
-// Metadata counts what the source has with objects that the run took over. It is in
-// the journal and not at the destination.
+// Metadata counts what the source has with objects that the run took over, which is in
+// the journal and not at the destination, and what came of describing assets.
 type Metadata struct {
 	Objects      int64 `json:"objects"`       // with anything at all
 	ContentTypes int64 `json:"content_types"` // with a content type
@@ -258,6 +258,7 @@ type Metadata struct {
 	Tags         int64 `json:"tags"`          // with tags
 	NotKept      int64 `json:"not_kept"`      // with something that is not even in the journal
 	Undescribed  int64 `json:"undescribed"`   // assets that lack a description which they should have
+	EditsKept    int64 `json:"edits_kept"`    // assets that people described otherwise, and that stay so
 }
 
 // Addresses counts the assets of the run whose address the journal has.

@@ -268,7 +268,10 @@ func (t *text) metadata(r Report) {
 		t.say(2, "Of %s the journal could not keep it either: --only done tells why.", objects(m.NotKept))
 	}
 	if m.Undescribed > 0 {
-		t.say(2, "%s lack the note where they come from.", capital(assets(m.Undescribed)))
+		t.say(2, "%s lack a description that they should have, or the note where they come from; the next run writes it.", capital(assets(m.Undescribed)))
+	}
+	if m.EditsKept > 0 {
+		t.say(2, "%s were described otherwise at the destination, and what people wrote stays: --only done tells which.", capital(assets(m.EditsKept)))
 	}
 }
 
