@@ -80,6 +80,10 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{Decides: "look for it at the destination, then undo again"}
 	case ReasonLater:
 		return Remedy{Decides: "undo the later run first, then this one again"}
+	case ReasonNoPlace:
+		return Remedy{Decides: "whoever deleted the folder; put the asset by hand where it belongs"}
+	case ReasonNoRevision:
+		return Remedy{Decides: "replace it by hand, or have the next sync do it"}
 	case ReasonGone:
 		return Remedy{Decides: "nothing to decide: there is nothing to take back any more"}
 	}

@@ -48,7 +48,8 @@ func TestEveryReasonHasRemedy(t *testing.T) {
 	arrives := map[Reason]bool{
 		ReasonNew: true, ReasonRenamed: true, ReasonSame: true, ReasonUndescribed: true,
 		ReasonEqual: true, ReasonTrusted: true, ReasonDuplicate: true,
-		ReasonMade: true, ReasonContent: true, ReasonMaybe: true, ReasonSeeming: true, ReasonMetadata: true, ReasonMoved: true,
+		ReasonMade: true, ReasonTrashed: true, ReasonReplaced: true, ReasonMovedOn: true, ReasonDescribed: true,
+		ReasonContent: true, ReasonMaybe: true, ReasonSeeming: true, ReasonMetadata: true, ReasonMoved: true,
 		ReasonBack: true, ReasonRestored: true, ReasonRepair: true, ReasonAmbiguous: true, ReasonExpired: true, ReasonBothGone: true,
 	}
 	all := reasons(t)

@@ -22,6 +22,13 @@ const (
 	ReasonUntold  Reason = "the service does not tell what became of it"
 	ReasonGone    Reason = "not at the destination any more"
 	ReasonLater   Reason = "a later run changed it again, undo that one first"
+
+	ReasonTrashed    Reason = "trashed by the run; restored"
+	ReasonReplaced   Reason = "replaced by the run; its former content comes back"
+	ReasonMovedOn    Reason = "moved by the run; back it goes"
+	ReasonDescribed  Reason = "described by the run; what it said before comes back"
+	ReasonNoPlace    Reason = "the folder where it was is not there any more"
+	ReasonNoRevision Reason = "the former content is not among its revisions"
 )
 
 // A Content says how the content of an asset compares with what was sent.
@@ -35,29 +42,55 @@ const (
 	Unreadable
 )
 
-// A Remnant is everything that a decision to take an asset back depends on.
+// A Remnant is everything that a decision to take back what was done to an asset depends on.
 type Remnant struct {
-	There   bool    // it is at the destination
-	Untold  bool    // nobody knows whether it is
-	Shared  bool    // it stands for an object of another source, too
-	Changed bool    // by all that the service says of it
-	Content Content // which the service need not tell
+	Was     state.Action // what the run did to it; create for all that it made
+	There   bool         // it is at the destination
+	Untold  bool         // nobody knows whether it is
+	Shared  bool         // it stands for an object of another source, too
+	Changed bool         // since, by all that the service says of it
+	Content Content      // which the service need not tell
+	Again   bool         // another asset stands for what its object was called before
+	NoPlace bool         // where it was before is not there any more
+	Lost    bool         // its former content is
 }
 
-// DecideUndo says what has to happen to an asset that a run made, and why. It is a pure
-// function, as Decide is.
+// DecideUndo says what has to happen to an asset to which a run did something, and why. It
+// is a pure function, as Decide is.
 func DecideUndo(r Remnant) (state.Action, Reason) {
+	there := r.Was != state.Trash
 	switch {
-	case r.Untold:
+	case there && r.Untold:
 		return state.Conflict, ReasonUntold
-	case !r.There:
+	case there && !r.There:
 		return state.Skip, ReasonGone
-	case r.Shared:
+	case r.Was == state.Create && r.Shared:
 		return state.Conflict, ReasonShared
-	case r.Changed || r.Content == Rewritten:
+	case there && (r.Changed || r.Content == Rewritten):
 		return state.Conflict, ReasonTouched
-	case r.Content == Unreadable:
+	case there && r.Content == Unreadable:
 		return state.Conflict, ReasonUnread
+	case r.Was == state.Move && r.Again:
+		return state.Conflict, ReasonLater
+	case (r.Was == state.Move || r.Was == state.Trash) && r.NoPlace:
+		return state.Conflict, ReasonNoPlace
+	case r.Was == state.Replace && r.Lost:
+		return state.Conflict, ReasonNoRevision
+	}
+	return inverse(r.Was)
+}
+
+// inverse is what takes back an action.
+func inverse(of state.Action) (state.Action, Reason) {
+	switch of {
+	case state.Trash:
+		return state.Create, ReasonTrashed
+	case state.Replace:
+		return state.Replace, ReasonReplaced
+	case state.Move:
+		return state.Move, ReasonMovedOn
+	case state.Describe:
+		return state.Describe, ReasonDescribed
 	}
 	return state.Trash, ReasonMade
 }

@@ -12,51 +12,55 @@ import (
 
 // The decision about every remnant there is, held against rules in words.
 func TestDecideUndo(t *testing.T) {
-	both := []bool{false, true}
+	back := map[state.Action]state.Action{state.Create: state.Trash, state.Replace: state.Replace,
+		state.Describe: state.Describe, state.Move: state.Move, state.Trash: state.Create}
 	n := 0
-	for _, there := range both {
-		for _, untold := range both {
-			for _, shared := range both {
-				for _, changed := range both {
-					for _, content := range []Content{Unasked, AsSent, Rewritten, Unreadable} {
-						n++
-						r := Remnant{there, untold, shared, changed, content}
-						action, why := DecideUndo(r)
-						sure := !untold && !shared && !changed && (content == Unasked || content == AsSent)
-						if (action == state.Trash) != (there && sure) {
-							t.Errorf("%+v: %s", r, action)
-						}
-						if (action == state.Skip) != (!there && !untold) {
-							t.Errorf("%+v: %s", r, action)
-						}
-						if action != state.Trash && action != state.Skip && action != state.Conflict {
-							t.Errorf("%+v: %s", r, action)
-						}
-						var blame Reason
-						switch {
-						case untold:
-							blame = ReasonUntold
-						case !there:
-							blame = ReasonGone
-						case sure:
-							blame = ReasonMade
-						case shared:
-							blame = ReasonShared
-						case changed, content == Rewritten:
-							blame = ReasonTouched
-						default:
-							blame = ReasonUnread
-						}
-						if why != blame {
-							t.Errorf("%+v: %q, want %q", r, why, blame)
-						}
+	for r := range remnants() {
+		n++
+		action, why := DecideUndo(r)
+		there, readable := r.Was != state.Trash, r.Content == Unasked || r.Content == AsSent
+		known := r.There && !r.Untold || !there
+		blames := map[Reason]bool{
+			ReasonUntold:     there && r.Untold,
+			ReasonGone:       there && !r.Untold && !r.There,
+			ReasonShared:     r.Was == state.Create && r.Shared && known,
+			ReasonTouched:    there && known && (r.Changed || r.Content == Rewritten),
+			ReasonUnread:     there && known && r.Content == Unreadable,
+			ReasonLater:      r.Was == state.Move && known && r.Again,
+			ReasonNoPlace:    (r.Was == state.Move || !there) && known && r.NoPlace,
+			ReasonNoRevision: r.Was == state.Replace && known && readable && r.Lost,
+		}
+		blamed := false
+		for _, b := range blames {
+			blamed = blamed || b
+		}
+		switch {
+		case blamed && !blames[why]:
+			t.Errorf("%+v: %q", r, why)
+		case why == ReasonGone && action != state.Skip, blamed && why != ReasonGone && action != state.Conflict:
+			t.Errorf("%+v: %s because %q", r, action, why)
+		case !blamed && action != back[r.Was]:
+			t.Errorf("%+v: %s, want %s", r, action, back[r.Was])
+		}
+	}
+	if n != 5*2*2*2*2*4*2*2*2 {
+		t.Errorf("%d remnants", n)
+	}
+}
+
+// remnants are all that there can be.
+func remnants() func(yield func(Remnant) bool) {
+	return func(yield func(Remnant) bool) {
+		for _, was := range []state.Action{state.Create, state.Replace, state.Describe, state.Move, state.Trash} {
+			for _, content := range []Content{Unasked, AsSent, Rewritten, Unreadable} {
+				for bits := range 1 << 7 {
+					is := func(n int) bool { return bits>>n&1 == 1 }
+					if !yield(Remnant{was, is(0), is(1), is(2), is(3), content, is(4), is(5), is(6)}) {
+						return
 					}
 				}
 			}
 		}
-	}
-	if n != 64 {
-		t.Errorf("%d remnants", n)
 	}
 }
 

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -20,17 +23,18 @@ import (
 	"assetferry/state"
 )
 
-// An UndoPlanner plans what it takes to take back what a run made: the assets that it
-// created, never those that it adopted, and no category or folder. It can read the
-// destination and nothing more.
+// An UndoPlanner plans what it takes to take back what a run did: to the assets that it
+// created, replaced, described, moved and trashed, never to those that it only adopted, and
+// to no category or folder. It can read the destination and nothing more.
 type UndoPlanner struct {
 	Deps
-	// Content has every asset read back that is to be trashed, and left alone if its
-	// content is not what was sent.
+	// Content has every asset read back whose content is to go, and left alone if that is
+	// not what was sent.
 	Content     bool
 	Concurrency int // how much is asked of the destination at once
 
 	undo, undone state.Run
+	places       *places
 }
 
 // NewUndoPlanner makes a planner of undos.
@@ -38,10 +42,10 @@ func NewUndoPlanner(d Deps) *UndoPlanner {
 	return &UndoPlanner{Deps: d.withDefaults(), Concurrency: DefaultConcurrency}
 }
 
-// Plan decides about every asset that the undone run made, and stores the decisions. The
-// undo must be new, or have been made to forget what was planned.
+// Plan decides about every asset to which the undone run did something, and stores the
+// decisions. The undo must be new, or have been made to forget what was planned.
 func (p *UndoPlanner) Plan(ctx context.Context, undo, undone state.Run) (Plan, error) {
-	p.undo, p.undone = undo, undone
+	p.undo, p.undone, p.places = undo, undone, &places{}
 	made, err := p.stage(ctx)
 	if err != nil {
 		return Plan{}, err
@@ -60,7 +64,7 @@ func (p *UndoPlanner) Plan(ctx context.Context, undo, undone state.Run) (Plan, e
 	return plan, err
 }
 
-// stage makes items of what the run made, and counts them.
+// stage makes items of what the run did, and counts them.
 func (p *UndoPlanner) stage(ctx context.Context) (made int64, err error) {
 	if err := p.Journal.StageUndo(ctx, p.undo, string(ReasonLater)); err != nil {
 		return 0, err
@@ -107,7 +111,8 @@ func (p *UndoPlanner) lookInto(ctx context.Context, c container, since time.Time
 	return nil
 }
 
-// meet decides about assets that were listed, as far as the run made them.
+// meet decides about assets that were listed, as far as the run made them. Those that were
+// there before are not looked for in lists: they are too old for that.
 func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) (decided []state.Item, err error) {
 	receipts, err := p.Journal.ReceiptsOf(ctx, p.undo.Pair.ID, idsOf(page))
 	if err != nil {
@@ -117,26 +122,36 @@ func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) (decided []
 	if err != nil {
 		return nil, err
 	}
+	var keys []string
+	for _, r := range receipts {
+		if r.Run == p.undone.Num {
+			keys = append(keys, r.Key)
+		}
+	}
+	undoings, err := p.Journal.Undoings(ctx, p.undo, keys)
+	if err != nil {
+		return nil, err
+	}
 	for _, a := range page {
-		if r, known := receipts[a.ID]; known && r.Run == p.undone.Num && !r.Adopted {
-			i := state.Item{Key: r.Key}
-			if err := p.decide(ctx, &i, r, a, shared[a.ID]); err != nil {
+		r := receipts[a.ID]
+		if u, ours := undoings[r.Key]; ours && u.Before == nil && u.Was != state.Trash {
+			if err := p.decide(ctx, &u.Item, r, a, shared[a.ID]); err != nil {
 				return nil, err
 			}
-			decided = append(decided, i)
+			decided = append(decided, u.Item)
 		}
 	}
 	return decided, nil
 }
 
-// decide decides about an asset that is there.
+// decide decides about an asset that the run made and that is there.
 func (p *UndoPlanner) decide(ctx context.Context, i *state.Item, r state.Receipt, asset assets.Asset, shared bool) error {
 	said, err := p.saidOf(ctx, r, asset)
 	if err != nil {
 		return err
 	}
 	what := changes(r, said, asset)
-	writeUndo(i, Remnant{There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
+	writeUndo(i, Remnant{Was: state.Create, There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
 	return nil
 }
 
@@ -173,75 +188,153 @@ func (p *UndoPlanner) decided(ctx context.Context, page []state.Item) error {
 	return err
 }
 
-// askForRest asks for each asset that was not where it was put: it was moved, or it is
-// gone.
+// askForRest asks for each asset that was not listed: it was there before the run, it was
+// moved, or it is gone.
 func (p *UndoPlanner) askForRest(ctx context.Context) error {
-	return p.eachPage(ctx, state.ItemStaged, func(ctx context.Context, i *state.Item) (bool, error) {
-		asset, err := p.Dest.Asset(ctx, i.Asset)
+	return p.eachPage(ctx, state.ItemStaged, func(ctx context.Context, u *state.Undoing) (bool, error) {
+		if u.Was == state.Trash {
+			return true, p.decideTrashed(ctx, u)
+		}
+		asset, err := p.Dest.Asset(ctx, u.Asset)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			writeUndo(i, Remnant{}, "")
+			writeUndo(&u.Item, Remnant{Was: u.Was}, "")
 			return true, nil
 		case isOf(err, retry.Permanent):
-			writeUndo(i, Remnant{Untold: true}, err.Error())
+			writeUndo(&u.Item, Remnant{Was: u.Was, Untold: true}, err.Error())
 			return true, nil
 		case err != nil:
 			return false, err
 		}
-		r, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, i.Key)
+		r, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, u.Key)
 		if err != nil {
 			return false, err
+		}
+		if u.Before != nil {
+			return true, p.decideChanged(ctx, u, r, asset)
 		}
 		shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, []string{asset.ID})
 		if err != nil {
 			return false, err
 		}
-		return true, p.decide(ctx, i, r, asset, shared[asset.ID])
+		return true, p.decide(ctx, &u.Item, r, asset, shared[asset.ID])
 	})
 }
 
-// readBack compares the content of what is to be trashed with what was sent, if that is
-// wanted.
+// decideTrashed decides about an asset that the run trashed. Nobody can have changed it
+// there; whether it is still there only shows when it is restored.
+func (p *UndoPlanner) decideTrashed(ctx context.Context, u *state.Undoing) error {
+	t, err := traceOf(p.undo.Pair.Source, *u, *u.Before)
+	if err != nil {
+		return err
+	}
+	there, err := p.places.has(ctx, p.Dest, t.former.Folder)
+	writeUndo(&u.Item, Remnant{Was: state.Trash, NoPlace: !there}, "")
+	return err
+}
+
+// decideChanged decides about an asset that was there before the run changed it.
+func (p *UndoPlanner) decideChanged(ctx context.Context, u *state.Undoing, r state.Receipt, asset assets.Asset) error {
+	t, err := traceOf(p.undo.Pair.Source, *u, r)
+	if err != nil {
+		return err
+	}
+	what := t.changes(asset)
+	rest, found := Remnant{Was: u.Was, There: true, Changed: len(what) > 0}, strings.Join(what, ", ")
+	switch {
+	case rest.Changed:
+	case u.Was == state.Move:
+		if rest.Again, err = p.isKnown(ctx, *u); err == nil {
+			var there bool
+			there, err = p.places.has(ctx, p.Dest, t.former.Folder)
+			rest.NoPlace = !there
+		}
+	case u.Was == state.Replace:
+		if changedLater(r, asset) {
+			rest.Content, found, err = p.contentOf(ctx, t, asset)
+		}
+		if err == nil && rest.Content != Rewritten {
+			rest.Lost, err = isLost(ctx, p.Dest, t, asset)
+		}
+	}
+	writeUndo(&u.Item, rest, found)
+	return err
+}
+
+// isKnown reports whether another asset has come to stand for what the object of a move was
+// called before.
+func (p *UndoPlanner) isKnown(ctx context.Context, u state.Undoing) (bool, error) {
+	if u.Before.Key == u.Key {
+		return false, nil
+	}
+	_, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, u.Before.Key)
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return true, err
+}
+
+// readBack compares the content of what is to go with what was sent, if that is wanted.
 func (p *UndoPlanner) readBack(ctx context.Context) error {
 	if !p.Content {
 		return nil
 	}
 	p.Watch.Phase(PhaseCompare, -1, -1)
-	return p.eachPage(ctx, state.ItemPlanned, func(ctx context.Context, i *state.Item) (bool, error) {
-		r, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, i.Key)
+	return p.eachPage(ctx, state.ItemPlanned, func(ctx context.Context, u *state.Undoing) (bool, error) {
+		if u.Action != state.Trash && u.Action != state.Replace {
+			return false, nil
+		}
+		r, err := p.Journal.Receipt(ctx, p.undo.Pair.ID, u.Key)
 		if err != nil {
 			return false, err
 		}
-		digest, n, err := digestOfAsset(ctx, p.Dest, r.URL)
-		switch {
-		case isOf(err, retry.Permanent):
-			writeUndo(i, Remnant{There: true, Content: Unreadable}, err.Error())
-		case err != nil:
-			return false, err
-		case n != r.Size || !bytes.Equal(digest, r.Digest):
-			writeUndo(i, Remnant{There: true, Content: Rewritten}, "content")
-		default:
-			return false, nil
+		t := trace{now: r}
+		if u.Before != nil {
+			t.before = *u.Before
 		}
+		content, found, err := p.contentOf(ctx, t, assets.Asset{URL: r.URL})
+		if err != nil || content == AsSent {
+			return false, err
+		}
+		writeUndo(&u.Item, Remnant{Was: u.Was, There: true, Content: content}, found)
 		return true, nil
 	})
 }
 
+// contentOf reads an asset back, and says how its content compares with what was sent, or
+// was there before, and what was found.
+func (p *UndoPlanner) contentOf(ctx context.Context, t trace, a assets.Asset) (Content, string, error) {
+	digest, n, err := digestOfAsset(ctx, p.Dest, a.URL)
+	switch {
+	case isOf(err, retry.Permanent):
+		return Unreadable, err.Error(), nil
+	case err != nil:
+		return Unasked, "", err
+	case n == t.now.Size && bytes.Equal(digest, t.now.Digest), n == t.before.Size && bytes.Equal(digest, t.before.Digest):
+		return AsSent, "", nil
+	}
+	return Rewritten, "content", nil
+}
+
 // eachPage asks f about items in a state, several at once, and stores those that it
 // decided about.
-func (p *UndoPlanner) eachPage(ctx context.Context, st state.ItemState, f func(context.Context, *state.Item) (decided bool, err error)) error {
+func (p *UndoPlanner) eachPage(ctx context.Context, st state.ItemState, f func(context.Context, *state.Undoing) (decided bool, err error)) error {
 	for page, err := range pages(p.Journal.Items(ctx, p.undo.Num, st), stagePage) {
 		if err != nil {
 			return err
 		}
-		if err := p.atOnce(ctx, page, f); err != nil {
+		undoings, err := p.Journal.Undoings(ctx, p.undo, keysOf(page))
+		if err != nil {
+			return err
+		}
+		if err := p.atOnce(ctx, slices.Collect(maps.Values(undoings)), f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *UndoPlanner) atOnce(ctx context.Context, page []state.Item, f func(context.Context, *state.Item) (bool, error)) error {
+func (p *UndoPlanner) atOnce(ctx context.Context, page []state.Undoing, f func(context.Context, *state.Undoing) (bool, error)) error {
 	decided := make([]bool, len(page))
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(p.Concurrency)
@@ -255,12 +348,39 @@ func (p *UndoPlanner) atOnce(ctx context.Context, page []state.Item, f func(cont
 		return err
 	}
 	var store []state.Item
-	for n, i := range page {
+	for n, u := range page {
 		if decided[n] {
-			store = append(store, i)
+			store = append(store, u.Item)
 		}
 	}
 	return p.decided(ctx, store)
+}
+
+// places are folders, and whether they are there.
+type places struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// has reports whether a folder is there. A category is, or its assets would not be either.
+func (p *places) has(ctx context.Context, d Reader, folder string) (there bool, err error) {
+	if folder == "" {
+		return true, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if there, known := p.known[folder]; known {
+		return there, nil
+	}
+	_, err = d.Folder(ctx, folder, 1)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if p.known == nil {
+		p.known = map[string]bool{}
+	}
+	p.known[folder] = err == nil
+	return err == nil, nil
 }
 
 // finish hashes the plan and closes it.
