@@ -146,6 +146,7 @@ const (
 	PhasePlan      Phase = "plan"
 	PhaseApply     Phase = "send"
 	PhaseTrash     Phase = "trash"
+	PhaseBack      Phase = "take back"
 	PhaseVerify    Phase = "verify"
 )
 

@@ -2,33 +2,55 @@ package migrate
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
+	"assetferry/internal/assets"
 	"assetferry/internal/faultpoint"
 	"assetferry/state"
 )
 
-// An Undoer carries out the plan of an undo: it trashes assets and does nothing else.
+// A Reverter is the part of the destination that taking back needs.
+type Reverter interface {
+	Trasher
+	Restore(ctx context.Context, restorations ...assets.Restoration) error
+	Move(ctx context.Context, to assets.Target, transfers ...assets.Transfer) error
+	Update(ctx context.Context, id string, changes assets.Changes) (assets.Asset, error)
+	UseRevision(ctx context.Context, id, revisionID string) error
+}
+
+// An Undoer carries out the plan of an undo. What the run created goes to the trash first,
+// so that it is not in the way of what comes back.
 type Undoer struct {
 	Deps
-	Write Trasher
-	Wait  time.Duration   // how long to stay where nothing works; see DefaultWait
-	Again []time.Duration // the pauses between tries meanwhile
+	Write       Reverter
+	Concurrency int             // how much is asked of the destination at once
+	Wait        time.Duration   // how long to stay where nothing works; see DefaultWait
+	Again       []time.Duration // the pauses between tries meanwhile
 	// Stop, once closed, ends the undo in good order: what has begun is finished.
 	// Cancelling the context instead aborts what is in flight.
 	Stop <-chan struct{}
 }
 
 // NewUndoer makes an undoer with the usual settings.
-func NewUndoer(d Deps, w Trasher) *Undoer {
-	return &Undoer{Deps: d.withDefaults(), Write: w, Wait: DefaultWait, Again: DefaultAgain()}
+func NewUndoer(d Deps, w Reverter) *Undoer {
+	return &Undoer{Deps: d.withDefaults(), Write: w, Concurrency: DefaultConcurrency, Wait: DefaultWait, Again: DefaultAgain()}
 }
 
-func (u *Undoer) bulk(undo state.Run) *bulk {
-	return &bulk{Deps: u.Deps, method: trashing{u.Write, u.Dest, u.Stop}, run: undo, wait: u.Wait, again: u.Again, stop: u.Stop}
+// methods are what an undo does, in order.
+func (u *Undoer) methods(undo state.Run) []*bulk {
+	back := goingBack{Deps: u.Deps, write: u.Write, undo: undo, concurrency: u.Concurrency, stop: u.Stop}
+	moves, others := back, back
+	moves.of, others.of = state.Moves, state.OneByOne
+	var all []*bulk
+	for _, m := range []method{trashing{u.Write, u.Dest, u.Stop}, moves, others} {
+		all = append(all, &bulk{Deps: u.Deps, method: m, run: undo, wait: u.Wait, again: u.Again, stop: u.Stop})
+	}
+	return all
 }
 
-// Apply carries out the plan of an undo. Assets that the service refuses to trash are data:
+// Apply carries out the plan of an undo. Assets that the service refuses to change are data:
 // they are in the journal, and Apply goes on. Its error says why the undo as a whole ended
 // early, as that of Applier.Apply does.
 func (u *Undoer) Apply(ctx context.Context, undo state.Run) error {
@@ -40,8 +62,10 @@ func (u *Undoer) Apply(ctx context.Context, undo state.Run) error {
 		return err
 	}
 	defer keepAlive(u.Journal)()
-	if err := u.bulk(undo).apply(ctx); err != nil {
-		return err
+	for _, b := range u.methods(undo) {
+		if err := b.apply(ctx); err != nil {
+			return err
+		}
 	}
 	err = u.Journal.FinishUndo(ctx, undo)
 	faultpoint.Hit(faultpoint.Finished)
@@ -53,22 +77,30 @@ func (u *Undoer) begin(ctx context.Context, undo state.Run) error {
 	if err != nil {
 		return err
 	}
-	left := int64(0)
+	left, phase := int64(0), PhaseTrash
 	for _, t := range tallies {
-		if t.State == state.ItemPlanned {
-			left += t.Objects
+		if t.State != state.ItemPlanned {
+			continue
+		}
+		if left += t.Objects; t.Action != state.Trash {
+			phase = PhaseBack
 		}
 	}
-	u.Watch.Phase(PhaseTrash, left, -1)
+	u.Watch.Phase(phase, left, -1)
 	return u.Journal.SetRunState(ctx, undo.Num, state.Planned, state.Applying)
 }
 
-// Settle finds out what became of the assets that a former process was about to trash, so
-// that nothing of the undo is in flight any more. What is not trashed is planned again.
+// Settle finds out what became of the assets that a former process had in hand, so that
+// nothing of the undo is in flight any more. What is not taken back is planned again.
 func (u *Undoer) Settle(ctx context.Context, undo state.Run) error {
 	items, err := u.Journal.Interrupted(ctx, undo.Num)
 	if err != nil {
 		return err
 	}
-	return u.bulk(undo).settle(ctx, items)
+	var untold []error
+	for _, b := range u.methods(undo) {
+		of := slices.DeleteFunc(slices.Clone(items), func(i state.Item) bool { return !b.kind().Has(i.Action) })
+		untold = append(untold, b.settle(ctx, of))
+	}
+	return errors.Join(untold...)
 }

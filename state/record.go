@@ -41,6 +41,19 @@ const (
 	Trashes
 )
 
+// Has reports whether items with an action are of the kind.
+func (k Kind) Has(a Action) bool {
+	switch k {
+	case OneByOne:
+		return a != Move && a != Trash
+	case Moves:
+		return a == Move
+	case Trashes:
+		return a == Trash
+	}
+	return true
+}
+
 // condition chooses the items of a kind in SQL.
 func (k Kind) condition() string {
 	switch k {

@@ -1,0 +1,320 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+// goingBack makes assets what they were before a run: those that it trashed it restores, and
+// those that it moved it brings back, all of a batch with one request for each place. To
+// others it gives back their content and what was said of them, one by one.
+type goingBack struct {
+	Deps
+	write       Reverter
+	undo        state.Run
+	of          state.Kind
+	concurrency int
+	stop        <-chan struct{}
+}
+
+func (g goingBack) kind() state.Kind { return g.of }
+
+// A comeback is an asset on its way back.
+type comeback struct {
+	state.Undoing
+	trace
+	asset   assets.Asset // as the service told of it last
+	current bool         // it was not changed since then
+	done    bool         // it is as it was before
+	refusal error        // why it does not get any further
+}
+
+// ask makes the assets of a batch what they were. What has begun is finished, even if the
+// undo is told to stop: half of the way back is nowhere.
+func (g goingBack) ask(ctx context.Context, batch []state.Item) (outcomes []state.Outcome, cause error) {
+	all, err := g.recall(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.restore(ctx, all); err != nil {
+		return nil, err
+	}
+	if err := g.each(ctx, all, g.meet); err != nil {
+		return nil, err
+	}
+	if err := g.move(ctx, all); err != nil {
+		return nil, err
+	}
+	cause = g.each(ctx, all, g.complete)
+	for _, c := range all {
+		if o := c.outcome(); o.State != "" {
+			outcomes = append(outcomes, o)
+		}
+	}
+	return outcomes, cause
+}
+
+// recall finds out what the journal knows of a batch.
+func (g goingBack) recall(ctx context.Context, batch []state.Item) ([]*comeback, error) {
+	undoings, err := g.Journal.Undoings(ctx, g.undo, keysOf(batch))
+	if err != nil {
+		return nil, &journalError{err}
+	}
+	ids := make([]string, len(batch))
+	for n, i := range batch {
+		ids[n] = i.Asset
+	}
+	receipts, err := g.Journal.ReceiptsOf(ctx, g.undo.Pair.ID, ids)
+	if err != nil {
+		return nil, &journalError{err}
+	}
+	all := make([]*comeback, len(batch))
+	for n, i := range batch {
+		c := &comeback{Undoing: undoings[i.Key]}
+		if c.Before == nil {
+			return nil, &journalError{fmt.Errorf("nothing is kept of what %s was before", i.Key)}
+		}
+		if c.trace, err = traceOf(g.undo.Pair.Source, c.Undoing, receipts[i.Asset]); err != nil {
+			return nil, &journalError{err}
+		}
+		all[n] = c
+	}
+	return all, nil
+}
+
+// each calls f for the assets that get any further, several at once. An error that is about
+// one of them for good is its refusal; of any other it gives the first, when all are through.
+func (g goingBack) each(ctx context.Context, all []*comeback, f func(context.Context, *comeback) error) error {
+	var parallel errgroup.Group
+	parallel.SetLimit(g.concurrency)
+	for _, c := range all {
+		if c.refusal != nil {
+			continue
+		}
+		parallel.Go(func() error {
+			err := f(ctx, c)
+			if isOf(err, retry.Permanent) || errors.Is(err, errNoRevision) || errors.Is(err, errTouched) {
+				c.refusal, err = err, nil
+			}
+			return err
+		})
+	}
+	return parallel.Wait()
+}
+
+// restore takes assets out of the trash. One that is not in there may be back already.
+func (g goingBack) restore(ctx context.Context, all []*comeback) error {
+	var restorations []assets.Restoration
+	for _, c := range all {
+		if c.Was == state.Trash {
+			restorations = append(restorations, assets.Restoration{AssetID: c.Undoing.Asset})
+		}
+	}
+	if len(restorations) == 0 {
+		return nil
+	}
+	refused, err := refusals(g.write.Restore(retry.WithDrain(ctx, g.stop), restorations...))
+	if err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	for _, c := range all {
+		refusal := refused.Refusal(c.Undoing.Asset)
+		if refusal != nil && !errors.Is(refusal, fs.ErrNotExist) {
+			c.refusal = fmt.Errorf("it stays in the trash: %w", refusal)
+		}
+	}
+	return nil
+}
+
+// meet looks at an asset once more before anything is changed.
+func (g goingBack) meet(ctx context.Context, c *comeback) (err error) {
+	c.asset, err = g.Dest.Asset(ctx, c.Undoing.Asset)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && c.Was == state.Trash:
+		return errEmptied
+	case errors.Is(err, fs.ErrNotExist):
+		return &deletedError{c.Undoing.Asset}
+	case err != nil:
+		return err
+	}
+	c.current = true
+	if what := c.changes(c.asset); len(what) > 0 && c.Was != state.Trash {
+		return fmt.Errorf("%w: %s", errTouched, strings.Join(what, ", "))
+	}
+	return nil
+}
+
+// errEmptied says that an asset cannot be restored.
+var errEmptied = errors.New("it is not in the trash of the service any more, and so it is lost there")
+
+// move brings assets back to where they were, those that were in one place with one request.
+// What is refused there is tried again under its former name.
+func (g goingBack) move(ctx context.Context, all []*comeback) error {
+	bound := map[container][]*comeback{}
+	for _, c := range all {
+		if c.Was == state.Move && c.refusal == nil && c.at() != c.place() {
+			bound[c.place()] = append(bound[c.place()], c)
+		}
+	}
+	for to, some := range bound {
+		if err := g.moveTo(ctx, to, some); err != nil {
+			return err
+		}
+		for _, c := range some {
+			if c.refusal == nil || !c.isRenamed(c.asset) {
+				continue
+			}
+			if err := g.renameAndMove(ctx, to, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *comeback) at() container { return container{c.asset.CategoryID, c.asset.FolderID} }
+
+func (g goingBack) moveTo(ctx context.Context, to container, all []*comeback) error {
+	transfers := make([]assets.Transfer, len(all))
+	for n, c := range all {
+		transfers[n].AssetID = c.Undoing.Asset
+	}
+	refused, err := refusals(g.write.Move(ctx, assets.Target{CategoryID: to.category, FolderID: to.folder}, transfers...))
+	if err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	for _, c := range all {
+		if refusal := refused.Refusal(c.Undoing.Asset); refusal != nil {
+			c.refusal = fmt.Errorf("it stays where it is, as something where it was may have its name: %w", refusal)
+			continue
+		}
+		c.asset.CategoryID, c.asset.FolderID, c.current = to.category, to.folder, false
+	}
+	return nil
+}
+
+// renameAndMove gives an asset its former name before it is moved, and takes that back if it
+// did not help.
+func (g goingBack) renameAndMove(ctx context.Context, to container, c *comeback) error {
+	name, extension := c.asset.Name, c.asset.Extension
+	if err := g.update(ctx, c, assets.Changes{Name: &c.former.Name, Extension: &c.former.Extension}); isOf(err, retry.Permanent) {
+		return nil // that it was refused before stands
+	} else if err != nil {
+		return err
+	}
+	c.refusal = nil
+	if err := g.moveTo(ctx, to, []*comeback{c}); err != nil || c.refusal == nil {
+		return err
+	}
+	return g.update(ctx, c, assets.Changes{Name: &name, Extension: &extension})
+}
+
+func (g goingBack) update(ctx context.Context, c *comeback, changes assets.Changes) error {
+	asset, err := g.write.Update(ctx, c.Undoing.Asset, changes)
+	if err == nil {
+		c.asset, c.current = asset, true
+	}
+	return err
+}
+
+// complete gives an asset that is where it was its content and what was said of it, and finds
+// out when the service says that it did. It can be repeated.
+func (g goingBack) complete(ctx context.Context, c *comeback) error {
+	if c.Was == state.Replace {
+		if err := g.replace(ctx, c); err != nil {
+			return err
+		}
+	}
+	if changes, _ := c.back(c.asset); c.Was != state.Trash && !isZero(changes) {
+		if err := g.update(ctx, c, changes); err != nil {
+			return err
+		}
+		faultpoint.Hit(faultpoint.Described)
+	}
+	if c.current {
+		c.done = true
+		return nil
+	}
+	asset, err := g.Dest.Asset(ctx, c.Undoing.Asset)
+	if err == nil {
+		c.asset, c.current, c.done = asset, true, true
+	}
+	return err
+}
+
+// replace makes the revision the current one that has the former content.
+func (g goingBack) replace(ctx context.Context, c *comeback) error {
+	revision, err := formerRevision(ctx, g.Dest, c.trace, c.asset)
+	if err != nil || revision == "" {
+		return err
+	}
+	if err := g.write.UseRevision(ctx, c.Undoing.Asset, revision); err != nil {
+		return err
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	c.current = false
+	return nil
+}
+
+// outcome is what became of an item; it has no state if nobody knows.
+func (c *comeback) outcome() state.Outcome {
+	switch {
+	case c.refusal != nil:
+		return failure(c.Item, c.refusal)
+	case !c.done:
+		return state.Outcome{}
+	}
+	o := state.Outcome{Key: c.Key, State: state.ItemDone, TakenBack: true, Modified: c.asset.LastModifiedAt}
+	if _, stays := c.back(c.asset); len(stays) > 0 && c.Was != state.Trash {
+		o.Error = KeptEdits + ": " + strings.Join(stays, ", ")
+	}
+	return o
+}
+
+// look finds out whether an asset is as it was before.
+func (g goingBack) look(ctx context.Context, i state.Item) (o state.Outcome, err error) {
+	all, err := g.recall(ctx, []state.Item{i})
+	if err != nil {
+		return o, err
+	}
+	c := all[0]
+	c.asset, err = g.Dest.Asset(ctx, i.Asset)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil // that is told when it is tried again
+	} else if err != nil {
+		return o, err
+	}
+	if c.done, err = g.isDone(ctx, c); err != nil || !c.done {
+		return o, err
+	}
+	return c.outcome(), nil
+}
+
+func (g goingBack) isDone(ctx context.Context, c *comeback) (bool, error) {
+	if c.Was == state.Trash {
+		return true, nil
+	}
+	if changes, _ := c.back(c.asset); !isZero(changes) || c.Was == state.Move && c.at() != c.place() {
+		return false, nil
+	}
+	if c.Was != state.Replace {
+		return true, nil
+	}
+	back, err := isBack(ctx, g.Dest, c.trace, c.asset)
+	if errors.Is(err, errTouched) {
+		return false, nil
+	}
+	return back, err
+}
