@@ -53,6 +53,10 @@ func (a *Applier) prepare(ctx context.Context, s *structure, i state.Item) prepa
 	if wasSent(i) || i.Action == state.Adopt {
 		return p
 	}
+	if i.Action == state.Replace { // it stays where it is
+		p.content.openAhead()
+		return p
+	}
 	if p.container, p.err = s.container(ctx, i.Category, i.Folder); p.err == nil {
 		p.content.openAhead()
 	}

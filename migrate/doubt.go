@@ -181,7 +181,7 @@ func (d *dispatcher) unclear(f finding) error {
 func (d *dispatcher) found(f finding) {
 	o := f.outcome()
 	d.row = row{}
-	if f.item.Action == state.Create && d.describes() {
+	if f.item.Action != state.Adopt && d.describes() {
 		o.State = state.ItemSent
 		if f.item.State, f.item.Asset = state.ItemSent, f.receipt.Asset; !d.stopping {
 			d.queue = append(d.queue, f.item)

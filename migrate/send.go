@@ -46,6 +46,9 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 		a.Watch.Progress(0, i.Size)
 		return a.finish(ctx, i, nil, nil)
 	}
+	if i.Action == state.Replace {
+		return a.replace(ctx, s, i, p.content)
+	}
 	asset, c, sent, err := a.effect(ctx, s, i, p)
 	if err != nil {
 		i.Digest = sent.digest // to recognise it by
@@ -55,7 +58,7 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 	receipt := receiptOf(i, asset, c, sent.digest)
 	remark := keep(receipt, sent.kept)
 	r := a.finish(ctx, i, &asset, receipt)
-	r.outcome.Error = joined(r.outcome.Error, remark)
+	r.outcome.Error, r.outcome.InsteadOf = joined(r.outcome.Error, remark), insteadOf(i)
 	return r
 }
 
@@ -65,9 +68,12 @@ type sending struct {
 	kept   *state.Description // what the source has with it, nil if nothing
 }
 
-// wasSent reports whether the asset of an item is there and in the journal, so
-// that only what describes it may be missing.
+// wasSent reports whether the asset of an item is there and in the journal as it should
+// be, so that only what describes it may be missing.
 func wasSent(i state.Item) bool {
+	if i.Action == state.Replace {
+		return i.State == state.ItemSent // it has had an asset all the time
+	}
 	return i.Asset != "" && (i.Action == state.Create || i.Action == state.Describe)
 }
 
@@ -138,19 +144,29 @@ func (a *Applier) upload(ctx context.Context, c container, i state.Item, content
 	return asset, sent, nil
 }
 
-// A ReceiptError says that the service made another asset than we sent. That
-// asset has been trashed, unless Err says why it could not be.
+// A ReceiptError says that the service made another asset than we sent, or gave one other
+// content. What it made has been trashed, and what was before put back, unless Err says
+// why it could not be.
 type ReceiptError struct {
 	Asset, What string
+	Replaced    bool // it was there before, with other content
 	Err         error
 }
 
 func (e *ReceiptError) Error() string {
-	fate := "was moved to the trash"
-	if e.Err != nil {
+	what, fate := "another asset", "was moved to the trash"
+	if e.Replaced {
+		what = "other content"
+	}
+	switch {
+	case e.Replaced && e.Err != nil:
+		fate = "has to get its former content back by hand, from its revisions: " + e.Err.Error()
+	case e.Replaced:
+		fate = "has its former content again"
+	case e.Err != nil:
 		fate = "is still there and must be deleted by hand: " + e.Err.Error()
 	}
-	return fmt.Sprintf("the service answered with another asset than was sent (%s); asset %s %s", e.What, e.Asset, fate)
+	return fmt.Sprintf("the service answered with %s than was sent (%s); asset %s %s", what, e.What, e.Asset, fate)
 }
 
 // Class is permanent: whatever kept us from trashing the asset must not make the
@@ -217,6 +233,9 @@ func alike(i state.Item, err error) string {
 	if _, ok := errors.AsType[*ReceiptError](err); ok {
 		return "another asset than was sent" // each has an ID of its own
 	}
+	if e, ok := errors.AsType[*RefusedError](err); ok {
+		return "not replaced: " + alike(i, e.Err)
+	}
 	if e, ok := errors.AsType[*unseenError](err); ok {
 		return "not there: " + alike(i, e.last)
 	}
@@ -230,7 +249,7 @@ func alike(i state.Item, err error) string {
 	case ok: // without subject and trace
 		text = fmt.Sprint(e.Op, e.Status, e.Message, e.Err)
 	}
-	return strings.NewReplacer(i.Key, "", i.Name, "").Replace(text)
+	return strings.NewReplacer(i.Key, "", i.Name, "", i.Asset, "").Replace(text)
 }
 
 // answered reports whether the service said something, so that it is done with

@@ -36,9 +36,11 @@ type finding struct {
 	err     error          // it could not be found out
 }
 
-// settleAll finds out about items in doubt by looking. Each container is listed
-// once, newest first, back to shortly before the oldest intent.
+// settleAll finds out about items in doubt by looking: at the asset of one that replaces,
+// and else into its container. That is listed once, newest first, back to shortly before
+// the oldest intent.
 func (a *Applier) settleAll(ctx context.Context, s *structure, doubts []doubt, now time.Time) []finding {
+	told, doubts := a.settleEachReplaced(ctx, doubts, now)
 	groups := map[container][]finding{}
 	for _, q := range doubts {
 		c := container{q.item.Category, q.item.Folder}
@@ -57,7 +59,7 @@ func (a *Applier) settleAll(ctx context.Context, s *structure, doubts []doubt, n
 		})
 	}
 	_ = g.Wait() // each finding has its own error
-	return slices.Concat(slices.Collect(maps.Values(groups))...)
+	return append(told, slices.Concat(slices.Collect(maps.Values(groups))...)...)
 }
 
 // settleGroup completes the findings about items of one place.
@@ -165,6 +167,7 @@ func (a *Applier) match(ctx context.Context, c container, f *finding, candidates
 	if f.receipt != nil {
 		f.err = nil // whatever the others are
 		a.keepFound(ctx, f)
+		a.inheritFound(ctx, f)
 	}
 }
 
@@ -268,7 +271,7 @@ func (f finding) outcome() state.Outcome {
 		return state.Outcome{Key: f.item.Key, State: state.ItemInDoubt, Class: string(retry.Transient),
 			Error: "cannot find out whether it arrived: " + f.err.Error()}
 	}
-	o := state.Outcome{Key: f.item.Key, State: state.ItemDone, Receipt: f.receipt}
+	o := state.Outcome{Key: f.item.Key, State: state.ItemDone, Receipt: f.receipt, InsteadOf: insteadOf(f.item)}
 	if len(f.extra) > 0 {
 		o.Error = "found more than once at the destination; also as " + strings.Join(f.extra, ", ")
 	}

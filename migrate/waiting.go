@@ -14,7 +14,8 @@ import (
 // later, as long as it has some left. While nothing works it is not the item's fault.
 func (d *dispatcher) postpone(r result) state.Outcome {
 	o, most := r.outcome, len(d.Again)
-	spent := most == 0 || r.item.Attempts > most && d.row.trying.IsZero()
+	onlyDescribes := o.InsteadOf != "" // which is left to the next run
+	spent := most == 0 || onlyDescribes || r.item.Attempts > most && d.row.trying.IsZero()
 	if o.State != state.ItemFailed || !retry.Class(o.Class).Repeatable() || spent {
 		return o
 	}
