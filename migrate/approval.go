@@ -101,8 +101,10 @@ func (a *approvals) failure() error {
 // situation is what is known of a listed object before anybody looks at the
 // destination. An approved plan may have an item of it.
 func (p *Planner) situation(o sources.Object, m Memory, r state.Receipt, approved state.Item, known bool) Situation {
-	s := Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r)}
+	s := Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r), Gone: o.Obstacle == absent}
 	switch {
+	case p.Approval == nil && p.Rules.Sync != nil && p.Rules.Sync.Failed != nil && m != Same && !p.Rules.Sync.Failed.names(o):
+		s.LeftOut = ReasonNotFailed
 	case p.Approval == nil:
 		s.LeftOut = p.Rules.leaveOut(o, p.started)
 	case known && !acts(approved):
@@ -133,7 +135,7 @@ func (w *walk) stageVanished(ctx context.Context, key string) error {
 			i.Obstacle = string(ReasonMissing)
 		case !acts(approved), known == Same: // or it arrived before it went
 			continue
-		case w.unread != "" && strings.HasPrefix(i.Key, w.unread):
+		case w.unread.hides(i.Key):
 			i.Obstacle = string(sources.UnreadableDirectory)
 		}
 		w.page.Cursor = i.Key

@@ -43,6 +43,7 @@ const (
 
 	ReasonJunk      Reason = "left behind by an operating system or a tool"
 	ReasonFiltered  Reason = "left out by --include or --exclude"
+	ReasonNotFailed Reason = "not among what failed before, see --only"
 	ReasonNotListed Reason = "not in --files-from"
 	ReasonTooYoung  Reason = "younger than --min-age"
 	ReasonLimit     Reason = "beyond --limit"

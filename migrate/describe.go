@@ -54,19 +54,19 @@ func (p *Planner) redescribed(ctx context.Context, pair int64, after string) (_ 
 	if p.Rules.Sync == nil || p.Describer == nil {
 		return nil, func() {}
 	}
-	find, stop := sideBySide(p.Journal.Described(ctx, pair, after), func(d state.Described) string { return d.Key })
+	known := sideBySide(p.Journal.Described(ctx, pair, after), func(d state.Described) string { return d.Key })
 	return func(key sources.Key) (bool, error) {
 		said, err := p.said(string(key))
 		if err != nil || said.IsZero() {
 			return false, err
 		}
-		before, _, err := find(string(key))
+		before, _, err := known.find(string(key))
 		if err != nil || before.Metadata == said.Encode() {
 			return false, err
 		}
 		base, err := metadata.Decode(before.Metadata)
 		return said.Over(base).Encode() != before.Metadata, err
-	}, stop
+	}, known.stop
 }
 
 // describes reports whether assets may get a description of their own after they were

@@ -1,6 +1,121 @@
 package migrate
 
-import "assetferry/sources"
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"assetferry/sources"
+	"assetferry/state"
+)
 
 // absent marks an item of an object that has arrived and that a whole listing did not find.
 const absent sources.Obstacle = "not at the source any more"
+
+// hidden are the beginnings of keys that a listing could not look behind, so that nothing
+// follows from what is missing there.
+type hidden []string
+
+// pass takes note of an object of the listing, and forgets what lies before it.
+func (h *hidden) pass(o sources.Object) {
+	key := string(o.Key)
+	*h = slices.DeleteFunc(*h, func(begin string) bool { return key > begin && !strings.HasPrefix(key, begin) })
+	h.add(o)
+}
+
+func (h *hidden) add(o sources.Object) {
+	switch o.Obstacle {
+	case sources.UnreadableDirectory:
+		*h = append(*h, string(o.Key))
+	case sources.Symlink, sources.BrokenSymlink: // it may lead to a folder that was followed before
+		*h = append(*h, string(o.Key)+"/")
+	}
+}
+
+func (h hidden) hides(key string) bool {
+	return slices.ContainsFunc(h, func(begin string) bool { return strings.HasPrefix(key, begin) })
+}
+
+// missedIn gives what is to be told of objects that have arrived and are not listed; nil
+// where nothing follows from that.
+func (w *walk) missedIn(ctx context.Context) func(state.Receipt) error {
+	if !w.Rules.followsGone() {
+		return nil
+	}
+	return func(r state.Receipt) error { return w.missed(ctx, r) }
+}
+
+// missed stages an object that has arrived and is not listed. What is to become of its
+// asset is decided once all is listed.
+func (w *walk) missed(ctx context.Context, r state.Receipt) error {
+	if w.unread.hides(r.Key) {
+		return nil
+	}
+	i := state.Item{Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Obstacle: string(absent)}
+	if w.decided {
+		if err := w.judge(ctx, &i, w.situation(object(i), Same, r, state.Item{}, false), r, state.Item{}); err != nil {
+			return err
+		}
+	}
+	w.page.Cursor = r.Key
+	return w.add(ctx, i)
+}
+
+// expire decides to trash the assets of objects that have been gone for long enough, if
+// that is wanted, and if they are no more than may be.
+func (d *decider) expire(ctx context.Context) error {
+	if !d.Rules.trashes() || !d.Rules.followsGone() {
+		return nil
+	}
+	due, err := d.countExpired(ctx)
+	if err != nil || due == 0 {
+		return err
+	}
+	excess, err := d.guardDeletes(ctx, due)
+	if err != nil {
+		return err
+	}
+	return d.eachGone(ctx, func(i state.Item, expired bool) error {
+		if !expired {
+			return nil
+		}
+		action, why := Decide(Situation{Gone: true, Expired: true, Excess: excess}, d.Rules)
+		write(&i, action, why)
+		return d.store(ctx, i)
+	})
+}
+
+func (d *decider) countExpired(ctx context.Context) (due int64, err error) {
+	err = d.eachGone(ctx, func(_ state.Item, expired bool) error {
+		if expired {
+			due++
+		}
+		return nil
+	})
+	return due, err
+}
+
+// eachGone passes the items whose assets may be trashed some day to f, and whether they
+// have been gone for long enough: by the time of the first listing that missed them, and by
+// one more that was finished since.
+func (d *decider) eachGone(ctx context.Context, f func(i state.Item, expired bool) error) error {
+	orphans := sideBySide(d.Journal.Orphans(ctx, d.run.Pair.ID, ""), func(o state.Orphan) string { return o.Key })
+	defer orphans.stop()
+	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemSkipped, state.ItemPlanned) {
+		if err != nil {
+			return err
+		}
+		orphan, known, err := orphans.find(i.Key)
+		if err != nil {
+			return err
+		}
+		if i.Obstacle != string(absent) || i.Reason == string(ReasonFiltered) {
+			continue
+		}
+		expired := known && orphan.Runs > 0 && !d.run.ListedAt.Before(orphan.Since.Add(d.Rules.Sync.Quarantine))
+		if err := f(i, expired); err != nil {
+			return err
+		}
+	}
+	return d.flush(ctx)
+}

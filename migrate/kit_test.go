@@ -247,6 +247,7 @@ func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, ch
 	}
 	must(w, err)
 	applier, planner := w.applier(d, changes...), migrate.NewPlanner(d, r)
+	planner.Guards, planner.DriftShare = wide(), 0
 	planner.Describes, planner.Answer = applier.Provenance == "always", applier.Answer
 	plan, err := planner.Plan(ctx, run)
 	if err != nil {
@@ -540,3 +541,22 @@ type (
 	seqOfAssets = iter.Seq2[assets.Asset, error]
 	httpRequest = http.Request
 )
+
+// wide are limits that a small library does not meet.
+func wide() migrate.Guards {
+	return migrate.Guards{MaxDelete: 1000, MaxDeletePercent: 100, MaxChanges: 100_000, MaxChangesPercent: 100}
+}
+
+func listOf(category string) assets.ListOptions { return assets.ListOptions{CategoryID: category} }
+
+func targetOf(folder string) assets.Target { return assets.Target{FolderID: folder} }
+
+func transferOf(asset string) assets.Transfer { return assets.Transfer{AssetID: asset} }
+
+func changesOf(name string) assets.Changes { return assets.Changes{Name: &name} }
+
+func replacement(name, content string) assets.Replacement {
+	return assets.Replacement{Filename: name, Size: int64(len(content)), Open: func(context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(content)), nil
+	}}
+}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,6 +32,11 @@ type Planner struct {
 	Unchanged func(state.Receipt)
 	// Describes says that what is applied describes assets, too.
 	Describes bool
+	// Guards are what a sync must not go beyond.
+	Guards Guards
+	// DriftShare is the part of the assets, between 0 and 1, that a sync compares with what
+	// it left although nothing happened to their objects.
+	DriftShare float64
 	// RetryParked has objects tried again that failed in many runs.
 	RetryParked bool
 	// Concurrency is how much is asked of the destination at once.
@@ -52,7 +58,8 @@ type Planner struct {
 
 // NewPlanner makes a planner.
 func NewPlanner(d Deps, r Rules) *Planner {
-	return &Planner{Deps: d.withDefaults(), Rules: r, Concurrency: DefaultConcurrency, Answer: DefaultAnswer}
+	return &Planner{Deps: d.withDefaults(), Rules: r, Concurrency: DefaultConcurrency, Answer: DefaultAnswer,
+		Guards: DefaultGuards(), DriftShare: DefaultDriftShare}
 }
 
 // A Plan sums up what was planned. The plan itself is in the journal.
@@ -65,6 +72,8 @@ type Plan struct {
 	Renamed    int64            // objects that get another name, because theirs is taken
 	Gone       int64            // objects that arrived before and are not listed any more; their assets stay
 	Limits     assets.Limits    // of the destination; zero where the plan had nothing to place
+	Guarded    []*GuardError    // why a sync must not be carried out
+	Drift      string           // the key up to which assets were compared with what was left
 }
 
 // An ExtensionTally counts the objects with an extension, "" for none.
@@ -94,6 +103,13 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 	}
 	d, stop := p.newDecider(ctx, run)
 	defer stop()
+	if err := p.checkRules(ctx, run); err != nil {
+		e, guarded := errors.AsType[*GuardError](err)
+		if !guarded {
+			return Plan{}, err
+		}
+		d.guarded = append(d.guarded, e)
+	}
 	if run.State == state.Scanning {
 		if err := d.scan(ctx); err != nil {
 			return Plan{}, err
@@ -105,7 +121,9 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 			return Plan{}, err
 		}
 	}
-	return p.summary(ctx, run.ID)
+	plan, err := p.summary(ctx, run.ID)
+	plan.Guarded, plan.Drift = d.guarded, d.driftCursor
+	return plan, err
 }
 
 // summary reads a plan back from the journal, so that one which is continued
@@ -184,25 +202,33 @@ type decider struct {
 	placer     *placer        // nil until something has to be placed
 	containers map[Place]bool // where objects go; names left out
 	creates    int
-	memory     recall      // see walkBeside
-	approved   *approvals  // the same
-	anew       redescriber // the same
-	failures   func(key string) (state.Failure, bool, error)
+	memory     recall       // see walkBeside
+	rest       func() error // the same: what was remembered after the last object
+	approved   *approvals   // the same
+	anew       redescriber  // the same
+	failures   *beside[state.Failure]
 	claimed    map[string]bool // assets that stand for an object already
 	batch      []state.Item
+
+	sentinel    bool          // was listed
+	stopped     string        // what of the plan is not to be carried out, and why
+	guarded     []*GuardError // why none of it is
+	driftCursor string
+	unlisted    *hidden // see isHidden
 }
 
 func (p *Planner) newDecider(ctx context.Context, run state.Run) (d *decider, stop func()) {
 	d = &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}}
-	d.failures, stop = sideBySide(p.Journal.Failures(ctx, run.Pair.ID, ""), func(f state.Failure) string { return f.Key })
-	return d, stop
+	d.failures = sideBySide(p.Journal.Failures(ctx, run.Pair.ID, ""), func(f state.Failure) string { return f.Key })
+	return d, d.failures.stop
 }
 
 // decide decides every staged item. It may be repeated after a crash: the same
 // listing leads to the same decisions.
 func (d *decider) decide(ctx context.Context) error {
 	d.Watch.Phase(PhasePlan, -1, -1)
-	for _, pass := range []func(context.Context) error{d.decideAll, d.contact, d.resolveCollisions, d.sendNothing, d.hold, d.finish} {
+	for _, pass := range []func(context.Context) error{d.decideAll, d.settleMaybes, d.matchMoves, d.expire, d.survey, d.drift,
+		d.contact, d.resolveCollisions, d.sendNothing, d.hold, d.guard, d.finish} {
 		if err := pass(ctx); err != nil {
 			return err
 		}
@@ -216,7 +242,7 @@ func (d *decider) decideAll(ctx context.Context) error {
 		d.Watch.Progress(d.judged, 0)
 		return nil
 	}
-	defer d.walkBeside(ctx, "")()
+	defer d.walkBeside(ctx, "", nil)()
 	return d.everyItem(ctx, d.first)
 }
 
@@ -285,6 +311,9 @@ func (d *decider) flush(ctx context.Context) error {
 // first decides an item by the rules, the journal and the categories. What is at
 // the destination, and other objects, come later.
 func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
+	if i.Action == state.Move { // a former pass has found where it comes from
+		return false, nil
+	}
 	if i.State == state.ItemDone { // an outcome from before this listing
 		if i.Action == state.Create {
 			d.creates++
@@ -316,11 +345,14 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt
 	}
 	action, why := Decide(s, d.Rules)
 	var place Place
-	if action == state.Create {
+	if action == state.Create || action == state.Replace || action == state.Move {
 		if err := d.needPlacer(ctx); err != nil {
 			return err
 		}
 		place, s.Problem = d.placer.place(o)
+		if action == state.Replace && s.Problem != ReasonTooLarge { // it stays where it is
+			s.Problem = ""
+		}
 		keepName(&place, &s, approved, i.Key)
 		action, why = Decide(s, d.Rules)
 	}
@@ -329,7 +361,7 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt
 	}
 	i.Category, i.Folder, i.Name, i.Slot = place.Category, place.Folder, place.Name, place.slot()
 	i.Asset, i.Digest = "", nil // of a former pass
-	if action == state.Describe {
+	if s.Gone || action == state.Describe || action == state.Replace || action == state.Conflict && s.Memory != Unknown {
 		i.Asset = receipt.Asset
 	}
 	write(i, action, why)
@@ -355,7 +387,7 @@ const parkAfter = 5
 
 // parked gives the reason why an object is not tried any more, if there is one.
 func (d *decider) parked(o sources.Object) (Reason, error) {
-	f, failed, err := d.failures(string(o.Key))
+	f, failed, err := d.failures.find(string(o.Key))
 	switch {
 	case err != nil || !failed || d.RetryParked, !sameFingerprint(o, f.Size, f.Time, f.VersionTag, d.Source.Traits().Precision):
 		return "", err

@@ -18,6 +18,8 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{Decides: "--include and --exclude"}
 	case ReasonNotListed:
 		return Remedy{Decides: "--files-from"}
+	case ReasonNotFailed:
+		return Remedy{Decides: "--only failed; a sync without it takes the rest"}
 	case ReasonTooYoung:
 		return Remedy{"--min-age; a later run takes it", true}
 	case ReasonLimit:

@@ -60,6 +60,16 @@ const DefaultQuarantine = 20 * time.Hour
 // trashes reports whether assets are trashed whose objects are gone.
 func (r Rules) trashes() bool { return r.Sync != nil && r.Sync.Delete == "trash" }
 
+// followsGone reports whether something follows from an object that is not listed any more:
+// who asks for some objects only says nothing of the others.
+func (r Rules) followsGone() bool { return r.Sync != nil && r.FilesFrom == nil && r.Sync.Failed == nil }
+
+// shaping are the rules that decide which objects are taken, and where they go.
+func (r Rules) shaping() Rules {
+	return Rules{Include: r.Include, Exclude: r.Exclude, Symlinks: r.Symlinks, CategoryBy: r.CategoryBy, Category: r.Category,
+		Unmatched: r.Unmatched, OnCollision: r.OnCollision}
+}
+
 // overwrites reports whether the source wins against what people did at the destination.
 func (r Rules) overwrites() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "overwrite" }
 
@@ -119,7 +129,10 @@ func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
 	if err := json.Unmarshal(stored, &was); err != nil {
 		return nil, fmt.Errorf("read rules of the run: %w", err)
 	}
-	var out []string
+	return r.differences(was), nil
+}
+
+func (r Rules) differences(was Rules) (out []string) {
 	a, b := reflect.ValueOf(was), reflect.ValueOf(r)
 	for i := range a.NumField() {
 		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
@@ -129,7 +142,7 @@ func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
 			out = append(out, fmt.Sprintf("--%s was %s, is %s", strings.ReplaceAll(name, "_", "-"), x, y))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // isJunk reports whether operating systems or tools left an object behind; no

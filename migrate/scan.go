@@ -26,8 +26,8 @@ func (d *decider) scan(ctx context.Context) (err error) {
 	if d.decided, err = d.decidesAtOnce(ctx); err != nil {
 		return err
 	}
-	defer d.walkBeside(ctx, d.run.Cursor)()
 	w := walk{decider: d, page: state.Page{Cursor: d.run.Cursor}}
+	defer d.walkBeside(ctx, d.run.Cursor, w.missedIn(ctx))()
 	for o, err := range d.Source.Objects(ctx, sources.Key(d.run.Cursor)) {
 		if err != nil {
 			return errors.Join(err, w.stage(ctx))
@@ -43,7 +43,7 @@ func (d *decider) scan(ctx context.Context) (err error) {
 type walk struct {
 	*decider
 	page   state.Page // to be staged next
-	unread string     // the folder listed last, if it could not be read
+	unread hidden     // folders that could not be read, and links that were not followed
 }
 
 // object takes an object of the listing.
@@ -55,14 +55,12 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	if err := w.stageVanished(ctx, key); err != nil {
 		return err
 	}
-	if w.unread = ""; o.Obstacle.HidesObjects() {
-		w.unread = key
-	}
-	w.page.Cursor = key
 	known, receipt, err := w.memory(o)
 	if err != nil {
 		return err
 	}
+	w.unread.pass(o)
+	w.page.Cursor = key
 	approved, isApproved, err := w.approved.of(key)
 	if err != nil {
 		return err
@@ -71,6 +69,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	if known != Unknown {
 		w.met++
 	}
+	w.seeSentinel(o)
 	w.listed++
 	w.Watch.Progress(1, 0)
 	s := w.situation(o, known, receipt, approved, isApproved)
@@ -81,7 +80,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	switch {
 	case known == Same && receipt.Run == w.run.Num && action != state.Describe: // sent before the run was listed again: it counts as done
 		return nil
-	case action == state.Unchanged:
+	case action == state.Unchanged && known == Same:
 		return w.countUnchanged(ctx, receipt)
 	}
 	i := staged(o)
@@ -126,6 +125,12 @@ func (w *walk) stage(ctx context.Context) error {
 
 // end ends a listing that is whole.
 func (w *walk) end(ctx context.Context) error {
+	if err := w.checkSentinel(); err != nil {
+		return errors.Join(err, w.stage(ctx))
+	}
+	if err := w.rest(); err != nil {
+		return err
+	}
 	if err := w.countGone(ctx); err != nil {
 		return errors.Join(err, w.stage(ctx))
 	}
@@ -140,13 +145,19 @@ func (w *walk) end(ctx context.Context) error {
 }
 
 // walkBeside has what the journal remembers and what was approved walk beside the
-// objects after a key, until stop.
-func (d *decider) walkBeside(ctx context.Context, after string) (stop func()) {
-	memory, forget := d.remembered(ctx, d.run.Pair.ID, after)
+// objects after a key, until stop. It tells of the receipts of no object, if anybody wants
+// to know.
+func (d *decider) walkBeside(ctx context.Context, after string, missed func(state.Receipt) error) (stop func()) {
+	receipts := d.Journal.Fingerprints
+	if d.Unchanged != nil { // which is told of all that is in them
+		receipts = d.Journal.Receipts
+	}
+	known := sideBySide(receipts(ctx, d.run.Pair.ID, after), func(r state.Receipt) string { return r.Key })
+	known.passed = missed
 	anew, forgetMore := d.redescribed(ctx, d.run.Pair.ID, after)
-	d.memory, d.anew, d.approved = memory, anew, d.approvals(after)
+	d.memory, d.rest, d.anew, d.approved = d.remembered(known), known.rest, anew, d.approvals(after)
 	return func() {
-		forget()
+		known.stop()
 		forgetMore()
 		d.approved.close()
 	}
@@ -240,23 +251,22 @@ func object(i state.Item) sources.Object {
 type recall func(sources.Object) (Memory, state.Receipt, error)
 
 // remembered gives a recall for objects in key order.
-func (p *Planner) remembered(ctx context.Context, pair int64, after string) (_ recall, stop func()) {
-	receipts := p.Journal.Fingerprints
-	if p.Unchanged != nil { // which is told of all that is in them
-		receipts = p.Journal.Receipts
-	}
-	find, stop := sideBySide(receipts(ctx, pair, after), func(r state.Receipt) string { return r.Key })
+func (p *Planner) remembered(known *beside[state.Receipt]) recall {
 	precision := p.Source.Traits().Precision
 	return func(o sources.Object) (Memory, state.Receipt, error) {
-		receipt, known, err := find(string(o.Key))
+		receipt, found, err := known.find(string(o.Key))
 		switch {
-		case err != nil || !known:
+		case err != nil || !found:
 			return Unknown, state.Receipt{}, err
 		case sameFingerprint(o, receipt.Size, receipt.Time, receipt.VersionTag, precision):
-			return Same, receipt, nil
+			return p.trust(Same), receipt, nil
+		case o.Size != receipt.Size:
+			return Changed, receipt, nil
+		case p.provesContent(o.VersionTag) && o.VersionTag == receipt.VersionTag:
+			return p.trust(Seeming), receipt, nil
 		}
-		return Changed, receipt, nil
-	}, stop
+		return Maybe, receipt, nil
+	}
 }
 
 // lacksDescription reports whether an asset is still to be described, by who can.
@@ -274,20 +284,48 @@ func (d *decider) redescribe(s *Situation, o sources.Object, approved bool) (err
 	return err
 }
 
-// sideBySide walks rows in key order next to a listing in key order: find gives
-// the row of a key, which must be greater than the one asked for before.
-func sideBySide[T any](rows iter.Seq2[T, error], key func(T) string) (find func(string) (T, bool, error), stop func()) {
-	next, stop := iter.Pull2(rows)
-	row, err, more := next()
-	return func(wanted string) (found T, known bool, _ error) {
-		for more && err == nil && key(row) < wanted {
-			row, err, more = next()
+// A beside is rows in key order next to a listing in key order.
+type beside[T any] struct {
+	key    func(T) string
+	passed func(T) error // told of rows that are not asked for, if it is set
+
+	next func() (T, error, bool)
+	stop func()
+	row  T
+	err  error
+	more bool
+}
+
+func sideBySide[T any](rows iter.Seq2[T, error], key func(T) string) *beside[T] {
+	b := &beside[T]{key: key}
+	b.next, b.stop = iter.Pull2(rows)
+	b.row, b.err, b.more = b.next()
+	return b
+}
+
+// find gives the row of a key, which must be greater than the one asked for before.
+func (b *beside[T]) find(wanted string) (found T, known bool, err error) {
+	if err := b.pass(func(key string) bool { return key < wanted }); err != nil || !b.more || b.key(b.row) != wanted {
+		return found, false, err
+	}
+	found = b.row
+	b.row, b.err, b.more = b.next()
+	return found, true, nil
+}
+
+// rest passes all rows that are left.
+func (b *beside[T]) rest() error { return b.pass(func(string) bool { return true }) }
+
+func (b *beside[T]) pass(while func(key string) bool) error {
+	for b.more && b.err == nil && while(b.key(b.row)) {
+		if b.passed != nil {
+			if err := b.passed(b.row); err != nil {
+				return err
+			}
 		}
-		if err != nil || !more || key(row) != wanted {
-			return found, false, err
-		}
-		return row, true, nil
-	}, stop
+		b.row, b.err, b.more = b.next()
+	}
+	return b.err
 }
 
 // sameFingerprint compares the cheap signs of change; a side that does not know

@@ -147,10 +147,7 @@ func hasForeignAttributes(said metadata.Metadata, a assets.Asset) bool {
 // changedLater reports whether an asset was changed after we left it, by the clock of the
 // service alone.
 func changedLater(r state.Receipt, a assets.Asset) bool {
-	left := r.Modified
-	if left.IsZero() && markOf(a) == "" { // where it comes from was not written either
-		left = a.UploadedAt
-	}
+	left := leftAt(r, a)
 	if left.IsZero() || a.LastModifiedAt.IsZero() {
 		return false
 	}
@@ -159,4 +156,13 @@ func changedLater(r state.Receipt, a assets.Asset) bool {
 		slack = processing
 	}
 	return a.LastModifiedAt.After(left.Add(slack))
+}
+
+// leftAt is when we changed an asset last, by the clock of the service; zero if that is not
+// known.
+func leftAt(r state.Receipt, a assets.Asset) time.Time {
+	if r.Modified.IsZero() && markOf(a) == "" { // where it comes from was not written either
+		return a.UploadedAt
+	}
+	return r.Modified
 }

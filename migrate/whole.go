@@ -11,7 +11,7 @@ import (
 // IsNarrow reports whether the rules ask for a part of the source only, so that what a
 // run does not mention may be missing all the same. Leaving out by name is a decision.
 func (r Rules) IsNarrow() bool {
-	return len(r.Include) > 0 || r.FilesFrom != nil || r.Limit > 0 || r.AdoptOnly
+	return len(r.Include) > 0 || r.FilesFrom != nil || r.Limit > 0 || r.AdoptOnly || r.Sync != nil && r.Sync.Failed != nil
 }
 
 // ReadRules reads the rules that a run was planned with.

@@ -258,7 +258,7 @@ func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Collision, e
 	const wanting = ` FROM items WHERE run = ?1 AND action IN ('create', 'adopt', 'move')`
 	return query(ctx, s.r, "find collisions", scanCollision, `WITH held AS MATERIALIZED (
 			SELECT slot FROM receipts WHERE pair = ?2 AND slot IN (SELECT slot`+wanting+`)
-			AND key NOT IN (SELECT origin FROM items WHERE run = ?1 AND action = 'move'))
+			AND key NOT IN (SELECT origin FROM items WHERE run = ?1 AND origin <> ''))
 		SELECT `+itemColumns+`, slot IN held`+wanting+`
 			AND (slot IN (SELECT slot`+wanting+` GROUP BY slot HAVING count(*) > 1) OR slot IN held)
 		ORDER BY slot, key`, run, pair)

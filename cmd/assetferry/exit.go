@@ -103,6 +103,8 @@ func explain(err error) failure {
 		f.code, f.hint = exitAuth, orHint(f.hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
 	case isEmptySource(err):
 		f.code, f.hint = exitGuard, emptyHint+"; if it is meant to be empty, there is nothing to do"
+	case isGuard(err):
+		f.code = exitGuard
 	case isUsage(err):
 		f.code = exitUsage
 	case errors.Is(err, state.ErrInUse):
@@ -137,6 +139,11 @@ const emptyHint = "see that the disk or share is mounted, or that bucket and pre
 
 func isEmptySource(err error) bool {
 	_, ok := errors.AsType[*migrate.EmptySourceError](err)
+	return ok
+}
+
+func isGuard(err error) bool {
+	_, ok := errors.AsType[*migrate.GuardError](err)
 	return ok
 }
 

@@ -82,11 +82,11 @@ func (a *app) init(cmd *cobra.Command, o initOptions, asks bool) error {
 
 // meaningOf is what the help of migrate says of a setting.
 func meaningOf(root *cobra.Command, flag string) string {
-	migrate, _, err := root.Find([]string{"migrate"})
+	sync, _, err := root.Find([]string{"sync"}) // which has them all
 	if err != nil {
 		return ""
 	}
-	found := migrate.Flag(flag)
+	found := sync.Flag(flag)
 	if found == nil {
 		return ""
 	}

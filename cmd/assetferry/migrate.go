@@ -23,11 +23,12 @@ const staleListing = 12 * time.Hour
 const shownProblems = 20
 
 type migrateOptions struct {
-	command                      string // migrate or adopt
+	command                      string // migrate, adopt or sync
 	dryRun, restart, retryParked bool
 	output                       string
 	approved                     *approvedPlan // by apply
 	settle                       time.Duration
+	sync                         syncOptions
 }
 
 func (a *app) migrateCommand() *cobra.Command {
@@ -120,7 +121,7 @@ func (a *app) planOrMigrate(ctx context.Context, cmd *cobra.Command, source stri
 		return err
 	}
 	if o.dryRun {
-		return a.plan(ctx, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output, approved: o.approved})
+		return a.plan(ctx, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output, approved: o.approved, sync: o.sync})
 	}
 	if o.output != "" {
 		return usage(errors.New("--output needs --dry-run"), "add -n to write the plan into the file instead of carrying it out")
@@ -142,6 +143,9 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	if o.command == "adopt" {
 		s.adoptOnly()
 	}
+	if err := a.syncRules(ctx, s, o.sync); err != nil {
+		return err
+	}
 	a.introduce(s)
 	a.beginBulletin(ctx, s)
 	applier := a.applier(cmd, s, o)
@@ -150,6 +154,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		return err
 	}
 	planner := a.planner(s, o.retryParked)
+	a.guard(planner, o.sync)
 	planner.Answer, planner.Describes = applier.Answer, applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	a.out.Progress().EndPhase()
@@ -165,6 +170,13 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		a.showUnmatched(plan)
 		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
 		return unmatched(plan)
+	}
+	if err := a.showGuards(plan); err != nil {
+		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+		return err
+	}
+	if err := a.agreeToRepair(ctx, s, plan, o.sync); err != nil {
+		return err
 	}
 	if o.approved == nil { // else who approved it has looked
 		a.tellLosses(plan.Tallies, source)
@@ -243,6 +255,9 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	if failure == nil || failure == errWindow { // else it is gone on with, or looked into, at once
 		a.backUp(ctx, s.journal)
 	}
+	if failure == nil && run.Stopped != "" {
+		return &stop{exitGuard, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number"}
+	}
 	if failure == nil && exitOf(tallies) != exitDone {
 		for _, step := range nextSteps(tallies) {
 			a.out.Notef("Try: %s", step)
@@ -288,6 +303,9 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 	}
 	if run.Undoes != 0 {
 		return a.afterUndo(ctx, s, run, o)
+	}
+	if o.sync.on && run.Command == o.command && run.State != state.Applying {
+		return s.begin(ctx, o.command) // nothing was sent, and what the source is like now counts
 	}
 	changed, err := s.rules.Differences(run.Rules)
 	if err != nil {

@@ -52,6 +52,8 @@ since, at the source or at the destination, it leaves alone.
 	addCreateFlags(f, &o.retryParked)
 	setting(f, "metadata", metadataHelp)
 	addLimitFlags(f)
+	f.BoolVar(&o.sync.on, "sync", false, "show what sync would do")
+	addSyncFlags(f, &o.sync)
 	return c
 }
 
@@ -59,6 +61,7 @@ type planOptions struct {
 	exitCode, adoptOnly, retryParked bool
 	probe                            bool
 	output                           string // a file to write the plan into
+	sync                             syncOptions
 	approved                         *approvedPlan
 }
 
@@ -76,6 +79,9 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	if o.adoptOnly {
 		s.adoptOnly()
 	}
+	if err := a.syncRules(ctx, s, o.sync); err != nil {
+		return err
+	}
 	a.introduce(s)
 	if open, err := s.journal.Unfinished(ctx, s.pair.ID); err == nil && open.State == state.Applying {
 		a.out.Notef("Run %s is not finished: %s will first carry it on. This plan is of what is left.", open.ID, open.Command)
@@ -85,6 +91,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 		return err
 	}
 	planner := a.planner(s, o.retryParked)
+	a.guard(planner, o.sync)
 	if a.out.Verbose() {
 		planner.Unchanged = a.showUnchanged
 	}
@@ -122,6 +129,8 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	switch {
 	case plan.Blocked(s.rules):
 		return unmatched(plan)
+	case len(plan.Guarded) > 0 || plan.Run.Stopped != "":
+		return a.showGuards(plan)
 	case o.exitCode && hasChanges(plan.Tallies):
 		return &stop{code: exitChanges}
 	}
@@ -202,7 +211,7 @@ func (a *app) showPlan(p migrate.Plan) {
 	for _, c := range p.Categories {
 		a.out.Printf("New category %q for %s", ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
 	}
-	if p.Gone > 0 {
+	if p.Gone > 0 && p.Run.Command != "sync" {
 		a.out.Notef("Gone from the source since they arrived: %s. Their assets are left alone.", count(p.Gone, "object"))
 	}
 	if p.Hidden > 0 {
@@ -255,6 +264,7 @@ func hasChanges(tallies []state.Tally) bool {
 
 func planned(p migrate.Plan) string {
 	var created, bytes, adopted, conflicts, failed, drifted int64
+	var replaced, described, moved, trashed int64
 	for _, t := range p.Tallies {
 		switch {
 		case t.State == state.ItemFailed:
@@ -265,6 +275,14 @@ func planned(p migrate.Plan) string {
 			created, bytes = created+t.Objects, bytes+t.Bytes
 		case t.Action == state.Adopt:
 			adopted += t.Objects
+		case t.Action == state.Replace:
+			replaced, bytes = replaced+t.Objects, bytes+t.Bytes
+		case t.Action == state.Describe:
+			described += t.Objects
+		case t.Action == state.Move:
+			moved += t.Objects
+		case t.Action == state.Trash:
+			trashed += t.Objects
 		case t.Action == state.Conflict:
 			conflicts += t.Objects
 		}
@@ -273,7 +291,7 @@ func planned(p migrate.Plan) string {
 	for _, more := range []struct {
 		n    int64
 		what string
-	}{{adopted, "adopted"}, {conflicts, "left to you (conflict)"}, {failed, "not readable"}, {drifted, "left alone, because they drifted"}} {
+	}{{replaced, "replaced"}, {moved, "moved"}, {described, "described"}, {trashed, "trashed"}, {adopted, "adopted"}, {conflicts, "left to you (conflict)"}, {failed, "not readable"}, {drifted, "left alone, because they drifted"}} {
 		if more.n > 0 {
 			s += fmt.Sprintf("; %s %s", ui.Count(more.n), more.what)
 		}

@@ -47,6 +47,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		a.planCommand(),
 		a.applyCommand(),
 		a.migrateCommand(),
+		a.syncCommand(),
 		a.adoptCommand(),
 		a.verifyCommand(),
 		a.urlsCommand(),

@@ -82,6 +82,17 @@ type Settings struct {
 	OnCollision      string // rename, keep, conflict
 	OnExisting       string // conflict, adopt, duplicate
 
+	Delete              string // never, trash
+	Quarantine          time.Duration
+	MaxDelete           int
+	MaxDeletePercent    float64
+	MaxChanges          int
+	MaxChangesPercent   float64
+	Sentinel            string
+	DriftShare          float64 // between 0 and 1
+	OnDestinationChange string  // keep, overwrite, report
+	OnReplaceRefused    string  // fail, new-asset
+
 	Provenance  string // auto, always, never
 	Wait        time.Duration
 	MaxDuration time.Duration  // 0: no limit

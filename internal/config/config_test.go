@@ -82,6 +82,8 @@ func defaults() Settings {
 	return Settings{
 		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, Symlinks: "skip", CategoryBy: "extension",
 		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
+		Delete: "never", Quarantine: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
+		DriftShare: 1.0 / 30, OnDestinationChange: "keep", OnReplaceRefused: "fail",
 	}
 }
 
@@ -121,6 +123,16 @@ category: Photos
 unmatched: skip
 on_collision: keep
 on_existing: adopt
+delete: trash
+quarantine: 3d
+max_delete: 9
+max_delete_percent: 2.5
+max_changes: 99
+max_changes_percent: 30 %
+sentinel: here.txt
+drift_share: 1/4
+on_destination_change: report
+on_replace_refused: new-asset
 provenance: always
 wait: 2h
 max_duration: 6h
@@ -156,6 +168,8 @@ metadata: described/all.csv
 		OnExisting: "adopt", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
 		Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
+		Delete: "trash", Quarantine: 72 * time.Hour, MaxDelete: 9, MaxDeletePercent: 2.5, MaxChanges: 99, MaxChangesPercent: 30,
+		Sentinel: "here.txt", DriftShare: 0.25, OnDestinationChange: "report", OnReplaceRefused: "new-asset",
 		MaxCalls: pace.CallLimit{Calls: 5000, Window: time.Hour},
 		Metrics:  "metrics/assetferry.prom", NotifyFile: "hooks.txt", Notify: []notify.Target{hook(t, "https://hooks.example.com/x"), hook(t, "failure=https://hooks.example.com/y")},
 		Bandwidth: pace.Timetable{{From: 8 * time.Hour, Bytes: 512 << 10}, {From: 19 * time.Hour}},

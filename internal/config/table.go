@@ -57,6 +57,16 @@ func (s *Settings) table() []row {
 		choice("on_collision", &s.OnCollision, "rename", "keep", "conflict"),
 		choice("on_existing", &s.OnExisting, "conflict", "adopt", "duplicate"),
 		{key: "metadata", example: "metadata.csv", set: text(&s.Metadata), path: true},
+		choice("delete", &s.Delete, "never", "trash"),
+		{key: "quarantine", initial: "20h", set: duration(&s.Quarantine)},
+		{key: "max_delete", initial: "500", set: number(&s.MaxDelete, 0, 1<<30)},
+		{key: "max_delete_percent", initial: "1", set: parsed(&s.MaxDeletePercent, parsePercent)},
+		{key: "max_changes", initial: "1000", set: number(&s.MaxChanges, 0, 1<<30)},
+		{key: "max_changes_percent", initial: "20", set: parsed(&s.MaxChangesPercent, parsePercent)},
+		{key: "sentinel", example: "mounted.txt", set: text(&s.Sentinel)},
+		{key: "drift_share", initial: "1/30", set: parsed(&s.DriftShare, parseShare)},
+		choice("on_destination_change", &s.OnDestinationChange, "keep", "overwrite", "report"),
+		choice("on_replace_refused", &s.OnReplaceRefused, "fail", "new-asset"),
 		choice("provenance", &s.Provenance, "auto", "always", "never"),
 		{key: "wait", initial: "1m", set: duration(&s.Wait)},
 		{key: "max_duration", example: "6h", set: duration(&s.MaxDuration)},
@@ -231,4 +241,29 @@ func ParseDuration(value string) (time.Duration, error) {
 		return 0, bad
 	}
 	return total + d, nil
+}
+
+// parsePercent reads a part of all in percent.
+func parsePercent(value string) (float64, error) {
+	percent, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(value, "%")), 64)
+	if err != nil || !(percent >= 0 && percent <= 100) {
+		return 0, fmt.Errorf("%q is no percentage from 0 to 100", value)
+	}
+	return percent, nil
+}
+
+// parseShare reads a part of all: a fraction such as 1/30, or a number from 0 to 1.
+func parseShare(value string) (float64, error) {
+	part, whole, isFraction := strings.Cut(value, "/")
+	share, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+	if isFraction && err == nil {
+		var of float64
+		if of, err = strconv.ParseFloat(strings.TrimSpace(whole), 64); err == nil {
+			share /= of
+		}
+	}
+	if err != nil || !(share >= 0 && share <= 1) {
+		return 0, fmt.Errorf("%q is no part of all, such as 1/30, 0.1 or 0", value)
+	}
+	return share, nil
 }

@@ -1,0 +1,210 @@
+package migrate
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/state"
+)
+
+// matchMoves finds among what is new the objects that have only got another key: those
+// whose content is that of an object that is gone. Their assets are moved then, and nothing
+// is sent.
+//
+// Only objects of one size can be equal, so there is never more in memory than those. Which
+// of several equal ones has become which is told by the longest end that their keys have in
+// common, as long as it is the only one; else nobody can tell, and none of them moves.
+func (d *decider) matchMoves(ctx context.Context) error {
+	if !d.Rules.followsGone() {
+		return nil
+	}
+	var group []state.Candidate
+	for c, err := range d.Journal.MoveCandidates(ctx, d.run.Num, d.run.Pair.ID, string(absent)) {
+		if err != nil {
+			return err
+		}
+		if len(group) > 0 && group[0].Size != c.Size {
+			if err := d.matchGroup(ctx, group); err != nil {
+				return err
+			}
+			group = group[:0]
+		}
+		group = append(group, c)
+	}
+	if err := d.matchGroup(ctx, group); err != nil {
+		return err
+	}
+	return d.flush(ctx)
+}
+
+// twins are objects of one content.
+type twins struct{ gone, new []state.Candidate }
+
+// matchGroup matches objects of one size.
+func (d *decider) matchGroup(ctx context.Context, group []state.Candidate) error {
+	var of twins
+	for _, c := range group {
+		if c.Gone {
+			of.gone = append(of.gone, c)
+		} else {
+			of.new = append(of.new, c)
+		}
+	}
+	if len(of.gone) == 0 || len(of.new) == 0 {
+		return nil
+	}
+	contents, err := d.contentsOf(ctx, of)
+	if err != nil {
+		return err
+	}
+	byContent := map[string]*twins{}
+	for _, c := range of.gone {
+		content := string(c.Digest)
+		if byContent[content] == nil {
+			byContent[content] = &twins{}
+		}
+		byContent[content].gone = append(byContent[content].gone, c)
+	}
+	var inOrder []*twins // so that the plan is always the same
+	for n, c := range of.new {
+		equal := byContent[contents[n]]
+		if equal == nil {
+			continue
+		}
+		if len(equal.new) == 0 {
+			inOrder = append(inOrder, equal)
+		}
+		equal.new = append(equal.new, c)
+	}
+	for _, equal := range inOrder {
+		if err := d.follow(ctx, *equal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contentsOf gives the digests of new objects, as far as they may be those of objects that
+// are gone; "" for all others. What a version tag tells need not be read.
+func (d *decider) contentsOf(ctx context.Context, of twins) ([]string, error) {
+	byTag, allTagged := map[string]string{}, true
+	for _, c := range of.gone {
+		if !d.provesContent(c.VersionTag) {
+			allTagged = false
+			continue
+		}
+		byTag[c.VersionTag] = string(c.Digest)
+	}
+	contents := make([]string, len(of.new))
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
+	for n, c := range of.new {
+		if d.provesContent(c.VersionTag) {
+			if contents[n] = byTag[c.VersionTag]; contents[n] != "" || allTagged {
+				continue
+			}
+		}
+		g.Go(func() error {
+			digest, err := digestOfObject(parallel, d.Source, object(c.Item))
+			if parallel.Err() != nil {
+				return context.Cause(parallel)
+			}
+			if err == nil { // else sending it will tell what is wrong with it
+				contents[n] = string(digest)
+			}
+			return nil
+		})
+	}
+	return contents, g.Wait()
+}
+
+// follow decides what becomes of objects of one content, some of which are gone and some
+// new.
+func (d *decider) follow(ctx context.Context, of twins) error {
+	pairs, ambiguous := pairUp(of)
+	for _, p := range pairs {
+		i := p.new.Item
+		i.Origin, i.Asset, i.Digest = p.gone.Key, p.gone.Asset, p.gone.Digest
+		write(&i, state.Move, ReasonMoved)
+		d.creates--
+		if err := d.store(ctx, i); err != nil {
+			return err
+		}
+	}
+	for _, c := range ambiguous {
+		i := c.Item
+		write(&i, state.Create, ReasonAmbiguous)
+		if err := d.store(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A movement is an object under its old key and its new one.
+type movement struct{ gone, new state.Candidate }
+
+// pairUp tells which of equal objects has become which: those whose keys end alike, the
+// longer the better, and what is left on both sides if that is one each. New objects are
+// ambiguous if several are left that any of those which are gone may have become.
+func pairUp(of twins) (pairs []movement, ambiguous []state.Candidate) {
+	for parts := mostParts(of); parts > 0 && len(of.gone) > 0 && len(of.new) > 0; parts-- {
+		gone, new := byEnd(of.gone, parts), byEnd(of.new, parts)
+		var rest twins
+		for _, c := range of.new {
+			end, ok := endOf(c.Key, parts)
+			if ok && len(new[end]) == 1 && len(gone[end]) == 1 {
+				pairs = append(pairs, movement{gone[end][0], c})
+			} else {
+				rest.new = append(rest.new, c)
+			}
+		}
+		for _, c := range of.gone {
+			end, ok := endOf(c.Key, parts)
+			if !ok || len(new[end]) != 1 || len(gone[end]) != 1 {
+				rest.gone = append(rest.gone, c)
+			}
+		}
+		of = rest
+	}
+	switch {
+	case len(of.gone) == 1 && len(of.new) == 1:
+		return append(pairs, movement{of.gone[0], of.new[0]}), nil
+	case len(of.gone) > 0:
+		return pairs, of.new
+	}
+	return pairs, nil
+}
+
+// mostParts is how many names the longest of the keys has, folders included.
+func mostParts(of twins) (n int) {
+	for _, c := range slices.Concat(of.gone, of.new) {
+		n = max(n, strings.Count(c.Key, "/")+1)
+	}
+	return n
+}
+
+func byEnd(all []state.Candidate, parts int) map[string][]state.Candidate {
+	ends := map[string][]state.Candidate{}
+	for _, c := range all {
+		if end, ok := endOf(c.Key, parts); ok {
+			ends[end] = append(ends[end], c)
+		}
+	}
+	return ends
+}
+
+// endOf gives the last names of a key, so many of them if it has as many.
+func endOf(key string, parts int) (end string, ok bool) {
+	at := len(key)
+	for range parts {
+		if at < 0 {
+			return "", false
+		}
+		at = strings.LastIndexByte(key[:at], '/')
+	}
+	return key[at+1:], true
+}

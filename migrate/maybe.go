@@ -1,0 +1,124 @@
+package migrate
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/state"
+)
+
+// trust is what is known of an object by cheap signs that speak for its being the same,
+// unless they are not to be believed.
+func (p *Planner) trust(m Memory) Memory {
+	if p.Rules.Sync != nil && p.Rules.Sync.Checksum {
+		return Maybe
+	}
+	return m
+}
+
+// provesContent reports whether objects of equal size with this version tag are equal.
+func (p *Planner) provesContent(tag string) bool {
+	if p.Rules.Sync == nil || !p.Source.Traits().ContentTags || len(tag) != 32 {
+		return false
+	}
+	_, err := hex.DecodeString(tag)
+	return err == nil
+}
+
+// settleMaybes reads what may have changed, by all that its fingerprint says, and compares
+// it with what was sent.
+func (d *decider) settleMaybes(ctx context.Context) error {
+	if d.Rules.Sync == nil {
+		return nil
+	}
+	anew, stop := d.redescribed(ctx, d.run.Pair.ID, "")
+	defer stop()
+	d.anew = anew
+	told := false
+	for page, err := range pages(d.Journal.Items(ctx, d.run.Num, state.ItemPlanned), stagePage) {
+		if err != nil {
+			return err
+		}
+		maybes := itemsOf(page, ReasonMaybe)
+		if len(maybes) > 0 && !told {
+			d.Watch.Phase(PhaseCompare, -1, -1)
+			told = true
+		}
+		if err := d.settlePage(ctx, maybes); err != nil {
+			return err
+		}
+	}
+	return d.flush(ctx)
+}
+
+func itemsOf(page []state.Item, why Reason) (of []state.Item) {
+	for _, i := range page {
+		if i.Reason == string(why) {
+			of = append(of, i)
+		}
+	}
+	return of
+}
+
+func (d *decider) settlePage(ctx context.Context, page []state.Item) error {
+	if len(page) == 0 {
+		return nil
+	}
+	receipts, err := d.receiptsOf(ctx, page)
+	if err != nil {
+		return err
+	}
+	memory := make([]Memory, len(page))
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
+	for n, i := range page {
+		g.Go(func() error {
+			digest, err := digestOfObject(parallel, d.Source, object(i))
+			switch {
+			case parallel.Err() != nil:
+				return context.Cause(parallel)
+			case err == nil && bytes.Equal(digest, receipts[i.Asset].Digest):
+				memory[n] = Seeming
+			default: // what is wrong with it, if anything, is told when it is sent
+				memory[n] = Changed
+			}
+			d.Watch.Progress(1, i.Size)
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for n, i := range page {
+		if err := d.settleMaybe(ctx, i, memory[n], receipts[i.Asset]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decider) settleMaybe(ctx context.Context, i state.Item, m Memory, r state.Receipt) error {
+	o := object(i)
+	if m == Seeming && sameFingerprint(o, r.Size, r.Time, r.VersionTag, d.Source.Traits().Precision) {
+		m = Same // only --checksum did not believe it
+	}
+	s := Situation{Memory: m, Undescribed: d.lacksDescription(r)}
+	if err := d.redescribe(&s, o, true); err != nil {
+		return err
+	}
+	action, why := Decide(s, d.Rules)
+	write(&i, action, why)
+	return d.store(ctx, i)
+}
+
+// receiptsOf finds the receipts of items with assets, by asset.
+func (d *decider) receiptsOf(ctx context.Context, page []state.Item) (map[string]state.Receipt, error) {
+	ids := make([]string, len(page))
+	for n, i := range page {
+		ids[n] = i.Asset
+	}
+	return d.Journal.ReceiptsOf(ctx, d.run.Pair.ID, ids)
+}

@@ -1,0 +1,299 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+const (
+	// surveyPage is how many assets are looked up at once, so that those in one folder are
+	// listed together.
+	surveyPage = 5000
+	// worthListing is how many assets of one place are rather listed than asked for: a page
+	// of a listing has many more.
+	worthListing = 3
+	// listedAtOnce is how many assets a page of a listing has at least.
+	listedAtOnce = 50
+)
+
+// survey looks at the assets that a plan is about to change or to trash. What people did
+// with them at the destination has its say, and how they were before is kept.
+func (d *decider) survey(ctx context.Context) error {
+	if d.Rules.Sync == nil {
+		return nil
+	}
+	n, err := d.countPlanned(ctx, state.Replace, state.Describe, state.Move, state.Trash)
+	if err != nil || n == 0 {
+		return err
+	}
+	d.Watch.Phase(PhaseInventory, n, -1)
+	var page []state.Item
+	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemPlanned) {
+		if err != nil {
+			return err
+		}
+		if i.Asset == "" || i.Action == state.Create || i.Action == state.Adopt {
+			continue
+		}
+		if page = append(page, i); len(page) < surveyPage {
+			continue
+		}
+		if err := d.surveyPage(ctx, page); err != nil {
+			return err
+		}
+		page = page[:0]
+	}
+	if err := d.surveyPage(ctx, page); err != nil {
+		return err
+	}
+	return d.flush(ctx)
+}
+
+func (d *decider) surveyPage(ctx context.Context, page []state.Item) error {
+	receipts := make([]state.Receipt, 0, len(page))
+	byAsset := map[string]state.Receipt{}
+	for chunk := range slices.Chunk(page, stagePage) {
+		found, err := d.receiptsOf(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		for id, r := range found {
+			byAsset[id], receipts = r, append(receipts, r)
+		}
+	}
+	seen, err := d.lookUp(ctx, receipts)
+	if err != nil {
+		return err
+	}
+	var former []state.Former
+	for _, i := range page {
+		asset := seen[i.Asset]
+		if err := d.weigh(ctx, &i, byAsset[i.Asset], asset); err != nil {
+			return err
+		}
+		if i.State == state.ItemPlanned && asset.there {
+			f, err := formerly(i, asset.Asset)
+			if err != nil {
+				return err
+			}
+			former = append(former, f)
+		}
+		d.Watch.Progress(1, 0)
+	}
+	return d.keepFormer(ctx, former)
+}
+
+func (d *decider) keepFormer(ctx context.Context, all []state.Former) error {
+	if len(all) == 0 {
+		return nil
+	}
+	return d.Journal.SaveFormer(ctx, d.run.Num, d.run.Pair.ID, all)
+}
+
+// formerly is what is kept of an asset that an item is about to change.
+func formerly(i state.Item, a assets.Asset) (f state.Former, err error) {
+	f = state.Former{Key: i.Key, Of: i.Key}
+	if i.Origin != "" {
+		f.Of = i.Origin
+	}
+	f.Asset, err = json.Marshal(formerOf(a))
+	return f, err
+}
+
+// weigh decides again about an item now that it is known what became of its asset.
+func (d *decider) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset seen) error {
+	if asset.untold != nil {
+		write(i, state.Conflict, ReasonUntold)
+		i.Error = fmt.Sprintf("%s: %v", ReasonUntold, asset.untold)
+		return d.store(ctx, *i)
+	}
+	standing, err := d.standing(ctx, i.Action, r, asset)
+	if err != nil {
+		return err
+	}
+	s := Situation{Standing: standing}
+	switch i.Action {
+	case state.Replace:
+		s.Memory = Changed
+	case state.Describe:
+		if standing != Deleted {
+			return nil
+		}
+		s.Memory = Same
+	case state.Move:
+		if standing == EditedThere || standing == AsLeft || standing == MovedThere && (d.Rules.overwrites() || i.Reason == string(ReasonBack)) {
+			return nil // it goes with what people made of it
+		}
+		s.Memory = Changed
+	case state.Trash:
+		shared, err := d.Journal.SharedAssets(ctx, d.run.Pair, []string{i.Asset})
+		if err != nil {
+			return err
+		}
+		s.Gone, s.Expired, s.Shared = true, true, shared[i.Asset]
+	}
+	action, why := Decide(s, d.Rules)
+	if action == i.Action && why != ReasonBothGone {
+		return nil
+	}
+	return d.redecide(ctx, i, s, r)
+}
+
+// redecide decides about an item whose asset is not as we left it.
+func (d *decider) redecide(ctx context.Context, i *state.Item, s Situation, r state.Receipt) error {
+	origin := i.Origin
+	i.Origin = ""
+	if err := d.judge(ctx, i, s, r, state.Item{}); err != nil {
+		return err
+	}
+	i.Asset = r.Asset
+	if i.Action == state.Create { // in the place of the receipt that it has
+		i.Asset, i.Origin = "", r.Key
+	}
+	if i.Action != state.Create && origin != "" {
+		i.Origin = origin
+	}
+	return d.store(ctx, *i)
+}
+
+// A seen is what the destination says of an asset.
+type seen struct {
+	assets.Asset
+	there  bool
+	untold error // why it cannot be told
+}
+
+// lookUp finds out about the assets of receipts: those in one place by listing it, as long
+// as that takes no more requests than to ask for each.
+func (d *decider) lookUp(ctx context.Context, receipts []state.Receipt) (map[string]seen, error) {
+	places := map[state.Container][]state.Receipt{}
+	for _, r := range receipts {
+		c := state.Container{Category: r.Category, Folder: r.Folder}
+		places[c] = append(places[c], r)
+	}
+	all := lookups{seen: make(map[string]seen, len(receipts))}
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
+	for c, wanted := range places {
+		if len(wanted) < worthListing {
+			continue
+		}
+		g.Go(func() error { return d.lookInto(parallel, c, wanted, &all) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return all.seen, d.askForRest(ctx, receipts, &all)
+}
+
+type lookups struct {
+	mu   sync.Mutex
+	seen map[string]seen
+}
+
+func (l *lookups) add(id string, s seen) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen[id] = s
+}
+
+func (l *lookups) has(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, has := l.seen[id]
+	return has
+}
+
+func (d *decider) lookInto(ctx context.Context, c state.Container, wanted []state.Receipt, all *lookups) error {
+	left := make(map[string]bool, len(wanted))
+	for _, r := range wanted {
+		left[r.Asset] = true
+	}
+	listed := 0
+	for a, err := range list(ctx, d.Dest, c) {
+		if err != nil {
+			return err
+		}
+		if left[a.ID] {
+			delete(left, a.ID)
+			all.add(a.ID, seen{Asset: a, there: true})
+		}
+		if listed++; len(left) == 0 || listed > listedAtOnce*len(wanted) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// askForRest asks for each asset that was not listed: there are few in its place, or it is
+// not there any more.
+func (d *decider) askForRest(ctx context.Context, receipts []state.Receipt, all *lookups) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(d.Concurrency)
+	for _, r := range receipts {
+		if all.has(r.Asset) {
+			continue
+		}
+		g.Go(func() error {
+			a, err := d.Dest.Asset(ctx, r.Asset)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				all.add(r.Asset, seen{})
+			case isOf(err, retry.Permanent):
+				all.add(r.Asset, seen{untold: err})
+			case err != nil:
+				return err
+			default:
+				all.add(r.Asset, seen{Asset: a, there: true})
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// standing says what became of an asset, as far as it matters for what is to be done with
+// it.
+func (d *decider) standing(ctx context.Context, action state.Action, r state.Receipt, a seen) (Standing, error) {
+	switch {
+	case !a.there:
+		return Deleted, nil
+	case a.CategoryID != r.Category || a.FolderID != r.Folder, norm.NFC.String(a.Name) != norm.NFC.String(r.Name), a.Extension != r.Extension:
+		return MovedThere, nil
+	case a.Size != r.Size:
+		return EditedThere, nil
+	case action == state.Trash && changedLater(r, a.Asset): // whatever it was that somebody did, it would be lost
+		return EditedThere, nil
+	case leftAt(r, a.Asset).IsZero() || !a.LastModifiedAt.After(leftAt(r, a.Asset).Add(rounding)):
+		return AsLeft, nil
+	}
+	return d.revised(ctx, r, a.Asset)
+}
+
+// revised asks whether an asset that was changed later has got another content then.
+func (d *decider) revised(ctx context.Context, r state.Receipt, a assets.Asset) (Standing, error) {
+	revisions, err := d.Dest.Revisions(ctx, a.ID)
+	if errors.Is(err, fs.ErrNotExist) || isOf(err, retry.Permanent) {
+		return AsLeft, nil // an older service keeps none, and has no way to change a content
+	} else if err != nil {
+		return NotLooked, err
+	}
+	for _, v := range revisions {
+		if v.Current && len(revisions) > 1 && v.CreatedAt.After(leftAt(r, a).Add(rounding)) {
+			return EditedThere, nil
+		}
+	}
+	return AsLeft, nil
+}

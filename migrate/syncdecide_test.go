@@ -1,0 +1,249 @@
+package migrate_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// syncing are rules under which a destination is kept in step.
+func syncing(changes ...func(*migrate.SyncRules)) migrate.Rules {
+	r := migrate.DefaultRules()
+	r.Sync = migrate.DefaultSyncRules()
+	for _, c := range changes {
+		c(r.Sync)
+	}
+	return r
+}
+
+// decideSync plans a sync, with limits that a small library does not meet.
+func (w *world) decideSync(r migrate.Rules, changes ...func(*migrate.Planner)) migrate.Plan {
+	w.Helper()
+	plan, err := w.tryDecideSync(r, changes...)
+	must(w, err)
+	return plan
+}
+
+func (w *world) tryDecideSync(r migrate.Rules, changes ...func(*migrate.Planner)) (migrate.Plan, error) {
+	w.Helper()
+	run, err := w.journal.Begin(w.Context(), w.pair, "plan", marshal(w, r))
+	must(w, err)
+	p := migrate.NewPlanner(w.deps(), r)
+	p.Guards, p.DriftShare = wide(), 0
+	for _, c := range changes {
+		c(p)
+	}
+	return p.Plan(context.Background(), run)
+}
+
+// decisions gives what a plan decided, by key.
+func (w *world) decisions(plan migrate.Plan) map[string]string {
+	w.Helper()
+	all := map[string]string{}
+	for i, err := range w.journal.Items(w.Context(), plan.Run.Num) {
+		must(w, err)
+		text := fmt.Sprintf("%s (%s)", i.Action, i.Reason)
+		if i.Origin != "" {
+			text += " from " + i.Origin
+		}
+		all[i.Key] = text
+	}
+	return all
+}
+
+func decided(a state.Action, why migrate.Reason) string { return fmt.Sprintf("%s (%s)", a, why) }
+
+func (w *world) wantDecisions(plan migrate.Plan, want map[string]string) {
+	w.Helper()
+	if diff := gocmp.Diff(want, w.decisions(plan)); diff != "" {
+		w.Errorf("decisions (-want +got):\n%s", diff)
+	}
+}
+
+func TestSyncPlansChanges(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c", "d/e.jpg", "e", "d/f.jpg", "f", "gone.jpg", "gone")
+	w.migrate(migrate.DefaultRules())
+	w.put("a.jpg", "longer", "b.jpg", "B", "c.jpg", "c", "new.jpg", "new") // c only looks changed
+	for _, key := range []sources.Key{"d/e.jpg", "d/f.jpg", "gone.jpg"} {
+		w.source.Delete(key)
+	}
+	w.put("D/e.jpg", "e", "x/other.jpg", "f")
+	sent := w.during(func() {
+		plan := w.decideSync(syncing())
+		w.wantDecisions(plan, map[string]string{
+			"a.jpg":       decided(state.Replace, migrate.ReasonContent),
+			"b.jpg":       decided(state.Replace, migrate.ReasonContent),
+			"c.jpg":       decided(state.Unchanged, migrate.ReasonSeeming),
+			"new.jpg":     decided(state.Create, migrate.ReasonNew),
+			"gone.jpg":    decided(state.Skip, migrate.ReasonOrphaned),
+			"D/e.jpg":     decided(state.Move, migrate.ReasonMoved) + " from d/e.jpg",
+			"x/other.jpg": decided(state.Move, migrate.ReasonMoved) + " from d/f.jpg",
+		})
+	})
+	if w := writes(sent); len(w) > 0 {
+		t.Errorf("a plan sent %v", w)
+	}
+}
+
+// Which of several equal objects has become which is told by the ends of their keys.
+func TestSyncPairsEqualObjects(t *testing.T) {
+	w := newWorld(t)
+	w.put("old/1/x.jpg", "same", "old/2/x.jpg", "same", "old/2/y.jpg", "same", "p.jpg", "twice", "q.jpg", "twice")
+	w.migrate(migrate.DefaultRules())
+	w.source.Replace(map[sources.Key][]byte{
+		"new/1/x.jpg": []byte("same"), "new/2/x.jpg": []byte("same"), "new/2/z.jpg": []byte("same"),
+		"r.jpg": []byte("twice"), "s.jpg": []byte("twice"),
+	})
+	w.wantDecisions(w.decideSync(syncing()), map[string]string{
+		"new/1/x.jpg": decided(state.Move, migrate.ReasonMoved) + " from old/1/x.jpg",
+		"new/2/x.jpg": decided(state.Move, migrate.ReasonMoved) + " from old/2/x.jpg",
+		"new/2/z.jpg": decided(state.Move, migrate.ReasonMoved) + " from old/2/y.jpg",
+		"r.jpg":       decided(state.Create, migrate.ReasonAmbiguous),
+		"s.jpg":       decided(state.Create, migrate.ReasonAmbiguous),
+		"p.jpg":       decided(state.Skip, migrate.ReasonOrphaned),
+		"q.jpg":       decided(state.Skip, migrate.ReasonOrphaned),
+	})
+}
+
+// What people did at the destination has its say before anything is changed there.
+func TestSyncLooksAtAssetsFirst(t *testing.T) {
+	w := newWorld(t)
+	keys := []string{"deleted", "edited", "moved", "renamed", "same"}
+	for _, k := range keys {
+		w.put(k+".jpg", k)
+	}
+	w.migrate(migrate.DefaultRules())
+	other := w.folder(w.images, "", "elsewhere")
+	w.disturb(other, map[string]string{"deleted.jpg": "trash", "edited.jpg": "edit", "moved.jpg": "move", "renamed.jpg": "rename"})
+	for _, k := range keys {
+		w.put(k+".jpg", k+" changed")
+	}
+	for _, tc := range []struct {
+		rules migrate.Rules
+		want  map[string]string
+	}{
+		{syncing(), map[string]string{
+			"deleted.jpg": decided(state.Skip, migrate.ReasonDeleted),
+			"edited.jpg":  decided(state.Conflict, migrate.ReasonEditedThere),
+			"moved.jpg":   decided(state.Conflict, migrate.ReasonMovedThere),
+			"renamed.jpg": decided(state.Conflict, migrate.ReasonMovedThere),
+			"same.jpg":    decided(state.Replace, migrate.ReasonContent),
+		}},
+		{syncing(func(s *migrate.SyncRules) { s.OnDestinationChange, s.Repair = "overwrite", true }), map[string]string{
+			"deleted.jpg": decided(state.Create, migrate.ReasonRepair) + " from deleted.jpg",
+			"edited.jpg":  decided(state.Replace, migrate.ReasonContent),
+			"moved.jpg":   decided(state.Replace, migrate.ReasonContent),
+			"renamed.jpg": decided(state.Replace, migrate.ReasonContent),
+			"same.jpg":    decided(state.Replace, migrate.ReasonContent),
+		}},
+	} {
+		w.wantDecisions(w.decideSync(tc.rules), tc.want)
+	}
+}
+
+// Each night a part of what is unchanged is compared with what was left.
+func TestSyncFindsDrift(t *testing.T) {
+	w := newWorld(t)
+	for n := range 12 {
+		w.put(fmt.Sprintf("%02d.jpg", n), fmt.Sprint(n))
+	}
+	w.migrate(migrate.DefaultRules())
+	w.disturb(w.folder(w.images, "", "elsewhere"), map[string]string{"03.jpg": "trash", "07.jpg": "move", "11.jpg": "edit"})
+	third := func(p *migrate.Planner) { p.DriftShare = 1.0 / 3 }
+	plan := w.decideSync(syncing(), third)
+	w.wantDecisions(plan, map[string]string{"03.jpg": decided(state.Skip, migrate.ReasonDeleted)})
+	if plan.Drift != "03.jpg" || plan.Run.Unchanged != 11 {
+		t.Errorf("compared up to %q, %d unchanged", plan.Drift, plan.Run.Unchanged)
+	}
+	all := func(p *migrate.Planner) { p.DriftShare = 1 }
+	w.wantDecisions(w.decideSync(syncing(), all), map[string]string{
+		"03.jpg": decided(state.Skip, migrate.ReasonDeleted),
+		"07.jpg": decided(state.Conflict, migrate.ReasonMovedThere),
+		"11.jpg": decided(state.Conflict, migrate.ReasonEditedThere),
+	})
+	wins := syncing(func(s *migrate.SyncRules) { s.OnDestinationChange, s.Repair = "overwrite", true })
+	w.wantDecisions(w.decideSync(wins), map[string]string{
+		"03.jpg": decided(state.Create, migrate.ReasonRepair) + " from 03.jpg",
+		"07.jpg": decided(state.Move, migrate.ReasonBack) + " from 07.jpg",
+		"11.jpg": decided(state.Replace, migrate.ReasonRestored),
+	})
+}
+
+// disturb has somebody change assets directly in the category of images, by name.
+func (w *world) disturb(folder string, what map[string]string) {
+	w.Helper()
+	for a, err := range w.other.List(w.Context(), listOf(w.images)) {
+		must(w, err)
+		switch what[a.Filename()] {
+		case "trash":
+			must(w, w.other.Trash(w.Context(), a.ID))
+		case "move":
+			must(w, w.other.Move(w.Context(), targetOf(folder), transferOf(a.ID)))
+		case "rename":
+			name := "other name"
+			_, err := w.other.Update(w.Context(), a.ID, changesOf(name))
+			must(w, err)
+		case "edit":
+			_, err := w.other.Replace(w.Context(), a.ID, replacement(a.Filename(), strings.Repeat("x", int(a.Size)+1)))
+			must(w, err)
+		}
+	}
+}
+
+func TestSyncGuards(t *testing.T) {
+	w := newWorld(t)
+	for n := range 100 {
+		w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprintf("\xff\xd8\xff%d", n))
+	}
+	w.put("sentinel.txt", "here")
+	w.migrate(migrate.DefaultRules())
+	change := func(n int, begin string) {
+		for n := range n {
+			w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprintf("%s changed %d", begin, n))
+		}
+	}
+	limits := func(g migrate.Guards) func(*migrate.Planner) { return func(p *migrate.Planner) { p.Guards = g } }
+	guarded := func(name string, want bool, p migrate.Plan) {
+		t.Helper()
+		if got := len(p.Guarded) > 0; got != want {
+			t.Errorf("%s: guarded %v (%v), want %v", name, got, p.Guarded, want)
+		}
+	}
+	change(30, "\xff\xd8\xff")
+	for _, tc := range []struct {
+		name    string
+		n       int64
+		percent float64
+		accept  int64
+		want    bool
+	}{
+		{"at the limit", 30, 100, 0, false}, {"one over", 29, 100, 0, true}, {"consent", 29, 100, 30, false}, {"too small a consent", 29, 100, 29, true},
+		{"within the part", 100, 30, 0, false}, {"beyond the part", 100, 29.7, 0, true},
+	} {
+		g := wide()
+		g.MaxChanges, g.MaxChangesPercent, g.AcceptChanges = tc.n, tc.percent, tc.accept
+		guarded(tc.name, tc.want, w.decideSync(syncing(), limits(g)))
+	}
+	change(40, "encrypted")
+	guarded("an encrypted disk", true, w.decideSync(syncing()))
+	consent := wide()
+	consent.AcceptChanges = 40
+	guarded("one that somebody meant to encrypt", false, w.decideSync(syncing(), limits(consent)))
+
+	sentinel := wide()
+	sentinel.Sentinel = "sentinel.txt"
+	_, err := w.tryDecideSync(syncing(), limits(sentinel))
+	must(t, err)
+	w.source.Delete("sentinel.txt")
+	if _, err := w.tryDecideSync(syncing(), limits(sentinel)); err == nil || !strings.Contains(err.Error(), "sentinel.txt") {
+		t.Errorf("without the sentinel: %v", err)
+	}
+}
