@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"time"
 )
 
@@ -95,3 +96,51 @@ func (s *Store) PathOfFolder(ctx context.Context, destination, category, id stri
 }
 
 func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
+
+// Orphan finds out since when an object is gone from the source; ErrNotFound if it is not.
+func (s *Store) Orphan(ctx context.Context, pair int64, key string) (Orphan, error) {
+	all, err := query(ctx, s.r, "find orphan", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key = ?`, pair, key)
+	return first(all, err, "orphan "+key)
+}
+
+// An Earlier is an asset as it was before a run changed it.
+type Earlier struct {
+	Run    Run
+	Key    string // that its object went by
+	Size   int64
+	Digest []byte // of its content
+	Asset  string
+	Done   bool // the run did change it
+}
+
+// Earlier lists what runs were to change of an object's asset, as it was before, in their
+// order. It is kept as long as their items.
+func (s *Store) Earlier(ctx context.Context, pair int64, key string) ([]Earlier, error) {
+	all, err := query(ctx, s.r, "list what was before", func(rows *sql.Rows) (e Earlier, err error) {
+		var digest string
+		if err := rows.Scan(&e.Run.ID, &e.Key, &e.Size, &digest, &e.Asset, &e.Done); err != nil {
+			return e, err
+		}
+		e.Digest, err = hex.DecodeString(digest)
+		return e, err
+	}, `SELECT r.id, f.receipt ->> '$.key', f.receipt ->> '$.size', f.receipt ->> '$.digest', f.receipt ->> '$.asset', coalesce(i.state = 'done', 0)
+		FROM runs r JOIN former f ON f.run = r.num AND f.key = ?1 LEFT JOIN items i ON i.run = r.num AND i.key = f.key
+		WHERE r.pair = ?2 ORDER BY r.num`, key, pair)
+	for n := range all {
+		if all[n].Run, err = s.Run(ctx, all[n].Run.ID); err != nil {
+			return nil, err
+		}
+	}
+	return all, err
+}
+
+// MovedTo finds the key under which an object that went by another one was last brought to
+// go, and the run that did it; ErrNotFound if none did, or if that is too long ago.
+func (s *Store) MovedTo(ctx context.Context, pair int64, key string) (to, run string, err error) {
+	all, err := query(ctx, s.r, "find move", func(rows *sql.Rows) (m [2]string, err error) {
+		return m, rows.Scan(&m[0], &m[1])
+	}, `SELECT i.key, r.id FROM runs r JOIN former f ON f.run = r.num JOIN items i ON i.run = r.num AND i.key = f.key
+		WHERE r.pair = ?1 AND f.receipt ->> '$.key' = ?2 AND i.origin = ?2 AND i.action = 'move' AND i.state = 'done' ORDER BY r.num DESC LIMIT 1`, pair, key)
+	m, err := first(all, err, "move of "+key)
+	return m[0], m[1], err
+}

@@ -18,13 +18,15 @@ type Orphan struct {
 // Orphans lists the orphans of a pair in key order, those with keys after the given one.
 func (s *Store) Orphans(ctx context.Context, pair int64, after string) iter.Seq2[Orphan, error] {
 	return paged(after, func(o Orphan) string { return o.Key }, func(after string) ([]Orphan, error) {
-		return query(ctx, s.r, "list orphans", func(rows *sql.Rows) (o Orphan, err error) {
-			var since int64
-			err = rows.Scan(&o.Key, &since, &o.Runs)
-			o.Since = fromMillis(since)
-			return o, err
-		}, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
+		return query(ctx, s.r, "list orphans", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
+}
+
+func scanOrphan(rows *sql.Rows) (o Orphan, err error) {
+	var since int64
+	err = rows.Scan(&o.Key, &since, &o.Runs)
+	o.Since = fromMillis(since)
+	return o, err
 }
 
 // noteOrphans brings the orphans of a pair up to date with what a run did not find: its

@@ -27,10 +27,11 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:   "explain KEY",
 		Short: "Tell everything known of one object",
 		Long: `Explain tells what the journal knows of an object: where its asset is, what was
-sent, what each run wanted with it and why, every attempt that failed, and what
-the last verification found. KEY is the name of the object below SOURCE, such as
-2024/spring/harbour.jpg; a path into the source and the ID of an asset will do,
-too.
+sent, what each run wanted with it and why, every attempt that failed, what the
+last verification found, what was there before a sync changed it, where it was
+moved from or to, and since when it is gone from the source. KEY is the name of
+the object below SOURCE, such as 2024/spring/harbour.jpg; a path into the source
+and the ID of an asset will do, too.
 
 It reads the journal and nothing else.
 `,
@@ -137,9 +138,17 @@ type history struct {
 	failure     *state.Failure
 	stages      []state.Stage
 	attempts    map[int64][]state.Attempt
+
+	orphan      *state.Orphan // nil unless it is gone from the source
+	trashedFrom time.Time     // of an orphan in quarantine
+	earlier     []state.Earlier
+	movedTo     string // the key that it goes by now
+	movedIn     string // the run that moved it
 }
 
-func (h history) isEmpty() bool { return h.receipt == nil && h.failure == nil && len(h.stages) == 0 }
+func (h history) isEmpty() bool {
+	return h.receipt == nil && h.failure == nil && len(h.stages) == 0 && h.movedTo == ""
+}
 
 // orNil gives what was found, or nil where nothing is.
 func orNil[T any](v T, err error) (*T, error) {
@@ -165,10 +174,33 @@ func (e *explainer) recall(ctx context.Context, p state.Pair, key string) (h his
 			return h, err
 		}
 	}
+	if err := e.recallSyncs(ctx, &h); err != nil {
+		return h, err
+	}
 	if h.receipt == nil {
 		return h, nil
 	}
 	return h, errors.Join(e.recallPlace(ctx, &h), e.recallProof(ctx, &h))
+}
+
+// recallSyncs finds out what syncs did to an object, and whether it is gone.
+func (e *explainer) recallSyncs(ctx context.Context, h *history) (err error) {
+	if h.orphan, err = orNil(e.journal.Orphan(ctx, h.pair.ID, h.key)); err != nil {
+		return err
+	}
+	if h.orphan != nil {
+		if h.trashedFrom, err = quarantineEnds(ctx, e.journal, h.pair, h.orphan.Since); err != nil {
+			return err
+		}
+	}
+	if h.earlier, err = e.journal.Earlier(ctx, h.pair.ID, h.key); err != nil {
+		return err
+	}
+	h.movedTo, h.movedIn, err = e.journal.MovedTo(ctx, h.pair.ID, h.key)
+	if errors.Is(err, state.ErrNotFound) {
+		err = nil
+	}
+	return err
 }
 
 // recallPlace finds out where the asset is, in words.
@@ -224,13 +256,47 @@ func (e *explainer) tell(h history) {
 	e.tellProof(h)
 	e.tellDescription(h)
 	if f := h.failure; f != nil {
-		e.line("Fails", fmt.Sprintf("in %s by now: %s", count(int64(f.Runs), "run"), f.Error))
+		since := ""
+		if !f.Since.IsZero() {
+			since = ", since " + f.Since.Local().Format(time.DateTime)
+		}
+		e.line("Fails", fmt.Sprintf("in %s by now%s: %s", count(int64(f.Runs), "run"), since, f.Error))
 		if f.Unclear {
 			e.line("", "it was sent, and may have arrived all the same")
 		}
 	}
+	e.tellGone(h)
 	for _, s := range h.stages {
 		e.tellStage(h, s)
+	}
+}
+
+// tellGone tells where an object is that is not at the source any more.
+func (e *explainer) tellGone(h history) {
+	if h.movedTo != "" {
+		e.line("Moved", fmt.Sprintf("to %s by run %s", h.movedTo, h.movedIn))
+	}
+	if h.orphan == nil {
+		return
+	}
+	e.line("Gone", fmt.Sprintf("from the source since %s, as %s found", h.orphan.Since.Local().Format(time.DateTime), count(int64(h.orphan.Runs), "run")))
+	if h.trashedFrom.IsZero() {
+		e.line("", "its asset stays, see sync --delete")
+	} else {
+		e.line("", fmt.Sprintf("in quarantine: a sync from %s on may trash its asset, unless it comes back", h.trashedFrom.Local().Format(time.DateTime)))
+	}
+}
+
+// tellEarlier tells what was there before a run changed it.
+func (e *explainer) tellEarlier(h history, run state.Run) {
+	for _, was := range h.earlier {
+		if was.Run.Num != run.Num || !was.Done {
+			continue
+		}
+		if was.Key != h.key {
+			e.line("", "before, its key was "+was.Key)
+		}
+		e.line("", fmt.Sprintf("before, its asset was %s with %s, SHA-256 %s", was.Asset, ui.Bytes(was.Size), hex.EncodeToString(was.Digest)))
 	}
 }
 
@@ -328,6 +394,7 @@ func (e *explainer) tellStage(h history, s state.Stage) {
 	if !i.DueAt.IsZero() {
 		e.line("", "to be tried again at "+i.DueAt.Local().Format(time.DateTime))
 	}
+	e.tellEarlier(h, s.Run)
 	for _, t := range h.attempts[s.Run.Num] {
 		e.line("", fmt.Sprintf("attempt %d, %s, %s: %s", t.Number, t.At.Local().Format(time.DateTime), t.Class, t.Error))
 	}

@@ -79,6 +79,9 @@ func (a *app) status(ctx context.Context) error {
 		if err := a.showPair(ctx, journal, p); err != nil {
 			return err
 		}
+		if err := a.showSync(ctx, journal, p, runs); err != nil {
+			return err
+		}
 		for _, r := range slices.Backward(runs) {
 			if err := a.showRun(ctx, journal, r, atWork); err != nil {
 				return err
@@ -199,6 +202,7 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, at
 // recorded is the summary of a run that another process carries out or did.
 func recorded(r state.Run, tallies []state.Tally) ui.SummaryLine {
 	s := summaryOf(r, tallies, tookOf(r), exitOf(tallies))
+	s.Outcomes, s.Stopped = outcomes(tallies), r.Stopped
 	s.RunState, s.Began = string(r.State), r.StartedAt.UTC().Format(time.RFC3339)
 	if !r.FinishedAt.IsZero() {
 		s.Finished = r.FinishedAt.UTC().Format(time.RFC3339)

@@ -153,6 +153,8 @@ type SummaryLine struct {
 	ApprovedAt string    `json:"approved_at,omitempty"`
 	Forecast   *Forecast `json:"forecast,omitempty"` // of plan only
 
+	Outcomes Counts `json:"outcomes,omitempty"`  // what became of objects, in the words of reports; of status and runs only
+	Stopped  string `json:"stopped,omitempty"`   // why a guard kept it, or a part of it, from being carried out; likewise
 	RunState string `json:"run_state,omitempty"` // of status and runs only, like the times
 	Began    string `json:"began,omitempty"`
 	Finished string `json:"finished,omitempty"`

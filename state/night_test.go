@@ -1,0 +1,58 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// What syncs did to an object can be told afterwards: where it was moved, what was there
+// before, and since when it is gone.
+func TestTracesOfSyncs(t *testing.T) {
+	c := newCalendar(t)
+	ctx := t.Context()
+	c.night("sync", []string{"old", "gone"}, []string{"failing"})
+	c.begin("sync")
+	missed := staged("gone")
+	missed.Obstacle = "gone"
+	must(t, c.Stage(ctx, c.run.Num, Page{Done: true, Items: []Item{staged("failing"), missed, staged("new"), staged("old")}}))
+	move := decided("new", Move, ItemPlanned)
+	move.Origin = "old"
+	missed = decided("gone", Skip, ItemSkipped)
+	must(t, c.Decided(ctx, c.run.Num, []Item{decided("failing", Create, ItemPlanned), missed, move}))
+	must(t, c.SaveFormer(ctx, c.run.Num, c.pair.ID, []Former{{"new", "old", json.RawMessage("{}")}}))
+	must(t, c.FinishPlan(ctx, c.run.Num, "hash", json.RawMessage("[]")))
+	must(t, c.SetRunState(ctx, c.run.Num, Planned, Applying))
+	c.take(9)
+	if _, _, err := c.MovedTo(ctx, c.pair.ID, "old"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a move that is not done: %v", err)
+	}
+	must(t, c.record(done("failing"), Outcome{Key: "new", State: ItemDone, Receipt: receipt("new", "asset of old"), InsteadOf: "old"}))
+	must(t, c.FinishSync(ctx, c.run, Ending{Absent: "gone"}))
+
+	if to, run, err := c.MovedTo(ctx, c.pair.ID, "old"); err != nil || to != "new" || run != c.run.ID {
+		t.Errorf("moved to %q by %s (%v)", to, run, err)
+	}
+	earlier, err := c.Earlier(ctx, c.pair.ID, "new")
+	if err != nil || len(earlier) != 1 || earlier[0].Key != "old" || earlier[0].Asset != "asset of old" || len(earlier[0].Digest) != 32 || !earlier[0].Done || earlier[0].Run.Num != c.run.Num {
+		t.Errorf("earlier: %+v (%v)", earlier, err)
+	}
+	if o, err := c.Orphan(ctx, c.pair.ID, "gone"); err != nil || o.Runs != 1 || !o.Since.Equal(c.run.ListedAt) {
+		t.Errorf("orphan: %+v (%v)", o, err)
+	}
+	st, err := c.Standing(ctx, c.pair.ID)
+	if err != nil || st.Orphans != (ReceiptSum{1, 10}) || !st.OrphansSince.Equal(c.run.ListedAt) || st.Failing != 0 {
+		t.Errorf("standing: %+v (%v)", st, err)
+	}
+	var back []string
+	for _, f := range collect(t, c.Recovered(ctx, c.run, c.runs[0].Num)) {
+		back = append(back, f.Key)
+	}
+	if !slices.Equal(back, []string{"failing"}) {
+		t.Errorf("recovered: %v", back)
+	}
+	if before, err := c.FinishedBefore(ctx, c.run, 9); err != nil || len(before) != 1 || before[0].Num != c.runs[0].Num {
+		t.Errorf("before it: %+v (%v)", before, err)
+	}
+}
