@@ -208,6 +208,7 @@ func (s *service) get(path string, into any) error { return s.call("GET", path, 
 // A stored is an asset at the service.
 type stored struct {
 	id, category, folder, name string
+	description                string
 	content                    []byte
 }
 
@@ -292,7 +293,10 @@ func (s *service) walk(f folderTree, at stored, all *[]stored) error {
 
 func (s *service) list(where string, at stored, all *[]stored) error {
 	var page struct {
-		Items      []struct{ ID, Name, Extension, URL string }
+		Items []struct {
+			ID, Name, Extension, URL string
+			Metadata                 struct{ Description string }
+		}
 		TotalCount int
 	}
 	for offset := 0; ; offset += len(page.Items) {
@@ -301,7 +305,7 @@ func (s *service) list(where string, at stored, all *[]stored) error {
 		}
 		for _, i := range page.Items {
 			a := at
-			a.id, a.name = i.ID, i.Name
+			a.id, a.name, a.description = i.ID, i.Name, i.Metadata.Description
 			if i.Extension != "" {
 				a.name += "." + i.Extension
 			}

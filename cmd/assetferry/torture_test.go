@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -184,6 +185,7 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	if d.any() {
 		t.Errorf("the destination differs from the source: %+v\nafter %s", d, strings.Join(o.told, "\n"))
 	}
+	o.checkDescriptions(t)
 	command(t, o.dir, o.s.variables(), "verify", "--content", "-j", "4").must(t, exitDone)
 }
 
@@ -236,16 +238,49 @@ func (o *ordeal) grow(t *testing.T) {
 	more[top+"unmatched.odd"] = "in a category that has to be made"
 	more.write(t, filepath.Join(o.dir, "src"))
 	maps.Copy(o.files, more)
+	o.describe(t)
 }
+
+// describe writes a table in which each file is described by its key.
+func (o *ordeal) describe(t *testing.T) {
+	t.Helper()
+	var rows strings.Builder
+	rows.WriteString("key,description\n")
+	for _, key := range slices.Sorted(maps.Keys(o.files)) {
+		fmt.Fprintf(&rows, "%q,%q\n", key, "This is "+key)
+	}
+	tree{"metadata.csv": rows.String()}.write(t, o.dir)
+}
+
+// checkDescriptions sees that every asset that was made is described, and no other.
+func (o *ordeal) checkDescriptions(t *testing.T) {
+	t.Helper()
+	all, err := o.s.assets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		want := "This is " + path.Join(a.folder, a.name)
+		if a.name == adoptable {
+			want = ""
+		}
+		if a.description != want {
+			t.Errorf("%v is described as %q, want %q, after %s", a, a.description, want, strings.Join(o.told, "\n"))
+		}
+	}
+}
+
+// adoptable is a file that is at the destination before.
+const adoptable = "there.jpg"
 
 // adoptable puts a file into the source that somebody has put at the destination
 // by hand.
 func (o *ordeal) adoptable(t *testing.T) {
 	t.Helper()
-	there := tree{"there.jpg": "there already"}
+	there := tree{adoptable: "there already"}
 	there.write(t, filepath.Join(o.dir, "src"))
 	maps.Copy(o.files, there)
-	if err := o.s.upload("Images", "there.jpg", []byte("there already")); err != nil {
+	if err := o.s.upload("Images", adoptable, []byte("there already")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -285,7 +320,7 @@ func (o *ordeal) command(t *testing.T) *process {
 	t.Helper()
 	j := strconv.Itoa(1 + o.random.IntN(32))
 	return command(t, o.dir, o.s.variables(), "migrate", "src", "--json", "--settle-time", "100ms", "--unmatched", "create",
-		"--provenance", o.provenance, "-j", j)
+		"--provenance", o.provenance, "--metadata", "metadata.csv", "-j", j)
 }
 
 // run runs a process that is to die, and gives its exit code, -1 if it was killed.
