@@ -45,10 +45,10 @@ which nothing is done (exit code 6) until somebody consents to what would be.
 		Example: `  assetferry sync ./photos --unmatched skip --dry-run
   assetferry sync ./photos --unmatched skip --delete trash
   assetferry sync ./photos --unmatched skip --only failed`,
-		Args:              one("SOURCE"),
+		Args:              sourceOrJob,
 		ValidArgsFunction: directories,
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			return a.planOrMigrate(ctx, cmd, args[0], o)
+		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return a.planOrMigrate(ctx, cmd, source, o)
 		}),
 	}
 	f := c.Flags()

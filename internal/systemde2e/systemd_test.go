@@ -263,6 +263,26 @@ func TestBucketToSandbox(t *testing.T) {
 	}
 }
 
+// TestStarted starts what systemd would, as far as that takes no system: the very command
+// line, in another folder and without our environment.
+func TestStarted(t *testing.T) {
+	b := newBench(t, "my library")
+	b.must(os.WriteFile(filepath.Join(b.dir, "photos", "harbour.txt"), []byte("harbour"), 0o600))
+	b.must(os.WriteFile(filepath.Join(b.dir, "assetferry.yaml"), []byte("to: sandbox\njobs:\n  nightly: {source: photos, unmatched: create, state: nights/journal.db}\n"), 0o600))
+	if notes := b.schedule("--job", "nightly"); !strings.Contains(notes, "mkdir -p -m 700 '"+b.dir+"/nights'") {
+		t.Errorf("it tells:\n%s", notes)
+	}
+	b.must(os.Mkdir(filepath.Join(b.dir, "nights"), 0o700))
+	command := b.command(b.read())
+	for _, want := range []string{"1 done", "1 unchanged"} {
+		c := exec.Command(command[0], command[1:]...)
+		c.Dir, c.Env = "/", []string{"HOME=" + b.dir}
+		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%q: %v, and not %s:\n%s", command, err, want, out)
+		}
+	}
+}
+
 // TestTimes has systemd read the times.
 func TestTimes(t *testing.T) {
 	b := newBench(t, "times")
