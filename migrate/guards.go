@@ -239,8 +239,8 @@ func (d *decider) guard(ctx context.Context) error {
 	for _, e := range d.guarded {
 		why = joined(e.What, why)
 	}
-	if why == "" && d.run.Stopped == "" {
+	if why == "" && d.run.Stopped == "" && d.driftCursor == "" {
 		return nil
 	}
-	return d.Journal.SetStopped(ctx, d.run.Num, why)
+	return d.Journal.NoteSync(ctx, d.run.Num, why, d.driftCursor)
 }

@@ -89,7 +89,7 @@ type Journal interface {
 	SaveFormer(ctx context.Context, run, pair int64, all []state.Former) error
 	DriftCursor(ctx context.Context, pair int64) (string, error)
 	AddDrift(ctx context.Context, run int64, items []state.Item) error
-	SetStopped(ctx context.Context, run int64, why string) error
+	NoteSync(ctx context.Context, run int64, stopped, driftCursor string) error
 	FinishSync(ctx context.Context, run state.Run, e state.Ending) error
 
 	Failures(ctx context.Context, pair int64, after string) iter.Seq2[state.Failure, error]

@@ -69,7 +69,7 @@ func TestDescriptionWithoutReceipt(t *testing.T) {
 func age(t *testing.T, path string) {
 	t.Helper()
 	execute(t, path, `ALTER TABLE items DROP COLUMN origin`, `DROP TABLE former`, `DROP TABLE orphans`, `DROP TABLE described`,
-		`ALTER TABLE failures DROP COLUMN since`, `ALTER TABLE pairs DROP COLUMN drift_cursor`, `ALTER TABLE runs DROP COLUMN stopped`, `ALTER TABLE runs DROP COLUMN pruned_at`)
+		`ALTER TABLE failures DROP COLUMN since`, `ALTER TABLE pairs DROP COLUMN drift_cursor`, `ALTER TABLE runs DROP COLUMN stopped`, `ALTER TABLE runs DROP COLUMN drift_cursor`, `ALTER TABLE runs DROP COLUMN pruned_at`)
 	execute(t, path, `UPDATE items SET category = (SELECT category FROM bases WHERE id = base), name = key WHERE base IS NOT NULL`, `DROP TABLE tallies`, `ALTER TABLE items DROP COLUMN base`, `ALTER TABLE receipts DROP COLUMN base`, `DROP TABLE bases`, `ALTER TABLE runs DROP COLUMN tallied`, `ALTER TABLE pairs DROP COLUMN objects`, `ALTER TABLE pairs DROP COLUMN bytes`,
 		`CREATE INDEX receipts_slot ON receipts (pair, slot)`, `DROP TABLE descriptions`, `ALTER TABLE receipts DROP COLUMN images`, `DROP TABLE contents`, `DROP TABLE differences`, `DROP TABLE throughput`,
 		`DROP TABLE categories`, `ALTER TABLE runs DROP COLUMN approved_by`, `ALTER TABLE runs DROP COLUMN approved_at`,

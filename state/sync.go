@@ -82,7 +82,6 @@ func (s *Store) DriftCursor(ctx context.Context, pair int64) (key string, err er
 type Ending struct {
 	Absent  string // the obstacle of objects that were not found; empty where nobody looked for all
 	Touched string // the reason of objects that only seem to have changed
-	Drift   string // the new drift cursor
 }
 
 // FinishSync ends a sync in which nothing is left to do. Who was not found is an orphan, and
@@ -99,17 +98,18 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 			run.Num, e.Touched, run.Pair.ID); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET drift_cursor = ? WHERE id = ?`, e.Drift, run.Pair.ID); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET drift_cursor = (SELECT drift_cursor FROM runs WHERE num = ?) WHERE id = ?`, run.Num, run.Pair.ID); err != nil {
 			return err
 		}
 		return finishRun(ctx, tx, run.Num, s.now())
 	})
 }
 
-// SetStopped notes why a guard kept a run, or a part of it, from being carried out.
-func (s *Store) SetStopped(ctx context.Context, run int64, why string) error {
-	return s.write(ctx, "note guard", func(ctx context.Context, tx *sql.Tx) error {
-		return one(ctx, tx, `UPDATE runs SET stopped = ? WHERE num = ?`, why, run)
+// NoteSync notes of a plan why a guard keeps it, or a part of it, from being carried out, and
+// the key up to which it compared receipts with the destination.
+func (s *Store) NoteSync(ctx context.Context, run int64, stopped, driftCursor string) error {
+	return s.write(ctx, "note plan of sync", func(ctx context.Context, tx *sql.Tx) error {
+		return one(ctx, tx, `UPDATE runs SET stopped = ?, drift_cursor = ? WHERE num = ?`, stopped, driftCursor, run)
 	})
 }
 

@@ -374,9 +374,9 @@ func (j *Journal) AddDrift(ctx context.Context, run int64, items []state.Item) e
 	return j.do(func() error { return j.Journal.AddDrift(ctx, run, items) })
 }
 
-// SetStopped implements migrate.Journal.
-func (j *Journal) SetStopped(ctx context.Context, run int64, why string) error {
-	return j.do(func() error { return j.Journal.SetStopped(ctx, run, why) })
+// NoteSync implements migrate.Journal.
+func (j *Journal) NoteSync(ctx context.Context, run int64, stopped, driftCursor string) error {
+	return j.do(func() error { return j.Journal.NoteSync(ctx, run, stopped, driftCursor) })
 }
 
 // FinishSync implements migrate.Journal.

@@ -92,7 +92,7 @@ func (n *nights) sync(unchanged int64, stopped string, wishes ...wish) state.Run
 	must(n, n.journal.SaveFormer(ctx, run.Num, n.pair.ID, former))
 	must(n, n.journal.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
 	if stopped != "" {
-		must(n, n.journal.SetStopped(ctx, run.Num, stopped))
+		must(n, n.journal.NoteSync(ctx, run.Num, stopped, ""))
 	}
 	must(n, n.journal.SetRunState(ctx, run.Num, state.Planned, state.Applying))
 	n.carryOut(run, wishes)

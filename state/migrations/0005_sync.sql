@@ -36,8 +36,10 @@ ALTER TABLE failures ADD COLUMN since INTEGER;
 -- How far the receipts of a pair were compared with the destination in the last night.
 ALTER TABLE pairs ADD COLUMN drift_cursor TEXT NOT NULL DEFAULT '';
 
--- Why a guard kept a run, or a part of it, from being carried out.
+-- Why a guard kept a run, or a part of it, from being carried out, and how far its plan
+-- compared receipts with the destination.
 ALTER TABLE runs ADD COLUMN stopped TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN drift_cursor TEXT NOT NULL DEFAULT '';
 
 -- When the items of a run were deleted because it is too long ago; its sums stay.
 ALTER TABLE runs ADD COLUMN pruned_at INTEGER;

@@ -229,7 +229,7 @@ CREATE TABLE runs (
   stale       INTEGER NOT NULL DEFAULT 0 CHECK (stale IN (0, 1)),
   started_at  INTEGER NOT NULL,
   listed_at   INTEGER NOT NULL,
-  finished_at INTEGER, approved_by TEXT NOT NULL DEFAULT '', approved_at INTEGER, undoes INTEGER REFERENCES runs (num), tallied INTEGER NOT NULL DEFAULT 0 CHECK (tallied IN (0, 1)), stopped TEXT NOT NULL DEFAULT '', pruned_at INTEGER,
+  finished_at INTEGER, approved_by TEXT NOT NULL DEFAULT '', approved_at INTEGER, undoes INTEGER REFERENCES runs (num), tallied INTEGER NOT NULL DEFAULT 0 CHECK (tallied IN (0, 1)), stopped TEXT NOT NULL DEFAULT '', drift_cursor TEXT NOT NULL DEFAULT '', pruned_at INTEGER,
   CHECK ((state IN ('finished', 'superseded')) = (finished_at IS NOT NULL))
 ) STRICT;
 
