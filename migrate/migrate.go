@@ -174,9 +174,9 @@ type Observer interface {
 	// Doubts tells that nothing moves until it is known what became of so many items
 	// in doubt, why the last of them is, and when that is known.
 	Doubts(items int, why string, until time.Time)
-	// Others tells that a plan waits until a time by which so many uploads of another
-	// source, whose answers nobody got, must have shown up.
-	Others(uploads int64, until time.Time)
+	// Others tells that a plan waits until a time by which so many assets that another
+	// source sent or moved, and whose answers nobody got, must have shown up.
+	Others(others int64, until time.Time)
 }
 
 // Silent is an Observer that keeps quiet.

@@ -121,56 +121,25 @@ func isRefusal(e *assets.Error) bool {
 	return !size && !pixels && e.Class() == retry.Permanent && slices.Contains([]int{400, 404, 405, 501}, e.Status)
 }
 
-// putBack gives an asset its former content again, even if the run is being aborted.
+// putBack gives an asset its former content again, even if the run is being aborted, and
+// says so.
 func (a *Applier) putBack(ctx context.Context, former state.Receipt, what string) error {
 	ctx, cancel := context.WithTimeout(retry.WithDrain(context.WithoutCancel(ctx), nil), recordTimeout)
 	defer cancel()
-	e := &ReceiptError{Asset: former.Asset, What: what, Replaced: true}
-	revision, err := revisionOf(ctx, a.Dest, former)
-	if err == nil {
-		err = a.Write.UseRevision(ctx, former.Asset, revision)
-	}
-	e.Err = err
-	return e
+	return &ReceiptError{Asset: former.Asset, What: what, Replaced: true, Err: a.useFormer(ctx, former)}
 }
 
-// revisionOf finds the revision of an asset that has the content of a receipt, the newest
-// first.
-func revisionOf(ctx context.Context, d Reader, r state.Receipt) (id string, err error) {
-	all, err := d.Revisions(ctx, r.Asset)
+func (a *Applier) useFormer(ctx context.Context, former state.Receipt) error {
+	all, err := candidates(ctx, a.Dest, former.Asset, former.Size)
 	if err != nil {
-		return "", err
+		return err
 	}
-	slices.SortStableFunc(all, func(a, b assets.Revision) int { return b.CreatedAt.Compare(a.CreatedAt) })
-	for _, revision := range all {
-		if revision.Size != r.Size {
-			continue
-		}
-		content, _, err := d.DownloadRevision(ctx, assets.Asset{ID: r.Asset, URL: r.URL}, revision.ID, 0)
-		if err != nil {
-			return "", err
-		}
-		if digest, _, err := digestOf(content); err != nil {
-			return "", err
-		} else if bytes.Equal(digest, r.Digest) {
-			return revision.ID, nil
-		}
+	revision, err := holding(ctx, a.Dest, assets.Asset{ID: former.Asset, URL: former.URL}, all, former.Digest)
+	if err != nil {
+		return err
 	}
-	return "", &noRevisionError{r.Asset, len(all)}
+	return a.Write.UseRevision(ctx, former.Asset, revision)
 }
-
-// A noRevisionError says that the content of an asset as it was is not to be had any more.
-type noRevisionError struct {
-	asset string
-	of    int
-}
-
-func (e *noRevisionError) Error() string {
-	return fmt.Sprintf("none of the %d revisions of asset %s has the content that it had", e.of, e.asset)
-}
-
-// Class is permanent: what is not kept does not come back.
-func (e *noRevisionError) Class() retry.Class { return retry.Permanent }
 
 // sendInstead sends an object as a new asset, where the service does not replace the
 // content of the one that it has.
@@ -253,7 +222,7 @@ func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	}
 	former, err := a.Journal.Receipt(ctx, a.run.Pair.ID, f.item.Key)
 	if err != nil {
-		f.receipt, f.err = nil, err
+		f.receipt, f.err = nil, &journalError{err}
 		return
 	}
 	f.remark = joined(a.inherit(ctx, f.receipt, f.item, former), f.remark)

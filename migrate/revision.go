@@ -22,23 +22,41 @@ func isLost(ctx context.Context, d Reader, t trace, a assets.Asset) (bool, error
 	if a.Size == t.former.Size {
 		return false, nil // it may be back
 	}
-	all, err := candidates(ctx, d, t, a)
+	all, err := candidates(ctx, d, a.ID, t.former.Size)
 	if isOf(err, retry.Permanent) {
 		return true, nil
 	}
 	return len(all) == 0, err
 }
 
-// candidates are the revisions that may have the content which an asset had before, the
+// candidates are the revisions of an asset that may have a content which it had before, the
 // newest first.
-func candidates(ctx context.Context, d Reader, t trace, a assets.Asset) ([]assets.Revision, error) {
-	all, err := d.Revisions(ctx, a.ID)
+func candidates(ctx context.Context, d Reader, asset string, size int64) ([]assets.Revision, error) {
+	all, err := d.Revisions(ctx, asset)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(r assets.Revision) bool { return r.Current || r.Size != t.former.Size })
+	all = slices.DeleteFunc(all, func(r assets.Revision) bool { return r.Current || r.Size != size })
 	slices.SortStableFunc(all, func(a, b assets.Revision) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return all, nil
+}
+
+// holding finds the one of some revisions that has a content.
+func holding(ctx context.Context, d Reader, a assets.Asset, all []assets.Revision, digest []byte) (id string, err error) {
+	for _, r := range all {
+		content, _, err := d.DownloadRevision(ctx, a, r.ID, 0)
+		if err != nil {
+			return "", err
+		}
+		its, _, err := digestOf(content)
+		if err != nil {
+			return "", err
+		}
+		if bytes.Equal(its, digest) {
+			return r.ID, nil
+		}
+	}
+	return "", errNoRevision
 }
 
 // formerRevision finds the revision that has the content which an asset had before: what we
@@ -48,27 +66,14 @@ func formerRevision(ctx context.Context, d Reader, t trace, a assets.Asset) (id 
 	if back, err := isBack(ctx, d, t, a); back || err != nil {
 		return "", err
 	}
-	all, err := candidates(ctx, d, t, a)
+	all, err := candidates(ctx, d, a.ID, t.former.Size)
 	if err != nil {
 		return "", err
 	}
 	if t.wasEdited() && len(all) > 0 {
 		return all[0].ID, nil
 	}
-	for _, r := range all {
-		content, _, err := d.DownloadRevision(ctx, a, r.ID, 0)
-		if err != nil {
-			return "", err
-		}
-		digest, _, err := digestOf(content)
-		if err != nil {
-			return "", err
-		}
-		if bytes.Equal(digest, t.before.Digest) {
-			return r.ID, nil
-		}
-	}
-	return "", errNoRevision
+	return holding(ctx, d, a, all, t.before.Digest)
 }
 
 // isBack reports whether an asset has the content that it had before the run, and fails if

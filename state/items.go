@@ -383,7 +383,7 @@ func (s *Store) Release(ctx context.Context, run int64, keys []string) error {
 // or in doubt, and may bring something there, taken after a time, and gives the size of the largest.
 func (s *Store) OthersInDoubt(ctx context.Context, pair Pair, after time.Time) (n, largest int64, err error) {
 	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(max(size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items ON run = r.num
-		WHERE p.destination = ? AND p.id <> ? AND action <> 'trash' AND `+inFlight+`
+		WHERE p.destination = ? AND p.id <> ? AND action NOT IN ('trash', 'describe') AND `+inFlight+`
 		AND items.state <> 'sent' AND items.state <> 'waiting' AND intent_at > ?`, pair.Destination, pair.ID, after.UnixMilli()).Scan(&n, &largest)
 	return n, largest, wrap("look for doubts of others", err)
 }

@@ -340,11 +340,11 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 }
 
 // tellDoubts says what the end of the former process left open, and why that may
-// keep a run from ending for a while.
+// keep a run from ending for a while. What is moved or trashed does not.
 func (a *app) tellDoubts(tallies []state.Tally, applier *migrate.Applier) {
 	var open int64
 	for _, t := range tallies {
-		if t.State == state.ItemSending || t.State == state.ItemInDoubt {
+		if (t.State == state.ItemSending || t.State == state.ItemInDoubt) && t.Action != state.Move && t.Action != state.Trash {
 			open += t.Objects
 		}
 	}

@@ -208,7 +208,7 @@ func (a *app) inDoubt(ctx context.Context, journal *state.Store, undone state.Ru
 	}) {
 		return nil, err
 	}
-	return &stop{exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known whether they arrived", undone.ID),
+	return &stop{exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
 		fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", finishIt(undone))}, nil
 }
 

@@ -94,9 +94,9 @@ func (w *watch) Doubts(items int, why string, until time.Time) {
 }
 
 // Others tells for what a plan waits.
-func (w *watch) Others(uploads int64, until time.Time) {
-	w.out.Notef("Another source of this destination was stopped in the middle of %s, which may still show up. The destination is looked at after that, at %s.",
-		count(uploads, "upload"), until.Local().Format(time.TimeOnly))
+func (w *watch) Others(others int64, until time.Time) {
+	w.out.Notef("Another source of this destination was stopped while it sent or moved %s, which may still show up. The destination is looked at after that, at %s.",
+		count(others, "asset"), until.Local().Format(time.TimeOnly))
 }
 
 // sayHidden tells how many findings were not shown.
