@@ -16,6 +16,7 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/turns"
 	"assetferry/internal/ui"
 )
 
@@ -54,6 +55,9 @@ type app struct {
 	ending   sync.Once     // closes stop
 	why      error         // it was closed
 	abort    context.CancelCauseFunc
+
+	turn atomic.Pointer[app] // of a command that takes turns, while there is one
+	loop *turns.Loop         // that a turn is of
 }
 
 // run is main without the process: it gives the exit code.
@@ -68,14 +72,18 @@ func run(ctx context.Context, args []string, e environment) int {
 	watcher.Go(func() { a.watchSignals(done) })
 	root := a.rootCommand()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if cause := context.Cause(ctx); err != nil && !isSaid(err) && (cause == errInterrupted || cause == errWindow) {
-		err = cause
-	}
-	code := a.end(err)
+	code := a.end(because(ctx, root.ExecuteContext(ctx)))
 	close(done)
 	watcher.Wait()
 	return code
+}
+
+// because is why a command ended early, where its error only follows from that.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && !isSaid(err) && (cause == errInterrupted || cause == errWindow) {
+		return cause
+	}
+	return err
 }
 
 // end tells how the command ended, closes everything, and gives the exit code.
@@ -132,7 +140,15 @@ func (a *app) watchSignals(done <-chan struct{}) {
 // endEarly drains, where there is something that can be finished in good order and
 // that is not happening yet, and aborts otherwise.
 func (a *app) endEarly(why error, say string) {
-	drains := false
+	if !a.drain(why, say) {
+		a.abort(why)
+	}
+}
+
+func (a *app) drain(why error, say string) (drains bool) {
+	if t := a.turn.Load(); t != nil {
+		return t.drain(why, say)
+	}
 	if a.draining.Load() {
 		a.ending.Do(func() {
 			drains = true
@@ -141,9 +157,7 @@ func (a *app) endEarly(why error, say string) {
 			close(a.stop)
 		})
 	}
-	if !drains {
-		a.abort(why)
-	}
+	return drains
 }
 
 // whyStopped is why a run was drained; it is known once that has ended.

@@ -62,7 +62,11 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if err != nil {
 		return nil, err
 	}
-	if s.source, s.address, err = a.openSource(ctx, address, a.ownFiles(s.dest, path)); err != nil {
+	own := a.ownFiles(s.dest, path)
+	if a.loop != nil {
+		a.loop.Ignore(own)
+	}
+	if s.source, s.address, err = a.openSource(ctx, address, own); err != nil {
 		return nil, err
 	}
 	a.tellLoss(path)

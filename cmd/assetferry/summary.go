@@ -53,10 +53,11 @@ func exitOf(tallies []state.Tally) int {
 	return exitDone
 }
 
-// bytesSent leaves out what was adopted, which was there already, and what was trashed.
+// bytesSent is of what went over the network: what was adopted, moved, described or trashed
+// was there already.
 func bytesSent(tallies []state.Tally) (n int64) {
 	for _, t := range tallies {
-		if t.State == state.ItemDone && t.Action != state.Adopt && t.Action != state.Trash {
+		if t.State == state.ItemDone && (t.Action == state.Create || t.Action == state.Replace) {
 			n += t.Bytes
 		}
 	}

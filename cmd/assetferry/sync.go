@@ -26,6 +26,7 @@ type syncOptions struct {
 
 func (a *app) syncCommand() *cobra.Command {
 	o := migrateOptions{command: "sync", sync: syncOptions{on: true}}
+	var stays stayOptions
 	c := &cobra.Command{
 		Use:   "sync SOURCE",
 		Short: "Keep the destination in step, night after night",
@@ -48,7 +49,9 @@ which nothing is done (exit code 6) until somebody consents to what would be.
 		Args:              sourceOrJob,
 		ValidArgsFunction: directories,
 		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
-			return a.planOrMigrate(ctx, cmd, source, o)
+			return a.stay(ctx, cmd, source, stays, func(ctx context.Context, a *app) error {
+				return a.planOrMigrate(ctx, cmd, source, o)
+			})
 		}),
 	}
 	f := c.Flags()
@@ -57,6 +60,7 @@ which nothing is done (exit code 6) until somebody consents to what would be.
 	addCreateFlags(f, &o.retryParked)
 	addSendingFlags(f, &o)
 	addSyncFlags(f, &o.sync)
+	addStayFlags(f, &stays)
 	f.StringVar(&o.sync.only, "only", "", "take only `what` did not arrive before: failed")
 	f.BoolVar(&o.sync.yes, "yes", false, "repair without asking; waives no limit")
 	return c
