@@ -27,7 +27,7 @@ func (a *app) scheduleCommand() *cobra.Command {
 	var o scheduleOptions
 	c := &cobra.Command{
 		Use:   "schedule SOURCE",
-		Short: "Print what starts a sync every night: units of systemd, or a line of cron",
+		Short: "Print what starts a sync every night: for systemd or for cron",
 		Long: `Schedule prints what has sync started every night for this very configuration: a
 service and a timer of systemd, or a line of cron. It changes nothing but, with
 --output, the two files of the units.

@@ -14,7 +14,7 @@ import (
 func (a *app) stateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
-		Short: "Look after the journal: check, back up, compact, prune, take over",
+		Short: "Look after the journal: check it, back it up, make it smaller",
 		Long: `The journal remembers what was listed, planned, sent and confirmed. It looks
 after itself; these commands are for the day when a disk or a machine did not.
 assetferry help journal tells the whole story, with a drill for restoring it.
