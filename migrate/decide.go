@@ -40,6 +40,7 @@ const (
 	ReasonDeleted     Reason = "somebody deleted its asset at the destination; it stays deleted, see --repair"
 	ReasonMovedThere  Reason = "somebody moved or renamed its asset at the destination, see --on-destination-change"
 	ReasonEditedThere Reason = "somebody changed the content of its asset at the destination, see --on-destination-change"
+	ReasonOtherwise   Reason = "somebody described its asset otherwise at the destination, see --on-destination-change"
 
 	ReasonJunk      Reason = "left behind by an operating system or a tool"
 	ReasonFiltered  Reason = "left out by --include or --exclude"
@@ -92,13 +93,15 @@ func (m Memory) isSame() bool { return m == Same || m == Seeming }
 type Standing int
 
 // What may have become of it: nobody has looked, it is as we left it, somebody deleted it,
-// moved or renamed it, or changed its content.
+// moved or renamed it, changed its content, or described it otherwise than the source does
+// now.
 const (
 	NotLooked Standing = iota
 	AsLeft
 	Deleted
 	MovedThere
 	EditedThere
+	DescribedThere
 )
 
 // Existing is what the destination holds at the place an object would take,
@@ -182,6 +185,8 @@ func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 		return state.Conflict, ReasonMovedThere
 	case s.Standing == EditedThere && !r.overwrites():
 		return state.Conflict, ReasonEditedThere
+	case s.Standing == DescribedThere && s.Memory.isSame() && r.reports():
+		return state.Conflict, ReasonOtherwise
 	case s.Memory.isSame() && (s.Undescribed || s.Redescribed):
 		return state.Describe, whyDescribe(s)
 	case s.Memory == Seeming:

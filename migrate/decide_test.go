@@ -73,6 +73,9 @@ func syncLaws() []law {
 		{func(s Situation, r Rules) bool { return wins(s, r) && s.Standing == EditedThere }, state.Replace, because(ReasonRestored)},
 		{func(s Situation, r Rules) bool { return known(s) && s.Standing == MovedThere && keeps(r) }, state.Conflict, because(ReasonMovedThere)},
 		{func(s Situation, r Rules) bool { return known(s) && s.Standing == EditedThere && keeps(r) }, state.Conflict, because(ReasonEditedThere)},
+		{func(s Situation, r Rules) bool {
+			return isSame(s) && s.Standing == DescribedThere && r.Sync.OnDestinationChange == "report"
+		}, state.Conflict, because(ReasonOtherwise)},
 		{func(s Situation, _ Rules) bool {
 			return isSame(s) && (s.Undescribed || s.Redescribed) && s.Parked != ""
 		}, state.Describe, func(s Situation) Reason { return s.Parked }},
@@ -93,7 +96,7 @@ func TestDecideSyncCrossProduct(t *testing.T) {
 		for _, failed := range []Reason{"", ReasonUnreadable} {
 			for _, problem := range []Reason{"", ReasonUnmatched, ReasonTooLarge} {
 				for _, memory := range []Memory{Same, Changed, Maybe, Seeming} {
-					for _, standing := range []Standing{NotLooked, AsLeft, Deleted, MovedThere, EditedThere} {
+					for _, standing := range []Standing{NotLooked, AsLeft, Deleted, MovedThere, EditedThere, DescribedThere} {
 						for _, parked := range []Reason{"", ReasonParked} {
 							for flags := range 64 {
 								s := Situation{LeftOut: leftOut, Failed: failed, Problem: problem, Memory: memory, Standing: standing, Parked: parked,
@@ -107,7 +110,7 @@ func TestDecideSyncCrossProduct(t *testing.T) {
 			}
 		}
 	}
-	if cases != 2*2*3*4*5*2*64*12 {
+	if cases != 2*2*3*4*6*2*64*12 {
 		t.Errorf("looked at %d cases", cases)
 	}
 }

@@ -45,6 +45,22 @@ func (d Deps) said(key string) (metadata.Metadata, error) {
 	return m, nil
 }
 
+// saidLast is what the source said of an object when its asset was described last, and how
+// that is kept.
+func (d Deps) saidLast(ctx context.Context, run state.Run, key string) (m metadata.Metadata, kept string, err error) {
+	if d.Describer == nil {
+		return m, "", nil
+	}
+	kept, err = d.Journal.DescribedAs(ctx, run.Pair.ID, key)
+	if err == nil {
+		m, err = metadata.Decode(kept)
+	}
+	if err != nil {
+		return m, "", &journalError{err}
+	}
+	return m, kept, nil
+}
+
 // redescriber tells whether objects, in key order, are described otherwise than when their
 // assets were described last. It is nil where nobody may describe assets anew.
 type redescriber func(sources.Key) (bool, error)
@@ -67,6 +83,30 @@ func (p *Planner) redescribed(ctx context.Context, pair int64, after string) (_ 
 		base, err := metadata.Decode(before.Metadata)
 		return said.Over(base).Encode() != before.Metadata, err
 	}, known.stop
+}
+
+// compareDescriptions decides again about an asset that is to be described, if people have
+// described it as well and somebody has to say who is right.
+func (d *decider) compareDescriptions(ctx context.Context, i *state.Item, a assets.Asset) error {
+	if !d.Rules.reports() {
+		return nil
+	}
+	said, err := d.said(i.Key)
+	if err != nil {
+		return err
+	}
+	base, _, err := d.saidLast(ctx, d.run, i.Key)
+	if err != nil {
+		return err
+	}
+	clash := metadata.Merge(base, said, metadataOf(a), metadata.Report).Conflicts
+	if len(clash) == 0 {
+		return nil
+	}
+	action, why := Decide(Situation{Memory: Same, Standing: DescribedThere}, d.Rules)
+	write(i, action, why)
+	i.Error = fmt.Sprintf("%s: %s", why, strings.Join(clash, ", "))
+	return d.store(ctx, *i)
 }
 
 // describes reports whether assets may get a description of their own after they were
@@ -112,9 +152,12 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	if err != nil {
 		return description{}, err
 	}
-	base, before, err := a.base(ctx, i)
-	if err != nil {
-		return description{}, err
+	var base metadata.Metadata
+	before := ""
+	if !isMade(i, asset) { // else nobody has said anything of it
+		if base, before, err = a.saidLast(ctx, a.run, cmp.Or(i.Origin, i.Key)); err != nil {
+			return description{}, err
+		}
 	}
 	if asset == nil && said.IsZero() && a.Provenance != "always" {
 		return description{}, nil
@@ -147,20 +190,9 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	return d, nil
 }
 
-// base is what the source said when the asset of an item was described last, and how that
-// is kept. Of one that was made just now nobody has said anything.
-func (a *Applier) base(ctx context.Context, i state.Item) (base metadata.Metadata, kept string, err error) {
-	if i.Action == state.Create || a.Describer == nil {
-		return base, "", nil
-	}
-	kept, err = a.Journal.DescribedAs(ctx, a.run.Pair.ID, cmp.Or(i.Origin, i.Key))
-	if err == nil {
-		base, err = metadata.Decode(kept)
-	}
-	if err != nil {
-		return base, "", &journalError{err}
-	}
-	return base, kept, nil
+// isMade reports whether the asset of an item is one that the item has made.
+func isMade(i state.Item, asset *assets.Asset) bool {
+	return i.Action == state.Create || asset != nil && asset.ID != i.Asset
 }
 
 // changesOf is what is written into an asset, if there is anything. Where it comes from is

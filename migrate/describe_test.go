@@ -15,6 +15,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/metadata"
+	"assetferry/internal/sandbox"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -402,5 +403,90 @@ func TestWhatIsDescribedCanBeTakenBack(t *testing.T) {
 	w.sync(s, migrate.DefaultRules())
 	if a := w.assetOf("a.jpg"); a.Metadata.Description != "a.jpg" {
 		t.Errorf("brought again, the asset is %+v", a)
+	}
+}
+
+// Where somebody has to decide, nothing is written until that is done, and it is told each
+// night.
+func TestSomebodyHasToDecide(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	s := says("a.jpg", "before", "b.jpg", "before")
+	w.sync(s, syncRules("report"))
+	text := "by people"
+	w.edit("a.jpg", assets.Changes{Description: &text})
+	s.of["a.jpg"] = metadata.Metadata{Description: "after", Tags: []string{"quay"}}
+	s.of["b.jpg"] = metadata.Metadata{Description: "after"}
+	for range 2 {
+		plan := w.sync(s, syncRules("report"))
+		want := string(migrate.ReasonOtherwise)
+		if i := w.item(plan, "a.jpg"); i.State != state.ItemConflict || i.Reason != want || i.Error != want+": description" {
+			t.Errorf("the item is %+v", i)
+		}
+	}
+	if a, b := w.assetOf("a.jpg"), w.assetOf("b.jpg"); a.Metadata.Description != text || len(a.Tags) > 0 || b.Metadata.Description != "after" {
+		t.Errorf("the assets are %+v and %+v", a, b)
+	}
+	w.sync(s, syncRules("overwrite"))
+	if a := w.assetOf("a.jpg"); a.Metadata.Description != "after" || !slices.Equal(a.Tags, []string{"quay"}) {
+		t.Errorf("decided for the source, the asset is %+v", a)
+	}
+	w.quiet(s)
+}
+
+// What people write between the plan and its being carried out stays, and is not taken for
+// settled.
+func TestSomebodyDescribesMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a")
+	s := says("a.jpg", "before")
+	w.sync(s, syncRules("report"))
+	s.of["a.jpg"] = metadata.Metadata{Description: "after"}
+	text, id := "by people", w.assetOf("a.jpg").ID
+	asked := 0
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method != http.MethodGet || r.URL.Path != "/assets/"+id {
+			return nil
+		}
+		if asked++; asked == 2 { // the first is of the plan
+			_, err := w.other.Update(context.WithoutCancel(r.Context()), id, assets.Changes{Description: &text})
+			return err
+		}
+		return nil
+	})
+	plan := w.sync(s, syncRules("report"))
+	if i := w.item(plan, "a.jpg"); i.State != state.ItemDone || !strings.HasPrefix(i.Error, migrate.KeptEdits) {
+		t.Errorf("the item is %+v", i)
+	}
+	if plan = w.sync(s, syncRules("report")); w.item(plan, "a.jpg").State != state.ItemConflict || w.assetOf("a.jpg").Metadata.Description != text {
+		t.Errorf("the next night: %+v", w.item(plan, "a.jpg"))
+	}
+}
+
+// Content and metadata that change in the same night are one night's work, and a new asset
+// for what the service does not replace is described as if it were the first.
+func TestContentAndMetadataChange(t *testing.T) {
+	for _, refused := range []bool{false, true} {
+		var options []func(*sandbox.Options)
+		rules := syncRules("keep")
+		if refused {
+			options = append(options, faults(t, "POST /assets/{id} status=501"))
+			rules.Sync.OnReplaceRefused = "new-asset"
+		}
+		w := newWorld(t, options...)
+		w.put("a.jpg", "a", "b.jpg", "b")
+		s := says("a.jpg", "before", "b.jpg", "the same")
+		w.sync(s, rules)
+		w.put("a.jpg", "another content", "b.jpg", "another one")
+		s.of["a.jpg"] = metadata.Metadata{Description: "after"}
+		plan := w.sync(s, rules)
+		if count, _ := w.states(plan); !maps.Equal(count, map[string]int64{"replace done": 2}) {
+			t.Errorf("refused %v: the plan is %v", refused, count)
+		}
+		if a, b := w.assetOf("a.jpg"), w.assetOf("b.jpg"); a.Metadata.Description != "after" || b.Metadata.Description != "the same" {
+			t.Errorf("refused %v: the assets are %+v and %+v", refused, a, b)
+		}
+		w.quiet(s)
+		w.close()
 	}
 }

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -289,7 +290,7 @@ func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error)
 	if err != nil || said.IsZero() {
 		return false, err
 	}
-	base, before, err := m.base(ctx, i)
+	base, before, err := m.saidLast(ctx, m.run, cmp.Or(i.Origin, i.Key))
 	return said.Over(base).Encode() != before, err
 }
 

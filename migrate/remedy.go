@@ -46,6 +46,8 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{"--repair creates it again", true}
 	case ReasonMovedThere:
 		return Remedy{"move it back by hand, or let the source win with --on-destination-change overwrite", true}
+	case ReasonOtherwise:
+		return Remedy{"have both say the same, or decide with --on-destination-change keep or overwrite", true}
 	case ReasonEditedThere:
 		return Remedy{"take the edit over into the source, or let the source win with --on-destination-change overwrite", true}
 	case ReasonAbsent:

@@ -73,6 +73,10 @@ func (r Rules) shaping() Rules {
 // overwrites reports whether the source wins against what people did at the destination.
 func (r Rules) overwrites() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "overwrite" }
 
+// reports reports whether somebody has to decide about every edit of people that stands
+// against news of the source.
+func (r Rules) reports() bool { return r.Sync != nil && r.Sync.OnDestinationChange == "report" }
+
 // DefaultRules are the rules where the user says nothing.
 func DefaultRules() Rules {
 	return Rules{

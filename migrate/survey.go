@@ -129,7 +129,7 @@ func (d *decider) weigh(ctx context.Context, i *state.Item, r state.Receipt, ass
 		s.Memory = Changed
 	case state.Describe:
 		if standing != Deleted {
-			return nil
+			return d.compareDescriptions(ctx, i, asset.Asset)
 		}
 		s.Memory = Same
 	case state.Move:

@@ -125,7 +125,7 @@ var goneReasons = map[migrate.Reason]bool{
 
 // driftReasons are those that follow from what people did at the destination.
 var driftReasons = map[migrate.Reason]bool{
-	migrate.ReasonDeleted: true, migrate.ReasonMovedThere: true, migrate.ReasonEditedThere: true,
+	migrate.ReasonDeleted: true, migrate.ReasonMovedThere: true, migrate.ReasonEditedThere: true, migrate.ReasonOtherwise: true,
 	migrate.ReasonBack: true, migrate.ReasonRestored: true, migrate.ReasonRepair: true, migrate.ReasonBothGone: true,
 }
 
