@@ -1,6 +1,10 @@
 package report
 
-import "assetferry/internal/ui"
+import (
+	"fmt"
+
+	"assetferry/internal/ui"
+)
 
 // A changeTable is a kind of changes with as many of its objects as a page has room for.
 type changeTable struct {
@@ -19,8 +23,8 @@ func (p *page) layOutNight(all string) {
 	for _, c := range n.Changes {
 		p.Changes = append(p.Changes, tableOf("changed-"+c.What, titleOf(c.What), c, all+"csv --only "+c.What))
 	}
-	for _, c := range n.Drift {
-		p.Drift = append(p.Drift, tableOf("", capital(ui.Sanitize(c.What)), c, all+"csv"))
+	for k, c := range n.Drift {
+		p.Drift = append(p.Drift, tableOf(fmt.Sprintf("drift-%d", k+1), capital(ui.Sanitize(c.What)), c, all+"csv"))
 	}
 	if n.Gone != nil {
 		p.Gone = fewOf(n.Gone.First, n.Gone.Left(), all+"csv", func(o GoneObject) []string { return []string{o.Key, o.Reason} })

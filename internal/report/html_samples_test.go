@@ -158,6 +158,32 @@ func unproved() sample {
 	return s
 }
 
+// nightSample is the page of a sync, under names that are hard to show.
+func nightSample() sample {
+	long := "archive/" + strings.Repeat("ohne-jede-luecke-", 20) + ".jpg"
+	r := reportOf(state.Production, Verdict{Stopped, "A guard held a part of the sync back: 912 assets would be trashed. 4 objects did not come through: 3 failed, 1 in conflict.", "see that the source is whole"},
+		part(created, 12, 3e6), part(replaced, 4, 1e6), part(described, 2, 1e5), part(moved, 3, 2e6), part(trashed, 1, 5), part(unchanged, 99_412, 4e11), part(skipped, 914, 1e8), part(failed, 3, 9), part(conflict, 1, 1))
+	r.Run.Command, r.Destination = "sync", Amount{99_420, 4e11}
+	last, since := noon.Add(-24*time.Hour), noon.Add(-72*time.Hour)
+	before := func(n int64) *int64 { return &n }
+	r.Night = &Night{
+		Before: &Before{"20251120-120000-ab12", last}, Stopped: "912 assets would be trashed because their objects are gone, of 99,420 known objects: at most 500 may be; none was",
+		Measures: []Measure{{objectsMeasured, 100_352, before(100_340)}, {bytesMeasured, 4e11, before(3e11)}, {created, 12, before(40)}, {replaced, 4, before(4)}, {described, 2, before(0)},
+			{moved, 3, before(0)}, {trashed, 1, before(0)}, {gone, 914, before(2)}, {failing, 4, before(1)}},
+		Changes: []Change{{created, Amount{12, 3e6}, []Changed{{Key: arabic}, {Key: hostile}, {Key: long}}}, {moved, Amount{3, 2e6}, []Changed{{long, "old/" + long}, {arabic, hostile}, {"b.jpg", "a.jpg"}}}},
+		Drift:   []Change{{"somebody deleted its asset at the destination; it stays deleted, see --repair", Amount{1, 3}, []Changed{{Key: long}}}},
+		Gone: &Gone{Amount: Amount{914, 1e8}, New: Amount{912, 1e8}, Stay: Amount{914, 1e8}, Quarantine: Amount{2, 10}, TrashedFrom: &noon, First: []GoneObject{
+			{Key: hostile, New: true, Since: &noon, State: skipped, Reason: "gone from the source; more assets than one run may trash, see --accept-deletes"},
+			{Key: long, Since: &since, TrashedFrom: &noon, State: skipped, Reason: "gone from the source; its asset stays for now, see --quarantine"}}},
+		Failing:   Failing{4, []FailingObject{{"x.jpg", failed, &since, 4, "POST /assets: 413 Payload Too Large"}, {long, failed, nil, 1, hostile}, {arabic, conflict, nil, 0, "somebody moved it"}}},
+		Recovered: &Change{"recovered", Amount{1, 4}, []Changed{{Key: arabic}}},
+	}
+	r.Sum.Of = "listed or known before"
+	r.Alterations = []Alteration{{Action: replaced, Amount: Amount{4, 1e6}, Examples: []string{arabic}}, {Action: moved, Amount: Amount{3, 2e6}, Examples: []string{arabic, long}, Moves: []Move{{hostile, arabic}, {"old/" + long, long}}}}
+	r.Undo = Undo{Created: Amount{12, 3e6}, Changed: Amount{10, 4e6}, Command: "assetferry undo --run " + r.Run.ID}
+	return sample{Report: r}
+}
+
 func emptySample() sample {
 	r := reportOf(state.PurposeUnknown, Verdict{Complete, "Nothing was to be taken over.", ""})
 	r.Run.FinishedAt = nil
@@ -166,5 +192,5 @@ func emptySample() sample {
 }
 
 func samples() map[string]sample {
-	return map[string]sample{"proved": proved(), "troubled": troubledSample(), "unproved": unproved(), "empty": emptySample()}
+	return map[string]sample{"proved": proved(), "troubled": troubledSample(), "unproved": unproved(), "empty": emptySample(), "night": nightSample()}
 }

@@ -433,8 +433,11 @@ func arrow(difference int64, text func(int64) string) string {
 
 // runsInARow says for how many runs something fails, nothing where that is not counted.
 func runsInARow(runs int) string {
-	if runs == 0 {
+	switch runs {
+	case 0:
 		return ""
+	case 1:
+		return "for the first time"
 	}
 	return fmt.Sprintf("in %s in a row", counted(int64(runs), "run"))
 }

@@ -274,7 +274,7 @@ func TestFormsOfNight(t *testing.T) {
 	must(t, r.WriteList(t.Context(), &list, "csv", choice, nil))
 	for form, says := range map[*bytes.Buffer][]string{
 		&text: {"Against the sync before, run ", "New: 2 objects, 20 B", "    c\n      -> folder/c\n", "↓ 1", "Gone from the source: 2 objects, 2 of them new",
-			"1 of them are in quarantine", "in 2 runs in a row", "Came through again: 1 object", "What people did at the destination"},
+			"In quarantine of these: 1.", "in 2 runs in a row", "Came through again: 1 object", "What people did at the destination"},
 		&page: {`<section id="night"`, "Described anew", "somebody", `<data value="-1">↓ 1</data>`},
 		&list: {",origin\n", ",1,c\n"},
 	} {

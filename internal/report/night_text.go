@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"assetferry/internal/ui"
 )
@@ -43,7 +44,7 @@ func (t *text) measures(n *Night) {
 		columns = append(columns, ui.Column{Title: "The one before", Right: true}, ui.Column{Title: "Difference", Right: true})
 	}
 	var rows [][]string
-	for _, m := range n.Measures {
+	for _, m := range n.Shown() {
 		row := []string{m.Title(), m.text(m.Now)}
 		if m.Before != nil {
 			row = append(row, m.text(*m.Before), m.Arrow())
@@ -54,6 +55,11 @@ func (t *text) measures(n *Night) {
 	if n.Quiet {
 		t.say(2, "Nothing changed.")
 	}
+}
+
+// Shown are the measures that people want to see: all but adoption, which is rare.
+func (n *Night) Shown() []Measure {
+	return slices.DeleteFunc(slices.Clone(n.Measures), func(m Measure) bool { return m.Name == adopted && m.Now == 0 && m.Difference() == 0 })
 }
 
 // text formats a number of the measure.
@@ -77,13 +83,13 @@ func (t *text) change(title string, c Change, only string) {
 	if only != "" {
 		t.more(c.Objects, min(len(c.First), shownExamples), only)
 	} else {
-		t.rest(c.Objects)
+		t.rest(c.Objects, len(c.First))
 	}
 }
 
-// rest says that there are more objects than those shown, which JSON may have more of.
-func (t *text) rest(all int64) {
-	if rest := all - shownExamples; rest > 0 {
+// rest says that there are more objects than those that are known or shown.
+func (t *text) rest(all int64, known int) {
+	if rest := all - int64(min(known, shownExamples)); rest > 0 {
 		t.say(6, "… and %s more", ui.Count(rest))
 	}
 }
@@ -104,16 +110,16 @@ func (t *text) goneObjects(g *Gone) {
 	}
 	t.heading(fmt.Sprintf("Gone from the source: %s, %s of them new", objects(g.Objects), ui.Count(g.New.Objects)))
 	if g.Stay.Objects > 0 {
-		t.say(2, "%s stay: %s.", capital(assets(g.Stay.Objects)), ui.Bytes(g.Stay.Bytes))
+		t.say(2, "Assets that stay: %s, %s.", ui.Count(g.Stay.Objects), ui.Bytes(g.Stay.Bytes))
 	}
 	if g.Quarantine.Objects > 0 {
-		t.say(2, "%s of them are in quarantine. A sync from %s on may trash the first, unless its object comes back.", ui.Count(g.Quarantine.Objects), t.at(*g.TrashedFrom))
+		t.say(2, "In quarantine of these: %s. A sync from %s on may trash the first, unless its object comes back.", ui.Count(g.Quarantine.Objects), t.at(*g.TrashedFrom))
 	}
 	for _, o := range g.First[:min(len(g.First), shownExamples)] {
 		t.quote(4, o.Key)
 		t.say(6, "%s%s: %s", o.State, t.since(o), o.Reason)
 	}
-	t.rest(g.Objects)
+	t.rest(g.Objects, len(g.First))
 }
 
 // since says since when an object is gone, as far as that is known.
@@ -143,5 +149,5 @@ func (t *text) failing(f Failing) {
 		}
 		t.say(6, "%s%s: %s", o.State, since, o.Error)
 	}
-	t.rest(f.Objects)
+	t.rest(f.Objects, len(f.First))
 }

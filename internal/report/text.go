@@ -130,7 +130,7 @@ func (t *text) leftOut(r Report) {
 	if len(r.LeftOut) == 0 {
 		return
 	}
-	t.heading("Not taken over")
+	t.heading(wordsOf(r).NotTaken)
 	for _, o := range r.LeftOut {
 		t.say(2, "%s, %s: %s", objects(o.Objects), ui.Bytes(o.Bytes), o.Reason)
 		t.say(4, "Decides: %s", o.Decides)
