@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/report"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -137,10 +138,13 @@ func (a *app) showSync(ctx context.Context, journal *state.Store, p state.Pair, 
 			return err
 		}
 		line := fmt.Sprintf("gone from the source: %s, %s, the first since %s", count(o.Objects, "object"), ui.Bytes(o.Bytes), standing.OrphansSince.Local().Format(time.DateTime))
-		if ends.IsZero() {
+		switch {
+		case ends.IsZero():
 			line += "; their assets stay"
-		} else {
+		case ends.After(clock.Now()):
 			line += "; in quarantine, the first until " + ends.Local().Format(time.DateTime)
+		default:
+			line += "; the next sync may trash the first"
 		}
 		lines = append(lines, line)
 	}

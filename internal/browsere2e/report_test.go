@@ -67,6 +67,38 @@ func TestReportOfNothing(t *testing.T) {
 	w.checkReport(t, "Nothing to take over", "rehearsal")
 }
 
+// The morning after a night in which everything happened that a guard lets happen, and more.
+func TestReportOfNight(t *testing.T) {
+	library := map[string]string{"stays.jpg": "stays", "changes.jpg": "before", "moves.jpg": "what is moved", "goes.jpg": "gone soon"}
+	for n := range 40 {
+		library[fmt.Sprintf("folder %d/%s.png", n%3, strings.Repeat("long", n+1))] = strings.Repeat("x", n*n)
+	}
+	w := newWorld(t, library, true)
+	w.run(0, "sync", w.library)
+	w.put("changes.jpg", "after")
+	w.put("new/<b>ميناء</b>.jpg", "new")
+	for _, gone := range []string{"goes.jpg", "folder 1"} {
+		if err := os.RemoveAll(filepath.Join(w.library, gone)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(filepath.Join(w.library, "moves.jpg"), filepath.Join(w.library, "new", "moved.jpg")); err != nil {
+		t.Fatal(err)
+	}
+	w.run(0, "sync", w.library, "--delete", "trash", "--quarantine", "0s", "--accept-rules")
+	p := w.checkReport(t, "Complete, not proved yet", "rehearsal")
+	var said string
+	p.eval(`document.querySelector("#night").innerText`, &said)
+	for _, want := range []string{"moves.jpg", "new/moved.jpg", "changes.jpg", "<b>", "goes.jpg", "Gone from the source", "↑ "} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the page does not say %q:\n%s", want, said)
+		}
+	}
+	const stoppedByGuard = 6
+	w.run(stoppedByGuard, "sync", w.library, "--delete", "trash", "--quarantine", "0s")
+	w.checkReport(t, "Stopped by a guard", "rehearsal")
+}
+
 // A world has the program, a library and a sandbox that the program knows.
 type world struct {
 	*testing.T
@@ -100,15 +132,21 @@ func newWorld(t *testing.T, library map[string]string, rehearsal bool, faults ..
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	for key, content := range library {
-		path := filepath.Join(w.library, filepath.FromSlash(key))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		w.put(key, content)
 	}
 	return w
+}
+
+// put puts a file into the library.
+func (w *world) put(key, content string) {
+	w.Helper()
+	path := filepath.Join(w.library, filepath.FromSlash(key))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		w.Fatal(err)
+	}
 }
 
 // silenced is the address of a sandbox that does not say that it is one.

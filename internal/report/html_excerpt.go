@@ -25,7 +25,7 @@ const (
 	// roomForList bounds one list, in bytes of HTML. A page has seven.
 	roomForList = 600_000
 	// roomForFew bounds one of the lists of a night, of which a page has a dozen or two.
-	roomForFew = 20_000
+	roomForFew = 36_000
 	// roomForText bounds one text before it is escaped; keys may be of any length.
 	roomForText = 4_000
 )

@@ -40,7 +40,7 @@ func faceOf(r Report) face {
 	case PlanOnly:
 		return face{"calm", "○", "Only planned"}
 	case Stopped:
-		return face{"bad", "✋", "Stopped by a guard"}
+		return face{"bad", "■", "Stopped by a guard"}
 	case Undone:
 		if r.Undo.Created.Objects > 0 {
 			return face{"calm", "↩", "Undone in part"}
