@@ -136,17 +136,35 @@ func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
 	return r.differences(was), nil
 }
 
-func (r Rules) differences(was Rules) (out []string) {
-	a, b := reflect.ValueOf(was), reflect.ValueOf(r)
-	for i := range a.NumField() {
-		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
-		x, _ := json.Marshal(a.Field(i).Interface())
-		y, _ := json.Marshal(b.Field(i).Interface())
-		if string(x) != string(y) {
-			out = append(out, fmt.Sprintf("--%s was %s, is %s", strings.ReplaceAll(name, "_", "-"), x, y))
+func (r Rules) differences(was Rules) []string {
+	return fieldDifferences(reflect.ValueOf(was), reflect.ValueOf(r))
+}
+
+// fieldDifferences compares two values of a struct of rules.
+func fieldDifferences(was, is reflect.Value) (out []string) {
+	for i := range was.NumField() {
+		name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
+		x, _ := json.Marshal(was.Field(i).Interface())
+		y, _ := json.Marshal(is.Field(i).Interface())
+		old, nested := was.Field(i).Interface().(*SyncRules)
+		now, _ := is.Field(i).Interface().(*SyncRules)
+		switch {
+		case string(x) == string(y):
+		case nested && old != nil && now != nil:
+			out = append(out, fieldDifferences(reflect.ValueOf(*old), reflect.ValueOf(*now))...)
+		default:
+			out = append(out, fmt.Sprintf("--%s was %s, is %s", strings.ReplaceAll(name, "_", "-"), orUnset(x), orUnset(y)))
 		}
 	}
 	return out
+}
+
+// orUnset says of a value that it is none.
+func orUnset(value []byte) string {
+	if string(value) == "null" || string(value) == `""` {
+		return "not set"
+	}
+	return string(value)
 }
 
 // isJunk reports whether operating systems or tools left an object behind; no

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,6 +70,9 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: "plan"}
 	defer a.startWindow()()
+	if o.sync.on && o.output != "" {
+		return usage(errors.New("--output keeps plans of migrate only"), "a sync is carried out as it is planned; look at it with --dry-run, with --json or --verbose for every object")
+	}
 	if err := a.prepareOutput(o.output); err != nil {
 		return err
 	}
@@ -207,16 +211,26 @@ func (a *app) showTallies(tallies []state.Tally, all string) {
 
 // showPlan shows what a plan is about to do.
 func (a *app) showPlan(p migrate.Plan) {
-	a.showTallies(p.Tallies, "listed in all")
+	all := "listed in all"
+	if keepsInStep(p.Run) {
+		all = "listed, or known before"
+	}
+	a.showTallies(p.Tallies, all)
 	for _, c := range p.Categories {
 		a.out.Printf("New category %q for %s", ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
 	}
-	if p.Gone > 0 && p.Run.Command != "sync" {
+	if p.Gone > 0 && !keepsInStep(p.Run) {
 		a.out.Notef("Gone from the source since they arrived: %s. Their assets are left alone.", count(p.Gone, "object"))
 	}
 	if p.Hidden > 0 {
 		a.out.Notef("Folders that cannot be read: %s. What is in them is not listed here.", ui.Count(p.Hidden))
 	}
+}
+
+// keepsInStep reports whether a run, or the plan of one, keeps a destination in step.
+func keepsInStep(r state.Run) bool {
+	rules, err := migrate.ReadRules(r)
+	return err == nil && rules.Sync != nil
 }
 
 func sumOf(tallies []state.Tally, action state.Action, reason string) (objects, bytes int64) {
@@ -264,7 +278,7 @@ func hasChanges(tallies []state.Tally) bool {
 
 func planned(p migrate.Plan) string {
 	var created, bytes, adopted, conflicts, failed, drifted int64
-	var replaced, described, moved, trashed int64
+	var replaced, rewritten, described, moved, trashed int64
 	for _, t := range p.Tallies {
 		switch {
 		case t.State == state.ItemFailed:
@@ -276,7 +290,7 @@ func planned(p migrate.Plan) string {
 		case t.Action == state.Adopt:
 			adopted += t.Objects
 		case t.Action == state.Replace:
-			replaced, bytes = replaced+t.Objects, bytes+t.Bytes
+			replaced, rewritten = replaced+t.Objects, rewritten+t.Bytes
 		case t.Action == state.Describe:
 			described += t.Objects
 		case t.Action == state.Move:
@@ -291,7 +305,7 @@ func planned(p migrate.Plan) string {
 	for _, more := range []struct {
 		n    int64
 		what string
-	}{{replaced, "replaced"}, {moved, "moved"}, {described, "described"}, {trashed, "trashed"}, {adopted, "adopted"}, {conflicts, "left to you (conflict)"}, {failed, "not readable"}, {drifted, "left alone, because they drifted"}} {
+	}{{replaced, "replaced, " + ui.Bytes(rewritten)}, {moved, "moved"}, {described, "described"}, {trashed, "trashed"}, {adopted, "adopted"}, {conflicts, "left to you (conflict)"}, {failed, "not readable"}, {drifted, "left alone, because they drifted"}} {
 		if more.n > 0 {
 			s += fmt.Sprintf("; %s %s", ui.Count(more.n), more.what)
 		}

@@ -111,6 +111,7 @@ func (a *app) syncRules(ctx context.Context, s *endpoints, o syncOptions) error 
 		return &stop{code: exitDone}
 	}
 	r.Failed = migrate.NewKeyList(keys)
+	r.Failed.Digest = "failed" // of which there may be fewer when a run is gone on with
 	return nil
 }
 
