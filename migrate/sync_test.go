@@ -1,0 +1,147 @@
+package migrate_test
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// syncs plans and carries out a sync, which must come to its end.
+func (w *world) syncs(r migrate.Rules) migrate.Plan {
+	w.Helper()
+	return w.syncWith(w.deps(), r)
+}
+
+// A folder of ten thousand that got another name is found by its contents and moved: no
+// byte is sent. The night after has nothing to do.
+func TestSyncOfARenamedFolder(t *testing.T) {
+	n := 10_000
+	if testing.Short() || slowdown > 1 {
+		n = 500
+	}
+	w := newWorld(t)
+	for n := range n {
+		w.put(fmt.Sprintf("old/%05d.jpg", n), fmt.Sprint(n))
+	}
+	w.syncs(syncing())
+	renamed := map[sources.Key][]byte{}
+	for n := range n {
+		renamed[sources.Key(fmt.Sprintf("new/%05d.jpg", n))] = []byte(fmt.Sprint(n))
+	}
+	w.source.Replace(renamed)
+	var plan migrate.Plan
+	asked := w.during(func() { plan = w.syncs(syncing()) })
+	w.wantStates(plan, map[string]int64{"move done": int64(n)})
+	if got, want := writes(asked), (map[string]int{"POST /assets/move": n / 100, "POST /folders": 1}); !maps.Equal(got, want) {
+		t.Errorf("it wrote %v, want %v; it asked %v", got, want, asked)
+	}
+	if asked["GET /assets/{id}"] > 0 {
+		t.Errorf("it asked for single assets: %v", asked)
+	}
+	t.Logf("%d renamed: %v", n, asked)
+	asked = w.during(func() { plan = w.syncs(syncing()) })
+	w.wantStates(plan, map[string]int64{"unchanged skipped": int64(n)})
+	if len(asked) > 0 {
+		t.Errorf("a quiet night asked %v", asked)
+	}
+}
+
+// Assets go only once their objects have been missed long enough and in more than one run,
+// and never more than may be.
+func TestSyncTrashesWhatIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.putMany(8)
+	w.put("dir/a.jpg", "in a folder", "dir/b.jpg", "in a folder, too")
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.syncs(removing)
+	w.source.Delete("000.jpg")
+	w.source.Delete("dir/a.jpg")
+	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 8, "skip skipped": 2})
+	w.source.Delete("001.jpg") // one that is missed for the first time waits
+	w.put("dir/a.jpg", "in a folder")
+	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 8, "skip skipped": 1, "trash done": 1})
+	if got := len(w.assetsAt()); got != 9 {
+		t.Errorf("%d assets are left, want 9", got)
+	}
+	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 8, "trash done": 1})
+	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 8})
+	w.wantSound()
+}
+
+// What cannot be listed is not gone, and what it hides is left alone.
+func TestSyncKeepsWhatIsHidden(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "locked/b.jpg", "b", "locked/c/d.jpg", "d", "lockedx.jpg", "x", "z.jpg", "z")
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.syncs(removing)
+	for _, key := range []sources.Key{"locked/b.jpg", "locked/c/d.jpg", "z.jpg"} {
+		w.source.Delete(key)
+	}
+	w.source.PutObject(sources.Object{Key: "locked/", Obstacle: sources.UnreadableDirectory}, nil)
+	for range 3 {
+		w.syncs(removing)
+	}
+	want := []string{"a.jpg", "lockedx.jpg", "b.jpg", "d.jpg"} // by their places
+	var got []string
+	for _, a := range w.assetsAt() {
+		got = append(got, a.Name)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("left are %q, want %q", got, want)
+	}
+}
+
+// What only looks changed is read once: then it is known by what it looks like.
+func TestSyncReadsWhatIsTouchedOnce(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.syncs(syncing())
+	w.put("a.jpg", "a")
+	plan := w.syncs(syncing())
+	if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonSeeming) || i.State != state.ItemSkipped {
+		t.Errorf("got %+v", i)
+	}
+	if plan = w.syncs(syncing()); plan.Run.Unchanged != 2 {
+		t.Errorf("%d are unchanged, want 2", plan.Run.Unchanged)
+	}
+}
+
+// An asset that somebody deleted comes back only when it is asked for, in its place.
+func TestSyncRepairs(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.syncs(syncing())
+	w.disturb("", map[string]string{"a.jpg": "trash"})
+	if got := len(w.assetsAt()); got != 1 {
+		t.Fatalf("%d assets", got)
+	}
+	w.syncs(syncing())
+	if got := len(w.assetsAt()); got != 1 {
+		t.Errorf("%d assets: it came back by itself", got)
+	}
+	repair := syncing(func(s *migrate.SyncRules) { s.Repair = true })
+	plan := w.syncs(repair)
+	if i := w.item(plan, "a.jpg"); i.Reason != string(migrate.ReasonRepair) || i.State != state.ItemDone || i.Name != "a.jpg" {
+		t.Errorf("got %+v", i)
+	}
+	if got := len(w.assetsAt()); got != 2 {
+		t.Errorf("%d assets after a repair, want 2", got)
+	}
+	w.wantStates(w.syncs(repair), map[string]int64{"unchanged skipped": 2})
+	w.wantSound()
+}
+
+// Only what did not arrive is taken, and nothing follows from what is missing.
+func TestSyncOnlyWhatFailed(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
+	w.syncs(syncing())
+	w.put("b.jpg", "changed b", "c.jpg", "changed c", "d.jpg", "d")
+	w.source.Delete("a.jpg")
+	only := syncing(func(s *migrate.SyncRules) { s.Delete, s.Failed = "trash", migrate.NewKeyList([]sources.Key{"b.jpg"}) })
+	w.wantStates(w.syncs(only), map[string]int64{"replace done": 1, "skip skipped": 2})
+}
