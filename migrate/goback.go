@@ -103,7 +103,7 @@ func (g goingBack) each(ctx context.Context, all []*comeback, f func(context.Con
 		}
 		parallel.Go(func() error {
 			err := f(ctx, c)
-			if isOf(err, retry.Permanent) || errors.Is(err, errNoRevision) || errors.Is(err, errTouched) {
+			if isOf(err, retry.Permanent) {
 				c.refusal, err = err, nil
 			}
 			return err
@@ -154,9 +154,6 @@ func (g goingBack) meet(ctx context.Context, c *comeback) (err error) {
 	}
 	return nil
 }
-
-// errEmptied says that an asset cannot be restored.
-var errEmptied = errors.New("it is not in the trash of the service any more, and so it is lost there")
 
 // move brings assets back to where they were, those that were in one place with one request.
 // What is refused there is tried again under its former name.

@@ -3,18 +3,26 @@ package migrate
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 )
 
-// What keeps an asset from getting its former content back, for good.
-var (
-	errNoRevision = errors.New(string(ReasonNoRevision))
-	errTouched    = errors.New(string(ReasonTouched))
+// A hindrance is why an asset does not become what it was before.
+type hindrance string
+
+// The hindrances that only show when an asset is on its way.
+const (
+	errNoRevision = hindrance(ReasonNoRevision)
+	errTouched    = hindrance(ReasonTouched)
+	errEmptied    = hindrance("it is not in the trash of the service any more, and so it is lost there")
 )
+
+func (h hindrance) Error() string { return string(h) }
+
+// Class is permanent: no repetition helps.
+func (h hindrance) Class() retry.Class { return retry.Permanent }
 
 // isLost reports whether the content that an asset had before is certainly not among its
 // revisions, without reading any.
