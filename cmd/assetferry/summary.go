@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assetferry/internal/ui"
+	"assetferry/migrate"
 	"assetferry/state"
 )
 
@@ -54,10 +55,10 @@ func exitOf(tallies []state.Tally) int {
 }
 
 // bytesSent is of what went over the network: what was adopted, moved, described or trashed
-// was there already.
+// was there already, and so was what an undo brought back.
 func bytesSent(tallies []state.Tally) (n int64) {
 	for _, t := range tallies {
-		if t.State == state.ItemDone && (t.Action == state.Create || t.Action == state.Replace) {
+		if t.State == state.ItemDone && (t.Action == state.Create || t.Action == state.Replace) && wordOf(t) == state.ItemDone {
 			n += t.Bytes
 		}
 	}
@@ -68,11 +69,15 @@ func bytesSent(tallies []state.Tally) (n int64) {
 const (
 	adopted = state.ItemState("adopted")
 	trashed = state.ItemState("trashed")
+
+	movedBack = state.ItemState("moved back")
+	restored  = state.ItemState("restored")
+	putBack   = state.ItemState("as before")
 )
 
 // stateOrder is the order of states in a summary.
 var stateOrder = []state.ItemState{
-	state.ItemDone, adopted, trashed, state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting,
+	state.ItemDone, adopted, trashed, movedBack, restored, putBack, state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting,
 	state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked, state.ItemStaged,
 }
 
@@ -89,10 +94,8 @@ func describe(tallies []state.Tally) (items, skips string) {
 		case t.State == state.ItemSkipped:
 			skipped += t.Objects
 			reasons = append(reasons, fmt.Sprintf("%s (%s)", t.Reason, ui.Count(t.Objects)))
-		case t.State == state.ItemDone && t.Action == state.Adopt:
-			counts[adopted] += t.Objects
-		case t.State == state.ItemDone && t.Action == state.Trash:
-			counts[trashed] += t.Objects
+		case t.State == state.ItemDone:
+			counts[wordOf(t)] += t.Objects
 		default:
 			counts[t.State] += t.Objects
 		}
@@ -114,6 +117,25 @@ func describe(tallies []state.Tally) (items, skips string) {
 		skips = fmt.Sprintf("Skipped %s: %s", ui.Count(skipped), strings.Join(reasons, "; "))
 	}
 	return strings.Join(parts, ", "), skips
+}
+
+// wordOf is what people are told of items that are done.
+func wordOf(t state.Tally) state.ItemState {
+	switch migrate.Reason(t.Reason) {
+	case migrate.ReasonMovedOn:
+		return movedBack
+	case migrate.ReasonTrashed:
+		return restored
+	case migrate.ReasonReplaced, migrate.ReasonDescribed:
+		return putBack
+	}
+	switch t.Action {
+	case state.Adopt:
+		return adopted
+	case state.Trash:
+		return trashed
+	}
+	return state.ItemDone
 }
 
 // lineWidth is how long lines for people are at most, where that is up to us.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,22 +25,29 @@ func (a *app) undoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "undo --run ID",
 		Short: "Take back what a run did; shows by default, --apply acts",
-		Long: `Undo puts the assets into the trash of the service that a run created, and
-forgets them, so that migrate brings their objects again. It never touches what
-the run adopted, and categories and folders stay. Without --apply it shows what
-would be trashed and sends nothing but GET and HEAD requests, and one POST for
-the cookie if --content has to read a file of a private category.
+		Long: `Undo takes back what a run did, so that everything is as it was before. What the
+run created goes to the trash of the service, and is forgotten, so that it comes
+again. What a sync replaced gets its former content back, which the service
+keeps as a revision; what it moved goes back under its former name; what it
+described says what it said before; and what it trashed is restored, as long as
+the service has it in its trash. It never touches what the run adopted, and
+categories and folders stay. Without --apply it shows what it would do and sends
+nothing but GET and HEAD requests, and one POST for the cookie if it has to read
+a file of a private category.
 
-An asset that somebody has changed since it was sent stays where it is and is a
+An asset that somebody has changed since it was sent stays as it is and is a
 conflict: one with another name, place or size, with a description, tags or
 custom attributes that are not from here, or changed later by the service's own
 account. An edit of an image that keeps all of these can hide for ten minutes
 after it was sent, while the service may be processing it; --content finds it.
-What another source of the journal has taken over, too, stays as well.
+What another source of the journal has taken over stays, too, if the run created
+it. Of an asset that was there before the run, what people have written since
+stays, and is named; it is no conflict. What a later run has changed again is
+one: undo the later run first.
 
-If it is interrupted or killed, the same command goes on. Until then migrate
-waits for it. Whether and for how long the trash can give assets back is up to
-the service; what comes back is adopted by the next migrate.
+If it is interrupted or killed, the same command goes on. Until then migrate and
+sync wait for it. Whether and for how long the trash can give assets back is up
+to the service; what somebody takes out of it is adopted by the next migrate.
 `,
 		Example: `  assetferry undo --run 20260501-1200-abcde
   assetferry undo --run 20260501-1200-abcde --apply --yes`,
@@ -53,10 +61,10 @@ the service; what comes back is adopted by the next migrate.
 	}
 	f := c.Flags()
 	f.StringVar(&o.run, "run", "", "the `ID` of the run, as status shows it")
-	f.BoolVar(&o.apply, "apply", false, "trash the assets; without it they are only shown")
+	f.BoolVar(&o.apply, "apply", false, "take it back; without it that is only shown")
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show only, as without --apply")
-	f.BoolVar(&o.content, "content", false, "read back every asset before, and leave alone what is not as it was sent")
-	f.BoolVar(&o.yes, "yes", false, "trash without asking")
+	f.BoolVar(&o.content, "content", false, "read back every asset whose content is to go, and leave alone what is not as it was sent")
+	f.BoolVar(&o.yes, "yes", false, "take it back without asking")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
 	setting(f, "wait", "stay for this `duration` where nothing works")
 	addLimitFlags(f)
@@ -71,7 +79,7 @@ func (a *app) checkUndo(cmd *cobra.Command, o undoOptions) error {
 	case o.yes && !o.apply:
 		return usage(errors.New("--yes is for --apply: without it nothing is asked"), "add --apply, or leave --yes out")
 	case o.apply && !o.yes && !ui.IsTerminal(a.stdin):
-		return usage(errors.New("--apply asks before it trashes anything, and nobody is here to answer"), "look at the plan without --apply, then add --yes")
+		return usage(errors.New("--apply asks before it changes anything, and nobody is here to answer"), "look at the plan without --apply, then add --yes")
 	}
 	return together(cmd, "dry-run", "apply", "without either the plan is shown")
 }
@@ -102,12 +110,11 @@ func (a *app) undo(ctx context.Context, o undoOptions) error {
 		return err
 	}
 	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
-	objects, bytes := sumOf(plan.Tallies, state.Trash, string(migrate.ReasonMade))
 	if !o.apply {
-		a.out.Printf("%s would be trashed, %s. Nothing was changed; --apply does it.", count(objects, "asset"), ui.Bytes(bytes))
+		a.out.Printf("%s Nothing was changed; --apply does it.", wouldText(plan.Tallies))
 		return nil
 	}
-	if err := a.agreeToTrash(ctx, s, plan.Run, objects, o.yes); err != nil {
+	if err := a.agreeToUndo(ctx, s, plan, o.yes); err != nil {
 		return err
 	}
 	failure := a.carryOut(ctx, undoer.Apply, plan.Run)
@@ -154,7 +161,7 @@ func (a *app) openUndo(ctx context.Context, o undoOptions) (s *endpoints, undone
 
 func (a *app) undoer(s *endpoints) *migrate.Undoer {
 	u := migrate.NewUndoer(s.deps(a, a.watch()), s.dest.client)
-	u.Wait, u.Stop = a.settings.Wait, a.stop
+	u.Concurrency, u.Wait, u.Stop = a.settings.Concurrency, a.settings.Wait, a.stop
 	return u
 }
 
@@ -213,7 +220,7 @@ func (a *app) inDoubt(ctx context.Context, journal *state.Store, undone state.Ru
 }
 
 // goOnUndoing prepares an undo that was interrupted to be planned again: what it has
-// trashed stays, and the rest may have been changed meanwhile.
+// taken back stays, and the rest may have been changed meanwhile.
 func (a *app) goOnUndoing(ctx context.Context, s *endpoints, undoer *migrate.Undoer, open state.Run) (state.Run, error) {
 	a.out.Notef("Going on with undo %s.", open.ID)
 	if err := undoer.Settle(ctx, open); err != nil {
@@ -232,10 +239,14 @@ func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undon
 		return err
 	}
 	a.summary.Run, a.summary.Source, a.summary.Destination = undone.ID, undone.Pair.Source, undone.Pair.Destination
+	did, nothing := "created", "created no asset"
+	if isSync(undone) {
+		did, nothing = "did", "changed no asset"
+	}
 	if back.Objects > 0 {
-		a.out.Printf("Nothing to undo: what run %s created was taken back before (%s).", undone.ID, count(back.Objects, "asset"))
+		a.out.Printf("Nothing to undo: what run %s %s was taken back before (%s).", undone.ID, did, count(back.Objects, "asset"))
 	} else {
-		a.out.Printf("Nothing to undo: run %s created no asset.", undone.ID)
+		a.out.Printf("Nothing to undo: run %s %s.", undone.ID, nothing)
 	}
 	return nil
 }
@@ -260,7 +271,7 @@ func finishUndo(undone state.Run) string {
 // afterUndo lets a migration begin where the last run of its source was an undo that is
 // not finished.
 func (a *app) afterUndo(ctx context.Context, s *endpoints, undo state.Run, o migrateOptions) (state.Run, error) {
-	if undo.State != state.Applying { // nothing was trashed
+	if undo.State != state.Applying { // nothing was taken back
 		return s.begin(ctx, o.command)
 	}
 	if !o.restart {
@@ -268,7 +279,7 @@ func (a *app) afterUndo(ctx context.Context, s *endpoints, undo state.Run, o mig
 		if err != nil {
 			return undo, err
 		}
-		waits.hint += "; --restart gives it up, and what is trashed stays so"
+		waits.hint += "; --restart gives it up, and what it has taken back stays so"
 		return undo, waits
 	}
 	if err := a.undoer(s).Settle(ctx, undo); err != nil {
@@ -277,7 +288,7 @@ func (a *app) afterUndo(ctx context.Context, s *endpoints, undo state.Run, o mig
 	if err := s.journal.Supersede(ctx, undo.Num); err != nil {
 		return undo, err
 	}
-	a.out.Notef("Undo %s is given up; what it has trashed stays so.", undo.ID)
+	a.out.Notef("Undo %s is given up; what it has taken back stays so.", undo.ID)
 	return s.begin(ctx, o.command)
 }
 
@@ -296,22 +307,78 @@ func (a *app) showUndo(ctx context.Context, s *endpoints, plan migrate.Plan, und
 	if err := a.showItems(ctx, s, plan); err != nil {
 		return err
 	}
-	a.showTallies(plan.Tallies, "created by run "+undone.ID)
+	did := "created by run "
+	if isSync(undone) {
+		did = "done by run "
+	}
+	a.showTallies(plan.Tallies, did+undone.ID)
 	a.out.Notef("What the run adopted stays, and so do all categories and folders.")
 	return nil
 }
 
-// agreeToTrash asks before anything is trashed. Whoever does not want it gives the undo up.
-func (a *app) agreeToTrash(ctx context.Context, s *endpoints, run state.Run, assets int64, yes bool) error {
-	if yes || assets == 0 {
+// isSync reports whether a run may have changed what was there before it.
+func isSync(run state.Run) bool {
+	rules, err := migrate.ReadRules(run)
+	return err == nil && rules.Sync != nil
+}
+
+// taking lists what a plan of an undo does, in words and in the order in which it is done.
+func taking(tallies []state.Tally) (parts []string, trashes, all, bytes int64) {
+	for _, kind := range []struct {
+		action state.Action
+		words  string
+	}{
+		{state.Trash, "trash %s"}, {state.Move, "move %s back"}, {state.Create, "restore %s"},
+		{state.Replace, "bring back the content of %s"}, {state.Describe, "bring back what was said of %s"},
+	} {
+		var n int64
+		for _, t := range tallies {
+			if t.Action == kind.action && t.State == state.ItemPlanned {
+				n, bytes = n+t.Objects, bytes+t.Bytes
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(kind.words, ui.Count(n)))
+		}
+		if all += n; kind.action == state.Trash {
+			trashes = n
+		}
+	}
+	return parts, trashes, all, bytes
+}
+
+// wouldText says what an undo would do.
+func wouldText(tallies []state.Tally) string {
+	parts, trashes, all, bytes := taking(tallies)
+	if trashes == all {
+		return fmt.Sprintf("%s would be trashed, %s.", count(all, "asset"), ui.Bytes(bytes))
+	}
+	return fmt.Sprintf("This would %s.", strings.Join(parts, ", "))
+}
+
+// agreeToUndo asks before anything is taken back. Whoever does not want it gives the undo up.
+func (a *app) agreeToUndo(ctx context.Context, s *endpoints, plan migrate.Plan, yes bool) error {
+	parts, trashes, all, _ := taking(plan.Tallies)
+	if yes || all == 0 {
 		return nil
 	}
-	begin, err := a.confirm(ctx, fmt.Sprintf("Trash %s at %s?\nThey stay in its trash for as long as the service keeps them there.", count(assets, "asset"), ui.Sanitize(s.dest.String())))
+	at := ui.Sanitize(s.dest.String())
+	question := fmt.Sprintf("Trash %s at %s?\nThey stay in its trash for as long as the service keeps them there.", count(all, "asset"), at)
+	if trashes < all {
+		what := strings.Join(parts, ", ")
+		question = fmt.Sprintf("%s, of %s at %s?\nContent that goes stays among the revisions of its asset, and what is trashed in the trash, for as long as the service keeps it there.",
+			strings.ToUpper(what[:1])+what[1:], count(all, "asset"), at)
+	}
+	begin, err := a.confirm(ctx, question)
 	if begin || err != nil {
 		return err
 	}
-	if err := s.journal.Supersede(ctx, run.Num); err != nil {
+	if err := s.journal.Supersede(ctx, plan.Run.Num); err != nil {
 		return err
 	}
-	return &stop{exitError, errors.New("nobody said yes, so nothing was trashed"), "answer y, or use --yes"}
+	nothing := "trashed"
+	if trashes < all {
+		nothing = "changed"
+	}
+	return &stop{exitError, fmt.Errorf("nobody said yes, so nothing was %s", nothing), "answer y, or use --yes"}
 }

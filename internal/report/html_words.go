@@ -42,7 +42,7 @@ func faceOf(r Report) face {
 	case Stopped:
 		return face{"bad", "■", "Stopped by a guard"}
 	case Undone:
-		if r.Undo.Created.Objects > 0 {
+		if r.Undo.left() > 0 {
 			return face{"calm", "↩", "Undone in part"}
 		}
 		return face{"calm", "↩", "Undone"}
@@ -85,7 +85,7 @@ func wordsOf(r Report) words {
 	switch {
 	case u.Undoes != "":
 		return words{"To be taken back", "Taken back", "good", "Left out by rules", "Not taken over", "Not taken back", "What was not taken back", "Assets that were not taken back"}
-	case inTrash(u) > 0 && u.Created.Objects > 0:
+	case inTrash(u) > 0 && u.left() > 0:
 		w.Good, w.GoodTone = "Arrived, undone in part", "calm"
 	case inTrash(u) > 0:
 		w.Good, w.GoodTone = "Arrived, undone since", "calm"

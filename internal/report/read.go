@@ -207,10 +207,16 @@ func (l *lists) undo(ctx context.Context, r *Report) error {
 			r.Undo.Changed = r.Undo.Changed.plus(a.Amount)
 		}
 	}
-	if r.Undo.Created.Objects+r.Undo.Changed.Objects > 0 && !l.isPruned() {
+	if err := l.undoneBy(ctx, r); err != nil {
+		return err
+	}
+	for _, u := range r.Undo.By {
+		r.Undo.Changed = r.Undo.Changed.less(u.PutBack)
+	}
+	if r.Undo.left() > 0 && !l.isPruned() {
 		r.Undo.Command = "assetferry undo --run " + l.run.ID
 	}
-	return l.undoneBy(ctx, r)
+	return nil
 }
 
 // undoneBy finds the runs that took this one back.

@@ -67,6 +67,11 @@ func (a *Amount) add(size int64) { a.Objects++; a.Bytes += size }
 
 func (a Amount) plus(b Amount) Amount { return Amount{a.Objects + b.Objects, a.Bytes + b.Bytes} }
 
+// less is at least nothing.
+func (a Amount) less(b Amount) Amount {
+	return Amount{max(0, a.Objects-b.Objects), max(0, a.Bytes-b.Bytes)}
+}
+
 // A Kind is what a verdict comes down to.
 type Kind string
 
@@ -222,6 +227,9 @@ type Undo struct {
 	// By are the runs that took it back, in their order.
 	By []UndoneBy `json:"undone_by"`
 }
+
+// left counts what there still is to take back.
+func (u Undo) left() int64 { return u.Created.Objects + u.Changed.Objects }
 
 // An UndoneBy is a run that took another one back.
 type UndoneBy struct {

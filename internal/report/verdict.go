@@ -66,7 +66,7 @@ func judgeUndone(r Report) (Verdict, bool) {
 	if r.Night != nil {
 		again = "the next sync does it again, unless the source or the rules are other ones by then"
 	}
-	if left := r.Undo.Created.Objects; left > 0 {
+	if left := r.Undo.left(); left > 0 {
 		return Verdict{Undone, fmt.Sprintf("The run was undone in part: %s, and %s did not.", undoneText(n, back), ui.Count(left)), again}, true
 	}
 	return Verdict{Undone, fmt.Sprintf("The run was undone: %s.", undoneText(n, back)), again}, true

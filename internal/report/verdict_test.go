@@ -48,6 +48,9 @@ func TestVerdict(t *testing.T) {
 		{"undone in part", func(r *Report) {
 			r.Undo = Undo{Created: Amount{1, 1}, By: []UndoneBy{{Run: "x", Trashed: Amount{9, 9}}, {Run: "y", Trashed: Amount{90, 90}}}}
 		}, Undone, "99 assets that it had created went to the trash, and 1 did not"},
+		{"a night undone in part", func(r *Report) {
+			r.Undo = Undo{Changed: Amount{2, 2}, By: []UndoneBy{{Run: "x", Trashed: Amount{1, 1}, PutBack: Amount{3, 3}}}}
+		}, Undone, "The run was undone in part: 3 assets were put back as they were; 1 asset that it had created went to the trash, and 2 did not."},
 		{"an undo that trashed nothing", func(r *Report) { r.Undo.By = []UndoneBy{{Run: "x"}} }, Proved, "Everything arrived"},
 		{"undo", func(r *Report) { r.Undo.Undoes, r.Sum = "x", closing(part(trashed, 3, 3), part(skipped, 1, 1)) }, Undone, "Run x was undone: 3 assets"},
 		{"undo with conflicts", func(r *Report) { r.Undo.Undoes, r.Sum = "x", closing(part(trashed, 3, 3), part(conflict, 2, 2)) }, Incomplete,
