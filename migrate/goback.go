@@ -143,6 +143,8 @@ func (g goingBack) meet(ctx context.Context, c *comeback) (err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && c.Was == state.Trash:
 		return errEmptied
+	case errors.Is(err, fs.ErrNotExist) && c.isSwapped():
+		return nil // trashed by an earlier try
 	case errors.Is(err, fs.ErrNotExist):
 		return &deletedError{c.Undoing.Asset}
 	case err != nil:
@@ -229,7 +231,10 @@ func (g goingBack) update(ctx context.Context, c *comeback, changes assets.Chang
 // complete gives an asset that is where it was its content and what was said of it, and finds
 // out when the service says that it did. It can be repeated.
 func (g goingBack) complete(ctx context.Context, c *comeback) error {
-	if c.Was == state.Replace {
+	switch {
+	case c.Was == state.Replace && c.isSwapped():
+		return g.swap(ctx, c)
+	case c.Was == state.Replace:
 		if err := g.replace(ctx, c); err != nil {
 			return err
 		}
@@ -265,6 +270,33 @@ func (g goingBack) replace(ctx context.Context, c *comeback) error {
 	return nil
 }
 
+// swap trashes the asset that was sent instead of the former one, which comes out of the
+// trash if it was put there.
+func (g goingBack) swap(ctx context.Context, c *comeback) error {
+	refused, err := refusals(g.write.Trash(ctx, c.now.Asset))
+	if err != nil {
+		return err
+	}
+	if refusal := refused.Refusal(c.now.Asset); refusal != nil && !errors.Is(refusal, fs.ErrNotExist) {
+		return refusal
+	}
+	faultpoint.Hit(faultpoint.Sent)
+	c.asset, err = g.Dest.Asset(ctx, c.before.Asset)
+	if errors.Is(err, fs.ErrNotExist) {
+		if refused, err = refusals(g.write.Restore(ctx, assets.Restoration{AssetID: c.before.Asset})); err != nil {
+			return err
+		}
+		if refusal := refused.Refusal(c.before.Asset); errors.Is(refusal, fs.ErrNotExist) {
+			return errEmptied
+		} else if refusal != nil {
+			return refusal
+		}
+		c.asset, err = g.Dest.Asset(ctx, c.before.Asset)
+	}
+	c.current, c.done = err == nil, err == nil
+	return err
+}
+
 // outcome is what became of an item; it has no state if nobody knows.
 func (c *comeback) outcome() state.Outcome {
 	switch {
@@ -288,10 +320,17 @@ func (g goingBack) look(ctx context.Context, i state.Item) (o state.Outcome, err
 	}
 	c := all[0]
 	c.asset, err = g.Dest.Asset(ctx, i.Asset)
+	if errors.Is(err, fs.ErrNotExist) && c.isSwapped() {
+		c.asset, err = g.Dest.Asset(ctx, c.before.Asset)
+		c.done = err == nil
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil // that is told when it is tried again
 	} else if err != nil {
 		return o, err
+	}
+	if c.done {
+		return c.outcome(), nil
 	}
 	if c.done, err = g.isDone(ctx, c); err != nil || !c.done {
 		return o, err
@@ -302,6 +341,9 @@ func (g goingBack) look(ctx context.Context, i state.Item) (o state.Outcome, err
 func (g goingBack) isDone(ctx context.Context, c *comeback) (bool, error) {
 	if c.Was == state.Trash {
 		return true, nil
+	}
+	if c.Was == state.Replace && c.isSwapped() {
+		return false, nil
 	}
 	if changes, _ := c.back(c.asset); !isZero(changes) || c.Was == state.Move && c.at() != c.place() {
 		return false, nil

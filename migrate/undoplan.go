@@ -253,7 +253,7 @@ func (p *UndoPlanner) decideChanged(ctx context.Context, u *state.Undoing, r sta
 		if changedLater(r, asset) {
 			rest.Content, found, err = p.contentOf(ctx, t, asset)
 		}
-		if err == nil && rest.Content != Rewritten {
+		if err == nil && rest.Content != Rewritten && !t.isSwapped() {
 			rest.Lost, err = isLost(ctx, p.Dest, t, asset)
 		}
 	}

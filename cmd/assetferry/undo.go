@@ -240,7 +240,9 @@ func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undon
 	}
 	a.summary.Run, a.summary.Source, a.summary.Destination = undone.ID, undone.Pair.Source, undone.Pair.Destination
 	did, nothing := "created", "created no asset"
-	if isSync(undone) {
+	if sync, err := isSync(undone); err != nil {
+		return err
+	} else if sync {
 		did, nothing = "did", "changed no asset"
 	}
 	if back.Objects > 0 {
@@ -308,18 +310,14 @@ func (a *app) showUndo(ctx context.Context, s *endpoints, plan migrate.Plan, und
 		return err
 	}
 	did := "created by run "
-	if isSync(undone) {
+	if sync, err := isSync(undone); err != nil {
+		return err
+	} else if sync {
 		did = "done by run "
 	}
 	a.showTallies(plan.Tallies, did+undone.ID)
 	a.out.Notef("What the run adopted stays, and so do all categories and folders.")
 	return nil
-}
-
-// isSync reports whether a run may have changed what was there before it.
-func isSync(run state.Run) bool {
-	rules, err := migrate.ReadRules(run)
-	return err == nil && rules.Sync != nil
 }
 
 // taking lists what a plan of an undo does, in words and in the order in which it is done.
