@@ -83,7 +83,7 @@ func (t trace) wasEdited() bool {
 
 // isSwapped reports whether another asset stands for the object since the run: the service
 // refused to replace the content of the one that it had.
-func (t trace) isSwapped() bool { return t.now.Asset != "" && t.now.Asset != t.before.Asset }
+func (t trace) isSwapped() bool { return t.now.Asset != t.before.Asset }
 
 // place is where the asset was before.
 func (t trace) place() container { return container{t.former.Category, t.former.Folder} }

@@ -84,7 +84,11 @@ func (g goingBack) recall(ctx context.Context, batch []state.Item) ([]*comeback,
 		if c.Before == nil {
 			return nil, &journalError{fmt.Errorf("nothing is kept of what %s was before", i.Key)}
 		}
-		if c.trace, err = traceOf(g.undo.Pair.Source, c.Undoing, receipts[i.Asset]); err != nil {
+		now, known := receipts[i.Asset]
+		if !known { // it is in the trash
+			now = *c.Before
+		}
+		if c.trace, err = traceOf(g.undo.Pair.Source, c.Undoing, now); err != nil {
 			return nil, &journalError{err}
 		}
 		all[n] = c

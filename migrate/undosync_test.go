@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/assets"
 	inject "assetferry/internal/faults"
+	"assetferry/internal/metadata"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -427,4 +428,59 @@ func survivesUndoOfSync(t *testing.T, h hit) bool {
 		t.Errorf("%v, after an undo that ended with %v and one that came to %v (-evening before +now):\n%s", h, err, got, diff)
 	}
 	return at.Came()
+}
+
+// After the undo of a real night everything is as the evening before, and the next night
+// does just the same again.
+func TestUndoOfRealNight(t *testing.T) {
+	for _, provenance := range []string{"never", "always"} {
+		t.Run("provenance "+provenance, func(t *testing.T) {
+			now := &clock{}
+			w := newWorld(t, now.of)
+			r, s := syncRules("keep"), says()
+			r.Sync.Delete, r.Sync.Quarantine = "trash", 0
+			with := func(a *migrate.Applier) { a.Provenance, a.Now = provenance, now.now }
+			next := func() migrate.Plan {
+				now.passes(5 * time.Minute)
+				return w.sync(s, r, with)
+			}
+			w.put("stays.jpg", "stays", "dir/moved.jpg", "moved", "dir/renamed.jpg", "renamed", "replaced.jpg", "before", "same.txt", "before",
+				"described.jpg", "described", "trashed.jpg", "trashed", "dir/gone.txt", "gone")
+			s.of["described.jpg"] = metadata.Metadata{Description: "A quay", Tags: []string{"quay"}, Attributes: map[string]string{"place": "Oslo"}}
+			s.of["dir/moved.jpg"] = metadata.Metadata{Description: "It moves"}
+			next()
+			w.edit("described.jpg", assets.Changes{Tags: &[]string{"quay", "people's"}})
+			w.source.Delete("trashed.jpg")
+			w.source.Delete("dir/gone.txt")
+			next()
+			before := w.evening()
+
+			w.source.Delete("dir/moved.jpg")
+			w.source.Delete("dir/renamed.jpg")
+			w.put("elsewhere/moved.jpg", "moved", "elsewhere/by another name.jpg", "renamed", "created.jpg", "created",
+				"replaced.jpg", "after it has changed", "same.txt", "AFTER!")
+			s.of["elsewhere/moved.jpg"] = s.of["dir/moved.jpg"]
+			s.of["described.jpg"] = metadata.Metadata{Description: "A pier", Tags: []string{"pier"}, Attributes: map[string]string{"place": "Bergen", "year": "1905"}}
+			night := next()
+			did, _ := w.states(night)
+			for what, n := range map[string]int64{"create done": 1, "move done": 2, "replace done": 2, "describe done": 1, "trash done": 2} {
+				if did[what] != n {
+					t.Fatalf("the night came to %v", did)
+				}
+			}
+			now.passes(5 * time.Minute)
+			undo := w.undoAt(now, night)
+			if got, _ := w.states(undo); !gocmp.Equal(got, map[string]int64{"trash done": 1, "move done": 2, "replace done": 2, "describe done": 1, "create done": 2}) {
+				for i := range w.journal.Items(t.Context(), undo.Run.Num) {
+					t.Logf("%s %s %s: %s", i.Key, i.Action, i.State, i.Error)
+				}
+				t.Errorf("the undo came to %v", got)
+			}
+			w.wantEvening(before, "after the undo")
+			w.verifies()
+			if again, _ := w.states(next()); !gocmp.Equal(did, again) {
+				t.Errorf("the next night came to %v, want %v", again, did)
+			}
+		})
+	}
 }
