@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/assets"
 	inject "assetferry/internal/faults"
 	"assetferry/internal/metadata"
+	"assetferry/internal/sandbox"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -482,5 +483,27 @@ func TestUndoOfRealNight(t *testing.T) {
 				t.Errorf("the next night came to %v, want %v", again, did)
 			}
 		})
+	}
+}
+
+// Where the service replaced no content, so that a new asset was sent instead, the one from
+// before stands for its object again.
+func TestUndoOfNewAssetsInstead(t *testing.T) {
+	for _, deletes := range []string{"never", "trash"} {
+		w := newWorld(t, func(o *sandbox.Options) { o.Profile = sandbox.Profile{Version: 1, Lacks: []string{"replace"}} })
+		r := syncRules("keep")
+		r.Sync.Delete, r.Sync.OnReplaceRefused = deletes, "new-asset"
+		w.put("stays.jpg", "stays", "dir/a.jpg", "a", "b.jpg", "b")
+		w.sync(says(), r)
+		before := w.evening()
+		w.put("dir/a.jpg", "other", "b.jpg", "B")
+		night := w.sync(says(), r)
+		if got, _ := w.states(night); got["replace done"] != 2 {
+			t.Fatalf("the night came to %v", got)
+		}
+		w.undo(night)
+		w.wantEvening(before, "with --delete "+deletes)
+		w.verifies()
+		w.close()
 	}
 }
