@@ -201,7 +201,7 @@ func (b *bulk) separately(ctx context.Context, batch []state.Item) error {
 func (b *bulk) refuse(ctx context.Context, one []state.Item, cause error) error {
 	done, _, left, err := b.lookAt(ctx, one)
 	switch {
-	case len(left) > 0:
+	case len(left) > 0 && !isOf(err, retry.Permanent):
 		return b.giveUp(ctx, one, err)
 	case len(done) == 0:
 		done = []state.Outcome{failure(one[0], cause)}

@@ -1,6 +1,7 @@
 package migrate_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -343,4 +345,39 @@ func TestMovesAreStopped(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"move done": 100, "move planned": 50})
 	w.completes(plan)
 	w.wantStates(plan, map[string]int64{"move done": 150})
+}
+
+// An asset that the service tells nothing about fails by itself, and the others go back.
+func TestMoveBackWhatCannotBeRead(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.migrate(migrate.DefaultRules())
+	elsewhere := w.folder(w.images, "", "elsewhere")
+	var items []state.Item
+	for _, key := range []string{"a.jpg", "b.jpg"} {
+		must(t, w.other.Move(t.Context(), assets.Target{FolderID: elsewhere}, assets.Transfer{AssetID: w.assetOf(key).ID}))
+		i := w.wants(state.Move, key, w.images, "", key)
+		i.Origin, i.Asset = key, w.receipt(key).Asset
+		items = append(items, i)
+	}
+	plan := w.planSync(syncRules("keep"), items...)
+	d := w.deps()
+	d.Dest = unreadable{w.client, w.receipt("a.jpg").Asset}
+	must(t, w.applySync(t.Context(), d, plan))
+	w.wantFinished(plan)
+	w.wantStates(plan, map[string]int64{"move done": 1, "move failed": 1})
+	w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}, {"Images", "elsewhere", "a.jpg", digest("a")}})
+}
+
+// An unreadable Reader says nothing of one asset.
+type unreadable struct {
+	migrate.Reader
+	asset string
+}
+
+func (u unreadable) Asset(ctx context.Context, id string) (assets.Asset, error) {
+	if id == u.asset {
+		return assets.Asset{}, refusal{retry.Permanent}
+	}
+	return u.Reader.Asset(ctx, id)
 }

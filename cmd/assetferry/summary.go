@@ -65,10 +65,13 @@ func bytesSent(tallies []state.Tally) (n int64) {
 	return n
 }
 
-// What people are told of items that are done without being sent.
+// What people are told of items that are done and created nothing.
 const (
-	adopted = state.ItemState("adopted")
-	trashed = state.ItemState("trashed")
+	adopted      = state.ItemState("adopted")
+	wasReplaced  = state.ItemState("replaced")
+	wasDescribed = state.ItemState("described")
+	wasMoved     = state.ItemState("moved")
+	trashed      = state.ItemState("trashed")
 
 	movedBack = state.ItemState("moved back")
 	restored  = state.ItemState("restored")
@@ -77,7 +80,8 @@ const (
 
 // stateOrder is the order of states in a summary.
 var stateOrder = []state.ItemState{
-	state.ItemDone, adopted, trashed, movedBack, restored, putBack, state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting,
+	state.ItemDone, adopted, wasReplaced, wasDescribed, wasMoved, trashed, movedBack, restored, putBack,
+	state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting,
 	state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked, state.ItemStaged,
 }
 
@@ -132,6 +136,12 @@ func wordOf(t state.Tally) state.ItemState {
 	switch t.Action {
 	case state.Adopt:
 		return adopted
+	case state.Replace:
+		return wasReplaced
+	case state.Describe:
+		return wasDescribed
+	case state.Move:
+		return wasMoved
 	case state.Trash:
 		return trashed
 	}
