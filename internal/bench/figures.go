@@ -146,19 +146,26 @@ func (w *world) knowing() (err error) {
 	return err
 }
 
+// quietNight measures a sync that has nothing to do, without and with its share of assets
+// to compare with what was left.
 func (b *bench) quietNight(folders int) ([]row, error) {
 	l := library{objects: million / b.scale, folders: folders, size: small}
-	var u usage
-	var lists, requests int64
+	var u, shared usage
+	var lists, requests, compared int64
 	var baseline string
 	err := b.within(l, 0, func(w *world) (err error) {
 		if err := w.knowing(); err != nil {
 			return err
 		}
-		if u, _, err = w.assetferry("migrate", w.source()...); err != nil {
+		if u, _, err = w.assetferry("sync", append(w.source(), "--drift-share", "0")...); err != nil {
 			return err
 		}
 		lists, requests = w.bucket.lists.Load(), w.service.requests.Load()
+		w.service.remember()
+		if shared, _, err = w.assetferry("sync", w.source()...); err != nil {
+			return err
+		}
+		compared = w.service.requests.Load() - requests
 		if w.service.uploads.Load() > 0 {
 			return errors.New("something was sent")
 		}
@@ -170,6 +177,10 @@ func (b *bench) quietNight(folders int) ([]row, error) {
 		measured: fmt.Sprintf("%s, %s CPU, %d list requests, %d at the destination", seconds(u.Wall), seconds(u.CPU), lists, requests),
 		must:     "25 s, 150 MB, 1,000 lists, 2 at the destination",
 		ok:       u.Wall <= 25*time.Second && u.RSS <= 150e6 && lists <= 1000 && requests <= 2, rss: u.RSS,
+	}, {
+		figure:   fmt.Sprintf("the same, and 1/30 of the assets compared, folders: %d", folders),
+		measured: fmt.Sprintf("%s, %s CPU, %d requests at the destination", seconds(shared.Wall), seconds(shared.CPU), compared),
+		must:     "150 MB", ok: shared.RSS <= 150e6, rss: shared.RSS,
 	}}, err
 }
 
@@ -191,7 +202,7 @@ func (b *bench) flatMemory() (rows []row, err error) {
 			if err := w.knowing(); err != nil {
 				return err
 			}
-			u, _, err := w.assetferry("migrate", w.source()...)
+			u, _, err := w.assetferry("sync", append(w.source(), "--drift-share", "0")...)
 			nights = append(nights, u.RSS)
 			return err
 		})
