@@ -457,12 +457,16 @@ func (d *decider) sendNothing(ctx context.Context) error {
 
 func (d *decider) resolve(ctx context.Context, i state.Item) error {
 	action, why := Decide(Situation{Taken: true}, d.Rules)
-	if why == ReasonRenamed {
+	renamed, moved := why == ReasonRenamed, i.Action == state.Move
+	if renamed {
 		i.Name = rename(i.Name, i.Key)
 		i.Slot = Place{i.Category, i.Folder, i.Name}.slot()
 	}
+	if moved && action == state.Create { // it is there already, and goes where it was to go
+		action, why = state.Move, Reason(i.Reason)
+	}
 	write(&i, action, why)
-	if why == ReasonRenamed {
+	if renamed && !moved {
 		entries, err := d.inItsPlace(ctx, i) // under its new name it may be there already
 		if err != nil {
 			return err

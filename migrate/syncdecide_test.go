@@ -113,6 +113,25 @@ func TestSyncPairsEqualObjects(t *testing.T) {
 	})
 }
 
+// What is moved gets out of the way of a name that is taken, as what is created does.
+func TestSyncMovesBesideItsNamesake(t *testing.T) {
+	w := newWorld(t)
+	w.put("new/x.jpg", "there", "old/X.jpg", "moves")
+	w.migrate(migrate.DefaultRules())
+	w.source.Delete("old/X.jpg")
+	w.put("new/X.jpg", "moves")
+	plan := w.decideSync(syncing())
+	i := w.item(plan, "new/X.jpg")
+	if i.Action != state.Move || i.Origin != "old/X.jpg" || !strings.HasPrefix(i.Name, "X~") {
+		t.Errorf("got %+v", i)
+	}
+	conflict := syncing()
+	conflict.OnCollision = "conflict"
+	if i := w.item(w.decideSync(conflict), "new/X.jpg"); i.Action != state.Conflict {
+		t.Errorf("got %+v", i)
+	}
+}
+
 // What people did at the destination has its say before anything is changed there.
 func TestSyncLooksAtAssetsFirst(t *testing.T) {
 	w := newWorld(t)

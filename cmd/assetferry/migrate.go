@@ -277,7 +277,7 @@ func (a *app) showProblems(ctx context.Context, s *endpoints, run int64, worstFi
 				return err
 			}
 			if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
-				a.out.Event("item", ui.ItemLine{Key: i.Key, Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
+				a.out.Event("item", ui.ItemLine{Key: i.Key, Origin: origin(i), Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
 			}
 			if shown == shownProblems && !a.out.Verbose() {
 				more++

@@ -161,10 +161,18 @@ func (a *app) showItems(ctx context.Context, s *endpoints, plan migrate.Plan) er
 			return err
 		}
 		a.showDecision(ui.PlanLine{
-			Key: i.Key, Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
+			Key: i.Key, Origin: origin(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
 		})
 	}
 	return nil
+}
+
+// origin is the key that an object had before it was moved, "" for all others.
+func origin(i state.Item) string {
+	if i.Action != state.Move || i.Origin == i.Key {
+		return ""
+	}
+	return i.Origin
 }
 
 // showUnchanged shows an object of which the plan only keeps count.
@@ -178,7 +186,11 @@ func (a *app) showUnchanged(r state.Receipt) {
 
 func (a *app) showDecision(l ui.PlanLine) {
 	a.out.Event("plan", l)
-	a.out.Printf("%-9s %s  (%s)", l.Action, ui.Sanitize(l.Key), l.Reason)
+	key := ui.Sanitize(l.Key)
+	if l.Origin != "" {
+		key = ui.Sanitize(l.Origin) + " -> " + key
+	}
+	a.out.Printf("%-9s %s  (%s)", l.Action, key, l.Reason)
 }
 
 // planner makes what makes a plan.

@@ -32,7 +32,7 @@ func (w *watch) Progress(items, bytes int64) { w.out.Progress().Add(items, bytes
 
 // Item implements migrate.Observer.
 func (w *watch) Item(i state.Item, o state.Outcome) {
-	line := ui.ItemLine{Key: i.Key, Action: string(i.Action), State: string(o.State), Error: o.Error}
+	line := ui.ItemLine{Key: i.Key, Origin: origin(i), Action: string(i.Action), State: string(o.State), Error: o.Error}
 	if o.TakenBack {
 		line.AssetID = i.Asset
 	}

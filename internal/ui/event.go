@@ -60,6 +60,7 @@ func marshal(v any) ([]byte, error) {
 // A PlanLine is a "plan" event: what will happen to one object, and why.
 type PlanLine struct {
 	Key      string `json:"key"`
+	Origin   string `json:"origin,omitempty"` // the key that a moved object had before
 	Action   string `json:"action"`
 	Reason   string `json:"reason"`
 	Category string `json:"category"`
@@ -71,6 +72,7 @@ type PlanLine struct {
 // An ItemLine is an "item" event: how one item came out.
 type ItemLine struct {
 	Key     string `json:"key"`
+	Origin  string `json:"origin,omitempty"` // the key that a moved object had before
 	Action  string `json:"action"`
 	State   string `json:"state"`
 	AssetID string `json:"asset_id,omitempty"`
