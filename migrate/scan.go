@@ -126,7 +126,7 @@ func (w *walk) stage(ctx context.Context) error {
 // end ends a listing that is whole.
 func (w *walk) end(ctx context.Context) error {
 	if err := w.checkSentinel(); err != nil {
-		return errors.Join(err, w.stage(ctx))
+		return errors.Join(err, w.stage(ctx), w.Journal.NoteSync(ctx, w.run.Num, err.Error(), ""))
 	}
 	if err := w.rest(); err != nil {
 		return err
