@@ -40,7 +40,8 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 		return judge(ctx, i, &journalError{err})
 	}
 	asset, sent, err := a.exchange(ctx, i, former, content)
-	c := container{asset.CategoryID, asset.FolderID}
+	c := container{former.Category, former.Folder}
+	asset.Name, asset.Extension = former.Name, former.Extension // wherever people have it: a later run may put it back
 	if _, refused := errors.AsType[*RefusedError](err); refused && a.rules.sendsInstead() {
 		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
 	}

@@ -20,4 +20,5 @@ func TestFortnight(t *testing.T) {
 			t.Fatalf("with -seed %d", *seed)
 		}
 	}
+	w.prove()
 }

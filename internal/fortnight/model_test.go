@@ -234,8 +234,8 @@ func (k *memory) isMoved() bool { return k.asset.place != k.place }
 func (k *memory) isRetouched() bool { return k.asset.content != k.content }
 
 // isTheirs reports whether people did something to an asset that makes it theirs.
-func (n *night) isTheirs(known *memory) bool {
-	return n.isDeleted(known.asset) || known.isMoved() || known.isRetouched()
+func (m *model) isTheirs(known *memory) bool {
+	return m.isDeleted(known.asset) || known.isMoved() || known.isRetouched()
 }
 
 // stop leaves an asset to people.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -34,11 +35,28 @@ func build(t *testing.T, dir string) binary {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
+	dependOn(t)
 	must(t, os.Mkdir(b.home, 0o700))
 	if os.Geteuid() == 0 {
 		must(t, os.Chown(b.home, nobody, nobody))
 	}
 	return b
+}
+
+// dependOn looks at all that the binary is made of, so that the go command does not take a
+// result of this test from its cache when any of it has changed.
+func dependOn(t *testing.T) {
+	t.Helper()
+	const ours = `{{with .Module}}{{if .Main}}{{$.Dir}}{{range $.EmbedFiles}}{{"\n"}}{{$.Dir}}/{{.}}{{end}}{{end}}{{end}}`
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", ours, "assetferry/cmd/assetferry").Output()
+	must(t, err)
+	for path := range strings.SplitSeq(strings.TrimSpace(string(out)), "\n") {
+		_, err := os.ReadDir(path)
+		if errors.Is(err, syscall.ENOTDIR) {
+			_, err = os.Stat(path)
+		}
+		must(t, err)
+	}
 }
 
 // command prepares a call at a time, with an environment of its own and nothing else.

@@ -9,9 +9,12 @@ import (
 	"assetferry/internal/faultpoint"
 )
 
-// script is what happens for certain, night by night.
+// script is what happens for certain, night by night: a fortnight, and two nights in which
+// what people did is overruled.
 func script(dice *rand.Rand) []scene {
 	some, all := policy{trash: true}, policy{trash: true, percent: 100}
+	wins := policy{look: 1, repair: true, overwrite: true}
+	last := []string{"--drift-share", "1", "--repair", "--yes", "--on-destination-change", "overwrite"}
 	trash, trashAll := []string{"--delete", "trash"}, []string{"--delete", "trash", "--max-delete-percent", "100"}
 	return []scene{
 		{name: "everything is new", calm: true, day: begin},
@@ -30,8 +33,8 @@ func script(dice *rand.Rand) []scene {
 		{name: "killed, and gone on with at once", day: arrivals, dies: somewhere(dice)},
 		{name: "killed, and left", day: arrivals, dies: somewhere(dice), left: true, args: trashAll, policy: all},
 		{name: "gone on with in the next night", args: trashAll, policy: all},
-		{name: "the source has the last word", args: []string{"--drift-share", "1", "--repair", "--yes", "--on-destination-change", "overwrite"},
-			policy: policy{look: 1, repair: true, overwrite: true}},
+		{name: "the source has the last word", args: last, policy: wins},
+		{name: "what changed elsewhere is put back, too", calm: true, args: last, policy: wins},
 	}
 }
 
