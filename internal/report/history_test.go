@@ -70,13 +70,19 @@ func drawKey(t *rapid.T) sources.Key {
 
 func (h *history) step() {
 	h.change()
-	switch rapid.SampledFrom([]string{"migrate", "migrate", "migrate", "adopt", "plan", "verify", "upload", "give up", "undo", "undo", "touch"}).Draw(h.T, "step") {
+	switch rapid.SampledFrom([]string{"migrate", "migrate", "sync", "sync", "adopt", "plan", "verify", "upload", "give up", "undo", "undo", "touch"}).Draw(h.T, "step") {
 	case "undo":
 		h.undo()
 	case "touch":
 		h.touch()
 	case "migrate":
 		h.carryOut("migrate", h.rules())
+	case "sync":
+		r := h.rules()
+		r.Limit, r.Sync = 0, migrate.DefaultSyncRules()
+		r.Sync.Delete = rapid.SampledFrom([]string{"never", "trash"}).Draw(h.T, "delete")
+		r.Sync.Quarantine = rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(h.T, "quarantine")
+		h.carryOut("sync", r)
 	case "adopt":
 		r := h.rules()
 		r.AdoptOnly = true
@@ -194,6 +200,9 @@ func (h *history) undo() {
 		return
 	}
 	undone := rapid.SampledFrom(append(h.runs(), state.Run{})).Draw(h.T, "undone")
+	if undone.Command == "sync" {
+		return
+	}
 	made, err := h.journal.Undoable(h.Context(), undone)
 	must(h.world, err)
 	open, err := h.journal.Unfinished(h.Context(), h.pair.ID)

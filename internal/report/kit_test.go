@@ -171,8 +171,10 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 		run, err = w.journal.Begin(w.Context(), w.pair, command, rules)
 	}
 	must(w, err)
-	plan, err := migrate.NewPlanner(w.deps(s), r).Plan(ctx, run)
-	if err != nil || plan.Blocked(r) || command == "plan" {
+	planner := migrate.NewPlanner(w.deps(s), r)
+	planner.Guards.AcceptRules, planner.Guards.AcceptDeletes = true, 1
+	plan, err := planner.Plan(ctx, run)
+	if err != nil || plan.Blocked(r) || len(plan.Guarded) > 0 || command == "plan" {
 		return w.again(run), err
 	}
 	a := migrate.NewApplier(w.deps(s), w.client)
