@@ -32,6 +32,8 @@ const (
 	ReasonRepair    Reason = "its asset was deleted at the destination; created again"
 	ReasonAmbiguous Reason = "not at the destination yet; its content is that of several objects that are gone"
 
+	ReasonOtherKind Reason = "not at the destination yet; the asset that has its content is in a category which cannot be left for this one"
+
 	ReasonOrphaned    Reason = "gone from the source; its asset stays, see --delete"
 	ReasonQuarantine  Reason = "gone from the source; its asset stays for now, see --quarantine"
 	ReasonExpired     Reason = "gone from the source long enough"

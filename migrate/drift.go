@@ -101,6 +101,9 @@ func (d *decider) driftPage(ctx context.Context, page []state.Receipt) error {
 // drifts decides about an object that is unchanged while its asset is not. One of which the
 // plan decided otherwise needs nothing more: the survey has looked at its asset.
 func (d *decider) drifts(ctx context.Context, r state.Receipt, standing Standing, asset seen) error {
+	if d.followed[r.Key] {
+		return nil
+	}
 	i, err := d.Journal.Item(ctx, d.run.Num, r.Key)
 	fresh := errors.Is(err, state.ErrNotFound)
 	switch {
@@ -130,8 +133,11 @@ func (d *decider) drifts(ctx context.Context, r state.Receipt, standing Standing
 			return err
 		}
 	}
-	if err := d.store(ctx, i); err != nil || i.State != state.ItemPlanned || !asset.there {
+	if err := d.store(ctx, i); err != nil || i.State != state.ItemPlanned {
 		return err
+	}
+	if i.Action == state.Create {
+		return d.keepDeleted(ctx, i)
 	}
 	f, err := formerly(i, asset.Asset)
 	if err != nil {

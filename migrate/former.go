@@ -160,12 +160,10 @@ func (t trace) attributes(a assets.Asset) (back map[string]any, stays []string) 
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		was, had := t.former.Attributes[name]
 		value, has := now[name]
-		ours := has && (name == provenanceAttribute && value == provenance(t.source, t.now.Key, t.now.Digest, a.ID) ||
-			name != provenanceAttribute && sameText(texts[name], t.said.Attributes[name]))
 		switch {
 		case had == has && reflect.DeepEqual(was, value):
 			continue
-		case !ours:
+		case !has || !t.wrote(name, value, texts[name], a.ID):
 			stays = append(stays, "custom attribute "+name)
 			continue
 		case had:
@@ -179,6 +177,15 @@ func (t trace) attributes(a assets.Asset) (back map[string]any, stays []string) 
 		back = nil
 	}
 	return back, stays
+}
+
+// wrote reports whether an attribute of an asset is as the run left it. Of an asset that it
+// trashed the journal has no receipt any more, and it wrote nothing into that.
+func (t trace) wrote(name string, value any, text, asset string) bool {
+	if name != provenanceAttribute {
+		return sameText(text, t.said.Attributes[name])
+	}
+	return len(t.now.Digest) > 0 && value == provenance(t.source, t.now.Key, t.now.Digest, asset)
 }
 
 // isZero reports whether nothing is to be written.

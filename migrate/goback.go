@@ -309,7 +309,10 @@ func (c *comeback) outcome() state.Outcome {
 	case !c.done:
 		return state.Outcome{}
 	}
-	o := state.Outcome{Key: c.Key, State: state.ItemDone, TakenBack: true, Modified: c.asset.LastModifiedAt}
+	o := state.Outcome{Key: c.Key, State: state.ItemDone, TakenBack: true}
+	if c.Was != state.Trash || !c.wasEdited() { // else what people did before the run would pass for ours
+		o.Modified = c.asset.LastModifiedAt
+	}
 	if _, stays := c.back(c.asset); len(stays) > 0 && c.Was != state.Trash {
 		o.Error = KeptEdits + ": " + strings.Join(stays, ", ")
 	}

@@ -127,9 +127,19 @@ func (d *decider) follow(ctx context.Context, of twins) error {
 	pairs, ambiguous := pairUp(of)
 	for _, p := range pairs {
 		i := p.new.Item
+		if can, err := d.canBecome(ctx, p); err != nil {
+			return err
+		} else if !can {
+			write(&i, state.Create, ReasonOtherKind)
+			if err := d.store(ctx, i); err != nil {
+				return err
+			}
+			continue
+		}
 		i.Origin, i.Asset, i.Digest = p.gone.Key, p.gone.Asset, p.gone.Digest
 		write(&i, state.Move, ReasonMoved)
 		d.creates--
+		d.followed[i.Origin] = true
 		if err := d.store(ctx, i); err != nil {
 			return err
 		}
@@ -142,6 +152,22 @@ func (d *decider) follow(ctx context.Context, of twins) error {
 		}
 	}
 	return nil
+}
+
+// canBecome reports whether the asset of an object that is gone can get the place and the
+// name of a new one. No category takes an extension that it does not allow, so on the way
+// into another one either the old extension has to be allowed there, or the new one where
+// the asset comes from.
+func (d *decider) canBecome(ctx context.Context, m movement) (bool, error) {
+	r, err := d.Journal.Receipt(ctx, d.run.Pair.ID, m.gone.Key)
+	if err != nil || r.Category == m.new.Category {
+		return err == nil, err
+	}
+	if err := d.needPlacer(ctx); err != nil {
+		return false, err
+	}
+	_, extension := splitName(m.new.Name)
+	return d.placer.takes(m.new.Category, r.Extension) || d.placer.takes(r.Category, extension), nil
 }
 
 // A movement is an object under its old key and its new one.

@@ -100,7 +100,8 @@ func (m moving) each(ctx context.Context, n int, f func(ctx context.Context, n i
 	return g.Wait()
 }
 
-// passage finds out where an asset is. The journal knows, unless somebody moved it.
+// passage finds out where an asset is. The journal knows, unless somebody may have moved it
+// and that does not matter.
 func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
 	r, err := m.Journal.Receipt(ctx, m.run.Pair.ID, i.Origin)
 	if err != nil {
@@ -108,7 +109,7 @@ func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
 	}
 	r.Key, r.Size, r.Time, r.VersionTag = i.Key, i.Size, i.Time, i.VersionTag
 	p := &passage{item: i, receipt: r, at: container{r.Category, r.Folder}}
-	if i.Origin != i.Key {
+	if i.Origin != i.Key && !m.rules.overwrites() {
 		return p, nil
 	}
 	asset, err := m.Dest.Asset(ctx, i.Asset)

@@ -280,6 +280,11 @@ func validExtension(e string) bool {
 	return e != "" && utf8.RuneCountInString(e) <= maxExtension && !strings.ContainsFunc(e, odd)
 }
 
+// takes reports whether a category is there and allows an extension.
+func (p *placer) takes(category, extension string) bool {
+	return slices.ContainsFunc(p.there, func(c assets.Category) bool { return c.ID == category && allows(c.Extensions, extension) })
+}
+
 func allows(extensions []string, extension string) bool {
 	return extension != "" && slices.ContainsFunc(extensions, func(e string) bool { return strings.EqualFold(e, extension) })
 }

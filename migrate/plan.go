@@ -208,6 +208,7 @@ type decider struct {
 	anew       redescriber  // the same
 	failures   *beside[state.Failure]
 	claimed    map[string]bool // assets that stand for an object already
+	followed   map[string]bool // objects that are gone and go by another key now
 	batch      []state.Item
 
 	sentinel    bool          // was listed
@@ -218,7 +219,7 @@ type decider struct {
 }
 
 func (p *Planner) newDecider(ctx context.Context, run state.Run) (d *decider, stop func()) {
-	d = &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}}
+	d = &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, followed: map[string]bool{}}
 	d.failures = sideBySide(p.Journal.Failures(ctx, run.Pair.ID, ""), func(f state.Failure) string { return f.Key })
 	return d, d.failures.stop
 }
@@ -312,6 +313,7 @@ func (d *decider) flush(ctx context.Context) error {
 // the destination, and other objects, come later.
 func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	if i.Action == state.Move { // a former pass has found where it comes from
+		d.followed[i.Origin] = true
 		return false, nil
 	}
 	if i.State == state.ItemDone { // an outcome from before this listing

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,8 +62,11 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 // insteadOf is the key of the receipt whose place that of an item takes, "" if there is
 // none.
 func insteadOf(i state.Item) string {
-	if i.Action == state.Replace || i.Reason == string(ReasonRepair) {
+	if i.Action == state.Replace {
 		return i.Key
+	}
+	if i.Reason == string(ReasonRepair) { // the object may have got another key since
+		return cmp.Or(i.Origin, i.Key)
 	}
 	return i.Origin
 }

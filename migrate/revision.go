@@ -78,10 +78,21 @@ func formerRevision(ctx context.Context, d Reader, t trace, a assets.Asset) (id 
 	if err != nil {
 		return "", err
 	}
-	if t.wasEdited() && len(all) > 0 {
-		return all[0].ID, nil
+	for _, r := range all {
+		if t.mayBeEdit(r) {
+			return r.ID, nil
+		}
 	}
 	return holding(ctx, d, a, all, t.before.Digest)
+}
+
+// mayBeEdit reports whether a revision is what somebody made of the content that we had sent.
+// Who only described the asset made none, whatever runs that were taken back have left.
+func (t trace) mayBeEdit(r assets.Revision) bool {
+	if t.former.Size != t.before.Size {
+		return true
+	}
+	return t.wasEdited() && r.CreatedAt.After(t.before.Modified.Add(rounding)) && !r.CreatedAt.After(t.former.Modified.Add(rounding))
 }
 
 // isBack reports whether an asset has the content that it had before the run, and fails if

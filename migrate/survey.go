@@ -161,11 +161,20 @@ func (d *decider) redecide(ctx context.Context, i *state.Item, s Situation, r st
 	i.Asset = r.Asset
 	if i.Action == state.Create { // in the place of the receipt that it has
 		i.Asset, i.Origin = "", r.Key
+		if err := d.keepDeleted(ctx, *i); err != nil {
+			return err
+		}
 	}
 	if i.Action != state.Create && origin != "" {
 		i.Origin = origin
 	}
 	return d.store(ctx, *i)
+}
+
+// keepDeleted keeps the receipt of an asset that is to be created again: to undo that, it has
+// to be known as deleted as before. Of the asset itself there is nothing to keep.
+func (d *decider) keepDeleted(ctx context.Context, i state.Item) error {
+	return d.keepFormer(ctx, []state.Former{{Key: i.Key, Of: i.Origin, Asset: json.RawMessage("{}")}})
 }
 
 // A seen is what the destination says of an asset.

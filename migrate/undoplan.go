@@ -210,7 +210,7 @@ func (p *UndoPlanner) askForRest(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		if u.Before != nil {
+		if u.Before != nil && u.Was != state.Create { // what was created again is as if it were new
 			return true, p.decideChanged(ctx, u, r, asset)
 		}
 		shared, err := p.Journal.SharedAssets(ctx, p.undo.Pair, []string{asset.ID})

@@ -21,7 +21,8 @@ var laws = []struct{ broken, query string }{
 		AND NOT EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = i.key
 			WHERE u.pair = r.pair AND (t.state = 'done' AND (u.undoes IS NOT NULL OR t.action = 'trash')
 				OR t.state = 'skipped' AND u.state = 'finished' AND u.undoes IS NOT NULL))
-		AND i.key NOT IN (SELECT m.origin FROM runs u JOIN items m ON m.run = u.num WHERE u.undoes IS NULL AND m.action = 'move' AND m.attempts > 0)
+		AND i.key NOT IN (SELECT m.origin FROM runs u JOIN items m ON m.run = u.num WHERE u.undoes IS NULL
+			AND m.action IN ('move', 'create') AND m.origin NOT IN ('', m.key) AND m.attempts > 0)
 		AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.pair = r.pair AND p.num > r.num AND p.pruned_at IS NOT NULL)`}, // it may tell of it
 	{"has a receipt from a run of another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
 	{"is being sent in a run that has ended", `SELECT key FROM items JOIN runs r ON r.num = run

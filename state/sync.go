@@ -85,7 +85,8 @@ type Ending struct {
 }
 
 // FinishSync ends a sync in which nothing is left to do. Who was not found is an orphan, and
-// what only seemed to have changed is known by what it looks like now.
+// what only seemed to have changed, or was only described otherwise, is known by what it looks
+// like now.
 func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 	return s.write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
 		if e.Absent != "" {
@@ -94,7 +95,7 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 			}
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE receipts SET time = i.time, version_tag = i.version_tag
-			FROM items i WHERE i.run = ?1 AND i.reason = ?2 AND receipts.pair = ?3 AND receipts.key = i.key AND receipts.size = i.size`,
+			FROM items i WHERE i.run = ?1 AND (i.reason = ?2 OR i.action = 'describe') AND receipts.pair = ?3 AND receipts.key = i.key AND receipts.size = i.size`,
 			run.Num, e.Touched, run.Pair.ID); err != nil {
 			return err
 		}
