@@ -153,18 +153,21 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		case nested && old != nil && now != nil:
 			out = append(out, fieldDifferences(reflect.ValueOf(*old), reflect.ValueOf(*now))...)
 		default:
-			out = append(out, fmt.Sprintf("--%s was %s, is %s", strings.ReplaceAll(name, "_", "-"), orUnset(x), orUnset(y)))
+			out = append(out, fmt.Sprintf("--%s was %s, is %s", strings.ReplaceAll(name, "_", "-"), inWords(was.Field(i), x), inWords(is.Field(i), y)))
 		}
 	}
 	return out
 }
 
-// orUnset says of a value that it is none.
-func orUnset(value []byte) string {
-	if string(value) == "null" || string(value) == `""` {
+// inWords gives a value, or its JSON, as people write it.
+func inWords(value reflect.Value, text []byte) string {
+	if d, ok := value.Interface().(time.Duration); ok {
+		return d.String()
+	}
+	if string(text) == "null" || string(text) == `""` {
 		return "not set"
 	}
-	return string(value)
+	return string(text)
 }
 
 // isJunk reports whether operating systems or tools left an object behind; no
