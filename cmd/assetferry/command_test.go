@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,25 @@ func TestGroups(t *testing.T) {
 	for _, c := range a.rootCommand().Commands() {
 		if c.GroupID == "" && !isTopic(c) {
 			t.Errorf("%s is in no group", c.Name())
+		}
+	}
+}
+
+// TestTopicsWithNamesOfCommands: help shows the topic, and the name runs the command.
+func TestTopicsWithNamesOfCommands(t *testing.T) {
+	for name, text := range helpTopics(t) {
+		var shown strings.Builder
+		a := &app{environment: environment{stdout: &shown, stderr: io.Discard}}
+		root := a.rootCommand()
+		if c, _, err := root.Find([]string{name}); err != nil || isTopic(c) && slices.ContainsFunc(allCommands(t), func(c *cobra.Command) bool { return c.CommandPath() == "assetferry "+name }) {
+			t.Errorf("%s: runs the topic, and not the command (%v)", name, err)
+		}
+		root.SetArgs([]string{"help", name})
+		if err := root.Execute(); err != nil {
+			t.Error(err)
+		}
+		if _, body, _ := strings.Cut(text, "\n\n"); !strings.Contains(shown.String(), strings.TrimSpace(body)) {
+			t.Errorf("help %s does not show the topic, but:\n%s", name, shown.String())
 		}
 	}
 }
@@ -168,5 +188,20 @@ func TestWrapped(t *testing.T) {
 		if got := wrapped(list, "  "); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
+	}
+}
+
+func TestBytesSent(t *testing.T) {
+	tallies := []state.Tally{
+		{Action: state.Create, State: state.ItemDone, Bytes: 1},
+		{Action: state.Replace, State: state.ItemDone, Bytes: 2, Reason: string(migrate.ReasonContent)},
+		{Action: state.Create, State: state.ItemFailed, Bytes: 4},
+		{Action: state.Move, State: state.ItemDone, Bytes: 8},
+		{Action: state.Adopt, State: state.ItemDone, Bytes: 16},
+		{Action: state.Create, State: state.ItemDone, Bytes: 32, Reason: string(migrate.ReasonTrashed)},
+		{Action: state.Replace, State: state.ItemDone, Bytes: 64, Reason: string(migrate.ReasonReplaced)},
+	}
+	if got := bytesSent(tallies); got != 1+2 {
+		t.Errorf("bytesSent = %d, want what was created and replaced: 3", got)
 	}
 }

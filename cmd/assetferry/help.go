@@ -39,6 +39,33 @@ func isTopic(c *cobra.Command) bool {
 	return is
 }
 
+// topicsFirst has help show a topic rather than the command of the same name, whose
+// switches its own --help lists.
+func topicsFirst(root *cobra.Command) {
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		panic(err) // it is one of cobra's
+	}
+	showCommand := help.Run
+	help.Run = func(cmd *cobra.Command, args []string) {
+		if t := topicCalled(root, args); t != nil {
+			cobra.CheckErr(t.Help())
+			return
+		}
+		showCommand(cmd, args)
+	}
+}
+
+// topicCalled is nil if no topic has the name.
+func topicCalled(root *cobra.Command, name []string) *cobra.Command {
+	for _, c := range root.Commands() {
+		if len(name) == 1 && c.Name() == name[0] && isTopic(c) {
+			return c
+		}
+	}
+	return nil
+}
+
 // usageTemplate is cobra's, within 80 columns and with topics as they are asked for.
 func usageTemplate(root *cobra.Command) string {
 	return strings.NewReplacer(

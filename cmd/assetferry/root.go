@@ -70,6 +70,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 	}
 	addTopics(root)
 	root.InitDefaultHelpCmd()
+	topicsFirst(root)
 	root.InitDefaultCompletionCmd()
 	groupCommands(root)
 	a.addCompletions(root)

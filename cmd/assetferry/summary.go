@@ -58,7 +58,10 @@ func exitOf(tallies []state.Tally) int {
 // was there already, and so was what an undo brought back.
 func bytesSent(tallies []state.Tally) (n int64) {
 	for _, t := range tallies {
-		if t.State == state.ItemDone && (t.Action == state.Create || t.Action == state.Replace) && wordOf(t) == state.ItemDone {
+		if t.State != state.ItemDone || t.Action != state.Create && t.Action != state.Replace {
+			continue
+		}
+		if word := wordOf(t); word == state.ItemDone || word == wasReplaced {
 			n += t.Bytes
 		}
 	}
