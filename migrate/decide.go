@@ -56,6 +56,7 @@ const (
 	ReasonFolder    Reason = "stands for a folder, which comes with what is in it"
 	ReasonUnmatched Reason = "no category allows its extension"
 
+	ReasonUnseen     Reason = "not looked at: in a folder that cannot be read, or behind a link that is not followed"
 	ReasonUnreadable Reason = "cannot be read"
 	ReasonMissing    Reason = "in --files-from but not at the source"
 	ReasonKey        Reason = "its key cannot become folders and a name"

@@ -114,9 +114,6 @@ func (d *decider) drifts(ctx context.Context, r state.Receipt, standing Standing
 	case i.Action != state.Unchanged && !isDrift(Reason(i.Reason)):
 		return nil
 	}
-	if hides, err := d.isHidden(ctx, r.Key); hides || err != nil {
-		return err
-	}
 	s := Situation{Memory: Same, Standing: standing}
 	if err := d.judge(ctx, &i, s, r, state.Item{}); err != nil {
 		return err
@@ -154,19 +151,4 @@ func isDrift(why Reason) bool {
 		return true
 	}
 	return false
-}
-
-// isHidden reports whether an object may be there although the listing could not see it, so
-// that it was not counted as unchanged.
-func (d *decider) isHidden(ctx context.Context, key string) (bool, error) {
-	if d.unlisted == nil {
-		d.unlisted = &hidden{}
-		for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemFailed, state.ItemSkipped) {
-			if err != nil {
-				return false, err
-			}
-			d.unlisted.add(object(i))
-		}
-	}
-	return d.unlisted.hides(key), nil
 }

@@ -12,6 +12,9 @@ import (
 // absent marks an item of an object that has arrived and that a whole listing did not find.
 const absent sources.Obstacle = "not at the source any more"
 
+// unseen marks that of one which has arrived and is where the listing could not look.
+const unseen sources.Obstacle = "where the listing could not look"
+
 // hidden are the beginnings of keys that a listing could not look behind, so that nothing
 // follows from what is missing there.
 type hidden []string
@@ -20,15 +23,11 @@ type hidden []string
 func (h *hidden) pass(o sources.Object) {
 	key := string(o.Key)
 	*h = slices.DeleteFunc(*h, func(begin string) bool { return key > begin && !strings.HasPrefix(key, begin) })
-	h.add(o)
-}
-
-func (h *hidden) add(o sources.Object) {
 	switch o.Obstacle {
 	case sources.UnreadableDirectory:
-		*h = append(*h, string(o.Key))
+		*h = append(*h, key)
 	case sources.Symlink, sources.BrokenSymlink: // it may lead to a folder that was followed before
-		*h = append(*h, string(o.Key)+"/")
+		*h = append(*h, key+"/")
 	}
 }
 
@@ -48,10 +47,10 @@ func (w *walk) missedIn(ctx context.Context) func(state.Receipt) error {
 // missed stages an object that has arrived and is not listed. What is to become of its
 // asset is decided once all is listed.
 func (w *walk) missed(ctx context.Context, r state.Receipt) error {
-	if w.unread.hides(r.Key) {
-		return nil
-	}
 	i := state.Item{Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Obstacle: string(absent)}
+	if w.unread.hides(r.Key) {
+		i.Obstacle = string(unseen)
+	}
 	if w.decided {
 		if err := w.judge(ctx, &i, w.situation(object(i), Same, r, state.Item{}, false), r, state.Item{}); err != nil {
 			return err

@@ -215,7 +215,6 @@ type decider struct {
 	stopped     string        // what of the plan is not to be carried out, and why
 	guarded     []*GuardError // why none of it is
 	driftCursor string
-	unlisted    *hidden // see isHidden
 }
 
 func (p *Planner) newDecider(ctx context.Context, run state.Run) (d *decider, stop func()) {

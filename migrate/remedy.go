@@ -42,6 +42,8 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{Decides: "--quarantine; a later sync trashes it if it is still gone"}
 	case ReasonTooMany:
 		return Remedy{Decides: "see that the source is whole; --accept-deletes lets them go"}
+	case ReasonUnseen:
+		return Remedy{Decides: "let the folder be read; its assets stay as they are"}
 	case ReasonDeleted:
 		return Remedy{"--repair creates it again", true}
 	case ReasonMovedThere:

@@ -187,6 +187,8 @@ func isJunk(key sources.Key) bool {
 // leaveOut gives the rule that leaves an object out, or no reason.
 func (r Rules) leaveOut(o sources.Object, now time.Time) Reason {
 	switch {
+	case o.Obstacle == unseen:
+		return ReasonUnseen
 	case o.Obstacle == sources.Symlink:
 		return ReasonSymlink
 	case o.Obstacle == sources.Special:

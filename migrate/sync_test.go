@@ -83,7 +83,10 @@ func TestSyncKeepsWhatIsHidden(t *testing.T) {
 	}
 	w.source.PutObject(sources.Object{Key: "locked/", Obstacle: sources.UnreadableDirectory}, nil)
 	for range 3 {
-		w.syncs(removing)
+		plan := w.syncs(removing)
+		if i := w.item(plan, "locked/c/d.jpg"); i.Reason != string(migrate.ReasonUnseen) || i.State != state.ItemSkipped {
+			t.Errorf("got %+v", i)
+		}
 	}
 	want := []string{"a.jpg", "lockedx.jpg", "b.jpg", "d.jpg"} // by their places
 	var got []string

@@ -41,7 +41,7 @@ func LeftBehind(ctx context.Context, j History, pair int64) (int64, error) {
 	}
 	from := int64(0)
 	for _, r := range runs { // the newest first
-		if r.Command == "plan" || r.Undoes != 0 || !r.Scanned {
+		if r.Command == "plan" || r.Undoes != 0 || !r.Scanned || r.Stopped != "" && r.State != state.Finished {
 			continue
 		}
 		from = r.Num

@@ -275,10 +275,10 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 const hasItems = `(EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM tallies WHERE run = r.num AND objects > 0))`
 
 // RunsOf lists the newest runs of a pair, newest first, without the plans that gave way
-// to others.
+// to others. One that a guard stopped has to be seen whatever came after it.
 func (s *Store) RunsOf(ctx context.Context, pair int64, limit int) ([]Run, error) {
 	return query(ctx, s.r, "list runs", scanRun, `SELECT `+runColumns+` WHERE r.pair = ?
-		AND (r.state <> 'superseded' OR `+hasItems+`)
+		AND (r.state <> 'superseded' OR r.stopped <> '' AND r.command <> 'plan' OR `+hasItems+`)
 		ORDER BY r.num DESC LIMIT ?`, pair, limit)
 }
 

@@ -135,6 +135,17 @@ func (a *app) tellLoss(path string) {
 	}
 }
 
+// command is the one that carries out what the rules ask for.
+func (s *endpoints) command() string {
+	switch {
+	case s.rules.Sync != nil:
+		return "sync"
+	case s.rules.AdoptOnly:
+		return "adopt"
+	}
+	return "migrate"
+}
+
 // adoptOnly makes a plan that sends nothing.
 func (s *endpoints) adoptOnly() { s.rules.AdoptOnly = true }
 

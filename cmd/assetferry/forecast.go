@@ -38,7 +38,7 @@ func (a *app) tellForecast(ctx context.Context, s *endpoints, plan migrate.Plan,
 	if !known {
 		a.out.Printf("Forecast: %s; no rate is measured yet.", told)
 		if work.Items > pilot {
-			a.out.Printf("A pilot measures it: assetferry migrate %s --limit %d", ui.Sanitize(source), pilot)
+			a.out.Printf("A pilot measures it: assetferry %s %s --limit %d", s.command(), ui.Sanitize(source), pilot)
 		}
 		return nil
 	}

@@ -179,7 +179,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		return err
 	}
 	if o.approved == nil { // else who approved it has looked
-		a.tellLosses(plan.Tallies, source)
+		a.tellLosses(s, plan.Tallies, source)
 	}
 	a.tellDoubts(plan.Tallies, applier)
 	failure := a.carryOut(ctx, applier.Apply, plan.Run)

@@ -129,9 +129,6 @@ func (a *app) showSync(ctx context.Context, journal *state.Store, p state.Pair, 
 		return err
 	}
 	lines := []string{"last sync " + last.StartedAt.Local().Format(time.DateTime) + ", " + string(last.State)}
-	if last.Stopped != "" {
-		lines = append(lines, "stopped by a guard: "+ui.Sanitize(last.Stopped))
-	}
 	if o := standing.Orphans; o.Objects > 0 {
 		ends, err := quarantineEnds(ctx, journal, p, standing.OrphansSince)
 		if err != nil {

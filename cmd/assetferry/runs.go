@@ -24,8 +24,9 @@ func (a *app) runsCommand() *cobra.Command {
 became of their objects. Left are objects of a run that did not arrive: that
 failed, wait, changed, are in conflict or in doubt, or are still to be sent.
 Skipped and unchanged objects are counted in All only. A run of which undo took
-anything back is undone, and one that is not finished and that nobody works on
-is stopped. Of syncs it shows the course from night to night, and how the last
+anything back is undone, one that a guard kept from being carried out is
+guarded, and one that is not finished and that nobody works on is stopped. Of
+syncs it shows the course from night to night, and how the last
 one differs from the one before: how long it took, and what it created,
 replaced, described, moved and trashed, and what failed. With --json, outcomes
 has these numbers for every run.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -158,7 +159,10 @@ func isStopped(r state.Run, atWork bool) bool { return r.Open() && r.Command != 
 
 // standing says how a run stands: its state, or that it was stopped in it.
 func standing(r state.Run, atWork bool) string {
-	if isStopped(r, atWork) {
+	switch {
+	case r.Stopped != "" && r.State != state.Finished:
+		return "guarded"
+	case isStopped(r, atWork):
 		return "stopped"
 	}
 	return string(r.State)
@@ -171,7 +175,7 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, at
 		return err
 	}
 	items, skips := describe(tallies)
-	if r.State == state.Scanning {
+	if r.State == state.Scanning && r.Stopped == "" {
 		items = "the source is not listed to its end"
 	}
 	if skips != "" {
@@ -191,7 +195,10 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, at
 	if back.Objects > 0 {
 		items += "\n    Taken back since by undo: " + count(back.Objects, "asset")
 	}
-	if isStopped(r, atWork) {
+	switch {
+	case r.Stopped != "":
+		items = strings.TrimPrefix(items+"\n    "+ui.Sanitize(r.Stopped), "\n    ")
+	case isStopped(r, atWork):
 		items += "\n    Nobody works on it; to go on: " + finishIt(r)
 	}
 	a.out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)
