@@ -131,8 +131,12 @@ func (m *model) foresee(n round, begins time.Time) *forecast {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.known)) {
-		if _, there := m.objects[key]; !there && !f.hides(key) {
+		_, there := m.objects[key]
+		switch {
+		case !there && !f.hides(key):
 			gone = append(gone, key)
+		case f.hides(key):
+			f.Items[key] = verdict{Action: state.Skip, Reason: migrate.ReasonUnseen}
 		}
 	}
 	m.follow(f, created, gone)

@@ -115,6 +115,8 @@ func (m *model) sync(p policy) *night {
 	moved, torn := n.moves()
 	for _, key := range m.library.keys() {
 		switch o, known := m.library.objects[key], m.known[key]; {
+		case o.hidden && known != nil:
+			n.fates[key] = fate{"skip", "skipped", "not looked at"}
 		case o.hidden:
 		case o.closed && known == nil:
 			n.fates[key] = fate{"create", "failed", "not at the destination yet"}
