@@ -50,7 +50,7 @@ func TestEveryReasonHasRemedy(t *testing.T) {
 		ReasonEqual: true, ReasonTrusted: true, ReasonDuplicate: true,
 		ReasonMade: true, ReasonTrashed: true, ReasonReplaced: true, ReasonMovedOn: true, ReasonDescribed: true,
 		ReasonContent: true, ReasonMaybe: true, ReasonSeeming: true, ReasonMetadata: true, ReasonMoved: true,
-		ReasonBack: true, ReasonRestored: true, ReasonRepair: true, ReasonAmbiguous: true, ReasonExpired: true, ReasonBothGone: true,
+		ReasonBack: true, ReasonRestored: true, ReasonRepair: true, ReasonAmbiguous: true, ReasonOtherKind: true, ReasonExpired: true, ReasonBothGone: true,
 	}
 	all := reasons(t)
 	if len(all) < 25 {
