@@ -129,6 +129,8 @@ func (d *decider) follow(ctx context.Context, of twins) error {
 		i := p.new.Item
 		if can, err := d.canBecome(ctx, p); err != nil {
 			return err
+		} else if !can && i.State == state.ItemParked {
+			continue
 		} else if !can {
 			write(&i, state.Create, ReasonOtherKind)
 			if err := d.store(ctx, i); err != nil {
@@ -137,8 +139,12 @@ func (d *decider) follow(ctx context.Context, of twins) error {
 			continue
 		}
 		i.Origin, i.Asset, i.Digest = p.gone.Key, p.gone.Asset, p.gone.Digest
-		write(&i, state.Move, ReasonMoved)
-		d.creates--
+		if i.State == state.ItemParked { // that it cannot be moved does not mean that it is gone
+			write(&i, state.Move, Reason(i.Reason))
+		} else {
+			write(&i, state.Move, ReasonMoved)
+			d.creates--
+		}
 		d.followed[i.Origin] = true
 		if err := d.store(ctx, i); err != nil {
 			return err
@@ -146,6 +152,9 @@ func (d *decider) follow(ctx context.Context, of twins) error {
 	}
 	for _, c := range ambiguous {
 		i := c.Item
+		if i.State == state.ItemParked {
+			continue
+		}
 		write(&i, state.Create, ReasonAmbiguous)
 		if err := d.store(ctx, i); err != nil {
 			return err
@@ -223,8 +232,10 @@ func byEnd(all []state.Candidate, parts int) map[string][]state.Candidate {
 	return ends
 }
 
-// endOf gives the last names of a key, so many of them if it has as many.
+// endOf gives the last names of a key, so many of them if it has as many. A library that was
+// copied between systems has the same names in another Unicode form.
 func endOf(key string, parts int) (end string, ok bool) {
+	key = normal(key)
 	at := len(key)
 	for range parts {
 		if at < 0 {

@@ -148,3 +148,24 @@ func TestSyncOnlyWhatFailed(t *testing.T) {
 	only := syncing(func(s *migrate.SyncRules) { s.Delete, s.Failed = "trash", migrate.NewKeyList([]sources.Key{"b.jpg"}) })
 	w.wantStates(w.syncs(only), map[string]int64{"replace done": 1, "skip skipped": 2})
 }
+
+// An asset that cannot be moved is not one whose object is gone, however often that fails.
+func TestSyncKeepsWhatCannotBeMoved(t *testing.T) {
+	w := newWorld(t)
+	w.put("old/a.jpg", "a", "b.jpg", "b")
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.syncs(removing)
+	w.upload(w.images, w.folder(w.images, "", "new"), "a.jpg", "theirs")
+	w.put("new/a.jpg", "a")
+	w.source.Delete("old/a.jpg")
+	for range 5 {
+		w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "move failed": 1})
+	}
+	for range 3 {
+		w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "move parked": 1})
+	}
+	if r := w.receipt("old/a.jpg"); r.Name != "a" {
+		t.Errorf("its receipt is %+v", r)
+	}
+	w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}, {"Images", "new", "a.jpg", digest("theirs")}, {"Images", "old", "a.jpg", digest("a")}})
+}

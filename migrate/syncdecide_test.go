@@ -113,6 +113,19 @@ func TestSyncPairsEqualObjects(t *testing.T) {
 	})
 }
 
+// A library that was copied between systems has other keys and the same names, by which equal
+// objects are told apart.
+func TestSyncFollowsNamesInAnotherUnicodeForm(t *testing.T) {
+	w := newWorld(t)
+	w.put("u\u0308ber/e\u0301.jpg", "same", "u\u0308ber/o\u0302.jpg", "same")
+	w.migrate(migrate.DefaultRules())
+	w.source.Replace(map[sources.Key][]byte{"\u00fcber/\u00e9.jpg": []byte("same"), "\u00fcber/\u00f4.jpg": []byte("same")})
+	w.wantDecisions(w.decideSync(syncing()), map[string]string{
+		"\u00fcber/\u00e9.jpg": decided(state.Move, migrate.ReasonMoved) + " from u\u0308ber/e\u0301.jpg",
+		"\u00fcber/\u00f4.jpg": decided(state.Move, migrate.ReasonMoved) + " from u\u0308ber/o\u0302.jpg",
+	})
+}
+
 // What is moved gets out of the way of a name that is taken, as what is created does.
 func TestSyncMovesBesideItsNamesake(t *testing.T) {
 	w := newWorld(t)

@@ -14,16 +14,17 @@ type Candidate struct {
 	Digest []byte // of the receipt, if it is gone
 }
 
-// MoveCandidates lists the objects that a run would create and those that it did not find,
-// which have an obstacle that says so, as far as there are both of a size; ordered by size
-// and key. It reads while it is listed.
+// MoveCandidates lists the objects that a run would create, parked ones included, and those
+// that it did not find, which have an obstacle that says so, unless it has trashed their
+// assets already; as far as there are both of a size, ordered by size and key. It reads
+// while it is listed.
 func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[Candidate, error] {
 	const op = "look for moves"
 	return func(yield func(Candidate, error) bool) {
-		rows, err := s.r.QueryContext(ctx, `WITH gone AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3)
+		rows, err := s.r.QueryContext(ctx, `WITH gone AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3 AND state <> 'done')
 			SELECT `+itemColumns+`, obstacle = ?3, (SELECT r.digest FROM receipts r WHERE r.pair = ?2 AND r.key = items.key),
 				coalesce((SELECT r.asset FROM receipts r WHERE r.pair = ?2 AND r.key = items.key), '')
-			FROM items WHERE run = ?1 AND size IN gone AND (obstacle = ?3 OR action = 'create' AND state = 'planned')
+			FROM items WHERE run = ?1 AND size IN gone AND (obstacle = ?3 AND state <> 'done' OR action = 'create' AND state IN ('planned', 'parked'))
 			ORDER BY size, key`, run, pair, absent)
 		if err != nil {
 			yield(Candidate{}, wrap(op, interrupted(ctx, op, err)))
