@@ -66,6 +66,10 @@ func (d *decider) expire(ctx context.Context) error {
 	if !d.Rules.trashes() || !d.Rules.followsGone() {
 		return nil
 	}
+	tallies, err := d.Journal.Tallies(ctx, d.run.Num)
+	if err != nil || countOf(tallies, ReasonLimit) > 0 { // what is gone may be among these, under another key
+		return err
+	}
 	due, err := d.countExpired(ctx)
 	if err != nil || due == 0 {
 		return err

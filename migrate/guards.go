@@ -69,9 +69,10 @@ func (w *walk) checkSentinel() error {
 }
 
 // checkRules fails if the rules are not those of the last sync and nobody said that they are
-// meant: what a rule leaves out, or puts elsewhere, is a change to all of the library.
+// meant: what a rule leaves out, or puts elsewhere, is a change to all of the library. Who
+// had a run carried out has said so, and need not again when it is gone on with.
 func (p *Planner) checkRules(ctx context.Context, run state.Run) error {
-	if p.Rules.Sync == nil || p.Guards.AcceptRules {
+	if p.Rules.Sync == nil || p.Guards.AcceptRules || run.State == state.Applying {
 		return nil
 	}
 	last, err := p.Journal.LastFinished(ctx, run.Pair.ID, syncCommand)

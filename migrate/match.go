@@ -126,26 +126,10 @@ func (d *decider) contentsOf(ctx context.Context, of twins) ([]string, error) {
 func (d *decider) follow(ctx context.Context, of twins) error {
 	pairs, ambiguous := pairUp(of)
 	for _, p := range pairs {
-		i := p.new.Item
-		if can, err := d.canBecome(ctx, p); err != nil {
+		i, err := d.become(ctx, p)
+		if err != nil {
 			return err
-		} else if !can && i.State == state.ItemParked {
-			continue
-		} else if !can {
-			write(&i, state.Create, ReasonOtherKind)
-			if err := d.store(ctx, i); err != nil {
-				return err
-			}
-			continue
 		}
-		i.Origin, i.Asset, i.Digest = p.gone.Key, p.gone.Asset, p.gone.Digest
-		if i.State == state.ItemParked { // that it cannot be moved does not mean that it is gone
-			write(&i, state.Move, Reason(i.Reason))
-		} else {
-			write(&i, state.Move, ReasonMoved)
-			d.creates--
-		}
-		d.followed[i.Origin] = true
 		if err := d.store(ctx, i); err != nil {
 			return err
 		}
@@ -161,6 +145,27 @@ func (d *decider) follow(ctx context.Context, of twins) error {
 		}
 	}
 	return nil
+}
+
+// become decides about a new object whose content is that of one which is gone. If it is
+// parked, it stays so: that its asset cannot be moved does not mean that the object is gone.
+func (d *decider) become(ctx context.Context, m movement) (state.Item, error) {
+	i := m.new.Item
+	can, err := d.canBecome(ctx, m)
+	if can {
+		i.Origin, i.Asset, i.Digest = m.gone.Key, m.gone.Asset, m.gone.Digest
+		d.followed[i.Origin] = true
+	}
+	switch parked := i.State == state.ItemParked; {
+	case can && parked:
+		write(&i, state.Move, Reason(i.Reason))
+	case can:
+		write(&i, state.Move, ReasonMoved)
+		d.creates--
+	case !parked:
+		write(&i, state.Create, ReasonOtherKind)
+	}
+	return i, err
 }
 
 // canBecome reports whether the asset of an object that is gone can get the place and the

@@ -34,20 +34,19 @@ func (d *decider) settleMaybes(ctx context.Context) error {
 	if d.Rules.Sync == nil {
 		return nil
 	}
+	tallies, err := d.Journal.Tallies(ctx, d.run.Num)
+	if err != nil || countOf(tallies, ReasonMaybe) == 0 {
+		return err
+	}
+	d.Watch.Phase(PhaseCompare, -1, -1)
 	anew, stop := d.redescribed(ctx, d.run.Pair.ID, "")
 	defer stop()
 	d.anew = anew
-	told := false
 	for page, err := range pages(d.Journal.Items(ctx, d.run.Num, state.ItemPlanned), stagePage) {
 		if err != nil {
 			return err
 		}
-		maybes := itemsOf(page, ReasonMaybe)
-		if len(maybes) > 0 && !told {
-			d.Watch.Phase(PhaseCompare, -1, -1)
-			told = true
-		}
-		if err := d.settlePage(ctx, maybes); err != nil {
+		if err := d.settlePage(ctx, itemsOf(page, ReasonMaybe)); err != nil {
 			return err
 		}
 	}

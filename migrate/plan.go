@@ -140,24 +140,26 @@ func (p *Planner) summary(ctx context.Context, id string) (Plan, error) {
 	if plan.Tallies, err = p.Journal.Tallies(ctx, run.Num); err != nil {
 		return Plan{}, err
 	}
-	count := func(why Reason) (n int64) {
-		for _, t := range plan.Tallies {
-			if t.Reason == string(why) {
-				n += t.Objects
-			}
-		}
-		return n
-	}
-	plan.Renamed = count(ReasonRenamed)
-	if count(ReasonUnreadable) > 0 {
+	plan.Renamed = countOf(plan.Tallies, ReasonRenamed)
+	if countOf(plan.Tallies, ReasonUnreadable) > 0 {
 		if err := p.countHidden(ctx, &plan); err != nil {
 			return Plan{}, err
 		}
 	}
-	if count(ReasonUnmatched) > 0 {
+	if countOf(plan.Tallies, ReasonUnmatched) > 0 {
 		return plan, p.countUnmatched(ctx, &plan)
 	}
 	return plan, nil
+}
+
+// countOf counts the objects about which a plan decided for a reason.
+func countOf(tallies []state.Tally, why Reason) (n int64) {
+	for _, t := range tallies {
+		if t.Reason == string(why) {
+			n += t.Objects
+		}
+	}
+	return n
 }
 
 func (p *Planner) countHidden(ctx context.Context, plan *Plan) error {

@@ -276,6 +276,7 @@ func (d *decider) askForRest(ctx context.Context, receipts []state.Receipt, all 
 // standing says what became of an asset, as far as it matters for what is to be done with
 // it.
 func (d *decider) standing(ctx context.Context, action state.Action, r state.Receipt, a seen) (Standing, error) {
+	left := leftAt(r, a.Asset)
 	switch {
 	case !a.there:
 		return Deleted, nil
@@ -285,7 +286,9 @@ func (d *decider) standing(ctx context.Context, action state.Action, r state.Rec
 		return EditedThere, nil
 	case action == state.Trash && changedLater(r, a.Asset): // whatever it was that somebody did, it would be lost
 		return EditedThere, nil
-	case leftAt(r, a.Asset).IsZero() || !a.LastModifiedAt.After(leftAt(r, a.Asset).Add(rounding)):
+	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // to ask about each asset that an older version left takes too long
+		return AsLeft, nil
+	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(rounding)):
 		return AsLeft, nil
 	}
 	return d.revised(ctx, r, a.Asset)

@@ -1,9 +1,11 @@
 package migrate_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"testing"
+	"time"
 
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -168,4 +170,71 @@ func TestSyncKeepsWhatCannotBeMoved(t *testing.T) {
 		t.Errorf("its receipt is %+v", r)
 	}
 	w.wantAssets([]placed{{"Images", "", "b.jpg", digest("b")}, {"Images", "new", "a.jpg", digest("theirs")}, {"Images", "old", "a.jpg", digest("a")}})
+}
+
+// What a limit leaves out may be what is gone, under another key: then nothing is trashed.
+func TestSyncWithALimitTrashesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.put("old/a.jpg", "a", "old/b.jpg", "b", "c.jpg", "c")
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.syncs(removing)
+	w.source.Replace(map[sources.Key][]byte{"c.jpg": []byte("c"), "x/a.jpg": []byte("a"), "x/b.jpg": []byte("b"), "a.jpg": []byte("new")})
+	limited := removing
+	limited.Limit = 1
+	w.wantStates(w.syncs(limited), map[string]int64{"unchanged skipped": 1, "create done": 1, "skip skipped": 4})
+	w.wantStates(w.syncs(limited), map[string]int64{"unchanged skipped": 2, "move done": 1, "skip skipped": 2})
+	w.wantStates(w.syncs(limited), map[string]int64{"unchanged skipped": 3, "move done": 1})
+}
+
+// An asset that was deleted comes back in the place that its object has now.
+func TestSyncRepairsWhatWasRenamed(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.syncs(syncing())
+	w.disturb("", map[string]string{"a.jpg": "trash"})
+	w.source.Delete("a.jpg")
+	w.put("c.jpg", "a")
+	repair := syncing(func(s *migrate.SyncRules) { s.Repair = true })
+	w.wantStates(w.syncs(repair), map[string]int64{"unchanged skipped": 1, "create done": 1})
+	w.wantStates(w.syncs(repair), map[string]int64{"unchanged skipped": 2})
+	w.wantSound()
+}
+
+// A forgetful journal is one of a version that did not note when an asset was changed last.
+type forgetful struct{ migrate.Journal }
+
+func (j forgetful) ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]state.Receipt, error) {
+	all, err := j.Journal.ReceiptsOf(ctx, pair, assets)
+	for id, r := range all {
+		r.Modified = time.Time{}
+		all[id] = r
+	}
+	return all, err
+}
+
+// Where nobody noted when an asset was changed last, its revisions tell whether somebody
+// gave it another content.
+func TestSyncLooksAtRevisionsOfWhatAnOlderVersionLeft(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c", "d.jpg", "d")
+	always := func(a *migrate.Applier) { a.Provenance = "always" }
+	d := w.deps()
+	d.Journal = forgetful{w.journal}
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.syncWith(d, removing, always)
+	for _, key := range []string{"a.jpg", "c.jpg"} {
+		_, err := w.other.Replace(t.Context(), w.receipt(key).Asset, replacement(key, "!"))
+		must(t, err)
+	}
+	w.put("a.jpg", "A", "b.jpg", "B")
+	w.source.Delete("c.jpg")
+	w.source.Delete("d.jpg")
+	w.wantStates(w.syncWith(d, removing, always), map[string]int64{"conflict conflict": 1, "replace done": 1, "skip skipped": 2})
+	plan := w.syncWith(d, removing, always)
+	if i := w.item(plan, "c.jpg"); i.Reason != string(migrate.ReasonEditedThere) {
+		t.Errorf("what somebody edited is %s (%s)", i.Action, i.Reason)
+	}
+	if i := w.item(plan, "d.jpg"); i.Action != state.Trash || i.State != state.ItemDone {
+		t.Errorf("what nobody edited is %s (%s)", i.Action, i.Reason)
+	}
 }

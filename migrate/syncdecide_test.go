@@ -279,3 +279,28 @@ func TestSyncGuards(t *testing.T) {
 		t.Errorf("without the sentinel: %v", err)
 	}
 }
+
+// Other rules need somebody's consent once, and not again when the run is gone on with.
+func TestSyncGoesOnWithAcceptedRules(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.completes(w.planSync(syncing()))
+	other := syncing()
+	other.Exclude = []string{"b.jpg"}
+	run, err := w.journal.Begin(t.Context(), w.pair, "sync", marshal(w, other))
+	must(t, err)
+	plan := func(accepted bool) migrate.Plan {
+		p := migrate.NewPlanner(w.deps(), other)
+		p.Guards.AcceptRules = accepted
+		plan, err := p.Plan(t.Context(), run)
+		must(t, err)
+		return plan
+	}
+	if len(plan(false).Guarded) != 1 || len(plan(true).Guarded) != 0 {
+		t.Error("other rules are guarded unless they are accepted: that does not hold")
+	}
+	must(t, w.journal.SetRunState(t.Context(), run.Num, state.Planned, state.Applying))
+	if guarded := plan(false).Guarded; len(guarded) > 0 {
+		t.Errorf("a run that has begun is guarded: %v", guarded)
+	}
+}
