@@ -75,7 +75,8 @@ func (s *Store) Lasting(ctx context.Context, run Run, limit int) ([]Lasting, err
 }
 
 // Recovered lists the objects that did not come through in an earlier run and have in a later
-// one, or were there as they should be by then, in key order.
+// one, or were there as they should be by then, in key order. What was moved is read once: no
+// index tells where it was.
 func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[Fate, error] {
 	return paged("", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
 		return query(ctx, s.r, "list what has recovered", func(rows *sql.Rows) (f Fate, err error) {
@@ -85,7 +86,7 @@ func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[
 			WHERE b.run = ?2 AND b.`+troubled+` AND b.key > ?4
 			AND (i.state = 'done' AND i.action <> 'trash' OR i.action = 'unchanged'
 				OR i.key IS NULL AND EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?3 AND c.key = b.key AND c.run <= ?1)
-					AND NOT EXISTS (SELECT 1 FROM items m WHERE m.run = ?1 AND m.action = 'move' AND m.origin = b.key))
+					AND b.key NOT IN (SELECT origin FROM items WHERE run = ?1 AND action = 'move'))
 			ORDER BY b.key LIMIT ?5`, run.Num, before, run.Pair.ID, after, pageSize)
 	})
 }
