@@ -103,7 +103,7 @@ func (a *approvals) failure() error {
 func (p *Planner) situation(o sources.Object, m Memory, r state.Receipt, approved state.Item, known bool) Situation {
 	s := Situation{Failed: failed(o), Memory: m, Undescribed: p.lacksDescription(r), Gone: o.Obstacle == absent}
 	switch {
-	case p.Approval == nil && p.Rules.Sync != nil && p.Rules.Sync.Failed != nil && m != Same && !p.Rules.Sync.Failed.names(o):
+	case p.Approval == nil && p.onlyFailed() != nil && m != Same && !p.onlyFailed().names(o):
 		s.LeftOut = ReasonNotFailed
 	case p.Approval == nil:
 		s.LeftOut = p.Rules.leaveOut(o, p.started)

@@ -125,6 +125,7 @@ func (d *decider) drifts(ctx context.Context, r state.Receipt, standing Standing
 	if i.Action != state.Create {
 		i.Asset = r.Asset
 	}
+	tellWhere(&i, r, asset)
 	if fresh {
 		if err := d.Journal.AddDrift(ctx, d.run.Num, []state.Item{i}); err != nil {
 			return err

@@ -102,6 +102,10 @@ func (d *decider) countExpired(ctx context.Context) (due int64, err error) {
 // have been gone for long enough: by the time of the first listing that missed them, and by
 // one more that was finished since.
 func (d *decider) eachGone(ctx context.Context, f func(i state.Item, expired bool) error) error {
+	hoped, err := d.mayBeMoved(ctx)
+	if err != nil {
+		return err
+	}
 	orphans := sideBySide(d.Journal.Orphans(ctx, d.run.Pair.ID, ""), func(o state.Orphan) string { return o.Key })
 	defer orphans.stop()
 	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemSkipped, state.ItemPlanned) {
@@ -115,10 +119,25 @@ func (d *decider) eachGone(ctx context.Context, f func(i state.Item, expired boo
 		if i.Obstacle != string(absent) || i.Reason == string(ReasonFiltered) {
 			continue
 		}
-		expired := known && orphan.Runs > 0 && !d.run.ListedAt.Before(orphan.Since.Add(d.Rules.Sync.Quarantine))
+		expired := known && orphan.Runs > 0 && !hoped[i.Size] && !d.run.ListedAt.Before(orphan.Since.Add(d.Rules.Sync.Quarantine))
 		if err := f(i, expired); err != nil {
 			return err
 		}
 	}
 	return d.flush(ctx)
+}
+
+// mayBeMoved gives the sizes of objects that are there and cannot be taken for now: one of
+// them may be what is gone, under another key.
+func (d *decider) mayBeMoved(ctx context.Context) (sizes map[int64]bool, err error) {
+	sizes = map[int64]bool{}
+	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemFailed, state.ItemSkipped, state.ItemConflict) {
+		if err != nil {
+			return nil, err
+		}
+		if i.Asset == "" && (i.State != state.ItemSkipped || i.Reason == string(ReasonTooYoung)) {
+			sizes[i.Size] = true
+		}
+	}
+	return sizes, nil
 }

@@ -96,6 +96,15 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
+	if run.State == state.Scanning && p.Rules.Sync != nil && run.Cursor != "" {
+		// What a former process could not look into, or did not find, is not known here.
+		if err := p.Journal.Relist(ctx, run.Num); err != nil {
+			return Plan{}, err
+		}
+		if run, err = p.Journal.Run(ctx, run.ID); err != nil {
+			return Plan{}, err
+		}
+	}
 	p.started = p.Now()
 	p.unseen = map[sources.Key]bool{}
 	if p.Rules.FilesFrom != nil {

@@ -64,6 +64,14 @@ func (r Rules) trashes() bool { return r.Sync != nil && r.Sync.Delete == "trash"
 // who asks for some objects only says nothing of the others.
 func (r Rules) followsGone() bool { return r.Sync != nil && r.FilesFrom == nil && r.Sync.Failed == nil }
 
+// onlyFailed are the keys of objects that failed before, nil where all are taken.
+func (p *Planner) onlyFailed() *KeyList {
+	if p.Rules.Sync == nil {
+		return nil
+	}
+	return p.Rules.Sync.Failed
+}
+
 // shaping are the rules that decide which objects are taken, and where they go.
 func (r Rules) shaping() Rules {
 	return Rules{Include: r.Include, Exclude: r.Exclude, Symlinks: r.Symlinks, CategoryBy: r.CategoryBy, Category: r.Category,

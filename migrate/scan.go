@@ -277,6 +277,9 @@ func (p *Planner) lacksDescription(r state.Receipt) bool {
 // redescribe has an asset described anew if the source says something else of its object,
 // unless an approved plan knows nothing of that.
 func (d *decider) redescribe(s *Situation, o sources.Object, approved bool) (err error) {
+	if failed := d.onlyFailed(); failed != nil && !failed.names(o) {
+		return nil
+	}
 	if d.anew == nil || s.LeftOut != "" || s.Memory == Unknown || d.Approval != nil && !approved {
 		return nil
 	}

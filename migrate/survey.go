@@ -148,11 +148,11 @@ func (d *decider) weigh(ctx context.Context, i *state.Item, r state.Receipt, ass
 	if action == i.Action && why != ReasonBothGone {
 		return nil
 	}
-	return d.redecide(ctx, i, s, r)
+	return d.redecide(ctx, i, s, r, asset)
 }
 
 // redecide decides about an item whose asset is not as we left it.
-func (d *decider) redecide(ctx context.Context, i *state.Item, s Situation, r state.Receipt) error {
+func (d *decider) redecide(ctx context.Context, i *state.Item, s Situation, r state.Receipt, asset seen) error {
 	origin := i.Origin
 	i.Origin = ""
 	if err := d.judge(ctx, i, s, r, state.Item{}); err != nil {
@@ -168,7 +168,21 @@ func (d *decider) redecide(ctx context.Context, i *state.Item, s Situation, r st
 	if i.Action != state.Create && origin != "" {
 		i.Origin = origin
 	}
+	tellWhere(i, r, asset)
 	return d.store(ctx, *i)
+}
+
+// tellWhere says of an asset that somebody moved or renamed what it is now: nobody can move
+// it back otherwise.
+func tellWhere(i *state.Item, r state.Receipt, asset seen) {
+	if i.State != state.ItemConflict || i.Reason != string(ReasonMovedThere) {
+		return
+	}
+	where := fmt.Sprintf("asset %s is %q there now", asset.ID, asset.Filename())
+	if asset.CategoryID != r.Category || asset.FolderID != r.Folder {
+		where += ", in another place"
+	}
+	i.Error = i.Reason + ": " + where
 }
 
 // keepDeleted keeps the receipt of an asset that is to be created again: to undo that, it has

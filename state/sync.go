@@ -100,6 +100,9 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 			run.Num, e.Touched, run.Pair.ID); err != nil {
 			return err
 		}
+		if err := forgive(ctx, tx, run, e); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET drift_cursor = (SELECT drift_cursor FROM runs WHERE num = ?) WHERE id = ?`, run.Num, run.Pair.ID); err != nil {
 			return err
 		}
@@ -121,4 +124,15 @@ func (s *Store) LastFinished(ctx context.Context, pair int64, command string) (R
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
 		WHERE r.pair = ? AND r.command = ? AND r.state = 'finished' ORDER BY r.num DESC LIMIT 1`, pair, command)
 	return first(runs, err, "run")
+}
+
+// forgive forgets the failures of objects that a sync found as they had arrived, or did not
+// find any more: nothing is left of them to try.
+func forgive(ctx context.Context, tx *sql.Tx, run Run, e Ending) error {
+	if e.Absent == "" {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE pair = ?1 AND NOT EXISTS (SELECT 1 FROM items i
+		WHERE i.run = ?2 AND i.key = failures.key AND i.reason <> ?3 AND i.obstacle <> ?4)`, run.Pair.ID, run.Num, e.Touched, e.Absent)
+	return err
 }

@@ -312,6 +312,9 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 		return run, err
 	}
 	sent := run.State == state.Applying
+	if sent && o.sync.on && run.Command == o.command && !o.restart {
+		return a.goOnSyncing(ctx, s, applier, run, changed)
+	}
 	age := clock.Now().Sub(run.ListedAt)
 	switch {
 	case sent && run.Command != o.command && !o.restart:
