@@ -2,8 +2,11 @@ package migrate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,5 +239,62 @@ func TestSyncLooksAtRevisionsOfWhatAnOlderVersionLeft(t *testing.T) {
 	}
 	if i := w.item(plan, "d.jpg"); i.Action != state.Trash || i.State != state.ItemDone {
 		t.Errorf("what nobody edited is %s (%s)", i.Action, i.Reason)
+	}
+}
+
+// What cannot be taken for now may be what is gone, under another key: its asset is not
+// trashed as long as nobody can tell.
+func TestSyncWaitsForWhatMayHaveMoved(t *testing.T) {
+	w := newWorld(t)
+	w.put("old/a.jpg", "picture", "b.jpg", "another picture")
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.syncs(removing)
+	w.source.Delete("old/a.jpg")
+	w.source.Delete("b.jpg")
+	w.put("c.jpg", "to be there")
+	w.source.PutObject(sources.Object{Key: "new/a.jpg", Size: int64(len("picture")), Obstacle: sources.Unreadable}, nil)
+	for range 3 {
+		w.syncs(removing)
+	}
+	if _, err := w.journal.Receipt(t.Context(), w.pair.ID, "b.jpg"); err == nil {
+		t.Error("b.jpg is still there: an object that cannot be read blocks what has another size")
+	}
+	id := w.receipt("old/a.jpg").Asset
+	w.put("new/a.jpg", "picture")
+	plan := w.syncs(removing)
+	if i := w.item(plan, "new/a.jpg"); i.Action != state.Move || i.Asset != id {
+		t.Errorf("got %+v", i)
+	}
+}
+
+// Nothing is left to try of an object that failed and is as it had arrived, or is gone.
+func TestSyncForgetsFailuresThatAreOver(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
+	w.syncs(syncing())
+	w.put("a.jpg", "a changed", "b.jpg", "b changed", "c.jpg", "c changed", "d.jpg", "d")
+	refuse := func(_ int, r *http.Request) error {
+		if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/assets") {
+			return errors.New("refused")
+		}
+		return nil
+	}
+	w.gate.on(refuse)
+	if _, err := w.tryWith(t.Context(), w.deps(), syncing(), func(a *migrate.Applier) { a.Again, a.Wait = nil, 0 }); err != nil {
+		t.Logf("ended with %v", err)
+	}
+	w.gate.on(nil)
+	w.put("a.jpg", "a")
+	w.source.Delete("b.jpg")
+	w.source.Delete("d.jpg")
+	run, err := w.journal.Unfinished(t.Context(), w.pair.ID)
+	if err == nil {
+		must(t, w.applier(w.deps()).SettleDoubts(t.Context(), run))
+		must(t, w.journal.Relist(t.Context(), run.Num))
+	}
+	w.syncs(syncing())
+	for f, err := range w.journal.Failures(t.Context(), w.pair.ID, "") {
+		must(t, err)
+		t.Errorf("%s is said to fail (%s)", f.Key, f.Error)
 	}
 }

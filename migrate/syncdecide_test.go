@@ -158,6 +158,9 @@ func TestSyncLooksAtAssetsFirst(t *testing.T) {
 	for _, k := range keys {
 		w.put(k+".jpg", k+" changed")
 	}
+	if i := w.item(w.decideSync(syncing()), "renamed.jpg"); !strings.Contains(i.Error, `"other name.jpg"`) {
+		t.Errorf("nobody says what it is called now: %q", i.Error)
+	}
 	for _, tc := range []struct {
 		rules migrate.Rules
 		want  map[string]string

@@ -314,6 +314,9 @@ func planned(p migrate.Plan) string {
 		}
 	}
 	s := fmt.Sprintf("%s would be created, %s", count(created, "asset"), ui.Bytes(bytes))
+	if created == 0 && hasChanges(p.Tallies) {
+		s = "No asset would be created"
+	}
 	for _, more := range []struct {
 		n    int64
 		what string
