@@ -163,15 +163,38 @@ func (h *history) carryOut(command string, r migrate.Rules) {
 	})
 	defer h.setGate(nil)
 	_, err := h.journal.Unfinished(h.Context(), h.pair.ID)
-	fresh, before := errors.Is(err, state.ErrNotFound), h.atSource()
+	fresh, before, missed := errors.Is(err, state.ErrNotFound), h.atSource(), h.missed()
 	run, err := h.run(ctx, h.source, command, r)
 	if err != nil && !h.mayPass(err) {
 		h.Fatalf("%s: %v", command, err)
+	}
+	if command == "sync" { // which counts what was known before, too, but for what it knows by another key
+		for i, err := range h.journal.Items(h.Context(), run.Num) {
+			must(h.world, err)
+			delete(missed, i.Origin)
+		}
+		for _, size := range missed {
+			before = plus(before, report.Amount{Objects: 1, Bytes: size})
+		}
 	}
 	if fresh && run.Scanned && what != "change" {
 		h.listed[run.ID] = before
 	}
 	h.check(run)
+}
+
+// missed are the sizes of objects that have arrived and are not at the source.
+func (h *history) missed() map[string]int64 {
+	sizes := map[string]int64{}
+	for r, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
+		must(h.world, err)
+		sizes[r.Key] = r.Size
+	}
+	for o, err := range h.source.Objects(h.Context(), "") {
+		must(h.world, err)
+		delete(sizes, string(o.Key))
+	}
+	return sizes
 }
 
 // mayPass reports whether an error is one that the faults of a test may make.
@@ -666,6 +689,27 @@ func (h *history) runs() []state.Run {
 	return runs
 }
 
+// grown is by how many bytes objects have grown since they arrived, of those that were
+// replaced.
+func (h *history) grown() (bytes int64) {
+	sizes := map[string]int64{}
+	for _, run := range slices.Backward(h.runs()) {
+		for i, err := range h.journal.Items(h.Context(), run.Num) {
+			must(h.world, err)
+			switch {
+			case i.Action == state.Create, i.Action == state.Adopt:
+				sizes[i.Key] = i.Size
+			case i.Action == state.Move && i.State == state.ItemDone:
+				sizes[i.Key] = sizes[i.Origin]
+			case i.Action == state.Replace && i.State == state.ItemDone:
+				bytes += i.Size - sizes[i.Key]
+				sizes[i.Key] = i.Size
+			}
+		}
+	}
+	return bytes
+}
+
 // checkAll wants the reports of all runs to add up to what is at the destination, also
 // by who can see it.
 func (h *history) checkAll() {
@@ -683,6 +727,7 @@ func (h *history) checkAll() {
 	if last.Run.ID == "" {
 		return
 	}
+	arrived.Bytes += h.grown()
 	if arrived != last.Destination || seen != last.Destination {
 		h.Errorf("%+v are at the destination; the runs brought %+v, and of %+v it is told who can see it", last.Destination, arrived, seen)
 	}
