@@ -30,6 +30,7 @@ type service struct {
 	inside  map[string][]asset
 	seen    map[int]int // how often each object came
 	wrong   int         // contents that are not those of the library
+	known   time.Time   // since when it has all of the library, see remember
 }
 
 type folder struct {
@@ -61,7 +62,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case route == "GET /assets":
 		s.list(w, r)
 	case strings.HasPrefix(route, "GET /assets/"):
-		s.file(w, r)
+		s.one(w, r)
 	case route == "GET /categories":
 		answer(w, http.StatusOK, page([]any{map[string]any{"id": theCategory, "name": "Images", "extensions": []string{"jpg"}}}))
 	case route == "GET /limits":
@@ -180,12 +181,17 @@ func (s *service) list(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b) // the client will notice
 }
 
-// file answers with the content of an asset.
-func (s *service) file(w http.ResponseWriter, r *http.Request) {
-	id := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/assets/"), "/file")
+// one answers with an asset that it was made to know, or with its content.
+func (s *service) one(w http.ResponseWriter, r *http.Request) {
+	id, isFile := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/assets/"), "/file")
 	n, err := strconv.ParseInt(id[max(0, len(id)-8):], 16, 64)
 	if err != nil || int(n) >= s.objects || s.id(int(n)) != id {
 		http.Error(w, `{"message":"no such asset"}`, http.StatusNotFound)
+		return
+	}
+	if !isFile {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(s.appendAsset(nil, s.folderID(int(n)), asset{int(n), s.known})) // the client will notice
 		return
 	}
 	w.Header().Set("Content-Length", strconv.FormatInt(s.size, 10))
@@ -236,8 +242,9 @@ func (s *service) remember() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id = orderedID
-	for n, at := 0, time.Now().Add(-time.Hour); n < s.objects; n++ { // before the journal says so
-		s.inside[s.folderID(n)] = append(s.inside[s.folderID(n)], asset{n, at})
+	s.known = time.Now().Add(-3 * time.Minute) // before the journal says so, and not before the run that it is of
+	for n := range s.objects {
+		s.inside[s.folderID(n)] = append(s.inside[s.folderID(n)], asset{n, s.known})
 	}
 }
 
