@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"assetferry/internal/sandbox"
@@ -180,11 +181,11 @@ func TestSickBucket(t *testing.T) {
 			sync := func() *process {
 				return command(t, a.dir, env, "sync", "s3://photos", "--delete", "trash", "--quarantine", "0s")
 			}
-			refuses := false
+			var refuses atomic.Bool
 			b.wrap(func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					query := r.URL.Query()
-					if refuses && query.Has(test.of) {
+					if refuses.Load() && query.Has(test.of) {
 						w.WriteHeader(test.status)
 						fmt.Fprintf(w, "<Error><Code>%s</Code><Message>no</Message></Error>", test.code)
 						return
@@ -198,7 +199,7 @@ func TestSickBucket(t *testing.T) {
 			})
 			sync().must(t, exitDone)
 			a.drain()
-			refuses = true
+			refuses.Store(true)
 			for range 2 {
 				p := sync()
 				p.must(t, test.exit)
@@ -209,7 +210,7 @@ func TestSickBucket(t *testing.T) {
 			if wrote := a.wrote(); len(wrote) > 0 {
 				t.Errorf("it wrote %q", wrote)
 			}
-			refuses = false
+			refuses.Store(false)
 			sync().must(t, exitDone)
 			if wrote := a.wrote(); len(wrote) > 0 {
 				t.Errorf("once it was well it wrote %q", wrote)
