@@ -12,6 +12,9 @@ import (
 // absent marks an item of an object that has arrived and that a whole listing did not find.
 const absent sources.Obstacle = "not at the source any more"
 
+// Absent is that mark as the journal has it.
+const Absent = string(absent)
+
 // unseen marks that of one which has arrived and is where the listing could not look.
 const unseen sources.Obstacle = "where the listing could not look"
 
@@ -70,7 +73,14 @@ func (d *decider) expire(ctx context.Context) error {
 	if err != nil || countOf(tallies, ReasonLimit) > 0 { // what is gone may be among these, under another key
 		return err
 	}
-	due, err := d.countExpired(ctx)
+	if countOf(tallies, ReasonQuarantine)+countOf(tallies, ReasonTooYoung) == 0 { // as what is gone is decided at first
+		return nil
+	}
+	hoped, err := d.mayBeMoved(ctx)
+	if err != nil {
+		return err
+	}
+	due, err := d.countExpired(ctx, hoped)
 	if err != nil || due == 0 {
 		return err
 	}
@@ -78,7 +88,7 @@ func (d *decider) expire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.eachGone(ctx, func(i state.Item, expired bool) error {
+	return d.eachGone(ctx, hoped, func(i state.Item, expired bool) error {
 		if !expired {
 			return nil
 		}
@@ -88,8 +98,8 @@ func (d *decider) expire(ctx context.Context) error {
 	})
 }
 
-func (d *decider) countExpired(ctx context.Context) (due int64, err error) {
-	err = d.eachGone(ctx, func(_ state.Item, expired bool) error {
+func (d *decider) countExpired(ctx context.Context, hoped map[int64]bool) (due int64, err error) {
+	err = d.eachGone(ctx, hoped, func(_ state.Item, expired bool) error {
 		if expired {
 			due++
 		}
@@ -100,12 +110,8 @@ func (d *decider) countExpired(ctx context.Context) (due int64, err error) {
 
 // eachGone passes the items whose assets may be trashed some day to f, and whether they
 // have been gone for long enough: by the time of the first listing that missed them, and by
-// one more that was finished since.
-func (d *decider) eachGone(ctx context.Context, f func(i state.Item, expired bool) error) error {
-	hoped, err := d.mayBeMoved(ctx)
-	if err != nil {
-		return err
-	}
+// one more that was finished since; and unless one of a size that is hoped for may be it.
+func (d *decider) eachGone(ctx context.Context, hoped map[int64]bool, f func(i state.Item, expired bool) error) error {
 	orphans := sideBySide(d.Journal.Orphans(ctx, d.run.Pair.ID, ""), func(o state.Orphan) string { return o.Key })
 	defer orphans.stop()
 	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemSkipped, state.ItemPlanned) {
