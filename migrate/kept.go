@@ -29,7 +29,7 @@ func keptWith(ctx context.Context, r io.Reader) (*state.Description, error) {
 		return nil, nil
 	}
 	d, err := describer.Describe(ctx)
-	kept := state.Description(d)
+	kept := state.Description{ContentType: d.ContentType, Metadata: d.Metadata, Tags: d.Tags}
 	if err != nil || kept.IsZero() {
 		return nil, err
 	}

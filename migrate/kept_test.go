@@ -76,8 +76,8 @@ func (w *world) wantKept(key string, want *state.Description) {
 }
 
 func keptBy(author string) *state.Description {
-	d := state.Description(by(author))
-	return &d
+	d := by(author)
+	return &state.Description{ContentType: d.ContentType, Metadata: d.Metadata, Tags: d.Tags}
 }
 
 // What the source has with an object is in the journal and in the outcome, whether the

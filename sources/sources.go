@@ -61,6 +61,9 @@ type Traits struct {
 	ContentTags bool
 	// Describes says that what Open returns is a Describer.
 	Describes bool
+	// Categories says that the first segment of a key names a category, as the people
+	// know it who use the source.
+	Categories bool
 	// Concurrency is the most Opens at once that do the source good; 0 means
 	// that it does not matter.
 	Concurrency int

@@ -1,3 +1,14 @@
+CREATE TABLE aliases (
+  pair        INTEGER NOT NULL REFERENCES pairs (id),
+  key         TEXT NOT NULL,
+  size        INTEGER NOT NULL,
+  time        INTEGER NOT NULL,
+  version_tag TEXT NOT NULL,
+  owner       TEXT NOT NULL,
+  run         INTEGER NOT NULL REFERENCES runs (num),
+  PRIMARY KEY (pair, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE attempts (
   run     INTEGER NOT NULL REFERENCES runs (num),
   key     TEXT NOT NULL,
@@ -49,7 +60,7 @@ CREATE TABLE contents (
 CREATE TABLE described (
   pair     INTEGER NOT NULL,
   key      TEXT NOT NULL,
-  metadata TEXT NOT NULL CHECK (json_type(metadata) = 'object'),
+  metadata TEXT NOT NULL CHECK (json_type(metadata) = 'object'), found TEXT NOT NULL DEFAULT '{}' CHECK (json_type(found) = 'object'),
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -99,6 +110,13 @@ CREATE TABLE former (
   receipt TEXT NOT NULL CHECK (json_type(receipt) = 'object'),
   asset   TEXT NOT NULL CHECK (json_type(asset) = 'object'),
   PRIMARY KEY (run, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE former_keys (
+  pair  INTEGER NOT NULL REFERENCES pairs (id),
+  key   TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE intents (
@@ -233,6 +251,15 @@ CREATE TABLE runs (
   CHECK ((state IN ('finished', 'superseded')) = (finished_at IS NOT NULL))
 ) STRICT;
 
+CREATE TABLE sidecars (
+  pair        INTEGER NOT NULL REFERENCES pairs (id),
+  key         TEXT NOT NULL,
+  size        INTEGER NOT NULL,
+  time        INTEGER NOT NULL,
+  version_tag TEXT NOT NULL,
+  PRIMARY KEY (pair, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE tallies (
   run     INTEGER NOT NULL REFERENCES runs (num),
   action  TEXT NOT NULL,
@@ -253,6 +280,13 @@ CREATE TABLE throughput (
   PRIMARY KEY (run, minute)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE unmapped (
+  run     INTEGER NOT NULL REFERENCES runs (num),
+  field   TEXT NOT NULL,
+  objects INTEGER NOT NULL,
+  PRIMARY KEY (run, field)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE verifications (
   id          INTEGER PRIMARY KEY,
   pair        INTEGER NOT NULL REFERENCES pairs (id),
@@ -263,7 +297,11 @@ CREATE TABLE verifications (
   differences INTEGER NOT NULL
 ) STRICT;
 
+CREATE INDEX aliases_owner ON aliases (pair, owner);
+
 CREATE INDEX attempts_item ON attempts (run, key);
+
+CREATE INDEX former_keys_owner ON former_keys (pair, owner);
 
 CREATE INDEX inventory_slot ON inventory (scope, slot);
 

@@ -1,0 +1,107 @@
+package metadata
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// An Origin is where something that describes an object was found.
+type Origin string
+
+// The origins.
+const (
+	FromTable   Origin = "table"   // a file that the user gives, see [Table]
+	FromSidecar Origin = "sidecar" // a file beside the object
+	FromSource  Origin = "source"  // what the source keeps with the object, such as the user metadata and tags of S3
+	FromXMP     Origin = "xmp"     // embedded in the content, as the next ones
+	FromIPTC    Origin = "iptc"
+	FromEXIF    Origin = "exif"
+)
+
+// Precedence is the order in which origins overrule each other where the user says nothing:
+// what somebody wrote for the migration comes before what is kept with the object, and that
+// before what came with the content.
+func Precedence() []Origin {
+	return []Origin{FromTable, FromSidecar, FromSource, FromXMP, FromIPTC, FromEXIF}
+}
+
+// Fields are what an origin says of an object: values by the name of a field. Most fields
+// have one value.
+type Fields map[string][]string
+
+// Normal gives fields in the form in which they are compared, without those that say
+// nothing.
+func (f Fields) Normal() Fields {
+	var n Fields
+	for _, name := range slices.Sorted(maps.Keys(f)) { // of names that become the same, always the first one wins
+		var values []string
+		for _, v := range f[name] {
+			if v = normal(v); v != "" && !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		if is := normal(name); len(values) > 0 && is != "" && n[is] == nil {
+			if n == nil {
+				n = Fields{}
+			}
+			n[is] = values
+		}
+	}
+	return n
+}
+
+// Found is all that was found of an object, by where.
+type Found map[Origin]Fields
+
+// IsZero reports whether nothing was found.
+func (f Found) IsZero() bool { return len(f) == 0 }
+
+// With gives what was found, but from one origin something else.
+func (f Found) With(from Origin, fields Fields) Found {
+	with := maps.Clone(f)
+	delete(with, from)
+	if fields = fields.Normal(); fields != nil {
+		if with == nil {
+			with = Found{}
+		}
+		with[from] = fields
+	}
+	return with
+}
+
+// First gives the values of a field, and where they are from: the first of the origins
+// that says anything of it.
+func (f Found) First(name string, precedence []Origin) (values []string, from Origin) {
+	for _, from := range precedence {
+		if values := f[from][name]; len(values) > 0 {
+			return values, from
+		}
+	}
+	return nil, ""
+}
+
+// Encode gives what was found as JSON, empty if that is nothing. The same is always the
+// same text.
+func (f Found) Encode() string {
+	if f.IsZero() {
+		return ""
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		panic(err) // there is nothing in it but text
+	}
+	return string(text)
+}
+
+// DecodeFound reads what Encode gave.
+func DecodeFound(text string) (f Found, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		return nil, fmt.Errorf("read what was found: %w", err)
+	}
+	return f, nil
+}
