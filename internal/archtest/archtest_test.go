@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/sandbox", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/probe, internal/sandbox, internal/sandbox/library, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, cmd/assetferry, sources/s3", "the engine knows no HTTP"},
+	{"net/http", "internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/probe, internal/sandbox, internal/sandbox/library, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, cmd/assetferry, sources/s3", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},

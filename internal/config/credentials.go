@@ -197,6 +197,13 @@ func bothSet(a, b string) error {
 	return &UsageError{Msg: fmt.Sprintf("%s and %s are both set", a, b), Hint: "unset one of them"}
 }
 
+// sourceHeaders is the variable that the headers come from which open a source; also with
+// _FILE and _COMMAND after its name.
+const sourceHeaders = "ASSETFERRY_SOURCE_HEADERS"
+
+// SourceHeaders says where the headers are that open a source; it is zero if there are none.
+func (s *Settings) SourceHeaders() (Reference, error) { return s.reference(sourceHeaders) }
+
 // destinationSet is what the destination in the file gives.
 func (s *Settings) destinationSet(name string, n Named) set {
 	place := fmt.Sprintf("destination %q", name)

@@ -33,6 +33,11 @@ func (s *Settings) Inherit(d Destination) (Inheritance, error) {
 	}
 	h.reference(d.Environment, environmentID, false)
 	h.reference(d.AccessKey, accessKey, true)
+	headers, err := s.SourceHeaders()
+	if err != nil {
+		return Inheritance{}, err
+	}
+	h.reference(headers, sourceHeaders, true)
 	h.token(d)
 	h.read(s.File)
 	h.read(d.CAFile)

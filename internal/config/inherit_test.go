@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,6 +50,15 @@ func TestInherit(t *testing.T) {
 				Read: []string{"ca.pem", "my.key", DefaultFile}, Written: []string{"state/journal.db", "log/nightly.log"},
 			},
 		},
+		"headers that open the source": {
+			flags:     map[string][]string{"to": {"asked"}},
+			variables: map[string]string{"ASSETFERRY_SOURCE_HEADERS_FILE": "session.txt"},
+			want: Inheritance{
+				Switches:  []string{"--to=asked"},
+				Variables: []Variable{{Name: "ASSETFERRY_SOURCE_HEADERS_FILE", Value: "session.txt"}},
+				Read:      []string{"ca.pem", "session.txt", DefaultFile}, Written: []string{"state/journal.db"}, Helper: true,
+			},
+		},
 		"programs that the environment names": {
 			flags:     map[string][]string{"to": {"https://x.example.com"}},
 			variables: map[string]string{"ASSETFERRY_ENVIRONMENT_ID_COMMAND": "which one", "ASSETFERRY_TOKEN_COMMAND": "sign --with geheim"},
@@ -89,7 +99,7 @@ func whole(t *testing.T, i Inheritance) Inheritance {
 		}
 	}
 	for n, v := range i.Variables {
-		if v.Name == "ASSETFERRY_ACCESS_KEY_FILE" {
+		if strings.HasSuffix(v.Name, "_FILE") {
 			i.Variables[n].Value = filepath.Join(dir, v.Value)
 		}
 	}

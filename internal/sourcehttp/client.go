@@ -1,0 +1,169 @@
+package sourcehttp
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Options are the choices of New.
+type Options struct {
+	// Origin is where the headers and the cookies go: its scheme, host and port count.
+	Origin  *url.URL
+	Headers Headers
+	// AllowHTTP allows plain HTTP to other hosts than this one.
+	AllowHTTP bool
+	// TLS is how to trust the source; nil is the usual way.
+	TLS *tls.Config
+	// Connections is how many idle ones are kept: as many as there are readers.
+	Connections int
+	// AnswerTimeout is how long the source may take before its answer begins; 0 is a
+	// minute.
+	AnswerTimeout time.Duration
+}
+
+// A Client makes requests to a source. It follows no redirect: one of a source leads to
+// where people log in more often than to what was asked for.
+type Client struct {
+	http    *http.Client
+	origin  *url.URL
+	headers Headers
+}
+
+// New makes a client. The cookies among the headers are what its jar begins with, so that
+// a session goes on under another name where the source renames it.
+func New(o Options) *Client {
+	jar, _ := cookiejar.New(nil) // which never fails
+	header := o.Headers.all().Clone()
+	root := &url.URL{Scheme: o.Origin.Scheme, Host: o.Origin.Host, Path: "/"}
+	for _, line := range header.Values("Cookie") {
+		cookies, err := http.ParseCookie(line)
+		if err != nil { // sent as it is
+			continue
+		}
+		for _, c := range cookies {
+			c.Path = "/"
+		}
+		jar.SetCookies(root, cookies)
+	}
+	if len(jar.Cookies(root)) > 0 {
+		header.Del("Cookie")
+	}
+	return &Client{origin: root, headers: o.Headers, http: &http.Client{
+		Transport:     &guard{next: newTransport(o), origin: root, header: header, allowHTTP: o.AllowHTTP},
+		Jar:           onlyOf{jar, root},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+func newTransport(o Options) *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	connections := max(o.Connections, 16) + 1 // one lists
+	timeout := o.AnswerTimeout
+	if timeout == 0 {
+		timeout = time.Minute
+	}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSClientConfig:       o.TLS,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: timeout,
+		IdleConnTimeout:       90 * time.Second,
+		MaxIdleConns:          connections,
+		MaxIdleConnsPerHost:   connections,
+		ReadBufferSize:        64 << 10,
+		DisableCompression:    true, // what is stored is wanted, byte for byte
+		ForceAttemptHTTP2:     true,
+	}
+}
+
+// Do makes a request.
+func (c *Client) Do(r *http.Request) (*http.Response, error) { return c.http.Do(r) }
+
+// CloseIdleConnections ends the connections that nobody uses.
+func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
+
+// Redact strikes out of a text what opens the source: it may repeat what it was sent.
+func (c *Client) Redact(text string) string {
+	secrets := c.headers.secrets()
+	for _, cookie := range c.http.Jar.Cookies(c.origin) {
+		secrets = append(secrets, cookie.Value)
+	}
+	for _, s := range longestFirst(secrets) {
+		text = strings.ReplaceAll(text, s, "…")
+	}
+	return text
+}
+
+// ErrPlain refuses what would show contents and sessions on the way.
+var ErrPlain = errors.New("plain HTTP to another host than this one is refused")
+
+// A guard adds the headers where they belong, and lets plain HTTP only go where it may.
+type guard struct {
+	next      *http.Transport
+	origin    *url.URL
+	header    http.Header
+	allowHTTP bool
+}
+
+func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "https" && !g.allowHTTP && !IsLoopback(r.URL.Hostname()) {
+		return nil, ErrPlain
+	}
+	if isOf(g.origin, r.URL) && len(g.header) > 0 {
+		r = r.Clone(r.Context())
+		for name, values := range g.header {
+			for _, v := range values {
+				r.Header.Add(name, v)
+			}
+		}
+	}
+	return g.next.RoundTrip(r)
+}
+
+func (g *guard) CloseIdleConnections() { g.next.CloseIdleConnections() }
+
+// IsLoopback reports whether a host is this one.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func isOf(origin, u *url.URL) bool {
+	return u.Scheme == origin.Scheme && strings.EqualFold(u.Hostname(), origin.Hostname()) && port(u) == port(origin)
+}
+
+func port(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// onlyOf is a jar that knows one origin.
+type onlyOf struct {
+	http.CookieJar
+	origin *url.URL
+}
+
+func (j onlyOf) SetCookies(u *url.URL, cookies []*http.Cookie) {
+	if isOf(j.origin, u) {
+		j.CookieJar.SetCookies(u, cookies)
+	}
+}
+
+func (j onlyOf) Cookies(u *url.URL) []*http.Cookie {
+	if !isOf(j.origin, u) {
+		return nil
+	}
+	return j.CookieJar.Cookies(u)
+}
