@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"sources/sourcetest":           {"sources", "sources/memory"},
 	"internal/assets":              {"internal/pace", "internal/retry", "internal/token"},
 	"internal/approval":            {"migrate", "state"},
+	"internal/metadata":            {"internal/rows"},
 	"internal/notify":              {"internal/retry"},
 	"internal/pace":                {"internal/retry"},
 	"internal/assets/assettest":    {"internal/assets"},

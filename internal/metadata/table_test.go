@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"assetferry/internal/rows"
 )
 
 // write makes a file with a content.
@@ -96,10 +98,12 @@ func TestKeysInAnotherUnicodeForm(t *testing.T) {
 		{one, composed, "only"}, {one, apart, "only"}, {both, composed, "composed"}, {both, apart, "apart"},
 	} {
 		if m, ok, err := test.table.Of(test.key); !ok || err != nil || m.Description != test.want {
-			t.Errorf("%s, %+q: got %q, %v, %v, want %q", test.table.name, test.key, m.Description, ok, err, test.want)
+			t.Errorf("%s, %+q: got %q, %v, %v, want %q", test.want, test.key, m.Description, ok, err, test.want)
 		}
 	}
 }
+
+const long1MiB = "the row that begins here is longer than 1 MiB; is a quote not closed?"
 
 func TestMistakes(t *testing.T) {
 	long := strings.Repeat("ä", MaxDescription+1)
@@ -156,16 +160,16 @@ func TestMistakes(t *testing.T) {
 			"5:29: in attributes: a JSON array where an object of names and texts should be",
 			"6:24: in tags: a JSON number where text in quotes should be",
 		}},
-		{"endless.csv", "key,description\na.jpg,x\n\nb.jpg,\"" + strings.Repeat("x\n", maxRow) + "\na.jpg,y\n", []string{
-			"3:1: " + errLong.Error(),
+		{"endless.csv", "key,description\na.jpg,x\n\nb.jpg,\"" + strings.Repeat("x\n", rows.MaxRow) + "\na.jpg,y\n", []string{
+			"3:1: " + long1MiB,
 		}},
-		{"endless.jsonl", `{"key":"` + strings.Repeat("x", maxRow) + `"}`, []string{"1:1: " + errLong.Error()}},
-		{"header.csv", `"key` + strings.Repeat("x", maxRow) + `"`, []string{"1:1: " + errLong.Error()}},
+		{"endless.jsonl", `{"key":"` + strings.Repeat("x", rows.MaxRow) + `"}`, []string{"1:1: " + long1MiB}},
+		{"header.csv", `"key` + strings.Repeat("x", rows.MaxRow) + `"`, []string{"1:1: " + long1MiB}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := write(t, test.name, test.content)
 			_, err := OpenTable(path)
-			wrong, ok := errors.AsType[*TableError](err)
+			wrong, ok := errors.AsType[*rows.Mistakes](err)
 			if !ok {
 				t.Fatalf("got %v, want mistakes", err)
 			}
@@ -190,8 +194,8 @@ func TestManyMistakesAreCounted(t *testing.T) {
 		b.WriteString("a.jpg,x\n,\n,y\n") // the second is a row of nothing
 	}
 	_, err := OpenTable(write(t, "t.csv", b.String()))
-	wrong, ok := errors.AsType[*TableError](err)
-	if !ok || wrong.Total != 3000+2999 || len(wrong.First) != toldMistakes || wrong.First[0].Line != 4 || wrong.First[1].Line != 5 {
+	wrong, ok := errors.AsType[*rows.Mistakes](err)
+	if !ok || wrong.Total != 3000+2999 || len(wrong.First) != rows.MaxTold || wrong.First[0].Line != 4 || wrong.First[1].Line != 5 {
 		t.Fatalf("got %v", err)
 	}
 	if !strings.HasPrefix(err.Error(), "the metadata table has 5999 mistakes\n") || !strings.HasSuffix(err.Error(), "\nand 5989 more") {
@@ -201,7 +205,7 @@ func TestManyMistakesAreCounted(t *testing.T) {
 
 func TestOpenTableRefuses(t *testing.T) {
 	_, err := OpenTable(write(t, "table.xlsx", ""))
-	if _, ok := errors.AsType[*FormatError](err); !ok {
+	if _, ok := errors.AsType[*rows.FormatError](err); !ok {
 		t.Errorf("another form: %v", err)
 	}
 	if _, err := OpenTable(filepath.Join(t.TempDir(), "t.csv")); !errors.Is(err, os.ErrNotExist) {
@@ -238,7 +242,7 @@ func TestATableThatIsWrittenTo(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, ok, err := table.Of("a.jpg")
-		if _, changed := errors.AsType[*ChangedError](err); ok || !changed {
+		if _, changed := errors.AsType[*rows.ChangedError](err); ok || !changed {
 			t.Errorf("%.20q: got %v, %v", now, ok, err)
 		}
 	}
@@ -260,8 +264,8 @@ func (b *broken) ReadAt(p []byte, at int64) (int, error) {
 func TestAFileThatCannotBeRead(t *testing.T) {
 	content := "key\na.jpg\nb.jpg\na.jpg\n"
 	for n := 0; ; n++ {
-		table, err := newTable("t.csv", &broken{strings.NewReader(content), n}, int64(len(content)), asCSV)
-		if _, ok := errors.AsType[*TableError](err); ok {
+		table, err := tableOf("t.csv", &broken{strings.NewReader(content), n}, int64(len(content)))
+		if _, ok := errors.AsType[*rows.Mistakes](err); ok {
 			break
 		}
 		if !errors.Is(err, io.ErrClosedPipe) {
@@ -269,7 +273,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 		}
 	}
 	file := &broken{strings.NewReader("key\na.jpg\n"), 100}
-	table, err := newTable("t.csv", file, 10, asCSV)
+	table, err := tableOf("t.csv", file, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,32 +320,29 @@ func FuzzTable(f *testing.F) {
 		f.Add([]byte(seed), false)
 	}
 	f.Fuzz(func(t *testing.T, content []byte, isCSV bool) {
-		open := asJSON
+		name := "t.jsonl"
 		if isCSV {
-			open = asCSV
+			name = "t.csv"
 		}
-		table, err := newTable("t", bytes.NewReader(content), int64(len(content)), open)
+		table, err := tableOf(name, bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			checkMistakes(t, content, err)
 			return
 		}
-		begin, err := table.begin()
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, _, err := open(table.section(begin))
+		again, err := rows.New(name, use(), bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := 0
-		for ; ; n++ {
-			r, err := all.next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		if err := again.Each(again.Mistakes(), func(_ int64, from rows.Row) error {
+			n++
+			r, err := table.read(from)
 			if m, ok, ofErr := table.Of(r.key); err != nil || !ok || ofErr != nil || !reflect.DeepEqual(m, r.metadata) {
 				t.Fatalf("%q is %+v (%v), read back %+v, %v, %v", r.key, r.metadata, err, m, ok, ofErr)
 			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
 		}
 		if n != table.Rows() {
 			t.Fatalf("%d rows, and %d in the index", n, table.Rows())
@@ -349,9 +350,18 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
+// tableOf makes a table of what may be read somewhere.
+func tableOf(name string, from io.ReaderAt, size int64) (*Table, error) {
+	file, err := rows.New(name, use(), from, size)
+	if err != nil {
+		return nil, err
+	}
+	return newTable(file)
+}
+
 func checkMistakes(t *testing.T, content []byte, err error) {
 	t.Helper()
-	wrong, ok := errors.AsType[*TableError](err)
+	wrong, ok := errors.AsType[*rows.Mistakes](err)
 	if !ok || wrong.Total < len(wrong.First) || len(wrong.First) == 0 {
 		t.Fatalf("got %v, want mistakes", err)
 	}
