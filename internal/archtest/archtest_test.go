@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/header", "internal/metadata", "internal/retry"},
 	"state":                        {"internal/clock", "internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
+	"sources/ckbox":                {"sources", "internal/assets"},
 	"sources/memory":               {"sources"},
 	"sources/s3":                   {"sources", "internal/retry"},
 	"sources/sourcetest":           {"sources", "sources/memory"},

@@ -1,0 +1,70 @@
+package ckbox
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"assetferry/internal/assets"
+	"assetferry/sources"
+)
+
+// Describe implements sources.Catalog. It costs a request.
+func (s *Source) Describe(ctx context.Context, o sources.Object) (sources.Description, error) {
+	if ctx.Err() != nil {
+		return sources.Description{}, context.Cause(ctx)
+	}
+	a, err := s.listed(ctx, o)
+	if err != nil {
+		return sources.Description{}, s.fail(ctx, "describe", o.Key, err)
+	}
+	return s.describe(ctx, o, a)
+}
+
+// describe tells all that people may have given an asset. Custom attributes go by their
+// names, except where one of them has a name that means something else here: what is
+// known by its own name is not overruled.
+func (s *Source) describe(ctx context.Context, o sources.Object, a assets.Asset) (sources.Description, error) {
+	category, err := s.category(ctx, a.CategoryID)
+	if err != nil {
+		return sources.Description{}, s.fail(ctx, "describe", o.Key, err)
+	}
+	path, err := s.path(ctx, a.FolderID)
+	if err != nil {
+		return sources.Description{}, s.fail(ctx, "describe", o.Key, err)
+	}
+	fields := map[string][]string{
+		"category": {category.Name}, "private": {strconv.FormatBool(category.Private)}, "name": {a.Filename()},
+	}
+	add := func(name string, values ...string) {
+		if _, taken := fields[name]; !taken && len(values) > 0 && values[0] != "" {
+			fields[name] = values
+		}
+	}
+	add("folder", path)
+	add("description", a.Metadata.Description)
+	add("tags", a.Tags...)
+	add("address", a.URL)
+	for name, value := range a.Metadata.CustomAttributes {
+		if name != s.own {
+			add(name, text(value))
+		}
+	}
+	return sources.Description{ContentType: a.MIMEType, Fields: fields}, nil
+}
+
+// text gives the value of a custom attribute; what is no text is told as JSON, and null
+// says nothing.
+func text(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // it was JSON before
+	}
+	return string(encoded)
+}

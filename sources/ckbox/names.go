@@ -1,0 +1,90 @@
+package ckbox
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// An entry is something in a container: a category, a folder or an asset. There may be
+// millions of them at once, so it is small: its name and its ID are one text.
+type entry struct {
+	text  string // the name as a segment of a key, then the ID
+	size  int64
+	time  int64 // of the last change, and
+	since int64 // of its beginning, in nanoseconds; 0 if it is not known
+	id    uint32
+	kind  uint16 // of content, see kinds
+}
+
+func newEntry(name, id string) entry {
+	name = segment(name)
+	return entry{text: name + id, id: uint32(len(name))}
+}
+
+// Name is a segment of a key.
+func (e entry) Name() string { return e.text[:e.id] }
+
+// ID is what the service knows it by.
+func (e entry) ID() string { return e.text[e.id:] }
+
+// segment makes a name a segment of a key: what keys do not hold becomes "_".
+func segment(name string) string {
+	switch name {
+	case "", ".", "..":
+		return "_" + name
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '/' || unicode.IsControl(r) && r < 0x80 {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// distinct sorts the entries of a container by name and keeps their names apart. Of several
+// of one name the oldest keeps it, so that it stays the same when more come; the others get
+// their ID behind it. What was listed twice is dropped.
+func distinct(entries []entry, suffixed func(name, id string) string) []entry {
+	byName := func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.since, b.since), cmp.Compare(a.ID(), b.ID()))
+	}
+	slices.SortFunc(entries, byName)
+	entries = slices.CompactFunc(entries, func(a, b entry) bool { return a.text == b.text && a.id == b.id })
+	var renamed map[int]entry
+	for i := 1; i < len(entries); i++ {
+		name := entries[i].Name()
+		if name != entries[i-1].Name() {
+			continue
+		}
+		if renamed == nil {
+			renamed = map[int]entry{}
+		}
+		e := entries[i]
+		for taken := true; taken; {
+			name = suffixed(name, segment(e.ID()))
+			_, taken = slices.BinarySearchFunc(entries, name, func(e entry, name string) int { return cmp.Compare(e.Name(), name) })
+		}
+		e.text, e.id = name+e.ID(), uint32(len(name))
+		renamed[i] = e
+	}
+	for i, e := range renamed {
+		entries[i] = e
+	}
+	if renamed != nil {
+		slices.SortFunc(entries, byName)
+	}
+	return entries
+}
+
+// suffixedFolder puts an ID behind the name of a folder or a category.
+func suffixedFolder(name, id string) string { return name + " (" + id + ")" }
+
+// suffixedFile puts it in front of the extension.
+func suffixedFile(name, id string) string {
+	if i := strings.LastIndexByte(name, '.'); i > 0 {
+		return suffixedFolder(name[:i], id) + name[i:]
+	}
+	return suffixedFolder(name, id)
+}

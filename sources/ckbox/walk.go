@@ -1,0 +1,220 @@
+package ckbox
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/sources"
+)
+
+// listPage is how many assets are asked for at once: as many as any public client asks for
+// of anything.
+const listPage = 500
+
+// errStop says that the consumer wants no more objects.
+var errStop = errors.New("stopped")
+
+// Objects implements sources.Source. It keeps what is directly in the containers on the way
+// to an object, and nothing else.
+func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		w := walk{Source: s, ctx: ctx, after: string(after), yield: yield, kinds: []string{""}, number: map[string]uint16{"": 0}}
+		err := w.all()
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil && err != errStop {
+			yield(sources.Object{}, s.fail(ctx, "list", "", err))
+		}
+	}
+}
+
+// A walk is one listing.
+type walk struct {
+	*Source
+	ctx    context.Context
+	after  string
+	yield  func(sources.Object, error) bool
+	top    map[string][]entry // the folders at the top of each category
+	kinds  []string           // of content, by the numbers that entries have; 0 is not known
+	number map[string]uint16
+}
+
+// A container holds assets and folders: a category, or a folder of it.
+type container struct {
+	category, folder string // IDs; the latter is empty for a category
+	prefix           string // of the keys in it
+}
+
+// what names a container for people.
+func (c container) what() string { return strings.TrimSuffix(c.prefix, "/") }
+
+func (w *walk) all() error {
+	var found []entry
+	for c, err := range w.service.Categories(w.ctx) {
+		if err != nil {
+			return err
+		}
+		w.places.addCategory(c)
+		found = append(found, newEntry(c.Name, c.ID))
+	}
+	if err := w.topFolders(); err != nil {
+		return err
+	}
+	for _, e := range inKeyOrder(distinct(found, suffixedFolder)) {
+		if err := w.enter(container{category: e.ID(), prefix: e.Name() + "/"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// topFolders reads the top levels of all categories, for which the service has one request.
+func (w *walk) topFolders() error {
+	all, err := w.service.Folders(w.ctx)
+	if err != nil {
+		return err
+	}
+	w.top = map[string][]entry{}
+	for _, f := range all {
+		if f.ParentID == "" {
+			w.top[f.CategoryID] = append(w.top[f.CategoryID], w.folder(f, ""))
+		}
+	}
+	return nil
+}
+
+func (w *walk) folder(f assets.Folder, parent string) entry {
+	w.places.addFolder(f, parent)
+	e := newEntry(f.Name, f.ID)
+	e.since = nanoseconds(f.CreatedAt)
+	return e
+}
+
+// inKeyOrder sorts containers as the keys in them: by their names with a slash.
+func inKeyOrder(containers []entry) []entry {
+	slices.SortFunc(containers, func(a, b entry) int { return strings.Compare(a.Name()+"/", b.Name()+"/") })
+	return containers
+}
+
+// enter lists a container with all that is below it, unless everything in it is listed
+// already.
+func (w *walk) enter(c container) error {
+	if c.prefix < w.after && !strings.HasPrefix(w.after, c.prefix) {
+		return nil
+	}
+	folders, err := w.folders(c)
+	if err != nil {
+		return err
+	}
+	found, err := w.assets(c)
+	if err != nil {
+		return err
+	}
+	for _, f := range inKeyOrder(distinct(folders, suffixedFolder)) {
+		for len(found) > 0 && found[0].Name() < f.Name()+"/" {
+			if err := w.emit(c, found[0]); err != nil {
+				return err
+			}
+			found = found[1:]
+		}
+		if err := w.enter(container{c.category, f.ID(), c.prefix + f.Name() + "/"}); err != nil {
+			return err
+		}
+	}
+	for _, e := range found {
+		if err := w.emit(c, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folders gives the folders directly in a container.
+func (w *walk) folders(c container) ([]entry, error) {
+	if c.folder == "" {
+		return w.top[c.category], nil
+	}
+	f, err := w.service.Folder(w.ctx, c.folder, 1)
+	if err != nil {
+		return nil, moved(c.what(), err)
+	}
+	found := make([]entry, 0, len(f.Folders))
+	for _, child := range f.Folders {
+		found = append(found, w.folder(child, c.folder))
+	}
+	return found, nil
+}
+
+// assets gives the assets directly in a container, in the order of their keys. They are
+// asked for in an order in which those that come meanwhile move no other.
+func (w *walk) assets(c container) ([]entry, error) {
+	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByUploadedAt, Order: assets.Ascending, PageSize: listPage}
+	if c.folder != "" {
+		o.CategoryID, o.FolderID = "", c.folder
+	}
+	var found []entry
+	for a, err := range w.service.List(w.ctx, o) {
+		if err != nil {
+			return nil, moved(c.what(), err)
+		}
+		e := newEntry(a.Filename(), a.ID)
+		e.size, e.time, e.since, e.kind = a.Size, nanoseconds(changed(a)), nanoseconds(a.UploadedAt), w.kind(a.MIMEType)
+		found = append(found, e)
+	}
+	return distinct(found, suffixedFile), nil
+}
+
+// kind gives the number of a type of content. Of more of them than anybody has, the rest are
+// not known.
+func (w *walk) kind(of string) uint16 {
+	n, ok := w.number[of]
+	if !ok && len(w.kinds) < 1<<16 {
+		n = uint16(len(w.kinds))
+		w.kinds = append(w.kinds, of)
+		w.number[of] = n
+	}
+	return n
+}
+
+func (w *walk) emit(c container, e entry) error {
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	key := c.prefix + e.Name()
+	if key <= w.after {
+		return nil
+	}
+	o := sources.Object{Key: sources.Key(key), Size: e.size, Time: fromNanoseconds(e.time), VersionTag: e.ID(), ContentType: w.kinds[e.kind]}
+	if !w.yield(o, nil) {
+		return errStop
+	}
+	return nil
+}
+
+// changed is when an asset was changed last, or brought, if nobody says.
+func changed(a assets.Asset) time.Time {
+	if a.LastModifiedAt.IsZero() {
+		return a.UploadedAt
+	}
+	return a.LastModifiedAt
+}
+
+func nanoseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func fromNanoseconds(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
