@@ -45,6 +45,9 @@ type app struct {
 	command  string // as it was called, without its arguments
 	planFile string // that is written or carried out, empty without one
 
+	embedded string       // the address of the embedded sandbox, once it runs
+	read     *destination // what is read as a source, if that is a workspace
+
 	closers  []func() error  // undo what was opened, last first
 	logFile  io.Closer       // closed after everything that may be logged
 	bulletin *bulletin       // for others, nil if there are none

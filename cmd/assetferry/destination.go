@@ -95,10 +95,15 @@ func (a *app) enter(ctx context.Context, d config.Destination) (dest *destinatio
 	return dest, acc, nil
 }
 
-// connect makes the client of a destination. It sends nothing yet.
-func (a *app) connect(dest *destination, acc access, readOnly bool) (err error) {
+// connect makes the client of a destination, with its budget. It sends nothing yet.
+func (a *app) connect(dest *destination, acc access, readOnly bool) error {
 	dest.calls = pace.NewCalls(a.settings.MaxCalls, clock.Now)
 	dest.limiter = a.limiter(dest.calls)
+	return a.dial(dest, acc, readOnly)
+}
+
+// dial makes a client that goes at the pace of its destination. It sends nothing yet.
+func (a *app) dial(dest *destination, acc access, readOnly bool) (err error) {
 	dest.client, err = assets.New(assets.Options{
 		BaseURL: acc.url, Tokens: acc.tokens, AdminTokens: acc.adminTokens, SuperadminTokens: acc.superadminTokens, Workspace: acc.workspace, Transport: acc.transport,
 		UserAgent: "assetferry/" + version(), ReadOnly: readOnly, AllowHTTP: a.settings.AllowHTTP,
@@ -238,15 +243,18 @@ func (a *app) startEmbedded(ctx context.Context, d config.Destination, dest *des
 	if err != nil {
 		return acc, err
 	}
-	url, stop, err := startSandbox(ctx, sandbox.Options{
-		Dir: dest.dir, Log: a.out.Log(), Service: d.Service,
-		Environments: []sandbox.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}},
-	}, "127.0.0.1:0")
-	if err != nil {
-		return acc, err
+	if a.embedded == "" { // else it is source and destination
+		url, stop, err := startSandbox(ctx, sandbox.Options{
+			Dir: dest.dir, Log: a.out.Log(), Service: d.Service,
+			Environments: []sandbox.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}},
+		}, "127.0.0.1:0")
+		if err != nil {
+			return acc, err
+		}
+		a.closeLater(stop)
+		a.embedded = url
 	}
-	a.closeLater(stop)
-	acc = access{url: url, environment: credentials.EnvironmentID, workspace: d.Workspace, transport: assets.NewTransport(nil)}
+	acc = access{url: a.embedded, environment: credentials.EnvironmentID, workspace: d.Workspace, transport: assets.NewTransport(nil)}
 	return acc, a.mint(&acc, token.NewSecret(string(credentials.AccessKey)), d)
 }
 

@@ -69,6 +69,9 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if s.source, s.address, err = a.openSource(ctx, address, own); err != nil {
 		return nil, err
 	}
+	if err := s.notItself(); err != nil {
+		return nil, err
+	}
 	a.tellLoss(path)
 	if s.journal, err = a.openJournal(ctx, path); err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"assetferry/internal/config"
 	"assetferry/internal/schedule"
+	"assetferry/sources/ckbox"
 	"assetferry/sources/s3"
 )
 
@@ -42,6 +43,11 @@ func (a *app) night(ctx context.Context, source string, o scheduleOptions, at co
 	}
 	if n.inherited, err = a.settings.Inherit(destination); err != nil {
 		return n, err
+	}
+	if strings.HasPrefix(source, ckbox.Scheme+"://") {
+		if n.inherited, err = a.inheritWorkspace(n.inherited, source); err != nil {
+			return n, err
+		}
 	}
 	account, err := user.Current()
 	if err != nil {
@@ -72,6 +78,10 @@ func (a *app) wholeSource(ctx context.Context, source string) (string, error) {
 	if !config.IsAddress(source) {
 		_, identity, err := a.openSource(ctx, source, nil)
 		return identity, err
+	}
+	if strings.HasPrefix(source, ckbox.Scheme+"://") {
+		_, err := a.workspace(source)
+		return source, err
 	}
 	_, err := s3.ParseAddress(source)
 	if err != nil {

@@ -47,7 +47,7 @@ func (a *app) selectedSource(cmd *cobra.Command) (string, error) {
 	if a.settings.Job == "" || cmd.Flags().Changed("source") {
 		return cmd.Flags().GetString("source")
 	}
-	return a.sourceName(a.settings.Source)
+	return a.sourceName(cmd.Context(), a.settings.Source)
 }
 
 func noSuchRun(journal *state.Store, id string) error {

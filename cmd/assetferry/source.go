@@ -13,12 +13,13 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/migrate"
 	"assetferry/sources"
+	"assetferry/sources/ckbox"
 	"assetferry/sources/local"
 	"assetferry/sources/s3"
 )
 
 // kindsOfSources is what a person is told who names none of them.
-const kindsOfSources = "a source is a directory, such as ./photos, or a bucket, such as s3://bucket/prefix"
+const kindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, or another environment of the service, such as ckbox://production"
 
 // openSource opens the source at an address, and gives its name for the journal.
 // What is in the paths to exclude is no part of it.
@@ -29,6 +30,8 @@ func (a *app) openSource(ctx context.Context, address string, exclude []string) 
 	switch scheme, _, ok := strings.Cut(address, "://"); {
 	case ok && scheme == s3.Scheme:
 		return a.openBucket(ctx, address)
+	case ok && scheme == ckbox.Scheme:
+		return a.openWorkspace(ctx, address)
 	case ok: // the rest of it may hold a password
 		return nil, "", usage(fmt.Errorf("there is no kind of source called %q", scheme), kindsOfSources)
 	}
@@ -44,12 +47,14 @@ func (a *app) openSource(ctx context.Context, address string, exclude []string) 
 }
 
 // sourceName is what a source is called in the journal, whether it is there or not.
-func (a *app) sourceName(source string) (string, error) {
+func (a *app) sourceName(ctx context.Context, source string) (string, error) {
 	switch {
 	case a.settings.SourceName != "":
 		return a.settings.SourceName, nil
 	case !config.IsAddress(source):
 		return filepath.Abs(source)
+	case strings.HasPrefix(source, ckbox.Scheme+"://"):
+		return a.workspaceName(ctx, source)
 	}
 	address, err := s3.ParseAddress(source)
 	if err != nil {

@@ -106,6 +106,8 @@ func (r *reader) follow(t *testing.T, commands []string) {
 func beforeTopic(name string) []string {
 	return map[string][]string{
 		"journal": {"assetferry migrate ./photos --unmatched skip --limit 5 --state journal.db"},
+		"sources": {`printf 'destinations:\n  production:\n    url: %s\n    environment: %s\n    access_key_env: ASSETFERRY_ACCESS_KEY\n' "$ASSETFERRY_URL" "$ASSETFERRY_ENVIRONMENT_ID" > assetferry.yaml`,
+			"assetferry migrate ./photos --unmatched skip"},
 		"nightly": {`printf 'unmatched: skip\njobs:\n  nightly:\n    source: ./photos\n' > assetferry.yaml`},
 	}[name]
 }
@@ -180,7 +182,7 @@ func TestTextsNameWhatThereIs(t *testing.T) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 	}
-	prose := []string{"moves", "probe"} // what follows the name in a sentence
+	prose := []string{"moves", "probe", "itself"} // what follows the name in a sentence
 	mention := regexp.MustCompile(`\bassetferry ((?:help|state|assets|completion) [a-z0-9-]+|[a-z]+)\b`)
 	for name, text := range texts {
 		for _, m := range mention.FindAllStringSubmatch(text, -1) {

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assetferry/internal/strictyaml"
+)
+
+// The variables that open an environment that is read as a source, where the file does not
+// say how; the access key also with _FILE and _COMMAND after its name. They are others than
+// those of the destination, so that neither is opened with the key of the other one.
+const (
+	sourceURL          = "ASSETFERRY_SOURCE_URL"
+	sourceAccessKey    = "ASSETFERRY_SOURCE_ACCESS_KEY"
+	sourceTokenCommand = "ASSETFERRY_SOURCE_TOKEN_COMMAND"
+)
+
+// A WorkspaceAddress is what the address of a source says that is a workspace, behind
+// ckbox://.
+type WorkspaceAddress struct {
+	Name      string // a destination of the file, "sandbox", or the ID of an environment
+	Workspace string // its ID; empty for the one that the file names, or else the default one
+}
+
+// ParseWorkspaceAddress reads an address without its scheme. Its errors do not repeat it:
+// people put keys where they do not belong.
+func ParseWorkspaceAddress(text string) (WorkspaceAddress, error) {
+	name, workspace, _ := strings.Cut(strings.TrimSuffix(text, "/"), "/")
+	switch {
+	case !isName(name):
+		return WorkspaceAddress{}, errors.New("it names no destination of the configuration, and no environment")
+	case workspace != "" && !isName(workspace):
+		return WorkspaceAddress{}, errors.New("what follows the environment is not the ID of a workspace")
+	}
+	return WorkspaceAddress{name, workspace}, nil
+}
+
+// SourceWorkspace works out how to read a workspace. What is said of the destination of a
+// run, by switches and the environment, has no say in that.
+func (s *Settings) SourceWorkspace(a WorkspaceAddress) (Destination, error) {
+	if a.Name == sandboxName {
+		return Destination{Kind: Sandbox, Name: sandboxName, Workspace: a.Workspace, Service: "ckbox", User: "assetferry"}, nil
+	}
+	given, err := s.sourceSet()
+	if err != nil {
+		return Destination{}, err
+	}
+	n, named := s.Destinations[a.Name]
+	if !named {
+		n.URL, n.Environment = s.env.get(sourceURL), a.Name
+	}
+	chosen := s.destinationSet(a.Name, n)
+	if !chosen.opens() {
+		chosen.accessKey, chosen.tokenCommand = given.accessKey, given.tokenCommand
+	}
+	if err := s.completeSource(a.Name, named, n, chosen); err != nil {
+		return Destination{}, err
+	}
+	if err := checkAddress(n.URL, s.AllowHTTP); err != nil {
+		if named {
+			return Destination{}, s.wrong(inDestination(a.Name, "url"), "source: "+err.Error(), "")
+		}
+		return Destination{}, &UsageError{Msg: sourceURL + ": " + err.Error()}
+	}
+	return Destination{
+		Kind: Address, Name: a.Name, URL: strings.TrimRight(n.URL, "/"),
+		Environment: chosen.environment, AccessKey: chosen.accessKey, TokenCommand: chosen.tokenCommand,
+		Workspace: cmp.Or(a.Workspace, n.Workspace),
+		Service:   cmp.Or(n.Service, s.Service), User: cmp.Or(n.User, s.User), CAFile: cmp.Or(n.CAFile, s.CAFile),
+	}, nil
+}
+
+// sourceSet is what the environment gives for sources.
+func (s *Settings) sourceSet() (set, error) {
+	key, err := s.reference(sourceAccessKey)
+	if err != nil {
+		return set{}, err
+	}
+	command := s.env.get(sourceTokenCommand)
+	if command != "" && !key.IsZero() {
+		return set{}, bothSet(key.Origin, sourceTokenCommand)
+	}
+	return set{place: "the environment", accessKey: key, tokenCommand: command}, nil
+}
+
+// completeSource tells what is missing.
+func (s *Settings) completeSource(name string, named bool, n Named, c set) error {
+	if named && c.environment.IsZero() {
+		return s.wrong(inDestination(name, ""), fmt.Sprintf("destination %q names no environment, which is needed to read it", name), "add its ID as environment")
+	}
+	var missing []string
+	if n.URL == "" {
+		missing = append(missing, sourceURL)
+	}
+	if !c.opens() {
+		missing = append(missing, sourceAccessKey)
+	}
+	set := strings.Join(missing, " and ")
+	switch {
+	case len(missing) == 0:
+		return nil
+	case named:
+		return s.wrong(inDestination(name, ""), fmt.Sprintf("destination %q has no credentials to read it with: %s not set", name, set),
+			"say in "+s.File+" where its access key is, or set "+set)
+	}
+	return &UsageError{
+		Msg:  fmt.Sprintf("there is no destination %q%s", name, strictyaml.Suggestion(name, slices.Sorted(maps.Keys(s.Destinations)))),
+		Hint: "if it is the ID of an environment, set " + set + "; assetferry help sources tells the rest",
+	}
+}
+
+// InheritSource adds to an inheritance what it takes to read a workspace as a source.
+func (s *Settings) InheritSource(i Inheritance, d Destination) (Inheritance, error) {
+	h := &heir{Settings: s, Inheritance: i}
+	h.reference(d.AccessKey, sourceAccessKey, true)
+	if _, named := s.Destinations[d.Name]; !named && d.Kind == Address {
+		h.Variables = append(h.Variables, Variable{Name: sourceURL, Value: d.URL})
+	}
+	if d.TokenCommand != "" {
+		h.Helper = true
+		if s.Destinations[d.Name].TokenCommand != d.TokenCommand {
+			h.Variables = append(h.Variables, Variable{Name: sourceTokenCommand, Secret: true})
+		}
+	}
+	h.read(d.CAFile)
+	return h.Inheritance, h.err
+}
