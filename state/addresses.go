@@ -1,31 +1,68 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"iter"
 )
 
-// An Address is where the object of a receipt is found at the destination.
+// An Address is where an object is found at the destination, and something that it is known
+// by.
 type Address struct {
-	Key      string
+	Known    KnownBy
+	As       string // the key that it goes or went by, or the address that it had
+	Key      string // of the receipt
 	Size     int64
 	Asset    string
 	Category string
 	URL      string
 	// Verified says that the last verification of the pair was after the receipt, and
-	// found nothing that differs.
+	// found nothing that differs; only of those that are listed.
 	Verified bool
-	images   sql.NullString // packed
+	// TakenBy is the key of another object that goes by As now, or went by it; only of
+	// those that are listed.
+	TakenBy string
+	images  sql.NullString // packed
 }
+
+// KnownBy says what an object is known by.
+type KnownBy int
+
+// The things that an object is known by. Of two objects, the one that is known in the way that comes
+// first here has it.
+const (
+	ByKey          KnownBy = iota // of the receipt
+	ByFormerKey                   // as a key that it went by
+	ByAlias                       // as the key of an object that has the same asset
+	ByGivenAddress                // as an address that its source says it had
+)
 
 // Images gives the addresses of an image in other sizes, by width, and "default"; none
 // for what is no image.
 func (a Address) Images() (map[string]string, error) { return unpackImages(a.URL, a.images) }
 
-// Addresses lists where the objects of a pair are, in key order: those that a run made
-// or adopted, or all if run is 0.
+// addressColumns are what is read of a receipt r.
+const addressColumns = `r.key, r.size, r.asset, r.base, r.category, r.url, r.images`
+
+func scanAddress(rows *sql.Rows) (a Address, base sql.NullInt64, err error) {
+	err = rows.Scan(&a.Known, &a.As, &a.Key, &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified, &a.TakenBy)
+	return a, base, err
+}
+
+func (a *Address) complete(b base) { a.Category, a.URL = b.category, b.url(a.Asset) }
+
+// An addressList lists addresses of a pair.
+type addressList struct {
+	*Store
+	pair, run int64
+	v         Verification
+}
+
+// Addresses lists where the objects of a pair are: those that a run made or adopted, or all
+// if run is 0. Each comes with all that it is known by, in the order of keys: an address
+// that it had stands with its key, after it.
 func (s *Store) Addresses(ctx context.Context, pair, run int64) iter.Seq2[Address, error] {
 	return func(yield func(Address, error) bool) {
 		v, err := s.LastVerification(ctx, pair)
@@ -33,18 +70,118 @@ func (s *Store) Addresses(ctx context.Context, pair, run int64) iter.Seq2[Addres
 			yield(Address{}, err)
 			return
 		}
-		paged("", func(a Address) string { return a.Key }, func(after string) ([]Address, error) {
-			return queryBased(ctx, s, "list addresses", scanAddress, (*Address).complete, `SELECT key, size, asset, base, category, url, images,
-				done_at < ?1 AND CASE WHEN ?2 = 0 THEN 1 ELSE NOT EXISTS (SELECT 1 FROM differences WHERE verification = ?3 AND key = receipts.key) END
-				FROM receipts WHERE pair = ?4 AND key > ?5 AND ?6 IN (0, run) ORDER BY key LIMIT ?7`,
-				v.At.UnixMilli(), v.Differences, v.ID, pair, after, run, pageSize)
-		})(yield)
+		l := addressList{s, pair, run, v}
+		merged(Address.compare, l.keys(ctx), l.formerKeys(ctx), l.aliases(ctx), l.given(ctx))(yield)
 	}
 }
 
-func scanAddress(rows *sql.Rows) (a Address, base sql.NullInt64, err error) {
-	err = rows.Scan(&a.Key, &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified)
-	return a, base, err
+// compare orders addresses as they are listed.
+func (a Address) compare(b Address) int {
+	return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.Known, b.Known), cmp.Compare(a.As, b.As))
 }
 
-func (a *Address) complete(b base) { a.Category, a.URL = b.category, b.url(a.Asset) }
+// place is the key that an address is listed with.
+func (a Address) place() string {
+	if a.Known == ByGivenAddress {
+		return a.Key
+	}
+	return a.As
+}
+
+// isVerified tells of a receipt r whether it is verified, with the parameters ?1 to ?3; and
+// ofRun, with ?4 and ?6, chooses those that are listed.
+const (
+	isVerified = `r.done_at < ?1 AND CASE WHEN ?2 = 0 THEN 1 ELSE NOT EXISTS (SELECT 1 FROM differences WHERE verification = ?3 AND key = r.key) END`
+	ofRun      = `r.pair = ?4 AND ?6 IN (0, r.run)`
+)
+
+// page reads addresses of a kind: a query with ?5 for what comes before them, and ?7 for
+// how many there are at most.
+func (l addressList) page(ctx context.Context, stmt string, after any, more ...any) ([]Address, error) {
+	return queryBased(ctx, l.Store, "list addresses", scanAddress, (*Address).complete, stmt,
+		append([]any{l.v.At.UnixMilli(), l.v.Differences, l.v.ID, l.pair, after, l.run, pageSize}, more...)...)
+}
+
+func (l addressList) byKey(ctx context.Context, stmt string) iter.Seq2[Address, error] {
+	return paged("", func(a Address) string { return a.As }, func(after string) ([]Address, error) { return l.page(ctx, stmt, after) })
+}
+
+func (l addressList) keys(ctx context.Context) iter.Seq2[Address, error] {
+	return l.byKey(ctx, `SELECT 0, r.key, `+addressColumns+`, `+isVerified+`, '' FROM receipts r
+		WHERE `+ofRun+` AND r.key > ?5 ORDER BY r.key LIMIT ?7`)
+}
+
+// formerKeys and aliases join CROSS so that the few keys come first.
+func (l addressList) formerKeys(ctx context.Context) iter.Seq2[Address, error] {
+	return l.byKey(ctx, `SELECT 1, k.key, `+addressColumns+`, `+isVerified+`,
+			coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key), '')
+		FROM former_keys k CROSS JOIN receipts r ON r.key = k.owner AND `+ofRun+`
+		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
+}
+
+func (l addressList) aliases(ctx context.Context) iter.Seq2[Address, error] {
+	return l.byKey(ctx, `SELECT 2, k.key, `+addressColumns+`, `+isVerified+`, coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key),
+			(SELECT f.owner FROM former_keys f JOIN receipts c ON c.pair = ?4 AND c.key = f.owner WHERE f.pair = ?4 AND f.key = k.key), '')
+		FROM aliases k CROSS JOIN receipts r ON r.key = k.owner AND `+ofRun+`
+		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
+}
+
+// given lists addresses that objects had. Who else had one is for the reader to find out: it
+// may also have been built from a key.
+func (l addressList) given(ctx context.Context) iter.Seq2[Address, error] {
+	return func(yield func(Address, error) bool) {
+		var last Address
+		for {
+			all, err := l.page(ctx, `SELECT 3, k.address, `+addressColumns+`, `+isVerified+`, ''
+				FROM given_addresses k CROSS JOIN receipts r ON r.key = k.key AND `+ofRun+`
+				WHERE k.pair = ?4 AND (k.key, k.address) > (?5, ?8) ORDER BY k.key, k.address LIMIT ?7`, last.Key, last.As)
+			if err != nil {
+				yield(Address{}, err)
+				return
+			}
+			for _, last = range all {
+				if !yield(last, nil) {
+					return
+				}
+			}
+			if len(all) < pageSize {
+				return
+			}
+		}
+	}
+}
+
+// AddressByKey finds the object that goes by a key, or else the one that went by it, or else
+// the one whose asset it shares; ErrNotFound if there is none.
+func (s *Store) AddressByKey(ctx context.Context, pair int64, key string) (Address, error) {
+	all, err := queryBased(ctx, s, "find address", scanAddress, (*Address).complete, `SELECT * FROM (
+		SELECT 0, ?2, `+addressColumns+`, 0, '' FROM receipts r WHERE r.pair = ?1 AND r.key = ?2
+		UNION ALL SELECT 1, ?2, `+addressColumns+`, 0, '' FROM former_keys k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
+		UNION ALL SELECT 2, ?2, `+addressColumns+`, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
+		) ORDER BY 1 LIMIT 1`, pair, key)
+	return first(all, err, "address of "+key)
+}
+
+// AddressByGiven finds the object that had an address, as its source says; ErrNotFound if
+// none had. The address is in the form in which they are compared. Of several objects it is
+// the first one, by key.
+func (s *Store) AddressByGiven(ctx context.Context, pair int64, comparable string) (Address, error) {
+	all, err := queryBased(ctx, s, "find address", scanAddress, (*Address).complete, `SELECT 3, k.address, `+addressColumns+`, 0, ''
+		FROM given_addresses k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.key WHERE k.pair = ?1 AND k.comparable = ?2
+		ORDER BY r.key LIMIT 1`, pair, comparable)
+	return first(all, err, "address "+comparable)
+}
+
+// GivenBeginnings lists what the given addresses of a pair begin with: "//host/", or "/".
+// Each costs one look into an index, however many addresses there are. What comes right
+// after a slash in the order of bytes is a zero.
+func (s *Store) GivenBeginnings(ctx context.Context, pair int64) ([]string, error) {
+	return query(ctx, s.r, "list given addresses", scanText, `WITH RECURSIVE hosts (c) AS (
+			SELECT min(comparable) FROM given_addresses WHERE pair = ?1 AND comparable >= '//' AND comparable < '/0'
+			UNION ALL SELECT (SELECT min(comparable) FROM given_addresses
+				WHERE pair = ?1 AND comparable >= substr(c, 1, 1 + instr(substr(c, 3), '/')) || '0' AND comparable < '/0')
+			FROM hosts WHERE c IS NOT NULL)
+		SELECT substr(c, 1, 2 + instr(substr(c, 3), '/')) FROM hosts WHERE c IS NOT NULL
+		UNION ALL SELECT '/' WHERE EXISTS (SELECT 1 FROM given_addresses WHERE pair = ?1 AND comparable < '//')
+			OR EXISTS (SELECT 1 FROM given_addresses WHERE pair = ?1 AND comparable >= '/0')`, pair)
+}

@@ -30,18 +30,30 @@ const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time,
 // already stays: a plan that is made anew finds what the first one may have begun.
 func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) error {
 	return s.write(ctx, "keep what was before", func(ctx context.Context, tx *sql.Tx) error {
-		insert, err := tx.PrepareContext(ctx, `INSERT INTO former (run, key, receipt, asset)
-			SELECT ?, ?, `+formerReceipt+`, ? FROM receipts r WHERE r.pair = ? AND r.key = ? ON CONFLICT DO NOTHING`)
+		insert, err := prepareFormer(ctx, tx, formerReceipt)
+		if err != nil {
+			return err
+		}
+		move, err := prepareFormer(ctx, tx, `json_set(`+formerReceipt+`, '$.names', `+formerNames+`)`)
 		if err != nil {
 			return err
 		}
 		for _, f := range all {
+			insert := insert
+			if f.Of != f.Key {
+				insert = move
+			}
 			if _, err := insert.ExecContext(ctx, run, f.Key, string(f.Asset), pair, f.Of); err != nil {
 				return fmt.Errorf("%s: %w", f.Key, err)
 			}
 		}
 		return nil
 	})
+}
+
+func prepareFormer(ctx context.Context, tx *sql.Tx, receipt string) (*sql.Stmt, error) {
+	return tx.PrepareContext(ctx, `INSERT INTO former (run, key, receipt, asset)
+		SELECT ?, ?, `+receipt+`, ? FROM receipts r WHERE r.pair = ? AND r.key = ? ON CONFLICT DO NOTHING`)
 }
 
 // formerColumns reads a receipt that is kept as JSON, as receiptColumns reads a row.
@@ -85,6 +97,9 @@ func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, para
 	}
 	for _, size := range sizes {
 		back = back.plus(ReceiptSum{1, size})
+	}
+	if err := renameBack(ctx, tx, pair, undo, keys, parameter); err != nil {
+		return back, err
 	}
 	for _, insert := range []string{
 		`INSERT INTO descriptions (pair, key, content_type, metadata, tags) SELECT ?1, receipt ->> '$.key', receipt ->> '$.kept' ->> '$.content_type',

@@ -106,7 +106,7 @@ func TestAddresses(t *testing.T) {
 	must(t, j.record(done("c.pdf")))
 
 	address := func(key string) Address {
-		return Address{Key: key, Size: 10, Asset: "asset of " + key, Category: "category", URL: "https://example.com/asset of " + key}
+		return Address{As: key, Key: key, Size: 10, Asset: "asset of " + key, Category: "category", URL: "https://example.com/asset of " + key}
 	}
 	a := address("a.jpg")
 	a.URL, a.Verified = photoURL, true

@@ -225,6 +225,9 @@ func (r *recorder) makeWay(ctx context.Context, o *Outcome) (images sql.NullStri
 		if _, err := r.tx.ExecContext(ctx, `UPDATE OR REPLACE described SET key = ? WHERE pair = ? AND key = ?`, o.Key, r.pair, o.InsteadOf); err != nil {
 			return images, err
 		}
+		if err := r.rename(ctx, o.InsteadOf, o.Key); err != nil {
+			return images, err
+		}
 	}
 	forgotten, err := forgetReceipt(ctx, r.tx, r.pair, o.InsteadOf)
 	r.made = r.made.less(forgotten)

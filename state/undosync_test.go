@@ -11,8 +11,8 @@ import (
 
 // An evening is what a journal has of a pair, in all detail.
 type evening struct {
-	receipts, kept, described, orphans []string
-	sum                                ReceiptSum
+	receipts, kept, described, orphans, names []string
+	sum                                       ReceiptSum
 }
 
 func (j *journey) evening() (e evening) {
@@ -24,6 +24,8 @@ func (j *journey) evening() (e evening) {
 		`SELECT json_array(key, content_type, metadata, tags) FROM descriptions ORDER BY key`: &e.kept,
 		`SELECT json_array(key, metadata) FROM described ORDER BY key`:                        &e.described,
 		`SELECT json_array(key, since, runs) FROM orphans ORDER BY key`:                       &e.orphans,
+		`SELECT * FROM (SELECT json_array('former', key, owner) FROM former_keys UNION ALL SELECT json_array('alias', key, owner) FROM aliases
+			UNION ALL SELECT json_array('given', address, key) FROM given_addresses) ORDER BY 1`: &e.names,
 	} {
 		rows, err := db.QueryContext(j.Context(), query)
 		must(j, err)
@@ -132,6 +134,10 @@ func libraryOf(tb testing.TB) *journey {
 		j.exec(`INSERT INTO described (pair, key, metadata) VALUES (?, ?, ?)`, j.pair.ID, key, `{"description":"of `+key+`"}`)
 	}
 	j.exec(`INSERT INTO orphans (pair, key, since, runs) VALUES (?, 'a/trashed', 12345, 2)`, j.pair.ID)
+	j.exec(`INSERT INTO former_keys (pair, key, owner) VALUES (?1, 'a/was', 'a/moved'), (?1, 'a/new name', 'a/moved'), (?1, 'a/moved', 'untouched'),
+		(?1, 'gone', 'a/new name')`, j.pair.ID)
+	j.exec(`INSERT INTO aliases (pair, key, size, time, version_tag, owner, run) VALUES (?1, 'copy', 10, 0, '', 'a/moved', ?2)`, j.pair.ID, j.run.Num)
+	j.exec(`INSERT INTO given_addresses (pair, key, address, comparable) VALUES (?1, 'a/moved', 'https://old/1', '//old/1'), (?1, 'a/new name', '/2', '/2')`, j.pair.ID)
 	return j
 }
 

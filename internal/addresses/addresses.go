@@ -1,5 +1,15 @@
-// Package addresses writes which new address stands for which old one: as tables, as
-// SQL, and as maps for web servers that redirect.
+// Package addresses knows the old addresses of objects. It writes which new address stands
+// for each: as tables, as SQL, and as maps for web servers that redirect. And it finds what
+// stands for an address that somebody has:
+//
+//	rules := []*Template{...}                    // ParseTemplate, or Prefix.Template
+//	finder, err := NewFinder(ctx, rules, journal) // journal: what keys are and were
+//	places := finder.Beginnings()                // "//cdn.example.com/img/", "/files/"
+//	found, err := finder.Find(ctx, address)      // ErrUnknown, or what stands for it
+//
+// An address is found in whatever way it is spelled: with any scheme or none, encoded or
+// not, in any form of Unicode, with a query that nobody knows. Where only the keys matter
+// that an address may have been built from, Keys gives them.
 //
 // Every address that is written is a URI of ASCII alone, so that none of the formats
 // has to cope with tabs, quotes, line breaks or bytes that are no text. Only nginx

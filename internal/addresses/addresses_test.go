@@ -98,6 +98,9 @@ func TestParsePrefix(t *testing.T) {
 		if got := p.Address("a b"); err != nil || got != want {
 			t.Errorf("%s: got %s (%v), want %s", prefix, got, err, want)
 		}
+		if got, ok := p.Template().Address("a b", 0); !ok || got != want {
+			t.Errorf("template of %s: got %s, want %s", prefix, got, want)
+		}
 	}
 	for prefix, want := range map[string]string{
 		"files/":                         "begins neither",

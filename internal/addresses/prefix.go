@@ -50,6 +50,18 @@ func ParsePrefix(s string) (Prefix, error) {
 // encode paths.
 func (p Prefix) Address(key string) string { return p.text + escapePath(key) }
 
+// Template builds the same addresses.
+func (p Prefix) Template() *Template {
+	t := &Template{}
+	path := p.text
+	if scheme, rest, absolute := strings.Cut(p.text, "://"); absolute {
+		i := strings.IndexByte(rest, '/')
+		t.scheme, t.host, path = scheme, strings.ToLower(rest[:i]), rest[i:]
+	}
+	t.path = []part{{literal, decode(path)}, {is: ofPath}}
+	return t
+}
+
 // escapePath encodes a path as RFC 3986 wants it, and no more than that.
 func escapePath(path string) string {
 	return encode(path, func(i int) bool { return staysInPath(path[i]) })

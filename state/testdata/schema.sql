@@ -119,6 +119,14 @@ CREATE TABLE former_keys (
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE given_addresses (
+  pair       INTEGER NOT NULL REFERENCES pairs (id),
+  key        TEXT NOT NULL,
+  address    TEXT NOT NULL,
+  comparable TEXT NOT NULL,
+  PRIMARY KEY (pair, key, address)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE intents (
   destination TEXT NOT NULL,
   category    TEXT NOT NULL,
@@ -302,6 +310,8 @@ CREATE INDEX aliases_owner ON aliases (pair, owner);
 CREATE INDEX attempts_item ON attempts (run, key);
 
 CREATE INDEX former_keys_owner ON former_keys (pair, owner);
+
+CREATE INDEX given_addresses_comparable ON given_addresses (pair, comparable);
 
 CREATE INDEX inventory_slot ON inventory (scope, slot);
 

@@ -1,0 +1,398 @@
+package addresses
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Template builds the old addresses of objects from their keys, and reads them: from an
+// address it tells the keys that it may have been built from. That is why it has plain
+// placeholders, and not the expressions of mapping rules, which nobody can undo.
+type Template struct {
+	scheme, host string // empty if it begins with a path
+	path, query  []part
+	hasQuery     bool
+	widths       []int // that there are; nil: any, or there is no width in it
+}
+
+// A part of a template is a placeholder, or literal text: decoded in a path, as it is
+// written in a query.
+type part struct {
+	is   placeholder
+	text string
+}
+
+// A placeholder stands for something of a key, or for a size.
+type placeholder string
+
+const (
+	literal placeholder = ""
+	ofPath  placeholder = "path"   // the key
+	folder  placeholder = "folder" // all of it before the last slash; may be empty
+	name    placeholder = "name"   // what comes after that
+	stem    placeholder = "stem"   // the name up to its last dot
+	ext     placeholder = "ext"    // the name after it
+	width   placeholder = "width"
+	height  placeholder = "height"
+
+	// folderSlash is a folder with the slash behind it, which is missing where the folder is.
+	folderSlash placeholder = "folder/"
+)
+
+var placeholders = [...]placeholder{ofPath, folder, name, stem, ext, width, height}
+
+// maxWidth is the largest width or height that an address can have.
+const maxWidth = 99999
+
+// A TemplateError says what is wrong with a template, and where.
+type TemplateError struct {
+	At  int // characters before the mistake
+	Msg string
+}
+
+func (e *TemplateError) Error() string { return e.Msg }
+
+// ParseTemplate reads a template such as "https://cdn.example.com/w_${width}/${path}". Of
+// one with a width it may be known which there are. Mistakes are a *TemplateError.
+func ParseTemplate(text string, widths []int) (*Template, error) {
+	t := &Template{widths: widths}
+	begin, err := t.parseOrigin(text)
+	if err != nil {
+		return nil, err
+	}
+	p := parser{text: text, at: begin}
+	if t.path, err = p.parts("?#"); err != nil {
+		return nil, err
+	}
+	if p.next() == '?' {
+		t.hasQuery = true
+		p.at++
+		if t.query, err = p.parts("#"); err != nil {
+			return nil, err
+		}
+	}
+	if p.next() == '#' {
+		return nil, p.wrong("a fragment: what follows a # is not part of an address")
+	}
+	if err := t.decodePath(); err != nil {
+		return nil, err
+	}
+	return t, t.check()
+}
+
+// parseOrigin reads the scheme and the host, and gives where the path begins.
+func (t *Template) parseOrigin(text string) (begin int, err error) {
+	scheme, rest, absolute := strings.Cut(text, "://")
+	if !absolute || scheme != "http" && scheme != "https" {
+		if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {
+			return 0, &TemplateError{0, "it begins neither with https://, nor with http:// or /"}
+		}
+		return 0, nil
+	}
+	begin = len(scheme) + len("://")
+	host, _, isPath := strings.Cut(rest, "/")
+	at := begin + max(strings.Index(host, "${"), 0)
+	switch {
+	case host == "" || strings.ContainsAny(host, "?#"):
+		return 0, &TemplateError{begin, "there is no host with a path behind it"}
+	case strings.Contains(host, "${"):
+		return 0, &TemplateError{utf8.RuneCountInString(text[:at]), "a placeholder can only stand in the path or in the query"}
+	case !isPath:
+		return 0, &TemplateError{begin, "there is no path"}
+	case strings.Contains(host, "@"):
+		return 0, &TemplateError{begin, "it must not hold a user name or password"}
+	}
+	if u, err := url.Parse(scheme + "://" + host); err != nil || u.Host != host || host != Clean(host) {
+		return 0, &TemplateError{begin, "this is no host in the form in which it goes over the wire, such as cdn.example.com or xn--exmple-cua.com"}
+	}
+	t.scheme, t.host = scheme, strings.ToLower(host)
+	return begin + len(host), nil
+}
+
+// A parser reads a template.
+type parser struct {
+	text string
+	at   int
+}
+
+func (p *parser) next() byte {
+	if p.at == len(p.text) {
+		return 0
+	}
+	return p.text[p.at]
+}
+
+func (p *parser) wrong(format string, args ...any) error {
+	return &TemplateError{utf8.RuneCountInString(p.text[:p.at]), fmt.Sprintf(format, args...)}
+}
+
+// parts reads literal text and placeholders up to one of the ends.
+func (p *parser) parts(ends string) (all []part, err error) {
+	begin := p.at
+	take := func() {
+		if begin < p.at {
+			all = append(all, part{literal, p.text[begin:p.at]})
+		}
+	}
+	for p.at < len(p.text) && strings.IndexByte(ends, p.text[p.at]) < 0 {
+		if !strings.HasPrefix(p.text[p.at:], "${") {
+			if c := p.text[p.at]; c < 0x20 || c == 0x7f {
+				return nil, p.wrong("a control character")
+			}
+			p.at++
+			continue
+		}
+		take()
+		is, err := p.placeholder()
+		if err != nil {
+			return nil, err
+		}
+		all, begin = append(all, part{is: is}), p.at
+	}
+	take()
+	return all, nil
+}
+
+func (p *parser) placeholder() (placeholder, error) {
+	word, _, ended := strings.Cut(p.text[p.at+len("${"):], "}")
+	if !ended {
+		return literal, p.wrong(`the "}" of this placeholder is missing`)
+	}
+	is := placeholder(strings.TrimSpace(word))
+	if !slices.Contains(placeholders[:], is) {
+		return literal, p.wrong("there is no placeholder ${%s}: there are ${path}, ${folder}, ${name}, ${stem}, ${ext}, ${width} and ${height}, and no expressions", word)
+	}
+	p.at += len("${") + len(word) + len("}")
+	return is, nil
+}
+
+// decodePath decodes the literal parts of the path, and has folders take the slash behind
+// them.
+func (t *Template) decodePath() error {
+	for n := range t.path {
+		p := &t.path[n]
+		if p.is == literal {
+			text, err := url.PathUnescape(p.text)
+			if err != nil || !utf8.ValidString(text) {
+				return &TemplateError{0, fmt.Sprintf("%q is no part of an address: a percent sign is %%25", p.text)}
+			}
+			p.text = text
+		}
+	}
+	for n := range t.path {
+		if t.path[n].is != folder {
+			continue
+		}
+		if n+1 == len(t.path) || !strings.HasPrefix(t.path[n+1].text, "/") {
+			return &TemplateError{0, "there is no slash behind ${folder}"}
+		}
+		t.path[n].is, t.path[n+1].text = folderSlash, t.path[n+1].text[1:]
+	}
+	t.path = slices.DeleteFunc(t.path, func(p part) bool { return p.is == literal && p.text == "" })
+	return nil
+}
+
+// check refuses what cannot be read again.
+func (t *Template) check() error {
+	var b strings.Builder
+	for _, p := range t.path {
+		if b.WriteString(p.text); p.is != literal {
+			b.WriteByte('x')
+		}
+	}
+	for part := range strings.SplitSeq(b.String(), "/") {
+		if part == "." || part == ".." {
+			return &TemplateError{0, `it has a "." or ".." part, which web servers resolve`}
+		}
+	}
+	switch {
+	case t.query != nil && t.queryText() != Clean(t.queryText()):
+		return &TemplateError{0, "its query has characters that must be encoded, as in %20"}
+	case t.has(ofPath), t.hasFolder() && (t.has(name) || t.has(stem) && t.has(ext)):
+	case !t.hasFolder() && (t.has(name) || t.has(stem)):
+		return &TemplateError{0, "one cannot tell the folder of an object from it; put ${folder}/ before the name"}
+	case t.has(stem):
+		return &TemplateError{0, "one cannot tell the extension of an object from it; it needs ${ext}, too"}
+	default:
+		return &TemplateError{0, "one cannot tell the object from it; it needs ${path}, or ${folder} and ${name}, or ${folder}, ${stem} and ${ext}"}
+	}
+	switch {
+	case t.has(height) && !t.has(width):
+		return &TemplateError{0, "it has a ${height} without a ${width}"}
+	case len(t.widths) > 0 && !t.has(width):
+		return &TemplateError{0, "it has widths, and no ${width}"}
+	}
+	for _, w := range t.widths {
+		if w < 1 || w > maxWidth {
+			return &TemplateError{0, fmt.Sprintf("%d is no width from 1 to %d", w, maxWidth)}
+		}
+	}
+	return nil
+}
+
+func (t *Template) queryText() string {
+	var b strings.Builder
+	for _, p := range t.query {
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+func (t *Template) has(is placeholder) bool {
+	for _, parts := range [...][]part{t.path, t.query} {
+		if slices.ContainsFunc(parts, func(p part) bool { return p.is == is }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *Template) hasFolder() bool { return t.has(folder) || t.has(folderSlash) }
+
+// HasSizes reports whether its addresses are those of an image in other sizes.
+func (t *Template) HasSizes() bool { return t.has(width) }
+
+// CanList reports whether all addresses of an object can be told, and not only be
+// recognized.
+func (t *Template) CanList() bool { return !t.has(width) || len(t.widths) > 0 && !t.has(height) }
+
+// Widths are those that there are, if that is known.
+func (t *Template) Widths() []int { return t.widths }
+
+// String is the template as somebody can read it.
+func (t *Template) String() string {
+	var b strings.Builder
+	if t.host != "" {
+		b.WriteString(t.scheme + "://" + t.host)
+	}
+	show(&b, t.path, escapePath)
+	if t.hasQuery {
+		b.WriteByte('?')
+		show(&b, t.query, asItIs)
+	}
+	return b.String()
+}
+
+func show(b *strings.Builder, parts []part, encode func(string) string) {
+	for _, p := range parts {
+		switch p.is {
+		case literal:
+			b.WriteString(encode(p.text))
+		case folderSlash:
+			b.WriteString("${folder}/")
+		default:
+			b.WriteString("${" + string(p.is) + "}")
+		}
+	}
+}
+
+// A keyWords has what a key has for each placeholder.
+type keyWords struct{ path, folder, name, stem, ext string }
+
+func wordsOf(key string) keyWords {
+	w := keyWords{path: key, name: key}
+	if i := strings.LastIndexByte(key, '/'); i >= 0 {
+		w.folder, w.name = key[:i], key[i+1:]
+	}
+	w.stem = w.name
+	if i := strings.LastIndexByte(w.name, '.'); i >= 0 {
+		w.stem, w.ext = w.name[:i], w.name[i+1:]
+	}
+	return w
+}
+
+func (w *keyWords) of(is placeholder) *string {
+	switch is {
+	case folder, folderSlash:
+		return &w.folder
+	case name:
+		return &w.name
+	case stem:
+		return &w.stem
+	case ext:
+		return &w.ext
+	}
+	return &w.path
+}
+
+// Address is the old address of an object, at a width if the template has one. There is
+// none of an object without an extension, or with nothing else in its name, if the
+// template has these; and none if it has a height, which nobody knows.
+func (t *Template) Address(key string, atWidth int) (string, bool) {
+	if t.has(height) {
+		return "", false
+	}
+	return t.address(key, atWidth, 0)
+}
+
+func (t *Template) address(key string, atWidth, atHeight int) (string, bool) {
+	w := wordsOf(key)
+	if (t.has(ext) || t.has(stem)) && (w.ext == "" || w.stem == "") {
+		return "", false
+	}
+	b := builder{words: w, width: atWidth, height: atHeight}
+	b.Grow(len(t.scheme) + len(t.host) + len(key) + 32)
+	if t.host != "" {
+		b.WriteString(t.scheme + "://" + t.host)
+	}
+	b.build(t.path, escapePath, escapePath)
+	if t.hasQuery {
+		b.WriteByte('?')
+		b.build(t.query, asItIs, escapeQuery)
+	}
+	return b.String(), true
+}
+
+// A builder builds an address.
+type builder struct {
+	strings.Builder
+	words         keyWords
+	width, height int
+}
+
+func (b *builder) build(parts []part, literally, encoded func(string) string) {
+	for _, p := range parts {
+		switch p.is {
+		case literal:
+			b.WriteString(literally(p.text))
+		case width:
+			b.WriteString(strconv.Itoa(b.width))
+		case height:
+			b.WriteString(strconv.Itoa(b.height))
+		case folderSlash:
+			if b.words.folder != "" {
+				b.WriteString(encoded(b.words.folder) + "/")
+			}
+		default:
+			b.WriteString(encoded(*b.words.of(p.is)))
+		}
+	}
+}
+
+func asItIs(s string) string { return s }
+
+// escapeQuery encodes a text so that it is one value in every query.
+func escapeQuery(s string) string {
+	return encode(s, func(i int) bool { return isUnreserved(s[i]) || s[i] == '/' })
+}
+
+// Beginning is what all addresses of a template begin with, up to a slash: "//host/folder/",
+// whatever their scheme is, or "/folder/". It ends before what may be encoded or not.
+func (t *Template) Beginning() string {
+	begin := t.path[0].text
+	for i := range len(begin) {
+		if begin[i] != '/' && !isUnreserved(begin[i]) {
+			begin = begin[:i]
+			break
+		}
+	}
+	begin = begin[:strings.LastIndexByte(begin, '/')+1]
+	if t.host == "" {
+		return begin
+	}
+	return "//" + t.host + begin
+}

@@ -1,0 +1,225 @@
+package addresses
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func templateOf(tb testing.TB, text string, widths ...int) *Template {
+	tb.Helper()
+	t, err := ParseTemplate(text, widths)
+	must(tb, err)
+	return t
+}
+
+// templates are those that people have.
+var templates = []string{
+	"/${path}", "/files/${path}", "https://cdn.example.com/${path}", "https://cdn.example.com:8443/w_${width}/${path}",
+	"https://x.example/wp-content/uploads/${folder}/${stem}-${width}x${height}.${ext}", "/_thumbs/${folder}/w${width}/${name}",
+	"/media/${path}/v1/w_${width},h_${height}/${name}", "/img.php?src=${path}&w=${width}", "/a b/${folder}/x-${name}", "/i/${path}.webp",
+	"/x?dir=${folder}&file=${name}", "/${folder}/${stem}${width}.${ext}", "/${name}/${folder}/${name}", "/${folder}/${ext}/${stem}.${width}.${ext}",
+}
+
+func TestAddress(t *testing.T) {
+	const key = "2024/spring/harbour 1.tar.gz"
+	var got []string
+	for _, text := range templates {
+		address, ok := templateOf(t, text).address(key, 320, 200)
+		if !ok {
+			t.Errorf("%s: no address", text)
+		}
+		got = append(got, address)
+	}
+	want := []string{
+		"/2024/spring/harbour%201.tar.gz", "/files/2024/spring/harbour%201.tar.gz", "https://cdn.example.com/2024/spring/harbour%201.tar.gz",
+		"https://cdn.example.com:8443/w_320/2024/spring/harbour%201.tar.gz",
+		"https://x.example/wp-content/uploads/2024/spring/harbour%201.tar-320x200.gz", "/_thumbs/2024/spring/w320/harbour%201.tar.gz",
+		"/media/2024/spring/harbour%201.tar.gz/v1/w_320,h_200/harbour%201.tar.gz", "/img.php?src=2024/spring/harbour%201.tar.gz&w=320",
+		"/a%20b/2024/spring/x-harbour%201.tar.gz", "/i/2024/spring/harbour%201.tar.gz.webp", "/x?dir=2024/spring&file=harbour%201.tar.gz",
+		"/2024/spring/harbour%201.tar320.gz", "/harbour%201.tar.gz/2024/spring/harbour%201.tar.gz", "/2024/spring/gz/harbour%201.tar.320.gz",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for text, want := range map[string]string{
+		"/_thumbs/${folder}/w${width}/${name}": "/_thumbs/w320/top.jpg",
+		"/x?dir=${folder}&file=${name}":        "/x?dir=&file=top.jpg",
+		"/${folder}/${name}":                   "/top.jpg",
+	} {
+		if got, _ := templateOf(t, text).Address("top.jpg", 320); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+	for _, key := range []string{"a/README", "a/.htaccess", "trailing."} {
+		if got, ok := templateOf(t, "/${folder}/${stem}-${width}.${ext}").Address(key, 320); ok {
+			t.Errorf("%s: got %s", key, got)
+		}
+	}
+}
+
+func TestTemplateErrors(t *testing.T) {
+	for text, want := range map[string]struct {
+		msg string
+		at  int
+	}{
+		"${path}":                       {"begins neither", 0},
+		"files/${path}":                 {"begins neither", 0},
+		"//cdn.example.com/${path}":     {"begins neither", 0},
+		"ftp://a.example/${path}":       {"begins neither", 0},
+		"https://${path}":               {"no host", 8}, // a host ends at the slash
+		"https://x${path}/a":            {"placeholder can only stand in the path", 9},
+		"https:///${path}":              {"no host", 8},
+		"https://a.example":             {"no path", 8},
+		"https://anna:secret@a/${path}": {"password", 8},
+		"https://exämple.com/${path}":   {"wire", 8},
+		"/ä/${key}":                     {"no placeholder ${key}", 3},
+		"/${path | lower}":              {"and no expressions", 1},
+		"/x/${path":                     {"missing", 3},
+		"/x/${path}#a":                  {"fragment", 10},
+		"/x/\t${path}":                  {"control", 3},
+		"/x":                            {"one cannot tell the object", 0},
+		"/${folder}/x":                  {"one cannot tell the object", 0},
+		"/${name}":                      {"put ${folder}/", 0},
+		"/${stem}.${ext}":               {"put ${folder}/", 0},
+		"/${folder}/${stem}.webp":       {"it needs ${ext}", 0},
+		"/${folder}${name}":             {"no slash behind ${folder}", 0},
+		"/${path}-${height}":            {"without a ${width}", 0},
+		"/../${path}":                   {"web servers resolve", 0},
+		"/100%/${path}":                 {"percent sign is %25", 0},
+		"/x?a=ä&b=${path}":              {"encoded", 0},
+	} {
+		_, err := ParseTemplate(text, nil)
+		e, ok := errors.AsType[*TemplateError](err)
+		if !ok || !strings.Contains(e.Msg, want.msg) && text != "https://${path}" || e.At != want.at || strings.Contains(e.Msg, "secret") {
+			t.Errorf("%s: got %v at %+v, want something with %q at %d", text, err, e, want.msg, want.at)
+		}
+	}
+	for _, widths := range [][]int{{0}, {100_000}} {
+		if _, err := ParseTemplate("/${path}-${width}", widths); err == nil {
+			t.Errorf("widths %v are accepted", widths)
+		}
+	}
+	if _, err := ParseTemplate("/${path}", []int{320}); err == nil || !strings.Contains(err.Error(), "no ${width}") {
+		t.Errorf("widths without a placeholder: %v", err)
+	}
+}
+
+// keysOf are the keys that an address may have been built from.
+func keysOf(t *testing.T, template *Template, address string) (all []match) {
+	t.Helper()
+	if s, ok := spell(address); ok {
+		all = template.matches(s)
+	}
+	return all
+}
+
+func TestMatches(t *testing.T) {
+	wordpress := "https://x.example/up/${folder}/${stem}-${width}x${height}.${ext}"
+	for _, c := range []struct {
+		template, address string
+		want              []match
+	}{
+		{wordpress, "https://x.example/up/2024/a-300x200.jpg", []match{{"2024/a.jpg", 300}}},
+		{wordpress, "http://X.EXAMPLE/up/a-b-300x200.jpg?v=1", nil},
+		{wordpress, "//x.example/up/a-1x2-300x200.jpg#top", []match{{"a-1x2.jpg", 300}}},
+		{wordpress, "/up/a-300x200.jpg", nil},
+		{wordpress, "https://x.example/up/2024/-300x200.jpg", nil},
+		{wordpress, "https://x.example/up/2024/a-0300x200.jpg", nil},
+		{"/f/${path}", "/f/a%20b/%C3%A5.jpg", []match{{"a b/å.jpg", 0}, {"a b/a\u030a.jpg", 0}}},
+		{"/f/${path}", "/f/100%.jpg", []match{{"100%.jpg", 0}}},
+		{"/f/${path}", "/f/a//b", nil},
+		{"/f/${path}", "/f/../b", nil},
+		{"/f/${path}", "/f/", nil},
+		{"/f/${path}", "https://x.example/f/a", nil},
+		{"/${folder}/${stem}${width}.${ext}", "/a/photo12.jpg", []match{{"a/photo1.jpg", 2}, {"a/photo.jpg", 12}}},
+		{"/img?src=${path}&w=${width}", "/img?src=a+b%2Fc%26.jpg&w=320", []match{{"a b/c&.jpg", 320}}},
+		{"/img?src=${path}&w=${width}", "/img?src=a.jpg&w=x", nil},
+	} {
+		if diff := cmp.Diff(c.want, keysOf(t, templateOf(t, c.template), c.address), cmp.AllowUnexported(match{})); diff != "" {
+			t.Errorf("%s by %s (-want +got):\n%s", c.address, c.template, diff)
+		}
+	}
+	known := templateOf(t, "/${folder}/${stem}-${width}.${ext}", 320, 640)
+	if got := keysOf(t, known, "/photo-2.jpg"); got != nil {
+		t.Errorf("a width that there is not: %v", got)
+	}
+}
+
+func TestBeginning(t *testing.T) {
+	for text, want := range map[string]string{
+		"/${path}":            "/",
+		"/files/x${path}":     "/files/",
+		"/a/my files/${path}": "/a/",
+		"https://CDN.example.com/x/w_${width}/${path}": "//cdn.example.com/x/",
+		"http://a.example/${folder}/${name}":           "//a.example/",
+	} {
+		if got := templateOf(t, text).Beginning(); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestComparable(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://A.example/%c3%a5/b c.jpg?x=1#y": "//a.example/%C3%A5/b%20c.jpg?x=1",
+		"//a.example/a\u030a":                    "//a.example/%C3%A5",
+		"http://anna:secret@a.example/b":         "//a.example/b",
+		"/b":                                     "/b",
+		"b/c.jpg":                                "",
+		"https://a.example":                      "",
+		"mailto:a@example.com":                   "",
+		"http:b":                                 "",
+		"":                                       "",
+	} {
+		if got := Comparable(in); got != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// FuzzTemplate holds that the key of an object is among those that its address is read as,
+// that no address is built that browsers would change, and that whatever is read builds
+// the address again.
+func FuzzTemplate(f *testing.F) {
+	for n, key := range hostile {
+		f.Add(key, uint8(n), uint16(n))
+		f.Add("a/b-1x2/"+key+"-320x200.jpg", uint8(n), uint16(n))
+		f.Add("a/1.2-"+key+"/320.3", uint8(n), uint16(n))
+	}
+	f.Fuzz(func(t *testing.T, key string, which uint8, at uint16) {
+		if !isKey(key) || len(key) > 300 {
+			return
+		}
+		template, at := templateOf(t, templates[int(which)%len(templates)]), at|1
+		address, ok := template.address(key, int(at), 7)
+		if !ok {
+			return
+		}
+		if u, err := url.Parse(address); err != nil || u.Fragment != "" || Clean(address) != address || !utf8.ValidString(address) {
+			t.Errorf("%q became %s: %+v (%v)", key, address, u, err)
+		}
+		all := keysOf(t, template, address)
+		want := match{key, 0}
+		if template.HasSizes() {
+			want.width = int(at)
+		}
+		if !slices.Contains(all, want) && len(all) < maxMatches {
+			t.Errorf("%q became %s, and that %v", key, address, all)
+		}
+		for _, m := range all {
+			again, ok := template.address(m.key, m.width, 7)
+			if !ok || Comparable(again) != Comparable(address) {
+				t.Errorf("%s was read as %+v, which becomes %s", address, m, again)
+			}
+		}
+		if !strings.HasPrefix(Comparable(address), template.Beginning()) {
+			t.Errorf("%s does not begin with %s", address, template.Beginning())
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Former keys and given addresses are what objects were known by. They stay for ever: when
+// an asset is trashed, when runs are pruned, and when another object comes to go by a key
+// that was one of theirs. That object goes before, so a row that is hidden by it does no
+// harm, and is seen again when it is gone. A row whose owner has no receipt leads nowhere
+// until there is one.
+
+// rename notes that an object goes by another key: all keys that it ever went by are former
+// ones of the new one.
+func (r *recorder) rename(ctx context.Context, from, to string) error {
+	for _, statement := range []string{
+		`UPDATE former_keys SET owner = ?3 WHERE pair = ?1 AND owner = ?2`,
+		`DELETE FROM former_keys WHERE pair = ?1 AND key = ?3 AND owner = ?3`, // it is back at a key that it had
+		`INSERT OR REPLACE INTO former_keys (pair, key, owner) VALUES (?1, ?2, ?3)`,
+		`UPDATE aliases SET owner = ?3 WHERE pair = ?1 AND owner = ?2`,
+		`UPDATE OR REPLACE given_addresses SET key = ?3 WHERE pair = ?1 AND key = ?2`,
+	} {
+		if _, err := r.tx.ExecContext(ctx, statement, r.pair, from, to); err != nil {
+			return fmt.Errorf("note former key: %w", err)
+		}
+	}
+	return nil
+}
+
+// formerNames writes what an object is known by, which is kept beside the receipt of one
+// that is about to be moved.
+const formerNames = `json_object(
+	'keys', json((SELECT json_group_array(k.key) FROM former_keys k WHERE k.pair = r.pair AND k.owner = r.key)),
+	'owner', (SELECT k.owner FROM former_keys k WHERE k.pair = r.pair AND k.key = r.key),
+	'aliases', json((SELECT json_group_array(a.key) FROM aliases a WHERE a.pair = r.pair AND a.owner = r.key)),
+	'given', json((SELECT json_group_array(g.address) FROM given_addresses g WHERE g.pair = r.pair AND g.key = r.key)))`
+
+// renameBack takes back what rename did for items of a run that is undone: a query with one
+// parameter, ?2, gives their keys. What later runs made of the same keys stays.
+func renameBack(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, parameter any) error {
+	type names struct {
+		Keys, Aliases, Given []string
+		Owner                *string
+		from, to             string
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT receipt ->> '$.key', key, receipt ->> '$.names'`+ofUndone+` AND key IN (`+keys+`) AND receipt ->> '$.names' IS NOT NULL`, pair, parameter, undo)
+	if err != nil {
+		return fmt.Errorf("read former keys: %w", err)
+	}
+	moved, err := scanAll(rows, func(rows *sql.Rows) (n names, err error) {
+		var text []byte
+		err = rows.Scan(&n.from, &n.to, &text)
+		return n, errors.Join(err, json.Unmarshal(text, &n))
+	})
+	if err != nil {
+		return fmt.Errorf("read former keys: %w", err)
+	}
+	for _, n := range moved {
+		back := renaming{tx, pair, n.from, n.to}
+		if err := errors.Join(
+			back.do(ctx, `DELETE FROM former_keys WHERE pair = ?1 AND key = ?4 AND owner = ?3`, n.from),
+			back.do(ctx, `UPDATE former_keys SET owner = ?2 WHERE pair = ?1 AND owner = ?3 AND key = ?4`, n.Keys...),
+			back.do(ctx, `UPDATE aliases SET owner = ?2 WHERE pair = ?1 AND owner = ?3 AND key = ?4`, n.Aliases...),
+			back.do(ctx, `UPDATE OR REPLACE given_addresses SET key = ?2 WHERE pair = ?1 AND key = ?3 AND address = ?4`, n.Given...),
+		); err != nil {
+			return err
+		}
+		for _, key := range n.Keys {
+			if key == n.to { // which it went by before, and lost as a former one
+				err = back.do(ctx, `INSERT OR IGNORE INTO former_keys (pair, key, owner) VALUES (?1, ?4, ?2)`, key)
+			}
+		}
+		if err == nil && n.Owner != nil {
+			err = back.do(ctx, `INSERT OR IGNORE INTO former_keys (pair, key, owner) VALUES (?1, ?2, ?4)`, *n.Owner)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A renaming is an object that gets the key back that it had.
+type renaming struct {
+	tx       *sql.Tx
+	pair     int64
+	from, to string // before the run, and by it
+}
+
+// do executes a statement for each of some texts, which are ?4.
+func (r renaming) do(ctx context.Context, statement string, texts ...string) error {
+	for _, text := range texts {
+		if _, err := r.tx.ExecContext(ctx, statement, r.pair, r.from, r.to, text); err != nil {
+			return fmt.Errorf("bring back former keys: %w", err)
+		}
+	}
+	return nil
+}
+
+// FormerOwner finds the key that an object goes by which went by another one, wherever the
+// moves themselves are forgotten; ErrNotFound if none did.
+func (s *Store) FormerOwner(ctx context.Context, pair int64, key string) (string, error) {
+	all, err := query(ctx, s.r, "find former key", scanText, `SELECT owner FROM former_keys WHERE pair = ? AND key = ?`, pair, key)
+	return first(all, err, "former key "+key)
+}
+
+// FormerKeys lists the keys that an object went by, in key order.
+func (s *Store) FormerKeys(ctx context.Context, pair int64, owner string) ([]string, error) {
+	return query(ctx, s.r, "list former keys", scanText, `SELECT key FROM former_keys WHERE pair = ? AND owner = ? ORDER BY key`, pair, owner)
+}
+
+// Aliases lists the keys of objects that share the asset of another one, in key order.
+func (s *Store) Aliases(ctx context.Context, pair int64, owner string) ([]string, error) {
+	return query(ctx, s.r, "list aliases", scanText, `SELECT key FROM aliases WHERE pair = ? AND owner = ? ORDER BY key`, pair, owner)
+}
+
+// GivenAddresses lists the addresses that an object had, as its source says.
+func (s *Store) GivenAddresses(ctx context.Context, pair int64, key string) ([]string, error) {
+	return query(ctx, s.r, "list given addresses", scanText, `SELECT address FROM given_addresses WHERE pair = ? AND key = ? ORDER BY address`, pair, key)
+}

@@ -1,0 +1,140 @@
+package state
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// moves has a sync move objects, each from a key to another one, and bring new ones, for
+// which there is no key that they had.
+func (j *journey) moves(fromTo ...[2]string) Run {
+	j.Helper()
+	var items []Item
+	var outcomes []Outcome
+	for _, m := range fromTo {
+		i, o := decided(m[1], Create, ItemPlanned), done(m[1])
+		if m[0] != "" {
+			r, err := j.Receipt(j.Context(), j.pair.ID, m[0])
+			must(j, err)
+			i, o = changed(m[1], Move, m[0])
+			i.Asset, o.Receipt.Asset = r.Asset, r.Asset
+		} else {
+			o.Receipt.Asset += " " + j.run.ID + strings.Repeat("'", len(j.formerKeys()))
+		}
+		items, outcomes = append(items, i), append(outcomes, o)
+	}
+	return j.sync(items, outcomes)
+}
+
+// formerKeys are the former keys of the journal, each with its owner.
+func (j *journey) formerKeys() map[string]string {
+	j.Helper()
+	rows, err := raw(j, j.path).QueryContext(j.Context(), `SELECT key || ' ' || owner FROM former_keys`)
+	must(j, err)
+	all, err := scanAll(rows, scanText)
+	must(j, err)
+	keys := map[string]string{}
+	for _, row := range all {
+		key, owner, _ := strings.Cut(row, " ")
+		keys[key] = owner
+	}
+	return keys
+}
+
+// All keys that an object ever went by are former ones of the key that it goes by, and
+// undos bring back what was, step by step.
+func TestFormerKeys(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "x")
+	j.take(2)
+	must(t, j.record(done("a"), done("x")))
+	must(t, j.FinishRun(t.Context(), j.run.Num))
+	var runs []Run
+	evenings := []evening{j.evening()}
+	for _, step := range []struct {
+		moves [][2]string
+		want  map[string]string
+	}{
+		{[][2]string{{"a", "b"}}, map[string]string{"a": "b"}},
+		{[][2]string{{"b", "c"}, {"x", "y"}}, map[string]string{"a": "c", "b": "c", "x": "y"}},
+		{[][2]string{{"", "a"}}, map[string]string{"a": "c", "b": "c", "x": "y"}}, // the new a hides it
+		{[][2]string{{"a", "d"}}, map[string]string{"a": "d", "b": "c", "x": "y"}},
+		{[][2]string{{"c", "b"}}, map[string]string{"a": "d", "c": "b", "x": "y"}}, // back where it was
+		{[][2]string{{"b", "a"}}, map[string]string{"a": "d", "b": "a", "c": "a", "x": "y"}},
+	} {
+		runs = append(runs, j.moves(step.moves...))
+		if diff := cmp.Diff(step.want, j.formerKeys()); diff != "" {
+			t.Fatalf("after %v (-want +got):\n%s", step.moves, diff)
+		}
+		evenings = append(evenings, j.evening())
+		j.wantSound()
+	}
+	for n := len(runs) - 1; n >= 0; n-- {
+		j.undone(runs[n])
+		if diff := cmp.Diff(evenings[n], j.evening(), cmp.AllowUnexported(evening{})); diff != "" {
+			t.Fatalf("after the undo of run %d (-evening before +now):\n%s", n, diff)
+		}
+	}
+}
+
+// Former keys stay when the asset is trashed, which undo brings back, and when runs are
+// pruned. Until then they lead nowhere.
+func TestFormerKeysStay(t *testing.T) {
+	j := begin(t)
+	j.apply("a")
+	j.take(1)
+	must(t, j.record(done("a")))
+	must(t, j.FinishRun(t.Context(), j.run.Num))
+	j.moves([2]string{"a", "b"})
+	i, o := changed("b", Trash, "")
+	i.Asset = "asset of a"
+	trash := j.sync([]Item{i}, []Outcome{o})
+	if _, err := j.AddressByKey(t.Context(), j.pair.ID, "a"); err == nil {
+		t.Error("a former key leads to what is trashed")
+	}
+	j.undone(trash)
+	for range 2 { // the second time without the items of runs
+		if at, err := j.AddressByKey(t.Context(), j.pair.ID, "a"); err != nil || at.Key != "b" || at.As != "a" || at.Known != ByFormerKey {
+			t.Errorf("a leads to %+v (%v)", at, err)
+		}
+		_, err := j.Prune(t.Context(), modified.AddDate(100, 0, 0))
+		must(t, err)
+	}
+	if owner, err := j.FormerOwner(t.Context(), j.pair.ID, "a"); err != nil || owner != "b" {
+		t.Errorf("a goes by %s (%v)", owner, err)
+	}
+	if keys, err := j.FormerKeys(t.Context(), j.pair.ID, "b"); err != nil || !cmp.Equal(keys, []string{"a"}) {
+		t.Errorf("b went by %q (%v)", keys, err)
+	}
+}
+
+// An earlier version kept no former keys, but the moves: those are followed, unless they
+// were taken back.
+func TestFormerKeysOfEarlierVersion(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "x", "k")
+	j.take(3)
+	must(t, j.record(done("a"), done("x"), done("k")))
+	must(t, j.FinishRun(t.Context(), j.run.Num))
+	j.moves([2]string{"a", "b"}, [2]string{"x", "y"})
+	j.moves([2]string{"b", "c"})
+	j.moves([2]string{"c", "d"}, [2]string{"y", "x"})
+	j.undone(j.moves([2]string{"k", "l"}))
+	want := j.formerKeys()
+	path := filepath.Join(t.TempDir(), "journal.db")
+	backup, err := j.Backup(t.Context())
+	must(t, err)
+	copyFile(t, backup, path)
+	execute(t, path, `DROP TABLE given_addresses`, `DELETE FROM former_keys`, `PRAGMA user_version = 7`)
+	must(t, Takeover(t.Context(), path))
+	j.Store = open(t, path)
+	if diff := cmp.Diff(want, j.formerKeys()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := map[string]string{"a": "d", "b": "d", "c": "d", "y": "x"}; !cmp.Equal(want, j.formerKeys()) {
+		t.Errorf("got %v, want %v", j.formerKeys(), want)
+	}
+}
