@@ -4,11 +4,21 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/spf13/pflag"
+
 	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
 )
 
 const metadataHelp = "describe assets with this `file`: a table of CSV or JSON Lines; assetferry help metadata tells the form"
+
+// addDescribingFlags adds what describes assets.
+func addDescribingFlags(f *pflag.FlagSet) {
+	setting(f, "metadata", metadataHelp)
+	setting(f, "precedence", "the `order` in which origins overrule each other where they say different things of an object")
+	setting(f, "gps", "what becomes of `positions` on earth")
+	setting(f, "on-limit", "`policy` for texts that are longer than the service takes them: cut at the end of a word, skip the field, or fail")
+}
 
 // openMetadata opens the table that describes objects, nil if there is none. Its mistakes
 // are told before anybody is asked for anything.

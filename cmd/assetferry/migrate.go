@@ -107,7 +107,7 @@ func addCreateFlags(f *pflag.FlagSet, retryParked *bool) {
 // addSendingFlags adds how assets are sent.
 func addSendingFlags(f *pflag.FlagSet, o *migrateOptions) {
 	setting(f, "provenance", "`when` assets get an attribute that says where they come from: auto where they are described anyway")
-	setting(f, "metadata", metadataHelp)
+	addDescribingFlags(f)
 	setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
 	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none)",
 		migrate.DefaultSettle, migrate.DefaultAnswer))

@@ -51,7 +51,7 @@ since, at the source or at the destination, it leaves alone.
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests and of reads at once (default %d)", migrate.DefaultConcurrency))
 	addSelectionFlags(f)
 	addCreateFlags(f, &o.retryParked)
-	setting(f, "metadata", metadataHelp)
+	addDescribingFlags(f)
 	addLimitFlags(f)
 	f.BoolVar(&o.sync.on, "sync", false, "show what sync would do")
 	addSyncFlags(f, &o.sync)

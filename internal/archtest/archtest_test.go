@@ -28,6 +28,7 @@ var allowed = map[string][]string{
 	"internal/assets":              {"internal/pace", "internal/retry", "internal/token"},
 	"internal/approval":            {"migrate", "state"},
 	"internal/metadata":            {"internal/rows"},
+	"internal/mapping":             {"internal/metadata", "internal/strictyaml"},
 	"internal/notify":              {"internal/retry"},
 	"internal/pace":                {"internal/retry"},
 	"internal/assets/assettest":    {"internal/assets"},
@@ -36,7 +37,7 @@ var allowed = map[string][]string{
 	"internal/probe":               {"internal/assets"},
 	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/retry", "internal/ui"},
 	"internal/bench":               {"migrate", "state", "sources/local"}, // measures, so nothing imports it
-	"internal/config":              {"internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
+	"internal/config":              {"internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/library", "internal/sandbox/rendition", "internal/strictyaml"},
 	"internal/sandbox/openapitest": {"internal/sandbox"},
@@ -52,6 +53,7 @@ var only = []struct{ library, owner, why string }{
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},
 	{"github.com/prometheus/client_golang/prometheus/testutil/promlint", "nothing", "a file of text needs no library, and only tests hold it against one"},
 	{"github.com/fsnotify/fsnotify", "internal/turns", "what the system tells of changes is a hint, and only that package takes it for one"},
+	{"github.com/expr-lang/expr", "internal/mapping", "one place says what expressions may do"},
 	{"github.com/spf13/cobra", "cmd/assetferry", "flags stay in the command"},
 }
 

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/mapping"
+	"assetferry/internal/metadata"
 	"assetferry/internal/notify"
 	"assetferry/internal/pace"
 )
@@ -60,8 +62,9 @@ type Settings struct {
 	SourceName  string
 	CAFile      string
 	LogFile     string
-	Metadata    string // a table that describes objects
-	Progress    string // auto, bar, plain, none
+	Metadata    string         // a table that describes objects
+	Mapping     *mapping.Rules // nil: there are none
+	Progress    string         // auto, bar, plain, none
 	Concurrency int
 
 	Endpoint        string // of S3; empty: as the environment or the profile of AWS say
@@ -81,6 +84,10 @@ type Settings struct {
 	Unmatched        string // stop, skip, create
 	OnCollision      string // rename, keep, conflict
 	OnExisting       string // conflict, adopt, duplicate
+
+	Precedence []metadata.Origin
+	GPS        string // keep, drop
+	OnLimit    string // cut, skip, fail
 
 	Delete              string // never, trash
 	Quarantine          time.Duration
@@ -181,6 +188,13 @@ func (s *Settings) put(r row, values []string, from Origin) error {
 		s.values[r.key] = values
 	}
 	return nil
+}
+
+// NewMapping gives the rules as the settings beside them have them applied.
+func (s *Settings) NewMapping() *mapping.Mapping {
+	return mapping.New(s.Mapping, mapping.Options{
+		Precedence: s.Precedence, DropGPS: s.GPS == "drop", OnLimit: mapping.OnLimit(s.OnLimit),
+	})
 }
 
 // Origin says where the value of a key came from.

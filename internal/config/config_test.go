@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"assetferry/internal/metadata"
 	"assetferry/internal/notify"
 	"assetferry/internal/pace"
 )
@@ -84,6 +85,7 @@ func defaults() Settings {
 		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
 		Delete: "never", Quarantine: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
 		DriftShare: 1.0 / 30, OnDestinationChange: "keep", OnReplaceRefused: "fail",
+		Precedence: metadata.Precedence(), GPS: "keep", OnLimit: "cut",
 	}
 }
 
@@ -150,6 +152,9 @@ notify: [https://hooks.example.com/x, "failure=https://hooks.example.com/y"]
 notify_file: hooks.txt
 source_name: library
 metadata: described/all.csv
+precedence: [exif, table]
+gps: drop
+on_limit: fail
 `, nil, nil)
 	diff(t, *got, Settings{
 		File: DefaultFile,
@@ -169,6 +174,8 @@ metadata: described/all.csv
 		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
 		Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
 		Delete: "trash", Quarantine: 72 * time.Hour, MaxDelete: 9, MaxDeletePercent: 2.5, MaxChanges: 99, MaxChangesPercent: 30,
+		Precedence: []metadata.Origin{metadata.FromEXIF, metadata.FromTable, metadata.FromSidecar, metadata.FromSource, metadata.FromXMP, metadata.FromIPTC},
+		GPS:        "drop", OnLimit: "fail",
 		Sentinel: "here.txt", DriftShare: 0.25, OnDestinationChange: "report", OnReplaceRefused: "new-asset",
 		MaxCalls: pace.CallLimit{Calls: 5000, Window: time.Hour},
 		Metrics:  "metrics/assetferry.prom", NotifyFile: "hooks.txt", Notify: []notify.Target{hook(t, "https://hooks.example.com/x"), hook(t, "failure=https://hooks.example.com/y")},

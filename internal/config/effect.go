@@ -25,6 +25,7 @@ func (s *Settings) Effects() []Effect {
 		s.chosen("service", s.Service, n.Service, ""),
 		s.chosen("user", s.User, n.User, ""),
 		s.chosen("ca_file", s.CAFile, n.CAFile, ""),
+		s.mapping(),
 		s.effect("notify", strings.Trim(fmt.Sprint(s.Notify), "[]")),
 	}
 	if s.Job == "" {
@@ -57,6 +58,16 @@ func (s *Settings) chosen(key, own, fromDestination, absent string) Effect {
 		e = Effect{key, map[string]string{"workspace": d.Workspace, "service": d.Service, "user": d.User}[key], byDefault}
 	}
 	e.Value = cmp.Or(e.Value, absent)
+	return e
+}
+
+// mapping tells of rules by how many there are.
+func (s *Settings) mapping() Effect {
+	e := Effect{Name: "mapping", From: byDefault}
+	if s.Mapping != nil {
+		e.Value = s.Mapping.String()
+		e.From = map[Origin]string{FromFile: s.File, FromJob: s.fromJob()}[s.origin[e.Name]]
+	}
 	return e
 }
 

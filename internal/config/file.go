@@ -11,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"assetferry/internal/mapping"
 	"assetferry/internal/strictyaml"
 )
 
@@ -30,9 +31,13 @@ func (s *Settings) parse(path string, data []byte, rows []row) error {
 }
 
 func (s *Settings) readFile(f file, rows []row) error {
-	destinations, jobs := row{key: "destinations"}, row{key: "jobs"}
-	return f.walk(f.Root, append(rows, destinations, jobs), func(r row, value ast.Node) error {
+	destinations, jobs, rules := row{key: "destinations"}, row{key: "jobs"}, row{key: "mapping"}
+	return f.walk(f.Root, append(rows, destinations, jobs, rules), func(r row, value ast.Node) (err error) {
 		switch r.key {
+		case rules.key:
+			s.origin[rules.key] = FromFile
+			s.Mapping, err = mapping.Parse(f.File, value)
+			return err
 		case destinations.key:
 			return s.parseDestinations(f, value)
 		case jobs.key:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"assetferry/internal/mapping"
 	"assetferry/internal/strictyaml"
 )
 
@@ -15,6 +16,7 @@ import (
 type Job struct {
 	Source   string
 	settings []given
+	mapping  *mapping.Rules // nil: those around it
 }
 
 // given is what a job says about a setting.
@@ -53,8 +55,13 @@ func (s *Settings) parseJobs(f file, node ast.Node) error {
 
 func parseJob(f file, node ast.Node) (j Job, err error) {
 	source := row{key: "source", set: text(&j.Source), path: true, address: true}
-	rows := append(new(Settings).table(), source) // which checks, and stores nothing of use
-	err = f.walk(node, rows, func(r row, value ast.Node) error {
+	rules := row{key: "mapping"}
+	rows := append(new(Settings).table(), source, rules) // which checks, and stores nothing of use
+	err = f.walk(node, rows, func(r row, value ast.Node) (err error) {
+		if r.key == rules.key {
+			j.mapping, err = mapping.Parse(f.File, value)
+			return err
+		}
 		values, err := f.apply(r, value)
 		if err == nil && r.key != source.key {
 			j.settings = append(j.settings, given{r.key, values, place{f, value}})
@@ -78,6 +85,9 @@ func (s *Settings) choose(flag []string, rows []row) error {
 		return s.noSuchJob(name)
 	}
 	s.Job, s.Source = name, j.Source
+	if j.mapping != nil {
+		s.Mapping, s.origin["mapping"] = j.mapping, FromJob
+	}
 	for _, g := range j.settings {
 		at := slices.IndexFunc(rows, func(r row) bool { return r.key == g.key })
 		if err := s.put(rows[at], g.values, FromJob); err != nil {

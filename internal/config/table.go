@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/metadata"
 	"assetferry/internal/notify"
 	"assetferry/internal/pace"
 )
@@ -57,6 +58,12 @@ func (s *Settings) table() []row {
 		choice("on_collision", &s.OnCollision, "rename", "keep", "conflict"),
 		choice("on_existing", &s.OnExisting, "conflict", "adopt", "duplicate"),
 		{key: "metadata", example: "metadata.csv", set: text(&s.Metadata), path: true},
+		{key: "precedence", initial: "table,sidecar,source,xmp,iptc,exif", list: true, set: func(values []string) (err error) {
+			s.Precedence, err = metadata.ParsePrecedence(values)
+			return err
+		}},
+		choice("gps", &s.GPS, "keep", "drop"),
+		choice("on_limit", &s.OnLimit, "cut", "skip", "fail"),
 		choice("delete", &s.Delete, "never", "trash"),
 		{key: "quarantine", initial: "20h", set: duration(&s.Quarantine)},
 		{key: "max_delete", initial: "500", set: number(&s.MaxDelete, 0, 1<<30)},

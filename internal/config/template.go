@@ -37,6 +37,10 @@ the name of a variable, there are access_key_file, a file that only you can read
 access_key_command, a program that prints it, such as "pass show assetferry". Where
 somebody else signs, token_command is a program that prints a token. Use one of them.`
 
+const templateMapping = `Rules, in order, that decide where assets go and what describes them: category, folder,
+name, private, description, tags, attributes. "assetferry help mapping" tells all of it,
+and "assetferry plan SOURCE --explain-mapping KEY" what becomes of one object.`
+
 const templateJobs = `Jobs by name: what is to be brought over again and again, such as every night, with
 "assetferry sync --job nightly". Each has a source, and whatever else differs from the
 settings above; a relative path begins at the folder of this file. "assetferry schedule
@@ -66,8 +70,20 @@ func (t Template) Encode() []byte {
 			d.blank()
 		}
 	}
+	t.encodeMapping(&d)
+	d.blank()
 	t.encodeJobs(&d)
 	return []byte(d.String())
+}
+
+// encodeMapping shows what rules look like.
+func (t Template) encodeMapping(d *draft) {
+	d.prose("", templateMapping)
+	d.line(false, "", "mapping:")
+	d.line(false, "  ", "rules:")
+	d.line(false, "    ", `- when: folder startsWith "archive/" and created != ""`)
+	d.line(false, "      ", `folder: archive/${ date(created, "YYYY/MM") }`)
+	d.line(false, "      ", "add_tags: archive")
 }
 
 // encodeJobs shows what a job looks like.
@@ -158,11 +174,15 @@ func (d *draft) line(counts bool, indent, text string) {
 
 // setting writes a key and its value.
 func (d *draft) setting(indent string, r row, value string, counts bool) {
-	if !r.yesNo {
+	switch {
+	case r.list:
+		values := strings.Split(value, ",")
+		for i, v := range values {
+			values[i] = quote(v)
+		}
+		value = "[" + strings.Join(values, ", ") + "]"
+	case !r.yesNo:
 		value = quote(value)
-	}
-	if r.list {
-		value = "[" + value + "]"
 	}
 	d.line(counts, indent, r.key+": "+value)
 }

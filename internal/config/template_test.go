@@ -11,7 +11,7 @@ import (
 )
 
 // commentedOut is a setting that counts once its "#" is gone.
-var commentedOut = regexp.MustCompile(`(?m)^( *)#([a-z0-9_]+:)`)
+var commentedOut = regexp.MustCompile(`(?m)^( *)#((?:- )?[a-z0-9_]+:)`)
 
 func meaning(flag string) string { return "what --" + flag + " is for" }
 

@@ -1,0 +1,129 @@
+package mapping
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"assetferry/internal/metadata"
+)
+
+// Unmapped gives the names of the fields that were found and went nowhere, in order. What
+// a rule leaves out on purpose is not among them, nor are positions that are dropped.
+func (m *Mapping) Unmapped(o Object) ([]string, error) {
+	m = m.usable()
+	d, err := m.describe(o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.place(o, Place{Name: "unnamed"})
+	if err != nil {
+		return nil, err
+	}
+	return d.unmapped(p), nil
+}
+
+func (d *description) unmapped(p *placed) []string {
+	missed := map[string]bool{}
+	for from, fields := range d.object.Found {
+		for name := range fields {
+			word := d.wordFor(name, from)
+			if !d.wentSomewhere(word) && !p.wentSomewhere(word) {
+				missed[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(missed))
+}
+
+// wentSomewhere reports whether a field is in what describes the object, or was left out
+// on purpose.
+func (d *description) wentSomewhere(word string) bool {
+	if word == wordAddress || d.options.DropGPS && isPosition(word) { // the map of addresses has the first
+		return true
+	}
+	for of, by := range d.by {
+		if by.word == word || by.rule != nil && (of == word || of == attribute(word)) {
+			return true
+		}
+	}
+	for _, r := range d.matching {
+		for t := range r.describing {
+			if slices.Contains(t.fields(), word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wentSomewhere reports whether rules made something of a field to say where the object
+// goes.
+func (p *placed) wentSomewhere(word string) bool {
+	for _, r := range p.matching {
+		for t := range r.placing {
+			if slices.Contains(t.fields(), word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// HasPosition reports whether anything that was found says where on earth an object was
+// made.
+func HasPosition(found metadata.Found) bool {
+	for _, fields := range found {
+		for name := range fields {
+			if isPosition(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A Conflict is a field of which origins say different things.
+type Conflict struct {
+	Field string
+	Said  []Said // by precedence: the first one counts
+}
+
+// Said is what an origin says of a field.
+type Said struct {
+	From  metadata.Origin
+	Value string
+}
+
+// Conflicts gives the fields of which origins say different things, by name. What was
+// found is in normal form, so only what differs to a reader does so here.
+func (m *Mapping) Conflicts(o Object) []Conflict {
+	m = m.usable()
+	said := map[string][]Said{}
+	for _, from := range m.precedence() {
+		fields := o.Found[from]
+		for name := range fields {
+			word := m.wordFor(name, from)
+			if slices.ContainsFunc(said[word], func(s Said) bool { return s.From == from }) || word == wordAddress {
+				continue
+			}
+			said[word] = append(said[word], Said{from, sameOrder(word, m.at(fields, from, word))})
+		}
+	}
+	var conflicts []Conflict
+	for _, word := range sortedKeys(said) {
+		all := said[word]
+		if slices.ContainsFunc(all, func(s Said) bool { return s.Value != all[0].Value }) {
+			conflicts = append(conflicts, Conflict{word, all})
+		}
+	}
+	return conflicts
+}
+
+// sameOrder makes one text of values, of which the order of tags does not matter.
+func sameOrder(word string, values []string) string {
+	if word == wordTags {
+		values = slices.Sorted(slices.Values(values))
+	}
+	return strings.Join(values, "; ")
+}

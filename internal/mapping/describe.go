@@ -1,0 +1,209 @@
+package mapping
+
+import (
+	"fmt"
+
+	"assetferry/internal/metadata"
+)
+
+// A Note is something about an object that people should know: a field that did not arrive
+// as it was found.
+type Note struct {
+	Field string
+	What  string
+}
+
+func (n Note) String() string { return n.Field + ": " + n.What }
+
+// Describe gives what describes an object at the destination, in normal form, and what
+// people should know of it. Of the same object it always says the same. An error is about
+// this object alone: an *EvaluationError or a *LimitError.
+func (m *Mapping) Describe(o Object) (metadata.Metadata, []Note, error) {
+	d, err := m.usable().describe(o)
+	return d.said, d.notes, err
+}
+
+// A description is what describes an object, while it is worked out.
+type description struct {
+	*Mapping
+	object   Object
+	scope    *scope
+	matching []*rule
+
+	said  metadata.Metadata
+	notes []Note
+	by    map[string]reason // why a field is what it is; attributes by name
+}
+
+// A reason is what decided a field: a rule, or else the default with what it found.
+type reason struct {
+	rule *rule
+	word string
+	from metadata.Origin
+}
+
+func (r reason) String() string {
+	if r.rule != nil {
+		return r.rule.name()
+	}
+	return fmt.Sprintf("default, %s from %s", r.word, r.from)
+}
+
+func (m *Mapping) describe(o Object) (*description, error) {
+	d := &description{Mapping: m, object: o, by: map[string]reason{}}
+	if len(m.rules) > 0 {
+		d.scope = m.see(o)
+		defer m.leave(d.scope)
+	}
+	var err error
+	if d.matching, err = m.match(d.scope, (*rule).describes); err != nil {
+		return d, err
+	}
+	if err := d.describe(); err != nil {
+		return d, err
+	}
+	if err := d.tag(); err != nil {
+		return d, err
+	}
+	if err := d.attributesByRules(); err != nil {
+		return d, err
+	}
+	d.attributesByDefault()
+	d.said = d.said.Normal()
+	return d, d.limit()
+}
+
+// match gives the rules, of those that matter, that are for the object that a scope looks
+// at.
+func (m *Mapping) match(s *scope, matters func(*rule) bool) (matching []*rule, err error) {
+	for _, r := range m.rules {
+		if !matters(r) {
+			continue
+		}
+		is, err := r.is(s)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			matching = append(matching, r)
+		}
+	}
+	return matching, nil
+}
+
+// describe finds the description: that of the first rule that has one, else the default.
+func (d *description) describe() error {
+	text, by, err := firstText(d.scope, d.matching, wordDescription)
+	if err != nil {
+		return err
+	}
+	d.said.Description = text
+	switch {
+	case by != nil:
+		d.by[wordDescription] = reason{rule: by}
+	case d.bare:
+	default:
+		d.said.Description, d.by[wordDescription] = d.descriptionByDefault()
+	}
+	return nil
+}
+
+func (d *description) descriptionByDefault() (string, reason) {
+	for _, word := range []string{wordDescription, wordAlt} {
+		if values, from := d.first(d.object.Found, word); len(values) > 0 {
+			return joined(values), reason{word: word, from: from}
+		}
+	}
+	return "", reason{}
+}
+
+// firstText gives what the first of the rules says of a word that says anything of it; the
+// rule is nil if there is none.
+func firstText(s *scope, rules []*rule, word string) (string, *rule, error) {
+	for _, r := range rules {
+		o, ok := r.texts[word]
+		if !ok {
+			continue
+		}
+		text, err := o.text(s)
+		if err != nil {
+			return "", r, err
+		}
+		if text != "" || o.template == nil || word == wordFolder { // no folder is a place, too
+			return text, r, nil
+		}
+	}
+	return "", nil, nil
+}
+
+func (o outcome) text(s *scope) (string, error) {
+	if o.template == nil {
+		return "", nil
+	}
+	return o.template.text(s)
+}
+
+// attributesByRules sets the attributes of which rules say something.
+func (d *description) attributesByRules() error {
+	for _, r := range d.matching {
+		for name, o := range r.attributes {
+			if _, decided := d.by[attribute(name)]; decided {
+				continue
+			}
+			text, err := o.text(d.scope)
+			if err != nil {
+				return err
+			}
+			if text != "" || o.template == nil {
+				d.set(name, text, reason{rule: r})
+			}
+		}
+	}
+	return nil
+}
+
+// attribute is what the reason of an attribute goes by.
+func attribute(name string) string { return "attribute " + name }
+
+func (d *description) set(name, text string, by reason) {
+	d.by[attribute(name)] = by
+	if text == "" {
+		return
+	}
+	if d.said.Attributes == nil {
+		d.said.Attributes = map[string]string{}
+	}
+	d.said.Attributes[name] = text
+}
+
+// attributesByDefault sets the attributes of which no rule says anything: those of our
+// words that are attributes, and whatever has a name that somebody gave it.
+func (d *description) attributesByDefault() {
+	if d.bare {
+		return
+	}
+	for from, fields := range d.object.Found {
+		for name := range fields {
+			word := d.wordFor(name, from)
+			if _, decided := d.by[attribute(word)]; decided || !becomesAttribute(word, from) {
+				continue
+			}
+			if values, from := d.first(d.object.Found, word); len(values) > 0 {
+				d.set(word, joined(values), reason{word: word, from: from})
+			}
+		}
+	}
+}
+
+// wordFor is the name that a field of an origin has with us.
+func (m *Mapping) wordFor(name string, from metadata.Origin) string {
+	if word, ok := m.words[name]; ok && isNamed(from) {
+		return word
+	}
+	return name
+}
+
+// becomesAttribute reports whether a field becomes an attribute where no rule says anything.
+func becomesAttribute(word string, from metadata.Origin) bool {
+	return isAttributeWord(word) || isNamed(from) && !isWord(word) && word != metadata.Provenance
+}

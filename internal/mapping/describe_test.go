@@ -1,0 +1,219 @@
+package mapping
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/metadata"
+)
+
+// Each case is rules for the harbour, and what they make of it.
+func TestDescriptionByRules(t *testing.T) {
+	for name, c := range map[string]struct{ rules, want string }{
+		"text":              {"- description: A picture", "A picture"},
+		"template":          {"- description: ${ title }, ${ ext }", "Harbour, jpg"},
+		"first that is for": {"- {when: ext == \"png\", description: no}\n- description: yes\n- description: never", "yes"},
+		"empty goes on":     {"- description: ${ headline }\n- description: ${ caption }", "The old harbour before it burnt down"},
+		"empty to default":  {"- description: ${ headline }", "Ships at a quay"},
+		"nothing":           {"- description: ~", ""},
+		"opening as text":   {"- description: $${ title } costs $5", "${ title } costs $5"},
+		"block":             {"- description: |\n    ${ title }\n    ${ ext }", "Harbour\njpg"},
+		"number and yes":    {"- description: '${ size } ${ has(\"alt\") }'", "2500000 true"},
+		"brace in quotes":   {"- description: ${ \"}\" + '{' }", "}{"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said, _, err := mustMap(t, "rules:\n"+indented(c.rules), Options{}).Describe(harbour())
+			if err != nil || said.Description != c.want {
+				t.Errorf("got %q, want %q, %v", said.Description, c.want, err)
+			}
+		})
+	}
+}
+
+func TestTagsByRules(t *testing.T) {
+	for name, c := range map[string]struct{ rules, want string }{
+		"default":        {"- description: x", "Ships harbour"},
+		"list":           {"- tags: [a, '${ ext }']", "a jpg"},
+		"one":            {"- tags: ${ department }x", "x"},
+		"expression":     {"- tags: ${ map(tags, lower(#)) }", "harbour ships"},
+		"filtered":       {"- tags: '${ filter(tags, # != \"Ships\") }'", "harbour"},
+		"split text":     {"- tags: ${ split(\"a; b;;c\", \";\") }", "a b c"},
+		"empty goes on":  {"- tags: ${ fields(\"Keywords\") }\n- tags: b", "b"},
+		"nothing":        {"- tags: ~", ""},
+		"added":          {"- add_tags: [old, '${ segment(folder, 2) }']\n- add_tags: Ships", "2019 Ships harbour old"},
+		"dropped":        {"- drop_tags: [SHIPS, nothing]", "harbour"},
+		"renamed":        {"- rename_tags: {ships: vessel, harbour: port}\n- rename_tags: {harbour: quay}", "port vessel"},
+		"split":          {"- tags: 'a/b|c'\n  split_tags: ['/', '|']", "a b c"},
+		"all in order":   {"- tags: a;b;c\n  split_tags: ';'\n  rename_tags: {a: c}\n  drop_tags: c\n  add_tags: c", "b c"},
+		"not for it":     {"- when: ext == \"png\"\n  drop_tags: Ships\n  add_tags: x\n  split_tags: s\n  rename_tags: {Ships: x}", "Ships harbour"},
+		"of one origin":  {"- tags: '${ from(\"tags\") }'", "sidecar"},
+		"bare, no rules": {"- when: false\n  add_tags: x", "Ships harbour"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules := strings.ReplaceAll(c.rules, "${ department }", `${ field("Department") }`)
+			said, _, err := mustMap(t, "rules:\n"+indented(rules), Options{}).Describe(harbour())
+			if got := strings.Join(said.Tags, " "); err != nil || got != c.want {
+				t.Errorf("got %q, want %q, %v", got, c.want, err)
+			}
+		})
+	}
+}
+
+func TestAttributesByRules(t *testing.T) {
+	m := mustMap(t, `
+rules:
+  - when: has("exif.Make")
+    attributes:
+      Camera: ${ field("exif.Make") } ${ field("exif.Model") }
+      caption: ~
+      department: ${ headline }
+  - attributes:
+      Camera: unknown
+      department: the ${ field("department") }
+      Empty: ${ headline }
+      created: ${ date(created, "DD.MM.YYYY") }
+`, Options{})
+	said, notes, err := m.Describe(harbour())
+	if err != nil || len(notes) > 0 {
+		t.Fatal(notes, err)
+	}
+	want := map[string]string{
+		"Camera": "Canon", "Rights holder": "Ida Berg", "department": "the press", "title": "Harbour",
+		"created": "07.08.2019", "latitude": "59.9", "longitude": "10.7",
+	}
+	if d := cmp.Diff(want, said.Attributes); d != "" {
+		t.Error(d)
+	}
+	unmapped, err := m.Unmapped(harbour())
+	if d := cmp.Diff([]string{"category", "iptc.By-lineTitle"}, unmapped); d != "" || err != nil {
+		t.Error(err, d)
+	}
+}
+
+// Without the default mapping only what rules say is sent.
+func TestDefaultsOff(t *testing.T) {
+	m := mustMap(t, "defaults: off\nrules:\n  - attributes: {Title: '${ title }'}", Options{})
+	said, _, err := m.Describe(harbour())
+	if d := cmp.Diff(metadata.Metadata{Attributes: map[string]string{"Title": "Harbour"}}, said); d != "" || err != nil {
+		t.Error(err, d)
+	}
+	unmapped, err := m.Unmapped(harbour())
+	want := []string{"Rights holder", "alt", "caption", "category", "created", "department", "exif.Make", "iptc.By-lineTitle", "latitude", "longitude", "tags"}
+	if d := cmp.Diff(want, unmapped); d != "" || err != nil {
+		t.Error(err, d)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	order := []metadata.Origin{metadata.FromIPTC, metadata.FromXMP, metadata.FromTable, metadata.FromSidecar, metadata.FromSource, metadata.FromEXIF}
+	m := mustMap(t, `rules: [{description: '${ caption }${ latitude }${ field("exif.GPSInfo") }'}]`, Options{Precedence: order, DropGPS: true})
+	o := harbour()
+	o.Found[metadata.FromEXIF]["exif.GPSInfo"] = []string{"x"}
+	said, _, err := m.Describe(o)
+	if err != nil || said.Description != "The old harbour" || said.Attributes["latitude"]+said.Attributes["longitude"] != "" {
+		t.Errorf("%+v, %v", said, err)
+	}
+	if !HasPosition(o.Found) || HasPosition(metadata.Found{metadata.FromXMP: fields("title", "x")}) {
+		t.Error("a position is not seen, or seen where none is")
+	}
+	if unmapped, err := m.Unmapped(o); err != nil || strings.Contains(strings.Join(unmapped, " "), "GPS") {
+		t.Errorf("unmapped: %v, %v", unmapped, err)
+	}
+}
+
+// A column goes by the name that it is given, for expressions and the default mapping.
+func TestColumns(t *testing.T) {
+	m := mustMap(t, "columns: {Keywords: tags, Rights holder: Owner, Text: caption}\nrules: [{description: '${ caption }', split_tags: ','}]", Options{})
+	o := Object{Key: "a.jpg", Found: metadata.Found{
+		metadata.FromTable: fields("Keywords", "a, b", "Rights holder", "Ida", "Text", "said"),
+		metadata.FromXMP:   fields("Keywords", "not of ours", "caption", "xmp"),
+	}}
+	said, _, err := m.Describe(o)
+	want := metadata.Metadata{Description: "said", Tags: []string{"a", "b"}, Attributes: map[string]string{"Owner": "Ida", "caption": "said"}}
+	if d := cmp.Diff(want, said); d != "" || err != nil {
+		t.Error(err, d)
+	}
+	if m.Word("Keywords") != "tags" || m.Word("Other") != "Other" || m.Columns()["Text"] != "caption" {
+		t.Error("columns go by other names")
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	o := harbour()
+	o.Found[metadata.FromXMP]["tags"] = []string{"Ships", "harbour"} // the same in another order
+	want := []Conflict{
+		{"caption", []Said{{metadata.FromXMP, "The old harbour before it burnt down"}, {metadata.FromIPTC, "The old harbour"}}},
+		{"tags", []Said{{metadata.FromSidecar, "Ships; harbour"}, {metadata.FromXMP, "Ships; harbour"}, {metadata.FromIPTC, "sea"}}},
+	}
+	if d := cmp.Diff(want, (*Mapping)(nil).Conflicts(o)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestRefers(t *testing.T) {
+	m := mustMap(t, `
+columns: {Copyright notice: copyright}
+rules:
+  - when: field("exif.Make") == "Canon"
+    attributes: {c: '${ copyright }'}
+  - when: ext == "jpg"
+    folder: x
+`, Options{})
+	for name, want := range map[string]bool{"exif.Make": true, "exif.Model": false, "copyright": true, "Copyright notice": true} {
+		if m.Keeps(name) != want {
+			t.Errorf("keeps %s: %v", name, !want)
+		}
+	}
+	if m.PlaceNeedsMetadata() {
+		t.Error("places need no metadata here")
+	}
+	for _, rules := range []string{`[{when: 'has("x")', skip: true}]`, `[{folder: '${ title }'}]`, `[{private: '${ "a" in tags }'}]`} {
+		if !mustMap(t, "rules: "+rules, Options{}).PlaceNeedsMetadata() {
+			t.Errorf("places need metadata: %s", rules)
+		}
+	}
+}
+
+// What an expression cannot do with one object is told with its place, and is about that
+// object alone.
+func TestEvaluationError(t *testing.T) {
+	m := mustMap(t, "rules:\n  - description: year ${ int(field(\"year\")) }", Options{})
+	_, _, err := m.Describe(harbour())
+	if err == nil || !strings.HasPrefix(err.Error(), "assetferry.yaml:3:") || !strings.Contains(err.Error(), "invalid operation: int()") {
+		t.Error(err)
+	}
+	o := harbour()
+	o.Found = o.Found.With(metadata.FromTable, fields("year", "1999"))
+	if said, _, err := m.Describe(o); err != nil || said.Description != "year 1999" {
+		t.Error(said, err)
+	}
+}
+
+func TestDigests(t *testing.T) {
+	seen := map[string]string{}
+	for _, rules := range []string{
+		`[{description: a}]`, `[{description: b}]`, `[{description: ~}]`, `[{when: size > 1, description: a}]`, `[{tags: a}]`,
+		`[{add_tags: a}]`, `[{drop_tags: a}]`, `[{rename_tags: {a: b}}]`, `[{split_tags: a}]`, `[{attributes: {description: a}}]`,
+		`[{description: a, folder: f}]`, // the folder does not describe
+	} {
+		m := mustMap(t, "rules: "+rules, Options{})
+		if before, same := seen[m.Digest()]; same != strings.Contains(rules, "folder") {
+			t.Errorf("%s and %s have digest %s", before, rules, m.Digest())
+		}
+		seen[m.Digest()] = rules
+	}
+	for _, rules := range []string{`[{folder: a}]`, `[{folder: b}]`, `[{skip: true}]`, `[{skip: false}]`, `[{when: size > 1, folder: a}]`, `[{private: true}]`} {
+		m := mustMap(t, "rules: "+rules, Options{})
+		if _, same := seen[m.PlaceDigest()]; same || m.Digest() != "" {
+			t.Errorf("%s: digests %q and %q", rules, m.PlaceDigest(), m.Digest())
+		}
+		seen[m.PlaceDigest()] = rules
+	}
+	plain := New(nil, Options{Precedence: metadata.Precedence(), OnLimit: Cut})
+	dropping := New(nil, Options{DropGPS: true})
+	if plain.Digest() != "" || dropping.Digest() == "" {
+		t.Errorf("digests of options: %q and %q", plain.Digest(), dropping.Digest())
+	}
+}

@@ -1,0 +1,294 @@
+package mapping
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	exprfile "github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+
+	"assetferry/internal/strictyaml"
+)
+
+// maxNodes is how many parts an expression may have: names, values, operators.
+const maxNodes = 500
+
+// A kind is what an expression has to give.
+type kind int
+
+const (
+	aText   kind = iota
+	aList        // of texts, or one text
+	aChoice      // true or false
+)
+
+// An expression is one that was found right when the file was read.
+type expression struct {
+	program *vm.Program
+	source  string
+	fields  []string // that it refers to, each once
+	names   []string // of variables that it refers to
+}
+
+// A flaw is something wrong with an expression or a text, at a character of it.
+type flaw struct {
+	at   int
+	what string
+}
+
+// compile makes sure that an expression can be evaluated for every object: that it knows
+// each name, and gives what is needed.
+func compile(source string, gives kind) (*expression, *flaw) {
+	if strings.TrimSpace(source) == "" {
+		return nil, &flaw{0, "there is no expression here"}
+	}
+	look := &inspection{calls: map[ast.Node]bool{}}
+	options := append(functionOptions(), expr.Env(exampleNames()), expr.MaxNodes(maxNodes), expr.Patch(look))
+	if gives == aChoice {
+		options = append(options, expr.AsBool())
+	}
+	program, err := expr.Compile(source, options...)
+	if f := look.verdict(); f != nil {
+		return nil, f
+	}
+	if err != nil {
+		return nil, flawOf(err)
+	}
+	if f := wrongType(program.Node(), gives); f != nil {
+		return nil, f
+	}
+	return &expression{program, source, look.fields, look.variables()}, nil
+}
+
+// exampleNames tells the library of which type each name is.
+func exampleNames() map[string]any {
+	s := newScope(new(Mapping))
+	for _, v := range variables() {
+		s.names[v.name] = v.value(s)
+	}
+	return s.names
+}
+
+// flawOf says in our words what the library found wrong.
+func flawOf(err error) *flaw {
+	e, ok := errors.AsType[*exprfile.Error](err)
+	if !ok {
+		return &flaw{0, firstLine(err.Error())}
+	}
+	return &flaw{e.From, inOurWords(e.Message)}
+}
+
+func inOurWords(message string) string {
+	return strings.Replace(firstLine(message), "unexpected token EOF", "the expression ends too early", 1)
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// Names are all that expressions know: variables and functions, in order.
+func Names() []string {
+	var names []string
+	for _, v := range variables() {
+		names = append(names, v.name)
+	}
+	names = slices.AppendSeq(names, maps.Keys(fieldFunctions(new(scope))))
+	for _, f := range ownFunctions() {
+		names = append(names, f.name)
+	}
+	names = append(names, libraryFunctions()...)
+	slices.Sort(names)
+	return names
+}
+
+// wrongType finds what can never be what is needed.
+func wrongType(node ast.Node, gives kind) *flaw {
+	t := node.Type()
+	if t == nil {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.String, reflect.Interface, reflect.Bool, reflect.Int, reflect.Float64:
+		return nil
+	case reflect.Slice:
+		if gives == aList {
+			return nil
+		}
+		return &flaw{node.Location().From, `the expression gives several values; join them, such as join(tags, ", ")`}
+	case reflect.Func:
+		return &flaw{node.Location().From, "a function is called with its arguments in brackets, such as field(\"Title\")"}
+	}
+	return &flaw{node.Location().From, fmt.Sprintf("the expression gives a %s; text is needed", t)}
+}
+
+// An inspection looks at the parts of an expression before it is compiled: which fields it
+// is about, and that nothing is in it that is no part of our form.
+type inspection struct {
+	names  []*ast.IdentifierNode
+	calls  map[ast.Node]bool // names that are called
+	fields []string
+	flaws  []*flaw
+}
+
+// Visit is called for every part, for what is within another one first.
+func (i *inspection) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		i.names = append(i.names, n)
+		if n.Value == environmentName {
+			i.refuse(n, environmentName)
+		}
+	case *ast.CallNode:
+		i.calls[n.Callee] = true
+		i.call(n)
+	case *ast.BinaryNode:
+		i.operator(n)
+	case *ast.VariableDeclaratorNode:
+		i.refuse(n, "let")
+	case *ast.SequenceNode:
+		i.refuse(n, ";")
+	case *ast.MapNode:
+		i.refuse(n, "{ }")
+	}
+}
+
+func (i *inspection) note(n ast.Node, what string) {
+	i.flaws = append(i.flaws, &flaw{n.Location().From, what})
+}
+
+func (i *inspection) refuse(n ast.Node, what string) {
+	i.note(n, what+" is no part of expressions here")
+}
+
+// operator refuses what could keep a run busy for long, or be wrong for some objects only.
+func (i *inspection) operator(n *ast.BinaryNode) {
+	switch n.Operator {
+	case "..":
+		i.refuse(n, "..")
+	case "matches":
+		if _, ok := n.Right.(*ast.StringNode); !ok {
+			i.note(n.Right, "matches takes a pattern in quotes")
+		}
+	}
+}
+
+// call notes which field a function is asked for, and looks at forms of dates.
+func (i *inspection) call(n *ast.CallNode) {
+	callee, ok := n.Callee.(*ast.IdentifierNode)
+	if !ok {
+		i.note(n, "only functions can be called")
+		return
+	}
+	_, ofField := fieldFunctions(nil)[callee.Value]
+	switch {
+	case ofField && len(n.Arguments) == 1:
+		name, ok := n.Arguments[0].(*ast.StringNode)
+		if !ok {
+			i.note(n.Arguments[0], callee.Value+" takes the name of a field in quotes")
+			return
+		}
+		i.fields = append(i.fields, name.Value)
+	case callee.Value == "date" && len(n.Arguments) == 2:
+		if form, ok := n.Arguments[1].(*ast.StringNode); ok {
+			if what := wrongForm(form.Value); what != "" {
+				i.note(form, what)
+			}
+		}
+	}
+}
+
+// verdict is the first flaw that was found.
+func (i *inspection) verdict() *flaw {
+	known := Names()
+	for _, n := range i.names {
+		isVariable := slices.ContainsFunc(variables(), func(v variable) bool { return v.name == n.Value })
+		switch {
+		case n.Value == environmentName: // noted already
+		case !slices.Contains(known, n.Value):
+			i.note(n, fmt.Sprintf("unknown name %q%s", n.Value, strictyaml.Suggestion(n.Value, known)))
+		case isVariable && i.calls[n]:
+			i.note(n, n.Value+" is no function")
+		case !isVariable && !i.calls[n]:
+			i.note(n, n.Value+" is a function; it takes its arguments in brackets")
+		}
+	}
+	if len(i.flaws) == 0 {
+		return nil
+	}
+	return slices.MinFunc(i.flaws, func(a, b *flaw) int { return a.at - b.at })
+}
+
+// environmentName is by what the library lets an expression get at all names at once.
+const environmentName = "$env"
+
+// variables are the names of the variables in an expression. What they are the values of
+// is noted among the fields.
+func (i *inspection) variables() (names []string) {
+	for _, v := range variables() {
+		if !slices.ContainsFunc(i.names, func(n *ast.IdentifierNode) bool { return n.Value == v.name }) {
+			continue
+		}
+		names = append(names, v.name)
+		if v.field != "" {
+			i.fields = append(i.fields, v.field)
+		}
+	}
+	slices.Sort(i.fields)
+	i.fields = slices.Compact(i.fields)
+	return names
+}
+
+// run evaluates an expression for the object that a scope looks at.
+func (e *expression) run(s *scope) (any, *flaw) {
+	value, err := s.machine.Run(e.program, s.names)
+	if err != nil {
+		return nil, flawOf(err)
+	}
+	return value, nil
+}
+
+// listOf gives what an expression gave as texts; ok is false if that is no text at all.
+func listOf(value any) (texts []string, ok bool) {
+	switch v := value.(type) {
+	case nil:
+		return nil, true
+	case []string:
+		return v, true
+	case []any:
+		for _, one := range v {
+			text, ok := textOf(one)
+			if !ok {
+				return nil, false
+			}
+			texts = append(texts, text)
+		}
+		return texts, true
+	}
+	text, ok := textOf(value)
+	return []string{text}, ok
+}
+
+// textOf gives one value as text.
+func textOf(value any) (text string, ok bool) {
+	switch v := value.(type) {
+	case nil:
+		return "", true
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case int:
+		return strconv.Itoa(v), true
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), true
+	}
+	return "", false
+}

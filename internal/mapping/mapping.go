@@ -1,0 +1,129 @@
+// Package mapping is what the user's rules make of an object: where it goes, and what
+// describes it there.
+//
+// Rules stand in the file of settings, in order. Each may have a condition, and says one
+// thing or several: for each thing the first rule decides whose condition is true and that
+// says something of it. What no rule says, the default mapping does, which is the same for
+// everybody. Conditions and texts are made of expressions, small programs that see one
+// object and nothing else: no clock, no environment, no file. They are compiled when the
+// file is read, so that a mistake is told at its line and column before anything is sent.
+//
+// A mapping may be used by several goroutines. A nil or zero one is the default mapping.
+package mapping
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"assetferry/internal/metadata"
+)
+
+// Options are the settings beside the rules.
+type Options struct {
+	Precedence []metadata.Origin // of origins that say different things; nil: metadata.Precedence
+	DropGPS    bool              // positions are left out
+	OnLimit    OnLimit           // "" is Cut
+}
+
+// A Mapping is rules under options.
+type Mapping struct {
+	options Options
+	rules   []*rule
+	bare    bool
+	words   map[string]string   // of columns that have another name with us
+	columns map[string][]string // the other way round
+	uses    []variable          // those that a rule mentions
+	scopes  sync.Pool
+}
+
+// New gives the mapping of rules, which may be nil.
+func New(r *Rules, o Options) *Mapping {
+	m := &Mapping{options: o, words: map[string]string{}, columns: map[string][]string{}}
+	if r != nil {
+		m.rules, m.bare = r.rules, r.bare
+		for _, c := range r.columns {
+			m.words[c.name] = c.word
+			m.columns[c.word] = append(m.columns[c.word], c.name)
+		}
+	}
+	for _, v := range variables() {
+		if slices.ContainsFunc(m.rules, func(r *rule) bool { return r.mentions(v.name) }) {
+			m.uses = append(m.uses, v)
+		}
+	}
+	return m
+}
+
+// see gives a scope that looks at an object; it is given back with leave.
+func (m *Mapping) see(o Object) *scope {
+	s, ok := m.scopes.Get().(*scope)
+	if !ok {
+		s = newScope(m)
+	}
+	s.look(o)
+	return s
+}
+
+func (m *Mapping) leave(s *scope) { m.scopes.Put(s) }
+
+// usable is a mapping that is not nil.
+func (m *Mapping) usable() *Mapping {
+	if m == nil {
+		return new(Mapping)
+	}
+	return m
+}
+
+func (m *Mapping) precedence() []metadata.Origin {
+	if m.options.Precedence == nil {
+		return metadata.Precedence()
+	}
+	return m.options.Precedence
+}
+
+// isNamed reports whether the fields of an origin have the names that somebody gave them,
+// so that they may go by other names than ours.
+func isNamed(from metadata.Origin) bool {
+	return from == metadata.FromTable || from == metadata.FromSidecar || from == metadata.FromSource
+}
+
+// first gives the values of a field, and the origin that it is taken from.
+func (m *Mapping) first(found metadata.Found, name string) ([]string, metadata.Origin) {
+	if m.options.DropGPS && isPosition(name) {
+		return nil, ""
+	}
+	for _, from := range m.precedence() {
+		if values := m.at(found[from], from, name); len(values) > 0 {
+			return values, from
+		}
+	}
+	return nil, ""
+}
+
+// at gives the values that one origin has for a field, under its own name or under that of
+// a column.
+func (m *Mapping) at(fields metadata.Fields, from metadata.Origin, name string) []string {
+	if values := fields[name]; len(values) > 0 {
+		return values
+	}
+	if isNamed(from) {
+		for _, c := range m.columns[name] {
+			if values := fields[c]; len(values) > 0 {
+				return values
+			}
+		}
+	}
+	return nil
+}
+
+// Word gives the name that a column of a table has with us, which is mostly its own.
+func (m *Mapping) Word(column string) string {
+	if word, ok := m.usable().words[column]; ok {
+		return word
+	}
+	return column
+}
+
+// Columns gives the columns that have another name with us, with that.
+func (m *Mapping) Columns() map[string]string { return maps.Clone(m.usable().words) }

@@ -1,0 +1,109 @@
+package mapping
+
+import "slices"
+
+// describing yields the templates of a rule that say what describes an object.
+func (r *rule) describing(yield func(*template) bool) {
+	all := slices.Concat(r.add, r.drop)
+	if r.tags != nil {
+		all = append(all, r.tags.templates...)
+	}
+	for _, o := range r.attributes {
+		all = append(all, o.template)
+	}
+	all = append(all, r.texts[wordDescription].template)
+	for _, t := range all {
+		if t != nil && !yield(t) {
+			return
+		}
+	}
+}
+
+// placing yields those that say where it goes.
+func (r *rule) placing(yield func(*template) bool) {
+	for _, word := range placingWords() {
+		if t := r.texts[word].template; t != nil && !yield(t) {
+			return
+		}
+	}
+}
+
+// expressions yields every expression of a rule, its condition among them.
+func (r *rule) expressions(yield func(*expression) bool) {
+	if r.when != nil && !yield(r.when) {
+		return
+	}
+	for _, templates := range []func(func(*template) bool){r.describing, r.placing} {
+		for t := range templates {
+			for _, p := range t.parts {
+				if p.expression != nil && !yield(p.expression) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// describes reports whether a rule has a say in what describes an object.
+func (r *rule) describes() bool {
+	_, description := r.texts[wordDescription]
+	return description || r.tags != nil || len(r.add)+len(r.drop)+len(r.rename)+len(r.split)+len(r.attributes) > 0
+}
+
+// places reports whether a rule has a say in where an object goes.
+func (r *rule) places() bool {
+	if r.skip != nil {
+		return true
+	}
+	for _, word := range placingWords() {
+		if _, ok := r.texts[word]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions reports whether a variable is in an expression of a rule.
+func (r *rule) mentions(name string) bool {
+	for e := range r.expressions {
+		if slices.Contains(e.names, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// PlaceNeedsMetadata reports whether rules need what describes an object to say where it
+// goes.
+func (m *Mapping) PlaceNeedsMetadata() bool {
+	for _, r := range m.usable().rules {
+		if !r.places() {
+			continue
+		}
+		if r.when != nil && len(r.when.fields) > 0 {
+			return true
+		}
+		for t := range r.placing {
+			if len(t.fields()) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Keeps reports whether rules look at a field, under its own name or under that of the word
+// it stands for. It need not be kept for the mapping otherwise, unless the default mapping
+// sends it.
+func (m *Mapping) Keeps(field string) bool {
+	m = m.usable()
+	word, isColumn := m.words[field]
+	for _, r := range m.rules {
+		for e := range r.expressions {
+			if slices.Contains(e.fields, field) || isColumn && slices.Contains(e.fields, word) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,115 @@
+package mapping
+
+import (
+	"path"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr/vm"
+
+	"assetferry/internal/metadata"
+)
+
+// An Object is what rules decide about.
+type Object struct {
+	Key         string
+	Size        int64
+	Time        time.Time // of the last change; zero if unknown
+	ContentType string    // empty if the source does not know it
+	Found       metadata.Found
+}
+
+// A variable is a name in expressions that stands for something of an object.
+type variable struct {
+	name  string
+	field string           // the field whose value it is; empty for what the source lists
+	value func(*scope) any // always of the same type
+}
+
+// variables are all of them, in the order in which the help tells them.
+func variables() []variable {
+	all := []variable{
+		{"key", "", func(s *scope) any { return s.object.Key }},
+		{"folder", "", func(s *scope) any { return folderOf(s.object.Key) }},
+		{"name", "", func(s *scope) any { name, _ := nameOf(s.object.Key); return name }},
+		{"ext", "", func(s *scope) any { _, ext := nameOf(s.object.Key); return strings.ToLower(ext) }},
+		{"size", "", func(s *scope) any { return int(s.object.Size) }},
+		{"time", "", func(s *scope) any { return writtenTime(s.object.Time) }},
+		{"type", "", func(s *scope) any { return s.object.ContentType }},
+	}
+	for _, word := range textWords() {
+		all = append(all, variable{word, word, func(s *scope) any { return s.field(word) }})
+	}
+	return append(all, variable{wordTags, wordTags, func(s *scope) any { return s.fields(wordTags) }})
+}
+
+// fieldFunctions are the functions that take the name of a field.
+func fieldFunctions(s *scope) map[string]any {
+	return map[string]any{"field": s.field, "fields": s.fields, "has": s.has, "from": s.from}
+}
+
+// A scope is what expressions see of one object. It serves one goroutine at a time, and
+// one object after the other.
+type scope struct {
+	mapping *Mapping
+	object  Object
+	names   map[string]any
+	machine vm.VM
+}
+
+func newScope(m *Mapping) *scope {
+	s := &scope{mapping: m}
+	s.names = fieldFunctions(s)
+	return s
+}
+
+// look has expressions see an object. Only what the rules mention is worked out.
+func (s *scope) look(o Object) {
+	s.object = o
+	for _, v := range s.mapping.uses {
+		s.names[v.name] = v.value(s)
+	}
+}
+
+// field is the value of a field as text.
+func (s *scope) field(name string) string { return joined(s.fields(name)) }
+
+func (s *scope) fields(name string) []string {
+	values, _ := s.mapping.first(s.object.Found, name)
+	return values
+}
+
+func (s *scope) has(name string) bool { return len(s.fields(name)) > 0 }
+
+// from is the origin of what a field says.
+func (s *scope) from(name string) string {
+	_, from := s.mapping.first(s.object.Found, name)
+	return string(from)
+}
+
+// joined makes one text of the values of a field.
+func joined(values []string) string { return strings.Join(values, "; ") }
+
+func folderOf(key string) string {
+	if i := strings.LastIndexByte(key, '/'); i >= 0 {
+		return key[:i]
+	}
+	return ""
+}
+
+// nameOf gives the last segment of a key without its extension, and that. A name that only
+// begins with a dot has none.
+func nameOf(key string) (name, ext string) {
+	name = path.Base("/" + key)
+	if i := strings.LastIndexByte(name, '.'); i > 0 {
+		return name[:i], name[i+1:]
+	}
+	return name, ""
+}
+
+func writtenTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}

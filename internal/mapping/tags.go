@@ -1,0 +1,113 @@
+package mapping
+
+import (
+	"slices"
+	"strings"
+)
+
+// tag finds the tags: those of the first rule that has any, else what was found. They are
+// split, renamed and dropped by every rule, and what rules add comes last.
+func (d *description) tag() error {
+	tags, err := d.tagsToBegin()
+	if err != nil {
+		return err
+	}
+	tags = d.split(tags)
+	tags = d.rename(tags)
+	if tags, err = d.drop(tags); err != nil {
+		return err
+	}
+	for _, r := range d.matching {
+		added, err := lists(d.scope, r.add)
+		if err != nil {
+			return err
+		}
+		tags = append(tags, added...)
+	}
+	d.said.Tags = tags
+	return nil
+}
+
+// tagsToBegin gives a list of its own, which may be changed.
+func (d *description) tagsToBegin() ([]string, error) {
+	for _, r := range d.matching {
+		if r.tags == nil {
+			continue
+		}
+		tags, err := lists(d.scope, r.tags.templates)
+		if err != nil {
+			return nil, err
+		}
+		if len(tags) > 0 || len(r.tags.templates) == 0 {
+			d.by[wordTags] = reason{rule: r}
+			return tags, nil
+		}
+	}
+	if d.bare {
+		return nil, nil
+	}
+	tags, from := d.first(d.object.Found, wordTags)
+	if len(tags) > 0 {
+		d.by[wordTags] = reason{word: wordTags, from: from}
+	}
+	return slices.Clone(tags), nil
+}
+
+// lists gives what templates give that is not empty.
+func lists(s *scope, templates []*template) (all []string, err error) {
+	for _, t := range templates {
+		texts, err := t.list(s)
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range texts {
+			if strings.TrimSpace(text) != "" {
+				all = append(all, text)
+			}
+		}
+	}
+	return all, nil
+}
+
+// split cuts tags at the separators of the first rule that has some.
+func (d *description) split(tags []string) []string {
+	at := slices.IndexFunc(d.matching, func(r *rule) bool { return len(r.split) > 0 })
+	if at < 0 {
+		return tags
+	}
+	for _, separator := range d.matching[at].split {
+		var pieces []string
+		for _, t := range tags {
+			pieces = append(pieces, strings.Split(t, separator)...)
+		}
+		tags = pieces
+	}
+	return tags
+}
+
+// rename gives each tag the name that the first rule has for it that has one.
+func (d *description) rename(tags []string) []string {
+	for i, t := range tags {
+		for _, r := range d.matching {
+			if to, ok := r.rename[folded(t)]; ok {
+				tags[i] = to
+				break
+			}
+		}
+	}
+	return tags
+}
+
+// drop leaves out the tags that rules drop.
+func (d *description) drop(tags []string) ([]string, error) {
+	for _, r := range d.matching {
+		dropped, err := lists(d.scope, r.drop)
+		if err != nil {
+			return nil, err
+		}
+		tags = slices.DeleteFunc(tags, func(t string) bool {
+			return slices.ContainsFunc(dropped, func(gone string) bool { return folded(gone) == folded(t) })
+		})
+	}
+	return tags, nil
+}

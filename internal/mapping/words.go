@@ -1,0 +1,55 @@
+package mapping
+
+import "slices"
+
+// Words with a meaning of their own in what describes an object.
+const (
+	wordDescription = "description"
+	wordAlt         = "alt"
+	wordTags        = "tags"
+	wordAddress     = "address"
+	wordFolder      = "folder"
+)
+
+// attributeWords become custom attributes of the same name where no rule says otherwise.
+func attributeWords() [15]string {
+	return [...]string{
+		"title", "headline", "caption", "creator", "credit", "copyright", "instructions", "created",
+		"city", "state", "country", "location", "latitude", "longitude", "rating",
+	}
+}
+
+// textWords are the words whose values expressions see as text, in the order in which the
+// help tells them.
+func textWords() []string {
+	attributes := attributeWords()
+	return append([]string{wordDescription, wordAlt}, attributes[:]...)
+}
+
+// placingWords say where an object belongs. They place it only where a rule says so.
+func placingWords() [4]string { return [...]string{"category", wordFolder, "name", "private"} }
+
+func isAttributeWord(name string) bool {
+	words := attributeWords()
+	return slices.Contains(words[:], name)
+}
+
+func isPlacingWord(name string) bool {
+	words := placingWords()
+	return slices.Contains(words[:], name)
+}
+
+// isWord reports whether the name of a field is a word of ours.
+func isWord(name string) bool {
+	switch name {
+	case wordDescription, wordAlt, wordTags, wordAddress:
+		return true
+	}
+	return isAttributeWord(name) || isPlacingWord(name)
+}
+
+// isPosition reports whether a field says where on earth an object was made.
+func isPosition(name string) bool {
+	const exifGPS = "exif.GPS"
+	return name == "latitude" || name == "longitude" || len(name) >= len(exifGPS) && name[:len(exifGPS)] == exifGPS
+}

@@ -1,0 +1,25 @@
+package metadata
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestParsePrecedence(t *testing.T) {
+	for _, texts := range [][]string{{"exif, table"}, {"exif", "table"}, {"exif,table,sidecar,source,xmp,iptc"}} {
+		got, err := ParsePrecedence(texts)
+		want := []Origin{FromEXIF, FromTable, FromSidecar, FromSource, FromXMP, FromIPTC}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v", texts, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"exif,tables": `"tables" is not one of table, sidecar, source, xmp, iptc, exif`,
+		"exif,exif":   `"exif" is there twice`,
+		"":            `"" is not one of table, sidecar, source, xmp, iptc, exif`,
+	} {
+		if _, err := ParsePrecedence([]string{text}); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
