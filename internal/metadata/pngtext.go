@@ -1,0 +1,87 @@
+package metadata
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// pngText gives the text of a chunk of PNG, what follows its keyword.
+func pngText(kind string, text []byte, most int) ([]byte, error) {
+	switch kind {
+	case "zTXt":
+		if len(text) < 1 || text[0] != 0 {
+			return nil, errors.New("it is compressed in a way that PNG does not have")
+		}
+		return inflate(text[1:], most)
+	case "iTXt":
+		return pngInternationalText(text, most)
+	}
+	return text, nil
+}
+
+// pngInternationalText gives the text that follows whether and how it is compressed, its
+// language, and its keyword in that language.
+func pngInternationalText(text []byte, most int) ([]byte, error) {
+	if len(text) < 2 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	compressed, text := text[0] != 0, text[2:]
+	for range 2 {
+		_, rest, ok := bytes.Cut(text, []byte{0})
+		if !ok {
+			return nil, io.ErrUnexpectedEOF
+		}
+		text = rest
+	}
+	if compressed {
+		return inflate(text, most)
+	}
+	return text, nil
+}
+
+// inflate takes the compression off, up to the bytes there is room for.
+func inflate(compressed []byte, most int) ([]byte, error) {
+	z, err := zlib.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(z, int64(most)+1))
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("it is larger than %d MiB when it is not compressed", maxPieces>>20)
+	}
+	return text, err
+}
+
+// pngProfile keeps what programs wrote as a profile before PNG had a place for it: a line
+// with its kind, one with its length, and the bytes in hexadecimal digits. What kind it is
+// shows in the bytes better than in the name.
+func (p *pieces) pngProfile(text []byte) {
+	lines := bytes.SplitN(bytes.TrimLeft(text, "\n"), []byte("\n"), 3)
+	if len(lines) < 3 {
+		p.remark("a profile in the PNG is broken: it has no length")
+		return
+	}
+	digits := bytes.Join(bytes.Fields(lines[2]), nil)
+	profile := make([]byte, hex.DecodedLen(len(digits)))
+	if _, err := hex.Decode(profile, digits); err != nil {
+		p.remark("a profile in the PNG is broken: %v", err)
+		return
+	}
+	if rest, ok := bytes.CutPrefix(profile, []byte(exifHeader)); ok && len(rest) > 0 {
+		p.keep(&p.exif, rest[1:])
+	} else if rest, ok := bytes.CutPrefix(profile, []byte(xmpHeader)); ok {
+		p.keep(&p.xmp, rest)
+	} else if isTIFF(profile) {
+		p.keep(&p.exif, profile)
+	} else if bytes.HasPrefix(profile, []byte("8BIM")) {
+		p.keep(&p.photoshop, profile)
+	} else if bytes.HasPrefix(profile, []byte{iptcMark}) {
+		p.keep(&p.iptc, profile)
+	} else if string(bytes.TrimSpace(lines[0])) == "xmp" {
+		p.keep(&p.xmp, profile)
+	}
+}

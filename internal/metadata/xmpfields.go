@@ -1,0 +1,165 @@
+package metadata
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// readXMP reads the fields of a packet, and of what continues it. A packet that is broken
+// says nothing.
+func readXMP(packet, more []byte) (Fields, error) {
+	properties, _, err := parseXMP(packet)
+	if err != nil {
+		return nil, err
+	}
+	if len(more) > 0 {
+		rest, _, err := parseXMP(more)
+		if err != nil {
+			return xmpFields(properties, err)
+		}
+		properties = append(properties, rest...)
+	}
+	return xmpFields(properties, nil)
+}
+
+// xmpName gives the name of ours that a property has, and whether it may have several values.
+func xmpName(property string) (name string, several bool) {
+	switch strings.ToLower(property) { // programs differ in their letters
+	case "dc:description":
+		return "caption", false
+	case "dc:title":
+		return "title", false
+	case "dc:subject":
+		return "tags", true
+	case "dc:creator":
+		return "creator", true
+	case "dc:rights":
+		return "copyright", false
+	case "photoshop:headline":
+		return "headline", false
+	case "photoshop:credit":
+		return "credit", false
+	case "photoshop:instructions":
+		return "instructions", false
+	case "photoshop:city":
+		return "city", false
+	case "photoshop:state":
+		return "state", false
+	case "photoshop:country":
+		return "country", false
+	case "iptc4xmpcore:location":
+		return "location", false
+	case "iptc4xmpcore:alttextaccessibility":
+		return "alt", false
+	case "xmp:rating":
+		return "rating", false
+	}
+	return "", false
+}
+
+// xmpFields gives what properties say under names of ours; the rest keeps its own.
+func xmpFields(properties []xmpProperty, err error) (Fields, error) {
+	g := &gathered{}
+	special := map[string]string{ // what takes more than a name
+		"photoshop:DateCreated": "", "exif:DateTimeOriginal": "", "xmp:CreateDate": "",
+		"exif:GPSLatitude": "", "exif:GPSLongitude": "",
+	}
+	for _, p := range properties {
+		name, several := xmpName(p.name)
+		if was, is := special[p.name]; is && was == "" {
+			special[p.name] = p.value
+		} else if several {
+			g.known(name, p.value)
+		} else if name != "" {
+			g.once(name, p.value)
+		} else if !isProgramsOwn(p.name) {
+			g.other(FromXMP, p.name, p.value)
+		}
+	}
+	g.xmpSpecial(special)
+	return g.fields, errors.Join(err, g.leftOut())
+}
+
+// isProgramsOwn reports whether a property is what programs write for themselves: how a
+// picture was developed, and each step of its history. There are hundreds of them.
+func isProgramsOwn(property string) bool {
+	for _, begin := range [...]string{"crs:", "crd:", "xmpMM:History", "xmpMM:Ingredients", "xmpMM:Manifest", "xmpMM:Pantry",
+		"photoshop:DocumentAncestors", "photoshop:TextLayers", "xmp:Thumbnails"} {
+		if strings.HasPrefix(property, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// xmpSpecial takes when and where a picture was taken.
+func (g *gathered) xmpSpecial(said map[string]string) {
+	for _, name := range [...]string{"photoshop:DateCreated", "exif:DateTimeOriginal", "xmp:CreateDate"} {
+		is := moment(said[name])
+		if is != "" && g.fields["created"] == nil {
+			g.once("created", is)
+		} else {
+			g.other(FromXMP, name, said[name])
+		}
+	}
+	latitude, longitude := said["exif:GPSLatitude"], said["exif:GPSLongitude"]
+	if !g.place(xmpDegrees(latitude, "N", "S"), xmpDegrees(longitude, "E", "W")) {
+		g.other(FromXMP, "exif:GPSLatitude", latitude)
+		g.other(FromXMP, "exif:GPSLongitude", longitude)
+	}
+}
+
+// xmpDegrees gives degrees from text such as "26,34.951N" or "26,34,57N", NaN if it is
+// none. Some programs write a number with a sign.
+func xmpDegrees(text, positive, negative string) float64 {
+	text = strings.ToUpper(strings.TrimSpace(text))
+	if value, err := strconv.ParseFloat(text, 64); err == nil {
+		return value
+	}
+	if len(text) == 0 {
+		return math.NaN()
+	}
+	return exifDegrees(strings.ReplaceAll(text[:len(text)-1], ",", " "), text[len(text)-1:], positive, negative)
+}
+
+// An extendedXMP is what of an XMP did not fit into a segment of JPEG, in parts that say
+// where they belong.
+type extendedXMP struct {
+	guid string
+	data []byte
+	got  int
+}
+
+// extend takes a part of an extended XMP: a GUID, the length of all, where it belongs, and
+// the part.
+func (p *pieces) extend(part []byte) {
+	const guid, head = 32, 40
+	if len(part) <= head {
+		return
+	}
+	x := &p.extended
+	length, at := int64(binary.BigEndian.Uint32(part[guid:])), int64(binary.BigEndian.Uint32(part[guid+4:]))
+	part, id := part[head:], string(part[:guid])
+	if x.data == nil {
+		if !p.room(length) {
+			return
+		}
+		x.guid, x.data = id, make([]byte, length)
+		p.kept += int(length)
+	}
+	if id == x.guid && at+int64(len(part)) <= int64(len(x.data)) {
+		x.got += copy(x.data[at:], part)
+	}
+}
+
+// of gives what continues a packet, if it is whole: the packet names it.
+func (x extendedXMP) of(packet []byte) []byte {
+	if x.data == nil || x.got != len(x.data) || !bytes.Contains(packet, []byte(x.guid)) {
+		return nil
+	}
+	return x.data
+}
