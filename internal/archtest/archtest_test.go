@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"sources/sourcetest":           {"sources", "sources/memory"},
 	"internal/assets":              {"internal/pace", "internal/retry", "internal/token"},
 	"internal/approval":            {"migrate", "state"},
-	"internal/metadata":            {"internal/rows"},
+	"internal/metadata":            {"internal/rows", "internal/strictyaml"},
 	"internal/mapping":             {"internal/metadata", "internal/strictyaml"},
 	"internal/notify":              {"internal/retry"},
 	"internal/pace":                {"internal/retry"},

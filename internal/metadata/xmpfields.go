@@ -17,13 +17,13 @@ func readXMP(packet, more []byte) (Fields, error) {
 		return nil, err
 	}
 	if len(more) > 0 {
-		rest, _, err := parseXMP(more)
-		if err != nil {
-			return xmpFields(properties, err)
-		}
+		var rest []xmpProperty
+		rest, _, err = parseXMP(more)
 		properties = append(properties, rest...)
 	}
-	return xmpFields(properties, nil)
+	g := &gathered{}
+	g.xmpFields(properties)
+	return g.fields, errors.Join(err, g.leftOut())
 }
 
 // xmpName gives the name of ours that a property has, and whether it may have several values.
@@ -61,9 +61,8 @@ func xmpName(property string) (name string, several bool) {
 	return "", false
 }
 
-// xmpFields gives what properties say under names of ours; the rest keeps its own.
-func xmpFields(properties []xmpProperty, err error) (Fields, error) {
-	g := &gathered{}
+// xmpFields takes what properties say under names of ours; the rest keeps its own.
+func (g *gathered) xmpFields(properties []xmpProperty) {
 	special := map[string]string{ // what takes more than a name
 		"photoshop:DateCreated": "", "exif:DateTimeOriginal": "", "xmp:CreateDate": "",
 		"exif:GPSLatitude": "", "exif:GPSLongitude": "",
@@ -81,7 +80,6 @@ func xmpFields(properties []xmpProperty, err error) (Fields, error) {
 		}
 	}
 	g.xmpSpecial(special)
-	return g.fields, errors.Join(err, g.leftOut())
 }
 
 // isProgramsOwn reports whether a property is what programs write for themselves: how a

@@ -36,7 +36,11 @@ type File struct {
 }
 
 // A Mistake is something wrong with a file, shown at its place.
-type Mistake struct{ text string }
+type Mistake struct {
+	Line, Column int // in characters, from 1; 0 if it is wrong as a whole
+	What         string
+	text         string
+}
 
 func (m *Mistake) Error() string { return m.text }
 
@@ -65,7 +69,7 @@ func Parse(path string, data []byte) (*File, error) {
 // check refuses what is no file of ours at all.
 func (f *File) check() error {
 	if len(f.data) > maxFile {
-		return &Mistake{fmt.Sprintf("%s: not a file of settings: it is larger than %d KiB", f.Path, maxFile>>10)}
+		return f.notSettings(fmt.Sprintf("it is larger than %d KiB", maxFile>>10))
 	}
 	for at := 0; at < len(f.data); {
 		r, n := utf8.DecodeRune(f.data[at:])
@@ -75,9 +79,14 @@ func (f *File) check() error {
 		at += n
 	}
 	if tooDeep(f.data) {
-		return &Mistake{f.Path + ": not a file of settings: it is nested too deeply"}
+		return f.notSettings("it is nested too deeply")
 	}
 	return nil
+}
+
+// notSettings is a mistake of somebody who named another file.
+func (f *File) notSettings(what string) error {
+	return &Mistake{What: what, text: f.Path + ": not a file of settings: " + what}
 }
 
 // Entries are the keys and values of a mapping, each key at most once.
@@ -126,7 +135,7 @@ func (f *File) syntaxError(err error) error {
 	}
 	e, ok := errors.AsType[yaml.Error](err)
 	if !ok {
-		return &Mistake{f.Path + ": " + err.Error()}
+		return f.errorAsAWhole(err.Error())
 	}
 	message := e.GetMessage()
 	for theirs, ours := range map[string]string{
@@ -157,9 +166,14 @@ func (f *File) tab() int {
 	return -1
 }
 
+// errorAsAWhole is a mistake that has no place.
+func (f *File) errorAsAWhole(message string) error {
+	return &Mistake{What: message, text: f.Path + ": " + message}
+}
+
 func (f *File) errorAtToken(t *token.Token, message string) error {
 	if t == nil || t.Position == nil {
-		return &Mistake{f.Path + ": " + message}
+		return f.errorAsAWhole(message)
 	}
 	return f.errorAt(t.Position.Line, t.Position.Column, message)
 }
@@ -179,7 +193,7 @@ func (f *File) errorAt(line, column int, message string) error {
 		text += "\n" + prefix + maskSecrets(visible(strings.TrimSuffix(lines[line-1], "\r"))) +
 			"\n" + strings.Repeat(" ", len(prefix)+max(0, column-1)) + "^"
 	}
-	return &Mistake{text}
+	return &Mistake{Line: line, Column: column, What: message, text: text}
 }
 
 // visible keeps every character of a line one column wide, so that the caret is right.
