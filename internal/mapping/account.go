@@ -42,8 +42,11 @@ func (d *description) wentSomewhere(word string) bool {
 	if word == wordAddress || d.options.DropGPS && isPosition(word) { // the map of addresses has the first
 		return true
 	}
-	for of, by := range d.by {
-		if by.word == word || by.rule != nil && (of == word || of == attribute(word)) {
+	if d.describedBy.covers(wordDescription, word) || d.taggedBy.covers(wordTags, word) {
+		return true
+	}
+	for name, by := range d.attributesBy {
+		if by.covers(name, word) {
 			return true
 		}
 	}
@@ -55,6 +58,11 @@ func (d *description) wentSomewhere(word string) bool {
 		}
 	}
 	return false
+}
+
+// covers reports whether a field was decided from a word, or against it.
+func (r reason) covers(field, word string) bool {
+	return r.word == word || r.rule != nil && field == word
 }
 
 // wentSomewhere reports whether rules made something of a field to say where the object

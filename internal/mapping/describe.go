@@ -32,10 +32,12 @@ type description struct {
 
 	said  metadata.Metadata
 	notes []Note
-	by    map[string]reason // why a field is what it is; attributes by name
+
+	describedBy, taggedBy reason
+	attributesBy          map[string]reason
 }
 
-// A reason is what decided a field: a rule, or else the default with what it found.
+// A reason is what decided a field: a rule, or else the default mapping with what it found.
 type reason struct {
 	rule *rule
 	word string
@@ -50,7 +52,7 @@ func (r reason) String() string {
 }
 
 func (m *Mapping) describe(o Object) (*description, error) {
-	d := &description{Mapping: m, object: o, by: map[string]reason{}}
+	d := &description{Mapping: m, object: o}
 	if len(m.rules) > 0 {
 		d.scope = m.see(o)
 		defer m.leave(d.scope)
@@ -100,10 +102,10 @@ func (d *description) describe() error {
 	d.said.Description = text
 	switch {
 	case by != nil:
-		d.by[wordDescription] = reason{rule: by}
+		d.describedBy = reason{rule: by}
 	case d.bare:
 	default:
-		d.said.Description, d.by[wordDescription] = d.descriptionByDefault()
+		d.said.Description, d.describedBy = d.descriptionByDefault()
 	}
 	return nil
 }
@@ -147,7 +149,7 @@ func (o outcome) text(s *scope) (string, error) {
 func (d *description) attributesByRules() error {
 	for _, r := range d.matching {
 		for name, o := range r.attributes {
-			if _, decided := d.by[attribute(name)]; decided {
+			if d.isDecided(name) {
 				continue
 			}
 			text, err := o.text(d.scope)
@@ -162,18 +164,20 @@ func (d *description) attributesByRules() error {
 	return nil
 }
 
-// attribute is what the reason of an attribute goes by.
-func attribute(name string) string { return "attribute " + name }
+// isDecided reports whether something was said of an attribute, be it that it has no value.
+func (d *description) isDecided(attribute string) bool {
+	_, is := d.attributesBy[attribute]
+	return is
+}
 
-func (d *description) set(name, text string, by reason) {
-	d.by[attribute(name)] = by
-	if text == "" {
-		return
+func (d *description) set(attribute, text string, by reason) {
+	if d.attributesBy == nil {
+		d.attributesBy, d.said.Attributes = map[string]reason{}, map[string]string{}
 	}
-	if d.said.Attributes == nil {
-		d.said.Attributes = map[string]string{}
+	d.attributesBy[attribute] = by
+	if text != "" {
+		d.said.Attributes[attribute] = text
 	}
-	d.said.Attributes[name] = text
 }
 
 // attributesByDefault sets the attributes of which no rule says anything: those of our
@@ -185,7 +189,7 @@ func (d *description) attributesByDefault() {
 	for from, fields := range d.object.Found {
 		for name := range fields {
 			word := d.wordFor(name, from)
-			if _, decided := d.by[attribute(word)]; decided || !becomesAttribute(word, from) {
+			if d.isDecided(word) || !becomesAttribute(word, from) {
 				continue
 			}
 			if values, from := d.first(d.object.Found, word); len(values) > 0 {

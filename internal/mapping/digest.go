@@ -89,7 +89,7 @@ func (r *rule) writeDescribing(w io.Writer) {
 	r.writeWhen(w)
 	writeOutcome(w, wordDescription, r.texts, wordDescription)
 	for _, name := range sortedKeys(r.attributes) {
-		writeOutcome(w, attribute(name), r.attributes, name)
+		writeOutcome(w, "attribute "+name, r.attributes, name)
 	}
 	if r.tags != nil {
 		writeTemplates(w, "tags", r.tags.templates)

@@ -87,11 +87,21 @@ func wrongForm(form string) string {
 	return ""
 }
 
+// dateIn puts the parts of a time into a form.
 func dateIn(t time.Time, form string) string {
-	return strings.NewReplacer(
-		"YYYY", t.Format("2006"), "YY", t.Format("06"), "MM", t.Format("01"), "DD", t.Format("02"),
-		"hh", t.Format("15"), "mm", t.Format("04"), "ss", t.Format("05"),
-	).Replace(form)
+	layouts := [...][2]string{{"YYYY", "2006"}, {"YY", "06"}, {"MM", "01"}, {"DD", "02"}, {"hh", "15"}, {"mm", "04"}, {"ss", "05"}}
+	var written []byte
+parts:
+	for form != "" {
+		for _, l := range layouts {
+			if rest, ok := strings.CutPrefix(form, l[0]); ok {
+				written, form = t.AppendFormat(written, l[1]), rest
+				continue parts
+			}
+		}
+		written, form = append(written, form[0]), form[1:]
+	}
+	return string(written)
 }
 
 // callEither gives the first text that is not empty.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"golang.org/x/text/cases"
 
 	"assetferry/internal/metadata"
 	"assetferry/internal/strictyaml"
@@ -44,7 +43,7 @@ type rule struct {
 	texts      map[string]outcome // category, folder, name, private, description
 	tags       *listOutcome
 	add, drop  []*template
-	rename     map[string]string // by folded tag
+	rename     map[string]string // by folded name
 	split      []string
 	attributes map[string]outcome
 }
@@ -396,7 +395,8 @@ func isNothing(node ast.Node) bool { return isEmpty(node) && node.GetToken().Val
 // isEmpty reports whether there is no value.
 func isEmpty(node ast.Node) bool { return node.Type() == ast.NullType }
 
-func folded(tag string) string { return cases.Fold().String(strings.TrimSpace(tag)) }
+// folded is the form in which tags are the same whatever their case.
+func folded(tag string) string { return strings.ToLower(strings.TrimSpace(tag)) }
 
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))

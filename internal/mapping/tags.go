@@ -39,7 +39,7 @@ func (d *description) tagsToBegin() ([]string, error) {
 			return nil, err
 		}
 		if len(tags) > 0 || len(r.tags.templates) == 0 {
-			d.by[wordTags] = reason{rule: r}
+			d.taggedBy = reason{rule: r}
 			return tags, nil
 		}
 	}
@@ -47,9 +47,7 @@ func (d *description) tagsToBegin() ([]string, error) {
 		return nil, nil
 	}
 	tags, from := d.first(d.object.Found, wordTags)
-	if len(tags) > 0 {
-		d.by[wordTags] = reason{word: wordTags, from: from}
-	}
+	d.taggedBy = reason{word: wordTags, from: from}
 	return slices.Clone(tags), nil
 }
 
@@ -106,7 +104,7 @@ func (d *description) drop(tags []string) ([]string, error) {
 			return nil, err
 		}
 		tags = slices.DeleteFunc(tags, func(t string) bool {
-			return slices.ContainsFunc(dropped, func(gone string) bool { return folded(gone) == folded(t) })
+			return slices.ContainsFunc(dropped, func(gone string) bool { return strings.EqualFold(strings.TrimSpace(gone), strings.TrimSpace(t)) })
 		})
 	}
 	return tags, nil
