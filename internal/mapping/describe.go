@@ -37,7 +37,8 @@ type description struct {
 	attributesBy          map[string]reason
 }
 
-// A reason is what decided a field: a rule, or else the default mapping with what it found.
+// A reason is what decided a field: a rule, or else the default mapping with what it found,
+// or nothing.
 type reason struct {
 	rule *rule
 	word string
@@ -45,10 +46,13 @@ type reason struct {
 }
 
 func (r reason) String() string {
-	if r.rule != nil {
+	switch {
+	case r.rule != nil:
 		return r.rule.name()
+	case r.from != "":
+		return fmt.Sprintf("default, from %s (%s)", r.word, r.from)
 	}
-	return fmt.Sprintf("default, %s from %s", r.word, r.from)
+	return ""
 }
 
 func (m *Mapping) describe(o Object) (*description, error) {

@@ -63,7 +63,7 @@ func (r *rule) name() string {
 	if r.template != "" {
 		return fmt.Sprintf("rule %d of template %s", r.number, r.template)
 	}
-	return fmt.Sprintf("rule %d (%s:%d)", r.number, r.file.Path, r.line())
+	return fmt.Sprintf("rule %d at %s:%d", r.number, r.file.Path, r.line())
 }
 
 // Parse reads what stands under mapping: in a file. Every mistake, that of an expression

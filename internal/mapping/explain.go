@@ -1,0 +1,138 @@
+package mapping
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assetferry/internal/metadata"
+)
+
+// An Explanation is what becomes of one object, and why.
+type Explanation struct {
+	Key       string
+	Seen      []Seen    // what was found, by name
+	Rules     []Applied // every rule, in order
+	Place     []Outcome
+	Describe  []Outcome
+	Notes     []Note
+	Unmapped  []string
+	Conflicts []Conflict
+	Err       error // a rule cannot be applied to the object, or a text is too long; the rest is what came before
+}
+
+// Seen is a field of an origin.
+type Seen struct {
+	Field, Value string
+	From         metadata.Origin
+	Counts       bool // and none before it
+}
+
+// Applied is a rule, and whether it is for the object.
+type Applied struct {
+	Rule string // its name
+	Is   bool
+	Err  error // nobody can tell
+}
+
+// An Outcome is what a field becomes, and what decided so.
+type Outcome struct {
+	Field, Value string // the value is empty if the field is left out
+	Why          string
+}
+
+// Explain tells what becomes of an object that would otherwise go somewhere, and why.
+func (m *Mapping) Explain(o Object, otherwise Place) Explanation {
+	m = m.usable()
+	e := Explanation{Key: o.Key, Seen: m.seen(o), Rules: m.applied(o), Conflicts: m.Conflicts(o)}
+	p, err := m.place(o, otherwise)
+	if e.Err = err; err != nil {
+		return e
+	}
+	e.Place, e.Notes = p.outcomes(), p.notes
+	if p.Skip {
+		return e
+	}
+	d, err := m.describe(o)
+	e.Notes = append(e.Notes, d.notes...)
+	if e.Err = err; err != nil {
+		return e
+	}
+	e.Describe, e.Unmapped = d.outcomes(), d.unmapped(p)
+	return e
+}
+
+func (m *Mapping) seen(o Object) (all []Seen) {
+	for _, from := range m.precedence() {
+		for name, values := range o.Found[from] {
+			_, counts := m.first(o.Found, m.wordFor(name, from))
+			all = append(all, Seen{name, joined(values), from, counts == from})
+		}
+	}
+	order := m.precedence()
+	slices.SortFunc(all, func(a, b Seen) int {
+		if a.Field != b.Field {
+			return strings.Compare(a.Field, b.Field)
+		}
+		return slices.Index(order, a.From) - slices.Index(order, b.From)
+	})
+	return all
+}
+
+func (m *Mapping) applied(o Object) (all []Applied) {
+	if len(m.rules) == 0 {
+		return nil
+	}
+	s := m.see(o)
+	defer m.leave(s)
+	for _, r := range m.rules {
+		is, err := r.is(s)
+		all = append(all, Applied{r.name(), is, err})
+	}
+	return all
+}
+
+// outcomes are the parts of a place, each with what decided it.
+func (p *placed) outcomes() []Outcome {
+	if p.Skip {
+		return []Outcome{{"skip", "true", p.by["skip"].String()}}
+	}
+	all := []Outcome{{"category", p.Category, p.why("category")}, {wordFolder, p.Folder, p.why(wordFolder)}, {"name", p.Name, p.why("name")}}
+	if p.Private != nil {
+		all = append(all, Outcome{"private", fmt.Sprint(*p.Private), p.why("private")})
+	}
+	return all
+}
+
+func (p *placed) why(word string) string {
+	if by := p.by[word]; by.rule != nil {
+		return by.String()
+	}
+	return "default"
+}
+
+// outcomes are what describes the object, each with what decided it.
+func (d *description) outcomes() []Outcome {
+	all := []Outcome{{wordDescription, d.said.Description, d.describedBy.String()}, {wordTags, strings.Join(d.said.Tags, ", "), d.taggedWhy()}}
+	for _, name := range sortedKeys(d.attributesBy) {
+		all = append(all, Outcome{"attribute " + name, d.said.Attributes[strings.TrimSpace(name)], d.attributesBy[name].String()})
+	}
+	return slices.DeleteFunc(all, func(o Outcome) bool { return o.Value == "" && o.Why == "" })
+}
+
+// taggedWhy also names the rules that changed what was taken.
+func (d *description) taggedWhy() string {
+	why := []string{}
+	if by := d.taggedBy.String(); by != "" {
+		why = append(why, by)
+	}
+	for _, r := range d.matching {
+		if r.changesTags() && r != d.taggedBy.rule {
+			why = append(why, r.name())
+		}
+	}
+	return strings.Join(why, ", then ")
+}
+
+// changesTags reports whether a rule does something with tags that others took.
+func (r *rule) changesTags() bool { return len(r.add)+len(r.drop)+len(r.rename)+len(r.split) > 0 }
