@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -105,6 +106,9 @@ const (
 	FolderMarker        Obstacle = "stands for a folder" // an empty object, as consoles and tools make them
 )
 
+// Because gives an obstacle with the reason for it.
+func (o Obstacle) Because(why string) Obstacle { return o + ": " + Obstacle(why) }
+
 // HidesObjects reports whether there may be objects behind the entry that the
 // listing could not see, so that nothing may be concluded from their absence.
 func (o Obstacle) HidesObjects() bool { return o == UnreadableDirectory }
@@ -112,5 +116,5 @@ func (o Obstacle) HidesObjects() bool { return o == UnreadableDirectory }
 // IsFailure reports whether the entry was meant to be taken and could not be,
 // as opposed to an entry that is left out by its nature.
 func (o Obstacle) IsFailure() bool {
-	return o == Unreadable || o == UnreadableDirectory || o == BrokenSymlink
+	return o == Unreadable || o == UnreadableDirectory || o == BrokenSymlink || strings.HasPrefix(string(o), string(Unreadable)+": ")
 }

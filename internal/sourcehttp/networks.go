@@ -1,0 +1,86 @@
+package sourcehttp
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Networks are those that requests may go to.
+type networks struct{ private bool }
+
+// A NetworkError refuses to go where an address leads.
+type NetworkError struct {
+	To    string // an address, or the name of this machine
+	Never bool   // whatever is allowed
+}
+
+func (e *NetworkError) Error() string {
+	if e.Never {
+		return fmt.Sprintf("leads to %s, where no assets are", e.To)
+	}
+	return fmt.Sprintf("leads to %s, in a private network", e.To)
+}
+
+// checkHost looks at a host as it is written, before names are looked up.
+func (n networks) checkHost(host string) error {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return n.check(ip)
+	}
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	if !n.private && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+		return &NetworkError{To: name}
+	}
+	return nil
+}
+
+func (n networks) check(ip netip.Addr) error {
+	ip = embedded(ip.WithZone("").Unmap())
+	switch {
+	case isReserved(ip):
+		return &NetworkError{To: ip.String(), Never: true}
+	case !n.private && isPrivate(ip):
+		return &NetworkError{To: ip.String()}
+	}
+	return nil
+}
+
+// embedded is the address of version 4 that one of version 6 stands for: NAT64 and 6to4.
+func embedded(ip netip.Addr) netip.Addr {
+	b := ip.As16()
+	switch {
+	case !ip.Is6():
+		return ip
+	case netip.MustParsePrefix("64:ff9b::/96").Contains(ip):
+		return netip.AddrFrom4([4]byte(b[12:16]))
+	case netip.MustParsePrefix("2002::/16").Contains(ip):
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	}
+	return ip
+}
+
+// isReserved reports whether no server with assets can be at an address: among them are
+// those where machines in a cloud are told their secrets.
+func isReserved(ip netip.Addr) bool {
+	if ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast() || ip.IsInterfaceLocalMulticast() {
+		return true
+	}
+	if ip.Is6() && !ip.IsLoopback() && !ip.IsPrivate() && !netip.MustParsePrefix("2000::/3").Contains(ip) {
+		return true
+	}
+	return isIn(ip, "0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		"100.100.100.200/32", "fd00:ec2::/32", "2001::/23", "2001:db8::/32")
+}
+
+func isPrivate(ip netip.Addr) bool {
+	return ip.IsLoopback() || ip.IsPrivate() || isIn(ip, "100.64.0.0/10", "198.18.0.0/15")
+}
+
+func isIn(ip netip.Addr, prefixes ...string) bool {
+	for _, p := range prefixes {
+		if netip.MustParsePrefix(p).Contains(ip) {
+			return true
+		}
+	}
+	return false
+}

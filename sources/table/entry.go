@@ -1,0 +1,272 @@
+package table
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"mime"
+	"net"
+	"net/url"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assetferry/internal/rows"
+	"assetferry/sources"
+)
+
+// An entry is what a row says of an object.
+type entry struct {
+	key         sources.Key
+	url         *address // nil if the content is in a file
+	path        string   // of the file, below the root
+	size        int64    // unknown if it is negative
+	tag         string
+	digest      sources.Digest
+	contentType string
+	fields      map[string][]string
+	wrong       string // why it cannot be taken; empty if it can
+	line        int
+}
+
+func (e entry) equals(other entry) bool {
+	e.line = other.line
+	return reflect.DeepEqual(e, other)
+}
+
+// entry reads a row. One without a key is a mistake; other things that are wrong with it
+// concern its object alone.
+func (n *snapshot) entry(r rows.Row) (entry, error) {
+	c, values := n.columns, make([][]string, 0, len(r.Cells))
+	for _, cell := range r.Cells {
+		values = append(values, []string{cell})
+	}
+	if r.JSON != nil {
+		var is map[string]any
+		if err := r.Decode(&is); err != nil {
+			return entry{}, err
+		}
+		flat := map[string][]string{}
+		flatten(flat, "", is)
+		names := slices.Sorted(maps.Keys(flat))
+		for _, name := range names {
+			values = append(values, flat[name])
+		}
+		var err error
+		if c, err = columnsOf(names, n.told, false); err != nil {
+			return entry{}, err
+		}
+	}
+	e := c.entry(values, r.JSON == nil)
+	if e.key == "" {
+		return entry{}, r.Mistake(max(c.first(), 0), noKey)
+	}
+	return e, nil
+}
+
+const noKey = "the row has neither a key nor a name, nor an address or a path that ends with one"
+
+// first is a column that a row without a key lacks something in.
+func (c columns) first() int {
+	for _, m := range []meaning{isKey, isName, isAddress, isPath} {
+		if n, ok := c.of[m]; ok {
+			return n
+		}
+	}
+	return 0
+}
+
+// flatten puts what is in an object of JSON under names with dots between.
+func flatten(into map[string][]string, name string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for inner, value := range v {
+			if name != "" {
+				inner = name + "." + inner
+			}
+			flatten(into, inner, value)
+		}
+	case []any:
+		for _, value := range v {
+			flatten(into, name, value)
+		}
+	case string:
+		into[name] = append(into[name], v)
+	case json.Number:
+		into[name] = append(into[name], v.String())
+	case bool:
+		into[name] = append(into[name], strconv.FormatBool(v))
+	}
+}
+
+// entry makes an entry of the values of a row.
+func (c columns) entry(values [][]string, isCSV bool) entry {
+	e := entry{size: -1}
+	text := func(m meaning) string {
+		if n, ok := c.of[m]; ok && len(values[n]) > 0 {
+			return values[n][0]
+		}
+		return ""
+	}
+	e.locate(text(isPath), strings.TrimSpace(text(isAddress)))
+	e.fields = c.describing(values, isCSV, e.url)
+	e.key = sources.Key(text(isKey))
+	if e.key == "" {
+		e.key = e.keyOf(text(isFolder), strings.TrimSpace(text(isName)))
+	}
+	if size, err := strconv.ParseInt(strings.TrimSpace(text(isSize)), 10, 64); err == nil && size >= 0 {
+		e.size = size
+	}
+	e.tag = strings.TrimSpace(text(isModified))
+	e.digest = e.digestOf(strings.ToLower(strings.TrimSpace(text(isDigest))))
+	if t, _, err := mime.ParseMediaType(text(isContentType)); err == nil && strings.Contains(t, "/") {
+		e.contentType = t
+	}
+	return e
+}
+
+// locate says where the content is. A file comes first: who has one need not ask a server.
+func (e *entry) locate(file, web string) {
+	if web != "" {
+		if e.url = parseAddress(web); e.url == nil && file == "" {
+			e.wrong = "the address is not of the form https://host/path, without a user name or a password"
+		}
+	}
+	if file == "" {
+		if web == "" {
+			e.wrong = "the row has neither an address nor a path"
+		}
+		return
+	}
+	e.url = nil
+	if !strings.Contains(file, "/") {
+		file = strings.ReplaceAll(file, `\`, "/")
+	}
+	e.path = strings.TrimLeft(file, "/")
+	if !filepath.IsLocal(filepath.FromSlash(e.path)) {
+		e.wrong = "the path leads out of the folder of the table"
+	}
+	e.path = path.Clean(e.path)
+}
+
+// keyOf makes a key where the table has none.
+func (e *entry) keyOf(folder, name string) sources.Key {
+	place := e.path
+	if e.url != nil {
+		place = strings.TrimPrefix(e.url.Path, "/")
+	}
+	dir, base := path.Split(place)
+	if folder = strings.Trim(strings.TrimSpace(folder), "/"); folder != "" || name != "" {
+		dir = folder
+	}
+	if name == "" {
+		name = base
+	} else if extension := path.Ext(base); extension != "" && !hasExtension(name) {
+		name += extension // people give things titles
+	}
+	if name == "" || name == "." {
+		return ""
+	}
+	return sources.Key(strings.TrimPrefix(strings.TrimSuffix(dir, "/")+"/"+name, "/"))
+}
+
+// hasExtension reports whether a name ends with what looks like an extension.
+func hasExtension(name string) bool {
+	extension := strings.TrimPrefix(path.Ext(name), ".")
+	return extension != "" && len(extension) <= 5 && !strings.ContainsFunc(extension, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
+	})
+}
+
+// digestOf reads a digest; what kind it is tells its length.
+func (e *entry) digestOf(text string) sources.Digest {
+	if text == "" {
+		return sources.Digest{}
+	}
+	_, digits, found := strings.Cut(text, ":")
+	if !found {
+		digits = text
+	}
+	algorithm := map[int]string{32: "md5", 40: "sha1", 64: "sha256"}[len(digits)]
+	if _, err := hex.DecodeString(digits); err != nil || algorithm == "" || found && squeeze(text) != algorithm+":"+digits {
+		if e.wrong == "" {
+			e.wrong = fmt.Sprintf("%.80q is not an MD5, SHA-1 or SHA-256 in hexadecimal digits", text)
+		}
+		return sources.Digest{}
+	}
+	return sources.Digest{Algorithm: algorithm, Hex: digits}
+}
+
+// describing gives what describes an object.
+func (c columns) describing(values [][]string, isCSV bool, at *address) map[string][]string {
+	all := map[string][]string{}
+	for n, field := range c.fields {
+		for _, v := range values[n] {
+			v = strings.TrimSpace(v)
+			switch {
+			case v == "" || field == "":
+			case field == string(isAddress):
+				if at != nil {
+					v = at.public()
+				} else if u := parseAddress(v); u != nil {
+					v = u.public()
+				} else {
+					continue
+				}
+				all[field] = append(all[field], v)
+			case field == "tags" && isCSV:
+				all[field] = append(all[field], strings.FieldsFunc(v, func(r rune) bool { return r == ';' || r == ',' })...)
+			default:
+				all[field] = append(all[field], v)
+			}
+		}
+	}
+	return all
+}
+
+// An address is where content is fetched from.
+type address struct{ url.URL }
+
+// parseAddress gives nil for what is no address of ours.
+func parseAddress(text string) *address {
+	if strings.HasPrefix(text, "//") { // as pages have it
+		text = "https:" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Opaque != "" {
+		return nil
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return &address{*u}
+}
+
+// host is name and port.
+func (a *address) host() string {
+	port := a.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[a.Scheme]
+	}
+	return net.JoinHostPort(strings.ToLower(a.Hostname()), port)
+}
+
+// public is the address as people link to it: a signature that opens it is left out, with
+// all that it signs.
+func (a *address) public() string {
+	u := a.URL
+	for name := range u.Query() {
+		name = squeeze(name)
+		if strings.HasPrefix(name, "xamz") || strings.HasPrefix(name, "xgoog") || slices.Contains(signing(), name) {
+			u.RawQuery = ""
+		}
+	}
+	return u.String()
+}
+
+// signing are names in the queries of addresses that are signed, or open something otherwise.
+func signing() []string {
+	return []string{"signature", "sig", "token", "accesstoken", "authtoken", "apikey", "keypairid", "policy", "auth", "hmac", "password", "secret"}
+}

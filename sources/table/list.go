@@ -1,0 +1,226 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"assetferry/internal/retry"
+	"assetferry/sources"
+)
+
+// Objects implements sources.Source.
+func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		err := s.list(ctx, after, yield)
+		if err == errStop {
+			return
+		}
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			yield(sources.Object{}, s.failList(ctx, err))
+		}
+	}
+}
+
+// errStop says that nobody listens any more.
+var errStop = errors.New("the loop has ended")
+
+func (s *Source) list(ctx context.Context, after sources.Key, yield func(sources.Object, error) bool) (err error) {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	n, done, err := s.use(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := done(); err == nil {
+			err = e
+		}
+	}()
+	l := s.ahead(ctx, n, after)
+	defer l.stop()
+	var h health
+	for r := range l.results {
+		if r.ready != nil {
+			<-r.ready
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if r.err != nil {
+			return r.err
+		}
+		if err := h.note(r); err != nil {
+			return err
+		}
+		if !yield(r.object, nil) {
+			return errStop
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return h.verdict(after == "")
+}
+
+// A result is an object that is listed next, or the end of the listing.
+type result struct {
+	object sources.Object
+	asked  bool
+	sick   error         // why a server could not be asked; nil if that is not the server's fault
+	err    error         // ends the listing
+	ready  chan struct{} // closed once the rest is known; nil if it is
+}
+
+// An ahead walks in front of a listing and asks for what the table does not say.
+type ahead struct {
+	results chan *result
+	stop    func()
+}
+
+// ahead begins to walk. Results come in order; who has had enough calls stop.
+func (s *Source) ahead(ctx context.Context, n *snapshot, after sources.Key) ahead {
+	ctx, cancel := context.WithCancel(ctx)
+	results := make(chan *result, 2*s.options.Connections)
+	turns := make(chan struct{}, s.options.Connections)
+	var all sync.WaitGroup
+	all.Go(func() {
+		defer close(results)
+		for same, err := range n.index.groups(string(after)) {
+			r := &result{err: err}
+			if err == nil {
+				s.resolve(ctx, n, same, r, func(ask func()) {
+					r.ready = make(chan struct{})
+					turns <- struct{}{}
+					all.Go(func() {
+						defer func() { <-turns; close(r.ready) }()
+						ask()
+					})
+				})
+			}
+			select {
+			case results <- r:
+			case <-ctx.Done():
+				return
+			}
+			if r.ready == nil && r.err != nil {
+				return
+			}
+		}
+	})
+	return ahead{results, func() { cancel(); all.Wait() }}
+}
+
+// resolve makes an object of the rows of a key. What takes long it has done later.
+func (s *Source) resolve(ctx context.Context, n *snapshot, same []record, r *result, later func(func())) {
+	e, err := n.of(same)
+	if err != nil {
+		r.err = err
+		return
+	}
+	r.object = sources.Object{Key: e.key, Size: max(e.size, 0), VersionTag: e.tag, ContentType: e.contentType, Digest: e.digest}
+	switch {
+	case e.wrong != "":
+		r.object = sources.Object{Key: e.key, Obstacle: sources.Unreadable.Because(e.wrong)}
+	case e.url == nil:
+		later(func() { s.look(e, r) })
+	case s.asks(e):
+		later(func() { s.askFor(ctx, e, r) })
+	}
+}
+
+// asks reports whether a server is asked for what an entry does not say.
+func (s *Source) asks(e entry) bool { return e.url == nil || e.size < 0 || s.options.Check }
+
+// look looks at a file.
+func (s *Source) look(e entry, r *result) {
+	info, err := s.stat(e.path)
+	switch {
+	case err != nil:
+		r.object = sources.Object{Key: e.key, Obstacle: sources.Unreadable.Because(cause(err).Error())}
+	case !info.Mode().IsRegular():
+		r.object = sources.Object{Key: e.key, Obstacle: sources.Special}
+	default:
+		r.object.Size, r.object.VersionTag = info.Size(), tagOf(info)
+	}
+}
+
+func (s *Source) stat(path string) (fs.FileInfo, error) {
+	root, err := os.OpenRoot(s.root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.Stat(filepath.FromSlash(path))
+}
+
+// tagOf is the version of a file.
+func tagOf(info fs.FileInfo) string { return info.ModTime().UTC().Format(time.RFC3339Nano) }
+
+// askFor asks a server.
+func (s *Source) askFor(ctx context.Context, e entry, r *result) {
+	r.asked = true
+	is, err := s.ask(ctx, e)
+	switch {
+	case ctx.Err() != nil:
+		r.err = context.Cause(ctx)
+	case errors.Is(err, retry.ErrDraining):
+		r.err = err
+	case err != nil:
+		err = s.told(err)
+		if isSick(err) {
+			r.sick = err
+		}
+		r.object = sources.Object{Key: e.key, Obstacle: sources.Unreadable.Because(err.Error())}
+	default:
+		r.object.Size, r.object.VersionTag = is.size, is.tag
+		if e.contentType == "" {
+			r.object.ContentType = is.contentType
+		}
+	}
+}
+
+// maxSick is how many objects in a row may fail for reasons that are not theirs.
+const maxSick = 10
+
+// Health ends a listing when servers do not answer: nothing is learnt of the objects, and
+// all of them would count as unreadable.
+type health struct {
+	asked, sick, row int
+	last             error
+}
+
+func (h *health) note(r *result) error {
+	if !r.asked {
+		return nil
+	}
+	h.asked++
+	if r.sick == nil {
+		h.row = 0
+		return nil
+	}
+	h.sick++
+	h.row++
+	h.last = r.sick
+	if h.row < maxSick {
+		return nil
+	}
+	return &sickError{h.row, h.last}
+}
+
+// verdict is for the end of a listing. Of one that went on at its end little can be told.
+func (h *health) verdict(whole bool) error {
+	if !whole || h.asked == 0 || h.sick < h.asked {
+		return nil
+	}
+	return &sickError{h.sick, h.last}
+}
