@@ -114,9 +114,9 @@ func (j urlsJob) toStdout() bool { return j.output == "" || j.output == "-" }
 // writeURLs writes the map.
 func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) error {
 	a.summary = &ui.SummaryLine{Command: "urls", Addresses: &ui.Addresses{}}
-	prefix, err := addresses.ParsePrefix(job.prefix)
+	rules, err := a.addressRules(job.prefix)
 	if err != nil {
-		return usage(fmt.Errorf("--old-prefix: %w", err), "write it like https://old.example.com/files/ or /files/")
+		return err
 	}
 	journal, err := a.readJournal(ctx)
 	if err != nil {
@@ -133,7 +133,10 @@ func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	if err := apartFrom(job.output, m.pair.Source); err != nil {
 		return err
 	}
-	m.prefix, m.images = prefix, a.out.JSON() || addresses.NeedsImages(job.format)
+	m.images, m.pathsOnly = a.out.JSON() || addresses.NeedsImages(job.format), !a.out.JSON() && addresses.ComparesPaths(job.format)
+	if err := m.build(ctx, rules); err != nil {
+		return err
+	}
 	var t tally
 	if job.toStdout() {
 		t, err = a.printMap(ctx, m, job)
@@ -148,6 +151,8 @@ func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	}
 	*a.summary.Addresses = ui.Addresses{Written: t.written, Verified: t.verified, LeftOut: t.leftOut}
 	a.tellMap(t, job)
+	a.tellTaken(t)
+	a.tellUnlisted(rules)
 	return nil
 }
 
@@ -163,7 +168,9 @@ func (a *app) printMap(ctx context.Context, m *mapping, job urlsJob) (tally, err
 type events struct{ out *ui.Out }
 
 func (e events) Write(r addresses.Row) error {
-	e.out.Event("address", ui.AddressLine(r.Clean()))
+	r = r.Clean()
+	e.out.Event("address", ui.AddressLine{Old: r.Old, New: r.New, Key: r.Key, AssetID: r.AssetID, Size: r.Size, Verified: r.Verified,
+		Images: r.Images, Kind: string(r.Kind), Width: r.Width})
 	return e.out.Err()
 }
 
@@ -198,6 +205,25 @@ func (a *app) tellLeftOut(t tally) {
 			if l.hint != "" {
 				a.out.Notef("Try: %s", l.hint)
 			}
+		}
+	}
+}
+
+// tellTaken tells of addresses that two objects had, and which of them has it.
+func (a *app) tellTaken(t tally) {
+	for _, l := range t.taken {
+		a.out.Notef("  %s leads to %s, and not to %s", ui.Sanitize(addresses.Clean(l.Old)), ui.Sanitize(l.takenBy), ui.Sanitize(l.Key))
+	}
+	if more := t.leftOut[leftTaken] - int64(len(t.taken)); len(t.taken) > 0 && more > 0 {
+		a.out.Notef("  and %s", countOf(more, "more", "more"))
+	}
+}
+
+// tellUnlisted tells of rules whose addresses nobody can list.
+func (a *app) tellUnlisted(rules []*addresses.Template) {
+	for _, r := range rules {
+		if !r.CanList() {
+			a.out.Notef("Not listed: %s, because it is not known which sizes there are; assetferry rewrite recognizes them.", ui.Sanitize(r.String()))
 		}
 	}
 }

@@ -40,6 +40,10 @@ func (a *app) checkURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	if err != nil {
 		return err
 	}
+	m.newOnly = true
+	if err := m.build(ctx, a.checkedRules()); err != nil {
+		return err
+	}
 	a.out.Notef("Checking addresses of %s", ui.Sanitize(dest.String()))
 	c := &urlCheck{dest: dest, mapping: m, watch: a.watch()}
 	t, err := c.run(ctx, a.settings.Concurrency, job)
@@ -125,6 +129,7 @@ func (c *urlCheck) ask(ctx context.Context, l located) error {
 	case !found.IsThere():
 		c.differ++
 		c.tell(l, "address", "200", fmt.Sprint(found.Status), fmt.Sprintf("%s answers %s", address, statusText(found)))
+	case l.Width > 0: // an image, of whose size nothing is known
 	case found.Size < 0:
 		c.unsized++
 	case found.Size != l.Size:

@@ -28,18 +28,21 @@ import (
 
 // A Row is an object with its old and its new address.
 type Row struct {
-	Old      string            `json:"old"` // made by Prefix.Address
+	Old      string            `json:"old"`
 	New      string            `json:"new"`
 	Key      string            `json:"key"`
 	AssetID  string            `json:"asset_id"`
 	Size     int64             `json:"size"`
 	Verified bool              `json:"verified"` // so that a redirect may be for good
 	Images   map[string]string `json:"images,omitempty"`
+	Kind     Kind              `json:"kind"`
+	Width    int               `json:"width,omitempty"` // that the old address is for
 }
 
 // A Writer writes rows in one format.
 type Writer interface {
-	// Write writes a row, or says with ErrTooLong that the format cannot hold it.
+	// Write writes a row, or says with ErrTooLong or ErrQuery that the format cannot hold
+	// it.
 	Write(Row) error
 	// Close writes what comes after the last row. It does not close what is written to.
 	Close() error
@@ -48,6 +51,10 @@ type Writer interface {
 // ErrTooLong says that an address is longer than the program that reads the format
 // accepts. The row is not written, and the others may be.
 var ErrTooLong = errors.New("address is too long for this format")
+
+// ErrQuery says that an address has a query, and that the program which reads the format
+// compares paths.
+var ErrQuery = errors.New("address has a query, which this format does not compare")
 
 // Formats names the formats that New knows.
 func Formats() []string { return []string{"tsv", "csv", "json", "nginx", "apache", "sql"} }
@@ -84,6 +91,9 @@ func (c cleaning) Write(r Row) error { return c.Writer.Write(r.Clean()) }
 
 // NeedsImages reports whether a format has the addresses of images in other sizes.
 func NeedsImages(format string) bool { return format == "csv" || format == "json" }
+
+// ComparesPaths reports whether of old addresses a format has the paths only.
+func ComparesPaths(format string) bool { return format == "nginx" || format == "apache" }
 
 // NeedsSurvey reports whether all rows of a format must be seen before the first is
 // written.

@@ -36,7 +36,7 @@ func rowOf(tb testing.TB, prefix, key string) Row {
 	must(tb, err)
 	base := "https://ckbox.example/ws/assets/kq3-Zr8Lw_aT"
 	return Row{
-		Old: p.Address(key), New: base + "/file", Key: key, AssetID: "kq3-Zr8Lw_aT", Size: int64(len(key)), Verified: len(key)%2 == 0,
+		Old: p.Address(key), New: base + "/file", Key: key, AssetID: "kq3-Zr8Lw_aT", Size: int64(len(key)), Verified: len(key)%2 == 0, Kind: Current,
 		Images: map[string]string{"80": base + "/images/80.webp", "1024": base + "/images/1024.webp", "default": base + "/images/1024.jpeg"},
 	}
 }
@@ -205,7 +205,7 @@ func TestCSV(t *testing.T) {
 	}
 	for n, r := range want {
 		got := all[n+1]
-		if got[0] != r.Old || got[1] != r.New || got[2] != r.Key || got[6] != "80 1024" || got[7] != r.Images["default"] {
+		if got[0] != r.Old || got[1] != r.New || got[2] != r.Key || got[6] != "80 1024" || got[7] != r.Images["default"] || got[8] != "current" {
 			t.Errorf("%+v became %q", r, got)
 		}
 	}

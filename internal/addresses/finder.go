@@ -52,6 +52,7 @@ type Finder struct {
 	rules   []*Template
 	journal Journal
 	given   []string // what addresses begin with that are known as a whole
+	alone   bool     // there is one rule without sizes, by which no two keys have the same address
 }
 
 // NewFinder gives a finder for addresses that were built by some rules, or that are known as
@@ -61,7 +62,15 @@ func NewFinder(ctx context.Context, rules []*Template, journal Journal) (*Finder
 	if err != nil {
 		return nil, fmt.Errorf("look for old addresses: %w", err)
 	}
-	return &Finder{rules, journal, given}, nil
+	plain := 0
+	alone := true
+	for _, rule := range rules {
+		if !rule.HasSizes() {
+			plain++
+			alone = alone && rule.placeholders() == 1 && rule.has(ofPath)
+		}
+	}
+	return &Finder{rules, journal, given, alone && plain == 1}, nil
 }
 
 // Beginnings are what old addresses begin with: "//host/folder/", whatever their scheme is,
@@ -154,7 +163,7 @@ func (f *Finder) byRules(ctx context.Context, s spelled, sizes bool) (best Objec
 			continue
 		}
 		for _, m := range rule.matches(s) {
-			o, key, found := f.byKey(ctx, m.key)
+			o, key, found := f.byKey(ctx, s, m.key)
 			if found != nil && !errors.Is(found, ErrUnknown) {
 				return o, by, found
 			}
@@ -170,8 +179,8 @@ func (f *Finder) byRules(ctx context.Context, s spelled, sizes bool) (best Objec
 }
 
 // byKey finds an object by a key, in whatever form of Unicode, and gives the key that there is.
-func (f *Finder) byKey(ctx context.Context, key string) (o Object, is string, err error) {
-	for _, is = range forms(key) {
+func (f *Finder) byKey(ctx context.Context, s spelled, key string) (o Object, is string, err error) {
+	for _, is = range s.forms(key) {
 		if o, err = f.journal.ByKey(ctx, is); !errors.Is(err, ErrUnknown) {
 			return o, is, err
 		}

@@ -16,6 +16,7 @@ type spelled struct {
 	query    string // as it is
 	hasQuery bool
 	fragment string // with its #
+	exact    bool   // no other form of Unicode counts
 }
 
 // spell reads an address as it stands in a page: of any scheme of the web or without one,
@@ -110,10 +111,18 @@ func (t *Template) matches(s spelled) []match {
 		return nil
 	}
 	r := reading{template: t, query: s.query}
-	for _, path := range forms(s.path) {
+	for _, path := range s.forms(s.path) {
 		r.path(t.path, path, found{})
 	}
 	return r.all
+}
+
+// forms gives a text in the forms of Unicode that count.
+func (s spelled) forms(text string) []string {
+	if s.exact {
+		return []string{text}
+	}
+	return forms(text)
 }
 
 // forms gives a text as it is, and in the forms of Unicode that name files.
@@ -311,7 +320,7 @@ func (f *found) take(is placeholder, value string, t *Template) bool {
 // takeSize reads a number; where there is one already it must be the same.
 func takeSize(size *int, value string) bool {
 	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 || n > maxWidth || value[0] == '0' || value[0] == '+' || *size != 0 && *size != n {
+	if err != nil || n < 1 || n > MaxWidth || value[0] == '0' || value[0] == '+' || *size != 0 && *size != n {
 		return false
 	}
 	*size = n

@@ -1,13 +1,14 @@
 package addresses
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 )
 
-// A Prefix is what every old address begins with.
+// A Prefix is what every old address begins with; the zero Prefix is a slash.
 type Prefix struct{ text string }
 
 // ParsePrefix reads a prefix such as "https://old.example.com/files/" or "/files/"; an
@@ -48,12 +49,12 @@ func ParsePrefix(s string) (Prefix, error) {
 
 // Address is the old address of an object: the prefix and its key, encoded as browsers
 // encode paths.
-func (p Prefix) Address(key string) string { return p.text + escapePath(key) }
+func (p Prefix) Address(key string) string { return cmp.Or(p.text, "/") + escapePath(key) }
 
 // Template builds the same addresses.
 func (p Prefix) Template() *Template {
 	t := &Template{}
-	path := p.text
+	path := cmp.Or(p.text, "/")
 	if scheme, rest, absolute := strings.Cut(p.text, "://"); absolute {
 		i := strings.IndexByte(rest, '/')
 		t.scheme, t.host, path = scheme, strings.ToLower(rest[:i]), rest[i:]
@@ -71,13 +72,16 @@ func staysInPath(c byte) bool {
 	return isUnreserved(c) || isSubDelim(c) || c == ':' || c == '@' || c == '/'
 }
 
-// pathOf gives the path of an old address as a web server sees it, decoded. There is
-// neither a query nor a fragment: Prefix.Address encodes what would begin one.
+// pathOf gives the path of an old address as a web server sees it, decoded; ErrQuery if it
+// has more than that.
 func pathOf(old string) (string, error) {
 	escaped := old
 	if !strings.HasPrefix(old, "/") {
 		_, rest, _ := strings.Cut(old, "://")
 		escaped = rest[max(strings.IndexByte(rest, '/'), 0):]
+	}
+	if strings.Contains(escaped, "?") {
+		return "", ErrQuery
 	}
 	path, err := url.PathUnescape(escaped)
 	if err != nil {

@@ -27,13 +27,13 @@ type csvWriter struct {
 
 func newCSV(b *bufio.Writer) (*csvWriter, error) {
 	c := &csvWriter{b, csv.NewWriter(b)}
-	return c, c.w.Write([]string{"old", "new", "key", "asset_id", "size", "verified", "widths", "default_image"})
+	return c, c.w.Write([]string{"old", "new", "key", "asset_id", "size", "verified", "widths", "default_image", "kind"})
 }
 
 func (c *csvWriter) Write(r Row) error {
 	return c.w.Write([]string{
 		r.Old, r.New, r.Key, r.AssetID, strconv.FormatInt(r.Size, 10), strconv.FormatBool(r.Verified),
-		strings.Join(r.widths(), " "), r.Images[defaultImage],
+		strings.Join(r.widths(), " "), r.Images[defaultImage], string(r.Kind),
 	})
 }
 

@@ -45,8 +45,8 @@ const (
 
 var placeholders = [...]placeholder{ofPath, folder, name, stem, ext, width, height}
 
-// maxWidth is the largest width or height that an address can have.
-const maxWidth = 99999
+// MaxWidth is the largest width or height that an address can have.
+const MaxWidth = 99999
 
 // A TemplateError says what is wrong with a template, and where.
 type TemplateError struct {
@@ -227,8 +227,8 @@ func (t *Template) check() error {
 		return &TemplateError{0, "it has widths, and no ${width}"}
 	}
 	for _, w := range t.widths {
-		if w < 1 || w > maxWidth {
-			return &TemplateError{0, fmt.Sprintf("%d is no width from 1 to %d", w, maxWidth)}
+		if w < 1 || w > MaxWidth {
+			return &TemplateError{0, fmt.Sprintf("%d is no width from 1 to %d", w, MaxWidth)}
 		}
 	}
 	return nil
@@ -249,6 +249,16 @@ func (t *Template) has(is placeholder) bool {
 		}
 	}
 	return false
+}
+
+// placeholders counts them.
+func (t *Template) placeholders() (n int) {
+	for _, p := range slices.Concat(t.path, t.query) {
+		if p.is != literal {
+			n++
+		}
+	}
+	return n
 }
 
 func (t *Template) hasFolder() bool { return t.has(folder) || t.has(folderSlash) }

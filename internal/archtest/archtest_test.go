@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"internal/probe":               {"internal/assets"},
 	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/retry", "internal/ui"},
 	"internal/bench":               {"migrate", "state", "sources/local"}, // measures, so nothing imports it
-	"internal/config":              {"internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
+	"internal/config":              {"internal/addresses", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/library", "internal/sandbox/rendition", "internal/strictyaml"},
 	"internal/sandbox/openapitest": {"internal/sandbox"},

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/addresses"
 	"assetferry/internal/mapping"
 	"assetferry/internal/metadata"
 	"assetferry/internal/notify"
@@ -62,9 +63,10 @@ type Settings struct {
 	SourceName  string
 	CAFile      string
 	LogFile     string
-	Metadata    string         // a table that describes objects
-	Mapping     *mapping.Rules // nil: there are none
-	Progress    string         // auto, bar, plain, none
+	Metadata    string                // a table that describes objects
+	Mapping     *mapping.Rules        // nil: there are none
+	Addresses   []*addresses.Template // by which old addresses were built
+	Progress    string                // auto, bar, plain, none
 	Concurrency int
 
 	Endpoint        string // of S3; empty: as the environment or the profile of AWS say

@@ -26,6 +26,7 @@ func (s *Settings) Effects() []Effect {
 		s.chosen("user", s.User, n.User, ""),
 		s.chosen("ca_file", s.CAFile, n.CAFile, ""),
 		s.mapping(),
+		s.oldAddresses(),
 		s.effect("notify", strings.Trim(fmt.Sprint(s.Notify), "[]")),
 	}
 	if s.Job == "" {

@@ -32,8 +32,12 @@ func (s *Settings) parse(path string, data []byte, rows []row) error {
 
 func (s *Settings) readFile(f file, rows []row) error {
 	destinations, jobs, rules := row{key: "destinations"}, row{key: "jobs"}, row{key: "mapping"}
-	return f.walk(f.Root, append(rows, destinations, jobs, rules), func(r row, value ast.Node) (err error) {
+	return f.walk(f.Root, append(rows, destinations, jobs, rules, row{key: addressesKey}), func(r row, value ast.Node) (err error) {
 		switch r.key {
+		case addressesKey:
+			s.origin[r.key] = FromFile
+			s.Addresses, err = f.addresses(value)
+			return err
 		case rules.key:
 			s.origin[rules.key] = FromFile
 			s.Mapping, err = mapping.Parse(f.File, value)

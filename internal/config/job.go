@@ -8,15 +8,17 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"assetferry/internal/addresses"
 	"assetferry/internal/mapping"
 	"assetferry/internal/strictyaml"
 )
 
 // A Job is a source with settings of its own, under a name in the file.
 type Job struct {
-	Source   string
-	settings []given
-	mapping  *mapping.Rules // nil: those around it
+	Source    string
+	settings  []given
+	mapping   *mapping.Rules        // nil: those around it
+	addresses []*addresses.Template // the same
 }
 
 // given is what a job says about a setting.
@@ -56,10 +58,14 @@ func (s *Settings) parseJobs(f file, node ast.Node) error {
 func parseJob(f file, node ast.Node) (j Job, err error) {
 	source := row{key: "source", set: text(&j.Source), path: true, address: true}
 	rules := row{key: "mapping"}
-	rows := append(new(Settings).table(), source, rules) // which checks, and stores nothing of use
+	rows := append(new(Settings).table(), source, rules, row{key: addressesKey}) // which checks, and stores nothing of use
 	err = f.walk(node, rows, func(r row, value ast.Node) (err error) {
 		if r.key == rules.key {
 			j.mapping, err = mapping.Parse(f.File, value)
+			return err
+		}
+		if r.key == addressesKey {
+			j.addresses, err = f.addresses(value)
 			return err
 		}
 		values, err := f.apply(r, value)
@@ -87,6 +93,9 @@ func (s *Settings) choose(flag []string, rows []row) error {
 	s.Job, s.Source = name, j.Source
 	if j.mapping != nil {
 		s.Mapping, s.origin["mapping"] = j.mapping, FromJob
+	}
+	if j.addresses != nil {
+		s.Addresses, s.origin[addressesKey] = j.addresses, FromJob
 	}
 	for _, g := range j.settings {
 		at := slices.IndexFunc(rows, func(r row) bool { return r.key == g.key })

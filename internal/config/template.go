@@ -41,6 +41,10 @@ const templateMapping = `Rules, in order, that decide where assets go and what d
 name, private, description, tags, attributes. "assetferry help mapping" tells all of it,
 and "assetferry plan SOURCE --explain-mapping KEY" what becomes of one object.`
 
+const templateAddresses = `The addresses at which objects were found so far, for "assetferry urls" and "assetferry
+rewrite": templates that build them from the key of an object, with the widths of images
+where there were several. "assetferry help addresses" tells which placeholders there are.`
+
 const templateJobs = `Jobs by name: what is to be brought over again and again, such as every night, with
 "assetferry sync --job nightly". Each has a source, and whatever else differs from the
 settings above; a relative path begins at the folder of this file. "assetferry schedule
@@ -72,6 +76,8 @@ func (t Template) Encode() []byte {
 	}
 	t.encodeMapping(&d)
 	d.blank()
+	t.encodeAddresses(&d)
+	d.blank()
 	t.encodeJobs(&d)
 	return []byte(d.String())
 }
@@ -84,6 +90,15 @@ func (t Template) encodeMapping(d *draft) {
 	d.line(false, "    ", `- when: folder startsWith "archive/" and created != ""`)
 	d.line(false, "      ", `folder: archive/${ date(created, "YYYY/MM") }`)
 	d.line(false, "      ", "add_tags: archive")
+}
+
+// encodeAddresses shows what templates look like.
+func (t Template) encodeAddresses(d *draft) {
+	d.prose("", templateAddresses)
+	d.line(false, "", "addresses:")
+	d.line(false, "  ", "- https://cdn.example.com/${path}")
+	d.line(false, "  ", "- address: https://cdn.example.com/w_${width}/${path}")
+	d.line(false, "    ", "widths: [320, 640, 1280]")
 }
 
 // encodeJobs shows what a job looks like.

@@ -248,6 +248,8 @@ type AddressLine struct {
 	Size     int64             `json:"size"`
 	Verified bool              `json:"verified"`
 	Images   map[string]string `json:"images,omitempty"` // by width, and "default"
+	Kind     string            `json:"kind"`             // how the old address came about
+	Width    int               `json:"width,omitempty"`  // that the old address is for
 }
 
 // A CategoryLine is a "category" event.

@@ -1,0 +1,102 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"assetferry/internal/addresses"
+	"assetferry/internal/strictyaml"
+)
+
+// addressesKey is the key under which templates of old addresses stand.
+const addressesKey = "addresses"
+
+// addresses reads templates of old addresses: one, or a list of them.
+func (f file) addresses(node ast.Node) ([]*addresses.Template, error) {
+	nodes := []ast.Node{node}
+	if sequence, ok := node.(*ast.SequenceNode); ok {
+		nodes = sequence.Values
+	}
+	var all []*addresses.Template
+	for _, n := range nodes {
+		t, err := f.addressTemplate(n)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(all, func(o *addresses.Template) bool { return o.String() == t.String() }) {
+			return nil, f.ErrorAt(n, "this address is there twice")
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// addressTemplate reads a template: the address alone, or with the widths that there are.
+func (f file) addressTemplate(node ast.Node) (*addresses.Template, error) {
+	address, widths := node, []int(nil)
+	if _, more := node.(*ast.MappingNode); more {
+		address = nil
+		err := f.walk(node, []row{{key: "address"}, {key: "widths"}}, func(r row, value ast.Node) (err error) {
+			if r.key == "address" {
+				address = value
+				return nil
+			}
+			widths, err = f.widths(value)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if address == nil {
+			return nil, f.ErrorAt(node, "address is missing")
+		}
+	}
+	text, ok := strictyaml.Scalar(address)
+	if !ok {
+		return nil, f.ErrorAt(address, "an address is expected here, such as https://cdn.example.com/${path}")
+	}
+	t, err := addresses.ParseTemplate(text, widths)
+	if mistake, ok := errors.AsType[*addresses.TemplateError](err); ok {
+		return nil, f.ErrorIn(address, mistake.At, mistake.Msg+"; see assetferry help addresses")
+	}
+	return t, err
+}
+
+// widths reads a list of widths.
+func (f file) widths(node ast.Node) (all []int, err error) {
+	sequence, ok := node.(*ast.SequenceNode)
+	if !ok || len(sequence.Values) == 0 {
+		return nil, f.ErrorAt(node, "widths takes a list of numbers, such as [320, 640, 1280]")
+	}
+	for _, n := range sequence.Values {
+		text, _ := strictyaml.Scalar(n)
+		width, err := strconv.Atoi(text)
+		if err != nil || width < 1 || width > addresses.MaxWidth {
+			return nil, f.ErrorAt(n, fmt.Sprintf("%q is no width from 1 to %d", text, addresses.MaxWidth))
+		}
+		if slices.Contains(all, width) {
+			return nil, f.ErrorAt(n, fmt.Sprintf("the width %d is there twice", width))
+		}
+		all = append(all, width)
+	}
+	return all, nil
+}
+
+// oldAddresses tells of templates by how many there are.
+func (s *Settings) oldAddresses() Effect {
+	e := Effect{Name: addressesKey, From: byDefault}
+	switch n := len(s.Addresses); {
+	case n == 1:
+		e.Value = "1 template"
+	case n > 1:
+		e.Value = fmt.Sprintf("%d templates", n)
+	}
+	if s.Addresses != nil {
+		e.From = map[Origin]string{FromFile: s.File, FromJob: s.fromJob()}[s.origin[addressesKey]]
+	}
+	return e
+}

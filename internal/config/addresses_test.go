@@ -1,0 +1,69 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const addressed = `
+addresses:
+  - https://cdn.example.com/${path}
+  - {address: "https://cdn.example.com/w_${width}/${path}", widths: [320, 640]}
+jobs:
+  plain: {source: photos}
+  other:
+    source: films
+    addresses: /uploads/${folder}/${name}
+`
+
+func TestAddresses(t *testing.T) {
+	for _, tt := range []struct{ job, addresses, effect string }{
+		{"", "[https://cdn.example.com/${path} https://cdn.example.com/w_${width}/${path}]", "2 templates, " + DefaultFile},
+		{"plain", "[https://cdn.example.com/${path} https://cdn.example.com/w_${width}/${path}]", "2 templates, " + DefaultFile},
+		{"other", "[/uploads/${folder}/${name}]", `1 template, job "other" in ` + DefaultFile},
+	} {
+		flags := map[string][]string{}
+		if tt.job != "" {
+			flags["job"] = []string{tt.job}
+		}
+		s := mustLoad(t, addressed, flags, nil)
+		effect := ""
+		for _, e := range s.Effects() {
+			if e.Name == "addresses" {
+				effect = e.Value + ", " + e.From
+			}
+		}
+		if got := fmt.Sprint(s.Addresses); got != tt.addresses || effect != tt.effect {
+			t.Errorf("job %q: addresses %s, effect %q", tt.job, got, effect)
+		}
+	}
+	if s := mustLoad(t, addressed, nil, nil); fmt.Sprint(s.Addresses[1].Widths()) != "[320 640]" {
+		t.Errorf("widths %v", s.Addresses[1].Widths())
+	}
+}
+
+func TestAddressMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"addresses:\n  - /files/${key}\n":                                      "assetferry.yaml:2:12: there is no placeholder ${key}",
+		"addresses: /files/${name}\n":                                          "assetferry.yaml:1:12: one cannot tell the folder",
+		"addresses:\n  - widths: [1]\n":                                        "assetferry.yaml:2:5: address is missing",
+		"addresses:\n  - address: /${path}\n    width: 3\n":                    `assetferry.yaml:3:5: unknown key "width"; did you mean "widths"?`,
+		"addresses:\n  - {address: \"/${width}/${path}\", widths: [320, 0]}\n": `:2:50: "0" is no width`,
+		"addresses:\n  - {address: \"/${width}/${path}\", widths: [32, 32]}\n": `:2:49: the width 32 is there twice`,
+		"addresses:\n  - {address: \"/${width}/${path}\", widths: 320}\n":      `takes a list of numbers`,
+		"addresses:\n  - {address: \"/${width}/${path}\", widths: []}\n":       `takes a list of numbers`,
+		"addresses:\n  - {address: /x/}\n":                                     `:2:15: one cannot tell the object`,
+		"addresses:\n  - [a]\n":                                                `an address is expected here`,
+		"addresses:\n  - /${path}\n  - /${path}\n":                             `:3:5: this address is there twice`,
+		"jobs:\n  j:\n    source: x\n    addresses: [files]\n":                 `:4:17: it begins neither`,
+		"addresses:\n  - https://anna:secret@cdn.example.com/${path}\n":        `must not hold a user name or password`,
+		"addresses:\n  - {address: \"/${path}\", widths: [320]}\n":             `widths, and no ${width}`,
+		"addresses:\n  - {address: \"/${height}/${path}\"}\n":                  `without a ${width}`,
+	} {
+		_, err := load(t, text, nil, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret@") {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
