@@ -16,6 +16,7 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/sourcehttp"
 	"assetferry/internal/turns"
 	"assetferry/internal/ui"
 )
@@ -45,8 +46,9 @@ type app struct {
 	command  string // as it was called, without its arguments
 	planFile string // that is written or carried out, empty without one
 
-	embedded string       // the address of the embedded sandbox, once it runs
-	read     *destination // what is read as a source, if that is a workspace
+	embedded string             // the address of the embedded sandbox, once it runs
+	read     *destination       // what is read as a source, if that is a workspace
+	headers  sourcehttp.Headers // that open the source, once they were asked for
 
 	closers  []func() error  // undo what was opened, last first
 	logFile  io.Closer       // closed after everything that may be logged

@@ -67,6 +67,13 @@ func (a *app) openBulletin(source, command string) error {
 // nameOf is the name of a source before it is opened; empty where only that would tell
 // whether it may be shown.
 func nameOf(source string) string {
+	if isConnector(source) {
+		address, err := parseConnector(source)
+		if err != nil {
+			return ""
+		}
+		return address.String()
+	}
 	if config.IsAddress(source) {
 		address, err := s3.ParseAddress(source)
 		if err != nil {

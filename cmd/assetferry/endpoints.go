@@ -46,8 +46,12 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	} else if s.rules, err = a.rules(cmd); err != nil {
 		return nil, err
 	}
-	if _, _, err = a.openSource(ctx, address, nil); err != nil {
+	source, _, err := a.openSource(ctx, address, nil)
+	if err != nil {
 		return nil, err
+	}
+	if approved == nil {
+		a.followsCategories(&s.rules, source)
 	}
 	if s.metadata, err = a.openMetadata(); err != nil {
 		return nil, err

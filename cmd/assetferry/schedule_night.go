@@ -83,6 +83,10 @@ func (a *app) wholeSource(ctx context.Context, source string) (string, error) {
 		_, err := a.workspace(source)
 		return source, err
 	}
+	if isConnector(source) {
+		_, err := parseConnector(source)
+		return source, err
+	}
 	_, err := s3.ParseAddress(source)
 	if err != nil {
 		return "", badAddress(err)

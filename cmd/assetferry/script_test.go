@@ -27,6 +27,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"assetferry/internal/sandbox"
+	"assetferry/sources/ckfinder/ckfindertest"
 	"assetferry/state"
 )
 
@@ -50,32 +51,33 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ferry":   cmdFerry,
-			"service": cmdService,
-			"bucket":  cmdBucket,
-			"stored":  cmdStored,
-			"stats":   cmdStats,
-			"methods": cmdMethods,
-			"tree":    cmdTree,
-			"trash":   cmdTrash,
-			"lock":    cmdLock,
-			"upload":  cmdUpload,
-			"spoil":   cmdSpoil,
-			"make":    cmdMake,
-			"many":    cmdMany,
-			"aged":    cmdAged,
-			"scrub":   cmdScrub,
-			"mode":    cmdMode,
-			"files":   cmdFiles,
-			"hold":    cmdHold,
-			"halve":   cmdHalve,
-			"touched": cmdTouched,
-			"newer":   cmdNewer,
-			"token":   cmdToken,
-			"named":   cmdNamed,
-			"patch":   cmdPatch,
-			"edit":    cmdEdit,
-			"bare":    cmdBare,
+			"ferry":     cmdFerry,
+			"service":   cmdService,
+			"bucket":    cmdBucket,
+			"connector": cmdConnector,
+			"stored":    cmdStored,
+			"stats":     cmdStats,
+			"methods":   cmdMethods,
+			"tree":      cmdTree,
+			"trash":     cmdTrash,
+			"lock":      cmdLock,
+			"upload":    cmdUpload,
+			"spoil":     cmdSpoil,
+			"make":      cmdMake,
+			"many":      cmdMany,
+			"aged":      cmdAged,
+			"scrub":     cmdScrub,
+			"mode":      cmdMode,
+			"files":     cmdFiles,
+			"hold":      cmdHold,
+			"halve":     cmdHalve,
+			"touched":   cmdTouched,
+			"newer":     cmdNewer,
+			"token":     cmdToken,
+			"named":     cmdNamed,
+			"patch":     cmdPatch,
+			"edit":      cmdEdit,
+			"bare":      cmdBare,
 
 			"diagnosis": cmdDiagnosis,
 			"id":        cmdID,
@@ -197,9 +199,10 @@ func (c call) checkJSON() error {
 
 // A bench is what a script works with besides files and processes.
 type bench struct {
-	service *service
-	bucket  *bucket      // that the script started last
-	journal *state.Store // held by the test
+	service   *service
+	bucket    *bucket                 // that the script started last
+	connector *ckfindertest.Connector // that the script started last
+	journal   *state.Store            // held by the test
 }
 
 type benchKey struct{}

@@ -19,7 +19,7 @@ import (
 )
 
 // kindsOfSources is what a person is told who names none of them.
-const kindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, or another environment of the service, such as ckbox://production"
+const kindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, or another environment of the service, such as ckbox://production"
 
 // openSource opens the source at an address, and gives its name for the journal.
 // What is in the paths to exclude is no part of it.
@@ -32,6 +32,8 @@ func (a *app) openSource(ctx context.Context, address string, exclude []string) 
 		return a.openBucket(ctx, address)
 	case ok && scheme == ckbox.Scheme:
 		return a.openWorkspace(ctx, address)
+	case isConnector(address):
+		return a.openConnector(ctx, address)
 	case ok: // the rest of it may hold a password
 		return nil, "", usage(fmt.Errorf("there is no kind of source called %q", scheme), kindsOfSources)
 	}
@@ -55,6 +57,12 @@ func (a *app) sourceName(ctx context.Context, source string) (string, error) {
 		return filepath.Abs(source)
 	case strings.HasPrefix(source, ckbox.Scheme+"://"):
 		return a.workspaceName(ctx, source)
+	case isConnector(source):
+		address, err := parseConnector(source)
+		if err != nil {
+			return "", err
+		}
+		return address.String(), nil
 	}
 	address, err := s3.ParseAddress(source)
 	if err != nil {

@@ -70,8 +70,8 @@ func allCommands(t *testing.T) (commands []*cobra.Command) {
 	return commands
 }
 
-// topicReader has what a topic takes for granted: a library in ./photos and in the
-// bucket photos, a service that the environment points at, and the program on the PATH.
+// topicReader has what a topic takes for granted: a library in ./photos, in the bucket
+// photos, and behind a connector, a service that the environment points at, and the program on the PATH.
 func topicReader(t *testing.T) *reader {
 	t.Helper()
 	r := &reader{home: t.TempDir()}
@@ -85,7 +85,7 @@ func topicReader(t *testing.T) *reader {
 	}
 	r.env = slices.Concat(startService(t, sandbox.Options{}).variables(), b.variables(), []string{
 		"AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret", "HOME=" + r.home, "XDG_STATE_HOME=" + r.home + "/state",
-		"XDG_DATA_HOME=" + r.home + "/data", "TMPDIR=" + r.home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0",
+		"CONNECTOR=" + startConnector(t, library, "3f8a09c1b2d4").URL, "XDG_DATA_HOME=" + r.home + "/data", "TMPDIR=" + r.home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0",
 	})
 	return r
 }
@@ -106,7 +106,7 @@ func (r *reader) follow(t *testing.T, commands []string) {
 func beforeTopic(name string) []string {
 	return map[string][]string{
 		"journal": {"assetferry migrate ./photos --unmatched skip --limit 5 --state journal.db"},
-		"sources": {`printf 'destinations:\n  production:\n    url: %s\n    environment: %s\n    access_key_env: ASSETFERRY_ACCESS_KEY\n' "$ASSETFERRY_URL" "$ASSETFERRY_ENVIRONMENT_ID" > assetferry.yaml`,
+		"sources": {`printf 'jobs:\n  cms:\n    source: ckfinder+%s\n' "$CONNECTOR" > cms.yaml`, `printf 'destinations:\n  production:\n    url: %s\n    environment: %s\n    access_key_env: ASSETFERRY_ACCESS_KEY\n' "$ASSETFERRY_URL" "$ASSETFERRY_ENVIRONMENT_ID" > assetferry.yaml`, "cat cms.yaml >> assetferry.yaml",
 			"assetferry migrate ./photos --unmatched skip"},
 		"nightly": {`printf 'unmatched: skip\njobs:\n  nightly:\n    source: ./photos\n' > assetferry.yaml`},
 	}[name]

@@ -1,0 +1,156 @@
+package ckfinder_test
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"assetferry/internal/sourcehttp"
+	"assetferry/sources"
+	"assetferry/sources/ckfinder"
+	"assetferry/sources/ckfinder/ckfindertest"
+	"assetferry/sources/sourcetest"
+)
+
+// The law, for all of a connector, for a resource type and for a folder, at connectors that
+// are as different as they come.
+func TestSource(t *testing.T) {
+	for name, knobs := range map[string]ckfindertest.Knobs{
+		"as documented":        {Session: "of the test", Renew: "renewed by Init"},
+		"no ranges":            {NoRanges: true, StatusOK: true, Tenths: true},
+		"no lengths":           {NoLengths: true, NoETags: true, Token: "hush-hush"},
+		"old, behind a route":  {NoProxy: true, OwnParameter: "a b/c", ByteOrderMark: true, NoAddresses: true},
+		"modified at any time": {NowModified: true},
+	} {
+		for part, start := range map[string]string{"all": "", "a type": "?type=Files", "a folder": "?type=Files&currentFolder=/my+lib%2B%25/"} {
+			t.Run(name+", "+part, func(t *testing.T) {
+				if testing.Short() && part != "a folder" && name != "as documented" {
+					t.Skip("the rest of the combinations takes long")
+				}
+				law(t, knobs, start)
+			})
+		}
+	}
+}
+
+func law(t *testing.T, knobs ckfindertest.Knobs, start string) {
+	prefix := "Files/"
+	if strings.Contains(start, "currentFolder") {
+		prefix = "Files/my lib+%/"
+	}
+	sourcetest.Run(t, func(tb testing.TB, files []sourcetest.File) sourcetest.Fixture {
+		c := ckfindertest.New(tb, "Images", "Files", "Files!", "Empty")
+		c.Knobs = knobs
+		c.Make(prefix)
+		for _, key := range []string{"Files/my lib+%.jpg", "Files/my lib+%!/x", "Images/my lib+%/x"} { // its neighbours
+			if !strings.HasPrefix(key, prefix) && start != "" {
+				c.Put(key, []byte("not ours"))
+			}
+		}
+		for _, f := range files {
+			c.Put(prefix+string(f.Key), f.Content)
+		}
+		src := newSource(tb, c, start)
+		var source sources.Source = src
+		if start == "" {
+			source = within{src, sources.Key(prefix)}
+		}
+		return sourcetest.Fixture{
+			Source: source,
+			Put:    func(f sourcetest.File) error { c.Put(prefix+string(f.Key), f.Content); return nil },
+			Remove: func(k sources.Key) error { c.Remove(prefix + string(k)); return nil },
+			Vanish: func() error {
+				if start == "" {
+					c.Change(func(k *ckfindertest.Knobs) { k.OwnParameter = "another" })
+				}
+				c.RemoveAll(prefix)
+				return nil
+			},
+			Settle: src.CloseIdleConnections,
+		}
+	}, sourcetest.Storable(storable), sourcetest.Many(500))
+}
+
+// storable leaves out what is no name of a file or what JSON has no place for.
+func storable(keys ...sources.Key) bool {
+	for _, k := range keys {
+		if !utf8.ValidString(string(k)) {
+			return false
+		}
+		for segment := range strings.SplitSeq(string(k), "/") {
+			if segment == "" || segment == "." || segment == ".." {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// within is what a source has below a prefix, for laws that know nothing of resource types.
+type within struct {
+	sources.Source
+	prefix sources.Key
+}
+
+func (w within) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	if after != "" {
+		after = w.prefix + after
+	}
+	return func(yield func(sources.Object, error) bool) {
+		w.Source.Objects(ctx, after)(func(o sources.Object, err error) bool {
+			o.Key = sources.Key(strings.TrimPrefix(string(o.Key), string(w.prefix)))
+			return yield(o, err)
+		})
+	}
+}
+
+func (w within) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	o.Key = w.prefix + o.Key
+	return w.Source.Open(ctx, o, offset)
+}
+
+// newSource opens a connector with what it wants to see.
+func newSource(tb testing.TB, c *ckfindertest.Connector, start string) *ckfinder.Source {
+	tb.Helper()
+	if route := c.Knobs.OwnParameter; route != "" {
+		start = "?route=" + url.QueryEscape(route) + strings.Replace(start, "?", "&", 1)
+	}
+	address, err := ckfinder.ParseAddress("ckfinder+" + c.URL + start)
+	must(tb, err)
+	var lines string
+	if s := c.Knobs.Session; s != "" {
+		lines += "Cookie: PHPSESSID=\"" + s + "\"\n"
+	}
+	if token := c.Knobs.Token; token != "" {
+		lines += "Authorization: Bearer " + token + "\n"
+	}
+	var o ckfinder.Options
+	if lines != "" {
+		o.Headers, err = sourcehttp.ParseHeaders(lines)
+		must(tb, err)
+	}
+	src := ckfinder.New(address, o)
+	tb.Cleanup(src.CloseIdleConnections)
+	return src
+}
+
+func list(tb testing.TB, src sources.Source) (objects []sources.Object, err error) {
+	for o, e := range src.Objects(tb.Context(), "") {
+		if e != nil {
+			return objects, e
+		}
+		objects = append(objects, o)
+	}
+	return objects, nil
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,106 @@
+package ckfinder
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"assetferry/internal/retry"
+)
+
+// An entry is a file or a folder in a folder.
+type entry struct {
+	name string // with a slash at its end if it is a folder
+	date plain
+	size plain
+}
+
+func (e entry) isFolder() bool { return strings.HasSuffix(e.name, "/") }
+
+// entries lists a folder in the order of the keys: folders have a slash at their ends. If
+// there is an error there may be entries all the same, of the half that could be listed.
+func (s *Source) entries(ctx context.Context, at place) ([]entry, error) {
+	var (
+		both    sync.WaitGroup
+		files   []entry
+		noFiles error
+	)
+	both.Go(func() { files, noFiles = s.files(ctx, at) })
+	folders, noFolders := s.folders(ctx, at)
+	both.Wait()
+	entries := append(files, folders...)
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	// A name that is listed twice can be asked for once only.
+	entries = slices.CompactFunc(entries, func(a, b entry) bool { return a.name == b.name })
+	if noFiles != nil {
+		return entries, noFiles
+	}
+	return entries, noFolders
+}
+
+func (s *Source) files(ctx context.Context, at place) ([]entry, error) {
+	list, err := ask[fileList](ctx, s, "GetFiles", at.parameters())
+	if err != nil {
+		return nil, err
+	}
+	if err := list.answersFor(at); err != nil {
+		return nil, err
+	}
+	s.addresses.note(at, list.CurrentFolder.URL)
+	entries := make([]entry, 0, len(list.Files))
+	for _, f := range list.Files {
+		if strings.Contains(f.Name, "/") {
+			return nil, unnameable(f.Name)
+		}
+		entries = append(entries, entry{f.Name, f.Date, f.Size})
+	}
+	return entries, list.whole(viewFiles)
+}
+
+func (s *Source) folders(ctx context.Context, at place) ([]entry, error) {
+	list, err := ask[folderList](ctx, s, "GetFolders", at.parameters())
+	if err != nil {
+		return nil, err
+	}
+	if err := list.answersFor(at); err != nil {
+		return nil, err
+	}
+	entries := make([]entry, 0, len(list.Folders))
+	for _, f := range list.Folders {
+		if f.Name == "" || strings.Contains(f.Name, "/") {
+			return nil, unnameable(f.Name)
+		}
+		entries = append(entries, entry{name: f.Name + "/"})
+	}
+	return entries, list.whole(viewFolders)
+}
+
+// odd is an answer that cannot be true, whatever its status says.
+func odd(format string, args ...any) error {
+	return &failure{status: http.StatusOK, err: fmt.Errorf(format, args...), class: retry.Permanent}
+}
+
+// answersFor reports whether an answer is about the folder that was asked for. A connector
+// that does not know a folder may answer for another one.
+func (a *answer) answersFor(at place) error {
+	if path := a.CurrentFolder.Path; path != nil && strings.Trim(*path, "/") != strings.Trim(at.path, "/") {
+		return odd("the connector was asked for the folder %s and answers for %s", at.path, *path)
+	}
+	return nil
+}
+
+// whole reports whether everything in a folder could be seen.
+func (a *answer) whole(permission int) error {
+	if acl := a.CurrentFolder.ACL; acl != nil && *acl&permission == 0 {
+		return odd("the session may not see everything in this folder")
+	}
+	return nil
+}
+
+// unnameable refuses a name that would not be one segment of a key.
+func unnameable(name string) error {
+	return odd("the connector lists the name %q, which cannot be a part of a key", name)
+}

@@ -1,0 +1,267 @@
+package ckfinder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"assetferry/internal/retry"
+	"assetferry/sources"
+)
+
+// errStop says that the loop over a listing ended.
+var errStop = errors.New("the loop ended")
+
+// Objects implements sources.Source.
+func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		err := s.list(ctx, string(after), yield)
+		switch {
+		case err == errStop:
+			return
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		case err != nil:
+			err = s.fail(ctx, "list", "", err)
+		}
+		if err != nil {
+			yield(sources.Object{}, err)
+		}
+	}
+}
+
+// list has a walk go ahead, and yields what it finds.
+func (s *Source) list(ctx context.Context, after string, yield func(sources.Object, error) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &walk{source: s, after: after, found: make(chan *finding, parallel-2)}
+	defer w.running.Wait()
+	defer cancel()
+	w.running.Go(func() {
+		defer close(w.found)
+		w.err = w.run(ctx)
+	})
+	for f := range w.found {
+		<-f.known
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case f.err != nil:
+			return f.err
+		case !yield(f.object, nil):
+			return errStop
+		}
+	}
+	return w.err
+}
+
+// A walk is one listing. It goes ahead of who takes the objects by as many files as it may
+// ask about at once.
+type walk struct {
+	source  *Source
+	after   string
+	found   chan *finding
+	running sync.WaitGroup
+	err     error // of the walk, once found is closed
+}
+
+// A finding is an object that is being asked about.
+type finding struct {
+	object sources.Object
+	known  chan struct{} // closed when the rest is set
+	err    error
+}
+
+func (w *walk) run(ctx context.Context) error {
+	kinds, err := w.source.kinds(ctx)
+	if err != nil {
+		return err
+	}
+	if start := w.source.address.start(); start.kind != "" {
+		if !slices.Contains(kinds, start.kind) {
+			return &failure{err: fmt.Errorf("there is no resource type %q here, but %s", start.kind, strings.Join(kinds, ", ")), is: fs.ErrNotExist, class: retry.Permanent}
+		}
+		return w.list(ctx, start)
+	}
+	for _, name := range kinds {
+		if err := w.enter(ctx, place{path: "/"}, name+"/"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kinds asks for the names of the resource types, in the order of their keys. That there are
+// none is no empty library: somebody may see nothing.
+func (s *Source) kinds(ctx context.Context) ([]string, error) {
+	b, err := ask[beginning](ctx, s, "Init", nil)
+	switch {
+	case err != nil:
+		if f, ok := errors.AsType[*failure](err); ok && errors.Is(err, fs.ErrPermission) {
+			f.auth, f.class = true, retry.Fatal
+		}
+		return nil, err
+	case b.Enabled != nil && !*b.Enabled:
+		return nil, &failure{err: errors.New(meaning(disabled)), class: retry.Fatal, auth: true}
+	case len(b.Types) == 0:
+		return nil, &failure{err: errors.New("the connector shows no resource type"), class: retry.Fatal, auth: true}
+	}
+	var names []string
+	for _, t := range b.Types {
+		if t.Name == "" || strings.Contains(t.Name, "/") {
+			return nil, &failure{err: fmt.Errorf("the connector has a resource type called %q, which cannot begin a key", t.Name), class: retry.Permanent}
+		}
+		names = append(names, t.Name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(a+"/", b+"/") })
+	for i := range len(names) - 1 {
+		if names[i] == names[i+1] {
+			return nil, &failure{err: fmt.Errorf("the connector has two resource types called %q, and no command tells them apart", names[i]), class: retry.Permanent}
+		}
+	}
+	return names, nil
+}
+
+// enter lists a folder, unless everything in it is listed already. What is called dot or
+// dot dot would lead in circles.
+func (w *walk) enter(ctx context.Context, parent place, name string) error {
+	at := parent.folder(name)
+	if parent.kind == "" {
+		at = place{kind: strings.TrimSuffix(name, "/"), path: "/", prefix: name}
+	}
+	if at.prefix < w.after && !strings.HasPrefix(w.after, at.prefix) {
+		return nil
+	}
+	if name == "./" || name == "../" || len(at.prefix) > sources.MaxKeyLength {
+		return w.obstacle(ctx, at.prefix, sources.UnreadableDirectory)
+	}
+	return w.list(ctx, at)
+}
+
+// list lists what is in a folder and below it.
+func (w *walk) list(ctx context.Context, at place) error {
+	entries, err := w.source.entries(ctx, at)
+	if err != nil {
+		if err := w.excuse(ctx, at, err); err != nil {
+			return err
+		}
+		if w.isGone(ctx, at, err) {
+			return nil
+		}
+		if err := w.obstacle(ctx, at.prefix, sources.UnreadableDirectory); err != nil {
+			return err
+		}
+	}
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		visit := w.file
+		if e.isFolder() {
+			visit = w.subfolder
+		}
+		if err := visit(ctx, at, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) subfolder(ctx context.Context, at place, e entry) error {
+	return w.enter(ctx, at, e.name)
+}
+
+// excuse gives nil for what is the trouble of a folder or a file alone, and else the error
+// that the listing ends with: where a listing begins, and where the session is over.
+func (w *walk) excuse(ctx context.Context, at place, err error) error {
+	if at.prefix == "" {
+		return err
+	}
+	return w.source.excuse(ctx, at.kind, err)
+}
+
+// excuse asks whether the connector still shows a resource type after something went wrong
+// with an entry of it. If it does, it is only that entry's trouble, and its answer is nil.
+func (s *Source) excuse(ctx context.Context, kind string, err error) error {
+	f, ok := errors.AsType[*failure](err)
+	if !ok || f.status == 0 || f.class == retry.Throttled {
+		return err
+	}
+	kinds, lost := s.kinds(ctx)
+	switch {
+	case lost != nil:
+		return lost
+	case !slices.Contains(kinds, kind):
+		return err
+	}
+	return nil
+}
+
+// isGone reports whether a folder that could not be found was removed since it was listed.
+// A name that the connector lists and cannot find is not gone.
+func (w *walk) isGone(ctx context.Context, at place, err error) bool {
+	if !errors.Is(err, fs.ErrNotExist) || at.path == "/" {
+		return false
+	}
+	parent, name := at.parent()
+	list, err := ask[folderList](ctx, w.source, "GetFolders", parent.parameters())
+	if err != nil || list.answersFor(parent) != nil || list.whole(viewFolders) != nil {
+		return false
+	}
+	for _, f := range list.Folders {
+		if f.Name == name {
+			return false
+		}
+	}
+	return true
+}
+
+// parent is the place that a folder is in, and its name there.
+func (p place) parent() (place, string) {
+	path := strings.TrimSuffix(p.path, "/")
+	i := strings.LastIndexByte(path, '/')
+	return place{kind: p.kind, path: path[:i+1]}, path[i+1:]
+}
+
+func (w *walk) obstacle(ctx context.Context, key string, o sources.Obstacle) error {
+	if key <= w.after {
+		return nil
+	}
+	f := &finding{object: sources.Object{Key: sources.Key(key), Obstacle: o}, known: make(chan struct{})}
+	close(f.known)
+	return w.hand(ctx, f)
+}
+
+// hand gives a finding to who takes the objects.
+func (w *walk) hand(ctx context.Context, f *finding) error {
+	select {
+	case w.found <- f:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// file has a file asked about.
+func (w *walk) file(ctx context.Context, at place, e entry) error {
+	key := at.prefix + e.name
+	switch {
+	case key <= w.after:
+		return nil
+	case e.name == "": // as stores of objects keep folders
+		return w.obstacle(ctx, key, sources.FolderMarker)
+	}
+	f := &finding{object: sources.Object{Key: sources.Key(key)}, known: make(chan struct{})}
+	if err := w.hand(ctx, f); err != nil {
+		return err
+	}
+	w.running.Go(func() {
+		defer close(f.known)
+		f.err = w.source.look(ctx, at, e, &f.object)
+	})
+	return nil
+}
