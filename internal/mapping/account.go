@@ -12,6 +12,7 @@ import (
 // a rule leaves out on purpose is not among them, nor are positions that are dropped.
 func (m *Mapping) Unmapped(o Object) ([]string, error) {
 	m = m.usable()
+	o = m.read(o)
 	d, err := m.describe(o)
 	if err != nil {
 		return nil, err
@@ -25,10 +26,9 @@ func (m *Mapping) Unmapped(o Object) ([]string, error) {
 
 func (d *description) unmapped(p *placed) []string {
 	missed := map[string]bool{}
-	for from, fields := range d.object.Found {
+	for _, fields := range d.object.Found {
 		for name := range fields {
-			word := d.wordFor(name, from)
-			if !d.wentSomewhere(word) && !p.wentSomewhere(word) {
+			if !d.wentSomewhere(name) && !p.wentSomewhere(name) {
 				missed[name] = true
 			}
 		}
@@ -39,7 +39,7 @@ func (d *description) unmapped(p *placed) []string {
 // wentSomewhere reports whether a field is in what describes the object, or was left out
 // on purpose.
 func (d *description) wentSomewhere(word string) bool {
-	if word == wordAddress || d.options.DropGPS && isPosition(word) { // the map of addresses has the first
+	if word == wordAddress || d.isUnsent(word) { // the map of addresses has the first
 		return true
 	}
 	if d.describedBy.covers(wordDescription, word) || d.taggedBy.covers(wordTags, word) {
@@ -107,15 +107,16 @@ type Said struct {
 // found is in normal form, so only what differs to a reader does so here.
 func (m *Mapping) Conflicts(o Object) []Conflict {
 	m = m.usable()
+	return m.conflicts(m.read(o))
+}
+
+func (m *Mapping) conflicts(o Object) []Conflict {
 	said := map[string][]Said{}
 	for _, from := range m.precedence() {
-		fields := o.Found[from]
-		for name := range fields {
-			word := m.wordFor(name, from)
-			if slices.ContainsFunc(said[word], func(s Said) bool { return s.From == from }) || word == wordAddress {
-				continue
+		for name, values := range o.Found[from] {
+			if name != wordAddress {
+				said[name] = append(said[name], Said{from, sameOrder(name, values)})
 			}
-			said[word] = append(said[word], Said{from, sameOrder(word, m.at(fields, from, word))})
 		}
 	}
 	var conflicts []Conflict

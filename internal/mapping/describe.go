@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"fmt"
+	"strings"
 
 	"assetferry/internal/metadata"
 )
@@ -19,7 +20,8 @@ func (n Note) String() string { return n.Field + ": " + n.What }
 // people should know of it. Of the same object it always says the same. An error is about
 // this object alone: an *EvaluationError or a *LimitError.
 func (m *Mapping) Describe(o Object) (metadata.Metadata, []Note, error) {
-	d, err := m.usable().describe(o)
+	m = m.usable()
+	d, err := m.describe(m.read(o))
 	return d.said, d.notes, err
 }
 
@@ -55,6 +57,7 @@ func (r reason) String() string {
 	return ""
 }
 
+// describe works out what describes an object that was read.
 func (m *Mapping) describe(o Object) (*description, error) {
 	d := &description{Mapping: m, object: o}
 	if len(m.rules) > 0 {
@@ -192,26 +195,29 @@ func (d *description) attributesByDefault() {
 	}
 	for from, fields := range d.object.Found {
 		for name := range fields {
-			word := d.wordFor(name, from)
-			if d.isDecided(word) || !becomesAttribute(word, from) {
+			if d.isDecided(name) || !becomesAttribute(name, from) || d.isUnsent(name) {
 				continue
 			}
-			if values, from := d.first(d.object.Found, word); len(values) > 0 {
-				d.set(word, joined(values), reason{word: word, from: from})
+			if values, from := d.first(d.object.Found, name); len(values) > 0 {
+				d.set(name, joined(values), reason{word: name, from: from})
 			}
 		}
 	}
 }
 
-// wordFor is the name that a field of an origin has with us.
-func (m *Mapping) wordFor(name string, from metadata.Origin) string {
-	if word, ok := m.words[name]; ok && isNamed(from) {
-		return word
+// isUnsent reports whether a rule keeps a field from becoming an attribute by default.
+func (d *description) isUnsent(name string) bool {
+	for _, r := range d.matching {
+		for _, unsent := range r.unsent {
+			if begin, more := strings.CutSuffix(unsent, "*"); name == unsent || more && strings.HasPrefix(name, begin) {
+				return true
+			}
+		}
 	}
-	return name
+	return false
 }
 
 // becomesAttribute reports whether a field becomes an attribute where no rule says anything.
-func becomesAttribute(word string, from metadata.Origin) bool {
-	return isAttributeWord(word) || isNamed(from) && !isWord(word) && word != metadata.Provenance
+func becomesAttribute(name string, from metadata.Origin) bool {
+	return isAttributeWord(name) || isNamed(from) && !isWord(name) && name != metadata.Provenance
 }

@@ -14,7 +14,7 @@ import (
 // one describe every object in the same way. It is empty for the default mapping.
 func (m *Mapping) Digest() string {
 	m = m.usable()
-	if !m.bare && len(m.words) == 0 && m.options.plain() && !slices.ContainsFunc(m.rules, (*rule).describes) {
+	if !m.bare && len(m.columns.order) == 0 && m.options.plain() && !slices.ContainsFunc(m.rules, (*rule).describes) {
 		return ""
 	}
 	return digest(func(w io.Writer) {
@@ -63,9 +63,7 @@ func digest(write func(io.Writer)) string {
 // writeReading writes what decides which value a field has.
 func (m *Mapping) writeReading(w io.Writer) {
 	fmt.Fprintln(w, m.precedence(), m.options.DropGPS, m.options.OnLimit == Skip, m.options.OnLimit == Fail)
-	for _, name := range sortedKeys(m.words) {
-		fmt.Fprintf(w, "column %q %q\n", name, m.words[name])
-	}
+	fmt.Fprintf(w, "columns %q\n", m.columns.order)
 }
 
 func (r *rule) writeWhen(w io.Writer) {
@@ -99,7 +97,7 @@ func (r *rule) writeDescribing(w io.Writer) {
 	for _, from := range sortedKeys(r.rename) {
 		fmt.Fprintf(w, "rename %q %q\n", from, r.rename[from])
 	}
-	fmt.Fprintf(w, "split %q\n", r.split)
+	fmt.Fprintf(w, "split %q\nunsent %q\n", r.split, r.unsent)
 }
 
 func writeOutcome(w io.Writer, what string, of map[string]outcome, name string) {

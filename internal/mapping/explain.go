@@ -44,7 +44,8 @@ type Outcome struct {
 // Explain tells what becomes of an object that would otherwise go somewhere, and why.
 func (m *Mapping) Explain(o Object, otherwise Place) Explanation {
 	m = m.usable()
-	e := Explanation{Key: o.Key, Seen: m.seen(o), Rules: m.applied(o), Conflicts: m.Conflicts(o)}
+	o = m.read(o)
+	e := Explanation{Key: o.Key, Seen: m.seen(o), Rules: m.applied(o), Conflicts: m.conflicts(o)}
 	p, err := m.place(o, otherwise)
 	if e.Err = err; err != nil {
 		return e
@@ -65,7 +66,7 @@ func (m *Mapping) Explain(o Object, otherwise Place) Explanation {
 func (m *Mapping) seen(o Object) (all []Seen) {
 	for _, from := range m.precedence() {
 		for name, values := range o.Found[from] {
-			_, counts := m.first(o.Found, m.wordFor(name, from))
+			_, counts := m.first(o.Found, name)
 			all = append(all, Seen{name, joined(values), from, counts == from})
 		}
 	}

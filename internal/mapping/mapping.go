@@ -12,7 +12,6 @@
 package mapping
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -31,21 +30,16 @@ type Mapping struct {
 	options Options
 	rules   []*rule
 	bare    bool
-	words   map[string]string   // of columns that have another name with us
-	columns map[string][]string // the other way round
-	uses    []variable          // those that a rule mentions
+	columns columns
+	uses    []variable // those that a rule mentions
 	scopes  sync.Pool
 }
 
 // New gives the mapping of rules, which may be nil.
 func New(r *Rules, o Options) *Mapping {
-	m := &Mapping{options: o, words: map[string]string{}, columns: map[string][]string{}}
+	m := &Mapping{options: o}
 	if r != nil {
-		m.rules, m.bare = r.rules, r.bare
-		for _, c := range r.columns {
-			m.words[c.name] = c.word
-			m.columns[c.word] = append(m.columns[c.word], c.name)
-		}
+		m.rules, m.bare, m.columns = r.rules, r.bare, newColumns(r.columns)
 	}
 	for _, v := range variables() {
 		if slices.ContainsFunc(m.rules, func(r *rule) bool { return r.mentions(v.name) }) {
@@ -82,48 +76,7 @@ func (m *Mapping) precedence() []metadata.Origin {
 	return m.options.Precedence
 }
 
-// isNamed reports whether the fields of an origin have the names that somebody gave them,
-// so that they may go by other names than ours.
-func isNamed(from metadata.Origin) bool {
-	return from == metadata.FromTable || from == metadata.FromSidecar || from == metadata.FromSource
-}
-
-// first gives the values of a field, and the origin that it is taken from.
+// first gives the values of a field, and the origin that they are taken from.
 func (m *Mapping) first(found metadata.Found, name string) ([]string, metadata.Origin) {
-	if m.options.DropGPS && isPosition(name) {
-		return nil, ""
-	}
-	for _, from := range m.precedence() {
-		if values := m.at(found[from], from, name); len(values) > 0 {
-			return values, from
-		}
-	}
-	return nil, ""
+	return found.First(name, m.precedence())
 }
-
-// at gives the values that one origin has for a field, under its own name or under that of
-// a column.
-func (m *Mapping) at(fields metadata.Fields, from metadata.Origin, name string) []string {
-	if values := fields[name]; len(values) > 0 {
-		return values
-	}
-	if isNamed(from) {
-		for _, c := range m.columns[name] {
-			if values := fields[c]; len(values) > 0 {
-				return values
-			}
-		}
-	}
-	return nil
-}
-
-// Word gives the name that a column of a table has with us, which is mostly its own.
-func (m *Mapping) Word(column string) string {
-	if word, ok := m.usable().words[column]; ok {
-		return word
-	}
-	return column
-}
-
-// Columns gives the columns that have another name with us, with that.
-func (m *Mapping) Columns() map[string]string { return maps.Clone(m.usable().words) }

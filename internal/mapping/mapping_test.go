@@ -43,7 +43,7 @@ func fields(pairs ...string) metadata.Fields {
 	for i := 0; i < len(pairs); i += 2 {
 		f[pairs[i]] = append(f[pairs[i]], pairs[i+1])
 	}
-	return f
+	return f.Normal()
 }
 
 // harbour is an object of which every origin says something.

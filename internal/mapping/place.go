@@ -18,7 +18,8 @@ type Place struct {
 // Place gives where an object goes: to where it went otherwise, but where rules say
 // something. An error is as that of Describe.
 func (m *Mapping) Place(o Object, otherwise Place) (Place, []Note, error) {
-	p, err := m.usable().place(o, otherwise)
+	m = m.usable()
+	p, err := m.place(m.read(o), otherwise)
 	return p.Place, p.notes, err
 }
 
@@ -30,6 +31,7 @@ type placed struct {
 	matching []*rule
 }
 
+// place works out where an object goes that was read.
 func (m *Mapping) place(o Object, otherwise Place) (*placed, error) {
 	p := &placed{Place: otherwise, by: map[string]reason{}}
 	if !m.placesAny() {

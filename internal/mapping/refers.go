@@ -47,7 +47,7 @@ func (r *rule) expressions(yield func(*expression) bool) {
 // describes reports whether a rule has a say in what describes an object.
 func (r *rule) describes() bool {
 	_, description := r.texts[wordDescription]
-	return description || r.tags != nil || len(r.add)+len(r.drop)+len(r.rename)+len(r.split)+len(r.attributes) > 0
+	return description || r.tags != nil || len(r.add)+len(r.drop)+len(r.rename)+len(r.split)+len(r.attributes)+len(r.unsent) > 0
 }
 
 // places reports whether a rule has a say in where an object goes.
@@ -97,10 +97,10 @@ func (m *Mapping) PlaceNeedsMetadata() bool {
 // sends it.
 func (m *Mapping) Keeps(field string) bool {
 	m = m.usable()
-	word, isColumn := m.words[field]
+	word := m.Word(field)
 	for _, r := range m.rules {
 		for e := range r.expressions {
-			if slices.Contains(e.fields, field) || isColumn && slices.Contains(e.fields, word) {
+			if slices.Contains(e.fields, field) || slices.Contains(e.fields, word) {
 				return true
 			}
 		}

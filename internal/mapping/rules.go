@@ -28,9 +28,6 @@ func (r *Rules) String() string {
 	return fmt.Sprintf("%d rules", len(r.rules))
 }
 
-// A column is a field that has another name with us.
-type column struct{ name, word string }
-
 // A rule decides about the objects for which its condition is true.
 type rule struct {
 	place
@@ -43,6 +40,7 @@ type rule struct {
 	texts      map[string]outcome // category, folder, name, private, description
 	tags       *listOutcome
 	add, drop  []*template
+	unsent     []string          // names of fields that do not become attributes by default
 	rename     map[string]string // by folded name
 	split      []string
 	attributes map[string]outcome
@@ -141,6 +139,7 @@ func (p *parser) columns(node ast.Node) error {
 	if err != nil {
 		return err
 	}
+	var read []column
 	for _, e := range entries {
 		name := e.Key.GetToken().Value
 		word, ok := strictyaml.Scalar(e.Value)
@@ -153,8 +152,9 @@ func (p *parser) columns(node ast.Node) error {
 		case isWord(name):
 			return p.ErrorAt(e.Key, fmt.Sprintf("%q has a meaning already and cannot be renamed; a rule can use it for something else", name))
 		}
-		p.into.columns = append(p.into.columns, column{name, word})
+		read = append(read, column{name, word})
 	}
+	p.into.columns = append(read, p.into.columns...) // before those of templates
 	return nil
 }
 
@@ -180,14 +180,15 @@ func (p *parser) rule(node ast.Node) error {
 	}
 	r := &rule{place: place{p.File, node}, number: p.count, template: p.template, texts: map[string]outcome{}, attributes: map[string]outcome{}}
 	keys := map[string]entry{
-		"when":        func(n ast.Node) error { return p.when(r, n) },
-		"skip":        func(n ast.Node) error { return p.skip(r, n) },
-		"tags":        func(n ast.Node) error { return p.tags(r, n) },
-		"add_tags":    func(n ast.Node) (err error) { r.add, err = p.list(n); return err },
-		"drop_tags":   func(n ast.Node) (err error) { r.drop, err = p.list(n); return err },
-		"rename_tags": func(n ast.Node) error { return p.renameTags(r, n) },
-		"split_tags":  func(n ast.Node) error { return p.splitTags(r, n) },
-		"attributes":  func(n ast.Node) error { return p.attributes(r, n) },
+		"when":            func(n ast.Node) error { return p.when(r, n) },
+		"skip":            func(n ast.Node) error { return p.skip(r, n) },
+		"tags":            func(n ast.Node) error { return p.tags(r, n) },
+		"add_tags":        func(n ast.Node) (err error) { r.add, err = p.list(n); return err },
+		"drop_tags":       func(n ast.Node) (err error) { r.drop, err = p.list(n); return err },
+		"rename_tags":     func(n ast.Node) error { return p.renameTags(r, n) },
+		"split_tags":      func(n ast.Node) error { return p.splitTags(r, n) },
+		"attributes":      func(n ast.Node) error { return p.attributes(r, n) },
+		"drop_attributes": func(n ast.Node) (err error) { r.unsent, err = p.names(n); return err },
 	}
 	places := placingWords()
 	for _, word := range append(places[:], wordDescription) {
@@ -207,7 +208,7 @@ func (p *parser) rule(node ast.Node) error {
 }
 
 func (r *rule) saysNothing() bool {
-	return r.skip == nil && len(r.texts)+len(r.add)+len(r.drop)+len(r.rename)+len(r.split)+len(r.attributes) == 0 && r.tags == nil
+	return r.skip == nil && len(r.texts)+len(r.add)+len(r.drop)+len(r.rename)+len(r.split)+len(r.attributes)+len(r.unsent) == 0 && r.tags == nil
 }
 
 func (p *parser) when(r *rule, node ast.Node) error {
@@ -367,6 +368,25 @@ func (p *parser) attributes(r *rule, node ast.Node) error {
 		}
 	}
 	return nil
+}
+
+// names reads names of fields. One may end with "*", which stands for whatever follows.
+func (p *parser) names(node ast.Node) (all []string, err error) {
+	nodes := []ast.Node{node}
+	if sequence, ok := node.(*ast.SequenceNode); ok {
+		nodes = sequence.Values
+	}
+	for _, n := range nodes {
+		name, err := p.scalar("drop_attributes", n)
+		if err != nil {
+			return nil, err
+		}
+		if name = strings.TrimSpace(name); name == "" || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
+			return nil, p.ErrorAt(n, "drop_attributes takes names of fields, which may end with *")
+		}
+		all = append(all, name)
+	}
+	return all, nil
 }
 
 // use puts the rules of a built-in template in the place of one that names it.

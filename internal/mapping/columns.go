@@ -1,0 +1,130 @@
+package mapping
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"assetferry/internal/metadata"
+)
+
+// A column is a field that has another name with us.
+type column struct{ name, word string }
+
+// columns are names by which fields are known elsewhere.
+type columns struct {
+	order []column
+	words map[string]int // by name: which of them
+}
+
+func newColumns(all []column) columns {
+	c := columns{order: all, words: map[string]int{}}
+	for n, one := range all {
+		if _, again := c.words[one.name]; !again { // the user's come before those of templates
+			c.words[one.name] = n
+		}
+	}
+	return c
+}
+
+// find gives the column that goes by a name, and its place among all. A type behind a name
+// does not count, as in "dc:title {{String}}", and does not stay.
+func (c columns) find(name string) (is column, order int, ok bool) {
+	if n, ok := c.words[name]; ok {
+		return c.order[n], n, true
+	}
+	plain, _, typed := strings.Cut(name, "{{")
+	if !typed || len(c.order) == 0 {
+		return column{}, 0, false
+	}
+	plain = strings.TrimSpace(plain)
+	if n, ok := c.words[plain]; ok {
+		return c.order[n], n, true
+	}
+	return column{name, plain}, len(c.order), true
+}
+
+// Word gives the name that a column of a table has with us, which is mostly its own. Beside
+// the words of metadata it may be key, address, path, size, modified, digest or content_type,
+// which say what a row is about.
+func (m *Mapping) Word(name string) string {
+	if c, _, ok := m.usable().columns.find(name); ok {
+		return c.word
+	}
+	return name
+}
+
+// findsRows reports whether a word says what a row is about, and does not describe it.
+func findsRows(word string) bool {
+	return slices.Contains([]string{"key", "path", "size", "modified", "digest", "content_type"}, word)
+}
+
+// isNamed reports whether the fields of an origin have the names that somebody gave them,
+// so that they may go by other names than ours.
+func isNamed(from metadata.Origin) bool {
+	return from == metadata.FromTable || from == metadata.FromSidecar || from == metadata.FromSource
+}
+
+// read gives an object as rules see it: fields under their names with us, and no positions
+// if those are dropped.
+func (m *Mapping) read(o Object) Object {
+	if len(m.columns.order) == 0 && !m.options.DropGPS {
+		return o
+	}
+	found := maps.Clone(o.Found)
+	for from, fields := range found {
+		if isNamed(from) {
+			fields = m.columns.rename(fields)
+		}
+		if m.options.DropGPS {
+			fields = withoutPosition(fields)
+		}
+		found[from] = fields
+	}
+	o.Found = found
+	return o
+}
+
+// rename gives fields their names with us. Of several that mean the same, tags and addresses
+// are put together; otherwise the first column counts, and a field of that very name before
+// it.
+func (c columns) rename(fields metadata.Fields) metadata.Fields {
+	var known []knownField
+	for name, values := range fields {
+		if is, order, ok := c.find(name); ok {
+			known = append(known, knownField{name, is.word, order, values})
+		}
+	}
+	if len(known) == 0 {
+		return fields
+	}
+	slices.SortFunc(known, func(a, b knownField) int { return cmp.Or(a.order-b.order, strings.Compare(a.name, b.name)) })
+	renamed := maps.Clone(fields)
+	for _, k := range known {
+		delete(renamed, k.name)
+	}
+	for _, k := range known {
+		switch {
+		case findsRows(k.word):
+		case renamed[k.word] == nil:
+			renamed[k.word] = k.values
+		case k.word == wordTags || k.word == wordAddress:
+			renamed[k.word] = slices.Concat(renamed[k.word], k.values)
+		}
+	}
+	return renamed
+}
+
+// A knownField is a field that has another name with us.
+type knownField struct {
+	name, word string
+	order      int // of its column
+	values     []string
+}
+
+func withoutPosition(fields metadata.Fields) metadata.Fields {
+	kept := maps.Clone(fields)
+	maps.DeleteFunc(kept, func(name string, _ []string) bool { return isPosition(name) })
+	return kept
+}
