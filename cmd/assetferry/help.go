@@ -80,7 +80,7 @@ func groupCommands(root *cobra.Command) {
 	for _, g := range []struct{ title, commands string }{
 		{"To begin:", "demo init doctor sandbox"},
 		{"To migrate:", "plan apply migrate sync adopt verify undo"},
-		{"To see and to tell:", "status runs explain report urls assets"},
+		{"To see and to tell:", "status runs explain report urls rewrite assets"},
 		{"To look after it:", "schedule state completion man help version"},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

@@ -51,6 +51,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		a.adoptCommand(),
 		a.verifyCommand(),
 		a.urlsCommand(),
+		a.rewriteCommand(),
 		a.undoCommand(),
 		a.statusCommand(),
 		a.runsCommand(),

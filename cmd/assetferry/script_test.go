@@ -150,16 +150,19 @@ func (c call) check() error {
 // fieldsOf are those that a line of a type always has.
 func fieldsOf(kind string) []string {
 	return map[string][]string{
-		"plan":     {"key", "action", "reason", "category", "folder", "name", "size"},
-		"item":     {"key", "action", "state"},
-		"check":    {"key", "result"},
-		"progress": {"phase", "items", "bytes", "done"},
-		"error":    {"class", "message", "hint"},
-		"asset":    {"id", "name", "size", "category_id", "url"},
-		"address":  {"old", "new", "key", "asset_id", "size", "verified"},
-		"category": {"id", "name", "extensions", "assets", "private"},
-		"folder":   {"id", "name", "path", "category_id", "assets"},
-		"summary":  {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
+		"plan":      {"key", "action", "reason", "category", "folder", "name", "size"},
+		"item":      {"key", "action", "state"},
+		"check":     {"key", "result"},
+		"progress":  {"phase", "items", "bytes", "done"},
+		"error":     {"class", "message", "hint"},
+		"asset":     {"id", "name", "size", "category_id", "url"},
+		"address":   {"old", "new", "key", "asset_id", "size", "verified"},
+		"change":    {"file", "line", "old", "new"},
+		"unmatched": {"address", "file", "line", "times"},
+		"unused":    {"name", "url"},
+		"category":  {"id", "name", "extensions", "assets", "private"},
+		"folder":    {"id", "name", "path", "category_id", "assets"},
+		"summary":   {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
 	}[kind]
 }
 

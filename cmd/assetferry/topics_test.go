@@ -108,6 +108,8 @@ func beforeTopic(name string) []string {
 		"journal": {"assetferry migrate ./photos --unmatched skip --limit 5 --state journal.db"},
 		"sources": {`printf 'jobs:\n  cms:\n    source: ckfinder+%s\n' "$CONNECTOR" > cms.yaml`, `printf 'destinations:\n  production:\n    url: %s\n    environment: %s\n    access_key_env: ASSETFERRY_ACCESS_KEY\n' "$ASSETFERRY_URL" "$ASSETFERRY_ENVIRONMENT_ID" > assetferry.yaml`, "cat cms.yaml >> assetferry.yaml",
 			"assetferry migrate ./photos --unmatched skip"},
+		"rewrite": {"assetferry migrate ./photos --unmatched skip", "mkdir content",
+			`echo '<img src="https://old.example.com/files/2024/harbour/harbour-01.jpg">' | tee content/index.html > blog.sql`},
 		"nightly": {`printf 'unmatched: skip\njobs:\n  nightly:\n    source: ./photos\n' > assetferry.yaml`},
 	}[name]
 }
@@ -119,6 +121,8 @@ func beforeExamples() []string {
 		"mkdir -p photos/2024/spring", "echo harbour > photos/2024/spring/harbour.jpg",
 		"assetferry migrate ./photos --unmatched skip --json > before.jsonl",
 		`RUN=$(tail -1 before.jsonl | sed -E 's/.*"run":"([^"]+)".*/\1/')`,
+		"mkdir content", `echo '<img src="https://old.example.com/files/2024/spring/harbour.jpg">' | tee content/index.html > blog.sql`,
+		"assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv",
 	}
 }
 

@@ -163,6 +163,8 @@ type SummaryLine struct {
 	*Checks         // of verify and urls --check only
 
 	*Addresses // of urls only
+
+	*Rewritten // of rewrite only
 }
 
 // Checks are what verify counted.
@@ -177,6 +179,19 @@ type Addresses struct {
 	Written  int64  `json:"addresses"`
 	Verified int64  `json:"verified"` // of these
 	LeftOut  Counts `json:"left_out"` // by reason
+}
+
+// Rewritten is what rewrite found and did.
+type Rewritten struct {
+	Files     int64  `json:"files"`
+	Changed   int64  `json:"changed"`   // of these
+	Skipped   int64  `json:"skipped"`   // files that were left out
+	Replaced  int64  `json:"rewritten"` // addresses
+	Lengths   int64  `json:"lengths"`   // of serialized strings
+	Current   int64  `json:"current"`   // addresses that were new already
+	Unmatched int64  `json:"unmatched"`
+	Unused    int64  `json:"unused"`     // assets
+	Left      Counts `json:"left_as_is"` // old addresses that stay, by reason
 }
 
 // An ErrorLine is an "error" event: why the program ends.
@@ -250,6 +265,29 @@ type AddressLine struct {
 	Images   map[string]string `json:"images,omitempty"` // by width, and "default"
 	Kind     string            `json:"kind"`             // how the old address came about
 	Width    int               `json:"width,omitempty"`  // that the old address is for
+}
+
+// A ChangeLine is a "change" event: what rewrite replaces in a file.
+type ChangeLine struct {
+	File    string `json:"file"`
+	Line    int64  `json:"line"`
+	Old     string `json:"old"`               // as it is written in the file
+	New     string `json:"new"`               // likewise
+	Address string `json:"address,omitempty"` // Old, decoded, if it is no length
+}
+
+// An UnmatchedLine is an "unmatched" event: an old address in files that matches nothing.
+type UnmatchedLine struct {
+	Address string `json:"address"`
+	File    string `json:"file"` // where it is first
+	Line    int64  `json:"line"`
+	Times   int64  `json:"times"`
+}
+
+// An UnusedLine is an "unused" event: an asset that nothing in the files refers to.
+type UnusedLine struct {
+	Name string `json:"name"` // the key of the object, or the old address in a map
+	URL  string `json:"url"`
 }
 
 // A CategoryLine is a "category" event.

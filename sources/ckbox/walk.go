@@ -55,14 +55,18 @@ type container struct {
 func (c container) what() string { return strings.TrimSuffix(c.prefix, "/") }
 
 func (w *walk) all() error {
-	found, err := w.categories(w.ctx)
-	if err != nil {
-		return err
+	var found []entry
+	for c, err := range w.service.Categories(w.ctx) {
+		if err != nil {
+			return err
+		}
+		w.places.addCategory(c)
+		found = append(found, newEntry(c.Name, c.ID))
 	}
 	if err := w.topFolders(); err != nil {
 		return err
 	}
-	for _, e := range found {
+	for _, e := range inKeyOrder(distinct(found, suffixedFolder)) {
 		if err := w.enter(container{category: e.ID(), prefix: e.Name() + "/"}); err != nil {
 			return err
 		}

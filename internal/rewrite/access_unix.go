@@ -1,0 +1,35 @@
+//go:build unix
+
+package rewrite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// sameAccess gives a file the owner and the permissions of another one.
+func sameAccess(f *os.File, as fs.FileInfo) error {
+	is, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	want, ok := as.Sys().(*syscall.Stat_t)
+	have, also := is.Sys().(*syscall.Stat_t)
+	if ok && also && (want.Uid != have.Uid || want.Gid != have.Gid) {
+		if err := f.Chown(int(want.Uid), int(want.Gid)); err != nil {
+			return err
+		}
+	}
+	return f.Chmod(as.Mode().Perm() | as.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
+}
+
+// syncDir makes a renaming in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

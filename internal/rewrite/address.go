@@ -1,0 +1,213 @@
+package rewrite
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxAddress is how many bytes of a text an address may take, as it is spelled there.
+const maxAddress = 4096
+
+// lookBehind is how far before a word an address can begin, and what is before that is
+// looked at.
+const lookBehind = 512
+
+// A beginning is where an address begins in a text, and how.
+type beginning struct {
+	at int
+	spelling
+	quote char // that it comes right after; its r is 0 if that is something else
+}
+
+// beginAt finds the beginning of the address whose host, or else first folder, is at an
+// offset.
+func beginAt(text []byte, word int) (b beginning, ok bool) {
+	s, at, ok := slashBefore(text, word)
+	if !ok {
+		return b, false
+	}
+	b = beginning{at: at, spelling: s}
+	before := s.charBefore(text, at)
+	if second, at, ok := slashBefore(text, b.at); ok && second.kind == s.kind && strings.EqualFold(second.slash, s.slash) {
+		b.at = at
+		if colon := s.colonBefore(text, at); colon >= 0 {
+			scheme := schemeBefore(text, colon)
+			if scheme == 0 {
+				return b, false
+			}
+			b.at = colon - scheme
+			before = s.charBefore(text, b.at)
+			return b.after(before), !belongs(before, "")
+		}
+		before = s.charBefore(text, b.at)
+	}
+	return b.after(before), !belongs(before, `.:_~@+-}$*`)
+}
+
+func (b beginning) after(c char) beginning {
+	if c.r == '"' || c.r == '\'' {
+		b.quote = c
+	}
+	return b
+}
+
+// belongs reports whether a character belongs to the same word as an address that comes
+// after it: then it is a part of something else.
+func belongs(c char, more string) bool {
+	return c.r != 0 && c.r < utf8.RuneSelf && (isAlphanumeric(byte(c.r)) || strings.ContainsRune(`/%\`+more, c.r))
+}
+
+func isAlphanumeric(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }
+
+// schemeBefore gives the length of the scheme that ends at an offset, 0 if it is not one of
+// the web.
+func schemeBefore(text []byte, end int) int {
+	for _, scheme := range [...]string{"https", "http"} {
+		if n := len(scheme); end >= n && bytes.EqualFold(text[end-n:end], []byte(scheme)) {
+			return n
+		}
+	}
+	return 0
+}
+
+// A reading is a piece of text that begins with an address, decoded.
+type reading struct {
+	text     []byte
+	raw      []int // where each byte of the text, and its end, is in the piece that was read
+	cuts     []int // where it may end before that, ascending
+	entities bool  // it has an &amp;
+}
+
+// maxCuts bounds how many ends of an address are tried. What has as many brackets, commas
+// and blanks as that is not an address.
+const maxCuts = 8
+
+// read reads what may be an address, up to where it ends in any case.
+func (r *reading) read(b beginning, text []byte) {
+	r.text, r.raw, r.cuts, r.entities = r.text[:0], r.raw[:0], r.cuts[:0], false
+	query, at := false, 0
+	for at < len(text) && at < maxAddress {
+		if c := text[at]; isPlain(c) && b.kind != percent || c == '/' && b.slash == "/" { // as most of them
+			r.text, r.raw = append(r.text, c), append(r.raw, at)
+			at++
+			continue
+		}
+		c := b.charAt(text[at:])
+		if b.ends(c) {
+			break
+		}
+		if !inAddress(c.r, query) {
+			if len(r.cuts) == maxCuts {
+				r.drop()
+				return
+			}
+			r.cuts = append(r.cuts, len(r.text))
+		}
+		query = query || c.r == '?'
+		r.entities = r.entities || c.r == '&' && !c.raw
+		n := len(r.text)
+		r.text = c.appendTo(r.text)
+		for range len(r.text) - n {
+			r.raw = append(r.raw, at)
+		}
+		at += c.size
+	}
+	r.raw = append(r.raw, at)
+}
+
+// isPlain reports whether a byte means itself in all spellings but the percent-encoded one,
+// and does not end an address.
+func isPlain(c byte) bool { return plain[c/64]>>(c%64)&1 != 0 }
+
+// plain has a bit for each of the bytes of which isPlain is true.
+var plain = func() (set [4]uint64) {
+	for _, c := range []byte("$%+-.:=@_~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		set[c/64] |= 1 << (c % 64)
+	}
+	return set
+}()
+
+// drop leaves nothing after the last place where an address may end.
+func (r *reading) drop() {
+	last := len(r.cuts) - 1
+	r.text, r.raw = r.text[:r.cuts[last]], r.raw[:r.cuts[last]+1]
+	r.cuts = r.cuts[:last]
+}
+
+// ends reports whether an address cannot have a character, where it stands.
+func (b beginning) ends(c char) bool {
+	switch r := c.r; {
+	case r == '"' || r == '<' || r == '>' || r == '`' || r == '\\':
+		return true
+	case r == '\'':
+		return b.quote.r == 0 || b.quote.r == r && b.quote.raw == c.raw
+	case r == ' ':
+		return b.quote.r == 0
+	case r == noText:
+		return false
+	}
+	return c.r < ' ' || c.r == 0x7f || unicode.IsSpace(c.r)
+}
+
+// inAddress reports whether a character says nothing about where an address ends.
+func inAddress(r rune, query bool) bool {
+	switch {
+	case r == noText:
+		return true
+	case r == '&':
+		return query
+	case r < utf8.RuneSelf:
+		return isUnreserved(byte(r)) || strings.IndexByte("/%+@=:$?#", byte(r)) >= 0
+	}
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
+}
+
+// ends yields where an address may end, from its longest form to its shortest: with what
+// comes after it in the text, and without marks that end a sentence.
+func (r *reading) ends(yield func(end int) bool) {
+	for n := len(r.cuts); n >= 0; n-- {
+		end := len(r.text)
+		if n < len(r.cuts) {
+			end = r.cuts[n]
+		}
+		if !yield(end) {
+			return
+		}
+		if trimmed := r.trim(end); trimmed < end && !yield(trimmed) {
+			return
+		}
+	}
+}
+
+func (r *reading) trim(end int) int { return len(bytes.TrimRight(r.text[:end], ".:?")) }
+
+// shortest is the end of the address if nothing is known of it.
+func (r *reading) shortest() int {
+	end := len(r.text)
+	if len(r.cuts) > 0 {
+		end = r.cuts[0]
+	}
+	return r.trim(end)
+}
+
+// queryEnd is the end of the query that begins at an offset. Marks may be in it, but not at
+// its end.
+func (r *reading) queryEnd(begin int) int {
+	end := begin
+	for rest := r.text[begin:]; len(rest) > 0; {
+		c, n := utf8.DecodeRune(rest)
+		if c == '#' || !inAddress(c, true) && !goesOn(c, rest[n:]) {
+			break
+		}
+		rest, end = rest[n:], end+n
+	}
+	return max(begin, r.trim(end))
+}
+
+// goesOn reports whether a mark is in a query, by what comes after it.
+func goesOn(mark rune, rest []byte) bool {
+	return len(rest) > 0 && strings.ContainsRune(",;!*[]|", mark) && !bytes.HasPrefix(rest, []byte("http")) &&
+		(isAlphanumeric(rest[0]) || strings.IndexByte("[]=&", rest[0]) >= 0)
+}

@@ -1,0 +1,251 @@
+package rewrite
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"iter"
+	"os"
+	"slices"
+)
+
+// A Row says what stands for an old address.
+type Row struct {
+	Old string
+	New string // the address of the asset
+}
+
+// A Map is a Book whose rows are in a temporary file, and of which only an index is held:
+// 25 bytes a row.
+type Map struct {
+	file   *os.File
+	size   int64
+	seed   maphash.Seed
+	rows   []entry // by hash of their old addresses
+	by     shelves
+	old    []string
+	assets *Assets
+	recent [recent]answer
+	buffer []byte
+}
+
+type entry struct {
+	hash uint64
+	at   int64
+}
+
+// recent is how many answers are kept: addresses come again soon or not at all.
+const recent = 4096
+
+type answer struct {
+	address string
+	Verdict
+}
+
+// A RowError is a row that cannot be used.
+type RowError struct {
+	Row     int // from 1
+	Address string
+	Msg     string
+}
+
+func (e *RowError) Error() string { return fmt.Sprintf("%q %s", e.Address, e.Msg) }
+
+// NewMap makes a Map. Rows that cannot be used are a *RowError.
+func NewMap(rows iter.Seq2[Row, error]) (*Map, error) {
+	f, err := os.CreateTemp("", "assetferry-map-*")
+	if err != nil {
+		return nil, fmt.Errorf("make temporary map: %w", err)
+	}
+	m := &Map{file: f, seed: maphash.MakeSeed(), assets: NewAssets()}
+	if err = m.take(rows); err == nil {
+		err = m.checkCircles()
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// Close removes the temporary file.
+func (m *Map) Close() error { return errors.Join(m.file.Close(), os.Remove(m.file.Name())) }
+
+// Old gives what old addresses begin with.
+func (m *Map) Old() []string { return m.old }
+
+// Assets are those that the rows lead to. What was found in a text is noted there.
+func (m *Map) Assets() *Assets { return m.assets }
+
+// take takes all rows.
+func (m *Map) take(rows iter.Seq2[Row, error]) error {
+	w := bufio.NewWriterSize(m.file, 64<<10)
+	common := beginnings{}
+	n := 0
+	for r, err := range rows {
+		if err != nil {
+			return err
+		}
+		n++
+		old := Canonical(r.Old)
+		switch {
+		case old == "":
+			return &RowError{n, r.Old, "is no address: it begins neither with https:// or http://, nor with a slash"}
+		case !common.add(old):
+			return &RowError{n, r.Old, "has neither a host nor a folder, and such an address cannot be told from other text"}
+		}
+		if err := m.assets.Add(r.New); err != nil {
+			return &RowError{n, r.New, err.Error()}
+		}
+		m.rows = append(m.rows, entry{maphash.String(m.seed, old), m.size})
+		b := appendText(appendText(nil, r.Old), r.New)
+		if _, err := w.Write(b); err != nil {
+			return fmt.Errorf("write temporary map: %w", err)
+		}
+		m.size += int64(len(b))
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("write temporary map: %w", err)
+	}
+	slices.SortFunc(m.rows, func(a, b entry) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) })
+	m.by = newShelves(len(m.rows), func(n int) uint64 { return m.rows[n].hash })
+	var err error
+	m.old, err = common.all()
+	return errors.Join(err, m.assets.Seal())
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// Find implements Book.
+func (m *Map) Find(address string) (Verdict, error) {
+	hash := maphash.String(m.seed, address)
+	a := &m.recent[hash%recent]
+	if a.address == address {
+		return a.Verdict, nil
+	}
+	v, err := m.find(address)
+	if err == nil {
+		*a = answer{address, v}
+	}
+	return v, err
+}
+
+func (m *Map) find(address string) (Verdict, error) {
+	if m.assets.Meet(address) {
+		return Verdict{Kind: Current}, nil
+	}
+	r, err := m.row(address)
+	if r == nil || err != nil {
+		return Verdict{}, err
+	}
+	m.assets.Meet(Canonical(r.New))
+	return Verdict{Kind: Replaced, New: r.New}, nil
+}
+
+// row gives the first row of an address, nil if there is none.
+func (m *Map) row(old string) (*Row, error) {
+	hash := maphash.String(m.seed, old)
+	for n, end := m.by.of(hash); n < end; n++ {
+		if m.rows[n].hash != hash {
+			continue
+		}
+		r, err := m.read(m.rows[n].at)
+		if err != nil || Canonical(r.Old) == old {
+			return r, err
+		}
+	}
+	return nil, nil
+}
+
+// read reads the row at an offset.
+func (m *Map) read(at int64) (*Row, error) {
+	if m.buffer == nil {
+		m.buffer = make([]byte, 512)
+	}
+	for {
+		n, err := m.file.ReadAt(m.buffer, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read temporary map: %w", err)
+		}
+		if row, size := parseRow(m.buffer[:n]); size > 0 {
+			return &row, nil
+		}
+		if n < len(m.buffer) {
+			return nil, fmt.Errorf("read temporary map: %w", io.ErrUnexpectedEOF)
+		}
+		m.buffer = make([]byte, 2*len(m.buffer))
+	}
+}
+
+// parseRow reads the row that some bytes begin with; its size is 0 if it is not all there.
+func parseRow(b []byte) (row Row, size int) {
+	rest := b
+	for _, to := range [...]*string{&row.Old, &row.New} {
+		n, head := binary.Uvarint(rest)
+		if head <= 0 || uint64(len(rest)-head) < n {
+			return row, 0
+		}
+		*to, rest = string(rest[head:head+int(n)]), rest[head+int(n):]
+	}
+	return row, len(b) - len(rest)
+}
+
+// all yields the rows in their order.
+func (m *Map) all(yield func(Row, error) bool) {
+	piece := make([]byte, 64<<10)
+	for at := int64(0); at < m.size; {
+		n, err := m.file.ReadAt(piece, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			yield(Row{}, fmt.Errorf("read temporary map: %w", err))
+			return
+		}
+		rest := piece[:n]
+		for {
+			row, size := parseRow(rest)
+			if size == 0 {
+				break
+			}
+			if !yield(row, nil) {
+				return
+			}
+			rest = rest[size:]
+		}
+		if len(rest) == n { // a row longer than the piece
+			piece = make([]byte, 2*len(piece))
+		}
+		at += int64(n - len(rest))
+	}
+}
+
+// checkCircles refuses old addresses that are new ones, too: whether those were replaced
+// already nobody could tell.
+func (m *Map) checkCircles() error {
+	n := 0
+	for r, err := range m.all {
+		if err != nil {
+			return err
+		}
+		n++
+		if old := Canonical(r.Old); m.assets.holds(old) && Canonical(r.New) != old {
+			return &RowError{n, r.Old, "is an old address here and a new one elsewhere: nobody could tell which of the two it is in a text"}
+		}
+	}
+	return nil
+}
+
+// Unmet yields a row of each asset that was not found in any text.
+func (m *Map) Unmet(yield func(Row, error) bool) {
+	for r, err := range m.all {
+		if err == nil && !m.assets.Unmet(r.New) {
+			continue
+		}
+		if !yield(r, err) {
+			return
+		}
+	}
+}

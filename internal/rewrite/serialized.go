@@ -1,0 +1,237 @@
+package rewrite
+
+import (
+	"bytes"
+	"math/bits"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A serialized string is one that PHP writes with its length before it: s:5:"hello"; and so
+// is an object that writes itself, C:3:"Map":5:{hello}. The length counts bytes as PHP has
+// them, whatever they became in the text: \" in SQL, &quot; in HTML, %22 in a query.
+type serialized struct {
+	digits, digitsEnd int // of the length, in the text
+	length            int
+	content           int    // where it begins
+	end               []byte // what must come right after it
+	forms             []form // that the content may have
+}
+
+// maxDigits is how many digits a length has at most.
+const maxDigits = 10
+
+// maxHeader is how much of a text the beginning of a serialized string takes at most.
+const maxHeader = 512
+
+// serializedWords are what serialized strings are noticed by.
+func serializedWords() (words []string) {
+	for digit := range "0123456789" {
+		for _, begin := range [...]string{"s:", "s%3a", "c:"} {
+			words = append(words, begin+string(rune('0'+digit)))
+		}
+	}
+	return words
+}
+
+// headerAt reads the beginning of a serialized string.
+func headerAt(text []byte, begin int) (s serialized, ok bool) {
+	p := headerReader{text: text[:min(len(text), begin+maxHeader)], at: begin + 1}
+	colon := ":"
+	if text[begin+1] == '%' {
+		colon = "%3A"
+	}
+	switch text[begin] {
+	case 's':
+		p.skip(colon)
+		s.digits, s.length, s.digitsEnd = p.number()
+		p.skip(colon)
+		quote := p.quote()
+		s.content, s.forms = p.at, formsIn(quote)
+		s.end = []byte(quote + ";")
+		if colon != ":" {
+			s.end = []byte(quote + "%3B")
+		}
+	case 'C':
+		p.skip(":")
+		_, length, _ := p.number()
+		p.skip(":")
+		quote := p.quote()
+		p.at += length
+		p.skip(quote + ":")
+		s.digits, s.length, s.digitsEnd = p.number()
+		p.skip(":{")
+		s.content, s.forms, s.end = p.at, formsIn(quote), []byte("}")
+	default:
+		return s, false
+	}
+	return s, !p.bad
+}
+
+// A headerReader reads a text as long as it is as expected.
+type headerReader struct {
+	text []byte
+	at   int
+	bad  bool
+}
+
+func (p *headerReader) rest() []byte {
+	if p.bad || p.at > len(p.text) {
+		p.bad = true
+		return nil
+	}
+	return p.text[p.at:]
+}
+
+func (p *headerReader) skip(what string) {
+	if rest := p.rest(); len(rest) >= len(what) && strings.EqualFold(string(rest[:len(what)]), what) {
+		p.at += len(what)
+	} else {
+		p.bad = true
+	}
+}
+
+func (p *headerReader) number() (begin, n, end int) {
+	begin = p.at
+	rest := p.rest()
+	digits := 0
+	for digits < len(rest) && '0' <= rest[digits] && rest[digits] <= '9' {
+		digits++
+	}
+	n, err := strconv.Atoi(string(rest[:digits]))
+	p.bad = p.bad || err != nil || digits > maxDigits
+	p.at += digits
+	return begin, n, p.at
+}
+
+// quote reads a quotation mark, however it is spelled.
+func (p *headerReader) quote() string {
+	rest := p.rest()
+	k := 0
+	for k < min(len(rest), maxBackslashes) && rest[k] == '\\' {
+		k++
+	}
+	n := 0
+	switch tail := rest[k:]; {
+	case len(tail) > 0 && tail[0] == '"':
+		n = k + 1
+	case k == 0 && bytes.HasPrefix(tail, []byte("%22")):
+		n = len("%22")
+	case k == 0:
+		if r, size := entityAt(tail); r == '"' {
+			n = size
+		}
+	}
+	p.bad = p.bad || n == 0
+	p.at += n
+	return string(rest[:n])
+}
+
+// A form is how bytes became text: a number of times with backslashes before what means
+// something, with character references, or percent-encoded.
+type form struct {
+	escaped int
+	unicode bool // there is \u00e9 as well
+	doubled bool // apostrophes are doubled, as in SQL
+	entity  bool
+	percent bool
+}
+
+// formsIn gives the forms that the content of a string may have, by the way its quotation
+// marks are written. The likely ones come first.
+func formsIn(quote string) []form {
+	switch {
+	case strings.HasPrefix(quote, "%"):
+		return []form{{percent: true}}
+	case strings.HasPrefix(quote, "&"):
+		return []form{{entity: true}}
+	}
+	n := bits.Len(uint(len(quote) - 1)) // each time turns n backslashes into 2n+1
+	all := []form{{escaped: n}, {escaped: n, doubled: true}, {escaped: n + 1}, {escaped: n + 1, doubled: true}}
+	if n > 0 {
+		all = append(all, form{escaped: n, unicode: true}, form{escaped: n + 1, unicode: true})
+	}
+	return all
+}
+
+// unit gives how many bytes of a text, which is not empty, stand for how many of PHP.
+func (f form) unit(text []byte) (size, length int) {
+	switch c := text[0]; {
+	case c == '\\' && f.escaped > 0:
+		return f.escape(text)
+	case c == '\'' && f.doubled && len(text) > 1 && text[1] == '\'':
+		return 2, 1
+	case c == '&' && f.entity:
+		if r, n := entityAt(text); n > 0 {
+			return n, utf8.RuneLen(r)
+		}
+	case c == '%' && f.percent:
+		if _, n := percentAt(text, 1); n > 0 {
+			return n, 1
+		}
+	}
+	return 1, 1
+}
+
+func (f form) escape(text []byte) (size, length int) {
+	k, whole := 0, 1<<f.escaped // backslashes that stand for one
+	for k < min(len(text), whole) && text[k] == '\\' {
+		k++
+	}
+	if k == whole {
+		return k, 1
+	}
+	if f.unicode && k < len(text) && text[k] == 'u' {
+		if r, n := unicodeAt(text[k:], k); n > 0 {
+			return k + n, utf8.RuneLen(r)
+		}
+	}
+	return k + 1, 1
+}
+
+// maxUnit is how many bytes of a text a unit takes at most.
+const maxUnit = 128
+
+// length gives how many bytes of PHP a text stands for.
+func (f form) length(text []byte) (n int) {
+	if f == (form{}) {
+		return len(text)
+	}
+	for at := 0; at < len(text); {
+		size, length := f.unit(text[at:])
+		at, n = at+size, n+length
+	}
+	return n
+}
+
+// A walk goes through the content of a serialized string in one form.
+type walk struct {
+	form
+	at   int // in the text
+	left int // bytes of PHP until the end
+}
+
+// to goes as far as the text reaches, and reports whether that is the end of the string.
+// What stands at the end of the text may go on: unless that is all, it is left.
+func (w *walk) to(text []byte, all bool) (arrived bool) {
+	limit := len(text)
+	if !all {
+		limit -= maxUnit
+	}
+	if w.form == (form{}) {
+		n := max(min(w.left, limit-w.at), 0)
+		w.at, w.left = w.at+n, w.left-n
+		return w.left == 0
+	}
+	for w.left > 0 && w.at < limit {
+		size, length := w.unit(text[w.at:])
+		w.at, w.left = w.at+size, w.left-length
+	}
+	return w.left == 0
+}
+
+// isAt reports whether the string ends where a walk has arrived.
+func (s *serialized) isAt(text []byte, at int) bool {
+	return at <= len(text) && bytes.HasPrefix(text[at:], s.end)
+}
