@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -284,6 +285,17 @@ func TestMoments(t *testing.T) {
 	} {
 		if got := moment(written); got != want {
 			t.Errorf("%q: got %q, want %q", written, got, want)
+		}
+	}
+}
+
+func TestXMPDegrees(t *testing.T) {
+	for text, want := range map[string]float64{
+		"26,34.951N": 26.5825167, "26,34,57N": 26.5825, "26.5825s": -26.5825, "-80.2002": -80.2002, "55/1 54/1 4074/100": 55.9113167, "55/1,30/1,0/1S": -55.5,
+		"": math.NaN(), "N": math.NaN(), "1,2,3,4N": math.NaN(), "26,34E": math.NaN(), "1/0": math.NaN(), "here": math.NaN(), "26 34NS": math.NaN(),
+	} {
+		if got := xmpDegrees(text, "N", "S"); math.Abs(got-want) > 1e-6 || math.IsNaN(got) != math.IsNaN(want) {
+			t.Errorf("%q: got %v, want %v", text, got, want)
 		}
 	}
 }

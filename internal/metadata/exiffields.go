@@ -81,7 +81,7 @@ func exifDegrees(text, direction, positive, negative string) float64 {
 	}
 	for n, part := range parts {
 		value, err := strconv.ParseFloat(part, 64)
-		if err != nil || value < 0 {
+		if err != nil || value < 0 || math.IsInf(value, 0) {
 			return math.NaN()
 		}
 		sum += value / math.Pow(60, float64(n))

@@ -2,11 +2,11 @@ package metadata
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
 	"math"
+	"slices"
 )
 
 // Bounds of the boxes of HEIF, which HEIC and AVIF are.
@@ -74,9 +74,27 @@ func (m *image) metaBox() ([]byte, error) {
 
 // Items are what a box tells of the items of a picture.
 type items struct {
-	exif, xmp uint64 // which items they are, if they are
+	exif, xmp []uint64 // which items they are
+	primary   uint64   // the item that is the picture
+	describes map[uint64][]uint64
 	places    map[uint64]place
 	data      []byte // of items that are in the box itself
+}
+
+// of gives the item that describes the picture itself. Others are of what belongs to it,
+// such as a map of its brightness.
+func (is *items) of(all []uint64) uint64 {
+	for _, id := range all {
+		if slices.Contains(is.describes[id], is.primary) {
+			return id
+		}
+	}
+	for _, id := range all {
+		if len(is.describes[id]) == 0 {
+			return id
+		}
+	}
+	return 0
 }
 
 // A place is where an item is, in parts.
@@ -89,7 +107,7 @@ type extent struct{ at, length uint64 }
 
 // items keeps the items of a box that describe the picture.
 func (m *image) items(meta []byte) error {
-	is := items{places: map[uint64]place{}}
+	is := items{places: map[uint64]place{}, describes: map[uint64][]uint64{}}
 	b := &boxReader{data: meta}
 	b.skip(4)
 	for len(b.data) >= 8 && b.err == nil {
@@ -98,21 +116,24 @@ func (m *image) items(meta []byte) error {
 			is.infos(inner)
 		case "iloc":
 			is.locations(inner)
+		case "iref":
+			is.references(inner)
+		case "pitm":
+			is.primary = inner.number(2 + 2*int(min(inner.version(), 1)))
 		case "idat":
 			is.data = inner.data
 		}
 	}
-	if exif := m.item(is, is.exif); len(exif) > 4 {
+	if exif := m.item(is, is.of(is.exif)); len(exif) > 4 {
 		if skip := uint64(binary.BigEndian.Uint32(exif)) + 4; skip < uint64(len(exif)) {
 			m.pieces.keep(&m.pieces.exif, exif[skip:])
 		}
 	}
-	m.pieces.keep(&m.pieces.xmp, m.item(is, is.xmp))
+	m.pieces.keep(&m.pieces.xmp, m.item(is, is.of(is.xmp)))
 	return b.err
 }
 
-// infos notes which items are meant. Of several the first is of the picture itself, and
-// the others of what belongs to it.
+// infos notes which items are EXIF and XMP.
 func (is *items) infos(b *boxReader) {
 	if version := b.version(); version == 0 {
 		b.skip(2)
@@ -129,11 +150,11 @@ func (is *items) infos(b *boxReader) {
 		inner.skip(2)
 		switch string(inner.take(4)) {
 		case "Exif":
-			is.exif = cmp.Or(is.exif, id)
+			is.exif = append(is.exif, id)
 		case "mime":
 			_, rest, _ := bytes.Cut(inner.data, []byte{0}) // its name
 			if kind, _, _ := bytes.Cut(rest, []byte{0}); string(kind) == "application/rdf+xml" {
-				is.xmp = cmp.Or(is.xmp, id)
+				is.xmp = append(is.xmp, id)
 			}
 		}
 	}
@@ -145,6 +166,18 @@ func itemWidth(version byte) int {
 		return 2
 	}
 	return 4
+}
+
+// references notes what items describe.
+func (is *items) references(b *boxReader) {
+	width := 2 + 2*int(min(b.version(), 1))
+	for len(b.data) >= 8 && b.err == nil {
+		kind, inner := b.box()
+		from := inner.number(width)
+		for n := inner.number(2); kind == "cdsc" && n > 0 && inner.err == nil; n-- {
+			is.describes[from] = append(is.describes[from], inner.number(width))
+		}
+	}
 }
 
 // locations notes where items are.
@@ -174,7 +207,7 @@ func (is *items) locations(b *boxReader) {
 				b.err = errHEIF
 			}
 		}
-		if method < 2 && (id == is.exif || id == is.xmp || len(is.places) < maxEntries) {
+		if method < 2 {
 			is.places[id] = where
 		}
 	}

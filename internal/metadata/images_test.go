@@ -155,11 +155,15 @@ func makeHEIF(exif, xmp []byte) []byte {
 	item := "\x00\x00\x00\x00" + string(exif)
 	meta := func(at int) string {
 		return box("meta", "\x00\x00\x00\x00",
-			box("iinf", "\x00\x00\x00\x00", be16(3),
+			box("pitm", "\x00\x00\x00\x00", be16(1)),
+			box("iinf", "\x00\x00\x00\x00", be16(4),
+				box("infe", "\x02\x00\x00\x00", be16(9), "\x00\x00mime\x00application/rdf+xml\x00"), // of another picture
 				box("infe", "\x02\x00\x00\x00", be16(1), "\x00\x00hvc1\x00"),
 				box("infe", "\x02\x00\x00\x00", be16(2), "\x00\x00Exif\x00"),
 				box("infe", "\x02\x00\x00\x00", be16(3), "\x00\x00mime\x00application/rdf+xml\x00")),
-			box("iloc", "\x00\x00\x00\x00\x44\x00", be16(2),
+			box("iref", "\x00\x00\x00\x00", box("thmb", be16(2), be16(1), be16(9)), box("cdsc", be16(9), be16(1), be16(8)), box("cdsc", be16(3), be16(2), be16(8), be16(1))),
+			box("iloc", "\x00\x00\x00\x00\x44\x00", be16(3),
+				be16(9), be16(0), be16(1), be32(0), be32(8),
 				be16(2), be16(0), be16(2), be32(at), be32(10), be32(at+10), be32(len(item)-10), // in two parts
 				be16(3), be16(0), be16(1), be32(at+len(item)), be32(len(xmp))))
 	}

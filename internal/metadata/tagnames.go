@@ -1,7 +1,7 @@
 package metadata
 
 // exifName gives the name of a tag of EXIF by which exiftool shows it, too; it is empty for
-// what is about the bytes of the picture, and says nothing to people.
+// what is about the bytes of the picture or a logarithm, and says nothing to people.
 func exifName(tag uint16) string {
 	switch tag {
 	case 0x010d:
@@ -74,16 +74,10 @@ func exifName(tag uint16) string {
 		return "OffsetTimeDigitized"
 	case 0x9102:
 		return "CompressedBitsPerPixel"
-	case 0x9201:
-		return "ShutterSpeedValue"
-	case 0x9202:
-		return "ApertureValue"
 	case 0x9203:
 		return "BrightnessValue"
 	case 0x9204:
 		return "ExposureCompensation"
-	case 0x9205:
-		return "MaxApertureValue"
 	case 0x9206:
 		return "SubjectDistance"
 	case 0x9207:

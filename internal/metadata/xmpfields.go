@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -112,16 +111,26 @@ func (g *gathered) xmpSpecial(said map[string]string) {
 }
 
 // xmpDegrees gives degrees from text such as "26,34.951N" or "26,34,57N", NaN if it is
-// none. Some programs write a number with a sign.
+// none. Some programs write a number with a sign, or numbers as EXIF has them.
 func xmpDegrees(text, positive, negative string) float64 {
 	text = strings.ToUpper(strings.TrimSpace(text))
 	if value, err := strconv.ParseFloat(text, 64); err == nil {
 		return value
 	}
-	if len(text) == 0 {
-		return math.NaN()
+	direction := positive
+	if end := strings.TrimRight(text, "NSEW"); end != text {
+		text, direction = end, text[len(end):]
 	}
-	return exifDegrees(strings.ReplaceAll(text[:len(text)-1], ",", " "), text[len(text)-1:], positive, negative)
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	for n, part := range parts {
+		over, under, is := strings.Cut(part, "/")
+		x, err := strconv.ParseFloat(over, 64)
+		y, wrong := strconv.ParseFloat(under, 64)
+		if is && err == nil && wrong == nil {
+			parts[n] = quotient(x, y)
+		}
+	}
+	return exifDegrees(strings.Join(parts, " "), direction, positive, negative)
 }
 
 // An extendedXMP is what of an XMP did not fit into a segment of JPEG, in parts that say
