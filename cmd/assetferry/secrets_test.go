@@ -15,6 +15,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/sources/ckfinder/ckfindertest"
 )
 
 // Every secret of TestSecrets begins like this, so that one search finds them all.
@@ -97,6 +98,20 @@ func (l *leakTest) bucket(t *testing.T, refused func(*http.Request) bool) []stri
 	})
 	l.source = "s3://photos"
 	return append(b.variables(), "AWS_ACCESS_KEY_ID="+mark+"-id", "AWS_SECRET_ACCESS_KEY="+mark+"-secret", "AWS_SESSION_TOKEN="+mark+"-token")
+}
+
+// connector makes the source a connector behind a login, with something around it, and gives
+// the header that opens it.
+func (l *leakTest) connector(t *testing.T, around ...func(http.Handler) http.Handler) string {
+	t.Helper()
+	c := ckfindertest.New(t, "Images")
+	c.Knobs.Session = mark + "-session"
+	c.Put("Images/a.jpg", []byte("content"))
+	for _, wrap := range around {
+		c.Wrap(wrap)
+	}
+	l.source = "ckfinder+" + c.URL
+	return "Cookie: PHPSESSID=" + mark + "-session"
 }
 
 // search runs commands in all forms of output and searches everything they leave.
@@ -279,6 +294,33 @@ func TestSecrets(t *testing.T) {
 			s.wrap(uploadsOnly(echo(http.StatusBadRequest)))
 			l.env = s.variables()
 			return map[string]int{"migrate": exitItems, "verify": exitItems}
+		},
+		"headers of a source": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), "ASSETFERRY_SOURCE_HEADERS_FILE="+l.input(t, "headers", l.connector(t)))
+			return fine
+		},
+		"headers of a source from a command": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), "ASSETFERRY_SOURCE_HEADERS_COMMAND="+l.program(t, l.connector(t)))
+			return fine
+		},
+		"headers that are none": func(t *testing.T, l *leakTest) map[string]int {
+			l.connector(t)
+			l.env = append(start(t).variables(), "ASSETFERRY_SOURCE_HEADERS="+mark+"-session")
+			return map[string]int{"plan": exitUsage, "migrate": exitUsage, "verify": exitNoSuch, "status": exitNoSuch}
+		},
+		"connector that echoes": func(t *testing.T, l *leakTest) map[string]int {
+			headers := l.connector(t, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.WriteHeader(http.StatusForbidden)
+					fmt.Fprintf(w, `{"error":{"number":103,"message":"no, not with %s, %s"}}`, r.Header.Get("Cookie"), r.Header.Get("X-Token"))
+				})
+			})
+			l.env = append(start(t).variables(), "ASSETFERRY_SOURCE_HEADERS="+headers+"\nX-Token: "+mark+"-token")
+			return map[string]int{"plan": exitAuth, "migrate": exitAuth, "verify": exitNoSuch, "status": exitDone}
+		},
+		"password in the address of a source": func(t *testing.T, l *leakTest) map[string]int {
+			l.env, l.source = start(t).variables(), "ckfinder+https://user:"+mark+"-password@www.example.com/connector"
+			return map[string]int{"plan": exitUsage, "migrate": exitUsage, "verify": exitNoSuch, "status": exitNoSuch}
 		},
 		"variables of AWS": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), l.bucket(t, nil)...)

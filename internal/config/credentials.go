@@ -20,6 +20,7 @@ type Reference struct {
 	variable string
 	file     string
 	command  string
+	lines    bool // the value may have several of them
 	env      Env
 }
 
@@ -54,7 +55,11 @@ func (r Reference) Resolve(ctx context.Context, warn func(string)) (token.Secret
 		if err != nil {
 			return token.Secret{}, &UsageError{Msg: fmt.Sprintf("%s: %v", r.Origin, err)}
 		}
-		secret, err := p.Secret(ctx, 0)
+		run := p.Secret
+		if r.lines {
+			run = p.Lines
+		}
+		secret, err := run(ctx, 0)
 		if err != nil {
 			return token.Secret{}, fmt.Errorf("%s: %w", r.Origin, err)
 		}
@@ -202,7 +207,11 @@ func bothSet(a, b string) error {
 const sourceHeaders = "ASSETFERRY_SOURCE_HEADERS"
 
 // SourceHeaders says where the headers are that open a source; it is zero if there are none.
-func (s *Settings) SourceHeaders() (Reference, error) { return s.reference(sourceHeaders) }
+func (s *Settings) SourceHeaders() (Reference, error) {
+	r, err := s.reference(sourceHeaders)
+	r.lines = true
+	return r, err
+}
 
 // destinationSet is what the destination in the file gives.
 func (s *Settings) destinationSet(name string, n Named) set {

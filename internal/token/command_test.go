@@ -76,6 +76,25 @@ func TestCommandTrims(t *testing.T) {
 	}
 }
 
+// A program may print several lines where they are asked for.
+func TestProgramLines(t *testing.T) {
+	t.Setenv("GORACE", "atexit_sleep_ms=0")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{"print 'a: b c\nd: ü'": "a: b c\nd: ü", "print": "", "flood": ""} {
+		p, err := token.NewProgram("'" + self + "' make-token " + args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Lines(t.Context(), 0)
+		if got.Reveal() != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q and %v, want %q", args, got.Reveal(), err, want)
+		}
+	}
+}
+
 func TestCommandErrors(t *testing.T) {
 	self, _ := os.Executable()
 	tests := []struct {

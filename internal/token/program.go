@@ -36,14 +36,27 @@ func NewProgram(line string) (*Program, error) {
 // Secret runs the program for at most timeout, 0 meaning 30 s, and returns what
 // it printed, trimmed.
 func (p *Program) Secret(ctx context.Context, timeout time.Duration) (Secret, error) {
-	secret, err := p.run(ctx, cmp.Or(timeout, defaultTimeout))
+	return p.secret(ctx, cmp.Or(timeout, defaultTimeout), parseOutput)
+}
+
+// Lines is Secret for a program that may print several lines, of any characters.
+func (p *Program) Lines(ctx context.Context, timeout time.Duration) (Secret, error) {
+	return p.secret(ctx, cmp.Or(timeout, defaultTimeout), parseLines)
+}
+
+func (p *Program) secret(ctx context.Context, timeout time.Duration, parse func([]byte) (Secret, error)) (Secret, error) {
+	out, err := p.run(ctx, timeout)
+	if err != nil {
+		return Secret{}, fmt.Errorf("%q: %w", p.argv[0], err)
+	}
+	secret, err := parse(out)
 	if err != nil {
 		return Secret{}, fmt.Errorf("%q: %w", p.argv[0], err)
 	}
 	return secret, nil
 }
 
-func (p *Program) run(parent context.Context, timeout time.Duration) (Secret, error) {
+func (p *Program) run(parent context.Context, timeout time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	var out limitedBuffer
@@ -53,13 +66,24 @@ func (p *Program) run(parent context.Context, timeout time.Duration) (Secret, er
 	err := cmd.Run()
 	switch {
 	case parent.Err() != nil:
-		return Secret{}, context.Cause(parent)
+		return nil, context.Cause(parent)
 	case ctx.Err() != nil:
-		return Secret{}, fmt.Errorf("took longer than %v", timeout)
+		return nil, fmt.Errorf("took longer than %v", timeout)
 	case err != nil:
-		return Secret{}, err // an exit status, or that there is no such program
+		return nil, err // an exit status, or that there is no such program
 	}
-	return parseOutput(out.kept)
+	return out.kept, nil
+}
+
+func parseLines(out []byte) (Secret, error) {
+	s := string(bytes.TrimSpace(out))
+	switch {
+	case s == "":
+		return Secret{}, errors.New("printed nothing")
+	case len(out) > maxOutput:
+		return Secret{}, errors.New("printed too much")
+	}
+	return NewSecret(s), nil
 }
 
 func parseOutput(out []byte) (Secret, error) {
