@@ -313,7 +313,7 @@ func (a *Approval) clone() (wanted []NewCategory) {
 		return nil
 	}
 	for _, c := range a.Categories {
-		wanted = append(wanted, NewCategory{c.Name, slices.Clone(c.Extensions)})
+		wanted = append(wanted, NewCategory{c.Name, slices.Clone(c.Extensions), c.Private})
 	}
 	return wanted
 }

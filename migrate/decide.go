@@ -63,6 +63,7 @@ const (
 	ReasonNoCategory Reason = "no category can be made for its extension"
 	ReasonNameLong   Reason = "a name is longer than the service allows"
 	ReasonTooLarge   Reason = "larger than the service allows"
+	ReasonPublic     Reason = "private at the source, and public in the category it would go to"
 	ReasonExists     Reason = "another asset of that name is there, see --on-existing"
 	ReasonCollision  Reason = "another object has that name, see --on-collision"
 )

@@ -87,13 +87,18 @@ func splitName(name string) (base, extension string) {
 type NewCategory struct {
 	Name       string   `json:"name"`
 	Extensions []string `json:"extensions"`
+	Private    bool     `json:"private,omitempty"` // as it is at the source
 }
+
+// Category is how it is named in the category of an item; see WantedCategory.
+func (c NewCategory) Category() string { return newPrefix + c.Name }
 
 // A placer finds the place of each object under the rules, with the categories
 // that are there and those it wants to be made.
 type placer struct {
 	rules   Rules
 	there   []assets.Category
+	kept    kept              // the categories of the source
 	choices map[string]string // extension -> category id, or newPrefix and a name, as recorded before
 	found   map[string]string // the same as of now, for every extension asked for
 	chosen  map[string]string // those of them that objects go to
@@ -120,6 +125,8 @@ func (p *placer) place(o sources.Object) (Place, Reason) {
 		return place, ReasonNameLong
 	case p.maxSize > 0 && o.Size > p.maxSize:
 		return place, ReasonTooLarge
+	case p.exposes(dir, category):
+		return place, ReasonPublic
 	}
 	return place, ""
 }
@@ -207,19 +214,28 @@ func (p *placer) use(place Place) {
 }
 
 // named chooses the category of that name; of several the first that allows the
-// extension. One that is not there is wanted.
+// extension, and before those the first that is private if it is at the source. One that is
+// not there is wanted.
 func (p *placer) named(name, extension string) (string, bool) {
-	found := false
+	found, chosen := false, ""
+	private := p.kept.called(name).Private
 	for _, c := range p.there {
 		if norm.NFC.String(c.Name) != norm.NFC.String(name) {
 			continue
 		}
 		found = true
-		if allows(c.Extensions, extension) {
+		switch {
+		case !allows(c.Extensions, extension):
+		case c.Private || !private:
 			return c.ID, true
+		case chosen == "":
+			chosen = c.ID
 		}
 	}
-	if found {
+	switch {
+	case chosen != "":
+		return chosen, true
+	case found:
 		return p.other(extension)
 	}
 	return newPrefix + name, p.fits(name, extension)
@@ -256,9 +272,16 @@ func (p *placer) wants(name string) bool {
 
 // fits reports whether an extension may be in a category that is to be made.
 func (p *placer) fits(name, extension string) bool {
-	i := slices.IndexFunc(p.wanted, func(c NewCategory) bool { return c.Name == name })
-	return validExtension(extension) &&
-		(i < 0 || len(p.wanted[i].Extensions) < maxExtensions || slices.Contains(p.wanted[i].Extensions, extension))
+	if !validExtension(extension) {
+		return false
+	}
+	var of []string
+	if i := slices.IndexFunc(p.wanted, func(c NewCategory) bool { return c.Name == name }); i >= 0 {
+		of = p.wanted[i].Extensions
+	} else {
+		of = p.kept.called(name).Extensions
+	}
+	return len(of) < maxExtensions || slices.Contains(of, extension)
 }
 
 // want adds an extension to a category that is to be made.
@@ -266,7 +289,7 @@ func (p *placer) want(name, extension string) {
 	i := slices.IndexFunc(p.wanted, func(c NewCategory) bool { return c.Name == name })
 	if i < 0 {
 		i = len(p.wanted)
-		p.wanted = append(p.wanted, NewCategory{Name: name})
+		p.wanted = append(p.wanted, p.kept.called(name))
 	}
 	if c := &p.wanted[i]; !slices.Contains(c.Extensions, extension) {
 		c.Extensions = append(c.Extensions, extension)

@@ -277,7 +277,13 @@ func (d *decider) needPlacer(ctx context.Context) error {
 	if d.limits, err = d.Dest.Limits(ctx); err != nil {
 		return err
 	}
-	d.placer = &placer{rules: d.Rules, there: there, choices: choices, wanted: d.Approval.clone(),
+	var structure []sources.Category
+	if s, ok := d.Source.(sources.Structured); ok {
+		if structure, err = s.Structure(ctx); err != nil {
+			return err
+		}
+	}
+	d.placer = &placer{rules: d.Rules, there: there, kept: structure, choices: choices, wanted: d.Approval.clone(),
 		found: map[string]string{}, chosen: map[string]string{}, maxSize: d.limits.MaxFileSize}
 	return nil
 }

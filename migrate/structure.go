@@ -73,7 +73,7 @@ func (s *structure) category(ctx context.Context, c NewCategory) error {
 		look:   func() (string, error) { return s.findCategory(ctx, c) },
 		forget: func() {},
 		create: func() (string, error) {
-			return s.Write.CreateCategory(ctx, assets.NewCategory{Name: c.Name, Extensions: c.Extensions})
+			return s.Write.CreateCategory(ctx, assets.NewCategory{Name: c.Name, Extensions: c.Extensions, Private: c.Private})
 		},
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *structure) category(ctx context.Context, c NewCategory) error {
 	faultpoint.Hit(faultpoint.CategoryMade)
 	s.categories[c.Name] = id
 	if made {
-		if err := saveCategories(ctx, s.Journal, s.run.Pair.Destination, []assets.Category{{ID: id, Name: c.Name}}); err != nil {
+		if err := saveCategories(ctx, s.Journal, s.run.Pair.Destination, []assets.Category{{ID: id, Name: c.Name, Private: c.Private}}); err != nil {
 			return &journalError{err}
 		}
 		if err := s.Journal.SaveOurs(ctx, s.run.Pair.ID, id, ""); err != nil {
@@ -92,8 +92,8 @@ func (s *structure) category(ctx context.Context, c NewCategory) error {
 	return s.forgetIntent(ctx, place)
 }
 
-// findCategory looks for a category of that name that allows all the
-// extensions, and gives "" if there is none.
+// findCategory looks for a category of that name that allows all the extensions and is
+// not public if it must not be, and gives "" if there is none.
 func (s *structure) findCategory(ctx context.Context, want NewCategory) (string, error) {
 	there, err := categories(ctx, s.Dest)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *structure) findCategory(ctx context.Context, want NewCategory) (string,
 	}
 	for _, c := range there {
 		lacks := func(e string) bool { return !allows(c.Extensions, e) }
-		if norm.NFC.String(c.Name) == norm.NFC.String(want.Name) && !slices.ContainsFunc(want.Extensions, lacks) {
+		if norm.NFC.String(c.Name) == norm.NFC.String(want.Name) && (c.Private || !want.Private) && !slices.ContainsFunc(want.Extensions, lacks) {
 			return c.ID, nil
 		}
 	}

@@ -31,6 +31,9 @@ func (a *app) survey(ctx context.Context, s *endpoints, plan migrate.Plan, probe
 	if err != nil {
 		return nil, err
 	}
+	for _, c := range plan.Categories {
+		categories[c.Category()] = state.Category{Name: c.Name, Private: c.Private}
+	}
 	survey := preflight.NewSurvey(preflight.Options{
 		Categories: categories, MaxFileSize: plan.Limits.MaxFileSize, Blocks: plan.Blocked(s.rules), Probed: probed,
 	})

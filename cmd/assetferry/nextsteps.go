@@ -78,7 +78,7 @@ const shownCategories = 10
 // tellNewCategory says that --category names one that is not there: it may be mistyped, and
 // everybody will see what is in it.
 func (a *app) tellNewCategory(ctx context.Context, s *endpoints, p migrate.Plan) error {
-	isIt := func(c migrate.NewCategory) bool { return c.Name == s.rules.Category }
+	isIt := func(c migrate.NewCategory) bool { return c.Name == s.rules.Category && !c.Private }
 	if !slices.ContainsFunc(p.Categories, isIt) {
 		return nil
 	}

@@ -229,7 +229,11 @@ func (a *app) showPlan(p migrate.Plan) {
 	}
 	a.showTallies(p.Tallies, all)
 	for _, c := range p.Categories {
-		a.out.Printf("New category %q for %s", ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
+		kind := "category"
+		if c.Private {
+			kind = "private category"
+		}
+		a.out.Printf("New %s %q for %s", kind, ui.Sanitize(c.Name), ui.Sanitize(strings.Join(slices.Sorted(slices.Values(c.Extensions)), ", ")))
 	}
 	if p.Gone > 0 && !keepsInStep(p.Run) {
 		a.out.Notef("Gone from the source since they arrived: %s. Their assets are left alone.", count(p.Gone, "object"))

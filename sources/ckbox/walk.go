@@ -55,18 +55,14 @@ type container struct {
 func (c container) what() string { return strings.TrimSuffix(c.prefix, "/") }
 
 func (w *walk) all() error {
-	var found []entry
-	for c, err := range w.service.Categories(w.ctx) {
-		if err != nil {
-			return err
-		}
-		w.places.addCategory(c)
-		found = append(found, newEntry(c.Name, c.ID))
+	found, err := w.categories(w.ctx)
+	if err != nil {
+		return err
 	}
 	if err := w.topFolders(); err != nil {
 		return err
 	}
-	for _, e := range inKeyOrder(distinct(found, suffixedFolder)) {
+	for _, e := range found {
 		if err := w.enter(container{category: e.ID(), prefix: e.Name() + "/"}); err != nil {
 			return err
 		}
