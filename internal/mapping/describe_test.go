@@ -161,10 +161,16 @@ rules:
   - when: ext == "jpg"
     folder: x
 `, Options{})
-	for name, want := range map[string]bool{"exif.Make": true, "exif.Model": false, "copyright": true, "Copyright notice": true} {
+	for name, want := range map[string]bool{
+		"exif.Make": true, "exif.Model": false, "xmp.photoshop:Urgency": false, "title": true, "tags": true, "address": true, "department": true,
+		"copyright": true, "Copyright notice": true, "category": false,
+	} {
 		if m.Keeps(name) != want {
 			t.Errorf("keeps %s: %v", name, !want)
 		}
+	}
+	if bare := mustMap(t, "defaults: off\nrules: [{tags: '${ title }', category: '${ field(\"category\") }'}]", Options{}); bare.Keeps("description") || !bare.Keeps("title") || !bare.Keeps("category") {
+		t.Error("only what rules look at is to be kept")
 	}
 	if m.PlaceNeedsMetadata() {
 		t.Error("places need no metadata here")

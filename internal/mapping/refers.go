@@ -92,12 +92,14 @@ func (m *Mapping) PlaceNeedsMetadata() bool {
 	return false
 }
 
-// Keeps reports whether rules look at a field, under its own name or under that of the word
-// it stands for. It need not be kept for the mapping otherwise, unless the default mapping
-// sends it.
+// Keeps reports whether the mapping looks at a field, under its own name or under that of the
+// word it stands for. Others need not be kept: a camera writes dozens.
 func (m *Mapping) Keeps(field string) bool {
 	m = m.usable()
 	word := m.Word(field)
+	if word == wordAddress || !m.bare && !isPlacingWord(word) && !isEmbeddedName(word) {
+		return true
+	}
 	for _, r := range m.rules {
 		for e := range r.expressions {
 			if slices.Contains(e.fields, field) || slices.Contains(e.fields, word) {

@@ -1,6 +1,9 @@
 package mapping
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Words with a meaning of their own in what describes an object.
 const (
@@ -48,8 +51,17 @@ func isWord(name string) bool {
 	return isAttributeWord(name) || isPlacingWord(name)
 }
 
+// isEmbeddedName reports whether a field is embedded in contents and no word of ours.
+func isEmbeddedName(name string) bool {
+	for _, prefix := range []string{"exif.", "iptc.", "xmp."} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // isPosition reports whether a field says where on earth an object was made.
 func isPosition(name string) bool {
-	const exifGPS = "exif.GPS"
-	return name == "latitude" || name == "longitude" || len(name) >= len(exifGPS) && name[:len(exifGPS)] == exifGPS
+	return name == "latitude" || name == "longitude" || strings.HasPrefix(name, "exif.GPS")
 }
