@@ -13,6 +13,7 @@ import (
 const (
 	maxBoxes   = 256 // on the first level; pictures have about four
 	maxExtents = 64
+	maxItems   = 1 << 14 // pictures of many tiles have some hundred
 )
 
 // isHEIF tells by the first bytes, which hold one of the brands.
@@ -174,7 +175,7 @@ func (is *items) references(b *boxReader) {
 	for len(b.data) >= 8 && b.err == nil {
 		kind, inner := b.box()
 		from := inner.number(width)
-		for n := inner.number(2); kind == "cdsc" && n > 0 && inner.err == nil; n-- {
+		for n := inner.number(2); kind == "cdsc" && n > 0 && inner.err == nil && len(is.describes) < maxItems; n-- {
 			is.describes[from] = append(is.describes[from], inner.number(width))
 		}
 	}
@@ -207,7 +208,7 @@ func (is *items) locations(b *boxReader) {
 				b.err = errHEIF
 			}
 		}
-		if method < 2 {
+		if method < 2 && len(is.places) < maxItems {
 			is.places[id] = where
 		}
 	}

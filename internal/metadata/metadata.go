@@ -3,8 +3,10 @@
 //
 // A source of metadata answers for one key at a time and reads no content, so that a
 // night in which only descriptions changed costs no bytes. [Table] is one: a file that
-// the user gives. What any of them gives is in normal form, see [Metadata.Normal], so
-// that two are the same if they encode to the same text.
+// the user gives; sidecars are another, see [ReadSidecar]. What is embedded in the content
+// itself is taken out of it while it is sent, see [Capture], or read where it is, see
+// [Embedded]. What any of them gives is in normal form, see [Metadata.Normal] and
+// [Fields.Normal], so that two are the same if they encode to the same text.
 package metadata
 
 import (

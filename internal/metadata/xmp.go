@@ -28,12 +28,13 @@ const (
 	rdfSpace = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 	xmlSpace = "http://www.w3.org/XML/1998/namespace"
 
-	// maxXMPDepth is how deep properties may be within others.
-	maxXMPDepth = 32
+	// maxXMPDepth is how deep elements may be within others. The reader of XML remembers
+	// all that are open.
+	maxXMPDepth = 64
 )
 
 var (
-	errXMPDeep = fmt.Errorf("properties are within each other more than %d times", maxXMPDepth)
+	errXMPDeep = fmt.Errorf("elements are within each other more than %d times", maxXMPDepth)
 	errNoRDF   = errors.New("it has no rdf:RDF element, so it is no XMP")
 )
 
@@ -61,7 +62,8 @@ func inUTF8(packet []byte) []byte {
 	return bytes.TrimPrefix(packet, []byte("\xef\xbb\xbf"))
 }
 
-// packet reads up to the end of the RDF; there is nothing but space behind it.
+// packet reads up to the end of the element that the RDF is in; there is nothing but space
+// behind it.
 func (r *xmpReader) packet() error {
 	for {
 		t, err := r.d.Token()
@@ -71,14 +73,27 @@ func (r *xmpReader) packet() error {
 			return err
 		}
 		if e, ok := t.(xml.StartElement); ok {
-			r.note(e)
-			if e.Name == (xml.Name{Space: rdfSpace, Local: "RDF"}) {
-				r.found = true
-				return r.inside(func(e xml.StartElement) error { return r.node("", e) })
+			if err := r.outside(e); err != nil || r.found {
+				return err
 			}
 		}
 	}
 }
+
+// outside looks for the RDF in an element.
+func (r *xmpReader) outside(e xml.StartElement) error {
+	r.note(e)
+	if r.found {
+		return r.ignore(e)
+	} else if e.Name != (xml.Name{Space: rdfSpace, Local: "RDF"}) {
+		return r.inside(r.outside)
+	}
+	r.found = true
+	return r.inside(func(e xml.StartElement) error { return r.node("", e) })
+}
+
+// ignore passes over an element.
+func (r *xmpReader) ignore(xml.StartElement) error { return r.inside(r.ignore) }
 
 // note takes down the prefixes that an element gives.
 func (r *xmpReader) note(e xml.StartElement) {
@@ -170,7 +185,7 @@ func (r *xmpReader) property(name string, e xml.StartElement) error {
 		case "value":
 			return r.property(name, e)
 		}
-		return r.d.Skip()
+		return r.ignore(e)
 	})
 	if !structured {
 		r.say(name, text)
