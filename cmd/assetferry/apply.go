@@ -53,6 +53,7 @@ again what failed.
 	addApplyFlags(f, &o)
 	f.BoolVar(&o.retryParked, "retry-parked", false, retryParkedHelp)
 	addS3Flags(f)
+	addTableFlags(f)
 	addSendingFlags(f, &o)
 	return c
 }

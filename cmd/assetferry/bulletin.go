@@ -74,6 +74,10 @@ func nameOf(source string) string {
 		}
 		return address.String()
 	}
+	if isTable(source) {
+		name, _ := tableName(source) // empty if it fails, as below
+		return name
+	}
 	if config.IsAddress(source) {
 		address, err := s3.ParseAddress(source)
 		if err != nil {

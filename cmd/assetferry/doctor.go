@@ -66,6 +66,7 @@ assetferry help profile.
 	}
 	f := c.Flags()
 	addS3Flags(f)
+	addTableFlags(f)
 	f.BoolVar(&o.probe, "probe", false, "find out what the service does where its documentation is silent")
 	f.StringVar(&o.output, "output", "assetferry-profile.yaml", "write the profile to this `file`")
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what --probe would do, and do not do it")

@@ -52,6 +52,11 @@ func (a *app) sourceOf(args []string) (string, error) {
 }
 
 func sameSource(one, other string) bool {
+	if isTable(one) && isTable(other) {
+		one, errOne := tableName(one)
+		other, errOther := tableName(other)
+		return errOne == nil && errOther == nil && one == other
+	}
 	if config.IsAddress(one) || config.IsAddress(other) {
 		return one == other
 	}

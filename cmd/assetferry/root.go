@@ -178,6 +178,7 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	setting(f, "on-existing", "`policy` where another asset has the name (equal content is taken over; adopt does so with equal size, duplicate sends beside it)")
 	setting(f, "source-name", "`name` of the source in the journal (default: its absolute path or its address)")
 	addS3Flags(f)
+	addTableFlags(f)
 }
 
 // setting adds the switch of a setting. Its default is shown and not used: a

@@ -87,6 +87,9 @@ func (a *app) wholeSource(ctx context.Context, source string) (string, error) {
 		_, err := parseConnector(source)
 		return source, err
 	}
+	if isTable(source) {
+		return wholeTable(source)
+	}
 	_, err := s3.ParseAddress(source)
 	if err != nil {
 		return "", badAddress(err)
@@ -164,6 +167,8 @@ func (a *app) places(n *night, source string, d config.Destination) error {
 	n.Read = n.inherited.Read
 	if !config.IsAddress(source) {
 		n.Read = append([]string{source}, n.Read...)
+	} else if path, ok := config.TableOf(source); ok { // another table is put into the same folder
+		n.Read = append(slices.Concat(existing(filepath.Dir(path)), existing(a.settings.TableRoot)), n.Read...)
 	} else if home, ok := a.lookup("HOME"); ok {
 		n.Read = append(n.Read, existing(filepath.Join(home, ".aws"))...)
 	}

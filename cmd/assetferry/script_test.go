@@ -56,6 +56,8 @@ func TestScripts(t *testing.T) {
 			"bucket":    cmdBucket,
 			"connector": cmdConnector,
 			"stored":    cmdStored,
+			"web":       cmdWeb,
+			"addressed": cmdAddressed,
 			"stats":     cmdStats,
 			"methods":   cmdMethods,
 			"tree":      cmdTree,

@@ -19,13 +19,16 @@ import (
 )
 
 // kindsOfSources is what a person is told who names none of them.
-const kindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, or another environment of the service, such as ckbox://production"
+const kindsOfSources = "a source is a directory, such as ./photos, a bucket, such as s3://bucket/prefix, a CKFinder connector, such as ckfinder+https://www.example.com/ckfinder/connector, another environment of the service, such as ckbox://production, or an export of another asset manager, such as table:export.csv"
 
 // openSource opens the source at an address, and gives its name for the journal.
 // What is in the paths to exclude is no part of it.
 func (a *app) openSource(ctx context.Context, address string, exclude []string) (sources.Source, string, error) {
 	if address == "" {
 		return nil, "", usage(errors.New("SOURCE is empty"), kindsOfSources+"; for the current directory write .")
+	}
+	if path, ok := config.TableOf(address); ok {
+		return a.openTable(ctx, path)
 	}
 	switch scheme, _, ok := strings.Cut(address, "://"); {
 	case ok && scheme == s3.Scheme:
@@ -55,6 +58,8 @@ func (a *app) sourceName(ctx context.Context, source string) (string, error) {
 		return a.settings.SourceName, nil
 	case !config.IsAddress(source):
 		return filepath.Abs(source)
+	case isTable(source):
+		return tableName(source)
 	case strings.HasPrefix(source, ckbox.Scheme+"://"):
 		return a.workspaceName(ctx, source)
 	case isConnector(source):

@@ -74,6 +74,12 @@ type Settings struct {
 	S3RequesterPays bool
 	S3Tags          bool
 
+	TableColumns         []string // each MEANING=COLUMN
+	TableRoot            string   // empty: the folder of the table
+	TableCheck           bool
+	SourceHosts          []string
+	AllowPrivateNetworks bool
+
 	CompensateClock bool
 	LeastPrivilege  bool
 	AllowHTTP       bool

@@ -163,12 +163,24 @@ func (f file) values(r row, node ast.Node) ([]string, error) {
 		case !isBool && r.yesNo:
 			return nil, f.ErrorAt(n, fmt.Sprintf("%s takes true or false, not %q", r.key, value))
 		}
-		if r.path && !(r.address && IsAddress(value)) {
-			value = f.resolve(value)
+		if r.path {
+			value = f.whole(value, r.address)
 		}
 		values = append(values, value)
 	}
 	return values, nil
+}
+
+// whole is a path, or what may be an address, as it is called from any folder.
+func (f file) whole(value string, mayBeAddress bool) string {
+	table, isTable := TableOf(value)
+	switch {
+	case mayBeAddress && isTable:
+		return tablePrefix + f.resolve(table)
+	case mayBeAddress && IsAddress(value):
+		return value
+	}
+	return f.resolve(value)
 }
 
 // resolve makes a path of the file one of the process: it is relative to the

@@ -77,8 +77,17 @@ func parseJob(f file, node ast.Node) (j Job, err error) {
 	return j, err
 }
 
-// IsAddress reports whether a source is at an address, and at no path.
-func IsAddress(source string) bool { return strings.Contains(source, "://") }
+// IsAddress reports whether a source is at an address, and is no folder.
+func IsAddress(source string) bool {
+	_, isTable := TableOf(source)
+	return isTable || strings.Contains(source, "://")
+}
+
+// tablePrefix is what a source begins with that is a table.
+const tablePrefix = "table:"
+
+// TableOf gives the path of a table that is a source.
+func TableOf(source string) (path string, ok bool) { return strings.CutPrefix(source, tablePrefix) }
 
 // choose puts the settings of the job that a switch names on top of those around it.
 func (s *Settings) choose(flag []string, rows []row) error {

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -165,8 +166,11 @@ func isTold(told Columns, means string) bool { _, is := told[means]; return is }
 
 func quoted(names []string) string {
 	const most = 20
-	text := fmt.Sprintf("%q", names[:min(len(names), most)])
-	text = strings.Trim(text, "[]")
+	var all []string
+	for _, name := range names[:min(len(names), most)] {
+		all = append(all, strconv.Quote(name))
+	}
+	text := strings.Join(all, ", ")
 	if len(names) > most {
 		text += " and more"
 	}

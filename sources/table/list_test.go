@@ -115,7 +115,7 @@ func TestParseColumnsRefuses(t *testing.T) {
 func TestTablesThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                     "t.csv:1:1: the table is empty",
-		"title,size\na,1\n":    `t.csv:1:1: no column is an address or a path; there are "title" "size"; name one with --table-columns 'address=COLUMN'`,
+		"title,size\na,1\n":    `t.csv:1:1: no column is an address or a path; there are "title", "size"; name one with --table-columns 'address=COLUMN'`,
 		"Link,x\na,1\n":        `t.csv:1:1: there is no column "Public ID" for key`,
 		"Public ID,url\n,\n,x": "t.csv:3:1: the row has neither a key nor a name",
 		"Public ID,url\na\n":   "t.csv:2:1: the row has 1 fields, and the header 2",
