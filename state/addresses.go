@@ -97,30 +97,35 @@ const (
 
 // page reads addresses of a kind: a query with ?5 for what comes before them, and ?7 for
 // how many there are at most.
-func (l addressList) page(ctx context.Context, stmt string, after any, more ...any) ([]Address, error) {
-	return queryBased(ctx, l.Store, "list addresses", scanAddress, (*Address).complete, stmt,
+func (l addressList) page(ctx context.Context, scan func(*sql.Rows) (Address, sql.NullInt64, error), stmt string, after any, more ...any) ([]Address, error) {
+	return queryBased(ctx, l.Store, "list addresses", scan, (*Address).complete, stmt,
 		append([]any{l.v.At.UnixMilli(), l.v.Differences, l.v.ID, l.pair, after, l.run, pageSize}, more...)...)
 }
 
-func (l addressList) byKey(ctx context.Context, stmt string) iter.Seq2[Address, error] {
-	return paged("", func(a Address) string { return a.As }, func(after string) ([]Address, error) { return l.page(ctx, stmt, after) })
+func (l addressList) byKey(ctx context.Context, scan func(*sql.Rows) (Address, sql.NullInt64, error), stmt string) iter.Seq2[Address, error] {
+	return paged("", func(a Address) string { return a.As }, func(after string) ([]Address, error) { return l.page(ctx, scan, stmt, after) })
 }
 
+// keys are most of what is listed, and each column costs.
 func (l addressList) keys(ctx context.Context) iter.Seq2[Address, error] {
-	return l.byKey(ctx, `SELECT 0, r.key, `+addressColumns+`, `+isVerified+`, '' FROM receipts r
-		WHERE `+ofRun+` AND r.key > ?5 ORDER BY r.key LIMIT ?7`)
+	scan := func(rows *sql.Rows) (a Address, base sql.NullInt64, err error) {
+		err = rows.Scan(&a.Key, &a.Size, &a.Asset, &base, &a.Category, &a.URL, &a.images, &a.Verified)
+		a.As = a.Key
+		return a, base, err
+	}
+	return l.byKey(ctx, scan, `SELECT `+addressColumns+`, `+isVerified+` FROM receipts r WHERE `+ofRun+` AND r.key > ?5 ORDER BY r.key LIMIT ?7`)
 }
 
 // formerKeys and aliases join CROSS so that the few keys come first.
 func (l addressList) formerKeys(ctx context.Context) iter.Seq2[Address, error] {
-	return l.byKey(ctx, `SELECT 1, k.key, `+addressColumns+`, `+isVerified+`,
+	return l.byKey(ctx, scanAddress, `SELECT 1, k.key, `+addressColumns+`, `+isVerified+`,
 			coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key), '')
 		FROM former_keys k CROSS JOIN receipts r ON r.key = k.owner AND `+ofRun+`
 		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
 }
 
 func (l addressList) aliases(ctx context.Context) iter.Seq2[Address, error] {
-	return l.byKey(ctx, `SELECT 2, k.key, `+addressColumns+`, `+isVerified+`, coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key),
+	return l.byKey(ctx, scanAddress, `SELECT 2, k.key, `+addressColumns+`, `+isVerified+`, coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key),
 			(SELECT f.owner FROM former_keys f JOIN receipts c ON c.pair = ?4 AND c.key = f.owner WHERE f.pair = ?4 AND f.key = k.key), '')
 		FROM aliases k CROSS JOIN receipts r ON r.key = k.owner AND `+ofRun+`
 		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
@@ -132,7 +137,7 @@ func (l addressList) given(ctx context.Context) iter.Seq2[Address, error] {
 	return func(yield func(Address, error) bool) {
 		var last Address
 		for {
-			all, err := l.page(ctx, `SELECT 3, k.address, `+addressColumns+`, `+isVerified+`, ''
+			all, err := l.page(ctx, scanAddress, `SELECT 3, k.address, `+addressColumns+`, `+isVerified+`, ''
 				FROM given_addresses k CROSS JOIN receipts r ON r.key = k.key AND `+ofRun+`
 				WHERE k.pair = ?4 AND (k.key, k.address) > (?5, ?8) ORDER BY k.key, k.address LIMIT ?7`, last.Key, last.As)
 			if err != nil {

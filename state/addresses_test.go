@@ -106,3 +106,30 @@ func TestGivenBeginnings(t *testing.T) {
 		}
 	}
 }
+
+// What was found of an object tells addresses at which it was; they stay when it is found
+// no more, and go with it when it is moved.
+func TestGivenAddresses(t *testing.T) {
+	j := begin(t)
+	j.apply("a")
+	j.take(1)
+	o := done("a")
+	o.Found = `{"source":{"address":["https://anna:secret@CMS.example/7#x","n/a"]},"table":{"address":["/old/7"],"tags":["x"]}}`
+	must(t, j.record(o))
+	must(t, j.FinishRun(t.Context(), j.run.Num))
+	again := Outcome{Key: "b", State: ItemDone, InsteadOf: "a", Found: `{"table":{"title":["x"]}}`}
+	item, _ := changed("b", Move, "a")
+	again.Receipt = receipt("b", item.Asset)
+	run := j.sync([]Item{item}, []Outcome{again})
+	want := []string{"/old/7", "https://CMS.example/7"}
+	if got, err := j.GivenAddresses(t.Context(), j.pair.ID, "b"); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("got %q (%v), want %q", got, err, want)
+	}
+	if a, err := j.AddressByGiven(t.Context(), j.pair.ID, "//cms.example/7"); err != nil || a.Key != "b" {
+		t.Errorf("got %+v (%v)", a, err)
+	}
+	j.undone(run)
+	if got, err := j.GivenAddresses(t.Context(), j.pair.ID, "a"); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("after the undo: got %q (%v), want %q", got, err, want)
+	}
+}

@@ -427,6 +427,8 @@ type Outcome struct {
 	// Described is what the source says of the object of an item that is done, as JSON, if
 	// its asset was brought in line with that; empty otherwise.
 	Described string
+	// Found is what was found of it, by origin, as JSON; empty if nothing was.
+	Found string
 	// Modified is when the service says that the asset of an item that was sent before, or
 	// is taken back, was changed last; see Receipt.
 	Modified time.Time

@@ -165,6 +165,9 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	if err := r.note(ctx, *o); err != nil {
 		return err
 	}
+	if err := r.give(ctx, *o); err != nil {
+		return err
+	}
 	if err := r.remember(ctx, *o); err != nil {
 		return err
 	}

@@ -29,9 +29,10 @@ func (a *app) explainCommand() *cobra.Command {
 		Long: `Explain tells what the journal knows of an object: where its asset is, what was
 sent, what each run wanted with it and why, every attempt that failed, what the
 last verification found, what was there before a sync changed it, where it was
-moved from or to, and since when it is gone from the source. KEY is the name of
-the object below SOURCE, such as 2024/spring/harbour.jpg; a path into the source
-and the ID of an asset will do, too.
+moved from or to, since when it is gone from the source, and its old addresses.
+KEY is the name of the object below SOURCE, such as 2024/spring/harbour.jpg; a
+path into the source, the ID of an asset, a key that the object went by, and an
+old address that begins with https:// will do, too.
 
 It reads the journal and nothing else.
 `,
@@ -71,6 +72,9 @@ func (e *explainer) explain(ctx context.Context, asked string) error {
 		h, err := e.recall(ctx, p, key)
 		if err == nil && h.isEmpty() { // a key that looks like a path into the source
 			h, err = e.recall(ctx, p, asked)
+		}
+		if err == nil && h.receipt == nil {
+			h, err = e.followed(ctx, h)
 		}
 		if err != nil {
 			return err
@@ -144,10 +148,14 @@ type history struct {
 	earlier     []state.Earlier
 	movedTo     string // the key that it goes by now
 	movedIn     string // the run that moved it
+
+	names names
+	by    string   // the key or address that was asked for, if the object goes by another one
+	was   *history // of that
 }
 
 func (h history) isEmpty() bool {
-	return h.receipt == nil && h.failure == nil && len(h.stages) == 0 && h.movedTo == ""
+	return h.by == "" && h.receipt == nil && h.failure == nil && len(h.stages) == 0 && h.movedTo == ""
 }
 
 // orNil gives what was found, or nil where nothing is.
@@ -180,7 +188,7 @@ func (e *explainer) recall(ctx context.Context, p state.Pair, key string) (h his
 	if h.receipt == nil {
 		return h, nil
 	}
-	return h, errors.Join(e.recallPlace(ctx, &h), e.recallProof(ctx, &h))
+	return h, errors.Join(e.recallPlace(ctx, &h), e.recallProof(ctx, &h), e.recallNames(ctx, &h))
 }
 
 // recallSyncs finds out what syncs did to an object, and whether it is gone.
@@ -249,12 +257,17 @@ func (e *explainer) recallProof(ctx context.Context, h *history) (err error) {
 
 // tell shows a history, as lines or as events.
 func (e *explainer) tell(h history) {
+	if h.was != nil {
+		e.tell(*h.was)
+		e.out.Printf("\n")
+	}
 	e.out.Printf("%s", ui.Sanitize(h.key))
 	e.line("Source", h.pair.Source)
 	e.line("Destination", fmt.Sprintf("%s (%s)", h.pair.Destination, h.pair.Address))
 	e.tellAsset(h)
 	e.tellProof(h)
 	e.tellDescription(h)
+	e.tellNames(h)
 	if f := h.failure; f != nil {
 		since := ""
 		if !f.Since.IsZero() {

@@ -36,10 +36,13 @@ func (a *app) urlsCommand() *cobra.Command {
 		Long: `Urls writes the old and the new address of everything that the journal holds for
 a source and a destination, whichever run brought it there. The old address is
 --old-prefix and the key of the object, encoded as browsers do it: harbour 1.jpg
-is harbour%201.jpg.
+is harbour%201.jpg. Templates in the configuration build others, also of images
+in other sizes, and keys that an object went by before have theirs: assetferry
+help addresses.
 
   tsv     old address, tab, new address; no head
-  csv     with key, asset, size, widths of images, and whether it was verified
+  csv     with key, asset, size, widths of images, whether it was verified, and
+          what the old address was
   json    the same, one object a line, with the address of each image size
   nginx   a map to include, with the lines that redirect in its first comment
   apache  a text map for RewriteMap, with the lines that redirect
@@ -74,7 +77,7 @@ private asset that everybody can read.
 	}
 	f := c.Flags()
 	f.StringVar(&job.format, "format", "tsv", "`form` of the map: "+strings.Join(addresses.Formats(), ", "))
-	f.StringVar(&job.prefix, "old-prefix", "", "`address` or path that old addresses begin with (default /)")
+	f.StringVar(&job.prefix, "old-prefix", "", "`address` or path that old addresses begin with (default /, or the templates of the configuration)")
 	f.StringVar(&job.output, "output", "", "write the map to this `file`, which is replaced as a whole; - is stdout")
 	f.String("run", "", "only what the run of this `ID` brought or took over")
 	f.String("source", "", "what came from the source of this `name`, as status shows it")

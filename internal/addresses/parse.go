@@ -326,3 +326,14 @@ func takeSize(size *int, value string) bool {
 	*size = n
 	return true
 }
+
+// Presentable gives an address as it may be shown: a URI, without a fragment and without
+// who logs in with it.
+func Presentable(address string) string {
+	address, _, _ = strings.Cut(address, "#")
+	if begin, rest, absolute := strings.Cut(address, "//"); absolute && !strings.Contains(begin, "/") {
+		host, path, _ := strings.Cut(rest, "/")
+		address = begin + "//" + host[strings.LastIndexByte(host, '@')+1:] + "/" + path
+	}
+	return Clean(address)
+}

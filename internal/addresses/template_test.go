@@ -183,6 +183,19 @@ func TestComparable(t *testing.T) {
 	}
 }
 
+func TestPresentable(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://anna:secret@a.example/b c#d": "https://a.example/b%20c",
+		"//anna@a.example/b?x=@":              "//a.example/b?x=@",
+		"/a//b@c":                             "/a//b@c",
+		"https://a.example/%C3%A5":            "https://a.example/%C3%A5",
+	} {
+		if got := Presentable(in); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
 // FuzzTemplate holds that the key of an object is among those that its address is read as,
 // that no address is built that browsers would change, and that whatever is read builds
 // the address again.

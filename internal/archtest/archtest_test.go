@@ -19,7 +19,7 @@ var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/assets", "internal/clock", "internal/config", "internal/demo",
 		"internal/diskspace", "internal/forecast", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/header", "internal/metadata", "internal/retry"},
-	"state":                        {"internal/clock", "internal/faultpoint", "internal/filelock"},
+	"state":                        {"internal/addresses", "internal/clock", "internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
 	"sources/ckbox":                {"sources", "internal/assets"},
 	"sources/memory":               {"sources"},
