@@ -33,6 +33,9 @@ func (a *app) openConnector(ctx context.Context, source string) (sources.Source,
 	if err != nil {
 		return nil, "", err
 	}
+	if address.IsPlain() && !a.settings.AllowHTTP {
+		return nil, "", usage(fmt.Errorf("source: %w", sourcehttp.ErrPlain), "write ckfinder+https://, or add --allow-http if the network in between is trusted")
+	}
 	o := ckfinder.Options{AllowHTTP: a.settings.AllowHTTP}
 	if o.Headers, err = a.sourceHeaders(ctx); err != nil {
 		return nil, "", err

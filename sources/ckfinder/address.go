@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"assetferry/internal/sourcehttp"
 )
 
 // Schemes are what the address of a source begins with.
@@ -96,6 +98,12 @@ func (a Address) String() string {
 	}
 	u.RawQuery = strings.Join(parts, "&")
 	return u.String()
+}
+
+// IsPlain reports whether the connector is at another host than this one, and asked over
+// plain HTTP.
+func (a Address) IsPlain() bool {
+	return a.connector.Scheme == "http" && !sourcehttp.IsLoopback(a.connector.Hostname())
 }
 
 // rootOf reads the folder of a key that begins with the name of a resource type.

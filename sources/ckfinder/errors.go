@@ -227,6 +227,8 @@ func (s *Source) hint(op string, err error) string {
 		return "give a session along: ASSETFERRY_SOURCE_HEADERS='Cookie: NAME=VALUE', as a browser has it that is logged in; if nobody has to log in there, check the address"
 	case failed && f.status == 0 && f.class == retry.Transient:
 		return "check the address, the network and the proxy"
+	case failed && op == "list" && s.address.kind != "" && errors.Is(err, fs.ErrNotExist) && (f.number != 0 || f.status == 0):
+		return "check type and currentFolder in the address; the connector must know both"
 	case foreign, failed && op == "list" && (f.status == http.StatusNotFound || f.number == invalidCommand):
 		return hintAddress
 	case errors.Is(err, fs.ErrPermission):
