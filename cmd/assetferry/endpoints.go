@@ -16,6 +16,7 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/export"
 	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -71,6 +72,9 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 		a.loop.Ignore(own)
 	}
 	if s.source, s.address, err = a.openSource(ctx, address, own); err != nil {
+		return nil, err
+	}
+	if s.source, err = export.Recognise(ctx, s.source); err != nil {
 		return nil, err
 	}
 	if err := s.notItself(); err != nil {

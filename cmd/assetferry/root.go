@@ -49,6 +49,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		a.migrateCommand(),
 		a.syncCommand(),
 		a.adoptCommand(),
+		a.exportCommand(),
 		a.verifyCommand(),
 		a.urlsCommand(),
 		a.rewriteCommand(),

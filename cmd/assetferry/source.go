@@ -87,12 +87,8 @@ func (a *app) openBucket(ctx context.Context, text string) (sources.Source, stri
 	if err != nil {
 		return nil, "", badAddress(err)
 	}
-	c := a.settings
-	o := s3.Options{Anonymous: c.S3Anonymous, RequesterPays: c.S3RequesterPays, Tags: c.S3Tags, AllowHTTP: c.AllowHTTP, Connections: migrate.Workers(c.Concurrency)}
-	if o.Endpoint, err = c.S3Endpoint(); err != nil {
-		return nil, "", err
-	}
-	if o.TLS, err = trusting(c.CAFile); err != nil {
+	o, err := a.bucketOptions()
+	if err != nil {
 		return nil, "", err
 	}
 	s, err := s3.New(ctx, address, o)
@@ -101,6 +97,17 @@ func (a *app) openBucket(ctx context.Context, text string) (sources.Source, stri
 	}
 	a.closeLater(func() error { s.CloseIdleConnections(); return nil })
 	return s, s.Identity(), nil
+}
+
+// bucketOptions say how buckets are reached.
+func (a *app) bucketOptions() (o s3.Options, err error) {
+	c := a.settings
+	o = s3.Options{Anonymous: c.S3Anonymous, RequesterPays: c.S3RequesterPays, Tags: c.S3Tags, AllowHTTP: c.AllowHTTP, Connections: migrate.Workers(c.Concurrency)}
+	if o.Endpoint, err = c.S3Endpoint(); err != nil {
+		return o, err
+	}
+	o.TLS, err = trusting(c.CAFile)
+	return o, err
 }
 
 // addS3Flags adds how a bucket is reached.

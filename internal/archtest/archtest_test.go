@@ -17,7 +17,7 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/assets", "internal/clock", "internal/config", "internal/demo",
-		"internal/diskspace", "internal/forecast", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui"},
+		"internal/diskspace", "internal/export", "internal/forecast", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/header", "internal/metadata", "internal/retry"},
 	"state":                        {"internal/addresses", "internal/clock", "internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"sources/table":                {"sources", "internal/retry", "internal/rows", "internal/sourcehttp"},
 	"internal/assets":              {"internal/pace", "internal/retry", "internal/token"},
 	"internal/approval":            {"migrate", "state"},
+	"internal/export":              {"sources", "internal/assets", "internal/retry"},
 	"internal/metadata":            {"internal/rows", "internal/strictyaml"},
 	"internal/mapping":             {"internal/metadata", "internal/strictyaml"},
 	"internal/notify":              {"internal/retry"},

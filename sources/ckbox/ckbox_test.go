@@ -167,7 +167,7 @@ func TestDescribe(t *testing.T) {
 	want := map[string][]string{
 		"category": {"Images"}, "private": {"true"}, "folder": {"2026/May"}, "name": {"a/b.jpg"},
 		"description": {"What it shows"}, "tags": {"one", "two words"}, "address": {"https://delivery/" + id},
-		"credit": {"Jane"}, "count": {"3"}, "is": {"true"}, "list": {`["a",1]`},
+		"attributes.name": {"another"}, "credit": {"Jane"}, "count": {"3"}, "is": {"true"}, "list": {`["a",1]`},
 	}
 	for name, s := range map[string]*ckbox.Source{"new": w.source(), "listed": w.source()} {
 		var o sources.Object
@@ -259,5 +259,20 @@ func TestWrongContent(t *testing.T) {
 		if _, err := s.Open(t.Context(), o, offset); err == nil || !strings.Contains(err.Error(), "is not between 0 and 7") {
 			t.Errorf("offset %d: %v", offset, err)
 		}
+	}
+}
+
+// Who asks is told of every container before what is in it, also of empty ones.
+func TestContents(t *testing.T) {
+	w := newWorkspace("B", "A")
+	w.folder(0, "empty/too")
+	w.add(0, w.folder(0, "full"), "a", "jpg", nil)
+	var got []string
+	for o, err := range w.source().Contents(t.Context(), func(k sources.Key) { got = append(got, string(k)) }) {
+		must(t, err)
+		got = append(got, string(o.Key))
+	}
+	if diff := cmp.Diff([]string{"A/", "B/", "B/empty/", "B/empty/too/", "B/full/", "B/full/a.jpg"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

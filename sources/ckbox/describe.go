@@ -22,8 +22,7 @@ func (s *Source) Describe(ctx context.Context, o sources.Object) (sources.Descri
 }
 
 // describe tells all that people may have given an asset. Custom attributes go by their
-// names, except where one of them has a name that means something else here: what is
-// known by its own name is not overruled.
+// names, or by attributes.NAME where the name alone means something else.
 func (s *Source) describe(ctx context.Context, o sources.Object, a assets.Asset) (sources.Description, error) {
 	category, err := s.category(ctx, a.CategoryID)
 	if err != nil {
@@ -37,7 +36,7 @@ func (s *Source) describe(ctx context.Context, o sources.Object, a assets.Asset)
 		"category": {category.Name}, "private": {strconv.FormatBool(category.Private)}, "name": {a.Filename()},
 	}
 	add := func(name string, values ...string) {
-		if _, taken := fields[name]; !taken && len(values) > 0 && values[0] != "" {
+		if len(values) > 0 && values[0] != "" {
 			fields[name] = values
 		}
 	}
@@ -46,11 +45,25 @@ func (s *Source) describe(ctx context.Context, o sources.Object, a assets.Asset)
 	add("tags", a.Tags...)
 	add("address", a.URL)
 	for name, value := range a.Metadata.CustomAttributes {
-		if name != s.own {
-			add(name, text(value))
+		if name == s.own {
+			continue
 		}
+		if isMeantOtherwise(name) {
+			name = "attributes." + name
+		}
+		add(name, text(value))
 	}
 	return sources.Description{ContentType: a.MIMEType, Fields: fields}, nil
+}
+
+// isMeantOtherwise reports whether the name of a field means something that is no custom
+// attribute.
+func isMeantOtherwise(name string) bool {
+	switch name {
+	case "description", "alt", "tags", "address", "category", "folder", "name", "private":
+		return true
+	}
+	return false
 }
 
 // text gives the value of a custom attribute; what is no text is told as JSON, and null

@@ -22,8 +22,18 @@ var errStop = errors.New("stopped")
 // Objects implements sources.Source. It keeps what is directly in the containers on the way
 // to an object, and nothing else.
 func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return s.list(ctx, after, func(sources.Key) {})
+}
+
+// Contents is Objects, and also tells of each category and folder, before what is in it, by
+// what the keys in it begin with.
+func (s *Source) Contents(ctx context.Context, entered func(prefix sources.Key)) iter.Seq2[sources.Object, error] {
+	return s.list(ctx, "", entered)
+}
+
+func (s *Source) list(ctx context.Context, after sources.Key, entered func(sources.Key)) iter.Seq2[sources.Object, error] {
 	return func(yield func(sources.Object, error) bool) {
-		w := walk{Source: s, ctx: ctx, after: string(after), yield: yield, kinds: []string{""}, number: map[string]uint16{"": 0}}
+		w := walk{Source: s, ctx: ctx, after: string(after), yield: yield, entered: entered, kinds: []string{""}, number: map[string]uint16{"": 0}}
 		err := w.all()
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -37,12 +47,13 @@ func (s *Source) Objects(ctx context.Context, after sources.Key) iter.Seq2[sourc
 // A walk is one listing.
 type walk struct {
 	*Source
-	ctx    context.Context
-	after  string
-	yield  func(sources.Object, error) bool
-	top    map[string][]entry // the folders at the top of each category
-	kinds  []string           // of content, by the numbers that entries have; 0 is not known
-	number map[string]uint16
+	ctx     context.Context
+	after   string
+	yield   func(sources.Object, error) bool
+	entered func(sources.Key)
+	top     map[string][]entry // the folders at the top of each category
+	kinds   []string           // of content, by the numbers that entries have; 0 is not known
+	number  map[string]uint16
 }
 
 // A container holds assets and folders: a category, or a folder of it.
@@ -104,6 +115,7 @@ func (w *walk) enter(c container) error {
 	if c.prefix < w.after && !strings.HasPrefix(w.after, c.prefix) {
 		return nil
 	}
+	w.entered(sources.Key(c.prefix))
 	folders, err := w.folders(c)
 	if err != nil {
 		return err

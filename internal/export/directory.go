@@ -1,0 +1,168 @@
+package export
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"assetferry/internal/retry"
+)
+
+// A Directory is a store in the file system. It is made with the first thing that is put
+// into it, and nothing is ever written outside of it, also where somebody puts a link into it.
+type Directory struct {
+	name string
+
+	mu   sync.Mutex
+	root *os.Root // nil until it is there
+}
+
+// OpenDirectory returns the directory of a name.
+func OpenDirectory(name string) *Directory { return &Directory{name: name} }
+
+// Close closes the directory.
+func (d *Directory) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.root == nil {
+		return nil
+	}
+	return d.root.Close()
+}
+
+// open gives the root, if it is there or may be made.
+func (d *Directory) open(mayMake bool) (*os.Root, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.root != nil {
+		return d.root, nil
+	}
+	if mayMake {
+		if err := os.MkdirAll(d.name, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	root, err := os.OpenRoot(d.name)
+	if err == nil {
+		d.root = root
+	}
+	return root, err
+}
+
+// Read implements Store.
+func (d *Directory) Read(_ context.Context, name string) ([]byte, error) {
+	root, err := d.open(false)
+	if err != nil {
+		return nil, err
+	}
+	return root.ReadFile(filepath.FromSlash(name))
+}
+
+// Size implements Store.
+func (d *Directory) Size(_ context.Context, name string) (int64, error) {
+	root, err := d.open(false)
+	if err != nil {
+		return 0, err
+	}
+	info, err := root.Lstat(filepath.FromSlash(name))
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is there already, and is no file", name)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// IsEmpty implements Store. What begins with a dot is the system's business.
+func (d *Directory) IsEmpty(context.Context) (bool, error) {
+	root, err := d.open(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	} else if err != nil {
+		return false, err
+	}
+	entries, err := fs.ReadDir(root.FS(), ".")
+	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") && e.Name() != "lost+found" }), err
+}
+
+// Folder implements Store.
+func (d *Directory) Folder(_ context.Context, name string) error {
+	root, err := d.open(true)
+	if err != nil {
+		return err
+	}
+	return root.MkdirAll(filepath.FromSlash(name), 0o755)
+}
+
+// Write implements Store: beside what is there, to the disk, and then in its place.
+func (d *Directory) Write(ctx context.Context, name, _ string, size int64, content io.Reader) (err error) {
+	root, err := d.open(true)
+	if err != nil {
+		return err
+	}
+	name = filepath.FromSlash(name)
+	draft := filepath.Join(filepath.Dir(name), ".assetferry-"+rand.Text()[:16]+".part")
+	f, err := root.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return full(err)
+	}
+	defer func() {
+		if rerr := root.Remove(draft); !errors.Is(rerr, fs.ErrNotExist) { // renamed
+			err = errors.Join(err, rerr)
+		}
+	}()
+	n, err := io.Copy(f, content)
+	if err == nil && n != size {
+		err = fmt.Errorf("%d bytes came, %d are listed", n, size)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return full(err)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := root.Rename(draft, name); err != nil {
+		return err
+	}
+	return syncFolder(root, filepath.Dir(name))
+}
+
+// syncFolder has a folder know for good what was renamed in it, where systems can do that:
+// a sidecar must not be there before its file.
+func syncFolder(root *os.Root, name string) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.EINVAL) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
+
+// A fullError says that there is no room for anything any more.
+type fullError struct{ error }
+
+func (e fullError) Unwrap() error      { return e.error }
+func (e fullError) Class() retry.Class { return retry.Fatal }
+
+func full(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EDQUOT) {
+		return fullError{err}
+	}
+	return err
+}

@@ -1,0 +1,326 @@
+package export
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/assets"
+	"assetferry/sources"
+	"assetferry/sources/local"
+)
+
+// library fills a world with one of each kind, and gives the IDs of its assets by name.
+func library(w *world) map[string]string {
+	w.Helper()
+	public, private := w.category("Open", false), w.category("Secret", true)
+	in := w.folder(public, "", "a folder")
+	w.folder(public, in, "nothing in it")
+	w.category("Empty", false)
+	ids := map[string]string{
+		"one":     w.upload(public, "", "one.txt", "one"),
+		"again":   w.upload(public, "", "one.txt", "another one"),
+		"inner":   w.upload(public, in, "in:ner.txt", strings.Repeat("inner", 1<<16)),
+		"data":    w.upload(public, in, "data.json", "{}"),
+		"picture": w.upload(private, "", "picture.png", picture(w)),
+		"nothing": w.upload(private, "", "nothing.txt", ""),
+	}
+	_, err := w.client.Update(w.Context(), ids["one"], assets.Changes{Description: new("What <it> shows & says"), Tags: &[]string{"a", "b c"},
+		CustomAttributes: map[string]any{"credit": "Jane", "count": 3, "list": []any{"x", 1}, "category": "mine", "assetferry": "a mark"}})
+	must(w, err)
+	return ids
+}
+
+// Everything is there with all that is known of it, and a second time nothing is fetched.
+func TestExport(t *testing.T) {
+	w := newWorld(t)
+	ids := library(w)
+	r, err := w.export()
+	must(t, err)
+	if diff := cmp.Diff(map[Action]int{Create: 6}, r.actions()); diff != "" {
+		t.Error(diff)
+	}
+	again := "Open/one (" + ids["again"] + ").txt"
+	data := "Open/a folder/data" + mark("Open/a folder/data.json") + ".json"
+	want := map[string]string{"Open/one.txt": "one", again: "another one", "Open/a folder/in%3Aner.txt": strings.Repeat("inner", 1<<16), data: "{}",
+		"Secret/picture.png": picture(t), "Secret/nothing.txt": ""}
+	files := w.files()
+	for path, content := range want {
+		if files[path] != content {
+			t.Errorf("%s has %d bytes, want %d", path, len(files[path]), len(content))
+		}
+	}
+	if len(files) != 2*len(want)+1 {
+		t.Errorf("%d files: %q", len(files), slices.Sorted(maps.Keys(files)))
+	}
+	w.wantSidecar(files["Open/one.txt.json"], `{
+		"description": "What <it> shows & says", "tags": ["a", "b c"], "attributes": {"category": "mine", "count": "3", "credit": "Jane", "list": "[\"x\",1]"},
+		"category": "Open", "name": "one.txt", "private": false, "address": ["URL"],
+		"assetferry": {"version": 1, "id": "`+ids["one"]+`", "size": 3, "sha256": "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
+			"type": "text/plain", "uploaded": "TIME", "modified": "TIME", "values": {"count": 3, "list": ["x", 1]}}}`)
+	w.wantSidecar(files["Secret/picture.png.json"], `{"category": "Secret", "name": "picture.png", "private": true, "address": ["URL"],
+		"assetferry": {"version": 1, "id": "`+ids["picture"]+`", "size": 71, "sha256": "88a9ae8d2a0a2a1a", "type": "image/png", "uploaded": "TIME", "modified": "TIME", "width": 3, "height": 2}}`)
+	w.wantSidecar(files["Open/a folder/in%3Aner.txt.json"], `{"category": "Open", "folder": "a folder", "name": "in:ner.txt", "private": false, "address": ["URL"],
+		"assetferry": {"version": 1, "id": "`+ids["inner"]+`", "size": 327680, "sha256": "x", "type": "text/plain", "uploaded": "TIME", "modified": "TIME"}}`)
+	m, err := readManifest(strings.NewReader(files[ManifestName]))
+	must(t, err)
+	if !m.Complete || m.Assets != 6 || m.Source != w.source().Identity() || !slices.Equal(m.EmptyFolders, []string{"Open/a folder/nothing in it"}) || len(m.Categories) != 3 {
+		t.Errorf("manifest: %+v", m)
+	}
+	for _, c := range m.Categories {
+		if c.Private != (c.Name == "Secret") || len(c.Extensions) != 4 || c.Folder != c.Name {
+			t.Errorf("%+v", c)
+		}
+	}
+	r, err = w.export(func(e *Exporter) { e.Library = unopened{e.Library} })
+	must(t, err)
+	if diff := cmp.Diff(map[Action]int{Unchanged: 6}, r.actions()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// unopened is a library of which nothing may be opened.
+type unopened struct{ Library }
+
+func (unopened) Open(context.Context, sources.Object, int64) (io.ReadCloser, error) {
+	return nil, errors.New("this was not to be opened")
+}
+
+// wantSidecar compares a sidecar without what differs each time.
+func (w *world) wantSidecar(got, want string) {
+	w.Helper()
+	plain := func(text string) (all map[string]any) {
+		must(w, json.Unmarshal([]byte(text), &all))
+		all["address"] = "URL"
+		record := all["assetferry"].(map[string]any)
+		record["uploaded"], record["modified"] = "TIME", "TIME"
+		if digest := record["sha256"].(string); all["name"] != "one.txt" { // of one is enough
+			record["sha256"], record["size"] = len(digest) > 0, nil
+		}
+		return all
+	}
+	if diff := cmp.Diff(plain(want), plain(got)); diff != "" {
+		w.Error(diff)
+	}
+}
+
+// What was changed since is replaced, and so is what became private.
+func TestExportAgain(t *testing.T) {
+	w := newWorld(t)
+	ids := library(w)
+	_, err := w.export()
+	must(t, err)
+	_, err = w.client.Replace(t.Context(), ids["one"], assets.Replacement{Filename: "one.txt", Size: 3,
+		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("two")), nil }})
+	must(t, err)
+	_, err = w.client.Update(t.Context(), ids["data"], assets.Changes{Description: new("new")})
+	must(t, err)
+	for c, err := range w.client.Categories(t.Context()) {
+		must(t, err)
+		if c.Name == "Secret" {
+			_, err := w.client.ConfigureCategory(t.Context(), c.ID, assets.NewCategory{Name: c.Name, Extensions: c.Extensions})
+			must(t, err)
+		}
+	}
+	dry, err := w.export(func(e *Exporter) { e.DryRun = true })
+	must(t, err)
+	if diff := cmp.Diff(map[Action]int{Replace: 4, Unchanged: 2}, dry.actions()); diff != "" {
+		t.Errorf("dry run: %s", diff)
+	}
+	if w.files()["Open/one.txt"] != "one" {
+		t.Error("a dry run wrote something")
+	}
+	r, err := w.export()
+	must(t, err)
+	files := w.files()
+	if diff := cmp.Diff(map[Action]int{Replace: 4, Unchanged: 2}, r.actions()); diff != "" {
+		t.Error(diff)
+	}
+	if files["Open/one.txt"] != "two" || !strings.Contains(files["Secret/picture.png.json"], `"private": false`) {
+		t.Errorf("%q, %s", files["Open/one.txt"], files["Secret/picture.png.json"])
+	}
+}
+
+// A faulty store fails at the n-th thing that is done with it, for good.
+type faulty struct {
+	Store
+	left atomic.Int64
+}
+
+var errBroken = errors.New("the disk is broken")
+
+func (f *faulty) Write(ctx context.Context, name, contentType string, size int64, content io.Reader) error {
+	if f.left.Add(-1) < 0 { // in the middle of it
+		return errors.Join(f.Store.Write(ctx, name, contentType, size, io.MultiReader(io.LimitReader(content, size/2), broken{})))
+	}
+	return f.Store.Write(ctx, name, contentType, size, content)
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errBroken }
+
+// Wherever an export breaks off, what is there is whole, and the next one completes it.
+func TestBreaksOffAnywhere(t *testing.T) {
+	w := newWorld(t)
+	library(w)
+	_, err := w.export()
+	must(t, err)
+	whole := w.files()
+	delete(whole, ManifestName)
+	for n := range 13 {
+		w.dir = t.TempDir()
+		_, err := w.export(func(e *Exporter) {
+			f := &faulty{Store: e.Store}
+			f.left.Store(int64(n))
+			e.Store = f
+		})
+		for path, content := range w.files() {
+			if path != ManifestName && whole[path] != content {
+				t.Errorf("broken at %d: %s has %d bytes", n, path, len(content))
+			}
+		}
+		if n == 0 && !errors.Is(err, errBroken) {
+			t.Errorf("without a manifest: %v", err)
+		}
+		r, err := w.export()
+		must(t, err)
+		files := w.files()
+		delete(files, ManifestName)
+		if diff := cmp.Diff(whole, files); diff != "" {
+			t.Errorf("after it broke at %d: %s", n, diff)
+		}
+		if want := (n - 1) / 2; r.actions()[Unchanged] < min(want, 6)-2 { // some of which workers were at
+			t.Errorf("after it broke at %d: %v", n, r.actions())
+		}
+	}
+}
+
+// Nothing of somebody else is overwritten.
+func TestOccupied(t *testing.T) {
+	w := newWorld(t)
+	library(w)
+	for name, file := range map[string]string{"other files": "mine.txt", "another export": ManifestName} {
+		w.dir = t.TempDir()
+		d := OpenDirectory(w.dir)
+		text := `{"type": "assetferry-export", "version": 1, "source": "ckbox://a/b"}`
+		must(t, d.Write(t.Context(), file, "", int64(len(text)), strings.NewReader(text)))
+		must(t, d.Close())
+		_, err := w.export()
+		if _, ok := errors.AsType[*OccupiedError](err); !ok || len(w.files()) != 1 {
+			t.Errorf("%s: %v, %d files", name, err, len(w.files()))
+		}
+	}
+}
+
+// Asked to stop, it ends what it has begun, and does not say that it is complete.
+func TestStop(t *testing.T) {
+	w := newWorld(t)
+	library(w)
+	stop := make(chan struct{})
+	_, err := w.export(func(e *Exporter) {
+		e.Concurrency, e.Stop = 1, stop
+		e.Outcome = func(Outcome) {
+			select {
+			case <-stop:
+			default:
+				close(stop)
+			}
+		}
+	})
+	if !errors.Is(err, ErrStopped) {
+		t.Fatal(err)
+	}
+	m, err := readManifest(strings.NewReader(w.files()[ManifestName]))
+	must(t, err)
+	if n := len(w.files()); m.Complete || len(m.Categories) != 3 || n < 3 || n > 5 || n%2 == 0 {
+		t.Errorf("%d files, manifest %+v", n, m)
+	}
+}
+
+// One bad asset does not keep the others from being exported, and is told.
+func TestBadAsset(t *testing.T) {
+	w := newWorld(t)
+	library(w)
+	changed := false
+	r, err := w.export(func(e *Exporter) { e.Library = refusing{e.Library, &changed} })
+	must(t, err)
+	if n := r.actions(); n["failed"] != 1 || n[Create] != 5 {
+		t.Errorf("%v", n)
+	}
+	if o := r.outcomes["Open/one.txt"]; !errors.Is(o.Err, errChanged) {
+		t.Errorf("%+v", o)
+	}
+	m, err := readManifest(strings.NewReader(w.files()[ManifestName]))
+	must(t, err)
+	if m.Complete || m.Assets != 5 {
+		t.Errorf("%+v", m)
+	}
+}
+
+type refusing struct {
+	Library
+	asked *bool
+}
+
+func (r refusing) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if o.Key == "Open/one.txt" {
+		return nil, &sources.Error{Op: "open", Err: sources.ErrChanged}
+	}
+	return r.Library.Open(ctx, o, offset)
+}
+
+// An export is recognised as a source: it knows its categories, and its manifest is no
+// object.
+func TestRecognise(t *testing.T) {
+	w := newWorld(t)
+	library(w)
+	_, err := w.export()
+	must(t, err)
+	open := func() sources.Source {
+		s, err := local.New(w.dir, local.Options{})
+		must(t, err)
+		known, err := Recognise(t.Context(), s)
+		must(t, err)
+		return known
+	}
+	s := open()
+	var keys []string
+	for o, err := range s.Objects(t.Context(), "") {
+		must(t, err)
+		keys = append(keys, string(o.Key))
+	}
+	if len(keys) != 12 || slices.Contains(keys, ManifestName) || !s.Traits().Categories {
+		t.Errorf("%q", keys)
+	}
+	structure, err := s.(sources.Structured).Structure(t.Context())
+	must(t, err)
+	extensions := []string{"txt", "json", "png", "xmp"}
+	if diff := cmp.Diff([]sources.Category{{Segment: "Empty", Name: "Empty", Extensions: extensions}, {Segment: "Open", Name: "Open", Extensions: extensions},
+		{Segment: "Secret", Name: "Secret", Private: true, Extensions: extensions}}, structure); diff != "" {
+		t.Error(diff)
+	}
+	d := OpenDirectory(w.dir)
+	for text, want := range map[string]bool{`{"type": "something else"}`: false, "no JSON": false, `{"type": "assetferry-export", "version": 1}`: true} {
+		must(t, d.Write(t.Context(), ManifestName, "", int64(len(text)), strings.NewReader(text)))
+		if _, is := open().(sources.Structured); is != want {
+			t.Errorf("%s: recognised: %t", text, is)
+		}
+	}
+	newer := `{"type": "assetferry-export", "version": 2}`
+	must(t, d.Write(t.Context(), ManifestName, "", int64(len(newer)), strings.NewReader(newer)))
+	must(t, d.Close())
+	l, err := local.New(w.dir, local.Options{})
+	must(t, err)
+	if _, err := Recognise(t.Context(), l); err == nil || !strings.Contains(err.Error(), "a newer assetferry wrote this export") {
+		t.Errorf("of a newer version: %v", err)
+	}
+}

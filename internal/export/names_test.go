@@ -1,0 +1,105 @@
+package export
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assetferry/sources"
+)
+
+func TestEscape(t *testing.T) {
+	for segment, want := range map[string]string{
+		"photo.jpg": "photo.jpg", "100%.jpg": "100%.jpg", "100%2F.jpg": "100%252F.jpg", "a:b?.jpg": "a%3Ab%3F.jpg", "end.": "end%2E", "end ": "end%20",
+		"tab\t": "tab%09", "con": "%63on", "Con.txt": "%43on.txt", "com1.jpg": "%63om1.jpg", "com10": "com10", "console": "console", "ü": "ü", `a\b`: "a%5Cb", ".hidden": ".hidden",
+	} {
+		if got := escape(segment); got != want {
+			t.Errorf("%q becomes %q, want %q", segment, got, want)
+		}
+	}
+}
+
+// placed gives the paths of keys, with the containers around them.
+func placed(keys ...string) (paths []string) {
+	n := newNames()
+	entered := map[string]bool{}
+	for _, k := range keys {
+		for i := range k {
+			if prefix := k[:i+1]; strings.HasSuffix(prefix, "/") && !entered[prefix] {
+				entered[prefix] = true
+				n.enter(sources.Key(prefix))
+			}
+		}
+		if !strings.HasSuffix(k, "/") {
+			paths = append(paths, n.place(sources.Key(k)))
+		}
+	}
+	return paths
+}
+
+// Paths stay apart where case and Unicode form make no difference, where a file and a folder
+// have one name, and where a file would be taken for a sidecar.
+func TestPlaces(t *testing.T) {
+	got := placed("A/Photo.jpg", "A/a/x.jpg", "A/b", "A/b/c.jpg", "A/caf\u0065\u0301", "A/caf\u00e9", "A/photo.jpg", "A/photo.jpg.json", "A/photo.xmp", "a/x.jpg", "assetferry-export.json/x.jpg")
+	want := []string{
+		"A/Photo.jpg", "A/a/x.jpg", "A/b", "A/b" + mark("A/b/") + "/c.jpg", "A/caf\u0065\u0301", "A/caf\u00e9" + mark("A/caf\u00e9"),
+		"A/photo" + mark("A/photo.jpg") + ".jpg", "A/photo.jpg" + mark("A/photo.jpg.json") + ".json", "A/photo" + mark("A/photo.xmp") + ".xmp",
+		"a" + mark("a/") + "/x.jpg", "assetferry-export" + mark("assetferry-export.json/") + ".json/x.jpg",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLongNames(t *testing.T) {
+	long := "A/" + strings.Repeat("ü", 256)
+	got := placed(long+".jpg", long+"a.jpg", long+".jpg2/x")
+	for _, path := range got {
+		for segment := range strings.SplitSeq(path, "/") {
+			if len(segment)+len(sidecarEnding) > 255 || !utf8.ValidString(segment) {
+				t.Errorf("%d bytes: %q", len(segment), segment)
+			}
+		}
+	}
+	if got[0] == got[1] || !strings.HasSuffix(got[0], mark(long+".jpg")+".jpg") {
+		t.Errorf("%q", got)
+	}
+}
+
+// FuzzNames holds that no two files or folders ever get one path, whatever they are called.
+func FuzzNames(f *testing.F) {
+	f.Add("Photo.jpg", "photo.jpg", "photo.JPG.json", "x")
+	f.Add("a", "a/", "con", "%63on")
+	f.Add("..", ".", "a ", "a%20")
+	f.Fuzz(func(t *testing.T, a, b, c, d string) {
+		var keys []string
+		for _, name := range []string{a, b, c, d} {
+			inner := strings.HasSuffix(name, "/")
+			name = strings.Trim(strings.ReplaceAll(name, "/", "_"), ".")
+			if name == "" || !utf8.ValidString(name) || len(name) > 1000 {
+				return
+			}
+			if inner {
+				name += "/x"
+			}
+			keys = append(keys, "category/"+name)
+		}
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+		seen := map[uint64]string{}
+		for i, path := range placed(keys...) {
+			for _, file := range []string{path, path + sidecarEnding} {
+				if other, taken := seen[folded(file)]; taken {
+					t.Errorf("%q has the path %q, and %q is there", keys[i], file, other)
+				}
+				seen[folded(file)] = file
+			}
+			if len(path) > 600 || strings.ContainsAny(path, `<>:"|?*\`) {
+				t.Errorf("%q has the path %q", keys[i], path)
+			}
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"assetferry/sources"
+)
+
+// Recognise gives a source as what it is: one with the manifest of an export at its top
+// tells of the categories in it, and the manifest is no object. Any other comes back as it
+// is.
+func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
+	o, err := findManifest(ctx, s)
+	if err != nil || o.Key == "" {
+		return s, err
+	}
+	m, err := openManifest(ctx, s, o)
+	if errors.Is(err, errNoManifest) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, &sources.Error{Op: "read", Source: "the manifest of an export", Key: ManifestName, Err: err}
+	}
+	e := exported{s, m}
+	if c, ok := s.(sources.Catalog); ok {
+		return struct {
+			exported
+			sources.Catalog
+		}{e, c}, nil
+	}
+	return e, nil
+}
+
+// findManifest looks for it without listing everything: it begins right before it.
+func findManifest(ctx context.Context, s sources.Source) (sources.Object, error) {
+	before := sources.Key(ManifestName[:len(ManifestName)-1])
+	for o, err := range s.Objects(ctx, before) {
+		if err != nil || o.Key == ManifestName && o.Obstacle == "" {
+			return o, err
+		}
+		if o.Key >= ManifestName {
+			break
+		}
+	}
+	return sources.Object{}, nil
+}
+
+func openManifest(ctx context.Context, s sources.Source, o sources.Object) (m Manifest, err error) {
+	r, err := s.Open(ctx, o, 0)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if o.Size > maxManifest {
+		return m, fmt.Errorf("it has %d bytes, which is more than any manifest has", o.Size)
+	}
+	return readManifest(r)
+}
+
+// exported is a source that is an export.
+type exported struct {
+	sources.Source
+	manifest Manifest
+}
+
+func (e exported) Traits() sources.Traits {
+	t := e.Source.Traits()
+	t.Categories = true
+	return t
+}
+
+func (e exported) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
+	return func(yield func(sources.Object, error) bool) {
+		for o, err := range e.Source.Objects(ctx, after) {
+			if err == nil && o.Key == ManifestName {
+				continue
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// Structure implements sources.Structured.
+func (e exported) Structure(context.Context) ([]sources.Category, error) {
+	all := make([]sources.Category, 0, len(e.manifest.Categories))
+	for _, c := range e.manifest.Categories {
+		all = append(all, sources.Category{Segment: c.Folder, Name: c.Name, Private: c.Private, Extensions: c.Extensions})
+	}
+	return all, nil
+}

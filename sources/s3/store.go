@@ -1,0 +1,204 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"assetferry/sources"
+)
+
+const (
+	// partSize is how much is written with one request: it is kept in memory, so that the
+	// SDK can send it again.
+	partSize  = 8 << 20
+	mostParts = 10_000
+)
+
+// A Store writes files into a part of a bucket: the one package that knows S3 does that,
+// too. A file is there as a whole or not at all.
+type Store struct{ *Source }
+
+// NewStore returns the store at an address. It makes no request.
+func NewStore(ctx context.Context, address Address, o Options) (Store, error) {
+	s, err := New(ctx, address, o)
+	return Store{s}, err
+}
+
+// Read gives a small file; without one it fails with fs.ErrNotExist.
+func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
+	var data []byte
+	err := s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
+		out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.address.Bucket, Key: s.name(sources.Key(name)), RequestPayer: s.payer}, where...)
+		if err != nil {
+			return err
+		}
+		data, err = io.ReadAll(out.Body)
+		return errors.Join(err, out.Body.Close())
+	})
+	if err != nil {
+		return nil, s.fail(ctx, "read", sources.Key(name), err)
+	}
+	return data, nil
+}
+
+// Size gives the size of a file; without one it fails with fs.ErrNotExist.
+func (s Store) Size(ctx context.Context, name string) (size int64, err error) {
+	err = s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
+		out, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.address.Bucket, Key: s.name(sources.Key(name)), RequestPayer: s.payer}, where...)
+		if err == nil {
+			size = aws.ToInt64(out.ContentLength)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, s.fail(ctx, "look at", sources.Key(name), err)
+	}
+	return size, nil
+}
+
+// IsEmpty reports whether there is nothing at all.
+func (s Store) IsEmpty(ctx context.Context) (bool, error) {
+	for _, err := range s.Objects(ctx, "") {
+		return false, err
+	}
+	return true, nil
+}
+
+// Folder does nothing: a bucket has none.
+func (s Store) Folder(context.Context, string) error { return nil }
+
+// Write puts a file in the place of whatever is there, a large one in parts.
+func (s Store) Write(ctx context.Context, name, contentType string, size int64, content io.Reader) error {
+	err := s.write(ctx, name, contentType, size, content)
+	if err != nil {
+		return s.fail(ctx, "write", sources.Key(name), err)
+	}
+	return nil
+}
+
+func (s Store) write(ctx context.Context, name, contentType string, size int64, content io.Reader) error {
+	u := upload{Store: s, name: s.name(sources.Key(name)), content: content, left: size, part: max(partSize, (size+mostParts-1)/mostParts)}
+	if contentType != "" {
+		u.contentType = &contentType
+	}
+	if size > partSize {
+		return u.inParts(ctx)
+	}
+	data, err := u.next()
+	if err != nil {
+		return err
+	}
+	if err := u.finish(); err != nil {
+		return err
+	}
+	return s.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
+		_, err := s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &s.address.Bucket, Key: u.name, ContentType: u.contentType, RequestPayer: s.payer,
+			Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data)))}, where...)
+		return err
+	})
+}
+
+// An upload is a file on its way.
+type upload struct {
+	Store
+	name, contentType *string
+	content           io.Reader
+	left              int64 // bytes still to come
+	part              int64 // bytes of a part
+	parts             []types.CompletedPart
+}
+
+// next reads the next part.
+func (u *upload) next() ([]byte, error) {
+	data := make([]byte, min(u.part, u.left))
+	n, err := io.ReadFull(u.content, data)
+	if err != nil {
+		return nil, fmt.Errorf("%d bytes are missing: %w", u.left-int64(n), noEOF(err))
+	}
+	u.left -= int64(n)
+	return data, nil
+}
+
+// finish wants the content to end.
+func (u *upload) finish() error {
+	var more [1]byte
+	switch n, err := io.ReadFull(u.content, more[:]); {
+	case n > 0:
+		return errors.New("more bytes came than are listed")
+	case err != io.EOF:
+		return err
+	}
+	return nil
+}
+
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// inParts writes a large file, of which nothing stays if it fails.
+func (u *upload) inParts(ctx context.Context) (err error) {
+	var id *string
+	err = u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
+		out, err := u.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &u.address.Bucket, Key: u.name, ContentType: u.contentType, RequestPayer: u.payer}, where...)
+		if err == nil {
+			id = out.UploadId
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil { // what is not taken back costs somebody money for ever
+			err = errors.Join(err, u.abort(context.WithoutCancel(ctx), id))
+		}
+	}()
+	for u.left > 0 {
+		if err := u.send(ctx, id); err != nil {
+			return err
+		}
+	}
+	if err := u.finish(); err != nil {
+		return err
+	}
+	return u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
+		_, err := u.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &u.address.Bucket, Key: u.name, UploadId: id, RequestPayer: u.payer,
+			MultipartUpload: &types.CompletedMultipartUpload{Parts: u.parts}}, where...)
+		return err
+	})
+}
+
+// send writes the next part.
+func (u *upload) send(ctx context.Context, id *string) error {
+	data, err := u.next()
+	if err != nil {
+		return err
+	}
+	number := aws.Int32(int32(len(u.parts) + 1))
+	return u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
+		out, err := u.client.UploadPart(ctx, &s3.UploadPartInput{Bucket: &u.address.Bucket, Key: u.name, UploadId: id, PartNumber: number, RequestPayer: u.payer,
+			Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data)))}, where...)
+		if err == nil {
+			u.parts = append(u.parts, types.CompletedPart{PartNumber: number, ETag: out.ETag,
+				ChecksumCRC32: out.ChecksumCRC32, ChecksumCRC32C: out.ChecksumCRC32C, ChecksumSHA1: out.ChecksumSHA1, ChecksumSHA256: out.ChecksumSHA256, ChecksumCRC64NVME: out.ChecksumCRC64NVME})
+		}
+		return err
+	})
+}
+
+func (u *upload) abort(ctx context.Context, id *string) error {
+	return u.ask(ctx, func(ctx context.Context, where ...func(*s3.Options)) error {
+		_, err := u.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &u.address.Bucket, Key: u.name, UploadId: id, RequestPayer: u.payer}, where...)
+		return err
+	})
+}
