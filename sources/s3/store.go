@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -66,6 +67,9 @@ func (s Store) Size(ctx context.Context, name string) (size int64, err error) {
 // IsEmpty reports whether there is nothing at all.
 func (s Store) IsEmpty(ctx context.Context) (bool, error) {
 	for _, err := range s.Objects(ctx, "") {
+		if errors.Is(err, fs.ErrNotExist) { // nothing has the prefix
+			return true, nil
+		}
 		return false, err
 	}
 	return true, nil
