@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/sources/s3"
 )
 
@@ -45,7 +46,7 @@ assetferry migrate takes an export as a source, and assetferry help sources
 tells what comes back.
 `,
 		Example: `  assetferry export ./backup
-  assetferry export s3://backups/assets --dry-run`,
+  assetferry export s3://photos/backup --dry-run`,
 		Args:              one("DIR or s3://bucket/prefix"),
 		ValidArgsFunction: directories,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -81,7 +82,7 @@ func (a *app) export(ctx context.Context, to string, dryRun bool) error {
 	a.summary.Source, a.summary.Destination = from.Identity(), place
 	a.out.Notef("Source       %s", dest)
 	a.out.Notef("Destination  %s", ui.Sanitize(place))
-	told := &exportTold{app: a, dryRun: dryRun}
+	told := &exportTold{app: a, dryRun: dryRun, done: map[export.Action]int64{}}
 	limit := pace.NewBandwidth(a.settings.Bandwidth, clock.Now)
 	e := export.Exporter{
 		Library: from, Store: store, Now: dest.now, Concurrency: migrate.Workers(a.settings.Concurrency), Limit: limit.Reader,
@@ -93,7 +94,9 @@ func (a *app) export(ctx context.Context, to string, dryRun bool) error {
 	a.draining.Store(false)
 	a.out.Progress().EndPhase()
 	a.summary.Seconds = ui.Seconds(time.Since(began))
-	told.sumUp(time.Since(began))
+	if err == nil || len(a.summary.States) > 0 {
+		told.sumUp(time.Since(began))
+	}
 	occupied, is := errors.AsType[*export.OccupiedError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -105,7 +108,8 @@ func (a *app) export(ctx context.Context, to string, dryRun bool) error {
 	case err != nil:
 		return err
 	case told.failed > 0:
-		return &stop{code: exitItems, hint: "run the same command again: what is there already is not fetched again"}
+		a.out.Notef("Try: run the same command again: what is there already is not fetched again")
+		return &stop{code: exitItems}
 	}
 	return nil
 }
@@ -142,8 +146,8 @@ func (a *app) openStore(ctx context.Context, to string) (store export.Store, pla
 type exportTold struct {
 	*app
 	dryRun bool
-	failed int
-	shown  int
+	done   map[export.Action]int64
+	failed int64
 }
 
 func (t *exportTold) outcome(o export.Outcome) {
@@ -152,11 +156,16 @@ func (t *exportTold) outcome(o export.Outcome) {
 	case o.Err != nil:
 		state, text = "failed", o.Err.Error()
 		t.failed++
-		t.problem(o)
+		if t.failed <= shownProblems || t.out.Verbose() {
+			t.out.Printf("failed    %s: %s", ui.Sanitize(string(o.Key)), ui.Sanitize(reasonOf(o.Err)))
+		}
 	case o.Action == export.Unchanged:
 		state = "skipped"
 	case t.dryRun:
 		state = "planned"
+	}
+	if o.Err == nil {
+		t.done[o.Action]++
 	}
 	if o.Action != "" {
 		t.summary.Actions[string(o.Action)]++
@@ -172,23 +181,23 @@ func (t *exportTold) outcome(o export.Outcome) {
 	t.out.Log().Debug("asset", "key", o.Key, "path", o.Path, "action", o.Action, "error", o.Err)
 }
 
-// problem shows an asset that could not be exported, as far as they fit.
-func (t *exportTold) problem(o export.Outcome) {
-	if t.shown++; t.shown <= shownProblems || t.out.Verbose() {
-		t.out.Printf("failed    %s: %s", ui.Sanitize(string(o.Key)), ui.Sanitize(o.Err.Error()))
+// reasonOf is what went wrong with an object, without its key.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[*sources.Error](err); ok {
+		err = e.Err
 	}
+	return err.Error()
 }
 
 // sumUp tells what became of all of them.
 func (t *exportTold) sumUp(took time.Duration) {
-	if more := t.shown - shownProblems; more > 0 && !t.out.Verbose() {
-		t.out.Printf("… and %s more, see --verbose", ui.Count(int64(more)))
+	if more := t.failed - shownProblems; more > 0 && !t.out.Verbose() {
+		t.out.Printf("… and %s more, see --verbose", ui.Count(more))
 	}
-	n := t.summary.Actions
 	verb := "Exported"
 	if t.dryRun {
 		verb = "Would be exported"
 	}
 	t.out.Printf("%s in %s: %s new, %s replaced, %s there already, %s failed; %s written.", verb, ui.Duration(took),
-		ui.Count(n["create"]), ui.Count(n["replace"]), ui.Count(n["unchanged"]), ui.Count(int64(t.failed)), ui.Bytes(t.summary.Bytes))
+		ui.Count(t.done[export.Create]), ui.Count(t.done[export.Replace]), ui.Count(t.done[export.Unchanged]), ui.Count(t.failed), ui.Bytes(t.summary.Bytes))
 }

@@ -79,7 +79,7 @@ func usageTemplate(root *cobra.Command) string {
 func groupCommands(root *cobra.Command) {
 	for _, g := range []struct{ title, commands string }{
 		{"To begin:", "demo init doctor sandbox"},
-		{"To migrate:", "plan apply migrate sync adopt verify undo"},
+		{"To migrate:", "plan apply migrate sync adopt verify undo export"},
 		{"To see and to tell:", "status runs explain report urls rewrite assets"},
 		{"To look after it:", "schedule state completion man help version"},
 	} {
