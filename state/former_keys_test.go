@@ -1,6 +1,9 @@
 package state
 
 import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,5 +139,118 @@ func TestFormerKeysOfEarlierVersion(t *testing.T) {
 	}
 	if want := map[string]string{"a": "d", "b": "d", "c": "d", "y": "x"}; !cmp.Equal(want, j.formerKeys()) {
 		t.Errorf("got %v, want %v", j.formerKeys(), want)
+	}
+}
+
+// A registry is a model of what keys lead to.
+type registry struct {
+	at     map[string]*thing // by the key that it goes by, or went by when it was trashed
+	former map[string]*thing // by a key that it went by
+}
+
+type thing struct {
+	key, asset string
+	trashed    bool
+}
+
+func (r registry) clone() registry {
+	copies := map[*thing]*thing{}
+	of := func(from map[string]*thing) map[string]*thing {
+		to := map[string]*thing{}
+		for key, t := range from {
+			if copies[t] == nil {
+				c := *t
+				copies[t] = &c
+			}
+			to[key] = copies[t]
+		}
+		return to
+	}
+	return registry{of(r.at), of(r.former)}
+}
+
+// leadsTo is the thing that a key leads to, nil if there is none.
+func (r registry) leadsTo(key string) *thing {
+	for _, t := range []*thing{r.at[key], r.former[key]} {
+		if t != nil && !t.trashed {
+			return t
+		}
+	}
+	return nil
+}
+
+// night has one object change in some way, and gives what is to be done; false if it cannot.
+func (r registry) night(rng *rand.Rand, keys []string, n int) (i Item, o Outcome, ok bool) {
+	key, to := keys[rng.IntN(len(keys))], keys[rng.IntN(len(keys))]
+	t, there := r.at[key]
+	there = there && !t.trashed
+	fresh := fmt.Sprintf("asset %d", n)
+	switch what := rng.IntN(4); {
+	case !there: // it is new, or comes back
+		if t == nil {
+			t = &thing{key: key}
+			r.at[key] = t
+		}
+		t.asset, t.trashed = fresh, false
+		i, o = decided(key, Create, ItemPlanned), done(key)
+		o.Receipt.Asset = fresh
+	case what == 0:
+		i, o = changed(key, Trash, "")
+		i.Asset, t.trashed = t.asset, true
+	case what == 1: // by another asset
+		i, o = changed(key, Replace, "")
+		t.asset, o.Receipt.Asset = fresh, fresh
+	case r.at[to] != nil && !r.at[to].trashed:
+		return i, o, false
+	default:
+		i, o = changed(to, Move, key)
+		i.Asset, o.Receipt.Asset = t.asset, t.asset
+		for k, f := range r.former { // what led to one that was trashed under the key
+			if f == r.at[to] {
+				r.former[k] = t
+			}
+		}
+		delete(r.at, key)
+		r.at[to], r.former[key], t.key = t, t, to
+		if r.former[to] == t {
+			delete(r.former, to)
+		}
+	}
+	return i, o, true
+}
+
+// Sixty nights of renames, trash, replacements and returns, some of them undone: each key
+// that there ever was leads to the object that it should.
+func TestFormerKeysForSixtyNights(t *testing.T) {
+	keys := []string{"a", "b", "c", "d", "e", "f"}
+	for seed := range uint64(6) {
+		rng := rand.New(rand.NewPCG(seed, 60))
+		j := begin(t)
+		j.apply()
+		must(t, j.FinishRun(t.Context(), j.run.Num))
+		r := registry{map[string]*thing{}, map[string]*thing{}}
+		for n := range 60 {
+			before := r.clone()
+			i, o, ok := r.night(rng, keys, n)
+			if !ok {
+				continue
+			}
+			evening := j.evening()
+			run := j.sync([]Item{i}, []Outcome{o})
+			if rng.IntN(4) == 0 {
+				j.undone(run)
+				r = before
+				if diff := cmp.Diff(evening.names, j.evening().names); diff != "" {
+					t.Fatalf("seed %d, night %d: %s of %s undone (-evening before +now):\n%s", seed, n, i.Action, i.Key, diff)
+				}
+			}
+			for _, key := range keys {
+				at, err := j.AddressByKey(t.Context(), j.pair.ID, key)
+				if want := r.leadsTo(key); want == nil && !errors.Is(err, ErrNotFound) ||
+					want != nil && (err != nil || at.Key != want.key || at.Asset != want.asset) {
+					t.Fatalf("seed %d, night %d, %s of %s: %s leads to %+v (%v), want %+v", seed, n, i.Action, i.Key, key, at, err, want)
+				}
+			}
+		}
 	}
 }
