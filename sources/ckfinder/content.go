@@ -43,7 +43,9 @@ func (s *Source) content(ctx context.Context, at place, name, bytes string) (*co
 		return nil, err
 	}
 	c := &content{answer: a, cancel: cancel, watchdog: time.AfterFunc(stallTimeout, func() { cancel(errStalled) })}
-	if err := checkContent(a, name); err != nil {
+	err = checkContent(a, name)
+	c.watchdog.Stop() // who reads may take their time in between
+	if err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -79,6 +81,8 @@ func isContent(a *http.Response) bool {
 
 // troubleIn reads what an answer says that went wrong, and leaves its body as it was.
 func troubleIn(a *http.Response) *trouble {
+	stalled := time.AfterFunc(stallTimeout, func() { _ = a.Body.Close() })
+	defer stalled.Stop()
 	start, _ := io.ReadAll(io.LimitReader(a.Body, smallContent))
 	a.Body = struct {
 		io.Reader
