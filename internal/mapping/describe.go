@@ -195,15 +195,20 @@ func (d *description) attributesByDefault() {
 	}
 	for from, fields := range d.object.Found {
 		for name := range fields {
-			if d.isDecided(name) || !becomesAttribute(name, from) || d.isUnsent(name) {
+			attribute := attributeOf(name)
+			if d.isDecided(attribute) || !becomesAttribute(name, from) || d.isUnsent(name) {
 				continue
 			}
 			if values, from := d.first(d.object.Found, name); len(values) > 0 {
-				d.set(name, joined(values), reason{word: name, from: from})
+				d.set(attribute, joined(values), reason{word: name, from: from})
 			}
 		}
 	}
 }
+
+// attributeOf is the custom attribute that a field becomes. One whose name means something
+// else is told apart by what comes before it, in sidecars and by other environments.
+func attributeOf(name string) string { return strings.TrimPrefix(name, "attributes.") }
 
 // isUnsent reports whether a rule keeps a field from becoming an attribute by default.
 func (d *description) isUnsent(name string) bool {

@@ -223,3 +223,12 @@ func TestDigests(t *testing.T) {
 		t.Errorf("digests of options: %q and %q", plain.Digest(), dropping.Digest())
 	}
 }
+
+// A custom attribute whose name means something else arrives under its name.
+func TestAttributeThatIsCalledLikeAWord(t *testing.T) {
+	object := Object{Key: "a.jpg", Found: metadata.Found{metadata.FromSource: {"attributes.category": {"mine"}, "attributes.tags": {"x"}, "category": {"Images"}, "tags": {"y"}}}}
+	said, _, err := mustMap(t, "rules: []", Options{}).Describe(object)
+	if diff := cmp.Diff(map[string]string{"category": "mine", "tags": "x"}, said.Attributes); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
+	}
+}

@@ -72,8 +72,12 @@ type sidecar struct {
 const attributes = "attributes"
 
 // say takes a value under the names that lead to it. Custom attributes are called as they
-// are, and what lies deeper has a name with dots.
+// are, and what lies deeper has a name with dots. What an export notes for itself is under
+// the name that means nothing to a migration.
 func (s *sidecar) say(path []string, value string) {
+	if len(path) > 0 && path[0] == Provenance {
+		return
+	}
 	name := strings.Join(path, ".")
 	s.takeout[name] = value
 	switch {

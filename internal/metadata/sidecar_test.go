@@ -27,6 +27,7 @@ func TestReadSidecar(t *testing.T) {
 			"geoData": {"latitude": 59.9, "longitude": -10.7, "altitude": 0.0}, "people": [{"name": "Ida"}, {"name": "Ole"}], "url": "https://photos.example/1"}`,
 			Fields{"name": {"IMG_1.JPG"}, "created": {"2019-07-21T12:03:22Z"}, "latitude": {"59.9"}, "longitude": {"-10.7"}, "people": {"Ida", "Ole"}, "url": {"https://photos.example/1"}}},
 		{"a.jpg.json", `{"title": "a.jpg", "photoTakenTime": {"timestamp": "-1000"}, "geoData": {"latitude": 0.0, "longitude": 0.0}}`, Fields{"name": {"a.jpg"}, "created": {"1969-12-31T23:43:20Z"}}},
+		{"a.jpg.json", `{"name": "a.jpg", "assetferry": {"id": "x", "size": 1, "values": {"a": [1]}}}`, Fields{"name": {"a.jpg"}}},
 		{"a.jpg.json", "{}", nil},
 		{"a.jpg.yaml", "# of a picture\ndescription: |\n  A quay\n  at night\nKeywords: [quay, sea]\nyear: 2019\nprivate: false\nattributes:\n  Rights: Ida\nnone:\nmore:\n- a: 1\n- a: 2.50\n",
 			Fields{"description": {"A quay\nat night"}, "tags": {"quay", "sea"}, "year": {"2019"}, "private": {"false"}, "Rights": {"Ida"}, "more.a": {"1", "2.50"}}},
