@@ -2,12 +2,18 @@ package rewrite
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
+
+var dumpSize = flag.Int64("dump", 256<<20, "bytes of the dump that TestMemory reads")
 
 // A dump is an endless dump of the database of a web site, as mysqldump writes it: posts
 // with images, and options that PHP serialized. There is an address every 600 bytes or so.
@@ -94,4 +100,89 @@ func BenchmarkPlain(b *testing.B) {
 	for b.Loop() {
 		must(b, r.Rewrite(bytes.NewReader(text), nothing{}))
 	}
+}
+
+// again reads the same text over and over.
+type again struct {
+	text []byte
+	at   int
+	left int64
+}
+
+func (a *again) Read(p []byte) (int, error) {
+	if a.left <= 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(int64(len(p)), a.left)], a.text[a.at:])
+	a.at, a.left = (a.at+n)%len(a.text), a.left-int64(n)
+	return n, nil
+}
+
+// TestMemory holds the memory that a dump takes, whatever its size. To measure both memory
+// and speed with a real one:
+//
+//	GOMAXPROCS=1 go test ./internal/rewrite -run TestMemory -v -dump 5000000000
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads a large dump")
+	}
+	m, err := NewMap(dumpRows)
+	must(t, err)
+	defer func() { must(t, m.Close()) }()
+	r, err := New(m, m.Old(), m.Assets().Current())
+	must(t, err)
+	text, err := io.ReadAll(newDump(64 << 20))
+	must(t, err)
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
+	before, begin, busy := mostMemory(t), time.Now(), processorTime(t)
+	counted := &counter{}
+	must(t, r.Rewrite(&again{text: text, left: *dumpSize}, counted))
+	took, busy, after := time.Since(begin), processorTime(t)-busy, mostMemory(t)
+	t.Logf("%d bytes with %d addresses in %v, %v of them at work: %.0f MB/s of one core; at most %d kB of memory, %d of them before it began, with %d MB of that dump",
+		*dumpSize, counted.n, took.Round(time.Millisecond), busy, float64(*dumpSize)/1e6/busy.Seconds(), after, before, len(text)>>20)
+	if grown := after - before; grown > 32<<10 {
+		t.Errorf("it took %d kB", grown)
+	}
+}
+
+type counter struct {
+	nothing
+	n int
+}
+
+func (c *counter) Spot(s Spot) error {
+	if s.Kind == Replaced {
+		c.n++
+	}
+	return nil
+}
+
+// mostMemory is the most that the process has had at once, in kB.
+func mostMemory(t *testing.T) (kB int) {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip("only Linux says how much memory it was")
+	}
+	m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	if m == nil {
+		t.Skip("it is not said how much memory it was")
+	}
+	_, err = fmt.Sscan(string(m[1]), &kB)
+	must(t, err)
+	return kB
+}
+
+// processorTime is what the process has used, of all cores; to a hundredth of a second.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		t.Skip("only Linux says how long it took")
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	var user, system int
+	_, err = fmt.Sscan(fields[11]+" "+fields[12], &user, &system)
+	must(t, err)
+	return time.Duration(user+system) * time.Second / 100
 }

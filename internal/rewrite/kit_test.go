@@ -87,6 +87,7 @@ func rewritten(tb testing.TB, r *Rewriter, from io.Reader) *noted {
 }
 
 func TestForms(t *testing.T) {
+	r, _ := newRewriter(t, library())
 	const a, b = "https://ckbox.cloud/env/assets/a/file", "https://ckbox.cloud/env/assets/b-c/file"
 	json := strings.ReplaceAll(a, "/", `\/`)
 	encoded := strings.NewReplacer("/", "%2F", ":", "%3A").Replace(a)
@@ -188,7 +189,6 @@ func TestForms(t *testing.T) {
 		if want == "" {
 			want = in
 		}
-		r, _ := newRewriter(t, library())
 		if got := rewritten(t, r, strings.NewReader(in)); got.String() != want {
 			t.Errorf("%s\n got %s\nwant %s\n %+v", in, got, want, got.spots)
 		}

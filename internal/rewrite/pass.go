@@ -71,6 +71,7 @@ func (r *Rewriter) address(p *pass, word int) ([]Spot, error) {
 	if !ok || b.at < p.low {
 		return nil, nil
 	}
+	p.low = b.at + 1 // a longer word may begin there, too
 	r.reading.read(b, p.text[b.at:])
 	for end := range r.reading.ends {
 		spot, err := r.lookUp(b, end)

@@ -88,6 +88,7 @@ type Rewriter struct {
 	wordLengths   []int
 	addresses     int // words before this one are of addresses, others of serialized strings
 	maxSerialized int
+	window        int // bytes, to begin with
 
 	reading reading
 }
@@ -100,7 +101,7 @@ func New(book Book, old, new []string) (*Rewriter, error) {
 		return nil, err
 	}
 	words := p.words()
-	r := &Rewriter{book: book, places: p, addresses: len(words), maxSerialized: maxSerialized}
+	r := &Rewriter{book: book, places: p, addresses: len(words), maxSerialized: maxSerialized, window: firstWindow}
 	words = append(words, serializedWords()...)
 	for _, w := range words {
 		r.wordLengths = append(r.wordLengths, len(w))
@@ -114,7 +115,7 @@ func New(book Book, old, new []string) (*Rewriter, error) {
 // The window that is held is small, but for a serialized string: all of it is held, because
 // its length comes first. In one that is longer than the limit nothing is replaced.
 func (r *Rewriter) Rewrite(from io.Reader, to Sink) error {
-	w := &window{from: from, buffer: make([]byte, 0, firstWindow), line: 1}
+	w := &window{from: from, buffer: make([]byte, 0, r.window), line: 1}
 	p := &pass{}
 	for {
 		more, err := r.advance(w, p, to)

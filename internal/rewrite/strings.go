@@ -46,6 +46,9 @@ const (
 // length says.
 func (s *serialized) find(p *pass, most int) (f form, end int, found finding) {
 	text, all := p.text, p.final
+	if all && s.length > len(text)-s.content { // in no form a byte stands for two
+		return f, 0, itIsNot
+	}
 	if len(text) >= most {
 		text, all = text[:most], false
 	}

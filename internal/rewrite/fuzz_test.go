@@ -1,0 +1,101 @@
+package rewrite
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// pieces are what texts of the fuzz target are made of.
+var pieces = []string{
+	"https:", "http:", "//", "/", `\/\/`, `\/`, `\\/`, `\\\/`, "cdn.example.com", "/img/", `\/img\/`, "a.jpg", "b c.jpg", "b%20c.jpg", "dir/d(1).jpg",
+	"https://cdn.example.com/img/a.jpg", `https:\/\/cdn.example.com\/img\/a.jpg`, "https%3A%2F%2Fcdn.example.com%2Fimg%2Fa.jpg", "//cdn.example.com/img/gone.jpg",
+	"/wp-content/uploads/a.jpg", "/files/e.png", `\u002F`, "&#x2F;", "&#47;", "%2F", "%252F", "files", "e.png", "static.example.com:8080/a.jpg", "?ver=3", "&amp;x=1", "#top",
+	"?id=3&w=4", "show.php", `"`, `\"`, `\\\"`, "'", `\'`, "''", " ", ", ", ";", ")", "(", "[", "]", "<", ">", "\n", `\n`, "é", `\u00e9`, "Åse.jpg", `\u0022`, "&quot;", "%22",
+	"s:", "s%3A", "33", "37", "5", ":", `s:33:"`, `";`, `s:33:\"`, `\";`, "%3B", "a", "z", ".", "srcset=", " 1x, ", "1", "\xff", "%", "\\", "&", "}",
+	"https://ckbox.cloud/env/assets/a/file", "https://web.archive.org/",
+}
+
+// textOf makes a text of pieces.
+func textOf(choice []byte) string {
+	var b strings.Builder
+	for _, c := range choice {
+		b.WriteString(pieces[int(c)%len(pieces)])
+	}
+	return b.String()
+}
+
+// wrapped is a text as the content of a serialized string with its right length.
+func wrapped(text string) string {
+	return fmt.Sprintf(`a:1:{i:0;s:%d:"%s";}`, len(text), text)
+}
+
+// escaped is a text as SQL has it.
+func escaped(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`, "\n", `\n`).Replace(text)
+}
+
+func FuzzRewrite(f *testing.F) {
+	c := newChecker(f)
+	f.Add([]byte("0123456789"), "")
+	f.Add([]byte{15, 0}, "https://cdn.example.com/img/a.jpg")
+	f.Fuzz(func(t *testing.T, choice []byte, raw string) {
+		if len(choice) > 200 || len(raw) > 2000 {
+			return
+		}
+		text := textOf(choice) + raw
+		for _, in := range []string{text, wrapped(text), escaped(wrapped(wrapped(text)))} {
+			c.check(t, in)
+		}
+	})
+}
+
+// A checker has what texts are checked with.
+type checker struct {
+	*Rewriter
+	*reference
+}
+
+func newChecker(tb testing.TB) checker {
+	r, _ := newRewriter(tb, library())
+	return checker{r, newReference(library())}
+}
+
+// check holds the rewriter against the reference, against itself with other pieces of the
+// text at a time, and against its own outcome.
+func (c checker) check(t *testing.T, in string) {
+	t.Helper()
+	r := c.Rewriter
+	want := c.reference.rewrite(in, 0)
+	got := rewritten(t, r, strings.NewReader(in)).String()
+	if got != want {
+		t.Errorf("%q\n got %q\nwant %q", in, got, want)
+	}
+	if again := rewritten(t, r, strings.NewReader(got)).String(); again != got {
+		t.Errorf("%q\n     once %q\nand again %q", in, got, again)
+	}
+	if byBytes := rewritten(t, r, iotest.OneByteReader(strings.NewReader(in))).String(); byBytes != got {
+		t.Errorf("%q\n    as one %q\nby bytes %q", in, got, byBytes)
+	}
+}
+
+// TestReference is a part of what the fuzz target does, with texts of chance.
+func TestReference(t *testing.T) {
+	c := newChecker(t)
+	for seed := range uint64(500) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		choice := make([]byte, 1+random.IntN(12))
+		for i := range choice {
+			choice[i] = byte(random.UintN(256))
+		}
+		text := textOf(choice)
+		for _, in := range []string{text, wrapped(text), escaped(wrapped(wrapped(text)))} {
+			c.check(t, in)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
