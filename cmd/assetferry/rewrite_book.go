@@ -19,7 +19,6 @@ import (
 	"assetferry/internal/addresses"
 	"assetferry/internal/rewrite"
 	"assetferry/internal/ui"
-	"assetferry/state"
 )
 
 // A book is what rewrite looks addresses up in.
@@ -138,13 +137,15 @@ func readJSON(name string, from io.Reader) iter.Seq2[rewrite.Row, error] {
 	}
 }
 
-// A journalBook is what a journal knows of the addresses of a source at a destination.
+// A journalBook is what a journal knows of the addresses of a source at a destination. What
+// can be listed is copied into a map, which answers a hundred times as fast as the journal;
+// that is asked for the rest: images in sizes that nobody knows, and what must stay.
 type journalBook struct {
-	ctx context.Context
-	*mapping
+	*rewrite.Map
+	ctx    context.Context
+	m      *mapping
 	old    []string
 	others []string
-	assets *rewrite.Assets
 	recent map[string]rewrite.Verdict
 }
 
@@ -171,8 +172,34 @@ func (a *app) openJournalBook(ctx context.Context, cmd *cobra.Command, prefixes 
 	if err != nil {
 		return nil, err
 	}
-	b := &journalBook{ctx: ctx, mapping: m, assets: rewrite.NewAssets(), recent: map[string]rewrite.Verdict{}}
-	return b, b.survey(rules)
+	b := &journalBook{ctx: ctx, m: m, recent: map[string]rewrite.Verdict{}}
+	for _, r := range rules {
+		b.old = append(b.old, r.Beginning())
+	}
+	for _, begin := range m.finder.Beginnings() {
+		if !slices.Contains(b.old, begin) && begin != "/" {
+			b.others = append(b.others, begin)
+		}
+	}
+	b.Map, err = rewrite.NewMap(m.rows(ctx))
+	if e, ok := errors.AsType[*rewrite.RowError](err); ok {
+		return nil, usage(e, "assetferry urls lists old and new addresses; correct --old-prefix or the addresses in assetferry.yaml")
+	}
+	return b, err
+}
+
+// rows yields what can be listed.
+func (m *mapping) rows(ctx context.Context) iter.Seq2[rewrite.Row, error] {
+	return func(yield func(rewrite.Row, error) bool) {
+		for l, err := range m.all(ctx) {
+			if err == nil && (l.left != "" || !rewrite.CanBeFound(l.Old)) {
+				continue
+			}
+			if !yield(rewrite.Row{Old: l.Old, New: l.New}, err) {
+				return
+			}
+		}
+	}
 }
 
 // rewriteRules are those by which old addresses were built. Other than for a map, it must
@@ -196,46 +223,22 @@ func (a *app) rewriteRules(prefixes []string) ([]*addresses.Template, error) {
 	return all, nil
 }
 
-// survey finds out how old and new addresses begin.
-func (b *journalBook) survey(rules []*addresses.Template) error {
-	for _, r := range rules {
-		b.old = append(b.old, r.Beginning())
-	}
-	for _, begin := range b.finder.Beginnings() {
-		if !slices.Contains(b.old, begin) && begin != "/" {
-			b.others = append(b.others, begin)
-		}
-	}
-	for at, err := range b.journal.Addresses(b.ctx, b.pair.ID, b.run) {
-		if err == nil && at.Known == state.ByKey && b.whyLeft(at) != leftUnaddressed {
-			err = b.assets.Add(at.URL)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return b.assets.Seal()
-}
-
 // Old implements book.
 func (b *journalBook) Old() []string { return b.old }
 
 // Others implements book.
 func (b *journalBook) Others() []string { return b.others }
 
-// Assets implements book.
-func (b *journalBook) Assets() *rewrite.Assets { return b.assets }
-
 // Find implements rewrite.Book.
 func (b *journalBook) Find(address string) (rewrite.Verdict, error) {
-	if b.assets.Meet(address) {
-		return rewrite.Verdict{Kind: rewrite.Current}, nil
+	v, err := b.Map.Find(address)
+	if err != nil || v.Kind != rewrite.Unknown {
+		return v, err
 	}
 	if v, known := b.recent[address]; known {
 		return v, nil
 	}
-	v, err := b.find(address)
-	if err != nil {
+	if v, err = b.find(address); err != nil {
 		return v, err
 	}
 	if len(b.recent) == recentAddresses {
@@ -246,7 +249,7 @@ func (b *journalBook) Find(address string) (rewrite.Verdict, error) {
 }
 
 func (b *journalBook) find(address string) (rewrite.Verdict, error) {
-	found, err := b.finder.Find(b.ctx, address)
+	found, err := b.m.finder.Find(b.ctx, address)
 	if errors.Is(err, addresses.ErrUnknown) {
 		return rewrite.Verdict{}, nil
 	}
@@ -256,26 +259,14 @@ func (b *journalBook) find(address string) (rewrite.Verdict, error) {
 	if path, _, hasQuery := strings.Cut(address, "?"); hasQuery {
 		// The finder leaves out what it does not know; how much of the text that is,
 		// only the rewriter can tell.
-		without, err := b.finder.Find(b.ctx, path)
+		without, err := b.m.finder.Find(b.ctx, path)
 		if err == nil && without.Key == found.Key && without.New == found.New {
 			return rewrite.Verdict{}, nil
 		}
 	}
-	b.assets.Meet(rewrite.Canonical(found.New))
+	b.Assets().Meet(rewrite.Canonical(found.New))
 	if found.Left != "" {
 		return rewrite.Verdict{Kind: rewrite.Left, Why: found.Left}, nil
 	}
 	return rewrite.Verdict{Kind: rewrite.Replaced, New: found.New}, nil
-}
-
-// Unmet implements book.
-func (b *journalBook) Unmet(yield func(rewrite.Row, error) bool) {
-	for at, err := range b.journal.Addresses(b.ctx, b.pair.ID, b.run) {
-		if err == nil && (at.Known != state.ByKey || !b.assets.Unmet(at.URL)) {
-			continue
-		}
-		if !yield(rewrite.Row{Old: at.Key, New: at.URL}, err) {
-			return
-		}
-	}
 }

@@ -110,7 +110,7 @@ func (b beginnings) add(address string) bool {
 	if strings.HasPrefix(path, "//") {
 		from = 2
 	}
-	n := strings.IndexByte(path[from:], '/')
+	n := strings.IndexByte(path[min(from, len(path)):], '/')
 	if n < 1 {
 		return false
 	}

@@ -117,6 +117,10 @@ func (m *Map) take(rows iter.Seq2[Row, error]) error {
 	return errors.Join(err, m.assets.Seal())
 }
 
+// CanBeFound reports whether an old address can be told from other text: it has a host, or
+// else a folder.
+func CanBeFound(address string) bool { return beginnings{}.add(Canonical(address)) }
+
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }

@@ -286,7 +286,7 @@ type UnmatchedLine struct {
 
 // An UnusedLine is an "unused" event: an asset that nothing in the files refers to.
 type UnusedLine struct {
-	Name string `json:"name"` // the key of the object, or the old address in a map
+	Name string `json:"name"` // an old address
 	URL  string `json:"url"`
 }
 
