@@ -6,7 +6,9 @@ import (
 	"io"
 
 	"assetferry/internal/faultpoint"
+	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -72,8 +74,9 @@ type content struct {
 
 	ahead   io.ReadCloser // opened, and not used yet
 	failure error         // of opening ahead, not told yet
-	kept    *state.Description
-	hashing *hashing // of the last try; nil if there was none
+	kept    *sources.Description
+	hashing *hashing          // of the last try; nil if there was none
+	capture *metadata.Capture // of the same; nil if nobody looks at the content
 }
 
 // openAhead opens the content. That it cannot be is told when it is wanted.
@@ -113,8 +116,19 @@ func (c *content) open(ctx context.Context) (io.ReadCloser, error) {
 		_, n := c.hashing.sum()
 		c.Watch.Progress(0, -n) // a former try came to nothing
 	}
-	c.hashing = newHashing(r, func(n int64) { c.Watch.Progress(0, n) })
+	if c.looksAtContent() {
+		c.capture = &metadata.Capture{}
+	}
+	c.hashing = newHashing(r, c.capture, func(n int64) { c.Watch.Progress(0, n) })
 	return c.hashing, nil
+}
+
+// whole gives a content of which all was sent, else nil.
+func (c *content) whole() *content {
+	if c.hashing == nil {
+		return nil
+	}
+	return c
 }
 
 // sent says what was sent in the last try, and how many bytes.

@@ -55,10 +55,14 @@ const (
 	ReasonArchived  Reason = "in an archived storage class"
 	ReasonFolder    Reason = "stands for a folder, which comes with what is in it"
 	ReasonUnmatched Reason = "no category allows its extension"
+	ReasonRuledOut  Reason = "left out by a rule of the mapping"
+
+	ReasonSidecar Reason = "describes another object"
 
 	ReasonUnseen     Reason = "not looked at: in a folder that cannot be read, or behind a link that is not followed"
 	ReasonUnreadable Reason = "cannot be read"
 	ReasonMissing    Reason = "in --files-from but not at the source"
+	ReasonRules      Reason = "a rule of the mapping cannot be applied to it"
 	ReasonKey        Reason = "its key cannot become folders and a name"
 	ReasonNoCategory Reason = "no category can be made for its extension"
 	ReasonNameLong   Reason = "a name is longer than the service allows"
@@ -156,8 +160,8 @@ func Decide(s Situation, r Rules) (state.Action, Reason) {
 		return decideKnown(s, r)
 	case s.Memory != Unknown:
 		return state.Skip, ReasonUseSync
-	case s.Problem == ReasonUnmatched:
-		return state.Skip, ReasonUnmatched
+	case s.Problem == ReasonUnmatched, s.Problem == ReasonRuledOut:
+		return state.Skip, s.Problem
 	case s.Problem != "":
 		return state.Conflict, s.Problem
 	case s.Existing == Equal && r.OnExisting == "adopt":
@@ -211,8 +215,8 @@ func decideDeleted(s Situation, r Rules) (state.Action, Reason) {
 	switch {
 	case r.Sync == nil || !r.Sync.Repair:
 		return state.Skip, ReasonDeleted
-	case s.Problem == ReasonUnmatched:
-		return state.Skip, ReasonUnmatched
+	case s.Problem == ReasonUnmatched, s.Problem == ReasonRuledOut:
+		return state.Skip, s.Problem
 	case s.Problem != "":
 		return state.Conflict, s.Problem
 	}

@@ -14,74 +14,62 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/metadata"
-	"assetferry/internal/retry"
 	"assetferry/sources"
 	"assetferry/state"
 )
 
-// A Describer says what describes objects, and reads no content for that. It may be asked
-// from several goroutines.
-type Describer interface {
-	// Of gives what describes an object, in normal form; ok is false if there is nothing.
-	Of(key string) (m metadata.Metadata, ok bool, err error)
+// saidLast is what was said of an object when its asset was described last.
+type saidLast struct {
+	base  metadata.Metadata
+	found metadata.Found
+	text  string // of base, as it is kept
 }
 
-// A describerError is no item's fault: half of the assets would be described by a table,
-// and half of them not.
-type describerError struct{ error }
-
-func (e *describerError) Unwrap() error      { return e.error }
-func (e *describerError) Class() retry.Class { return retry.Fatal }
-
-// said gives what describes an object.
-func (d Deps) said(key string) (metadata.Metadata, error) {
-	if d.Describer == nil {
-		return metadata.Metadata{}, nil
-	}
-	m, _, err := d.Describer.Of(key)
-	if err != nil {
-		return m, &describerError{err}
-	}
-	return m, nil
-}
-
-// saidLast is what the source said of an object when its asset was described last, and how
-// that is kept.
-func (d Deps) saidLast(ctx context.Context, run state.Run, key string) (m metadata.Metadata, kept string, err error) {
-	if d.Describer == nil {
-		return m, "", nil
-	}
-	kept, err = d.Journal.DescribedAs(ctx, run.Pair.ID, key)
+// saidLast reads what was said of an object when its asset was described last.
+func (d Deps) saidLast(ctx context.Context, run state.Run, key string) (last saidLast, err error) {
+	kept, err := d.Journal.DescribedAs(ctx, run.Pair.ID, key)
 	if err == nil {
-		m, err = metadata.Decode(kept)
+		last.text = kept.Metadata
+		last.base, err = metadata.Decode(kept.Metadata)
+	}
+	if err == nil {
+		last.found, err = metadata.DecodeFound(kept.Found)
 	}
 	if err != nil {
-		return m, "", &journalError{err}
+		return last, &journalError{err}
 	}
-	return m, kept, nil
+	return last, nil
 }
 
 // redescriber tells whether objects, in key order, are described otherwise than when their
 // assets were described last. It is nil where nobody may describe assets anew.
-type redescriber func(sources.Key) (bool, error)
+type redescriber func(sources.Object) (bool, error)
 
 // redescribed gives a redescriber for the objects after a key.
-func (p *Planner) redescribed(ctx context.Context, pair int64, after string) (_ redescriber, stop func()) {
-	if p.Rules.Sync == nil || p.Describer == nil {
+func (p *Planner) redescribed(ctx context.Context, run state.Run, after string) (_ redescriber, stop func()) {
+	if p.Rules.Sync == nil || p.Describer == nil && !p.remapped {
 		return nil, func() {}
 	}
-	known := sideBySide(p.Journal.Described(ctx, pair, after), func(d state.Described) string { return d.Key })
-	return func(key sources.Key) (bool, error) {
-		said, err := p.said(string(key))
-		if err != nil || said.IsZero() {
+	known := sideBySide(p.Journal.Described(ctx, run.Pair.ID, after), func(d state.Described) string { return d.Key })
+	return func(o sources.Object) (bool, error) {
+		fields, err := p.inTable(metadata.Identity{Key: string(o.Key)})
+		if err != nil {
 			return false, err
 		}
-		before, _, err := known.find(string(key))
-		if err != nil || before.Metadata == said.Encode() {
+		before, there, err := known.find(string(o.Key))
+		if err != nil || !there && fields == nil {
 			return false, err
 		}
-		base, err := metadata.Decode(before.Metadata)
-		return said.Over(base).Encode() != before.Metadata, err
+		table := metadata.Found{}.With(metadata.FromTable, fields)
+		if table.EncodeOf(metadata.FromTable) == before.Table && !p.remapped {
+			return false, nil
+		}
+		last, err := p.saidLast(ctx, run, string(o.Key))
+		if err != nil {
+			return false, err
+		}
+		said, _, err := p.say(o, last.found.With(metadata.FromTable, fields))
+		return said.Over(last.base).Encode() != last.text, err
 	}, known.stop
 }
 
@@ -91,15 +79,15 @@ func (d *decider) compareDescriptions(ctx context.Context, i *state.Item, a asse
 	if !d.Rules.reports() {
 		return nil
 	}
-	said, err := d.said(i.Key)
+	last, err := d.saidLast(ctx, d.run, i.Key)
 	if err != nil {
 		return err
 	}
-	base, _, err := d.saidLast(ctx, d.run, i.Key)
+	g, err := d.complete(ctx, d.run, *i, nil, gathering{found: last.found})
 	if err != nil {
 		return err
 	}
-	clash := metadata.Merge(base, said, metadataOf(a), metadata.Report).Conflicts
+	clash := metadata.Merge(last.base, g.said, metadataOf(a), metadata.Report).Conflicts
 	if len(clash) == 0 {
 		return nil
 	}
@@ -111,27 +99,34 @@ func (d *decider) compareDescriptions(ctx context.Context, i *state.Item, a asse
 
 // describes reports whether assets may get a description of their own after they were
 // sent.
-func (a *Applier) describes() bool { return a.Provenance == "always" || a.Describer != nil }
+func (a *Applier) describes() bool { return a.Provenance == "always" || a.looksAtAnything() }
 
 // A description is what came of describing an asset.
 type description struct {
 	modified time.Time // when the service says that it was changed last
 	said     string    // by the source, as it is kept; see state.Outcome
-	remark   string    // for people
+	found    string    // the same
+	fields   []state.FoundField
+	remark   string // for people
 }
 
 // finish does what belongs to an item whose asset is there. The asset is nil if it
-// was sent before; then the journal has its receipt.
-func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt) result {
+// was sent before; then the journal has its receipt. The content is nil if it was not sent
+// just now.
+func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) result {
 	done := result{item: i, outcome: state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: receipt}}
 	if i.Action == state.Adopt || !a.describes() {
 		done.outcome.Undescribed = wasSent(i)
 		return done
 	}
-	d, err := a.describe(ctx, i, asset, receipt)
+	d, err := a.describe(ctx, i, asset, receipt, sent)
 	if err == nil {
 		faultpoint.Hit(faultpoint.Described)
 		done.outcome.Modified, done.outcome.Described, done.outcome.Error = d.modified, d.said, d.remark
+		done.outcome.Found, done.outcome.Fields = d.found, d.fields
+		if i.State == state.ItemSent && i.Class == "" { // what was told when it was sent
+			done.outcome.Error = joined(i.Error, d.remark)
+		}
 		if receipt != nil && !d.modified.IsZero() {
 			receipt.Modified = d.modified
 		}
@@ -147,38 +142,42 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 
 // describe writes into an asset what the source says of it, and where it comes from. It can
 // be repeated: what is there already is not written again.
-func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt) (description, error) {
-	said, err := a.said(i.Key)
-	if err != nil {
-		return description{}, err
-	}
-	var base metadata.Metadata
-	before := ""
+func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asset, receipt *state.Receipt, sent *content) (description, error) {
+	var last saidLast
+	var err error
 	if !isMade(i, asset) { // else nobody has said anything of it
-		if base, before, err = a.saidLast(ctx, a.run, cmp.Or(i.Origin, i.Key)); err != nil {
+		if last, err = a.saidLast(ctx, a.run, cmp.Or(i.Origin, i.Key)); err != nil {
 			return description{}, err
 		}
 	}
-	if asset == nil && said.IsZero() && a.Provenance != "always" {
-		return description{}, nil
-	}
-	if asset == nil {
+	if receipt == nil {
 		known, err := a.Journal.Receipt(ctx, a.run.Pair.ID, i.Key)
 		if err != nil {
 			return description{}, &journalError{err}
 		}
-		there, err := a.Dest.Asset(ctx, known.Asset)
+		receipt = &known
+	}
+	g, err := a.gather(ctx, i, receipt, sent, last)
+	if err != nil {
+		return description{}, err
+	}
+	d := description{modified: receipt.Modified, found: g.found.Encode(), fields: g.fields, remark: g.remark}
+	if asset == nil {
+		if g.said.IsZero() && a.Provenance != "always" {
+			return d, nil
+		}
+		there, err := a.Dest.Asset(ctx, receipt.Asset)
 		if errors.Is(err, fs.ErrNotExist) {
 			return description{remark: string(ReasonDeleted)}, nil
 		} else if err != nil {
 			return description{}, err
 		}
-		asset, receipt = &there, &known
+		asset = &there
 	}
-	m := metadata.Merge(base, said, metadataOf(*asset), a.rules.policy())
-	d := description{modified: asset.LastModifiedAt, said: said.Over(base).Encode(), remark: remarkOf(m)}
+	m := metadata.Merge(last.base, g.said, metadataOf(*asset), a.rules.policy())
+	d.modified, d.said, d.remark = asset.LastModifiedAt, g.said.Over(last.base).Encode(), joined(g.remark, remarkOf(m))
 	if len(m.Conflicts) > 0 { // so that the next plan tells it, too
-		d.said = before
+		d.said, d.found = last.text, last.found.Encode()
 	}
 	if changes, some := a.changesOf(m.Changes, i.Key, *asset, receipt.Digest); some {
 		changed, err := a.Write.Update(ctx, asset.ID, changes)

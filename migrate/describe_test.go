@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/mapping"
 	"assetferry/internal/metadata"
 	"assetferry/internal/sandbox"
 	"assetferry/migrate"
@@ -28,11 +29,11 @@ type said struct {
 	err error
 }
 
-func (s *said) Of(key string) (metadata.Metadata, bool, error) {
+func (s *said) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, ok := s.of[key]
-	return m, ok, s.err
+	m, ok := s.of[o.Key]
+	return m.Fields(), ok, s.err
 }
 
 func (s *said) fail(err error) {
@@ -62,6 +63,13 @@ func syncRules(policy string) migrate.Rules {
 func (w *world) describing(s migrate.Describer) migrate.Deps {
 	d := w.deps()
 	d.Describer = s
+	return d
+}
+
+// silent is w.deps where nothing describes objects.
+func (w *world) silent() migrate.Deps {
+	d := w.deps()
+	d.Mapping = mapping.New(nil, mapping.Options{Precedence: []metadata.Origin{}})
 	return d
 }
 
@@ -112,10 +120,10 @@ func TestWhatIsCreatedIsDescribed(t *testing.T) {
 		if _, has := a.Metadata.CustomAttributes["assetferry"]; has != marked {
 			t.Errorf("%s: where it comes from is in the asset: %v", provenance, has)
 		}
-		if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept != s.of["a.jpg"].Encode() {
+		if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept.Metadata != s.of["a.jpg"].Encode() {
 			t.Errorf("%s: the journal has %q (%v)", provenance, kept, err)
 		}
-		if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "b.jpg"); err != nil || kept != "" {
+		if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "b.jpg"); err != nil || kept.Metadata != "" {
 			t.Errorf("%s: the journal has %q (%v) of what nobody described", provenance, kept, err)
 		}
 		if r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err != nil || r.Undescribed || !r.Modified.Equal(a.LastModifiedAt) {
@@ -397,7 +405,7 @@ func TestWhatIsDescribedCanBeTakenBack(t *testing.T) {
 	if i := w.item(plan, "b.jpg"); !strings.Contains(i.Error, "tags") {
 		t.Errorf("the item is %+v", i)
 	}
-	if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept != "" {
+	if kept, err := w.journal.DescribedAs(t.Context(), w.pair.ID, "a.jpg"); err != nil || kept.Metadata != "" {
 		t.Errorf("the journal has %q (%v) of what was taken back", kept, err)
 	}
 	w.sync(s, migrate.DefaultRules())

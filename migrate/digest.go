@@ -9,6 +9,7 @@ import (
 	"io"
 	"sync"
 
+	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
 	"assetferry/sources"
 )
@@ -70,14 +71,15 @@ func digestOf(r io.ReadCloser) ([]byte, int64, error) {
 type hashing struct {
 	io.ReadCloser
 	tell func(n int64)
+	also *metadata.Capture // that is shown what is read, if it is not nil
 
 	mu   sync.Mutex
 	hash hash.Hash
 	n    int64
 }
 
-func newHashing(r io.ReadCloser, tell func(n int64)) *hashing {
-	return &hashing{ReadCloser: r, tell: tell, hash: sha256.New()}
+func newHashing(r io.ReadCloser, also *metadata.Capture, tell func(n int64)) *hashing {
+	return &hashing{ReadCloser: r, also: also, tell: tell, hash: sha256.New()}
 }
 
 func (r *hashing) Read(p []byte) (int, error) {
@@ -85,6 +87,9 @@ func (r *hashing) Read(p []byte) (int, error) {
 	r.mu.Lock()
 	r.hash.Write(p[:n])
 	r.n += int64(n)
+	if r.also != nil {
+		r.also.Write(p[:n])
+	}
 	r.mu.Unlock()
 	r.tell(int64(n))
 	return n, err

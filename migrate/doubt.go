@@ -183,7 +183,7 @@ func (d *dispatcher) found(f finding) {
 	d.row = row{}
 	if f.item.Action != state.Adopt && d.describes() {
 		o.State = state.ItemSent
-		if f.item.State, f.item.Asset = state.ItemSent, f.receipt.Asset; !d.stopping {
+		if f.item.State, f.item.Asset, f.item.Class, f.item.Error = state.ItemSent, f.receipt.Asset, "", o.Error; !d.stopping {
 			d.queue = append(d.queue, f.item)
 		}
 	}

@@ -455,7 +455,7 @@ func TestUndescribedIsNotForgotten(t *testing.T) {
 	})
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create waiting": 1})
-	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"create done": 1})
+	w.wantStates(w.syncWith(w.silent(), migrate.DefaultRules()), map[string]int64{"create done": 1})
 	if r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err != nil || !r.Undescribed {
 		t.Errorf("got %+v (%v), want it undescribed", r, err)
 	}

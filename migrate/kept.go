@@ -23,26 +23,31 @@ const maxKept = 16 << 10
 const NotKept = "what the source has with it was not kept"
 
 // keptWith asks a reader what the source has with its object; nil if that is nothing.
-func keptWith(ctx context.Context, r io.Reader) (*state.Description, error) {
+func keptWith(ctx context.Context, r io.Reader) (*sources.Description, error) {
 	describer, ok := r.(sources.Describer)
 	if !ok {
 		return nil, nil
 	}
 	d, err := describer.Describe(ctx)
-	kept := state.Description{ContentType: d.ContentType, Metadata: d.Metadata, Tags: d.Tags}
-	if err != nil || kept.IsZero() {
+	if err != nil {
 		return nil, err
 	}
-	return &kept, nil
+	return &d, nil
 }
 
 // keep has a receipt keep what the source has with the object. What is too large for
 // a journal is left out, and the note says so.
-func keep(r *state.Receipt, d *state.Description) (note string) {
-	if n := keptSize(d); n > maxKept {
+func keep(r *state.Receipt, d *sources.Description) (note string) {
+	if d == nil {
+		return ""
+	}
+	kept := &state.Description{ContentType: d.ContentType, Metadata: d.Metadata, Tags: d.Tags}
+	if n := keptSize(kept); n > maxKept {
 		return fmt.Sprintf("%s: %d bytes, at most %d are", NotKept, n, maxKept)
 	}
-	r.Description = d
+	if !kept.IsZero() {
+		r.Description = kept
+	}
 	return ""
 }
 
@@ -65,7 +70,7 @@ func (a *Applier) keepFound(ctx context.Context, f *finding) {
 	if !a.Source.Traits().Describes || f.receipt.Adopted {
 		return
 	}
-	d, err := a.askAgain(ctx, f.item)
+	d, err := askAtEnd(ctx, a.Source, object(f.item))
 	changed := errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err == nil:
@@ -77,9 +82,9 @@ func (a *Applier) keepFound(ctx context.Context, f *finding) {
 	}
 }
 
-// askAgain opens an object at its end, where there is little to read.
-func (a *Applier) askAgain(ctx context.Context, i state.Item) (*state.Description, error) {
-	r, err := a.Source.Open(ctx, object(i), i.Size)
+// askAtEnd opens an object at its end, where there is little to read.
+func askAtEnd(ctx context.Context, s sources.Source, o sources.Object) (*sources.Description, error) {
+	r, err := s.Open(ctx, o, o.Size)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (d *decider) settleMaybes(ctx context.Context) error {
 		return err
 	}
 	d.Watch.Phase(PhaseCompare, -1, -1)
-	anew, stop := d.redescribed(ctx, d.run.Pair.ID, "")
+	anew, stop := d.redescribed(ctx, d.run, "")
 	defer stop()
 	d.anew = anew
 	for page, err := range pages(d.Journal.Items(ctx, d.run.Num, state.ItemPlanned), stagePage) {

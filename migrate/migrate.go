@@ -22,6 +22,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
+	"assetferry/internal/mapping"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -103,7 +104,14 @@ type Journal interface {
 	OwnsAsset(ctx context.Context, destination, asset string) (bool, error)
 	SumReceipts(ctx context.Context, pair int64) (state.ReceiptSum, error)
 	Described(ctx context.Context, pair int64, after string) iter.Seq2[state.Described, error]
-	DescribedAs(ctx context.Context, pair int64, key string) (string, error)
+	DescribedAs(ctx context.Context, pair int64, key string) (state.Described, error)
+
+	Sidecars(ctx context.Context, pair int64, after string) iter.Seq2[state.Sidecar, error]
+	PendingSidecars(ctx context.Context, pair int64) iter.Seq2[state.Sidecar, error]
+	SidecarsAmong(ctx context.Context, pair int64, folded []string) ([]state.Sidecar, error)
+	SidecarOwners(ctx context.Context, run, pair int64, keys []string, stem string) ([]state.SidecarOwner, error)
+	SaveSidecars(ctx context.Context, run int64, all []state.Sidecar) error
+	ClaimSidecars(ctx context.Context, pair, run int64, keys []string) error
 
 	Choices(ctx context.Context, destination string) (map[string]string, error)
 	SaveChoices(ctx context.Context, destination string, choices map[string]string) error
@@ -217,8 +225,10 @@ type Deps struct {
 	Watch   Observer
 	Log     *slog.Logger
 	Now     func() time.Time // the server's clock, as well as it is known
-	// Describer says what describes objects; nil if nobody does.
+	// Describer says what the user wrote down of objects; nil if that is nothing.
 	Describer Describer
+	// Mapping makes of what was found of an object what its asset is described with.
+	Mapping *mapping.Mapping
 }
 
 func (d Deps) withDefaults() Deps {

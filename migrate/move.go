@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
@@ -30,7 +31,7 @@ type passage struct {
 	current bool          // the service told of the asset since it was changed last
 	refusal error         // why it stays where it is
 	failure string        // why it is in its place, but not as it should be
-	said    string        // of it by the source; see state.Outcome.Described
+	told    description   // what was written into it
 	remark  string        // for people
 }
 
@@ -270,14 +271,14 @@ func (m moving) redescribe(ctx context.Context, p *passage) error {
 		return err
 	}
 	p.takes(asset)
-	d, err := m.describe(ctx, p.item, &asset, &p.receipt)
+	d, err := m.describe(ctx, p.item, &asset, &p.receipt, nil)
 	if isOf(err, retry.Permanent) {
 		p.failure = joined(p.failure, "its asset is moved, but not described: "+err.Error())
 		return nil
 	} else if err != nil {
 		return err
 	}
-	p.receipt.Modified, p.said, p.remark = d.modified, d.said, d.remark
+	p.receipt.Modified, p.told, p.remark = d.modified, d, d.remark
 	return nil
 }
 
@@ -287,12 +288,16 @@ func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error)
 	if always := m.Provenance == "always"; always || m.Describer == nil {
 		return always, nil
 	}
-	said, err := m.said(i.Key)
-	if err != nil || said.IsZero() {
+	fields, err := m.inTable(metadata.Identity{Key: i.Key})
+	if err != nil || fields == nil {
 		return false, err
 	}
-	base, before, err := m.saidLast(ctx, m.run, cmp.Or(i.Origin, i.Key))
-	return said.Over(base).Encode() != before, err
+	last, err := m.saidLast(ctx, m.run, cmp.Or(i.Origin, i.Key))
+	if err != nil {
+		return false, err
+	}
+	said, _, err := m.say(object(i), last.found.With(metadata.FromTable, fields))
+	return said.Over(last.base).Encode() != last.text, err
 }
 
 // askWhen asks when assets were changed last that were only moved. A service that takes
@@ -334,7 +339,7 @@ func (p *passage) outcome(c container) state.Outcome {
 	}
 	p.receipt.Category, p.receipt.Folder = c.category, c.folder
 	p.receipt.Slot = Place{c.category, p.item.Folder, p.item.Name}.slot()
-	o := state.Outcome{Key: p.item.Key, State: state.ItemDone, Receipt: &p.receipt, InsteadOf: p.item.Origin, Described: p.said, Error: p.remark}
+	o := state.Outcome{Key: p.item.Key, State: state.ItemDone, Receipt: &p.receipt, InsteadOf: p.item.Origin, Described: p.told.said, Found: p.told.found, Fields: p.told.fields, Error: p.remark}
 	if p.failure != "" {
 		o.State, o.Class, o.Error = state.ItemFailed, string(retry.Permanent), p.failure
 	}

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/mapping"
+	"assetferry/internal/metadata"
 	"assetferry/sources"
 )
 
@@ -41,6 +43,13 @@ type Place struct {
 	Category string // id, or newPrefix and a name
 	Folder   string
 	Name     string // with extension
+}
+
+// A spot is the place that was found for an object.
+type spot struct {
+	Place
+	private bool   // rules want it in a private category
+	remark  string // for people, about what rules wished
 }
 
 // slot hashes a place so that names which people would take for the same one,
@@ -97,38 +106,75 @@ func (c NewCategory) Category() string { return newPrefix + c.Name }
 // that are there and those it wants to be made.
 type placer struct {
 	rules   Rules
+	mapping *mapping.Mapping
 	there   []assets.Category
 	kept    kept              // the categories of the source
 	choices map[string]string // extension -> category id, or newPrefix and a name, as recorded before
 	found   map[string]string // the same as of now, for every extension asked for
 	chosen  map[string]string // those of them that objects go to
 	wanted  []NewCategory
+	fixed   bool  // what is wanted was approved
 	maxSize int64 // bytes; 0 if unknown
 }
 
-// place finds where an object goes, or the reason why it cannot. That has no
-// effect unless use follows, so that objects which go nowhere leave no category
-// behind.
-func (p *placer) place(o sources.Object) (Place, Reason) {
+// place finds where an object goes of which something was found, or the reason why it
+// cannot. That has no effect unless use follows, so that objects which go nowhere leave no
+// category behind.
+func (p *placer) place(o sources.Object, found metadata.Found) (spot, Reason) {
 	if o.Key.Check() != nil {
-		return Place{}, ReasonKey
+		return spot{}, ReasonKey
 	}
 	dir, name := sources.Key(normal(string(o.Key))).Split()
-	base, extension := splitName(name)
-	category, folder, ok := p.category(dir, strings.ToLower(extension))
-	if !ok {
-		return Place{Folder: dir, Name: name}, p.unmatched()
+	wish, notes, err := p.mapping.Place(mappable(o, found), mapping.Place{Folder: dir, Name: name})
+	switch {
+	case err != nil:
+		return spot{Place: Place{Folder: dir, Name: name}, remark: err.Error()}, ReasonRules
+	case wish.Skip:
+		return spot{Place: Place{Folder: dir, Name: name}}, ReasonRuledOut
 	}
-	place := Place{Category: category, Folder: folder, Name: name}
+	place, why := p.placeAs(o, dir, wish)
+	return spot{place, isTrue(wish.Private), remarks(notes)}, why
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// placeAs finds the place of an object in a directory that rules wish somewhere.
+func (p *placer) placeAs(o sources.Object, dir string, wish mapping.Place) (Place, Reason) {
+	base, extension := splitName(wish.Name)
+	category, folder, ok := p.wished(wish, dir, strings.ToLower(extension))
+	if !ok {
+		return Place{Folder: wish.Folder, Name: wish.Name}, p.unmatched()
+	}
+	place := Place{Category: category, Folder: folder, Name: wish.Name}
 	switch {
 	case utf8.RuneCountInString(base) > maxName || longSegment(folder) || utf8.RuneCountInString(category) > len(newPrefix)+maxName:
 		return place, ReasonNameLong
 	case p.maxSize > 0 && o.Size > p.maxSize:
 		return place, ReasonTooLarge
-	case p.exposes(dir, category):
+	case p.exposes(dir, category), isTrue(wish.Private) && !p.isPrivate(category, true):
 		return place, ReasonPublic
 	}
 	return place, ""
+}
+
+// wished chooses the category of an extension where rules name one, and as always where
+// they do not, and gives the folder in it.
+func (p *placer) wished(wish mapping.Place, dir, extension string) (category, folder string, ok bool) {
+	private := isTrue(wish.Private)
+	if wish.Category != "" {
+		category, ok = p.named(normal(wish.Category), extension, private)
+		return category, normal(wish.Folder), ok
+	}
+	category, folder, ok = p.category(dir, extension)
+	if private && ok && !p.isPrivate(category, true) {
+		if i := slices.IndexFunc(p.there, func(c assets.Category) bool { return c.Private && allows(c.Extensions, extension) }); i >= 0 {
+			category = p.there[i].ID
+		}
+	}
+	if wish.Folder != dir {
+		folder = normal(wish.Folder)
+	}
+	return category, folder, ok
 }
 
 // unmatched is the reason for an object without a category. A user who wanted one
@@ -158,11 +204,11 @@ func longSegment(folder string) bool {
 func (p *placer) category(dir, extension string) (category, folder string, ok bool) {
 	switch {
 	case p.rules.Category != "":
-		category, ok = p.named(p.rules.Category, extension)
+		category, ok = p.named(p.rules.Category, extension, false)
 		return category, dir, ok
 	case p.rules.CategoryBy == "folder" && dir != "":
 		top, rest, _ := strings.Cut(dir, "/")
-		category, ok = p.named(top, extension)
+		category, ok = p.named(top, extension, false)
 		return category, rest, ok
 	}
 	category, ok = p.byExtension(extension)
@@ -202,11 +248,11 @@ func (p *placer) listed(extension string) int {
 }
 
 // use notes that an object goes to a place.
-func (p *placer) use(place Place) {
+func (p *placer) use(place spot) {
 	_, extension := splitName(place.Name)
 	extension = strings.ToLower(extension)
 	if name, ok := WantedCategory(place.Category); ok {
-		p.want(name, extension)
+		p.want(name, extension, place.private)
 	}
 	if p.found[extension] == place.Category {
 		p.chosen[extension] = place.Category
@@ -214,11 +260,11 @@ func (p *placer) use(place Place) {
 }
 
 // named chooses the category of that name; of several the first that allows the
-// extension, and before those the first that is private if it is at the source. One that is
-// not there is wanted.
-func (p *placer) named(name, extension string) (string, bool) {
+// extension, and before those the first that is private if it is to be, or is at the
+// source. One that is not there is wanted.
+func (p *placer) named(name, extension string, private bool) (string, bool) {
 	found, chosen := false, ""
-	private := p.kept.called(name).Private
+	private = private || p.kept.called(name).Private
 	for _, c := range p.there {
 		if norm.NFC.String(c.Name) != norm.NFC.String(name) {
 			continue
@@ -285,13 +331,15 @@ func (p *placer) fits(name, extension string) bool {
 }
 
 // want adds an extension to a category that is to be made.
-func (p *placer) want(name, extension string) {
+func (p *placer) want(name, extension string, private bool) {
 	i := slices.IndexFunc(p.wanted, func(c NewCategory) bool { return c.Name == name })
 	if i < 0 {
 		i = len(p.wanted)
 		p.wanted = append(p.wanted, p.kept.called(name))
 	}
-	if c := &p.wanted[i]; !slices.Contains(c.Extensions, extension) {
+	c := &p.wanted[i]
+	c.Private = c.Private || private
+	if !slices.Contains(c.Extensions, extension) {
 		c.Extensions = append(c.Extensions, extension)
 	}
 }

@@ -55,8 +55,8 @@ func TestPlaceByExtension(t *testing.T) {
 		{strings.Repeat("d", 257) + "/a.jpg", Place{"1", strings.Repeat("d", 257), "a.jpg"}, ReasonNameLong},
 		{strings.Repeat("d", 256) + "/a.jpg", Place{"1", strings.Repeat("d", 256), "a.jpg"}, ""},
 	} {
-		got, why := newTestPlacer(DefaultRules(), nil, there...).place(sources.Object{Key: sources.Key(tc.key)})
-		if got != tc.want || why != tc.why {
+		got, why := newTestPlacer(DefaultRules(), nil, there...).place(sources.Object{Key: sources.Key(tc.key)}, nil)
+		if got.Place != tc.want || why != tc.why {
 			t.Errorf("place(%.40q) = %+v, %q; want %+v, %q", tc.key, got, why, tc.want, tc.why)
 		}
 	}
@@ -64,7 +64,7 @@ func TestPlaceByExtension(t *testing.T) {
 
 func TestChoiceIsStable(t *testing.T) {
 	first := newTestPlacer(DefaultRules(), nil, category("1", "Images", "jpg"))
-	place, _ := first.place(sources.Object{Key: "a.jpg"})
+	place, _ := first.place(sources.Object{Key: "a.jpg"}, nil)
 	if len(first.chosen) > 0 {
 		t.Error("a place alone is no choice")
 	}
@@ -82,7 +82,7 @@ func TestChoiceIsStable(t *testing.T) {
 		{"it is gone", []assets.Category{category("2", "New", "jpg")}, "2"},
 	} {
 		p := newTestPlacer(DefaultRules(), first.chosen, tc.there...)
-		if got, _ := p.place(sources.Object{Key: "b.JPG"}); got.Category != tc.want {
+		if got, _ := p.place(sources.Object{Key: "b.JPG"}, nil); got.Category != tc.want {
 			t.Errorf("%s: got %s, want %s", tc.name, got.Category, tc.want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestChoiceOfNewCategoryIsStable(t *testing.T) {
 	r := Rules{CategoryBy: "folder", Unmatched: "create"}
 	first := newTestPlacer(r, nil)
 	for _, key := range []sources.Key{"a/a.odd", "b.odd"} {
-		place, _ := first.place(sources.Object{Key: key})
+		place, _ := first.place(sources.Object{Key: key}, nil)
 		first.use(place)
 	}
 	if diff := cmp.Diff(map[string]string{"odd": "new:Other files"}, first.chosen); diff != "" {
@@ -106,7 +106,7 @@ func TestChoiceOfNewCategoryIsStable(t *testing.T) {
 		"new:Other files": nil,
 	} {
 		p := newTestPlacer(r, first.chosen, there...)
-		if got, _ := p.place(sources.Object{Key: "c.odd"}); got.Category != want {
+		if got, _ := p.place(sources.Object{Key: "c.odd"}, nil); got.Category != want {
 			t.Errorf("with %v there: got %s, want %s", there, got.Category, want)
 		}
 	}
@@ -138,8 +138,8 @@ func TestPlaceByFolderAndName(t *testing.T) {
 		{named, "dir/a.jpg", Place{"1", "dir", "a.jpg"}, ""},
 		{named, "dir/a.odd", Place{"", "dir", "a.odd"}, ReasonUnmatched},
 	} {
-		got, why := newTestPlacer(tc.r, nil, there...).place(sources.Object{Key: sources.Key(tc.key)})
-		if got != tc.want || why != tc.why {
+		got, why := newTestPlacer(tc.r, nil, there...).place(sources.Object{Key: sources.Key(tc.key)}, nil)
+		if got.Place != tc.want || why != tc.why {
 			t.Errorf("place(%.40q) = %+v, %q; want %+v, %q", tc.key, got, why, tc.want, tc.why)
 		}
 	}
@@ -150,7 +150,7 @@ func TestOtherFilesOverflow(t *testing.T) {
 	r.Unmatched = "create"
 	p := newTestPlacer(r, nil)
 	for n := range 250 {
-		place, why := p.place(sources.Object{Key: sources.Key(fmt.Sprintf("a.e%d", n))})
+		place, why := p.place(sources.Object{Key: sources.Key(fmt.Sprintf("a.e%d", n))}, nil)
 		if why != "" {
 			t.Fatal(why)
 		}
@@ -170,7 +170,7 @@ func TestTooLarge(t *testing.T) {
 	p := newTestPlacer(DefaultRules(), nil, category("1", "Images", "jpg"))
 	p.maxSize = 10
 	for size, want := range map[int64]Reason{0: "", 10: "", 11: ReasonTooLarge} {
-		if _, why := p.place(sources.Object{Key: "a.jpg", Size: size}); why != want {
+		if _, why := p.place(sources.Object{Key: "a.jpg", Size: size}, nil); why != want {
 			t.Errorf("%d bytes: got %q, want %q", size, why, want)
 		}
 	}
@@ -220,7 +220,7 @@ func FuzzPlace(f *testing.F) {
 	f.Add("e\u0301/x.verylongextension", "extension", "stop")
 	f.Fuzz(func(t *testing.T, key, by, unmatched string) {
 		p := newTestPlacer(Rules{CategoryBy: by, Unmatched: unmatched}, nil, category("1", "Images", "jpg"))
-		place, why := p.place(sources.Object{Key: sources.Key(key)})
+		place, why := p.place(sources.Object{Key: sources.Key(key)}, nil)
 		if why != "" {
 			return
 		}
@@ -233,7 +233,7 @@ func FuzzPlace(f *testing.F) {
 				t.Errorf("place(%q) wants %+v", key, c)
 			}
 		}
-		again, _ := newTestPlacer(Rules{CategoryBy: by, Unmatched: unmatched}, nil, category("1", "Images", "jpg")).place(sources.Object{Key: sources.Key(key)})
+		again, _ := newTestPlacer(Rules{CategoryBy: by, Unmatched: unmatched}, nil, category("1", "Images", "jpg")).place(sources.Object{Key: sources.Key(key)}, nil)
 		if again != place {
 			t.Errorf("place(%q) is %+v or %+v", key, place, again)
 		}

@@ -48,12 +48,13 @@ type Planner struct {
 	// known.
 	FormerAlive time.Time
 
-	started time.Time
-	unseen  map[sources.Key]bool // named by the user, not listed so far
-	listed  int64                // by this process
-	met     int64                // of these, those that the journal knows
-	gone    int64                // known to the journal and not listed
-	limits  assets.Limits        // of the destination, as far as somebody had to ask
+	remapped bool // what was found is not made of what it was made of before
+	started  time.Time
+	unseen   map[sources.Key]bool // named by the user, not listed so far
+	listed   int64                // by this process
+	met      int64                // of these, those that the journal knows
+	gone     int64                // known to the journal and not listed
+	limits   assets.Limits        // of the destination, as far as somebody had to ask
 }
 
 // NewPlanner makes a planner.
@@ -112,6 +113,9 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 	}
 	d, stop := p.newDecider(ctx, run)
 	defer stop()
+	if p.remapped, err = p.isRemapped(ctx, run); err != nil {
+		return Plan{}, err
+	}
 	if err := p.checkRules(ctx, run); err != nil {
 		e, guarded := errors.AsType[*GuardError](err)
 		if !guarded {
@@ -218,8 +222,10 @@ type decider struct {
 	approved   *approvals   // the same
 	anew       redescriber  // the same
 	failures   *beside[state.Failure]
-	claimed    map[string]bool // assets that stand for an object already
-	followed   map[string]bool // objects that are gone and go by another key now
+	claimed    map[string]bool  // assets that stand for an object already
+	followed   map[string]bool  // objects that are gone and go by another key now
+	perhaps    bool             // something was listed that may describe another object
+	ahead      map[string]ahead // what describes objects that are decided next, if that says where they go
 	batch      []state.Item
 
 	sentinel    bool          // was listed
@@ -238,7 +244,7 @@ func (p *Planner) newDecider(ctx context.Context, run state.Run) (d *decider, st
 // listing leads to the same decisions.
 func (d *decider) decide(ctx context.Context) error {
 	d.Watch.Phase(PhasePlan, -1, -1)
-	for _, pass := range []func(context.Context) error{d.decideAll, d.settleMaybes, d.matchMoves, d.expire, d.survey, d.drift,
+	for _, pass := range []func(context.Context) error{d.confirmSidecars, d.decideAll, d.settleMaybes, d.askTouched, d.followSidecars, d.matchMoves, d.expire, d.survey, d.drift,
 		d.contact, d.resolveCollisions, d.sendNothing, d.hold, d.guard, d.finish} {
 		if err := pass(ctx); err != nil {
 			return err
@@ -251,9 +257,14 @@ func (d *decider) decide(ctx context.Context) error {
 func (d *decider) decideAll(ctx context.Context) error {
 	if d.decided {
 		d.Watch.Progress(d.judged, 0)
+	}
+	if d.decided && !d.perhaps {
 		return nil
 	}
 	defer d.walkBeside(ctx, "", nil)()
+	if d.Mapping.PlaceNeedsMetadata() {
+		return d.decideAhead(ctx)
+	}
 	return d.everyItem(ctx, d.first)
 }
 
@@ -283,7 +294,8 @@ func (d *decider) needPlacer(ctx context.Context) error {
 			return err
 		}
 	}
-	d.placer = &placer{rules: d.Rules, there: there, kept: structure, choices: choices, wanted: d.Approval.clone(),
+	d.placer = &placer{rules: d.Rules, mapping: d.Mapping, there: there, kept: structure, choices: choices,
+		wanted: d.Approval.clone(), fixed: d.Approval != nil,
 		found: map[string]string{}, chosen: map[string]string{}, maxSize: d.limits.MaxFileSize}
 	return nil
 }
@@ -328,6 +340,12 @@ func (d *decider) flush(ctx context.Context) error {
 // first decides an item by the rules, the journal and the categories. What is at
 // the destination, and other objects, come later.
 func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
+	if d.decided && i.State != state.ItemStaged || i.Reason == string(ReasonSidecar) {
+		return false, nil
+	}
+	if sources.Obstacle(i.Obstacle) == perhaps {
+		i.Obstacle = "" // it describes nothing
+	}
 	if i.Action == state.Move { // a former pass has found where it comes from
 		d.followed[i.Origin] = true
 		return false, nil
@@ -362,16 +380,20 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt
 		return err
 	}
 	action, why := Decide(s, d.Rules)
-	var place Place
+	var place spot
 	if action == state.Create || action == state.Replace || action == state.Move {
 		if err := d.needPlacer(ctx); err != nil {
 			return err
 		}
-		place, s.Problem = d.placer.place(o)
+		ahead := d.ahead[i.Key]
+		if ahead.err != nil && s.Memory == Unknown {
+			s.Failed = ReasonUnreadable
+		}
+		place, s.Problem = d.placer.place(o, ahead.found)
 		if action == state.Replace && s.Problem != ReasonTooLarge { // it stays where it is
 			s.Problem = ""
 		}
-		keepName(&place, &s, approved, i.Key)
+		keepName(&place.Place, &s, approved, i.Key)
 		action, why = Decide(s, d.Rules)
 	}
 	if action == state.Create {
@@ -383,11 +405,15 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt
 		i.Asset = receipt.Asset
 	}
 	write(i, action, why)
+	if err := d.ahead[i.Key].err; err != nil && s.Failed != "" {
+		place.remark = err.Error()
+	}
+	i.Error = cmp.Or(place.remark, i.Error)
 	return nil
 }
 
 // admit counts what is to be sent to a place, unless that is enough already.
-func (d *decider) admit(place Place, why Reason) (state.Action, Reason) {
+func (d *decider) admit(place spot, why Reason) (state.Action, Reason) {
 	if !why.parks() {
 		if d.Approval == nil && d.Rules.Limit > 0 && d.creates >= d.Rules.Limit {
 			return state.Skip, ReasonLimit

@@ -51,12 +51,16 @@ func (k kept) called(name string) (like NewCategory) {
 // not at the source.
 func (p *placer) exposes(dir, category string) bool {
 	from, ok := p.kept.of(dir)
-	return ok && from.Private && !p.isPrivate(category)
+	return ok && from.Private && !p.isPrivate(category, false)
 }
 
-// isPrivate reports whether a category is private that is there, or is to be made.
-func (p *placer) isPrivate(category string) bool {
+// isPrivate reports whether a category is private that is there, or is to be made; one that
+// is to be made is where that is wished.
+func (p *placer) isPrivate(category string, wished bool) bool {
 	if name, isNew := WantedCategory(category); isNew {
+		if wished && !p.fixed {
+			return true
+		}
 		if i := slices.IndexFunc(p.wanted, func(c NewCategory) bool { return c.Name == name }); i >= 0 {
 			return p.wanted[i].Private
 		}

@@ -44,7 +44,7 @@ func TestPrivacy(t *testing.T) {
 	} {
 		p := newTestPlacer(tc.r, nil, public, private, all)
 		p.kept = kept
-		got, why := p.place(sources.Object{Key: sources.Key(tc.key)})
+		got, why := p.place(sources.Object{Key: sources.Key(tc.key)}, nil)
 		if got.Category != tc.want || why != tc.why {
 			t.Errorf("%s goes to %q, %q; want %q, %q", tc.key, got.Category, why, tc.want, tc.why)
 		}
@@ -76,7 +76,7 @@ func TestFullCategory(t *testing.T) {
 	p := newTestPlacer(r, nil)
 	p.kept = kept{full}
 	for key, want := range map[string]Reason{"Full/a.e1": "", "Full/a.jpg": ReasonUnmatched} {
-		if _, why := p.place(sources.Object{Key: sources.Key(key)}); why != want {
+		if _, why := p.place(sources.Object{Key: sources.Key(key)}, nil); why != want {
 			t.Errorf("%s: %q, want %q", key, why, want)
 		}
 	}

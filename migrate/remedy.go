@@ -30,10 +30,16 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{Decides: "only files can be taken over"}
 	case ReasonArchived:
 		return Remedy{"whoever looks after the bucket: restore it from its archive, then run again", true}
+	case ReasonSidecar:
+		return Remedy{Decides: "nothing to decide: what it says goes to the asset of that; --precedence without sidecar takes it as an object"}
 	case ReasonFolder:
 		return Remedy{Decides: "nothing to decide: folders are made for what is in them"}
 	case ReasonUnmatched:
 		return Remedy{"--unmatched create, --category, or an administrator who allows the extension in a category", true}
+	case ReasonRuledOut:
+		return Remedy{Decides: "the rule of the mapping; plan --explain-mapping KEY tells which"}
+	case ReasonRules:
+		return Remedy{"correct the rule, or the object; plan --explain-mapping KEY tells what it makes of it", true}
 	case ReasonUseSync:
 		return Remedy{"assetferry sync replaces it", true}
 	case ReasonOrphaned:

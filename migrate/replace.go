@@ -53,7 +53,7 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	faultpoint.Hit(faultpoint.Sent)
 	receipt := receiptOf(i, asset, c, sent.digest)
 	remark := joined(a.inherit(ctx, receipt, i, former), keep(receipt, sent.kept))
-	r := a.finish(ctx, i, &asset, receipt)
+	r := a.finish(ctx, i, &asset, receipt, content.whole())
 	r.outcome.Error = joined(r.outcome.Error, remark)
 	r.outcome.InsteadOf = insteadOf(i)
 	return r

@@ -31,6 +31,9 @@ type Rules struct {
 	OnCollision string `json:"on_collision"`       // "rename", "keep" or "conflict"
 	OnExisting  string `json:"on_existing"`        // "conflict", "adopt" or "duplicate"
 
+	Mapping string `json:"mapping,omitempty"` // what identifies that which decides how assets are described
+	Places  string `json:"places,omitempty"`  // the same, of where objects go
+
 	AdoptOnly bool `json:"adopt_only,omitempty"` // take over what is there, send nothing
 
 	Sync *SyncRules `json:"sync,omitempty"` // nil: only what is new is brought
@@ -75,7 +78,7 @@ func (p *Planner) onlyFailed() *KeyList {
 // shaping are the rules that decide which objects are taken, and where they go.
 func (r Rules) shaping() Rules {
 	return Rules{Include: r.Include, Exclude: r.Exclude, Symlinks: r.Symlinks, CategoryBy: r.CategoryBy, Category: r.Category,
-		Unmatched: r.Unmatched, OnCollision: r.OnCollision}
+		Unmatched: r.Unmatched, OnCollision: r.OnCollision, Mapping: r.Mapping, Places: r.Places}
 }
 
 // overwrites reports whether the source wins against what people did at the destination.
@@ -158,6 +161,10 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		now, _ := is.Field(i).Interface().(*SyncRules)
 		switch {
 		case string(x) == string(y):
+		case name == "mapping":
+			out = append(out, "what is said of objects is made by other rules (mapping, --precedence, --ignore-metadata, --gps, --on-limit)")
+		case name == "places":
+			out = append(out, "the mapping puts objects elsewhere")
 		case nested && old != nil && now != nil:
 			out = append(out, fieldDifferences(reflect.ValueOf(*old), reflect.ValueOf(*now))...)
 		default:

@@ -28,6 +28,9 @@ func (d *decider) scan(ctx context.Context) (err error) {
 	}
 	w := walk{decider: d, page: state.Page{Cursor: d.run.Cursor}}
 	defer d.walkBeside(ctx, d.run.Cursor, w.missedIn(ctx))()
+	w.sidecars = sideBySide(d.Journal.Sidecars(ctx, d.run.Pair.ID, d.run.Cursor), func(c state.Sidecar) string { return c.Key })
+	w.sidecars.passed = w.lost
+	defer w.sidecars.stop()
 	for o, err := range d.Source.Objects(ctx, sources.Key(d.run.Cursor)) {
 		if err != nil {
 			return errors.Join(err, w.stage(ctx))
@@ -42,8 +45,11 @@ func (d *decider) scan(ctx context.Context) (err error) {
 // A walk is a listing of the source that is being staged.
 type walk struct {
 	*decider
-	page   state.Page // to be staged next
-	unread hidden     // folders that could not be read, and links that were not followed
+	page  state.Page // to be staged next
+	chain chain      // of objects that may have sidecars
+
+	sidecars *beside[state.Sidecar] // as they were listed last
+	unread   hidden                 // folders that could not be read, and links that were not followed
 }
 
 // object takes an object of the listing.
@@ -70,6 +76,14 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 		w.met++
 	}
 	w.seeSentinel(o)
+	if known == Unknown {
+		if taken, err := w.sidecar(ctx, o); taken || err != nil {
+			w.listed++
+			w.Watch.Progress(1, 0)
+			return err
+		}
+	}
+	w.chain.pass(key)
 	w.listed++
 	w.Watch.Progress(1, 0)
 	s := w.situation(o, known, receipt, approved, isApproved)
@@ -123,12 +137,20 @@ func (w *walk) stage(ctx context.Context) error {
 	return err
 }
 
+// lost has a sidecar forgotten that is not listed any more. What it said stays.
+func (w *walk) lost(c state.Sidecar) error {
+	if !w.unread.hides(c.Key) {
+		w.page.Lost = append(w.page.Lost, c.Key)
+	}
+	return nil
+}
+
 // end ends a listing that is whole.
 func (w *walk) end(ctx context.Context) error {
 	if err := w.checkSentinel(); err != nil {
 		return errors.Join(err, w.stage(ctx), w.Journal.NoteSync(ctx, w.run.Num, err.Error(), ""))
 	}
-	if err := w.rest(); err != nil {
+	if err := errors.Join(w.rest(), w.sidecars.rest()); err != nil {
 		return err
 	}
 	if err := w.countGone(ctx); err != nil {
@@ -154,7 +176,7 @@ func (d *decider) walkBeside(ctx context.Context, after string, missed func(stat
 	}
 	known := sideBySide(receipts(ctx, d.run.Pair.ID, after), func(r state.Receipt) string { return r.Key })
 	known.passed = missed
-	anew, forgetMore := d.redescribed(ctx, d.run.Pair.ID, after)
+	anew, forgetMore := d.redescribed(ctx, d.run, after)
 	d.memory, d.rest, d.anew, d.approved = d.remembered(known), known.rest, anew, d.approvals(after)
 	return func() {
 		known.stop()
@@ -167,8 +189,8 @@ func (d *decider) walkBeside(ctx context.Context, after string, missed func(stat
 // them are listed in order by this process: what was staged before, and an outcome from a
 // former listing, have a part in the decisions, but only once they are decided anew.
 func (d *decider) decidesAtOnce(ctx context.Context) (bool, error) {
-	if d.Approval != nil || d.Rules.FilesFrom != nil {
-		return false, nil
+	if d.Approval != nil || d.Rules.FilesFrom != nil || d.Mapping.PlaceNeedsMetadata() {
+		return false, nil // what describes an object may be listed after it
 	}
 	for _, err := range d.Journal.Items(ctx, d.run.Num) {
 		return false, err
@@ -271,7 +293,7 @@ func (p *Planner) remembered(known *beside[state.Receipt]) recall {
 
 // lacksDescription reports whether an asset is still to be described, by who can.
 func (p *Planner) lacksDescription(r state.Receipt) bool {
-	return r.Undescribed && (p.Describes || p.Describer != nil)
+	return r.Undescribed && (p.Describes || p.looksAtAnything())
 }
 
 // redescribe has an asset described anew if the source says something else of its object,
@@ -283,7 +305,7 @@ func (d *decider) redescribe(s *Situation, o sources.Object, approved bool) (err
 	if d.anew == nil || s.LeftOut != "" || s.Memory == Unknown || d.Approval != nil && !approved {
 		return nil
 	}
-	s.Redescribed, err = d.anew(o.Key)
+	s.Redescribed, err = d.anew(o)
 	return err
 }
 

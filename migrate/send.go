@@ -44,7 +44,7 @@ func (a *Applier) send(ctx context.Context, s *structure, i state.Item) result {
 func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p prepared) result {
 	if wasSent(i) {
 		a.Watch.Progress(0, i.Size)
-		return a.finish(ctx, i, nil, nil)
+		return a.finish(ctx, i, nil, nil, nil)
 	}
 	if i.Action == state.Replace {
 		return a.replace(ctx, s, i, p.content)
@@ -57,15 +57,23 @@ func (a *Applier) carryOut(ctx context.Context, s *structure, i state.Item, p pr
 	faultpoint.Hit(faultpoint.Sent)
 	receipt := receiptOf(i, asset, c, sent.digest)
 	remark := keep(receipt, sent.kept)
-	r := a.finish(ctx, i, &asset, receipt)
-	r.outcome.Error, r.outcome.InsteadOf = joined(r.outcome.Error, remark), insteadOf(i)
+	r := a.finish(ctx, i, &asset, receipt, p.content.whole())
+	r.outcome.Error, r.outcome.InsteadOf = joined(noted(i), r.outcome.Error, remark), insteadOf(i)
 	return r
+}
+
+// noted is what a plan notes of an item that it decided to send.
+func noted(i state.Item) string {
+	if i.Class != "" { // then it is why a former try came to nothing
+		return ""
+	}
+	return i.Error
 }
 
 // A sending is what is known of an object that was sent, or else adopted.
 type sending struct {
-	digest []byte             // nil unless all of it was sent
-	kept   *state.Description // what the source has with it, nil if nothing
+	digest []byte               // nil unless all of it was sent
+	kept   *sources.Description // what the source has with it, nil if nothing
 }
 
 // wasSent reports whether the asset of an item is there and in the journal as it should

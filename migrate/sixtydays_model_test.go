@@ -492,11 +492,11 @@ func (t *thing) merge(before, now words, policy string) words {
 	return after
 }
 
-// Of makes the model a describer.
-func (m *model) Of(key string) (metadata.Metadata, bool, error) {
-	w := m.words[key]
-	n := metadata.Metadata{Description: w.Description, Tags: w.Tags}.Normal()
-	return n, !n.IsZero(), nil
+// Describe makes the model a describer.
+func (m *model) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
+	w := m.words[o.Key]
+	f := metadata.Metadata{Description: w.Description, Tags: w.Tags}.Fields()
+	return f, f != nil, nil
 }
 
 // count gives how many objects have an action.

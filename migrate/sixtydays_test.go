@@ -523,7 +523,7 @@ func (l *life) learn(began, evening *model) {
 		known.version = sources.Object{Size: r.Size, Time: r.Time, VersionTag: r.VersionTag}
 		said, err := l.journal.DescribedAs(l.Context(), l.pair.ID, r.Key)
 		must(l, err)
-		before, err := metadata.Decode(said)
+		before, err := metadata.Decode(said.Metadata)
 		must(l, err)
 		known.said = words{before.Description, before.Tags}
 		t := m.things[r.Asset]

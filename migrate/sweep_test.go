@@ -82,8 +82,12 @@ func (s sweep) String() string {
 // A byKey describes objects by their keys.
 type byKey struct{}
 
-func (byKey) Of(key string) (metadata.Metadata, bool, error) {
-	return metadata.Metadata{Description: key, Tags: []string{"key"}}.Normal(), true, nil
+func (byKey) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
+	return byKey{}.of(o.Key).Fields(), true, nil
+}
+
+func (byKey) of(key string) metadata.Metadata {
+	return metadata.Metadata{Description: key, Tags: []string{"key"}}.Normal()
 }
 
 // A shape is what people see of a destination.
@@ -291,9 +295,9 @@ func (s sweep) check(w *world) (bad string) {
 		case marked != (s.provenance == "always") && !r.Adopted:
 			return fmt.Sprintf("the asset of %s carries its provenance: %v", r.Key, marked)
 		case s.described && !r.Adopted:
-			m, _, _ := byKey{}.Of(r.Key)
+			m := byKey{}.of(r.Key)
 			kept, err := w.journal.DescribedAs(w.Context(), w.pair.ID, r.Key)
-			if must(w, err); a.Metadata.Description != m.Description || !slices.Equal(a.Tags, m.Tags) || kept != m.Encode() {
+			if must(w, err); a.Metadata.Description != m.Description || !slices.Equal(a.Tags, m.Tags) || kept.Metadata != m.Encode() {
 				return fmt.Sprintf("the asset of %s is described as %q, %q, and that is kept as %q", r.Key, a.Metadata.Description, a.Tags, kept)
 			}
 		}

@@ -166,7 +166,7 @@ func (p *UndoPlanner) saidOf(ctx context.Context, r state.Receipt, asset assets.
 	if err != nil {
 		return m, err
 	}
-	return metadata.Decode(kept)
+	return metadata.Decode(kept.Metadata)
 }
 
 // writeUndo puts a decision into an item, with what was found where it is refused.

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,43 +12,60 @@ import (
 // A Described is what the source said of an object when its asset was described last.
 type Described struct {
 	Key      string
-	Metadata string // an object of JSON
+	Metadata string // an object of JSON, empty if nothing was said
+	Table    string // what the table of the user said, as it is in Found; empty if nothing
+	Found    string // all that was found, an object of JSON by origin; empty if nothing was
 }
 
 // Described lists what was said of the objects of a pair in key order, those with keys
-// after the given one.
+// after the given one. It leaves out all that was found but what is from the table.
 func (s *Store) Described(ctx context.Context, pair int64, after string) iter.Seq2[Described, error] {
 	return paged(after, func(d Described) string { return d.Key }, func(after string) ([]Described, error) {
 		return query(ctx, s.r, "list what was described", func(rows *sql.Rows) (d Described, err error) {
-			return d, rows.Scan(&d.Key, &d.Metadata)
-		}, `SELECT key, metadata FROM described WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
+			err = rows.Scan(&d.Key, &d.Metadata, &d.Table)
+			return d.orEmpty(), err
+		}, `SELECT key, metadata, coalesce(found -> '$.table', '') FROM described WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
 }
 
-// DescribedAs is what the source said of an object when its asset was described last,
-// empty if that was nothing.
-func (s *Store) DescribedAs(ctx context.Context, pair int64, key string) (metadata string, err error) {
+// DescribedAs is what the source said of an object when its asset was described last;
+// nothing if nobody has described it.
+func (s *Store) DescribedAs(ctx context.Context, pair int64, key string) (d Described, err error) {
 	const op = "find what was described"
-	err = s.r.QueryRowContext(ctx, `SELECT metadata FROM described WHERE pair = ? AND key = ?`, pair, key).Scan(&metadata)
+	err = s.r.QueryRowContext(ctx, `SELECT key, metadata, coalesce(found -> '$.table', ''), found FROM described WHERE pair = ? AND key = ?`, pair, key).
+		Scan(&d.Key, &d.Metadata, &d.Table, &d.Found)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
+		return d, nil
 	}
-	return metadata, wrap(op, interrupted(ctx, op, err))
+	return d.orEmpty(), wrap(op, interrupted(ctx, op, err))
+}
+
+// nothing is what the columns have where nothing was said or found.
+const nothing = `{}`
+
+func (d Described) orEmpty() Described {
+	if d.Metadata == nothing {
+		d.Metadata = ""
+	}
+	if d.Found == nothing {
+		d.Found = ""
+	}
+	return d
 }
 
 // note keeps what the source said of an object that is described now. Most runs describe
 // nothing, so the statement is only prepared when it is needed.
 func (r *recorder) note(ctx context.Context, o Outcome) (err error) {
-	if o.Described == "" || o.State != ItemDone {
+	if o.Described == "" && o.Found == "" || o.State != ItemDone {
 		return nil
 	}
 	if r.described == nil {
-		if r.described, err = r.tx.PrepareContext(ctx, `INSERT INTO described (pair, key, metadata) VALUES (?, ?, ?)
-			ON CONFLICT (pair, key) DO UPDATE SET metadata = excluded.metadata`); err != nil {
+		if r.described, err = r.tx.PrepareContext(ctx, `INSERT INTO described (pair, key, metadata, found) VALUES (?, ?, ?, ?)
+			ON CONFLICT (pair, key) DO UPDATE SET metadata = excluded.metadata, found = excluded.found`); err != nil {
 			return err
 		}
 	}
-	if _, err := r.described.ExecContext(ctx, r.pair, o.Key, o.Described); err != nil {
+	if _, err := r.described.ExecContext(ctx, r.pair, o.Key, cmp.Or(o.Described, nothing), cmp.Or(o.Found, nothing)); err != nil {
 		return fmt.Errorf("save what was described: %w", err)
 	}
 	return nil

@@ -24,6 +24,7 @@ const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time,
 	'kept', (SELECT json_object('content_type', d.content_type, 'metadata', d.metadata, 'tags', d.tags)
 		FROM descriptions d WHERE d.pair = r.pair AND d.key = r.key),
 	'described', (SELECT m.metadata FROM described m WHERE m.pair = r.pair AND m.key = r.key),
+	'found', (SELECT m.found FROM described m WHERE m.pair = r.pair AND m.key = r.key),
 	'orphan', (SELECT json_object('since', o.since, 'runs', o.runs) FROM orphans o WHERE o.pair = r.pair AND o.key = r.key))`
 
 // SaveFormer keeps what items of a plan are about to change. What is kept of an item
@@ -104,7 +105,7 @@ func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, para
 	for _, insert := range []string{
 		`INSERT INTO descriptions (pair, key, content_type, metadata, tags) SELECT ?1, receipt ->> '$.key', receipt ->> '$.kept' ->> '$.content_type',
 			receipt ->> '$.kept' ->> '$.metadata', receipt ->> '$.kept' ->> '$.tags'` + from + ` AND receipt ->> '$.kept' IS NOT NULL`,
-		`INSERT INTO described (pair, key, metadata) SELECT ?1, receipt ->> '$.key', receipt ->> '$.described'` + from + `
+		`INSERT INTO described (pair, key, metadata, found) SELECT ?1, receipt ->> '$.key', receipt ->> '$.described', coalesce(receipt ->> '$.found', '{}')` + from + `
 			AND receipt ->> '$.described' IS NOT NULL`,
 		`INSERT OR REPLACE INTO orphans (pair, key, since, runs) SELECT ?1, receipt ->> '$.key', receipt ->> '$.orphan' ->> '$.since',
 			receipt ->> '$.orphan' ->> '$.runs'` + from + ` AND receipt ->> '$.orphan' IS NOT NULL`,

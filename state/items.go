@@ -83,7 +83,9 @@ type Page struct {
 	Cursor         string // the last key seen
 	Unchanged      int64  // objects that need no staging
 	UnchangedBytes int64
-	Done           bool // the listing came to its end
+	Sidecars       []Sidecar // that are new, or not as they were
+	Lost           []string  // keys of sidecars that are not there any more
+	Done           bool      // the listing came to its end
 }
 
 // Stage stores a page of the listing together with its cursor. Objects of which
@@ -93,6 +95,9 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 		if err := one(ctx, tx, `UPDATE runs SET cursor = ?, unchanged = unchanged + ?, unchanged_bytes = unchanged_bytes + ?,
 			scanned = ?, state = CASE WHEN ? THEN 'planning' ELSE state END WHERE num = ? AND state = 'scanning'`,
 			p.Cursor, p.Unchanged, p.UnchangedBytes, p.Done, p.Done, run); err != nil {
+			return err
+		}
+		if err := saveSidecars(ctx, tx, run, p.Sidecars, p.Lost); err != nil {
 			return err
 		}
 		return insertItems(ctx, tx, run, p.Items)
@@ -429,6 +434,8 @@ type Outcome struct {
 	Described string
 	// Found is what was found of it, by origin, as JSON; empty if nothing was.
 	Found string
+	// Fields are the fields of that, also those that are not kept.
+	Fields []FoundField
 	// Modified is when the service says that the asset of an item that was sent before, or
 	// is taken back, was changed last; see Receipt.
 	Modified time.Time

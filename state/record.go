@@ -97,6 +97,9 @@ func (s *Store) record(ctx context.Context, tx *sql.Tx, run, pair int64, outcome
 	if err := r.tally(ctx, outcomes); err != nil {
 		return err
 	}
+	if err := r.countFields(ctx, outcomes); err != nil {
+		return err
+	}
 	if err := r.made.addTo(ctx, tx, pair); err != nil {
 		return err
 	}

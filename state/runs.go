@@ -234,6 +234,9 @@ func (s *Store) FinishRun(ctx context.Context, run int64) error {
 }
 
 func finishRun(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
+	if err := settleSidecars(ctx, tx, run); err != nil {
+		return err
+	}
 	return one(ctx, tx, `UPDATE runs SET state = 'finished', finished_at = ? WHERE num = ? AND state = 'applying'
 		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+`)
 		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state = 'planned')`,

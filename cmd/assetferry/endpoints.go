@@ -176,7 +176,7 @@ func (s *endpoints) begin(ctx context.Context, command string) (state.Run, error
 func (s *endpoints) deps(a *app, w migrate.Observer) migrate.Deps {
 	d := migrate.Deps{
 		Source: s.source, Dest: s.dest.client, Journal: s.journal, Watch: w, Log: a.out.Log(),
-		Now: s.dest.now,
+		Now: s.dest.now, Mapping: a.settings.NewMapping(),
 	}
 	if s.metadata != nil {
 		d.Describer = s.metadata
@@ -225,6 +225,7 @@ func (a *app) rules(cmd *cobra.Command) (migrate.Rules, error) {
 		Include: c.Include, Exclude: c.Exclude, MinAge: c.MinAge, Symlinks: c.Symlinks,
 		CategoryBy: c.CategoryBy, Category: c.Category, Unmatched: c.Unmatched,
 		OnCollision: c.OnCollision, OnExisting: c.OnExisting,
+		Mapping: c.NewMapping().Digest(), Places: c.NewMapping().PlaceDigest(),
 	}
 	for _, glob := range append(append([]string{}, r.Include...), r.Exclude...) {
 		if err := migrate.CheckGlob(glob); err != nil {

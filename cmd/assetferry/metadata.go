@@ -16,6 +16,7 @@ const metadataHelp = "describe assets with this `file`: a table of CSV or JSON L
 func addDescribingFlags(f *pflag.FlagSet) {
 	setting(f, "metadata", metadataHelp)
 	setting(f, "precedence", "the `order` in which origins overrule each other where they say different things of an object")
+	setting(f, "ignore-metadata", "`origins` that are not looked at, or all; without sidecar, files beside objects are objects themselves")
 	setting(f, "gps", "what becomes of `positions` on earth")
 	setting(f, "on-limit", "`policy` for texts that are longer than the service takes them: cut at the end of a word, skip the field, or fail")
 }

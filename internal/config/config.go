@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,8 +95,9 @@ type Settings struct {
 	OnExisting       string // conflict, adopt, duplicate
 
 	Precedence []metadata.Origin
-	GPS        string // keep, drop
-	OnLimit    string // cut, skip, fail
+	Ignored    []metadata.Origin // that are not looked at
+	GPS        string            // keep, drop
+	OnLimit    string            // cut, skip, fail
 
 	Delete              string // never, trash
 	Quarantine          time.Duration
@@ -200,8 +202,9 @@ func (s *Settings) put(r row, values []string, from Origin) error {
 
 // NewMapping gives the rules as the settings beside them have them applied.
 func (s *Settings) NewMapping() *mapping.Mapping {
+	ignored := func(o metadata.Origin) bool { return slices.Contains(s.Ignored, o) }
 	return mapping.New(s.Mapping, mapping.Options{
-		Precedence: s.Precedence, DropGPS: s.GPS == "drop", OnLimit: mapping.OnLimit(s.OnLimit),
+		Precedence: slices.DeleteFunc(slices.Clone(s.Precedence), ignored), DropGPS: s.GPS == "drop", OnLimit: mapping.OnLimit(s.OnLimit),
 	})
 }
 

@@ -67,6 +67,10 @@ func (s *Settings) table() []row {
 			s.Precedence, err = metadata.ParsePrecedence(values)
 			return err
 		}},
+		{key: "ignore_metadata", example: "sidecar,exif", list: true, set: func(values []string) (err error) {
+			s.Ignored, err = metadata.ParseOrigins(values)
+			return err
+		}},
 		choice("gps", &s.GPS, "keep", "drop"),
 		choice("on_limit", &s.OnLimit, "cut", "skip", "fail"),
 		choice("delete", &s.Delete, "never", "trash"),

@@ -390,6 +390,36 @@ func (j *Journal) Described(ctx context.Context, pair int64, after string) iter.
 }
 
 // DescribedAs implements migrate.Journal.
-func (j *Journal) DescribedAs(ctx context.Context, pair int64, key string) (string, error) {
-	return value(j, func() (string, error) { return j.Journal.DescribedAs(ctx, pair, key) })
+func (j *Journal) DescribedAs(ctx context.Context, pair int64, key string) (state.Described, error) {
+	return value(j, func() (state.Described, error) { return j.Journal.DescribedAs(ctx, pair, key) })
+}
+
+// Sidecars implements migrate.Journal.
+func (j *Journal) Sidecars(ctx context.Context, pair int64, after string) iter.Seq2[state.Sidecar, error] {
+	return rows(j, j.Journal.Sidecars(ctx, pair, after))
+}
+
+// PendingSidecars implements migrate.Journal.
+func (j *Journal) PendingSidecars(ctx context.Context, pair int64) iter.Seq2[state.Sidecar, error] {
+	return rows(j, j.Journal.PendingSidecars(ctx, pair))
+}
+
+// SidecarsAmong implements migrate.Journal.
+func (j *Journal) SidecarsAmong(ctx context.Context, pair int64, folded []string) ([]state.Sidecar, error) {
+	return value(j, func() ([]state.Sidecar, error) { return j.Journal.SidecarsAmong(ctx, pair, folded) })
+}
+
+// SidecarOwners implements migrate.Journal.
+func (j *Journal) SidecarOwners(ctx context.Context, run, pair int64, keys []string, stem string) ([]state.SidecarOwner, error) {
+	return value(j, func() ([]state.SidecarOwner, error) { return j.Journal.SidecarOwners(ctx, run, pair, keys, stem) })
+}
+
+// SaveSidecars implements migrate.Journal.
+func (j *Journal) SaveSidecars(ctx context.Context, run int64, all []state.Sidecar) error {
+	return j.do(func() error { return j.Journal.SaveSidecars(ctx, run, all) })
+}
+
+// ClaimSidecars implements migrate.Journal.
+func (j *Journal) ClaimSidecars(ctx context.Context, pair, run int64, keys []string) error {
+	return j.do(func() error { return j.Journal.ClaimSidecars(ctx, pair, run, keys) })
 }

@@ -52,6 +52,19 @@ func (f Fields) Normal() Fields {
 	return n
 }
 
+// Or gives fields, and from others those that they say nothing of.
+func (f Fields) Or(others Fields) Fields {
+	if len(f) == 0 {
+		return others
+	}
+	or := maps.Clone(others)
+	if or == nil {
+		or = Fields{}
+	}
+	maps.Copy(or, f)
+	return or
+}
+
 // Found is all that was found of an object, by where.
 type Found map[Origin]Fields
 
@@ -95,6 +108,19 @@ func (f Found) Encode() string {
 	return string(text)
 }
 
+// EncodeOf gives what was found in one place as it is within what Encode gives, empty if
+// that is nothing.
+func (f Found) EncodeOf(from Origin) string {
+	if len(f[from]) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(f[from])
+	if err != nil {
+		panic(err) // there is nothing in it but text
+	}
+	return string(text)
+}
+
 // DecodeFound reads what Encode gave.
 func DecodeFound(text string) (f Found, err error) {
 	if text == "" {
@@ -104,4 +130,26 @@ func DecodeFound(text string) (f Found, err error) {
 		return nil, fmt.Errorf("read what was found: %w", err)
 	}
 	return f, nil
+}
+
+// Fields gives metadata as fields, custom attributes under their own names.
+func (m Metadata) Fields() Fields {
+	f := Fields{"description": {m.Description}, "tags": m.Tags}
+	for name, value := range m.Attributes {
+		f[name] = []string{value}
+	}
+	return f.Normal()
+}
+
+// An Identity is all by which a table may know an object.
+type Identity struct {
+	Key       string
+	Digest    []byte   // SHA-256 of its content; nil where that is not known yet
+	Addresses []string // at which it was known before
+}
+
+// Describe gives what the table says of an object; ok is false if it has no row.
+func (t *Table) Describe(o Identity) (f Fields, ok bool, err error) {
+	m, ok, err := t.Of(o.Key)
+	return m.Fields(), ok, err
 }

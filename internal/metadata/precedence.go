@@ -28,6 +28,18 @@ func ParsePrecedence(texts []string) ([]Origin, error) {
 	return order, nil
 }
 
+// ParseOrigins reads some origins, in several texts or in one with commas, or all of them.
+func ParseOrigins(texts []string) ([]Origin, error) {
+	if slices.Equal(texts, []string{"all"}) {
+		return Precedence(), nil
+	}
+	order, err := ParsePrecedence(texts)
+	if err != nil {
+		return nil, err
+	}
+	return order[:len(strings.Split(strings.Join(texts, ","), ","))], nil
+}
+
 func origins(all []Origin) string {
 	names := make([]string, len(all))
 	for i, o := range all {

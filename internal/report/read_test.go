@@ -89,7 +89,9 @@ func TestUndoneAndSentAgain(t *testing.T) {
 // A fixed describer says the same of all objects.
 type fixed metadata.Metadata
 
-func (f fixed) Of(string) (metadata.Metadata, bool, error) { return metadata.Metadata(f), true, nil }
+func (f fixed) Describe(metadata.Identity) (metadata.Fields, bool, error) {
+	return metadata.Metadata(f).Fields(), true, nil
+}
 
 // What people wrote and what stays therefore is told, once.
 func TestEditsThatAreKept(t *testing.T) {

@@ -96,6 +96,15 @@ CREATE TABLE failures (
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE fields (
+  run      INTEGER NOT NULL REFERENCES runs (num),
+  origin   TEXT NOT NULL,
+  field    TEXT NOT NULL,
+  objects  INTEGER NOT NULL,
+  unmapped INTEGER NOT NULL,
+  PRIMARY KEY (run, origin, field)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE folders (
   destination TEXT NOT NULL,
   category    TEXT NOT NULL,
@@ -265,6 +274,8 @@ CREATE TABLE sidecars (
   size        INTEGER NOT NULL,
   time        INTEGER NOT NULL,
   version_tag TEXT NOT NULL,
+  pending     INTEGER NOT NULL,
+  folded      TEXT NOT NULL,
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -286,13 +297,6 @@ CREATE TABLE throughput (
   first  INTEGER NOT NULL,
   last   INTEGER NOT NULL,
   PRIMARY KEY (run, minute)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE unmapped (
-  run     INTEGER NOT NULL REFERENCES runs (num),
-  field   TEXT NOT NULL,
-  objects INTEGER NOT NULL,
-  PRIMARY KEY (run, field)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE verifications (
@@ -321,3 +325,7 @@ CREATE INDEX items_open ON items (run, state, key)
 CREATE UNIQUE INDEX receipts_asset ON receipts (pair, asset);
 
 CREATE INDEX runs_pair ON runs (pair, num);
+
+CREATE INDEX sidecars_folded ON sidecars (pair, folded);
+
+CREATE INDEX sidecars_pending ON sidecars (pair, key) WHERE pending <> 0;

@@ -1,0 +1,90 @@
+package migrate
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// An ahead is what describes an object, found before it is decided where it goes, or why
+// that cannot be found.
+type ahead struct {
+	found metadata.Found
+	err   error
+}
+
+// decideAhead decides every item after what describes the objects was looked for: rules ask
+// for that to say where they go.
+func (d *decider) decideAhead(ctx context.Context) error {
+	for page, err := range pages(d.Journal.Items(ctx, d.run.Num), stagePage) {
+		if err != nil {
+			return err
+		}
+		if d.ahead, err = d.lookAhead(ctx, page); err != nil {
+			return err
+		}
+		for _, i := range page {
+			decided, err := d.first(ctx, &i)
+			if err == nil && decided {
+				err = d.store(ctx, i)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	d.ahead = nil
+	return d.flush(ctx)
+}
+
+// lookAhead finds what describes those of some objects that are not decided yet and may
+// have to be placed.
+func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[string]ahead, error) {
+	seen := make([]ahead, len(page))
+	wanted := func(i state.Item) bool {
+		return i.State == state.ItemStaged && (i.Obstacle == "" || i.Obstacle == string(perhaps)) && d.Rules.leaveOut(object(i), d.started) == ""
+	}
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(max(d.Concurrency, 1))
+	for n, i := range page {
+		if wanted(i) {
+			g.Go(func() error {
+				seen[n] = d.lookFor(parallel, object(i))
+				if isOf(seen[n].err, retry.Fatal) {
+					return seen[n].err
+				}
+				return nil
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	all := map[string]ahead{}
+	for n, i := range page {
+		all[i.Key] = seen[n]
+	}
+	return all, nil
+}
+
+// lookFor finds all that describes an object.
+func (d *decider) lookFor(ctx context.Context, o sources.Object) ahead {
+	g, err := d.examine(ctx, o)
+	if err != nil {
+		return ahead{err: err}
+	}
+	fields, err := d.inTable(metadata.Identity{Key: string(o.Key)})
+	if err != nil {
+		return ahead{err: err}
+	}
+	beside, _, err := d.inSidecars(ctx, d.run, string(o.Key))
+	return ahead{g.found.With(metadata.FromTable, fields).With(metadata.FromSidecar, beside), err}
+}

@@ -1,0 +1,262 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"assetferry/internal/mapping"
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A Describer says what the user wrote down of objects, and reads no content for that. It
+// may be asked from several goroutines.
+type Describer interface {
+	// Describe gives what describes an object; ok is false if there is nothing.
+	Describe(o metadata.Identity) (f metadata.Fields, ok bool, err error)
+}
+
+// A describerError is no item's fault: half of the assets would be described by a table,
+// and half of them not.
+type describerError struct{ error }
+
+func (e *describerError) Unwrap() error      { return e.error }
+func (e *describerError) Class() retry.Class { return retry.Fatal }
+
+// inTable gives what the user wrote down of an object.
+func (d Deps) inTable(o metadata.Identity) (metadata.Fields, error) {
+	if d.Describer == nil || !d.looks(metadata.FromTable) {
+		return nil, nil
+	}
+	f, _, err := d.Describer.Describe(o)
+	if err != nil {
+		return nil, &describerError{err}
+	}
+	return f.Normal(), nil
+}
+
+// looks reports whether something is looked for in a place.
+func (d Deps) looks(from metadata.Origin) bool { return slices.Contains(d.Mapping.Origins(), from) }
+
+// embedded are the origins for which the content has to be looked at.
+var embedded = [...]metadata.Origin{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
+
+// looksAtContent reports whether what is embedded in the content counts.
+func (d Deps) looksAtContent() bool { return slices.ContainsFunc(embedded[:], d.looks) }
+
+// A gathering is what was found of an object, and what is said of its asset by that.
+type gathering struct {
+	found  metadata.Found // as much of it as is kept
+	said   metadata.Metadata
+	fields []state.FoundField
+	remark string // for people
+}
+
+// gather collects what describes an object. What its content says went by if it was sent
+// just now; else it is as it was, unless nobody has looked so far.
+func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Receipt, sent *content, last saidLast) (g gathering, err error) {
+	switch {
+	case sent != nil:
+		g = a.wentBy(ctx, sent)
+	case i.Action != state.Describe && i.Action != state.Move || i.Reason == string(ReasonUndescribed):
+		g, err = a.examine(ctx, object(i))
+	case i.Action == state.Describe && isTouched(i, *receipt):
+		g.found = last.found
+		g, err = a.askSource(ctx, object(i), g)
+	default:
+		g.found = last.found
+	}
+	if err != nil {
+		return g, err
+	}
+	return a.complete(ctx, a.run, i, receipt.Digest, g)
+}
+
+// isTouched reports whether an object does not look as when it arrived.
+func isTouched(i state.Item, r state.Receipt) bool {
+	return i.VersionTag != r.VersionTag || !i.Time.Equal(r.Time)
+}
+
+// wentBy gives what went by while an object was sent.
+func (a *Applier) wentBy(ctx context.Context, sent *content) (g gathering) {
+	g.found = metadata.Found{}.With(metadata.FromSource, a.ofSource(sent.kept))
+	if sent.capture == nil {
+		return g
+	}
+	found, remarks := sent.capture.Found()
+	if sent.capture.Elsewhere() {
+		var err error
+		if found, remarks, err = a.embedded(ctx, object(sent.item)); err != nil {
+			remarks = []string{notRead + ": " + err.Error()}
+		}
+	}
+	g.add(found, remarks)
+	return g
+}
+
+// notRead begins the remark on an object of which something was not read that may describe
+// it.
+const notRead = "what is embedded in it was not read"
+
+func (g *gathering) add(found metadata.Found, remarks []string) {
+	for _, from := range embedded {
+		g.found = g.found.With(from, found[from])
+	}
+	g.remark = joined(append([]string{g.remark}, remarks...)...)
+}
+
+// examine gives what is kept with an object and what its content says, without sending it.
+// An object that is another one by now says nothing.
+func (d Deps) examine(ctx context.Context, o sources.Object) (g gathering, err error) {
+	if g, err = d.askSource(ctx, o, g); err != nil || !d.looksAtContent() {
+		return g, err
+	}
+	found, remarks, err := d.embedded(ctx, o)
+	switch {
+	case errors.Is(err, sources.ErrChanged), errors.Is(err, fs.ErrNotExist), isOf(err, retry.Permanent):
+		remarks = []string{notRead + ": " + err.Error()}
+	case err != nil:
+		return g, err
+	}
+	g.add(found, remarks)
+	return g, nil
+}
+
+// embedded gives what is embedded in the content of an object, of which it reads no more
+// than it must.
+func (d Deps) embedded(ctx context.Context, o sources.Object) (metadata.Found, []string, error) {
+	blocks := metadata.NewBlocks(func(offset int64) (io.ReadCloser, error) { return d.Source.Open(ctx, o, offset) }, o.Size)
+	return metadata.Embedded(blocks, o.Size)
+}
+
+// askSource adds what the source keeps with an object.
+func (d Deps) askSource(ctx context.Context, o sources.Object, g gathering) (gathering, error) {
+	kept, err := d.keptAtSource(ctx, o)
+	switch {
+	case errors.Is(err, sources.ErrChanged), errors.Is(err, fs.ErrNotExist), isOf(err, retry.Permanent):
+		g.remark = joined(g.remark, NotKept+": "+err.Error())
+		return g, nil
+	case err != nil:
+		return g, err
+	}
+	g.found = g.found.With(metadata.FromSource, d.ofSource(kept))
+	return g, nil
+}
+
+// keptAtSource asks the source what it keeps with an object.
+func (d Deps) keptAtSource(ctx context.Context, o sources.Object) (*sources.Description, error) {
+	if !d.looks(metadata.FromSource) {
+		return nil, nil
+	}
+	if catalog, ok := d.Source.(sources.Catalog); ok {
+		kept, err := catalog.Describe(ctx, o)
+		return &kept, err
+	}
+	if !d.Source.Traits().Describes {
+		return nil, nil
+	}
+	return askAtEnd(ctx, d.Source, o)
+}
+
+// ofSource gives what a source keeps with an object in words of ours.
+func (d Deps) ofSource(kept *sources.Description) metadata.Fields {
+	if kept == nil || !d.looks(metadata.FromSource) {
+		return nil
+	}
+	f := metadata.Fields{}
+	for _, texts := range []map[string]string{kept.Tags, kept.Metadata} { // the latter wins
+		for name, value := range texts {
+			name = metadata.FieldName(name)
+			f[name] = []string{value}
+			if name == "tags" {
+				f[name] = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ';' })
+			}
+		}
+	}
+	for name, values := range kept.Fields {
+		f[name] = values
+	}
+	return f
+}
+
+// complete adds what the user wrote down of an object, in a table and beside it, and says
+// what follows from all of it.
+func (d Deps) complete(ctx context.Context, run state.Run, i state.Item, digest []byte, g gathering) (gathering, error) {
+	fields, err := d.inTable(metadata.Identity{Key: i.Key, Digest: digest})
+	if err != nil {
+		return g, err
+	}
+	beside, remark, err := d.inSidecars(ctx, run, i.Key)
+	if err != nil {
+		return g, err
+	}
+	g.found = g.found.With(metadata.FromTable, fields).With(metadata.FromSidecar, beside)
+	said, remarks, err := d.say(object(i), g.found)
+	if err != nil {
+		return g, err
+	}
+	g.said, g.remark = said, joined(g.remark, remark, remarks)
+	g.fields, g.found, err = d.account(object(i), g.found)
+	return g, err
+}
+
+// say gives what is said of an asset by what was found of its object, with remarks about
+// what could not be said as it is.
+func (d Deps) say(o sources.Object, found metadata.Found) (m metadata.Metadata, remark string, err error) {
+	m, notes, err := d.Mapping.Describe(mappable(o, found))
+	if err != nil {
+		return m, "", fmt.Errorf("mapping: %w", err)
+	}
+	return m, remarks(notes), nil
+}
+
+// remarks are notes for people.
+func remarks(notes []mapping.Note) (remark string) {
+	for _, n := range notes {
+		remark = joined(remark, n.String())
+	}
+	return remark
+}
+
+// mappable is an object as rules see it.
+func mappable(o sources.Object, found metadata.Found) mapping.Object {
+	return mapping.Object{Key: string(o.Key), Size: o.Size, Time: o.Time, ContentType: o.ContentType, Found: found}
+}
+
+// account says where each field of an object went, and leaves out what nobody will ask for
+// again: a camera writes dozens of fields.
+func (d Deps) account(o sources.Object, found metadata.Found) (fields []state.FoundField, kept metadata.Found, err error) {
+	nowhere, err := d.Mapping.Unmapped(mappable(o, found))
+	if err != nil {
+		return nil, nil, fmt.Errorf("mapping: %w", err)
+	}
+	unmapped := map[string]bool{}
+	for _, name := range nowhere {
+		unmapped[name] = true
+	}
+	for from, named := range found {
+		keeps := metadata.Fields{}
+		for name, values := range named {
+			fields = append(fields, state.FoundField{Origin: string(from), Name: name, Unmapped: unmapped[name]})
+			if from == metadata.FromTable || d.Mapping.Keeps(name) {
+				keeps[name] = values
+			}
+		}
+		kept = kept.With(from, keeps)
+	}
+	slices.SortFunc(fields, func(a, b state.FoundField) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Origin, b.Origin))
+	})
+	return fields, kept, nil
+}
+
+// looksAtAnything reports whether assets may have something to be described with.
+func (d Deps) looksAtAnything() bool { return len(d.Mapping.Origins()) > 0 }

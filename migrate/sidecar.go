@@ -1,0 +1,255 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
+	"assetferry/internal/rows"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// followsSidecars reports whether files beside objects describe these, instead of being
+// objects themselves.
+func (d Deps) followsSidecars() bool { return d.looks(metadata.FromSidecar) }
+
+// perhaps marks an item of what may be a sidecar, until all is listed that it may describe.
+const perhaps sources.Obstacle = "may describe another object"
+
+// A chain knows of the objects that were listed so far those which a sidecar may describe
+// that is listed next: in the order of keys, all that comes between an object and its
+// sidecar begins with what both begin with. So there are never more of them than a key has
+// bytes.
+type chain struct {
+	keys  []string
+	stems []string // keys without their extensions, but with the dot
+}
+
+// pass takes note of an object that is no sidecar, and forgets what lies before it.
+func (c *chain) pass(key string) {
+	c.forget(key)
+	c.keys = append(c.keys, key)
+	if stem := strings.TrimSuffix(key, path.Ext(key)); stem != key && !slices.Contains(c.stems, stem+".") {
+		c.stems = append(c.stems, stem+".")
+	}
+}
+
+func (c *chain) forget(before string) {
+	passed := func(begin string) bool { return !strings.HasPrefix(before, begin) }
+	c.keys, c.stems = slices.DeleteFunc(c.keys, passed), slices.DeleteFunc(c.stems, passed)
+}
+
+// has reports whether a sidecar describes one of the objects.
+func (c *chain) has(sidecar string, o metadata.Owner) bool {
+	c.forget(sidecar)
+	return slices.ContainsFunc(c.keys, func(key string) bool { return slices.Contains(o.Keys, key) }) ||
+		o.Stem != "" && slices.Contains(c.stems, o.Stem+".")
+}
+
+// sidecar takes an object of the listing that may describe another one, and reports whether
+// it does, or is told later.
+func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err error) {
+	owner, ok := metadata.OwnerOf(string(o.Key))
+	if !ok || !w.followsSidecars() || o.Obstacle != "" || isJunk(o.Key) || matchAny(w.Rules.Exclude, o.Key) {
+		return false, nil
+	}
+	known, remembered, err := w.sidecars.find(string(o.Key))
+	if err != nil {
+		return false, err
+	}
+	i := staged(o)
+	switch same := remembered && sameFingerprint(o, known.Size, known.Time, known.VersionTag, w.Source.Traits().Precision); {
+	case same && !known.Pending:
+		w.page.UnchangedBytes += o.Size
+		if w.page.Unchanged++; w.page.Unchanged < unchangedPage {
+			return true, nil
+		}
+		return true, w.stage(ctx)
+	case remembered, w.chain.has(string(o.Key), owner):
+		write(&i, state.Skip, ReasonSidecar)
+		if !same {
+			w.page.Sidecars = append(w.page.Sidecars, asSidecar(i))
+		}
+	default:
+		i.Obstacle = string(perhaps)
+		w.perhaps = true
+	}
+	return true, w.add(ctx, i)
+}
+
+func asSidecar(i state.Item) state.Sidecar {
+	folded, _ := metadata.FoldSidecar(i.Key)
+	return state.Sidecar{Key: i.Key, Folded: folded, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag}
+}
+
+// confirmSidecars tells what describes another object from objects, where that could not
+// be told while they were listed.
+func (d *decider) confirmSidecars(ctx context.Context) error {
+	if !d.followsSidecars() || d.decided && !d.perhaps {
+		return nil
+	}
+	var found []state.Sidecar
+	save := func() error {
+		err := d.Journal.SaveSidecars(ctx, d.run.Num, found)
+		found = found[:0]
+		return err
+	}
+	err := d.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
+		if sources.Obstacle(i.Obstacle) != perhaps || i.State != state.ItemStaged {
+			return false, nil
+		}
+		owners, err := d.owners(ctx, i.Key)
+		if err != nil || len(owners) == 0 {
+			return false, err
+		}
+		if found = append(found, asSidecar(*i)); len(found) == stagePage {
+			if err := save(); err != nil {
+				return false, err
+			}
+		}
+		write(i, state.Skip, ReasonSidecar)
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	return save()
+}
+
+// owners are the objects that a sidecar describes.
+func (d *decider) owners(ctx context.Context, sidecar string) ([]state.SidecarOwner, error) {
+	owner, _ := metadata.OwnerOf(sidecar)
+	all, err := d.Journal.SidecarOwners(ctx, d.run.Num, d.run.Pair.ID, owner.Keys, owner.Stem)
+	return slices.DeleteFunc(all, func(o state.SidecarOwner) bool {
+		_, also := metadata.OwnerOf(o.Key)
+		return !owner.Describes(o.Key) || also && !o.Arrived
+	}), err
+}
+
+// followSidecars has assets described anew whose sidecars are not as they were. Those of
+// objects that are sent now are described by them anyway.
+func (d *decider) followSidecars(ctx context.Context) error {
+	if !d.followsSidecars() || d.onlyFailed() != nil || d.Approval != nil {
+		return nil
+	}
+	var done, ours []string
+	items := map[string]state.Item{}
+	flush := func() error {
+		err := errors.Join(d.Journal.ClaimSidecars(ctx, d.run.Pair.ID, 0, done), d.Journal.ClaimSidecars(ctx, d.run.Pair.ID, d.run.Num, ours))
+		if err == nil && len(items) > 0 {
+			err = d.Journal.AddDrift(ctx, d.run.Num, inOrder(items))
+		}
+		done, ours = done[:0], ours[:0]
+		clear(items)
+		return err
+	}
+	for c, err := range d.Journal.PendingSidecars(ctx, d.run.Pair.ID) {
+		if err != nil {
+			return err
+		}
+		owners, err := d.owners(ctx, c.Key)
+		if err != nil {
+			return err
+		}
+		switch anew, later := d.toDescribe(owners); {
+		case len(anew) > 0 && d.Rules.Sync != nil:
+			ours = append(ours, c.Key)
+			for _, key := range anew {
+				if items[key], err = d.describedAnew(ctx, key); err != nil {
+					return err
+				}
+			}
+		case !later && len(anew) == 0:
+			done = append(done, c.Key)
+		}
+		if len(items)+len(done) >= stagePage {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// toDescribe tells which of the objects that a sidecar describes have an asset that has to
+// be described anew, and whether there is one that a later run has to look after.
+func (d *decider) toDescribe(owners []state.SidecarOwner) (anew []string, later bool) {
+	for _, o := range owners {
+		switch {
+		case !o.Arrived && o.Action != state.Move && o.Action != state.Adopt:
+		case o.Action == "" || o.Action == state.Describe:
+			anew = append(anew, o.Key)
+		case o.Action != state.Create && o.Action != state.Replace:
+			later = true
+		}
+	}
+	return anew, later
+}
+
+// describedAnew is the item of an object that is as it was, and whose asset is to be
+// described again.
+func (d *decider) describedAnew(ctx context.Context, key string) (state.Item, error) {
+	r, err := d.Journal.Receipt(ctx, d.run.Pair.ID, key)
+	if err != nil {
+		return state.Item{}, err
+	}
+	i := state.Item{Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Asset: r.Asset}
+	action, why := Decide(Situation{Memory: Same, Redescribed: true}, d.Rules)
+	write(&i, action, why)
+	return i, nil
+}
+
+func inOrder(items map[string]state.Item) []state.Item {
+	all := make([]state.Item, 0, len(items))
+	for _, i := range items {
+		all = append(all, i)
+	}
+	slices.SortFunc(all, func(a, b state.Item) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// inSidecars reads the sidecars of an object. Those that cannot be read say nothing, and the
+// remark says why.
+func (d Deps) inSidecars(ctx context.Context, run state.Run, key string) (fields metadata.Fields, remark string, err error) {
+	if !d.followsSidecars() {
+		return nil, "", nil
+	}
+	keys := metadata.SidecarsOf(key)
+	all, err := d.Journal.SidecarsAmong(ctx, run.Pair.ID, keys)
+	if err != nil {
+		return nil, "", &journalError{err}
+	}
+	slices.SortFunc(all, func(a, b state.Sidecar) int { return slices.Index(keys, a.Folded) - slices.Index(keys, b.Folded) })
+	for _, c := range all {
+		says, wrong, err := d.readSidecar(ctx, c)
+		if err != nil {
+			return nil, "", err
+		}
+		fields, remark = fields.Or(says), joined(remark, wrong)
+	}
+	return fields, remark, nil
+}
+
+// readSidecar reads a sidecar. One that was written anew since it was listed is read by a
+// later run.
+func (d Deps) readSidecar(ctx context.Context, c state.Sidecar) (fields metadata.Fields, remark string, err error) {
+	o := sources.Object{Key: sources.Key(c.Key), Size: c.Size, Time: c.Time, VersionTag: c.VersionTag}
+	r, err := d.Source.Open(ctx, o, 0)
+	if err == nil {
+		fields, err = metadata.ReadSidecar(c.Key, r)
+		err = errors.Join(err, r.Close())
+	}
+	_, wrong := errors.AsType[*rows.Mistake](err)
+	switch {
+	case errors.Is(err, sources.ErrChanged), errors.Is(err, fs.ErrNotExist), wrong, isOf(err, retry.Permanent):
+		return nil, fmt.Sprintf("what %s says was not taken: %v", c.Key, err), nil
+	}
+	return fields, "", err
+}
