@@ -30,6 +30,12 @@ const patience = time.Minute
 // nothing else.
 func command(t testing.TB, dir string, env []string, args ...string) *process {
 	t.Helper()
+	return commandWithin(t, patience, dir, env, args...)
+}
+
+// commandWithin is command for what may take longer.
+func commandWithin(t testing.TB, patience time.Duration, dir string, env []string, args ...string) *process {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	p := &process{Cmd: exec.CommandContext(ctx, "assetferry", args...)}

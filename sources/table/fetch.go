@@ -19,8 +19,9 @@ const (
 	stallTimeout = time.Minute
 	// maxCuts is how often a body may be cut off with little progress in between.
 	maxCuts = 8
-	// oddCuts is how many more an answer counts that is not what was asked for.
-	oddCuts = 2
+	// maxOdds is how often in a row the same answer may come that is not what was asked
+	// for.
+	maxOdds = 3
 	// progress is how many bytes are more than little.
 	progress = 1 << 20
 	// firstPause is the longest pause after the first cut; it doubles with each.
@@ -43,9 +44,11 @@ type fetch struct {
 	cancel   context.CancelCauseFunc
 	watchdog *time.Timer
 
-	cut  error // why there is no body
-	mark int64 // where it was cut off last, or began
-	cuts int   // with little progress in between
+	cut  error  // why there is no body
+	mark int64  // where it was cut off last, or began
+	cuts int    // with little progress in between
+	odd  string // the answer that was not what was asked for last
+	odds int    // how often it came
 }
 
 // fetch begins to read content at an offset, and adds to a description what the answer says.
@@ -217,19 +220,26 @@ func (f *fetch) pause(why error) error {
 		why = cut.err
 	}
 	f.cuts++
-	answer, odd := errors.AsType[*failure](why)
-	if odd { // it is rather meant like that
-		f.cuts += oddCuts
-	}
-	switch {
-	case f.cuts <= maxCuts:
-		return retry.Sleep(f.ctx, rand.N(firstPause<<(f.cuts-1)))
-	case odd && f.source.asks(f.entry):
-		return fmt.Errorf("%w: %w", sources.ErrChanged, answer)
-	case odd:
+	if answer, odd := errors.AsType[*failure](why); odd && f.isMeant(answer) {
+		if f.source.asks(f.entry) {
+			return fmt.Errorf("%w: %w", sources.ErrChanged, answer)
+		}
 		return answer
 	}
-	return &cutError{f.cuts, f.next, f.size, why}
+	if f.cuts > maxCuts {
+		return &cutError{f.cuts, f.next, f.size, why}
+	}
+	return retry.Sleep(f.ctx, rand.N(firstPause<<(f.cuts-1)))
+}
+
+// isMeant reports whether an answer that is not what was asked for is no accident: the
+// server gives the same one again and again.
+func (f *fetch) isMeant(answer *failure) bool {
+	if text := answer.Error(); text != f.odd {
+		f.odd, f.odds = text, 0
+	}
+	f.odds++
+	return f.odds == maxOdds
 }
 
 // A cutError says that a body does not come to its end; this time, or at all.
@@ -248,6 +258,9 @@ func isCut(err error) bool {
 func (e *cutError) Error() string {
 	return fmt.Sprintf("cut off %d times, at byte %d of %d now: %v", e.cuts, e.at, e.size, e.err)
 }
+
+// Class implements retry.Classified, whatever broke off last.
+func (e *cutError) Class() retry.Class { return retry.Transient }
 
 func (e *cutError) Unwrap() []error { return []error{io.ErrUnexpectedEOF, e.err} }
 
