@@ -346,6 +346,17 @@ func TestSecrets(t *testing.T) {
 			l.env = append(start(t).variables(), l.bucket(t, func(r *http.Request) bool { return !r.URL.Query().Has("list-type") })...)
 			return map[string]int{"migrate": exitItems, "verify": exitItems}
 		},
+		"table that is opened by headers and signatures": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), l.table(t, toInsiders)...)
+			return map[string]int{"migrate": exitItems, "verify": exitItems}
+		},
+		"server of a table that echoes": func(t *testing.T, l *leakTest) map[string]int {
+			l.env = append(start(t).variables(), l.table(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Encoding", r.Header.Get("Authorization"))
+				w.Header().Set("X-Echo", r.URL.String())
+			})...)
+			return map[string]int{"migrate": exitItems, "verify": exitItems}
+		},
 		"password in the address of a bucket": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), withoutAWS()...)
 			l.source = "s3://" + mark + "-id:" + mark + "-secret@photos/lib"

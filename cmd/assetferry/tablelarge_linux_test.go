@@ -142,6 +142,7 @@ func isWatched() bool {
 // server that breaks off, refuses, pays no heed to ranges and lies: every object arrives
 // once and as it is, and memory does not grow with the table.
 func TestALargeTableOverABadServer(t *testing.T) {
+	t.Parallel()
 	rows, most := 100_000, int64(200<<10) // KiB
 	if testing.Short() || isWatched() {
 		rows, most = 3000, 1<<20

@@ -167,7 +167,7 @@ func isListed(h http.Header, tag string) bool {
 // looks like one otherwise.
 func checkContent(e entry, answer *http.Response) error {
 	if encoding := answer.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return odd(e.url, "the server sends the content in the encoding %.20q, and not as it is stored", encoding)
+		return odd(e.url, "the server sends the content compressed, and not as it is stored")
 	}
 	t, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if t == "text/html" && !isPage(string(e.key)) && !isPage(e.url.Path) {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -63,7 +64,7 @@ func (n *snapshot) entry(r rows.Row) (entry, error) {
 	}
 	e := c.entry(values, r.JSON == nil)
 	if e.key == "" {
-		return entry{}, r.Mistake(max(c.first(), 0), noKey)
+		return entry{}, r.Mistake(c.first(), cmp.Or(e.wrong, noKey))
 	}
 	return e, nil
 }

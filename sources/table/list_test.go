@@ -117,7 +117,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 		"":                     "t.csv:1:1: the table is empty",
 		"title,size\na,1\n":    `t.csv:1:1: no column is an address or a path; there are "title", "size"; name one with --table-columns 'address=COLUMN'`,
 		"Link,x\na,1\n":        `t.csv:1:1: there is no column "Public ID" for key`,
-		"Public ID,url\n,\n,x": "t.csv:3:1: the row has neither a key nor a name",
+		"Public ID,url\n,\n,x": "t.csv:3:1: the address is not of the form https://host/path",
 		"Public ID,url\na\n":   "t.csv:2:1: the row has 1 fields, and the header 2",
 	} {
 		m := newManager(t, "t.csv")
@@ -217,7 +217,7 @@ func TestSizesAreAskedFor(t *testing.T) {
 		"forbidden": {want: "cannot be read: 127.0.0.1: 403 Forbidden", wrap: func(http.Handler) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusForbidden) }
 		}},
-		"compressed": {want: `cannot be read: 127.0.0.1: the server sends the content in the encoding "gzip", and not as it is stored`, wrap: func(next http.Handler) http.HandlerFunc {
+		"compressed": {want: "cannot be read: 127.0.0.1: the server sends the content compressed, and not as it is stored", wrap: func(next http.Handler) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Encoding", "gzip")
 				next.ServeHTTP(w, r)
