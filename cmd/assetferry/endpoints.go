@@ -16,7 +16,6 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
-	"assetferry/internal/export"
 	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -47,12 +46,8 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	} else if s.rules, err = a.rules(cmd); err != nil {
 		return nil, err
 	}
-	source, _, err := a.openSource(ctx, address, nil)
-	if err != nil {
+	if _, _, err := a.openSource(ctx, address, nil); err != nil {
 		return nil, err
-	}
-	if approved == nil {
-		a.followsCategories(&s.rules, source)
 	}
 	if s.metadata, err = a.openMetadata(); err != nil {
 		return nil, err
@@ -74,8 +69,11 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if s.source, s.address, err = a.openSource(ctx, address, own); err != nil {
 		return nil, err
 	}
-	if s.source, err = export.Recognise(ctx, s.source); err != nil {
+	if s.source, err = recognise(ctx, s.source); err != nil {
 		return nil, err
+	}
+	if approved == nil {
+		a.followsCategories(&s.rules, s.source)
 	}
 	if err := s.notItself(); err != nil {
 		return nil, err

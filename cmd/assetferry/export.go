@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
+	"assetferry/sources/local"
 	"assetferry/sources/s3"
 )
 
@@ -112,6 +113,15 @@ func (a *app) export(ctx context.Context, to string, dryRun bool) error {
 		return &stop{code: exitItems}
 	}
 	return nil
+}
+
+// recognise gives a source as an export if it is one, and can be.
+func recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
+	switch s.(type) {
+	case *local.Source, *s3.Source:
+		return export.Recognise(ctx, s)
+	}
+	return s, nil
 }
 
 // openStore opens where an export goes.
