@@ -27,7 +27,7 @@ func (a *app) openMetadata() (*metadata.Table, error) {
 	if a.settings.Metadata == "" {
 		return nil, nil
 	}
-	t, err := metadata.OpenTable(a.settings.Metadata)
+	t, err := metadata.OpenTable(a.settings.Metadata, a.settings.NewMapping().Word)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage(err, "check the path given with --metadata")
 	} else if err != nil {

@@ -41,12 +41,16 @@ since, at the source or at the destination, it leaves alone.
 		Args:              sourceOrJob,
 		ValidArgsFunction: directories,
 		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			if cmd.Flags().Changed("explain-mapping") {
+				return a.explainMapping(ctx, cmd, source, o.explain)
+			}
 			return a.plan(ctx, cmd, source, o)
 		}),
 	}
 	f := c.Flags()
 	addOutputFlag(f, &o.output)
 	f.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if there is anything to do")
+	f.StringVar(&o.explain, "explain-mapping", "", "show what rules make of the object of this `key`, and why, and nothing else")
 	f.BoolVar(&o.probe, "probe", false, "read the beginning of what would be sent, too, and tell what is wrong with it")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests and of reads at once (default %d)", migrate.DefaultConcurrency))
 	addSelectionFlags(f)
@@ -61,6 +65,7 @@ since, at the source or at the destination, it leaves alone.
 type planOptions struct {
 	exitCode, adoptOnly, retryParked bool
 	probe                            bool
+	explain                          string // the key of the object whose mapping is explained
 	output                           string // a file to write the plan into
 	sync                             syncOptions
 	approved                         *approvedPlan

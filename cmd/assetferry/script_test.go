@@ -162,6 +162,7 @@ func fieldsOf(kind string) []string {
 		"change":    {"file", "line", "old", "new"},
 		"unmatched": {"address", "file", "line", "times"},
 		"unused":    {"name", "url"},
+		"mapping":   {"key", "folder", "name"},
 		"category":  {"id", "name", "extensions", "assets", "private"},
 		"folder":    {"id", "name", "path", "category_id", "assets"},
 		"summary":   {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
@@ -194,7 +195,7 @@ func (c call) checkJSON() error {
 	switch {
 	case c.code == exitUsage && last["type"] == "error":
 		return nil // there was no run
-	case c.command == "status", c.command == "runs", c.command == "report", c.command == "explain", c.command == "state", c.command == "assets":
+	case last["type"] == "mapping", c.command == "status", c.command == "runs", c.command == "report", c.command == "explain", c.command == "state", c.command == "assets":
 		return nil // these are no runs
 	case last["type"] != "summary" || last["exit"] != float64(c.code):
 		return fmt.Errorf("the last line is no summary with exit %d: %v", c.code, last)

@@ -196,19 +196,32 @@ func (d *description) attributesByDefault() {
 	for from, fields := range d.object.Found {
 		for name := range fields {
 			attribute := attributeOf(name)
-			if d.isDecided(attribute) || !becomesAttribute(name, from) || d.isUnsent(name) {
-				continue
-			}
-			if values, from := d.first(d.object.Found, name); len(values) > 0 {
-				d.set(attribute, joined(values), reason{word: name, from: from})
+			if !d.isDecided(attribute) && becomesAttribute(name, from) && !d.isUnsent(name) {
+				d.setByDefault(attribute)
 			}
 		}
 	}
 }
 
-// attributeOf is the custom attribute that a field becomes. One whose name means something
-// else is told apart by what comes before it, in sidecars and by other environments.
-func attributeOf(name string) string { return strings.TrimPrefix(name, "attributes.") }
+// setByDefault sets an attribute to what the first origin says of it: under its name among
+// attributes, or else by the name alone.
+func (d *description) setByDefault(attribute string) {
+	for _, from := range d.precedence() {
+		for _, name := range [...]string{amongAttributes + attribute, attribute} {
+			if values := d.object.Found[from][name]; len(values) > 0 && becomesAttribute(name, from) {
+				d.set(attribute, joined(values), reason{word: name, from: from})
+				return
+			}
+		}
+	}
+}
+
+// amongAttributes is before the name of a custom attribute, in sidecars and where another
+// environment is the source, that would mean something else.
+const amongAttributes = "attributes."
+
+// attributeOf is the custom attribute that a field becomes.
+func attributeOf(name string) string { return strings.TrimPrefix(name, amongAttributes) }
 
 // isUnsent reports whether a rule keeps a field from becoming an attribute by default.
 func (d *description) isUnsent(name string) bool {
@@ -224,5 +237,5 @@ func (d *description) isUnsent(name string) bool {
 
 // becomesAttribute reports whether a field becomes an attribute where no rule says anything.
 func becomesAttribute(name string, from metadata.Origin) bool {
-	return isAttributeWord(name) || isNamed(from) && !isWord(name) && name != metadata.Provenance
+	return isAttributeWord(name) || isNamed(from) && !isWord(name) && attributeOf(name) != metadata.Provenance
 }

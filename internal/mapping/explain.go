@@ -13,8 +13,10 @@ type Explanation struct {
 	Key       string
 	Seen      []Seen    // what was found, by name
 	Rules     []Applied // every rule, in order
-	Place     []Outcome
-	Describe  []Outcome
+	Goes      Place
+	Said      metadata.Metadata
+	Place     []Outcome // the parts of where it goes
+	Describe  []Outcome // the same of what describes it
 	Notes     []Note
 	Unmapped  []string
 	Conflicts []Conflict
@@ -50,7 +52,7 @@ func (m *Mapping) Explain(o Object, otherwise Place) Explanation {
 	if e.Err = err; err != nil {
 		return e
 	}
-	e.Place, e.Notes = p.outcomes(), p.notes
+	e.Goes, e.Place, e.Notes = p.Place, p.outcomes(), p.notes
 	if p.Skip {
 		return e
 	}
@@ -59,7 +61,7 @@ func (m *Mapping) Explain(o Object, otherwise Place) Explanation {
 	if e.Err = err; err != nil {
 		return e
 	}
-	e.Describe, e.Unmapped = d.outcomes(), d.unmapped(p)
+	e.Said, e.Describe, e.Unmapped = d.said, d.outcomes(), d.unmapped(p)
 	return e
 }
 
@@ -109,7 +111,10 @@ func (p *placed) why(word string) string {
 	if by := p.by[word]; by.rule != nil {
 		return by.String()
 	}
-	return "default"
+	if word == "category" && p.Category == "" {
+		return "no rule, so by its extension or folder"
+	}
+	return "no rule"
 }
 
 // outcomes are what describes the object, each with what decided it.

@@ -49,7 +49,7 @@ var update = flag.Bool("update", false, "write what is expected anew")
 
 func TestExplainDefault(t *testing.T) {
 	got := (*Mapping)(nil).Explain(Object{Key: "a.jpg"}, Place{Category: "Images", Name: "a.jpg"}).String()
-	want := "Object: a.jpg\nNothing was found that describes it\nWhere it goes\n  category  Images  (default)\n  folder    -  (default)\n  name      a.jpg  (default)\n"
+	want := "Object: a.jpg\nNothing was found that describes it\nWhere it goes\n  category  Images  (no rule)\n  folder    -  (no rule)\n  name      a.jpg  (no rule)\n"
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -49,7 +49,7 @@ func FuzzTemplate(f *testing.F) {
 
 // anyFound is anything that may be found of an object.
 func anyFound() *rapid.Generator[metadata.Found] {
-	name := rapid.OneOf(rapid.SampledFrom([]string{"description", "alt", "tags", "title", "caption", "latitude", "category", "Rights", "exif.Make"}), rapid.StringN(1, 4, 8))
+	name := rapid.OneOf(rapid.SampledFrom([]string{"description", "alt", "tags", "title", "caption", "latitude", "category", "Rights", "exif.Make", "attributes.title", "attributes.Rights", "attributes.assetferry", "assetferry"}), rapid.StringN(1, 4, 8))
 	values := rapid.SliceOfN(rapid.String(), 1, 3)
 	one := rapid.Custom(func(t *rapid.T) metadata.Fields {
 		return metadata.Fields(rapid.MapOfN(name, values, 0, 5).Draw(t, "fields")).Normal()

@@ -14,12 +14,16 @@ type columns struct {
 	key, description, tags int // -1 if there is none
 }
 
-// columnsOf gives the columns of a table their meaning by their names.
-func columnsOf(f *rows.File) (columns, error) {
+// columnsOf gives the columns of a table their meaning by their names. That of the key may go
+// by another name, if somebody knows which.
+func columnsOf(f *rows.File, word func(string) string) (columns, error) {
 	c := columns{names: f.Columns(), key: -1, description: -1, tags: -1}
 	known := map[string]*int{"key": &c.key, "description": &c.description, "tags": &c.tags}
 	for n, name := range c.names {
 		meaning := known[strings.ToLower(name)]
+		if word != nil && word(name) == "key" {
+			meaning = &c.key
+		}
 		wrong := wrongAttribute(name)
 		if meaning != nil && *meaning >= 0 || slices.Contains(c.names[:n], name) {
 			wrong = fmt.Sprintf("there are two columns %q", name)
@@ -42,9 +46,6 @@ func (c columns) row(r rows.Row) (row, error) {
 	e := row{key: rowKey(r.Cells[c.key]), metadata: c.metadata(r.Cells)}
 	if e.key == "" {
 		return row{}, r.Mistake(c.key, noKey)
-	}
-	if wrong := check(e.metadata); wrong != "" {
-		return row{}, r.Mistake(c.description, wrong)
 	}
 	return e, nil
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -41,12 +40,14 @@ func use() rows.Use {
 
 // OpenTable opens a table and finds its mistakes, which it tells as *rows.Mistakes. The
 // file stays open: one that is put in its place later does no harm.
-func OpenTable(name string) (*Table, error) {
+//
+// The word of a column is the name that it has with us; nil is for tables in our own form.
+func OpenTable(name string, word func(column string) string) (*Table, error) {
 	file, err := rows.Open(name, use())
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTable(file)
+	t, err := newTable(file, word)
 	if err != nil {
 		_ = file.Close() // it was only read
 		return nil, err
@@ -55,11 +56,11 @@ func OpenTable(name string) (*Table, error) {
 }
 
 // newTable indexes a table.
-func newTable(file *rows.File) (*Table, error) {
+func newTable(file *rows.File, word func(string) string) (*Table, error) {
 	t := &Table{file: file, read: fromJSON, seed: maphash.MakeSeed()}
 	wrong := file.Mistakes()
 	if file.Columns() != nil {
-		c, err := columnsOf(file)
+		c, err := columnsOf(file, word)
 		if err := wrong.Note(err); err != nil {
 			return nil, err
 		}
@@ -196,8 +197,8 @@ func (t *Table) Close() error { return t.file.Close() }
 
 const noKey = "the row has no key"
 
-// rowKey gives the key that somebody wrote.
-func rowKey(written string) string { return strings.TrimPrefix(written, "./") }
+// rowKey gives the key that somebody wrote, maybe as a path.
+func rowKey(written string) string { return strings.TrimPrefix(strings.TrimPrefix(written, "./"), "/") }
 
 // wrongAttribute says why something cannot be the name of a custom attribute, or nothing.
 func wrongAttribute(name string) string {
@@ -206,14 +207,6 @@ func wrongAttribute(name string) string {
 		return "an attribute, or a column, has no name"
 	case Provenance:
 		return fmt.Sprintf("the attribute %s is assetferry's own", name)
-	}
-	return ""
-}
-
-// check says what about metadata the service will not take, or nothing.
-func check(m Metadata) string {
-	if n := utf8.RuneCountInString(m.Description); n > MaxDescription {
-		return fmt.Sprintf("the description has %d characters, and the service takes %d", n, MaxDescription)
 	}
 	return ""
 }

@@ -69,6 +69,23 @@ type PlanLine struct {
 	Size     int64  `json:"size"`
 }
 
+// A MappingLine is a "mapping" event: what rules make of one object.
+type MappingLine struct {
+	Key         string            `json:"key"`
+	Skip        bool              `json:"skip,omitempty"`
+	Category    string            `json:"category,omitempty"`
+	Folder      string            `json:"folder"`
+	Name        string            `json:"name"`
+	Private     *bool             `json:"private,omitempty"`
+	Description string            `json:"description,omitempty"`
+	Tags        []string          `json:"tags,omitempty"`
+	Attributes  map[string]string `json:"attributes,omitempty"`
+	Rules       []string          `json:"rules,omitempty"` // that are for it
+	Notes       []string          `json:"notes,omitempty"`
+	Unmapped    []string          `json:"unmapped,omitempty"`
+	Error       string            `json:"error,omitempty"`
+}
+
 // An ItemLine is an "item" event: how one item came out.
 type ItemLine struct {
 	Key     string `json:"key"`

@@ -1,0 +1,45 @@
+package mapping
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The topic that tells of rules, which the commands show.
+const topic = "../../cmd/assetferry/help/mapping.txt"
+
+// The topic names every key, name and template, and what it shows of rules is right.
+func TestTopic(t *testing.T) {
+	data, err := os.ReadFile(topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	places := placingWords()
+	keys := append(places[:], "when", "skip", wordDescription, wordTags, "split_tags", "rename_tags", "drop_tags", "add_tags", "attributes", "drop_attributes", "defaults", "columns", "rules", "use")
+	for _, name := range append(append(keys, Names()...), TemplateNames()...) {
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(text) {
+			t.Errorf("%s is not told", name)
+		}
+	}
+	_, common, _ := strings.Cut(text, "\nCommon rules\n")
+	common, _, _ = strings.Cut(common, "\nColumns and templates\n")
+	rules := ""
+	for line := range strings.Lines(common) {
+		if strings.HasPrefix(line, "      ") {
+			rules += line
+		}
+	}
+	r, err := parse("rules:\n" + rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.rules) < 6 {
+		t.Errorf("only %d common rules", len(r.rules))
+	}
+	if _, _, err := New(r, Options{}).Describe(harbour()); err != nil {
+		t.Error(err)
+	}
+}

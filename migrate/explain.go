@@ -1,0 +1,107 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"assetferry/internal/mapping"
+	"assetferry/internal/metadata"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// A NoObjectError says that a source has no object of a key.
+type NoObjectError struct{ Key sources.Key }
+
+func (e *NoObjectError) Error() string { return fmt.Sprintf("the source has no object %q", e.Key) }
+
+// Hint is what to do next.
+func (e *NoObjectError) Hint() string {
+	return "a key is relative to SOURCE and exact, as plan --verbose shows it"
+}
+
+// ExplainMapping tells what rules make of an object, and why. It looks at the source alone,
+// and there only where the object and its sidecars are.
+func (d Deps) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Explanation, error) {
+	d = d.withDefaults()
+	o, beside, err := d.find(ctx, key)
+	if err != nil {
+		return mapping.Explanation{}, err
+	}
+	g, err := d.examine(ctx, o)
+	if err != nil {
+		return mapping.Explanation{}, err
+	}
+	fields, err := d.inTable(metadata.Identity{Key: string(key)})
+	if err != nil {
+		return mapping.Explanation{}, err
+	}
+	says, wrong, err := d.readBeside(ctx, beside)
+	if err != nil {
+		return mapping.Explanation{}, err
+	}
+	found := g.found.With(metadata.FromTable, fields).With(metadata.FromSidecar, says)
+	dir, name := sources.Key(normal(string(key))).Split()
+	e := d.Mapping.Explain(mappable(o, found), mapping.Place{Folder: dir, Name: name})
+	if remark := joined(g.remark, wrong); remark != "" {
+		e.Notes = append(e.Notes, mapping.Note{Field: "metadata", What: remark})
+	}
+	return e, nil
+}
+
+// find lists an object and its sidecars, that first which overrules the others.
+func (d Deps) find(ctx context.Context, key sources.Key) (o sources.Object, beside []sources.Object, err error) {
+	begin := strings.TrimSuffix(string(key), path.Ext(string(key)))
+	var keys []string
+	if d.followsSidecars() {
+		keys = metadata.SidecarsOf(string(key))
+	}
+	place := func(o sources.Object) int {
+		folded, _ := metadata.FoldSidecar(string(o.Key))
+		return slices.Index(keys, folded)
+	}
+	for next, err := range d.Source.Objects(ctx, justBefore(begin)) {
+		switch {
+		case err != nil:
+			return o, nil, err
+		case next.Key == key:
+			o = next
+		case place(next) >= 0:
+			beside = append(beside, next)
+		}
+		if string(next.Key) > begin && !strings.HasPrefix(string(next.Key), begin) {
+			break
+		}
+	}
+	if o.Key == "" {
+		return o, nil, &NoObjectError{key}
+	}
+	slices.SortFunc(beside, func(a, b sources.Object) int { return place(a) - place(b) })
+	return o, beside, nil
+}
+
+// justBefore gives a cursor from which a listing soon comes to keys that begin with a text.
+func justBefore(begin string) sources.Key {
+	_, size := utf8.DecodeLastRuneInString(begin)
+	cut := begin[:len(begin)-size]
+	if size != 1 || begin[len(begin)-1] <= ' ' {
+		return sources.Key(cut)
+	}
+	return sources.Key(cut + string(begin[len(begin)-1]-1) + string(utf8.MaxRune))
+}
+
+// readBeside gives what sidecars say.
+func (d Deps) readBeside(ctx context.Context, sidecars []sources.Object) (fields metadata.Fields, remark string, err error) {
+	for _, o := range sidecars {
+		says, wrong, err := d.readSidecar(ctx, state.Sidecar{Key: string(o.Key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag})
+		if err != nil {
+			return nil, "", err
+		}
+		fields, remark = fields.Or(says), joined(remark, wrong)
+	}
+	return fields, remark, nil
+}

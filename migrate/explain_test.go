@@ -1,0 +1,45 @@
+package migrate_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"assetferry/internal/mapping"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/sources/memory"
+)
+
+// An object is explained with all that describes it, wherever it is in the listing, and of
+// the source little else is listed.
+func TestExplainMapping(t *testing.T) {
+	s := new(memory.Source)
+	for _, key := range []string{"a/1.jpg", "a/photo", "a/photo-1.jpg", "a/photo.jpg", "a/photo1.jpg", "é.jpg", "z.jpg"} {
+		s.Put(sources.Key(key), []byte(key))
+	}
+	s.Put("a/photo.jpg.JSON", []byte(`{"title": "by name"}`))
+	s.Put("a/photo.yaml", []byte(`title: of another`))
+	s.Put("a/photo.json", []byte(`{"title": "without ending"}`))
+	s.Put("a/photo1.jpg.yaml", []byte("title: [\n"))
+	d := migrate.Deps{Source: s, Mapping: mapping.New(nil, mapping.Options{})}
+	for key, want := range map[string]string{
+		"a/photo.jpg": "by name", "a/photo": "without ending", "a/photo-1.jpg": "", "é.jpg": "", "a/1.jpg": "", "z.jpg": "",
+	} {
+		e, err := d.ExplainMapping(t.Context(), sources.Key(key))
+		if err != nil || e.Said.Attributes["title"] != want || e.Key != key {
+			t.Errorf("%s: %q, %v\n%s", key, e.Said.Attributes["title"], err, e)
+		}
+	}
+	e, err := d.ExplainMapping(t.Context(), "a/photo1.jpg")
+	told := func(n mapping.Note) bool { return strings.Contains(n.What, "a/photo1.jpg.yaml") }
+	if err != nil || !slices.ContainsFunc(e.Notes, told) {
+		t.Errorf("what is wrong with a sidecar is not told: %v\n%s", err, e)
+	}
+	for _, key := range []sources.Key{"a/photo.jp", "a/photo.jpg.x", "a", "y"} {
+		if _, err := d.ExplainMapping(t.Context(), key); !errors.As(err, new(*migrate.NoObjectError)) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
