@@ -69,12 +69,6 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if s.source, s.address, err = a.openSource(ctx, address, own); err != nil {
 		return nil, err
 	}
-	if s.source, err = recognise(ctx, s.source); err != nil {
-		return nil, err
-	}
-	if approved == nil {
-		a.followsCategories(&s.rules, s.source)
-	}
 	if err := s.notItself(); err != nil {
 		return nil, err
 	}
@@ -86,7 +80,16 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 		return nil, err
 	}
 	a.startMeter(ctx, s.dest, s.journal)
-	return s, s.notePurpose(ctx)
+	if err := s.notePurpose(ctx); err != nil {
+		return nil, err
+	}
+	if s.source, err = recognise(ctx, s.source); err != nil { // the first that is asked of a bucket
+		return nil, err
+	}
+	if approved == nil {
+		a.followsCategories(&s.rules, s.source)
+	}
+	return s, nil
 }
 
 // notePurpose has the journal know whether this is a rehearsal, for reports.

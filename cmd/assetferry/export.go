@@ -27,9 +27,9 @@ func (a *app) exportCommand() *cobra.Command {
 		Short: "Write everything at the destination out as files",
 		Long: `Export is the other way round: it writes every asset of the destination that
 --to names into a directory or a bucket, as CATEGORY/FOLDER/NAME.EXT, so that
-nobody is locked in. Beside it, NAME.EXT.json has what describes it: description,
-tags, custom attributes, category, folder, name, whether it is private, its
-address, times and SHA-256 digest. The file ` + export.ManifestName + ` at the top
+nobody is locked in. Beside it, NAME.EXT.json has what describes it: its
+description, tags, custom attributes, category, folder and name, whether it is
+private, its address, times and SHA-256 digest. The file ` + export.ManifestName + ` at the top
 tells which categories there are, which of them are private, and which folders
 are empty.
 

@@ -32,12 +32,12 @@ func (a *app) rewriteCommand() *cobra.Command {
 		Use:   "rewrite PATH...",
 		Short: "Replace old addresses by new ones in content files",
 		Long: `Rewrite looks for old addresses in files, and in the files of folders, and shows
-what would become of them, line by line. With --write it replaces them: each file
-as a whole or not at all, and the original stays beside it as FILE.orig.
+what would become of them, line by line. With --write it replaces them: each
+file as a whole or not at all, and the original stays beside it as FILE.orig.
 
 The new addresses come from the journal: what has arrived from a source, by the
-old addresses that --old-prefix and the configuration describe. Or they come from
-a file with --map, as assetferry urls writes it.
+old addresses that --old-prefix and the configuration describe. Or they come
+from a file with --map, as assetferry urls writes it.
 
 With - as PATH, stdin is rewritten to stdout:
 
