@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -231,4 +232,25 @@ func TestAttributeThatIsCalledLikeAWord(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"category": "mine", "tags": "x"}, said.Attributes); err != nil || diff != "" {
 		t.Errorf("%v: %s", err, diff)
 	}
+}
+
+// Several goroutines may ask one mapping, each of an object of its own.
+func TestSeveralAsk(t *testing.T) {
+	m := mustMap(t, "rules: [{folder: '${ field(\"n\") }', description: '${ field(\"n\") }', when: 'size >= 0'}]", Options{})
+	var g sync.WaitGroup
+	for n := range 8 {
+		g.Go(func() {
+			text := strings.Repeat("x", n+1)
+			o := Object{Key: "a.jpg", Found: metadata.Found{metadata.FromTable: fields("n", text)}}
+			for range 100 {
+				said, _, err := m.Describe(o)
+				place, _, notPlaced := m.Place(o, Place{Name: "a.jpg"})
+				if err != nil || notPlaced != nil || said.Description != text || place.Folder != text {
+					t.Errorf("%q, %q, %v, %v, want %q", said.Description, place.Folder, err, notPlaced, text)
+					return
+				}
+			}
+		})
+	}
+	g.Wait()
 }
