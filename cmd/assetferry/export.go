@@ -29,9 +29,9 @@ func (a *app) exportCommand() *cobra.Command {
 --to names into a directory or a bucket, as CATEGORY/FOLDER/NAME.EXT, so that
 nobody is locked in. Beside it, NAME.EXT.json has what describes it: its
 description, tags, custom attributes, category, folder and name, whether it is
-private, its address, times and SHA-256 digest. The file ` + export.ManifestName + ` at the top
-tells which categories there are, which of them are private, and which folders
-are empty.
+private, its address, times and SHA-256 digest. At the top,
+` + export.ManifestName + ` tells which categories there are, which of them
+are private, and which folders are empty.
 
 The current revision of each asset is written; what is in the trash is not.
 Nothing is changed at the destination. Files of private categories are written,
