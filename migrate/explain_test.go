@@ -43,3 +43,18 @@ func TestExplainMapping(t *testing.T) {
 		}
 	}
 }
+
+// An asset of which rules can say nothing is there, and its item fails without another try.
+func TestRulesThatCannotBeApplied(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b")
+	d := w.describing(says("a.jpg", strings.Repeat("word ", 300), "b.jpg", "short"))
+	d.Mapping = mapping.New(nil, mapping.Options{OnLimit: mapping.Fail})
+	plan := w.syncWith(d, migrate.DefaultRules())
+	w.wantStates(plan, map[string]int64{"create done": 1, "create failed": 1})
+	w.wantDescriptions(map[string]string{"a.jpg": "", "b.jpg": "short"})
+
+	d.Mapping = mapping.New(nil, mapping.Options{OnLimit: mapping.Skip}) // somebody has mended it
+	w.syncWith(d, migrate.DefaultRules())
+	w.wantDescriptions(map[string]string{"a.jpg": "", "b.jpg": "short"})
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -213,10 +212,17 @@ func (d Deps) complete(ctx context.Context, run state.Run, i state.Item, digest 
 func (d Deps) say(o sources.Object, found metadata.Found) (m metadata.Metadata, remark string, err error) {
 	m, notes, err := d.Mapping.Describe(mappable(o, found))
 	if err != nil {
-		return m, "", fmt.Errorf("mapping: %w", err)
+		return m, "", &mappingError{err}
 	}
 	return m, remarks(notes), nil
 }
+
+// A mappingError says that rules cannot say anything of an object. No other try changes that.
+type mappingError struct{ error }
+
+func (e *mappingError) Error() string      { return "mapping: " + e.error.Error() }
+func (e *mappingError) Unwrap() error      { return e.error }
+func (e *mappingError) Class() retry.Class { return retry.Permanent }
 
 // remarks are notes for people.
 func remarks(notes []mapping.Note) (remark string) {
@@ -236,7 +242,7 @@ func mappable(o sources.Object, found metadata.Found) mapping.Object {
 func (d Deps) account(o sources.Object, found metadata.Found) (fields []state.FoundField, kept metadata.Found, err error) {
 	nowhere, err := d.Mapping.Unmapped(mappable(o, found))
 	if err != nil {
-		return nil, nil, fmt.Errorf("mapping: %w", err)
+		return nil, nil, &mappingError{err}
 	}
 	unmapped := map[string]bool{}
 	for _, name := range nowhere {
