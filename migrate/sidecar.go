@@ -18,7 +18,9 @@ import (
 
 // followsSidecars reports whether files beside objects describe these, instead of being
 // objects themselves.
-func (d Deps) followsSidecars() bool { return d.looks(metadata.FromSidecar) }
+func (d Deps) followsSidecars() bool {
+	return d.looks(metadata.FromSidecar) && (d.Source == nil || !d.Source.Traits().NoSidecars)
+}
 
 // perhaps marks an item of what may be a sidecar, until all is listed that it may describe.
 const perhaps sources.Obstacle = "may describe another object"
@@ -123,14 +125,30 @@ func (d *decider) confirmSidecars(ctx context.Context) error {
 	return save()
 }
 
-// owners are the objects that a sidecar describes.
-func (d *decider) owners(ctx context.Context, sidecar string) ([]state.SidecarOwner, error) {
+// owners are the objects that a sidecar describes. One of them may be called like a sidecar
+// itself, as long as there is nothing that it describes.
+func (d *decider) owners(ctx context.Context, sidecar string) (owners []state.SidecarOwner, err error) {
 	owner, _ := metadata.OwnerOf(sidecar)
 	all, err := d.Journal.SidecarOwners(ctx, d.run.Num, d.run.Pair.ID, owner.Keys, owner.Stem)
-	return slices.DeleteFunc(all, func(o state.SidecarOwner) bool {
-		_, also := metadata.OwnerOf(o.Key)
-		return !owner.Describes(o.Key) || also && !o.Arrived
-	}), err
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range all {
+		if !owner.Describes(o.Key) {
+			continue
+		}
+		if _, also := metadata.OwnerOf(o.Key); also && !o.Arrived {
+			its, err := d.owners(ctx, o.Key) // its name is shorter, so this ends
+			if err != nil {
+				return nil, err
+			}
+			if len(its) > 0 {
+				continue
+			}
+		}
+		owners = append(owners, o)
+	}
+	return owners, nil
 }
 
 // followSidecars has assets described anew whose sidecars are not as they were. Those of

@@ -60,3 +60,31 @@ func TestPrivateIsNotSentToPublic(t *testing.T) {
 		t.Errorf("%+v; %v", i, w.assetsAt())
 	}
 }
+
+// An object may be called like a sidecar and have one, as exports write them.
+func TestSidecarOfWhatLooksLikeOne(t *testing.T) {
+	w := newWorld(t)
+	w.category("Data", "json")
+	w.put("data.json", saying("of nothing"), "data.json.json", saying("of data"), "data.json.json.json", saying("of what is no object"))
+	w.sync(nil, migrate.DefaultRules())
+	w.wantDescriptions(map[string]string{"data.json": "of data", "data.json.json.json": ""})
+}
+
+// Where every object stands for itself, none describes another.
+func TestSourceWithoutSidecars(t *testing.T) {
+	w := newWorld(t)
+	w.category("Data", "json")
+	w.put("a.jpg", "a", "a.jpg.json", saying("of a"))
+	d := w.deps()
+	d.Source = unaccompanied{w.source}
+	w.syncWith(d, migrate.DefaultRules())
+	w.wantDescriptions(map[string]string{"a.jpg": "", "a.jpg.json": ""})
+}
+
+type unaccompanied struct{ sources.Source }
+
+func (u unaccompanied) Traits() sources.Traits {
+	t := u.Source.Traits()
+	t.NoSidecars = true
+	return t
+}

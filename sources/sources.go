@@ -65,6 +65,9 @@ type Traits struct {
 	// Categories says that the first segment of a key names a category, as the people
 	// know it who use the source.
 	Categories bool
+	// NoSidecars says that every object stands for itself: none is a file that describes
+	// another, whatever its name.
+	NoSidecars bool
 	// Concurrency is the most Opens at once that do the source good; 0 means
 	// that it does not matter.
 	Concurrency int
