@@ -26,6 +26,7 @@ const (
 	ReasonMaybe     Reason = "it looks changed; its content is still to be compared"
 	ReasonSeeming   Reason = "only its time or version changed, its content is the same"
 	ReasonMetadata  Reason = "its metadata changed"
+	ReasonAgain     Reason = "what describes it is looked for again, see --describe-again"
 	ReasonMoved     Reason = "its content was under another key before"
 	ReasonBack      Reason = "somebody moved or renamed its asset; back it goes"
 	ReasonRestored  Reason = "somebody changed the content of its asset; the source wins"
@@ -196,7 +197,7 @@ func decideKnown(s Situation, r Rules) (state.Action, Reason) {
 	case s.Standing == DescribedThere && s.Memory.isSame() && r.reports():
 		return state.Conflict, ReasonOtherwise
 	case s.Memory.isSame() && (s.Undescribed || s.Redescribed):
-		return state.Describe, whyDescribe(s)
+		return state.Describe, whyDescribe(s, r)
 	case s.Memory == Seeming:
 		return state.Unchanged, ReasonSeeming
 	case s.Memory == Same:
@@ -223,12 +224,14 @@ func decideDeleted(s Situation, r Rules) (state.Action, Reason) {
 	return state.Create, ReasonRepair
 }
 
-func whyDescribe(s Situation) Reason {
+func whyDescribe(s Situation, r Rules) Reason {
 	switch {
 	case s.Parked != "":
 		return s.Parked
 	case s.Undescribed:
 		return ReasonUndescribed
+	case r.Sync != nil && r.Sync.DescribeAgain:
+		return ReasonAgain
 	}
 	return ReasonMetadata
 }

@@ -65,7 +65,7 @@ func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Recei
 	switch {
 	case sent != nil:
 		g = a.wentBy(ctx, sent)
-	case i.Action != state.Describe && i.Action != state.Move || i.Reason == string(ReasonUndescribed):
+	case i.Action != state.Describe && i.Action != state.Move, i.Reason == string(ReasonUndescribed), i.Reason == string(ReasonAgain):
 		g, err = a.examine(ctx, object(i))
 	case i.Action == state.Describe && isTouched(i, *receipt):
 		g.found = last.found

@@ -42,13 +42,14 @@ type Rules struct {
 // SyncRules are the user's decisions about what has arrived before and is not as it was
 // then, at the source or at the destination.
 type SyncRules struct {
-	Checksum            bool          `json:"checksum,omitempty"`    // read everything and compare, whatever its fingerprint
-	Delete              string        `json:"delete"`                // "never" or "trash"
-	Quarantine          time.Duration `json:"quarantine"`            // how long an object must have been gone before its asset is trashed
-	OnReplaceRefused    string        `json:"on_replace_refused"`    // "fail" or "new-asset"
-	OnDestinationChange string        `json:"on_destination_change"` // "keep", "overwrite" or "report"
-	Repair              bool          `json:"repair,omitempty"`      // create again what was deleted at the destination
-	Failed              *KeyList      `json:"failed,omitempty"`      // only what did not arrive before
+	Checksum            bool          `json:"checksum,omitempty"`       // read everything and compare, whatever its fingerprint
+	Delete              string        `json:"delete"`                   // "never" or "trash"
+	Quarantine          time.Duration `json:"quarantine"`               // how long an object must have been gone before its asset is trashed
+	OnReplaceRefused    string        `json:"on_replace_refused"`       // "fail" or "new-asset"
+	OnDestinationChange string        `json:"on_destination_change"`    // "keep", "overwrite" or "report"
+	Repair              bool          `json:"repair,omitempty"`         // create again what was deleted at the destination
+	DescribeAgain       bool          `json:"describe_again,omitempty"` // look for what describes objects once more, in their content, too
+	Failed              *KeyList      `json:"failed,omitempty"`         // only what did not arrive before
 }
 
 // DefaultSyncRules are the rules of a sync where the user says nothing.

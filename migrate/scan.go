@@ -302,7 +302,14 @@ func (d *decider) redescribe(s *Situation, o sources.Object, approved bool) (err
 	if failed := d.onlyFailed(); failed != nil && !failed.names(o) {
 		return nil
 	}
-	if d.anew == nil || s.LeftOut != "" || s.Memory == Unknown || d.Approval != nil && !approved {
+	if s.LeftOut != "" || s.Memory == Unknown || d.Approval != nil && !approved {
+		return nil
+	}
+	if d.Rules.Sync != nil && d.Rules.Sync.DescribeAgain {
+		s.Redescribed = true
+		return nil
+	}
+	if d.anew == nil {
 		return nil
 	}
 	s.Redescribed, err = d.anew(o)

@@ -146,3 +146,36 @@ func (w *world) asListed(key sources.Key) state.Item {
 	w.Fatalf("%s is not there", key)
 	return state.Item{}
 }
+
+// jpegWith is what begins like a picture that has something embedded.
+func jpegWith(packet string) string {
+	segment := "http://ns.adobe.com/xap/1.0/\x00" + packet
+	n := len(segment) + 2
+	return "\xff\xd8\xff\xe1" + string([]byte{byte(n >> 8), byte(n)}) + segment + "\xff\xda\x00\x02 pixels \xff\xd9"
+}
+
+// What is embedded arrives with the content, without another request to the source; and
+// later where nobody looked at it then.
+func TestEmbeddedMetadata(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", jpegWith(xmp("of a")))
+	w.sync(nil, syncRules("keep"))
+	if a := w.assetOf("a.jpg"); a.Metadata.CustomAttributes["caption"] != "of a" || a.Metadata.Description != "" {
+		t.Errorf("described as %+v", a.Metadata)
+	}
+	w.put("b.jpg", jpegWith(xmp("of b")))
+	w.syncWith(w.silent(), syncRules("keep"))
+	if a := w.assetOf("b.jpg"); a.Metadata.CustomAttributes["caption"] != nil {
+		t.Errorf("described as %+v", a.Metadata)
+	}
+	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 2})
+
+	again := syncRules("keep")
+	again.Sync.DescribeAgain = true
+	var plan migrate.Plan
+	asked := w.during(func() { plan = w.sync(nil, again) })
+	w.wantStates(plan, map[string]int64{"describe done": 2})
+	if a := w.assetOf("b.jpg"); a.Metadata.CustomAttributes["caption"] != "of b" || asked["PATCH /assets/{id}"] != 1 {
+		t.Errorf("described as %+v by %v", a.Metadata, asked)
+	}
+}

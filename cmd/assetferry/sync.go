@@ -18,7 +18,7 @@ import (
 // syncOptions are the switches of sync that are no settings: what is asked for tonight.
 type syncOptions struct {
 	on                           bool // it is a sync, or the plan of one
-	checksum, repair, yes        bool
+	checksum, repair, yes, again bool
 	only                         string // "failed", or empty
 	acceptRules                  bool
 	acceptDeletes, acceptChanges int64
@@ -80,6 +80,7 @@ func addSyncFlags(f *pflag.FlagSet, o *syncOptions) {
 	setting(f, "on-destination-change", "`policy` where people changed an asset")
 	setting(f, "on-replace-refused", "`policy` where the service does not take another content for an asset")
 	f.BoolVar(&o.repair, "repair", false, "look at every asset, and create again what somebody deleted at the destination; asks first")
+	f.BoolVar(&o.again, "describe-again", false, "look once more for what describes objects, in their content, too, and describe their assets by it")
 	f.BoolVar(&o.acceptRules, "accept-rules", false, "other rules than those of the last sync are meant")
 	f.Int64Var(&o.acceptDeletes, "accept-deletes", 0, "trash up to this `number` of assets, beyond the limits")
 	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "replace, describe or move up to this `number` of assets, beyond the limits")
@@ -92,6 +93,7 @@ func (a *app) syncRules(ctx context.Context, s *endpoints, o syncOptions) error 
 	}
 	c := a.settings
 	r := migrate.DefaultSyncRules()
+	r.DescribeAgain = o.again
 	r.Checksum, r.Repair, r.Delete, r.Quarantine = o.checksum, o.repair, c.Delete, c.Quarantine
 	r.OnReplaceRefused, r.OnDestinationChange = c.OnReplaceRefused, c.OnDestinationChange
 	s.rules.Sync = r
