@@ -68,6 +68,9 @@ type Traits struct {
 	// NoSidecars says that every object stands for itself: none is a file that describes
 	// another, whatever its name.
 	NoSidecars bool
+	// Complete says that all that describes an object is kept with it or beside it, as people
+	// left it, so that what its content says has had its say.
+	Complete bool
 	// Concurrency is the most Opens at once that do the source good; 0 means
 	// that it does not matter.
 	Concurrency int

@@ -29,8 +29,8 @@ type bucket struct {
 	answer func(http.Handler) http.Handler // put around the server
 }
 
-func newBucket(name string) (*bucket, error) {
-	b := &bucket{name: name, backend: s3mem.New()}
+func newBucket(name string, options ...s3mem.Option) (*bucket, error) {
+	b := &bucket{name: name, backend: s3mem.New(options...)}
 	if err := b.backend.CreateBucket(name); err != nil {
 		return nil, err
 	}
@@ -62,9 +62,9 @@ func tagging(tags string) http.Handler {
 	})
 }
 
-func startBucket(t testing.TB, name string) *bucket {
+func startBucket(t testing.TB, name string, options ...s3mem.Option) *bucket {
 	t.Helper()
-	b, err := newBucket(name)
+	b, err := newBucket(name, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

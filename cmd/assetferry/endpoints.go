@@ -86,8 +86,10 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if s.source, err = recognise(ctx, s.source); err != nil { // the first that is asked of a bucket
 		return nil, err
 	}
+	a.trusts(s.source)
 	if approved == nil {
 		a.followsCategories(&s.rules, s.source)
+		s.rules.Mapping, s.rules.Places = a.digests()
 	}
 	return s, nil
 }
@@ -185,6 +187,12 @@ func (s *endpoints) deps(a *app, w migrate.Observer) migrate.Deps {
 	return d
 }
 
+// digests are those of the mapping, and of what in it says where objects go.
+func (a *app) digests() (all, places string) {
+	m := a.settings.NewMapping()
+	return m.Digest(), m.PlaceDigest()
+}
+
 // now is the server's clock, as far as its answers told it.
 func (d *destination) now() time.Time {
 	skew, _ := d.client.Skew()
@@ -226,8 +234,8 @@ func (a *app) rules(cmd *cobra.Command) (migrate.Rules, error) {
 		Include: c.Include, Exclude: c.Exclude, MinAge: c.MinAge, Symlinks: c.Symlinks,
 		CategoryBy: c.CategoryBy, Category: c.Category, Unmatched: c.Unmatched,
 		OnCollision: c.OnCollision, OnExisting: c.OnExisting,
-		Mapping: c.NewMapping().Digest(), Places: c.NewMapping().PlaceDigest(),
 	}
+	r.Mapping, r.Places = a.digests()
 	for _, glob := range append(append([]string{}, r.Include...), r.Exclude...) {
 		if err := migrate.CheckGlob(glob); err != nil {
 			return r, usage(err, "*, ? and [a-z] match within a name, ** matches any folders")

@@ -23,6 +23,10 @@ func (a *app) explainMapping(ctx context.Context, cmd *cobra.Command, source, ke
 	if err != nil {
 		return err
 	}
+	if from, err = recognise(ctx, from); err != nil {
+		return err
+	}
+	a.trusts(from)
 	deps := migrate.Deps{Source: from, Mapping: a.settings.NewMapping(), Log: a.out.Log()}
 	table, err := a.openMetadata()
 	if err != nil {

@@ -6,8 +6,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/config"
 	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
+	"assetferry/sources"
 )
 
 const metadataHelp = "describe assets with this `file`: a table of CSV or JSON Lines; assetferry help metadata tells the form"
@@ -35,6 +37,14 @@ func (a *app) openMetadata() (*metadata.Table, error) {
 	}
 	a.closeLater(t.Close)
 	return t, nil
+}
+
+// trusts has nothing looked for in contents where their source tells all there is to tell,
+// unless somebody says where to look: what people or rules left out would be found again.
+func (a *app) trusts(s sources.Source) {
+	if s.Traits().Complete && a.settings.Origin("precedence") == config.FromDefault && a.settings.Origin("ignore_metadata") == config.FromDefault {
+		a.settings.Ignored = []metadata.Origin{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
+	}
 }
 
 // introduceMetadata says what describes assets, if anything does.

@@ -68,7 +68,7 @@ type exported struct {
 
 func (e exported) Traits() sources.Traits {
 	t := e.Source.Traits()
-	t.Categories = true
+	t.Categories, t.Complete = true, true
 	return t
 }
 

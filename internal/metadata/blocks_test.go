@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/metadata/imagetest"
 )
 
 // An opened counts how often it is opened, and how much is left open.
@@ -108,9 +110,9 @@ func TestEmbeddedTakesFewRequests(t *testing.T) {
 	}
 	var chunks [][]byte
 	for range 40 {
-		chunks = append(chunks, chunk("IDAT", strings.Repeat("x", 2*blockSize)))
+		chunks = append(chunks, imagetest.Chunk("IDAT", strings.Repeat("x", 2*blockSize)))
 	}
-	scattered := makePNG(append(chunks, chunk("eXIf", "II*\x00"))...)
+	scattered := imagetest.PNG(append(chunks, imagetest.Chunk("eXIf", "II*\x00"))...)
 	b := NewBlocks((&opened{content: scattered}).open, int64(len(scattered)))
 	_, remarks, err := Embedded(b, int64(len(scattered)))
 	if err != nil || len(remarks) != 1 || !strings.Contains(remarks[0], errScattered.Error()) {

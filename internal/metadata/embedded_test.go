@@ -12,33 +12,35 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/metadata/imagetest"
 )
 
 // sampleEXIF is the directory of a picture with what cameras and programs write.
-func sampleEXIF(order binary.AppendByteOrder) []tagValue {
-	return []tagValue{
-		ascii(0x010e, "A quay\nat night  "),
-		ascii(0x010f, "Maker\x00\x00\x00"),
-		{tag: 0x011a, kind: tiffRational, value: rationals(order, 0, 300, 1).value},
-		ascii(0x013b, "Ida Blåmyr"),
-		{tag: 0x8298, kind: tiffASCII, value: []byte("© Ida\x00The Paper\x00")},
-		{tag: tagEXIF, kind: 4, value: make([]byte, 4), below: []tagValue{
-			ascii(0x9003, "2019:07:21 14:03:22"),
-			ascii(0x9011, "+02:00"),
-			ascii(0x9291, "125"),
-			rationals(order, 0x829a, 1, 250),
-			{tag: 0x927c, kind: tiffUndefined, value: []byte("a camera's own")},
-			{tag: 0x9286, kind: tiffUndefined, value: append([]byte("UNICODE\x00"), order.AppendUint16(order.AppendUint16(nil, 'Ж'), 'o')...)},
+func sampleEXIF(order binary.AppendByteOrder) []imagetest.Entry {
+	return []imagetest.Entry{
+		imagetest.ASCII(0x010e, "A quay\nat night  "),
+		imagetest.ASCII(0x010f, "Maker\x00\x00\x00"),
+		{Tag: 0x011a, Kind: tiffRational, Value: imagetest.Rationals(order, 0, 300, 1).Value},
+		imagetest.ASCII(0x013b, "Ida Blåmyr"),
+		{Tag: 0x8298, Kind: tiffASCII, Value: []byte("© Ida\x00The Paper\x00")},
+		{Tag: tagEXIF, Kind: 4, Value: make([]byte, 4), Below: []imagetest.Entry{
+			imagetest.ASCII(0x9003, "2019:07:21 14:03:22"),
+			imagetest.ASCII(0x9011, "+02:00"),
+			imagetest.ASCII(0x9291, "125"),
+			imagetest.Rationals(order, 0x829a, 1, 250),
+			{Tag: 0x927c, Kind: tiffUndefined, Value: []byte("a camera's own")},
+			{Tag: 0x9286, Kind: tiffUndefined, Value: append([]byte("UNICODE\x00"), order.AppendUint16(order.AppendUint16(nil, 'Ж'), 'o')...)},
 		}},
-		{tag: tagGPS, kind: 4, value: make([]byte, 4), below: []tagValue{
-			ascii(1, "S"),
-			rationals(order, 2, 33, 1, 51, 1, 3599, 100),
-			ascii(3, "E"),
-			rationals(order, 4, 151, 1, 125, 10, 0, 1),
-			rationals(order, 6, 0, 0),
+		{Tag: tagGPS, Kind: 4, Value: make([]byte, 4), Below: []imagetest.Entry{
+			imagetest.ASCII(1, "S"),
+			imagetest.Rationals(order, 2, 33, 1, 51, 1, 3599, 100),
+			imagetest.ASCII(3, "E"),
+			imagetest.Rationals(order, 4, 151, 1, 125, 10, 0, 1),
+			imagetest.Rationals(order, 6, 0, 0),
 		}},
-		utf16LE(0x9c9b, "Kai ⚓"),
-		utf16LE(0x9c9e, "quay;night; ;"),
+		imagetest.UTF16(0x9c9b, "Kai ⚓"),
+		imagetest.UTF16(0x9c9e, "quay;night; ;"),
 	}
 }
 
@@ -50,9 +52,9 @@ func wantEXIF() Fields {
 	}
 }
 
-var sampleIPTC = dataSet(1, 90, "\x1b%G") + dataSet(2, 0, "\x00\x04") + dataSet(2, 120, "Ein Kai\r\nbei Nacht") + dataSet(2, 5, "Größe") +
-	dataSet(2, 25, "quay") + dataSet(2, 25, "night") + dataSet(2, 25, "quay") + dataSet(2, 80, "Ida") + dataSet(2, 80, "Ole") +
-	dataSet(2, 55, "20190721") + dataSet(2, 60, "140322+0200") + dataSet(2, 101, "Norge") + dataSet(2, 95, " ") + dataSet(2, 85, "Staff") +
+var sampleIPTC = imagetest.DataSet(1, 90, "\x1b%G") + imagetest.DataSet(2, 0, "\x00\x04") + imagetest.DataSet(2, 120, "Ein Kai\r\nbei Nacht") + imagetest.DataSet(2, 5, "Größe") +
+	imagetest.DataSet(2, 25, "quay") + imagetest.DataSet(2, 25, "night") + imagetest.DataSet(2, 25, "quay") + imagetest.DataSet(2, 80, "Ida") + imagetest.DataSet(2, 80, "Ole") +
+	imagetest.DataSet(2, 55, "20190721") + imagetest.DataSet(2, 60, "140322+0200") + imagetest.DataSet(2, 101, "Norge") + imagetest.DataSet(2, 95, " ") + imagetest.DataSet(2, 85, "Staff") +
 	"\x1c\x02\x69\x80\x04\x00\x00\x00\x09" + "Hard news" + "\x00\x00"
 
 func wantIPTC() Fields {
@@ -97,32 +99,32 @@ type embeddedCase struct {
 
 func embeddedCases() []embeddedCase {
 	le, be := binary.LittleEndian, binary.BigEndian
-	exif, xmp := string(makeTIFF(le, false, sampleEXIF(le))), sampleXMP
+	exif, xmp := string(imagetest.TIFF(le, false, sampleEXIF(le))), sampleXMP
 	all := Found{FromEXIF: wantEXIF(), FromIPTC: wantIPTC(), FromXMP: wantXMP()}
 	noIPTC := Found{FromEXIF: wantEXIF(), FromXMP: wantXMP()}
-	irb := resources(sampleIPTC)
+	irb := imagetest.Resources(sampleIPTC)
 	return []embeddedCase{
-		{"jpeg", makeJPEG(segment(jpegAPP1, exifHeader+"\x00", exif), segment(jpegAPP1, xmpHeader, xmp), segment(jpegAPP13, irbHeader, irb)), all},
-		{"jpeg, resources in two segments, another order, and bytes that fill", makeJPEG(segment(jpegAPP13, irbHeader, irb[:20]), []byte("\xff\xff\xff"), segment(jpegAPP13, irbHeader, irb[20:]),
-			segment(jpegAPP1, xmpHeader, xmp), []byte("\xff\xd0"), segment(jpegAPP1, exifHeader+"\xff", exif)), all},
-		{"jpeg, first of several", makeJPEG(segment(jpegAPP1, exifHeader+"\x00", exif), segment(jpegAPP1, exifHeader+"\x00", string(makeTIFF(le, false, []tagValue{ascii(0x010e, "other")})))), Found{FromEXIF: wantEXIF()}},
-		{"jpeg, the header of an agency", makeJPEG(segment(jpegAPP1, "XMP\x00://ns.adobe.com/xap/1.0/\x00", xmp)), Found{FromXMP: wantXMP()}},
-		{"png", makePNG(chunk("eXIf", exif), chunk("iTXt", pngXMP+"\x00\x00\x00\x00\x00"+xmp), profile("iptc", []byte(irb))), all},
-		{"png, compressed and as profiles", makePNG(profile("exif", []byte(exifHeader+"\x00"+exif)), chunk("iTXt", pngXMP+"\x00\x01\x00en\x00words\x00"+deflated(xmp)), profile("iptc", []byte(sampleIPTC))), all},
-		{"png, xmp as a profile", makePNG(profile("xmp", []byte(xmp)), profile("APP1", []byte(exif))), noIPTC},
-		{"webp", makeWebP(riff("EXIF", []byte(exif)), riff("ALPH", []byte("x")), riff("XMP ", []byte(xmp))), noIPTC},
-		{"webp, exif as in jpeg", makeWebP(riff("XMP ", []byte(xmp)), riff("EXIF", []byte(exifHeader+"\x00"+exif))), noIPTC},
-		{"tiff", makeTIFF(be, false, withOthers(be, irb)), all},
-		{"bigtiff", makeTIFF(le, true, withOthers(le, irb)), all},
-		{"heif", makeHEIF([]byte(exif), []byte(xmp)), noIPTC},
+		{"jpeg", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00", exif), imagetest.Segment(jpegAPP1, xmpHeader, xmp), imagetest.Segment(jpegAPP13, irbHeader, irb)), all},
+		{"jpeg, resources in two segments, another order, and bytes that fill", imagetest.JPEG(imagetest.Segment(jpegAPP13, irbHeader, irb[:20]), []byte("\xff\xff\xff"), imagetest.Segment(jpegAPP13, irbHeader, irb[20:]),
+			imagetest.Segment(jpegAPP1, xmpHeader, xmp), []byte("\xff\xd0"), imagetest.Segment(jpegAPP1, exifHeader+"\xff", exif)), all},
+		{"jpeg, first of several", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00", exif), imagetest.Segment(jpegAPP1, exifHeader+"\x00", string(imagetest.TIFF(le, false, []imagetest.Entry{imagetest.ASCII(0x010e, "other")})))), Found{FromEXIF: wantEXIF()}},
+		{"jpeg, the header of an agency", imagetest.JPEG(imagetest.Segment(jpegAPP1, "XMP\x00://ns.adobe.com/xap/1.0/\x00", xmp)), Found{FromXMP: wantXMP()}},
+		{"png", imagetest.PNG(imagetest.Chunk("eXIf", exif), imagetest.Chunk("iTXt", pngXMP+"\x00\x00\x00\x00\x00"+xmp), imagetest.Profile("iptc", []byte(irb))), all},
+		{"png, compressed and as profiles", imagetest.PNG(imagetest.Profile("exif", []byte(exifHeader+"\x00"+exif)), imagetest.Chunk("iTXt", pngXMP+"\x00\x01\x00en\x00words\x00"+imagetest.Deflated(xmp)), imagetest.Profile("iptc", []byte(sampleIPTC))), all},
+		{"png, xmp as a profile", imagetest.PNG(imagetest.Profile("xmp", []byte(xmp)), imagetest.Profile("APP1", []byte(exif))), noIPTC},
+		{"webp", imagetest.WebP(imagetest.RIFF("EXIF", []byte(exif)), imagetest.RIFF("ALPH", []byte("x")), imagetest.RIFF("XMP ", []byte(xmp))), noIPTC},
+		{"webp, exif as in jpeg", imagetest.WebP(imagetest.RIFF("XMP ", []byte(xmp)), imagetest.RIFF("EXIF", []byte(exifHeader+"\x00"+exif))), noIPTC},
+		{"tiff", imagetest.TIFF(be, false, withOthers(be, irb)), all},
+		{"bigtiff", imagetest.TIFF(le, true, withOthers(le, irb)), all},
+		{"heif", imagetest.HEIF([]byte(exif), []byte(xmp)), noIPTC},
 		{"no image", []byte(strings.Repeat("text that is no image", 100)), nil},
 		{"next to nothing", []byte("\xff\xd8\xff"), nil},
 		{"nothing", nil, nil},
 	}
 }
 
-func withOthers(order binary.AppendByteOrder, irb string) []tagValue {
-	return append(sampleEXIF(order), tagValue{tag: tagXMP, kind: 1, value: []byte(sampleXMP)}, tagValue{tag: tagPhotoshop, kind: 1, value: []byte(irb)})
+func withOthers(order binary.AppendByteOrder, irb string) []imagetest.Entry {
+	return append(sampleEXIF(order), imagetest.Entry{Tag: tagXMP, Kind: 1, Value: []byte(sampleXMP)}, imagetest.Entry{Tag: tagPhotoshop, Kind: 1, Value: []byte(irb)})
 }
 
 func TestEmbedded(t *testing.T) {
@@ -198,20 +200,20 @@ func TestEmbeddedRemarksOnWhatIsBroken(t *testing.T) {
 		content []byte
 		remark  string
 	}{
-		{"a directory of more than there is", makeJPEG(segment(jpegAPP1, exifHeader+"\x00II*\x00\x08\x00\x00\x00\xff\x00")), "the EXIF in it could not be read, or not all of it: it is cut off"},
-		{"a directory of too much", makeJPEG(segment(jpegAPP1, exifHeader+"\x00II*\x00\x08\x00\x00\x00\xff\xff")), "has 65535 entries"},
-		{"a value beyond the end", makeJPEG(segment(jpegAPP1, exifHeader+"\x00", string(makeTIFF(le, false, []tagValue{ascii(0x010e, "caption")})[:30]))), "points beyond its end"},
-		{"no tiff", makeJPEG(segment(jpegAPP1, exifHeader+"\x00nonsense")), "does not begin as a TIFF does"},
-		{"xml", makeWebP(riff("XMP ", []byte("<x:xmpmeta><rdf:RDF"))), "the XMP in it could not be read"},
-		{"no rdf", makeWebP(riff("XMP ", []byte("<x:xmpmeta/>"))), "no rdf:RDF"},
-		{"deep", makeWebP(riff("XMP ", []byte(`<rdf:RDF xmlns:rdf="`+rdfSpace+`"><rdf:Description>`+deep))), "within each other more than 64 times"},
-		{"deep outside", makeWebP(riff("XMP ", []byte(strings.Repeat("<a>", 100)))), "within each other more than 64 times"},
-		{"iptc", makeJPEG(segment(jpegAPP13, irbHeader, resources(dataSet(2, 5, "a")+"\x1c\x02\x05\x10\x00"))), "the IPTC in it could not be read, or not all of it: it is cut off"},
+		{"a directory of more than there is", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00II*\x00\x08\x00\x00\x00\xff\x00")), "the EXIF in it could not be read, or not all of it: it is cut off"},
+		{"a directory of too much", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00II*\x00\x08\x00\x00\x00\xff\xff")), "has 65535 entries"},
+		{"a value beyond the end", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00", string(imagetest.TIFF(le, false, []imagetest.Entry{imagetest.ASCII(0x010e, "caption")})[:30]))), "points beyond its end"},
+		{"no tiff", imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00nonsense")), "does not begin as a TIFF does"},
+		{"xml", imagetest.WebP(imagetest.RIFF("XMP ", []byte("<x:xmpmeta><rdf:RDF"))), "the XMP in it could not be read"},
+		{"no rdf", imagetest.WebP(imagetest.RIFF("XMP ", []byte("<x:xmpmeta/>"))), "no rdf:RDF"},
+		{"deep", imagetest.WebP(imagetest.RIFF("XMP ", []byte(`<rdf:RDF xmlns:rdf="`+rdfSpace+`"><rdf:Description>`+deep))), "within each other more than 64 times"},
+		{"deep outside", imagetest.WebP(imagetest.RIFF("XMP ", []byte(strings.Repeat("<a>", 100)))), "within each other more than 64 times"},
+		{"iptc", imagetest.JPEG(imagetest.Segment(jpegAPP13, irbHeader, imagetest.Resources(imagetest.DataSet(2, 5, "a")+"\x1c\x02\x05\x10\x00"))), "the IPTC in it could not be read, or not all of it: it is cut off"},
 		{"a segment without length", append([]byte("\xff\xd8"), "\xff\xe0\x00\x00, and what follows"...), "has no length"},
-		{"a bomb", makePNG(chunk("iTXt", pngXMP+"\x00\x01\x00\x00\x00"+deflated(strings.Repeat("\x00", maxPieces+1)))), "larger than 8 MiB"},
-		{"more than is kept", makePNG(chunk("eXIf", strings.Repeat("x", maxPieces+1))), "larger than 8 MiB"},
-		{"a profile", makePNG(chunk("tEXt", "Raw profile type exif\x00\nexif\n 2\nxx")), "invalid byte"},
-		{"heif", []byte(box("ftyp", "heic\x00\x00\x00\x00") + be32(100) + "meta"), "the HEIF is broken"},
+		{"a bomb", imagetest.PNG(imagetest.Chunk("iTXt", pngXMP+"\x00\x01\x00\x00\x00"+imagetest.Deflated(strings.Repeat("\x00", maxPieces+1)))), "larger than 8 MiB"},
+		{"more than is kept", imagetest.PNG(imagetest.Chunk("eXIf", strings.Repeat("x", maxPieces+1))), "larger than 8 MiB"},
+		{"a profile", imagetest.PNG(imagetest.Chunk("tEXt", "Raw profile type exif\x00\nexif\n 2\nxx")), "invalid byte"},
+		{"heif", []byte(imagetest.Box("ftyp", "heic\x00\x00\x00\x00") + imagetest.BE32(100) + "meta"), "the HEIF is broken"},
 	} {
 		found, remarks, err := Embedded(bytes.NewReader(test.content), int64(len(test.content)))
 		if err != nil || len(remarks) == 0 || !strings.Contains(remarks[0], test.remark) {
@@ -260,7 +262,7 @@ func TestExtendedXMP(t *testing.T) {
 	main := strings.Replace(sampleXMP, `xmp:Rating`, `xmlns:n="http://ns.adobe.com/xmp/note/" n:HasExtendedXMP="`+guid+`" xmp:Rating`, 1)
 	more := `<rdf:RDF xmlns:rdf="` + rdfSpace + `"><rdf:Description xmlns:p="http://ns.adobe.com/photoshop/1.0/" p:City="Bergen"/></rdf:RDF>`
 	part := func(at, end int) []byte {
-		return segment(jpegAPP1, moreXMPHeader, guid, be32(len(more)), be32(at), more[at:end])
+		return imagetest.Segment(jpegAPP1, moreXMPHeader, guid, imagetest.BE32(len(more)), imagetest.BE32(at), more[at:end])
 	}
 	for _, test := range []struct {
 		segments [][]byte
@@ -270,7 +272,7 @@ func TestExtendedXMP(t *testing.T) {
 		{[][]byte{part(50, len(more)), part(0, 50)}, []string{"Bergen"}},
 		{[][]byte{part(0, 50)}, nil}, // not all of it
 	} {
-		found, remarks, _ := capture(makeJPEG(append([][]byte{segment(jpegAPP1, xmpHeader, main)}, test.segments...)...), 64)
+		found, remarks, _ := capture(imagetest.JPEG(append([][]byte{imagetest.Segment(jpegAPP1, xmpHeader, main)}, test.segments...)...), 64)
 		if got := found[FromXMP]; !slices.Equal(got["city"], test.city) || !slices.Equal(got["rating"], []string{"4"}) || len(remarks) > 0 {
 			t.Errorf("%d parts: %v, remarks %q", len(test.segments), got, remarks)
 		}
@@ -302,20 +304,20 @@ func TestXMPDegrees(t *testing.T) {
 }
 
 func TestIPTCText(t *testing.T) {
-	said := dataSet(1, 90, "\x1b%G")
+	said := imagetest.DataSet(1, 90, "\x1b%G")
 	for _, test := range []struct{ name, data, want string }{
-		{"in UTF-8, and says so", said + dataSet(2, 5, "Größe"), "Größe"},
-		{"in UTF-8, and does not", dataSet(2, 5, "Größe"), "Größe"},
-		{"in Latin-1", dataSet(2, 5, "Gr\xf6\xdfe \x96 \x80"), "Größe – €"},
-		{"says UTF-8, and is not", said + dataSet(2, 5, "Gr\xf6\xdfe"), "Größe"},
-		{"filled with zeros", dataSet(2, 5, "Quay\x00\x00\x00"), "Quay"},
+		{"in UTF-8, and says so", said + imagetest.DataSet(2, 5, "Größe"), "Größe"},
+		{"in UTF-8, and does not", imagetest.DataSet(2, 5, "Größe"), "Größe"},
+		{"in Latin-1", imagetest.DataSet(2, 5, "Gr\xf6\xdfe \x96 \x80"), "Größe – €"},
+		{"says UTF-8, and is not", said + imagetest.DataSet(2, 5, "Gr\xf6\xdfe"), "Größe"},
+		{"filled with zeros", imagetest.DataSet(2, 5, "Quay\x00\x00\x00"), "Quay"},
 	} {
 		fields, _ := readIPTC([]byte(test.data))
 		if got := strings.Join(fields["title"], "|"); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}
-	if fields, err := readIPTC([]byte(swapped(dataSet(2, 5, "Quay at sea")))); err != nil || !slices.Equal(fields["title"], []string{"Quay at sea"}) {
+	if fields, err := readIPTC([]byte(swapped(imagetest.DataSet(2, 5, "Quay at sea")))); err != nil || !slices.Equal(fields["title"], []string{"Quay at sea"}) {
 		t.Errorf("in another order of bytes: %v, %v", fields, err)
 	}
 }
@@ -340,7 +342,7 @@ func TestIPTCDates(t *testing.T) {
 		{"00000000", "", ""},
 		{"", "140322", ""},
 	} {
-		fields, err := readIPTC([]byte(dataSet(2, 55, test.date) + dataSet(2, 60, test.clock)))
+		fields, err := readIPTC([]byte(imagetest.DataSet(2, 55, test.date) + imagetest.DataSet(2, 60, test.clock)))
 		if got := first(fields["created"]); got != test.want || err != nil {
 			t.Errorf("%s %s: got %q, %v, want %q", test.date, test.clock, got, err, test.want)
 		}
@@ -386,14 +388,14 @@ func BenchmarkCapture(b *testing.B) {
 	picture := []byte(strings.Repeat("picture ", size/8))
 	var chunks [][]byte
 	for range size / 8192 {
-		chunks = append(chunks, chunk("IDAT", string(picture[:8192])))
+		chunks = append(chunks, imagetest.Chunk("IDAT", string(picture[:8192])))
 	}
-	exif := string(makeTIFF(le, false, sampleEXIF(le)))
+	exif := string(imagetest.TIFF(le, false, sampleEXIF(le)))
 	for name, content := range map[string][]byte{
 		"text": picture,
-		"jpeg": append(makeJPEG(segment(jpegAPP1, exifHeader+"\x00", exif), segment(jpegAPP1, xmpHeader, sampleXMP)), picture...),
-		"png":  makePNG(append(chunks, chunk("eXIf", exif))...),
-		"webp": makeWebP(riff("VP8 ", picture), riff("EXIF", []byte(exif))),
+		"jpeg": append(imagetest.JPEG(imagetest.Segment(jpegAPP1, exifHeader+"\x00", exif), imagetest.Segment(jpegAPP1, xmpHeader, sampleXMP)), picture...),
+		"png":  imagetest.PNG(append(chunks, imagetest.Chunk("eXIf", exif))...),
+		"webp": imagetest.WebP(imagetest.RIFF("VP8 ", picture), imagetest.RIFF("EXIF", []byte(exif))),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(content)))

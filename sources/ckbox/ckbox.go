@@ -65,7 +65,7 @@ func (s *Source) Identity() string { return s.identity }
 
 // Traits implements sources.Source.
 func (s *Source) Traits() sources.Traits {
-	return sources.Traits{Precision: time.Millisecond, Describes: true, Categories: true, NoSidecars: true}
+	return sources.Traits{Precision: time.Millisecond, Describes: true, Categories: true, NoSidecars: true, Complete: true}
 }
 
 // fail makes an error about the source or one of its objects.
