@@ -193,8 +193,7 @@ func (u *upload) send(ctx context.Context, id *string) error {
 		out, err := u.client.UploadPart(ctx, &s3.UploadPartInput{Bucket: &u.address.Bucket, Key: u.name, UploadId: id, PartNumber: number, RequestPayer: u.payer,
 			Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data)))}, where...)
 		if err == nil {
-			u.parts = append(u.parts, types.CompletedPart{PartNumber: number, ETag: out.ETag,
-				ChecksumCRC32: out.ChecksumCRC32, ChecksumCRC32C: out.ChecksumCRC32C, ChecksumSHA1: out.ChecksumSHA1, ChecksumSHA256: out.ChecksumSHA256, ChecksumCRC64NVME: out.ChecksumCRC64NVME})
+			u.parts = append(u.parts, types.CompletedPart{PartNumber: number, ETag: out.ETag})
 		}
 		return err
 	})
