@@ -75,6 +75,23 @@ func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[string]
 	return all, nil
 }
 
+// aheadOf gives what describes an object that is to be placed. What people deleted or moved
+// at the destination is not among what was looked at ahead.
+func (d *decider) aheadOf(ctx context.Context, o sources.Object) (ahead, error) {
+	a, looked := d.ahead[string(o.Key)]
+	if looked || !d.Mapping.PlaceNeedsMetadata() {
+		return a, nil
+	}
+	a = d.lookFor(ctx, o)
+	if ctx.Err() != nil {
+		return a, context.Cause(ctx)
+	}
+	if isOf(a.err, retry.Fatal) {
+		return a, a.err
+	}
+	return a, nil
+}
+
 // lookFor finds all that describes an object.
 func (d *decider) lookFor(ctx context.Context, o sources.Object) ahead {
 	g, err := d.examine(ctx, o)

@@ -11,6 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -212,3 +213,27 @@ type permanent struct{ text string }
 
 func (p permanent) Error() string      { return p.text }
 func (p permanent) Class() retry.Class { return retry.Permanent }
+
+// A deaf Writer takes no description.
+type deaf struct{ migrate.Writer }
+
+func (deaf) Update(context.Context, string, assets.Changes) (assets.Asset, error) {
+	return assets.Asset{}, refusal{retry.Permanent}
+}
+
+// What a source keeps otherwise arrives another night if it cannot be written in the one that
+// finds it.
+func TestTouchedAndNotDescribed(t *testing.T) {
+	w := newWorld(t)
+	author := "Ida"
+	d := w.knowing(func(sources.Key) (sources.Description, error) { return by(author), nil })
+	w.put("a.jpg", "a")
+	w.syncWith(d, syncRules("keep"))
+	author = "Olga"
+	w.put("a.jpg", "a")
+	w.wantStates(w.syncWith(d, syncRules("keep"), func(a *migrate.Applier) { a.Write = deaf{a.Write} }), map[string]int64{"describe failed": 1})
+	w.wantStates(w.syncWith(d, syncRules("keep")), map[string]int64{"describe done": 1})
+	if a := w.assetOf("a.jpg"); a.Metadata.CustomAttributes["author"] != "Olga" {
+		t.Errorf("got %+v", a.Metadata)
+	}
+}

@@ -381,16 +381,19 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt
 	}
 	action, why := Decide(s, d.Rules)
 	var place spot
+	var looked ahead
 	if action == state.Create || action == state.Replace || action == state.Move {
 		if err := d.needPlacer(ctx); err != nil {
 			return err
 		}
-		ahead := d.ahead[i.Key]
-		if ahead.err != nil && s.Memory == Unknown {
+		if looked, err = d.aheadOf(ctx, o); err != nil {
+			return err
+		}
+		if looked.err != nil && action != state.Replace { // which stays where it is
 			s.Failed = ReasonUnreadable
 		}
-		place, s.Problem = d.placer.place(o, ahead.found)
-		if action == state.Replace && s.Problem != ReasonTooLarge { // it stays where it is
+		place, s.Problem = d.placer.place(o, looked.found)
+		if action == state.Replace && s.Problem != ReasonTooLarge {
 			s.Problem = ""
 		}
 		keepName(&place.Place, &s, approved, i.Key)
@@ -405,8 +408,8 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt
 		i.Asset = receipt.Asset
 	}
 	write(i, action, why)
-	if err := d.ahead[i.Key].err; err != nil && s.Failed != "" {
-		place.remark = err.Error()
+	if looked.err != nil && s.Failed != "" {
+		place.remark = looked.err.Error()
 	}
 	i.Error = cmp.Or(place.remark, i.Error)
 	return nil

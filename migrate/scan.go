@@ -29,7 +29,7 @@ func (d *decider) scan(ctx context.Context) (err error) {
 	w := walk{decider: d, page: state.Page{Cursor: d.run.Cursor}}
 	defer d.walkBeside(ctx, d.run.Cursor, w.missedIn(ctx))()
 	w.sidecars = sideBySide(d.Journal.Sidecars(ctx, d.run.Pair.ID, d.run.Cursor), func(c state.Sidecar) string { return c.Key })
-	w.sidecars.passed = w.lost
+	w.sidecars.passed = func(c state.Sidecar) error { return w.lost(ctx, c) }
 	defer w.sidecars.stop()
 	for o, err := range d.Source.Objects(ctx, sources.Key(d.run.Cursor)) {
 		if err != nil {
@@ -138,11 +138,14 @@ func (w *walk) stage(ctx context.Context) error {
 }
 
 // lost has a sidecar forgotten that is not listed any more. What it said stays.
-func (w *walk) lost(c state.Sidecar) error {
-	if !w.unread.hides(c.Key) {
-		w.page.Lost = append(w.page.Lost, c.Key)
+func (w *walk) lost(ctx context.Context, c state.Sidecar) error {
+	if w.unread.hides(c.Key) {
+		return nil
 	}
-	return nil
+	if w.page.Lost = append(w.page.Lost, c.Key); len(w.page.Lost) < stagePage {
+		return nil
+	}
+	return w.stage(ctx)
 }
 
 // end ends a listing that is whole.
@@ -150,11 +153,14 @@ func (w *walk) end(ctx context.Context) error {
 	if err := w.checkSentinel(); err != nil {
 		return errors.Join(err, w.stage(ctx), w.Journal.NoteSync(ctx, w.run.Num, err.Error(), ""))
 	}
-	if err := errors.Join(w.rest(), w.sidecars.rest()); err != nil {
+	if err := w.rest(); err != nil {
 		return err
 	}
 	if err := w.countGone(ctx); err != nil {
 		return errors.Join(err, w.stage(ctx))
+	}
+	if err := w.sidecars.rest(); err != nil { // of a source that is there
+		return err
 	}
 	if err := w.stageMissing(ctx); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -38,7 +37,7 @@ type chain struct {
 func (c *chain) pass(key string) {
 	c.forget(key)
 	c.keys = append(c.keys, key)
-	if stem := strings.TrimSuffix(key, path.Ext(key)); stem != key && !slices.Contains(c.stems, stem+".") {
+	if stem, ok := metadata.StemOf(key); ok && !slices.Contains(c.stems, stem+".") {
 		c.stems = append(c.stems, stem+".")
 	}
 }
@@ -97,32 +96,47 @@ func (d *decider) confirmSidecars(ctx context.Context) error {
 	if !d.followsSidecars() || d.decided && !d.perhaps {
 		return nil
 	}
-	var found []state.Sidecar
-	save := func() error {
-		err := d.Journal.SaveSidecars(ctx, d.run.Num, found)
-		found = found[:0]
-		return err
-	}
-	err := d.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
-		if sources.Obstacle(i.Obstacle) != perhaps || i.State != state.ItemStaged {
-			return false, nil
+	for page, err := range pages(d.Journal.Items(ctx, d.run.Num), stagePage) {
+		if err != nil {
+			return err
 		}
-		owners, err := d.owners(ctx, i.Key)
-		if err != nil || len(owners) == 0 {
-			return false, err
+		told, err := d.tellSidecars(ctx, page)
+		if err != nil {
+			return err
 		}
-		if found = append(found, asSidecar(*i)); len(found) == stagePage {
-			if err := save(); err != nil {
-				return false, err
+		for _, i := range told {
+			if err := d.store(ctx, i); err != nil {
+				return err
 			}
 		}
-		write(i, state.Skip, ReasonSidecar)
-		return true, nil
-	})
-	if err != nil {
-		return err
 	}
-	return save()
+	return d.flush(ctx)
+}
+
+// tellSidecars gives those of some items that describe other objects. They are known as
+// sidecars before that is decided of their items: whoever goes on after a crash does not
+// look at those again.
+func (d *decider) tellSidecars(ctx context.Context, page []state.Item) (told []state.Item, err error) {
+	var found []state.Sidecar
+	for _, i := range page {
+		if sources.Obstacle(i.Obstacle) != perhaps || i.State != state.ItemStaged {
+			continue
+		}
+		owners, err := d.owners(ctx, i.Key)
+		if err != nil {
+			return nil, err
+		}
+		if len(owners) == 0 {
+			continue
+		}
+		found = append(found, asSidecar(i))
+		write(&i, state.Skip, ReasonSidecar)
+		told = append(told, i)
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return told, d.Journal.SaveSidecars(ctx, d.run.Num, found)
 }
 
 // owners are the objects that a sidecar describes. One of them may be called like a sidecar

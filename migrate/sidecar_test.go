@@ -1,14 +1,18 @@
 package migrate_test
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
 
 	"assetferry/internal/mapping"
 	"assetferry/internal/metadata"
+	"assetferry/internal/strictyaml"
 	"assetferry/migrate"
 	"assetferry/sources"
+	"assetferry/sources/memory"
 	"assetferry/state"
 )
 
@@ -178,4 +182,96 @@ func TestEmbeddedMetadata(t *testing.T) {
 	if a := w.assetOf("b.jpg"); a.Metadata.CustomAttributes["caption"] != "of b" || asked["PATCH /assets/{id}"] != 1 {
 		t.Errorf("described as %+v by %v", a.Metadata, asked)
 	}
+}
+
+// by gives dependencies with rules of the user.
+func (w *world) by(rules string) migrate.Deps {
+	w.Helper()
+	f, err := strictyaml.Parse("assetferry.yaml", []byte("mapping:\n  rules:\n    "+rules+"\n"))
+	must(w, err)
+	entries, err := f.Entries(f.Root)
+	must(w, err)
+	parsed, err := mapping.Parse(f, entries[0].Value)
+	must(w, err)
+	d := w.deps()
+	d.Mapping = mapping.New(parsed, mapping.Options{})
+	return d
+}
+
+// What comes back to its place goes where rules say by what describes it, not where objects
+// go of which nothing was found: what is private would be seen by everybody.
+func TestRepairsGoWhereMetadataSays(t *testing.T) {
+	w := newWorld(t)
+	vault := w.category("Vault", "jpg")
+	w.put("a.jpg", "a", "a.jpg.json", `{"secret": "yes"}`, "b.jpg", "b")
+	d := w.by(`- {when: 'has("secret")', category: Vault}`)
+	w.syncWith(d, syncRules("keep"))
+	for _, changed := range []bool{false, true} {
+		if a := w.assetOf("a.jpg"); a.CategoryID != vault {
+			t.Fatalf("a.jpg is in %s, want %s", a.CategoryID, vault)
+		}
+		must(t, w.other.Trash(t.Context(), w.receipt("a.jpg").Asset))
+		if changed {
+			w.put("a.jpg.json", `{"secret": "still"}`)
+		}
+		repair := syncRules("overwrite")
+		repair.Sync.Repair = true
+		w.syncWith(d, repair)
+	}
+	if a := w.assetOf("a.jpg"); a.CategoryID != vault {
+		t.Errorf("a.jpg is in %s, want %s", a.CategoryID, vault)
+	}
+}
+
+// A source that is not there takes nothing with it: when it is back, nothing is to be done.
+func TestSidecarsOfAnEmptySource(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "a.jpg.json", saying("of a"))
+	w.sync(nil, syncRules("keep"))
+	gone := w.deps()
+	gone.Source = &memory.Source{}
+	_, err := w.tryWith(t.Context(), gone, syncRules("keep"))
+	if _, ok := errors.AsType[*migrate.EmptySourceError](err); !ok {
+		t.Fatalf("got %v", err)
+	}
+	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 2})
+}
+
+// An unsaving journal fails once when sidecars are saved.
+type unsaving struct {
+	migrate.Journal
+	fails bool
+}
+
+func (j *unsaving) SaveSidecars(ctx context.Context, run int64, all []state.Sidecar) error {
+	if j.fails && len(all) > 0 {
+		j.fails = false
+		return errBroken
+	}
+	return j.Journal.SaveSidecars(ctx, run, all)
+}
+
+// A run that ends just when sidecars were told from objects knows of them when it goes on.
+func TestSidecarsToldBeforeACrash(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.XMP", xmp("of a"), "a.jpg", "a")
+	d := w.deps()
+	d.Journal = &unsaving{w.journal, true}
+	if _, err := w.tryWith(t.Context(), d, migrate.DefaultRules()); !errors.Is(err, errBroken) {
+		t.Fatalf("got %v", err)
+	}
+	w.migrate(migrate.DefaultRules())
+	if a := w.assetOf("a.jpg"); a.Metadata.CustomAttributes["caption"] != "of a" {
+		t.Errorf("got %+v", a.Metadata)
+	}
+}
+
+// What is called like another object, but describes none, is no sidecar.
+func TestNoSidecarOfASidecarsKind(t *testing.T) {
+	w := newWorld(t)
+	w.category("Data", "json", "xmp")
+	w.put("a.json", "{}")
+	w.sync(nil, syncRules("keep"))
+	w.put("a.xmp", xmp("of nothing"))
+	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 1, "create done": 1})
 }

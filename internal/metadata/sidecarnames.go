@@ -21,15 +21,15 @@ func SidecarsOf(key string) []string {
 	for _, ending := range sidecarEndings() {
 		keys = append(keys, key+ending)
 	}
-	if stem, ok := stemOf(key); ok {
+	if stem, ok := StemOf(key); ok {
 		keys = append(keys, stem+xmpEnding)
 	}
 	return keys
 }
 
-// stemOf gives a key without its ending, if what is beside it under another ending can be
+// StemOf gives a key without its ending, if what is beside it under another ending can be
 // its sidecar: not if it has none, or one that sidecars have.
-func stemOf(key string) (string, bool) {
+func StemOf(key string) (string, bool) {
 	ending := path.Ext(key)
 	stem := strings.TrimSuffix(key, ending)
 	if ending == "" || ending == "." || isEndOfFolder(stem) || slices.Contains(sidecarEndings(), strings.ToLower(ending)) {
@@ -84,6 +84,6 @@ func (o Owner) Describes(key string) bool {
 	if slices.Contains(o.Keys, key) {
 		return true
 	}
-	stem, ok := stemOf(key)
+	stem, ok := StemOf(key)
 	return ok && o.Stem != "" && stem == o.Stem
 }
