@@ -233,7 +233,7 @@ func TestTouchedAndNotDescribed(t *testing.T) {
 	w.put("a.jpg", "a")
 	w.wantStates(w.syncWith(d, syncRules("keep"), func(a *migrate.Applier) { a.Write = deaf{a.Write} }), map[string]int64{"describe failed": 1})
 	w.wantStates(w.syncWith(d, syncRules("keep")), map[string]int64{"describe done": 1})
-	if a := w.assetOf("a.jpg"); a.Metadata.CustomAttributes["author"] != "Olga" {
+	if a := w.assetOf("a.jpg"); a.Metadata.CustomAttributes["creator"] != "Olga" {
 		t.Errorf("got %+v", a.Metadata)
 	}
 }

@@ -96,7 +96,7 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 			}
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE receipts SET time = i.time, version_tag = i.version_tag
-			FROM items i WHERE i.run = ?1 AND (i.reason = ?2 OR i.action = 'describe') AND receipts.pair = ?3 AND receipts.key = i.key AND receipts.size = i.size`,
+			FROM items i WHERE i.run = ?1 AND (i.reason = ?2 OR i.action = 'describe' AND i.state = 'done') AND receipts.pair = ?3 AND receipts.key = i.key AND receipts.size = i.size`,
 			run.Num, e.Touched, run.Pair.ID); err != nil {
 			return err
 		}
