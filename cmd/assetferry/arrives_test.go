@@ -370,3 +370,73 @@ func TestEverythingArrivesFromABucket(t *testing.T) {
 	ferry("sync")
 	s.wantWrites(t, "sync after that", nothing())
 }
+
+// What a setting leaves out does not come back with what was exported, although it is still
+// embedded in the contents.
+func TestWhatIsLeftOutStaysOut(t *testing.T) {
+	l, s, dir := newRichLibrary(), startService(t, sandbox.Options{}), t.TempDir()
+	l.write(t, dir)
+	command(t, dir, s.variables(), "migrate", "lib", "--include", "shoot/*", "--gps", "drop").must(t, 0)
+	want, embedded := arrivals{}, arrivals{}
+	for place, a := range l.expected() {
+		if strings.HasPrefix(place, "Photos/") {
+			embedded[place] = a
+			a.Attributes = maps.Clone(a.Attributes)
+			delete(a.Attributes, "latitude")
+			delete(a.Attributes, "longitude")
+			want[place] = a
+		}
+	}
+	wantArrived(t, s, want)
+	exported(t, s, dir, want)
+
+	asked := startService(t, sandbox.Options{})
+	command(t, t.TempDir(), asked.variables(), "migrate", filepath.Join(dir, "out"), "--unmatched", "create", "--precedence", "sidecar,xmp,iptc,exif").must(t, 0)
+	wantArrived(t, asked, embedded)
+}
+
+// Settings decide who is right and what becomes of what is too long.
+func TestSettingsDecideWhatArrives(t *testing.T) {
+	l := newRichLibrary()
+	long := func(description string) arrivals {
+		return arrivals{"Documents/long/long.txt": {Description: description, Attributes: named("kept", "this"), Digest: digestOf("long")}}
+	}
+	turned := arrivals{}
+	all := metadata.Precedence()
+	for n, one := range all {
+		for _, other := range all[n+1:] {
+			by := other
+			if other == metadata.FromSource { // which keeps nothing
+				by = one
+			}
+			key := pairOf(one, other)
+			turned["Images/"+key] = arrival{Attributes: named("title", "said by "+string(by)), Digest: digestOf(l.files[key])}
+		}
+	}
+	for _, test := range []struct {
+		name string
+		args []string
+		exit int
+		want arrivals
+	}{
+		{"left out", []string{"--include", "long/*", "--on-limit", "skip"}, 0, long("")},
+		{"refused", []string{"--include", "long/*", "--on-limit", "fail"}, 3, arrivals{"Documents/long/long.txt": {Digest: digestOf("long")}}}, // and is told as failed
+		{"turned", []string{"--include", "pairs/*", "--metadata", "table.csv", "--precedence", "exif,iptc,xmp,source,sidecar,table"}, 0, turned},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, dir := startService(t, sandbox.Options{}), t.TempDir()
+			l.write(t, dir)
+			for range 2 {
+				command(t, dir, s.variables(), append([]string{"migrate", "lib"}, test.args...)...).must(t, test.exit)
+				wantArrived(t, s, test.want)
+			}
+			if test.exit == 0 {
+				return
+			}
+			edit(t, filepath.Join(dir, "lib/long/long.txt.json"), strings.Repeat("word ", 300), "short")
+			command(t, dir, s.variables(), append([]string{"migrate", "lib"}, test.args...)...).must(t, 0)
+			s.wantWrites(t, "a description that fits", map[string]int{"PATCH": 1})
+			wantArrived(t, s, long("short"))
+		})
+	}
+}
