@@ -14,8 +14,9 @@ import (
 // An ahead is what describes an object, found before it is decided where it goes, or why
 // that cannot be found.
 type ahead struct {
-	found metadata.Found
-	err   error
+	found  metadata.Found
+	remark string // for people, about what could not be read of it
+	err    error
 }
 
 // decideAhead decides every item after what describes the objects was looked for: rules ask
@@ -102,6 +103,6 @@ func (d *decider) lookFor(ctx context.Context, o sources.Object) ahead {
 	if err != nil {
 		return ahead{err: err}
 	}
-	beside, _, err := d.inSidecars(ctx, d.run, string(o.Key))
-	return ahead{g.found.With(metadata.FromTable, fields).With(metadata.FromSidecar, beside), err}
+	beside, remark, err := d.inSidecars(ctx, d.run, string(o.Key))
+	return ahead{g.found.With(metadata.FromTable, fields).With(metadata.FromSidecar, beside), joined(g.remark, remark), err}
 }

@@ -396,6 +396,7 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt
 		if action == state.Replace && s.Problem != ReasonTooLarge {
 			s.Problem = ""
 		}
+		place.remark = joined(place.remark, looked.remark)
 		keepName(&place.Place, &s, approved, i.Key)
 		action, why = Decide(s, d.Rules)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"assetferry/internal/mapping"
@@ -220,6 +221,21 @@ func TestRepairsGoWhereMetadataSays(t *testing.T) {
 	}
 	if a := w.assetOf("a.jpg"); a.CategoryID != vault {
 		t.Errorf("a.jpg is in %s, want %s", a.CategoryID, vault)
+	}
+}
+
+// Rules do not see what cannot be read, and a plan says so: the place may be another one than
+// was meant.
+func TestPlanTellsWhatRulesDoNotSee(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "a.jpg.json", `{"secret": `)
+	d, r := w.by(`- {when: 'has("secret")', category: Vault}`), migrate.DefaultRules()
+	run, err := w.journal.Begin(t.Context(), w.pair, "plan", marshal(w, r))
+	must(t, err)
+	plan, err := migrate.NewPlanner(d, r).Plan(t.Context(), run)
+	must(t, err)
+	if i := w.item(plan, "a.jpg"); i.Action != state.Create || !strings.Contains(i.Error, "what a.jpg.json says was not taken") {
+		t.Errorf("got %+v", i)
 	}
 }
 
