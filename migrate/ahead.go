@@ -103,6 +103,18 @@ func (d *decider) lookFor(ctx context.Context, o sources.Object) ahead {
 	if err != nil {
 		return ahead{err: err}
 	}
-	beside, remark, err := d.inSidecars(ctx, d.run, string(o.Key))
-	return ahead{g.found.With(metadata.FromTable, fields).With(metadata.FromSidecar, beside), joined(g.remark, remark), err}
+	beside, unread, err := d.inSidecars(ctx, d.run, string(o.Key))
+	if err == nil && unread != "" {
+		err = &unplacedError{unread}
+	}
+	return ahead{g.found.With(metadata.FromTable, fields).With(metadata.FromSidecar, beside), g.remark, err}
 }
+
+// An unplacedError says that an object stays out because nobody can tell where rules want
+// it: what cannot be read may have said that it is private.
+type unplacedError struct{ why string }
+
+func (e *unplacedError) Error() string { return "rules ask for what describes it, and " + e.why }
+
+// Class is permanent: somebody has to mend it.
+func (e *unplacedError) Class() retry.Class { return retry.Permanent }

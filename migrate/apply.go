@@ -140,8 +140,15 @@ func (a *Applier) load(ctx context.Context, run state.Run) (err error) {
 	if a.run, err = a.Journal.Run(ctx, run.ID); err != nil {
 		return err
 	}
-	a.rules, err = ReadRules(a.run)
-	return err
+	if a.rules, err = ReadRules(a.run); err != nil {
+		return err
+	}
+	a.sidecarless = true
+	for _, err := range a.Journal.Sidecars(ctx, a.run.Pair.ID, "") {
+		a.sidecarless = false
+		return err
+	}
+	return nil
 }
 
 // recall gives the items that a former process left in doubt. What goes many with a request

@@ -229,6 +229,8 @@ type Deps struct {
 	Describer Describer
 	// Mapping makes of what was found of an object what its asset is described with.
 	Mapping *mapping.Mapping
+
+	sidecarless bool // there is no sidecar at all, so that none has to be looked for
 }
 
 func (d Deps) withDefaults() Deps {

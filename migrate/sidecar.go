@@ -250,7 +250,7 @@ func inOrder(items map[string]state.Item) []state.Item {
 // inSidecars reads the sidecars of an object. Those that cannot be read say nothing, and the
 // remark says why.
 func (d Deps) inSidecars(ctx context.Context, run state.Run, key string) (fields metadata.Fields, remark string, err error) {
-	if !d.followsSidecars() {
+	if !d.followsSidecars() || d.sidecarless {
 		return nil, "", nil
 	}
 	keys := metadata.SidecarsOf(key)
