@@ -24,6 +24,18 @@ func (e *NoObjectError) Hint() string {
 	return "a key is relative to SOURCE and exact, as plan --verbose shows it"
 }
 
+// A SidecarError says that what somebody takes for an object describes another one.
+type SidecarError struct{ Key, Describes sources.Key }
+
+func (e *SidecarError) Error() string {
+	return fmt.Sprintf("%q is no object of its own: it describes %q", e.Key, e.Describes)
+}
+
+// Hint is what to do next.
+func (e *SidecarError) Hint() string {
+	return "ask for that one; with --ignore-metadata sidecar, files beside objects are objects themselves"
+}
+
 // ExplainMapping tells what rules make of an object, and why. It looks at the source alone,
 // and there only where the object and its sidecars are.
 func (d Deps) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Explanation, error) {
@@ -57,9 +69,12 @@ func (d Deps) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Expl
 func (d Deps) find(ctx context.Context, key sources.Key) (o sources.Object, beside []sources.Object, err error) {
 	begin := strings.TrimSuffix(string(key), path.Ext(string(key)))
 	var keys []string
+	var owner metadata.Owner
 	if d.followsSidecars() {
 		keys = metadata.SidecarsOf(string(key))
+		owner, _ = metadata.OwnerOf(string(key))
 	}
+	var described sources.Key
 	place := func(o sources.Object) int {
 		folded, _ := metadata.FoldSidecar(string(o.Key))
 		return slices.Index(keys, folded)
@@ -70,6 +85,8 @@ func (d Deps) find(ctx context.Context, key sources.Key) (o sources.Object, besi
 			return o, nil, err
 		case next.Key == key:
 			o = next
+		case owner.Describes(string(next.Key)) && !isSidecarName(next.Key):
+			described = next.Key
 		case place(next) >= 0:
 			beside = append(beside, next)
 		}
@@ -80,8 +97,16 @@ func (d Deps) find(ctx context.Context, key sources.Key) (o sources.Object, besi
 	if o.Key == "" {
 		return o, nil, &NoObjectError{key}
 	}
+	if described != "" {
+		return o, nil, &SidecarError{key, described}
+	}
 	slices.SortFunc(beside, func(a, b sources.Object) int { return place(a) - place(b) })
 	return o, beside, nil
+}
+
+func isSidecarName(key sources.Key) bool {
+	_, is := metadata.OwnerOf(string(key))
+	return is
 }
 
 // justBefore gives a cursor from which a listing soon comes to keys that begin with a text.

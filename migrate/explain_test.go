@@ -23,6 +23,7 @@ func TestExplainMapping(t *testing.T) {
 	s.Put("a/photo.yaml", []byte(`title: of another`))
 	s.Put("a/photo.json", []byte(`{"title": "without ending"}`))
 	s.Put("a/photo1.jpg.yaml", []byte("title: [\n"))
+	s.Put("a/photo1.xmp", nil)
 	d := migrate.Deps{Source: s, Mapping: mapping.New(nil, mapping.Options{})}
 	for key, want := range map[string]string{
 		"a/photo.jpg": "by name", "a/photo": "without ending", "a/photo-1.jpg": "", "é.jpg": "", "a/1.jpg": "", "z.jpg": "",
@@ -36,6 +37,13 @@ func TestExplainMapping(t *testing.T) {
 	told := func(n mapping.Note) bool { return strings.Contains(n.What, "a/photo1.jpg.yaml") }
 	if err != nil || !slices.ContainsFunc(e.Notes, told) {
 		t.Errorf("what is wrong with a sidecar is not told: %v\n%s", err, e)
+	}
+	for sidecar, describes := range map[sources.Key]sources.Key{
+		"a/photo.jpg.JSON": "a/photo.jpg", "a/photo.json": "a/photo", "a/photo1.jpg.yaml": "a/photo1.jpg", "a/photo1.xmp": "a/photo1.jpg",
+	} {
+		if _, err := d.ExplainMapping(t.Context(), sidecar); !errors.As(err, new(*migrate.SidecarError)) || !strings.Contains(err.Error(), string(describes)+`"`) {
+			t.Errorf("%s: %v", sidecar, err)
+		}
 	}
 	for _, key := range []sources.Key{"a/photo.jp", "a/photo.jpg.x", "a", "y"} {
 		if _, err := d.ExplainMapping(t.Context(), key); !errors.As(err, new(*migrate.NoObjectError)) {

@@ -380,6 +380,9 @@ func (w *rewriting) tell(args []string, book book) error {
 	if c.Changed > 0 && !w.job.write && args[0] != "-" {
 		w.out.Notef("Nothing was written. Try: the same with --write, which keeps each original as FILE.orig")
 	}
+	if w.job.addressMap == "" && c.Replaced+c.Current > 0 {
+		w.tellPassing("links")
+	}
 	if w.failed > 0 {
 		w.out.Notef("%s could not be read or written, told above.", count(int64(w.failed), "file"))
 	}

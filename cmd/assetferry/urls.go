@@ -194,9 +194,16 @@ func (a *app) tellMap(t tally, job urlsJob) {
 	if t.verified < t.written && (job.format == "nginx" || job.format == "apache") {
 		a.out.Notef("Try: assetferry verify, and write the map again: until then it redirects with 302")
 	}
-	if d, err := a.settings.Destination(); err == nil && d.Kind == config.Sandbox && t.written > 0 {
+	if t.written > 0 {
+		a.tellPassing("redirects")
+	}
+}
+
+// tellPassing warns of addresses at which nobody answers once the command has ended.
+func (a *app) tellPassing(rehearsed string) {
+	if d, err := a.settings.Destination(); err == nil && d.Kind == config.Sandbox {
 		a.out.Notef("These are addresses of the sandbox within the command: nobody answers there now.")
-		a.out.Notef("Try: assetferry sandbox runs one that stays, for rehearsing redirects")
+		a.out.Notef("Try: assetferry sandbox runs one that stays, for rehearsing %s", rehearsed)
 	}
 }
 

@@ -66,8 +66,11 @@ func (r reason) covers(field, word string) bool {
 }
 
 // wentSomewhere reports whether rules made something of a field to say where the object
-// goes.
+// goes, or decided what it says of that by themselves.
 func (p *placed) wentSomewhere(word string) bool {
+	if _, decided := p.by[word]; decided {
+		return true
+	}
 	for _, r := range p.matching {
 		for t := range r.placing {
 			if slices.Contains(t.fields(), word) {

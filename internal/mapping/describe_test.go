@@ -93,6 +93,14 @@ rules:
 	}
 }
 
+// Where a rule has the last word on a place, what was found of it does not count as lost.
+func TestPlaceByARuleAlone(t *testing.T) {
+	unmapped, err := mustMap(t, "rules:\n  - category: Press", Options{}).Unmapped(harbour())
+	if d := cmp.Diff([]string{"exif.Make", "iptc.By-lineTitle"}, unmapped); d != "" || err != nil {
+		t.Error(err, d)
+	}
+}
+
 // Without the default mapping only what rules say is sent.
 func TestDefaultsOff(t *testing.T) {
 	m := mustMap(t, "defaults: off\nrules:\n  - attributes: {Title: '${ title }'}", Options{})
