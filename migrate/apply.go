@@ -110,6 +110,11 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 	if err != nil || d.unknown > 0 || !d.nextDue.IsZero() {
 		return err
 	}
+	if left[state.Adopt] {
+		if err := a.bulk(joining{}).apply(ctx); err != nil {
+			return err
+		}
+	}
 	if left[state.Trash] {
 		if err := a.bulk(trashing{a.Write, a.Dest, a.Stop}).apply(ctx); err != nil {
 			return err
@@ -164,17 +169,17 @@ func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item
 	}
 	many := map[state.Action][]state.Item{}
 	for _, i := range interrupted {
-		if i.Action == state.Move || i.Action == state.Trash {
+		if i.Action == state.Move || i.Action == state.Trash || i.Joins() {
 			many[i.Action] = append(many[i.Action], i)
 		} else {
 			doubts = append(doubts, i)
 		}
 	}
-	move, trash := a.bulk(moving{s}), a.bulk(trashing{a.Write, a.Dest, a.Stop})
+	move, trash, join := a.bulk(moving{s}), a.bulk(trashing{a.Write, a.Dest, a.Stop}), a.bulk(joining{})
 	if a.settleOnly {
-		return s, doubts, errors.Join(move.settle(ctx, many[state.Move]), trash.settle(ctx, many[state.Trash]))
+		return s, doubts, errors.Join(move.settle(ctx, many[state.Move]), trash.settle(ctx, many[state.Trash]), join.settle(ctx, many[state.Adopt]))
 	}
-	return s, doubts, errors.Join(move.planAgain(ctx, many[state.Move]), trash.planAgain(ctx, many[state.Trash]))
+	return s, doubts, errors.Join(move.planAgain(ctx, many[state.Move]), trash.planAgain(ctx, many[state.Trash]), join.planAgain(ctx, many[state.Adopt]))
 }
 
 func (a *Applier) bulk(m method) *bulk {
@@ -246,7 +251,7 @@ func (a *Applier) begin(ctx context.Context) (left map[state.Action]bool, err er
 		case state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting:
 			left[t.Action] = true
 			items += t.Objects
-			if t.Action != state.Move && t.Action != state.Trash {
+			if t.Action != state.Move && t.Action != state.Trash && t.Reason != string(ReasonJoined) {
 				bytes += t.Bytes
 			}
 		}

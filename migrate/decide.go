@@ -14,6 +14,7 @@ const (
 	ReasonUndescribed Reason = "sent, but not described yet"
 	ReasonUseSync     Reason = "changed, use sync"
 	ReasonEqual       Reason = "an equal asset is there already"
+	ReasonJoined      Reason = "its content is that of another object; one asset for both"
 	ReasonTrusted     Reason = "an asset of that name and size is there already"
 	ReasonDuplicate   Reason = "another asset of that name is there; sent beside it"
 	ReasonAbsent      Reason = "not at the destination, and adopt sends nothing"

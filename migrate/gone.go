@@ -125,6 +125,9 @@ func (d *decider) eachGone(ctx context.Context, hoped map[int64]bool, f func(i s
 		if i.Obstacle != string(absent) || i.Reason == string(ReasonFiltered) {
 			continue
 		}
+		if known, err = d.stillAlone(ctx, i.Key, known); err != nil {
+			return err
+		}
 		expired := known && orphan.Runs > 0 && !hoped[i.Size] && !d.run.ListedAt.Before(orphan.Since.Add(d.Rules.Sync.Quarantine))
 		if err := f(i, expired); err != nil {
 			return err

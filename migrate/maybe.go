@@ -21,7 +21,12 @@ func (p *Planner) trust(m Memory) Memory {
 
 // provesContent reports whether objects of equal size with this version tag are equal.
 func (p *Planner) provesContent(tag string) bool {
-	if p.Rules.Sync == nil || !p.Source.Traits().ContentTags || len(tag) != 32 {
+	return p.Rules.Sync != nil && p.isDigest(tag)
+}
+
+// isDigest reports whether a version tag is made of the content alone.
+func (p *Planner) isDigest(tag string) bool {
+	if !p.Source.Traits().ContentTags || len(tag) != 32 {
 		return false
 	}
 	_, err := hex.DecodeString(tag)

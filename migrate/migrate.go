@@ -87,6 +87,9 @@ type Journal interface {
 	LastFinished(ctx context.Context, pair int64, command string) (state.Run, error)
 	Orphans(ctx context.Context, pair int64, after string) iter.Seq2[state.Orphan, error]
 	MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[state.Candidate, error]
+	AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[state.Alias, error]
+	AliasesOf(ctx context.Context, pair int64, owner string) iter.Seq2[state.Alias, error]
+	Sharers(ctx context.Context, run, pair int64) iter.Seq2[state.Sharer, error]
 	SaveFormer(ctx context.Context, run, pair int64, all []state.Former) error
 	DriftCursor(ctx context.Context, pair int64) (string, error)
 	AddDrift(ctx context.Context, run int64, items []state.Item) error

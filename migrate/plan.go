@@ -244,8 +244,8 @@ func (p *Planner) newDecider(ctx context.Context, run state.Run) (d *decider, st
 // listing leads to the same decisions.
 func (d *decider) decide(ctx context.Context) error {
 	d.Watch.Phase(PhasePlan, -1, -1)
-	for _, pass := range []func(context.Context) error{d.confirmSidecars, d.decideAll, d.settleMaybes, d.askTouched, d.followSidecars, d.matchMoves, d.expire, d.survey, d.drift,
-		d.contact, d.resolveCollisions, d.sendNothing, d.hold, d.guard, d.finish} {
+	for _, pass := range []func(context.Context) error{d.confirmSidecars, d.decideAll, d.settleMaybes, d.askTouched, d.followSidecars, d.partAliases, d.matchMoves, d.expire, d.survey, d.drift,
+		d.contact, d.resolveCollisions, d.joinEqual, d.sendNothing, d.hold, d.guard, d.finish} {
 		if err := pass(ctx); err != nil {
 			return err
 		}
@@ -404,6 +404,9 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt
 		action, why = d.admit(place, why)
 	}
 	i.Category, i.Folder, i.Name, i.Slot = place.Category, place.Folder, place.Name, place.slot()
+	if i.Joins() {
+		i.Origin = ""
+	}
 	i.Asset, i.Digest = "", nil // of a former pass
 	if s.Gone || action == state.Describe || action == state.Replace || action == state.Conflict && s.Memory != Unknown {
 		i.Asset = receipt.Asset

@@ -47,7 +47,7 @@ func reasonsIn(t *testing.T, name string, all map[string]Reason) {
 func TestEveryReasonHasRemedy(t *testing.T) {
 	arrives := map[Reason]bool{
 		ReasonNew: true, ReasonRenamed: true, ReasonSame: true, ReasonUndescribed: true,
-		ReasonEqual: true, ReasonTrusted: true, ReasonDuplicate: true,
+		ReasonEqual: true, ReasonJoined: true, ReasonTrusted: true, ReasonDuplicate: true,
 		ReasonMade: true, ReasonTrashed: true, ReasonReplaced: true, ReasonMovedOn: true, ReasonDescribed: true,
 		ReasonContent: true, ReasonMaybe: true, ReasonSeeming: true, ReasonMetadata: true, ReasonAgain: true, ReasonMoved: true,
 		ReasonBack: true, ReasonRestored: true, ReasonRepair: true, ReasonAmbiguous: true, ReasonOtherKind: true, ReasonExpired: true, ReasonBothGone: true,

@@ -31,6 +31,8 @@ type Rules struct {
 	OnCollision string `json:"on_collision"`       // "rename", "keep" or "conflict"
 	OnExisting  string `json:"on_existing"`        // "conflict", "adopt" or "duplicate"
 
+	Duplicates string `json:"duplicates,omitempty"` // "one-asset", or empty: each object has an asset of its own
+
 	Mapping string `json:"mapping,omitempty"` // what identifies that which decides how assets are described
 	Places  string `json:"places,omitempty"`  // the same, of where objects go
 
@@ -79,7 +81,7 @@ func (p *Planner) onlyFailed() *KeyList {
 // shaping are the rules that decide which objects are taken, and where they go.
 func (r Rules) shaping() Rules {
 	return Rules{Include: r.Include, Exclude: r.Exclude, Symlinks: r.Symlinks, CategoryBy: r.CategoryBy, Category: r.Category,
-		Unmatched: r.Unmatched, OnCollision: r.OnCollision, Mapping: r.Mapping, Places: r.Places}
+		Unmatched: r.Unmatched, OnCollision: r.OnCollision, Duplicates: r.Duplicates, Mapping: r.Mapping, Places: r.Places}
 }
 
 // overwrites reports whether the source wins against what people did at the destination.

@@ -31,6 +31,9 @@ func (d *decider) scan(ctx context.Context) (err error) {
 	w.sidecars = sideBySide(d.Journal.Sidecars(ctx, d.run.Pair.ID, d.run.Cursor), func(c state.Sidecar) string { return c.Key })
 	w.sidecars.passed = func(c state.Sidecar) error { return w.lost(ctx, c) }
 	defer w.sidecars.stop()
+	w.aliases = sideBySide(d.Journal.AllAliases(ctx, d.run.Pair.ID, d.run.Cursor), func(a state.Alias) string { return a.Key })
+	w.aliases.passed = func(a state.Alias) error { return w.lostAlias(ctx, a) }
+	defer w.aliases.stop()
 	for o, err := range d.Source.Objects(ctx, sources.Key(d.run.Cursor)) {
 		if err != nil {
 			return errors.Join(err, w.stage(ctx))
@@ -49,6 +52,7 @@ type walk struct {
 	chain chain      // of objects that may have sidecars
 
 	sidecars *beside[state.Sidecar] // as they were listed last
+	aliases  *beside[state.Alias]   // the same
 	unread   hidden                 // folders that could not be read, and links that were not followed
 }
 
@@ -76,6 +80,13 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 		w.met++
 	}
 	w.seeSentinel(o)
+	alias, err := w.isAlias(o, approved, isApproved)
+	if err != nil {
+		return err
+	}
+	if known == Unknown && alias != nil {
+		return w.passAlias(ctx, *alias)
+	}
 	if known == Unknown {
 		if taken, err := w.sidecar(ctx, o); taken || err != nil {
 			w.listed++
@@ -159,7 +170,7 @@ func (w *walk) end(ctx context.Context) error {
 	if err := w.countGone(ctx); err != nil {
 		return errors.Join(err, w.stage(ctx))
 	}
-	if err := w.sidecars.rest(); err != nil { // of a source that is there
+	if err := errors.Join(w.sidecars.rest(), w.aliases.rest()); err != nil { // of a source that is there
 		return err
 	}
 	if err := w.stageMissing(ctx); err != nil {

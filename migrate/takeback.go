@@ -99,7 +99,7 @@ func (u *Undoer) Settle(ctx context.Context, undo state.Run) error {
 	}
 	var untold []error
 	for _, b := range u.methods(undo) {
-		of := slices.DeleteFunc(slices.Clone(items), func(i state.Item) bool { return !b.kind().Has(i.Action) })
+		of := slices.DeleteFunc(slices.Clone(items), func(i state.Item) bool { return !b.kind().Has(i) })
 		untold = append(untold, b.settle(ctx, of))
 	}
 	return errors.Join(untold...)

@@ -134,7 +134,7 @@ func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) (decided []
 	}
 	for _, a := range page {
 		r := receipts[a.ID]
-		if u, ours := undoings[r.Key]; ours && u.Before == nil && u.Was != state.Trash {
+		if u, ours := undoings[r.Key]; ours && u.Before == nil && u.Was != state.Trash && u.State != state.ItemConflict {
 			if err := p.decide(ctx, &u.Item, r, a, shared[a.ID]); err != nil {
 				return nil, err
 			}

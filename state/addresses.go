@@ -127,7 +127,7 @@ func (l addressList) formerKeys(ctx context.Context) iter.Seq2[Address, error] {
 func (l addressList) aliases(ctx context.Context) iter.Seq2[Address, error] {
 	return l.byKey(ctx, scanAddress, `SELECT 2, k.key, `+addressColumns+`, `+isVerified+`, coalesce((SELECT c.key FROM receipts c WHERE c.pair = ?4 AND c.key = k.key),
 			(SELECT f.owner FROM former_keys f JOIN receipts c ON c.pair = ?4 AND c.key = f.owner WHERE f.pair = ?4 AND f.key = k.key), '')
-		FROM aliases k CROSS JOIN receipts r ON r.key = k.owner AND `+ofRun+`
+		FROM aliases k CROSS JOIN receipts r ON r.key = k.owner AND r.digest = k.digest AND `+ofRun+`
 		WHERE k.pair = ?4 AND k.key > ?5 ORDER BY k.key LIMIT ?7`)
 }
 
@@ -162,7 +162,7 @@ func (s *Store) AddressByKey(ctx context.Context, pair int64, key string) (Addre
 	all, err := queryBased(ctx, s, "find address", scanAddress, (*Address).complete, `SELECT * FROM (
 		SELECT 0, ?2, `+addressColumns+`, 0, '' FROM receipts r WHERE r.pair = ?1 AND r.key = ?2
 		UNION ALL SELECT 1, ?2, `+addressColumns+`, 0, '' FROM former_keys k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
-		UNION ALL SELECT 2, ?2, `+addressColumns+`, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
+		UNION ALL SELECT 2, ?2, `+addressColumns+`, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner AND r.digest = k.digest WHERE k.pair = ?1 AND k.key = ?2
 		) ORDER BY 1 LIMIT 1`, pair, key)
 	return first(all, err, "address of "+key)
 }

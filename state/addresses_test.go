@@ -15,7 +15,8 @@ func (j *journey) give(key, address, comparable string) {
 }
 
 func (j *journey) alias(key, owner string) {
-	j.exec(`INSERT INTO aliases (pair, key, size, time, version_tag, owner, run) VALUES (?, ?, 10, 0, '', ?, ?)`, j.pair.ID, key, owner, j.run.Num)
+	j.exec(`INSERT INTO aliases (pair, key, size, time, version_tag, owner, run, digest)
+		SELECT pair, ?, 10, 0, '', key, ?, digest FROM receipts WHERE pair = ? AND key = ?`, key, j.run.Num, j.pair.ID, owner)
 }
 
 func shown(a Address) string {

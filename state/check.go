@@ -16,7 +16,7 @@ const shownRows = 5
 // query for the keys that break it.
 var laws = []struct{ broken, query string }{
 	{"is done and has no receipt of its asset", `SELECT i.key FROM items i JOIN runs r ON r.num = i.run
-		WHERE i.state IN ('done', 'sent') AND i.action <> 'trash'
+		WHERE i.state IN ('done', 'sent') AND i.action <> 'trash' AND (i.action <> 'adopt' OR i.origin = '')
 		AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.pair = r.pair AND c.key = i.key)
 		AND NOT EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = i.key
 			WHERE u.pair = r.pair AND (t.state = 'done' AND (u.undoes IS NOT NULL OR t.action = 'trash')
@@ -24,6 +24,7 @@ var laws = []struct{ broken, query string }{
 		AND i.key NOT IN (SELECT m.origin FROM runs u JOIN items m ON m.run = u.num WHERE u.undoes IS NULL
 			AND m.action IN ('move', 'create') AND m.origin NOT IN ('', m.key) AND m.attempts > 0)
 		AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.pair = r.pair AND p.num > r.num AND p.pruned_at IS NOT NULL)`}, // it may tell of it
+	{"shares an asset and has one of its own", `SELECT a.key FROM aliases a JOIN receipts c ON c.pair = a.pair AND c.key = a.key`},
 	{"has a receipt from a run of another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
 	{"is being sent in a run that has ended", `SELECT key FROM items JOIN runs r ON r.num = run
 		WHERE ` + inFlight + ` AND r.state IN ('finished', 'superseded')`},

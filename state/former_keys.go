@@ -21,6 +21,7 @@ func (r *recorder) rename(ctx context.Context, from, to string) error {
 		`UPDATE former_keys SET owner = ?3 WHERE pair = ?1 AND owner = ?2`,
 		`DELETE FROM former_keys WHERE pair = ?1 AND key = ?3 AND owner = ?3`, // it is back at a key that it had
 		`INSERT OR REPLACE INTO former_keys (pair, key, owner) VALUES (?1, ?2, ?3)`,
+		`DELETE FROM aliases WHERE pair = ?1 AND key = ?3`, // which has the asset itself now
 		`UPDATE aliases SET owner = ?3 WHERE pair = ?1 AND owner = ?2`,
 		`UPDATE OR REPLACE given_addresses SET key = ?3 WHERE pair = ?1 AND key = ?2`,
 	} {
@@ -115,7 +116,7 @@ func (s *Store) FormerKeys(ctx context.Context, pair int64, owner string) ([]str
 
 // Aliases lists the keys of objects that share the asset of another one, in key order.
 func (s *Store) Aliases(ctx context.Context, pair int64, owner string) ([]string, error) {
-	return query(ctx, s.r, "list aliases", scanText, `SELECT key FROM aliases WHERE pair = ? AND owner = ? ORDER BY key`, pair, owner)
+	return query(ctx, s.r, "list aliases", scanText, `SELECT a.key`+ofLiving+`WHERE a.pair = ? AND a.owner = ? ORDER BY a.key`, pair, owner)
 }
 
 // GivenAddresses lists the addresses that an object had, as its source says.

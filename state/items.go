@@ -65,7 +65,8 @@ type Item struct {
 	Slot     int64  // hash of the place at the destination, for finding collisions
 	Digest   []byte // known before sending only where the plan compared contents
 
-	// Origin is the key under which the object of a move had arrived; empty for all others.
+	// Origin is the key under which the object of a move had arrived, or that of the object
+	// whose asset an adopted one shares; empty for all others.
 	Origin string
 
 	Attempts int
@@ -85,6 +86,7 @@ type Page struct {
 	UnchangedBytes int64
 	Sidecars       []Sidecar // that are new, or not as they were
 	Lost           []string  // keys of sidecars that are not there any more
+	LostAliases    []string  // keys of aliases that are not there any more
 	Done           bool      // the listing came to its end
 }
 
@@ -98,6 +100,9 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 			return err
 		}
 		if err := saveSidecars(ctx, tx, run, p.Sidecars, p.Lost); err != nil {
+			return err
+		}
+		if err := loseAliases(ctx, tx, run, p.LostAliases); err != nil {
 			return err
 		}
 		return insertItems(ctx, tx, run, p.Items)
@@ -173,7 +178,7 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 				i.Digest, i.Asset, i.Class, i.Error, i.Origin, run, i.Key)); err != nil {
 				return fmt.Errorf("%s: %w", i.Key, err)
 			}
-			if i.Origin == "" || i.Origin == i.Key {
+			if i.Joins() || i.Origin == "" || i.Origin == i.Key {
 				continue
 			}
 			if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND key = ? AND attempts = 0`, run, i.Origin); err != nil {
@@ -263,7 +268,7 @@ func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Collision, e
 	const wanting = ` FROM items WHERE run = ?1 AND action IN ('create', 'adopt', 'move')`
 	return query(ctx, s.r, "find collisions", scanCollision, `WITH held AS MATERIALIZED (
 			SELECT slot FROM receipts WHERE pair = ?2 AND slot IN (SELECT slot`+wanting+`)
-			AND key NOT IN (SELECT origin FROM items WHERE run = ?1 AND origin <> ''))
+			AND key NOT IN (SELECT origin FROM items WHERE run = ?1 AND origin <> '' AND action <> 'adopt'))
 		SELECT `+itemColumns+`, slot IN held`+wanting+`
 			AND (slot IN (SELECT slot`+wanting+` GROUP BY slot HAVING count(*) > 1) OR slot IN held)
 		ORDER BY slot, key`, run, pair)
@@ -436,6 +441,9 @@ type Outcome struct {
 	Found string
 	// Fields are the fields of that, also those that are not kept.
 	Fields []FoundField
+	// Joins is the key of the object whose asset an item that is done shares: there is no
+	// receipt of it then, but an alias.
+	Joins string
 	// Modified is when the service says that the asset of an item that was sent before, or
 	// is taken back, was changed last; see Receipt.
 	Modified time.Time

@@ -29,7 +29,7 @@ const tooOld = ` r.state IN ('finished', 'superseded') AND r.finished_at < ?1
 // mere holds for runs too old that came to nothing. The last number given to a run must not
 // be given again.
 const mere = ` r.state = 'superseded' AND NOT ` + hasItems + ` AND r.num < (SELECT max(num) FROM runs)
-	AND r.num NOT IN (SELECT run FROM receipts) AND r.num NOT IN (SELECT last_run FROM failures)`
+	AND r.num NOT IN (SELECT run FROM receipts) AND r.num NOT IN (SELECT run FROM aliases) AND r.num NOT IN (SELECT last_run FROM failures)`
 
 // replaced holds for what is kept of an asset before it was changed, if the object has
 // another asset by now: then nothing else knows the old address.

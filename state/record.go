@@ -33,23 +33,26 @@ type Next struct {
 type Kind int
 
 // The kinds: all; those that are carried out one by one; those that are moved, and those
-// that are trashed, many with a request.
+// that are trashed, many with a request; those that share the asset of another object.
 const (
 	AnyKind Kind = iota
 	OneByOne
 	Moves
 	Trashes
+	Joins
 )
 
-// Has reports whether items with an action are of the kind.
-func (k Kind) Has(a Action) bool {
+// Has reports whether an item is of the kind.
+func (k Kind) Has(i Item) bool {
 	switch k {
 	case OneByOne:
-		return a != Move && a != Trash
+		return i.Action != Move && i.Action != Trash && !i.Joins()
 	case Moves:
-		return a == Move
+		return i.Action == Move
 	case Trashes:
-		return a == Trash
+		return i.Action == Trash
+	case Joins:
+		return i.Joins()
 	}
 	return true
 }
@@ -58,11 +61,13 @@ func (k Kind) Has(a Action) bool {
 func (k Kind) condition() string {
 	switch k {
 	case OneByOne:
-		return ` AND action <> 'move' AND action <> 'trash'`
+		return ` AND action <> 'move' AND action <> 'trash' AND (action <> 'adopt' OR origin = '')`
 	case Moves:
 		return ` AND action = 'move'`
 	case Trashes:
 		return ` AND action = 'trash'`
+	case Joins:
+		return ` AND action = 'adopt' AND origin <> ''`
 	}
 	return ""
 }
@@ -112,6 +117,7 @@ type recorder struct {
 	run, pair, now  int64
 	receipt, update *sql.Stmt
 	forgive         *sql.Stmt // nil if the pair has no failures
+	alone           *sql.Stmt // nil if it has no aliases
 	description     *sql.Stmt // nil until there is one
 	described       *sql.Stmt // the same
 	bases           bases
@@ -128,6 +134,15 @@ func (r *recorder) prepare(ctx context.Context) (err error) {
 	}
 	if failed {
 		if r.forgive, err = r.tx.PrepareContext(ctx, `DELETE FROM failures WHERE pair = ? AND key = ?`); err != nil {
+			return err
+		}
+	}
+	var aliases bool
+	if err := r.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM aliases WHERE pair = ?)`, r.pair).Scan(&aliases); err != nil {
+		return err
+	}
+	if aliases {
+		if r.alone, err = r.tx.PrepareContext(ctx, `DELETE FROM aliases WHERE pair = ? AND key = ?`); err != nil {
 			return err
 		}
 	}
@@ -157,6 +172,14 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 			return err
 		} else {
 			r.made = r.made.plus(ReceiptSum{1, o.Receipt.Size})
+			if err := r.standAlone(ctx, o.Key); err != nil {
+				return err
+			}
+		}
+	} else if o.Joins != "" {
+		var err error
+		if asset, err = r.join(ctx, o); err != nil {
+			return err
 		}
 	} else if o.State == ItemDone && !o.Undescribed {
 		if _, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0, modified = coalesce(?3, modified),
@@ -179,6 +202,15 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 		due = o.DueAt.UnixMilli()
 	}
 	return changesOne(r.update.ExecContext(ctx, o.State, asset, asset, o.Class, o.Error, due, r.run, o.Key))
+}
+
+// standAlone notes that an object has an asset of its own.
+func (r *recorder) standAlone(ctx context.Context, key string) error {
+	if r.alone == nil {
+		return nil
+	}
+	_, err := r.alone.ExecContext(ctx, r.pair, key)
+	return err
 }
 
 // takeBack forgets the receipt of an object, and what is kept with it. In an undo comes back
@@ -291,7 +323,7 @@ func (r *recorder) remember(ctx context.Context, o Outcome) error {
 		SELECT run, key, attempts, ?, ?, ? FROM items WHERE run = ? AND key = ?`, r.now, o.Class, o.Error, r.run, o.Key); err != nil {
 		return err
 	}
-	if o.State == ItemFailed || o.Unclear {
+	if o.State == ItemFailed && o.Joins == "" || o.Unclear {
 		return blameFailed(ctx, r.tx, r.run, o.Key, o.Error, o.Unclear)
 	}
 	return nil

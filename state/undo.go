@@ -26,7 +26,8 @@ const createdBy = `c.adopted = 0 AND NOT EXISTS (SELECT 1 FROM items i WHERE i.r
 // trashed, and what is not as it left it.
 const undoable = ` FROM (
 	SELECT c.key, c.size, c.time, c.version_tag, c.base, c.category, coalesce(i.folder, '') AS folder,
-		c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END AS name, c.slot, c.asset, coalesce(i.origin, '') AS origin, '' AS later
+		c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END AS name, c.slot, c.asset, coalesce(i.origin, '') AS origin,
+		coalesce((SELECT l.id FROM aliases a JOIN runs l ON l.num = a.run WHERE a.pair = ?1 AND a.owner = c.key AND a.digest = c.digest AND a.run > ?2 LIMIT 1), '') AS later
 		FROM (SELECT c.*` + changedBy + `) c LEFT JOIN items i ON i.run = ?2 AND i.key = c.key
 	UNION ALL
 	SELECT ` + formerPlace + `, coalesce((SELECT l.id FROM receipts c JOIN runs l ON l.num = c.run WHERE c.pair = ?1 AND c.key = f.key), '')
@@ -45,9 +46,10 @@ const formerPlace = `f.receipt ->> '$.key', f.receipt ->> '$.size', f.receipt ->
 // takenBack holds for what an undo has gone back to.
 const takenBack = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AND t.key = f.key WHERE u.undoes = f.run AND t.state = 'done')`
 
-// Undoable counts what an undo of a run would have to look at.
+// Undoable counts what an undo of a run would have to look at, and the aliases that it would
+// forget.
 func (s *Store) Undoable(ctx context.Context, run Run) (sum ReceiptSum, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
+	err = s.r.QueryRowContext(ctx, `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
 		Scan(&sum.Objects, &sum.Bytes)
 	return sum, wrap("sum up what a run did", err)
 }
@@ -226,6 +228,9 @@ func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET (objects, bytes) =
 			(SELECT count(*), coalesce(sum(size), 0) FROM receipts WHERE pair = ?1) WHERE id = ?1`, undo.Pair.ID); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM aliases WHERE pair = ? AND run = ?`, undo.Pair.ID, undo.Undoes); err != nil {
 			return err
 		}
 		if err := forgetPlaces(ctx, tx, undo.Pair.ID, undo.Num, `state = 'skipped'`); err != nil {

@@ -136,7 +136,8 @@ func libraryOf(tb testing.TB) *journey {
 	j.exec(`INSERT INTO orphans (pair, key, since, runs) VALUES (?, 'a/trashed', 12345, 2)`, j.pair.ID)
 	j.exec(`INSERT INTO former_keys (pair, key, owner) VALUES (?1, 'a/was', 'a/moved'), (?1, 'a/new name', 'a/moved'), (?1, 'a/moved', 'untouched'),
 		(?1, 'gone', 'a/new name')`, j.pair.ID)
-	j.exec(`INSERT INTO aliases (pair, key, size, time, version_tag, owner, run) VALUES (?1, 'copy', 10, 0, '', 'a/moved', ?2)`, j.pair.ID, j.run.Num)
+	j.exec(`INSERT INTO aliases (pair, key, size, time, version_tag, owner, run, digest)
+		SELECT ?1, 'copy', 10, 0, '', key, ?2, digest FROM receipts WHERE pair = ?1 AND key = 'a/moved'`, j.pair.ID, j.run.Num)
 	j.exec(`INSERT INTO given_addresses (pair, key, address, comparable) VALUES (?1, 'a/moved', 'https://old/1', '//old/1'), (?1, 'a/new name', '/2', '/2')`, j.pair.ID)
 	return j
 }

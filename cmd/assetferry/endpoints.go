@@ -236,6 +236,9 @@ func (a *app) rules(cmd *cobra.Command) (migrate.Rules, error) {
 		OnCollision: c.OnCollision, OnExisting: c.OnExisting,
 	}
 	r.Mapping, r.Places = a.digests()
+	if c.Duplicates != "keep" { // which is no rule, so that runs of earlier versions have the same ones
+		r.Duplicates = c.Duplicates
+	}
 	for _, glob := range append(append([]string{}, r.Include...), r.Exclude...) {
 		if err := migrate.CheckGlob(glob); err != nil {
 			return r, usage(err, "*, ? and [a-z] match within a name, ** matches any folders")

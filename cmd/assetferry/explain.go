@@ -132,6 +132,7 @@ type history struct {
 	pair        state.Pair
 	key         string
 	receipt     *state.Receipt
+	sharesWith  *string // the key of the object whose asset it has; nil if it has one of its own, or none
 	doneAt      time.Time
 	run         string // that made the receipt
 	category    state.Category
@@ -186,7 +187,8 @@ func (e *explainer) recall(ctx context.Context, p state.Pair, key string) (h his
 		return h, err
 	}
 	if h.receipt == nil {
-		return h, nil
+		h.sharesWith, err = orNil(e.journal.AliasOwner(ctx, p.ID, key))
+		return h, err
 	}
 	return h, errors.Join(e.recallPlace(ctx, &h), e.recallProof(ctx, &h), e.recallNames(ctx, &h))
 }
@@ -319,7 +321,11 @@ func (e *explainer) line(title, text string) {
 
 func (e *explainer) tellAsset(h history) {
 	r := h.receipt
-	if r == nil {
+	switch {
+	case r == nil && h.sharesWith != nil:
+		e.line("Asset", "that of "+*h.sharesWith+", whose content it has")
+		return
+	case r == nil:
 		e.line("Asset", "none that the journal knows of")
 		return
 	}

@@ -177,6 +177,7 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	setting(f, "category", "put everything into the category of this `name`")
 	setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
 	setting(f, "on-existing", "`policy` where another asset has the name (equal content is taken over; adopt does so with equal size, duplicate sends beside it)")
+	setting(f, "duplicates", "`policy` for objects with the same content: an asset for each, or one asset for all that have the same category and extension")
 	setting(f, "source-name", "`name` of the source in the journal (default: its absolute path or its address)")
 	addS3Flags(f)
 	addTableFlags(f)

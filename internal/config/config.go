@@ -93,6 +93,7 @@ type Settings struct {
 	Unmatched        string // stop, skip, create
 	OnCollision      string // rename, keep, conflict
 	OnExisting       string // conflict, adopt, duplicate
+	Duplicates       string // keep, one-asset
 
 	Precedence []metadata.Origin
 	Ignored    []metadata.Origin // that are not looked at

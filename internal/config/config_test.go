@@ -82,7 +82,7 @@ func hook(t *testing.T, text string) notify.Target {
 func defaults() Settings {
 	return Settings{
 		Service: "ckbox", User: "assetferry", Progress: "auto", Concurrency: 16, Symlinks: "skip", CategoryBy: "extension",
-		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
+		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Duplicates: "keep", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
 		Delete: "never", Quarantine: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
 		DriftShare: 1.0 / 30, OnDestinationChange: "keep", OnReplaceRefused: "fail",
 		Precedence: metadata.Precedence(), GPS: "keep", OnLimit: "cut",
@@ -170,7 +170,7 @@ on_limit: fail
 		State: "state.db", Workspace: "42", Service: "box", User: "nightly", Concurrency: 8,
 		Include: []string{"*.jpg", "*.png"}, Exclude: []string{"tmp/**"}, MinAge: 36 * time.Hour,
 		Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unmatched: "skip", OnCollision: "keep",
-		OnExisting: "adopt", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", Progress: "plain",
+		OnExisting: "adopt", Duplicates: "keep", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
 		Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
 		Delete: "trash", Quarantine: 72 * time.Hour, MaxDelete: 9, MaxDeletePercent: 2.5, MaxChanges: 99, MaxChangesPercent: 30,

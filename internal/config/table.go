@@ -62,6 +62,7 @@ func (s *Settings) table() []row {
 		choice("unmatched", &s.Unmatched, "stop", "skip", "create"),
 		choice("on_collision", &s.OnCollision, "rename", "keep", "conflict"),
 		choice("on_existing", &s.OnExisting, "conflict", "adopt", "duplicate"),
+		choice("duplicates", &s.Duplicates, "keep", "one-asset"),
 		{key: "metadata", example: "metadata.csv", set: text(&s.Metadata), path: true},
 		{key: "precedence", initial: "table,sidecar,source,xmp,iptc,exif", list: true, set: func(values []string) (err error) {
 			s.Precedence, err = metadata.ParsePrecedence(values)

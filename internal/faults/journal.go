@@ -423,3 +423,18 @@ func (j *Journal) SaveSidecars(ctx context.Context, run int64, all []state.Sidec
 func (j *Journal) ClaimSidecars(ctx context.Context, pair, run int64, keys []string) error {
 	return j.do(func() error { return j.Journal.ClaimSidecars(ctx, pair, run, keys) })
 }
+
+// AllAliases implements migrate.Journal.
+func (j *Journal) AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[state.Alias, error] {
+	return rows(j, j.Journal.AllAliases(ctx, pair, after))
+}
+
+// AliasesOf implements migrate.Journal.
+func (j *Journal) AliasesOf(ctx context.Context, pair int64, owner string) iter.Seq2[state.Alias, error] {
+	return rows(j, j.Journal.AliasesOf(ctx, pair, owner))
+}
+
+// Sharers implements migrate.Journal.
+func (j *Journal) Sharers(ctx context.Context, run, pair int64) iter.Seq2[state.Sharer, error] {
+	return rows(j, j.Journal.Sharers(ctx, run, pair))
+}

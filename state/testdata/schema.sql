@@ -5,7 +5,7 @@ CREATE TABLE aliases (
   time        INTEGER NOT NULL,
   version_tag TEXT NOT NULL,
   owner       TEXT NOT NULL,
-  run         INTEGER NOT NULL REFERENCES runs (num),
+  run         INTEGER NOT NULL REFERENCES runs (num), digest BLOB NOT NULL DEFAULT x'',
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,144 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// An Alias is an object whose content is that of another one, the owner, and which has no
+// asset but the one of that: as it was when that was found. It counts as long as the receipt
+// of the owner says that its asset has that content, so nothing that becomes of the asset
+// can make an alias lead to another content.
+type Alias struct {
+	Key        string
+	Size       int64
+	Time       time.Time
+	VersionTag string
+	Owner      string
+	Run        int64 // that found it
+}
+
+// ofLiving joins the aliases that count with the receipts of their owners.
+const ofLiving = ` FROM aliases a JOIN receipts r ON r.pair = a.pair AND r.key = a.owner AND r.digest = a.digest `
+
+const aliasColumns = `a.key, a.size, a.time, a.version_tag, a.owner, a.run`
+
+func scanAlias(rows *sql.Rows) (a Alias, err error) {
+	var changed int64
+	err = rows.Scan(&a.Key, &a.Size, &changed, &a.VersionTag, &a.Owner, &a.Run)
+	a.Time = fromNanos(changed)
+	return a, err
+}
+
+// AllAliases lists the aliases of a pair in key order, those with keys after the given one.
+func (s *Store) AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[Alias, error] {
+	return paged(after, func(a Alias) string { return a.Key }, func(after string) ([]Alias, error) {
+		return query(ctx, s.r, "list aliases", scanAlias,
+			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, after, pageSize)
+	})
+}
+
+// AliasesOf lists those of one owner, with keys after the given one.
+func (s *Store) AliasesOf(ctx context.Context, pair int64, owner string) iter.Seq2[Alias, error] {
+	return paged("", func(a Alias) string { return a.Key }, func(after string) ([]Alias, error) {
+		return query(ctx, s.r, "list aliases", scanAlias,
+			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.owner = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, owner, after, pageSize)
+	})
+}
+
+// AliasOwner finds the object whose asset another one shares; ErrNotFound if it shares none.
+func (s *Store) AliasOwner(ctx context.Context, pair int64, key string) (string, error) {
+	all, err := query(ctx, s.r, "find alias", scanText, `SELECT a.owner`+ofLiving+`WHERE a.pair = ? AND a.key = ?`, pair, key)
+	return first(all, err, "alias "+key)
+}
+
+// A Sharer is an object that a run would create, or one whose asset it could share.
+type Sharer struct {
+	Item
+	// Owns says that the content is known: of a receipt, or of what is moved or taken over.
+	Owns bool
+}
+
+// Sharers lists the objects that a run would create, and those with assets that they could
+// share, as far as there are several of a size, ordered by size and key. Of those with a
+// receipt there is only what tells their content. Who is gone, or is to get another content,
+// is not among them. It reads while it is listed.
+func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, error] {
+	const op = "look for equal objects"
+	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND state = 'planned' AND size > 0`
+	return func(yield func(Sharer, error) bool) {
+		rows, err := s.r.QueryContext(ctx, `WITH new AS MATERIALIZED (SELECT DISTINCT size`+new+`)
+			SELECT `+itemColumns+`, action <> 'create' AS owns FROM items WHERE run = ?1 AND state = 'planned' AND size IN new
+				AND (action = 'create' OR action IN ('move', 'adopt') AND digest IS NOT NULL)
+			UNION ALL SELECT r.key, r.size, r.time, r.version_tag, '', '', '', '', '', '', '', 0, r.digest, 0, 0, 0, r.asset, '', '', '', 0, 1
+				FROM receipts r WHERE r.pair = ?2 AND r.size IN new
+				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND (i.key = r.key AND i.action NOT IN ('unchanged', 'describe')))
+				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.origin = r.key AND i.action <> 'adopt')
+			ORDER BY size, key`, run, pair)
+		if err != nil {
+			yield(Sharer{}, wrap(op, interrupted(ctx, op, err)))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var c Sharer
+			c.Item, err = scanItemAnd(rows, &c.Owns)
+			if !yield(c, wrap(op, err)) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(Sharer{}, wrap(op, interrupted(ctx, op, err)))
+		}
+	}
+}
+
+// Joins reports whether an item is of an object that shares the asset of another one.
+func (i Item) Joins() bool { return i.Action == Adopt && i.Origin != "" }
+
+// join notes that an object shares the asset of another one, if that has arrived with the
+// content that the plan found. Else its item has failed, and no blame stays: the next run
+// looks again.
+func (r *recorder) join(ctx context.Context, o *Outcome) (asset string, err error) {
+	rows, err := r.tx.QueryContext(ctx, `INSERT OR REPLACE INTO aliases (pair, key, size, time, version_tag, owner, run, digest)
+		SELECT ?1, i.key, i.size, i.time, i.version_tag, r.key, i.run, r.digest FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.origin
+		WHERE i.run = ?2 AND i.key = ?3 AND r.size = i.size
+			AND CASE WHEN i.digest IS NULL THEN i.version_tag <> '' AND r.version_tag = i.version_tag ELSE r.digest = i.digest END
+			AND NOT EXISTS (SELECT 1 FROM receipts own WHERE own.pair = ?1 AND own.key = i.key)
+		RETURNING (SELECT r.asset FROM receipts r WHERE r.pair = ?1 AND r.key = owner)`, r.pair, r.run, o.Key)
+	if err != nil {
+		return "", fmt.Errorf("save alias: %w", err)
+	}
+	found, err := scanAll(rows, scanText)
+	if err != nil {
+		return "", fmt.Errorf("save alias: %w", err)
+	}
+	if len(found) == 0 {
+		*o = Outcome{Key: o.Key, State: ItemFailed, Class: "transient", Joins: o.Joins,
+			Error: fmt.Sprintf("its content is that of %s, which has not arrived as it was planned; the next run looks again", o.Joins)}
+		return "", nil
+	}
+	// What led elsewhere from here leads to this asset now.
+	_, err = r.tx.ExecContext(ctx, `DELETE FROM former_keys WHERE pair = ? AND key = ?`, r.pair, o.Key)
+	return found[0], err
+}
+
+// loseAliases forgets aliases whose objects are not there any more. Their keys stay known as
+// former ones of the object whose asset they shared.
+func loseAliases(ctx context.Context, tx *sql.Tx, run int64, keys []string) error {
+	for _, key := range keys {
+		for _, statement := range []string{
+			`INSERT OR REPLACE INTO former_keys (pair, key, owner) SELECT a.pair, a.key, a.owner` + ofLiving +
+				`WHERE a.pair = (SELECT pair FROM runs WHERE num = ?1) AND a.key = ?2`,
+			`DELETE FROM aliases WHERE pair = (SELECT pair FROM runs WHERE num = ?1) AND key = ?2`,
+		} {
+			if _, err := tx.ExecContext(ctx, statement, run, key); err != nil {
+				return fmt.Errorf("forget alias %s: %w", key, err)
+			}
+		}
+	}
+	return nil
+}
