@@ -99,15 +99,16 @@ func (d *decider) lookFor(ctx context.Context, o sources.Object) ahead {
 	if err != nil {
 		return ahead{err: err}
 	}
-	fields, err := d.inTable(metadata.Identity{Key: string(o.Key)})
-	if err != nil {
-		return ahead{err: err}
-	}
 	beside, unread, err := d.inSidecars(ctx, d.run, string(o.Key))
+	if err != nil {
+		return ahead{remark: g.remark, err: err}
+	}
+	found := g.found.With(metadata.FromSidecar, beside)
+	fields, err := d.inTable(ctx, d.run, string(o.Key), nil, found)
 	if err == nil && unread != "" {
 		err = &unplacedError{unread}
 	}
-	return ahead{g.found.With(metadata.FromTable, fields).With(metadata.FromSidecar, beside), g.remark, err}
+	return ahead{found.With(metadata.FromTable, fields), g.remark, err}
 }
 
 // An unplacedError says that an object stays out because nobody can tell where rules want

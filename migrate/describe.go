@@ -52,11 +52,15 @@ func (p *Planner) redescribed(ctx context.Context, run state.Run, after string) 
 	}
 	known := sideBySide(p.Journal.Described(ctx, run.Pair.ID, after), func(d state.Described) string { return d.Key })
 	return func(o sources.Object) (bool, error) {
-		fields, err := p.inTable(metadata.Identity{Key: string(o.Key)})
+		before, there, err := known.find(string(o.Key))
 		if err != nil {
 			return false, err
 		}
-		before, there, err := known.find(string(o.Key))
+		given, err := metadata.DecodeFound(before.Given)
+		if err != nil {
+			return false, &journalError{err}
+		}
+		fields, err := p.inTable(ctx, run, string(o.Key), nil, given)
 		if err != nil || !there && fields == nil {
 			return false, err
 		}

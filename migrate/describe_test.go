@@ -29,6 +29,8 @@ type said struct {
 	err error
 }
 
+func (*said) AsksForDigests() bool { return false }
+
 func (s *said) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,15 +48,16 @@ func (d Deps) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Expl
 	if err != nil {
 		return mapping.Explanation{}, err
 	}
-	fields, err := d.inTable(metadata.Identity{Key: string(key)})
-	if err != nil {
-		return mapping.Explanation{}, err
-	}
 	says, wrong, err := d.readBeside(ctx, beside)
 	if err != nil {
 		return mapping.Explanation{}, err
 	}
-	found := g.found.With(metadata.FromTable, fields).With(metadata.FromSidecar, says)
+	found := g.found.With(metadata.FromSidecar, says)
+	fields, err := d.inTable(ctx, state.Run{}, string(key), nil, found)
+	if err != nil {
+		return mapping.Explanation{}, err
+	}
+	found = found.With(metadata.FromTable, fields)
 	dir, name := sources.Key(normal(string(key))).Split()
 	e := d.Mapping.Explain(mappable(o, found), mapping.Place{Folder: dir, Name: name})
 	if remark := joined(g.remark, wrong); remark != "" {

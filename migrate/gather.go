@@ -21,6 +21,8 @@ import (
 type Describer interface {
 	// Describe gives what describes an object; ok is false if there is nothing.
 	Describe(o metadata.Identity) (f metadata.Fields, ok bool, err error)
+	// AsksForDigests reports whether it knows objects by the digests of their contents.
+	AsksForDigests() bool
 }
 
 // A describerError is no item's fault: half of the assets would be described by a table,
@@ -30,12 +32,20 @@ type describerError struct{ error }
 func (e *describerError) Unwrap() error      { return e.error }
 func (e *describerError) Class() retry.Class { return retry.Fatal }
 
-// inTable gives what the user wrote down of an object.
-func (d Deps) inTable(o metadata.Identity) (metadata.Fields, error) {
+// inTable gives what the user wrote down of an object, of which something was found
+// elsewhere. The digest is nil where only the journal may know it.
+func (d Deps) inTable(ctx context.Context, run state.Run, key string, digest []byte, found metadata.Found) (metadata.Fields, error) {
 	if d.Describer == nil || !d.looks(metadata.FromTable) {
 		return nil, nil
 	}
-	f, _, err := d.Describer.Describe(o)
+	if digest == nil && d.Describer.AsksForDigests() {
+		r, err := d.Journal.Receipt(ctx, run.Pair.ID, key)
+		if err != nil && !errors.Is(err, state.ErrNotFound) {
+			return nil, &journalError{err}
+		}
+		digest = r.Digest
+	}
+	f, _, err := d.Describer.Describe(metadata.Identity{Key: key, Digest: digest, Addresses: found.Addresses()})
 	if err != nil {
 		return nil, &describerError{err}
 	}
@@ -189,15 +199,16 @@ func (d Deps) ofSource(kept *sources.Description) metadata.Fields {
 // complete adds what the user wrote down of an object, in a table and beside it, and says
 // what follows from all of it.
 func (d Deps) complete(ctx context.Context, run state.Run, i state.Item, digest []byte, g gathering) (gathering, error) {
-	fields, err := d.inTable(metadata.Identity{Key: i.Key, Digest: digest})
-	if err != nil {
-		return g, err
-	}
 	beside, remark, err := d.inSidecars(ctx, run, i.Key)
 	if err != nil {
 		return g, err
 	}
-	g.found = g.found.With(metadata.FromTable, fields).With(metadata.FromSidecar, beside)
+	g.found = g.found.With(metadata.FromSidecar, beside)
+	fields, err := d.inTable(ctx, run, i.Key, digest, g.found)
+	if err != nil {
+		return g, err
+	}
+	g.found = g.found.With(metadata.FromTable, fields)
 	said, remarks, err := d.say(object(i), g.found)
 	if err != nil {
 		return g, err

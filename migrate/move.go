@@ -288,12 +288,12 @@ func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error)
 	if always := m.Provenance == "always"; always || m.Describer == nil {
 		return always, nil
 	}
-	fields, err := m.inTable(metadata.Identity{Key: i.Key})
-	if err != nil || fields == nil {
-		return false, err
-	}
 	last, err := m.saidLast(ctx, m.run, cmp.Or(i.Origin, i.Key))
 	if err != nil {
+		return false, err
+	}
+	fields, err := m.inTable(ctx, m.run, i.Key, i.Digest, last.found)
+	if err != nil || fields == nil {
 		return false, err
 	}
 	said, _, err := m.say(object(i), last.found.With(metadata.FromTable, fields))

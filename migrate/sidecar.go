@@ -269,6 +269,10 @@ func (d Deps) inSidecars(ctx context.Context, run state.Run, key string) (fields
 	return fields, remark, nil
 }
 
+// NotTaken is in the remark on an object that has a sidecar which cannot be read, after the
+// key of that.
+const NotTaken = "says was not taken"
+
 // readSidecar reads a sidecar. One that was written anew since it was listed is read by a
 // later run.
 func (d Deps) readSidecar(ctx context.Context, c state.Sidecar) (fields metadata.Fields, remark string, err error) {
@@ -281,7 +285,7 @@ func (d Deps) readSidecar(ctx context.Context, c state.Sidecar) (fields metadata
 	_, wrong := errors.AsType[*rows.Mistake](err)
 	switch {
 	case errors.Is(err, sources.ErrChanged), errors.Is(err, fs.ErrNotExist), wrong, isOf(err, retry.Permanent):
-		return nil, fmt.Sprintf("what %s says was not taken: %v", c.Key, err), nil
+		return nil, fmt.Sprintf("what %s %s: %v", c.Key, NotTaken, err), nil
 	}
 	return fields, "", err
 }

@@ -493,6 +493,8 @@ func (t *thing) merge(before, now words, policy string) words {
 }
 
 // Describe makes the model a describer.
+func (*model) AsksForDigests() bool { return false }
+
 func (m *model) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	w := m.words[o.Key]
 	f := metadata.Metadata{Description: w.Description, Tags: w.Tags}.Fields()

@@ -82,6 +82,8 @@ func (s sweep) String() string {
 // A byKey describes objects by their keys.
 type byKey struct{}
 
+func (byKey) AsksForDigests() bool { return false }
+
 func (byKey) Describe(o metadata.Identity) (metadata.Fields, bool, error) {
 	return byKey{}.of(o.Key).Fields(), true, nil
 }

@@ -15,18 +15,25 @@ type Described struct {
 	Metadata string // an object of JSON, empty if nothing was said
 	Table    string // what the table of the user said, as it is in Found; empty if nothing
 	Found    string // all that was found, an object of JSON by origin; empty if nothing was
+	Given    string // of Found, the old addresses that a sidecar or the source gives; empty if there are none
 }
 
 // Described lists what was said of the objects of a pair in key order, those with keys
-// after the given one. It leaves out all that was found but what is from the table.
+// after the given one. Of what was found it has what is from the table, and old addresses.
 func (s *Store) Described(ctx context.Context, pair int64, after string) iter.Seq2[Described, error] {
 	return paged(after, func(d Described) string { return d.Key }, func(after string) ([]Described, error) {
 		return query(ctx, s.r, "list what was described", func(rows *sql.Rows) (d Described, err error) {
-			err = rows.Scan(&d.Key, &d.Metadata, &d.Table)
+			err = rows.Scan(&d.Key, &d.Metadata, &d.Table, &d.Given)
 			return d.orEmpty(), err
-		}, `SELECT key, metadata, coalesce(found -> '$.table', '') FROM described WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
+		}, `SELECT key, metadata, coalesce(found -> '$.table', ''), `+givenAddresses+` FROM described WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
 }
+
+// givenAddresses are the old addresses that a sidecar or the source gives, as they are in
+// what was found.
+const givenAddresses = `CASE WHEN coalesce(found -> '$.sidecar.address', found -> '$.source.address') IS NULL THEN '' ELSE json_object(
+	'sidecar', json_object('address', coalesce(found -> '$.sidecar.address', json('[]'))),
+	'source', json_object('address', coalesce(found -> '$.source.address', json('[]')))) END`
 
 // DescribedAs is what the source said of an object when its asset was described last;
 // nothing if nobody has described it.
@@ -51,6 +58,17 @@ func (d Described) orEmpty() Described {
 		d.Found = ""
 	}
 	return d
+}
+
+// FoundTwice lists the objects of which several origins said something, in key order, with
+// all that was found.
+func (s *Store) FoundTwice(ctx context.Context, pair int64) iter.Seq2[Described, error] {
+	return paged("", func(d Described) string { return d.Key }, func(after string) ([]Described, error) {
+		return query(ctx, s.r, "list what was found", func(rows *sql.Rows) (d Described, err error) {
+			return d, rows.Scan(&d.Key, &d.Metadata, &d.Found)
+		}, `SELECT key, metadata, found FROM described WHERE pair = ? AND key > ?
+			AND (SELECT count(*) FROM json_each(found)) > 1 ORDER BY key LIMIT ?`, pair, after, pageSize)
+	})
 }
 
 // note keeps what the source said of an object that is described now. Most runs describe

@@ -23,8 +23,9 @@ import (
 const suggestedKeys = 5
 
 func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "explain KEY",
+	conflicts := false
+	c := &cobra.Command{
+		Use:   "explain [KEY]",
 		Short: "Tell everything known of one object",
 		Long: `Explain tells what the journal knows of an object: where its asset is, what was
 sent, what each run wanted with it and why, every attempt that failed, what the
@@ -34,18 +35,32 @@ KEY is the name of the object below SOURCE, such as 2024/spring/harbour.jpg; a
 path into the source, the ID of an asset, a key that the object went by, and an
 old address that begins with https:// will do, too.
 
+With --conflicts it lists all objects of which origins of metadata, such as a
+table and what is embedded, say different things.
+
 It reads the journal and nothing else.
 `,
 		Example: `  assetferry explain 2024/spring/harbour.jpg`,
-		Args:    one("KEY"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if conflicts {
+				return cobra.NoArgs(cmd, args)
+			}
+			return one("KEY")(cmd, args)
+		},
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			journal, err := a.readJournal(ctx)
 			if err != nil {
 				return err
 			}
-			return (&explainer{a, journal}).explain(ctx, args[0])
+			e := &explainer{a, journal}
+			if conflicts {
+				return e.listConflicts(ctx)
+			}
+			return e.explain(ctx, args[0])
 		}),
 	}
+	c.Flags().BoolVar(&conflicts, "conflicts", false, "list all objects of which origins say different things")
+	return c
 }
 
 // An explainer tells what a journal knows of an object.
@@ -138,6 +153,7 @@ type history struct {
 	category    state.Category
 	folder      string // path
 	description *state.Description
+	described   state.Described
 	verified    *state.Verification // the last one since the receipt was made
 	differences []state.Difference
 	failure     *state.Failure
@@ -237,7 +253,10 @@ func (e *explainer) recallPlace(ctx context.Context, h *history) error {
 			h.run = h.stages[n].Run.ID
 		}
 	}
-	h.description, err = orNil(e.journal.Description(ctx, h.pair.ID, h.key))
+	if h.description, err = orNil(e.journal.Description(ctx, h.pair.ID, h.key)); err != nil {
+		return err
+	}
+	h.described, err = e.journal.DescribedAs(ctx, h.pair.ID, h.key)
 	return err
 }
 
@@ -269,6 +288,7 @@ func (e *explainer) tell(h history) {
 	e.tellAsset(h)
 	e.tellProof(h)
 	e.tellDescription(h)
+	e.tellMetadata(h.described)
 	e.tellNames(h)
 	if f := h.failure; f != nil {
 		since := ""

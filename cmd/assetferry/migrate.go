@@ -228,6 +228,15 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 		return errors.Join(failure, err)
 	}
 	a.sumUp(run, tallies, time.Since(began))
+	wrong := false
+	if run.Undoes == 0 {
+		if err := a.tellFound(ctx, s, run); err != nil {
+			return errors.Join(failure, err)
+		}
+		if wrong, err = a.tellTable(ctx, s, run, !run.Open()); err != nil {
+			return errors.Join(failure, err)
+		}
+	}
 	items, skips := describe(tallies)
 	verb := "finished"
 	if run.Open() {
@@ -258,7 +267,7 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	if failure == nil && run.Stopped != "" {
 		return &stop{exitGuard, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number"}
 	}
-	if failure == nil && exitOf(tallies) != exitDone {
+	if failure == nil && (exitOf(tallies) != exitDone || wrong) {
 		for _, step := range nextSteps(tallies) {
 			a.out.Notef("Try: %s", step)
 		}

@@ -124,6 +124,9 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	a.showFindings(findings)
 	a.showUnmatched(plan)
 	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+	if _, err := a.tellTable(ctx, s, plan.Run, false); err != nil {
+		return err
+	}
 	a.out.Printf("%s Nothing was sent.", planned(plan))
 	if err := a.tellForecast(ctx, s, plan, source); err != nil {
 		return err

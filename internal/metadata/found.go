@@ -84,6 +84,12 @@ func (f Found) With(from Origin, fields Fields) Found {
 	return with
 }
 
+// Addresses are the old addresses of an object that somebody wrote down beside it, or that
+// the source keeps with it.
+func (f Found) Addresses() []string {
+	return slices.Concat(f[FromSidecar]["address"], f[FromSource]["address"])
+}
+
 // First gives the values of a field, and where they are from: the first of the origins
 // that says anything of it.
 func (f Found) First(name string, precedence []Origin) (values []string, from Origin) {
@@ -139,17 +145,4 @@ func (m Metadata) Fields() Fields {
 		f[name] = []string{value}
 	}
 	return f.Normal()
-}
-
-// An Identity is all by which a table may know an object.
-type Identity struct {
-	Key       string
-	Digest    []byte   // SHA-256 of its content; nil where that is not known yet
-	Addresses []string // at which it was known before
-}
-
-// Describe gives what the table says of an object; ok is false if it has no row.
-func (t *Table) Describe(o Identity) (f Fields, ok bool, err error) {
-	m, ok, err := t.Of(o.Key)
-	return m.Fields(), ok, err
 }

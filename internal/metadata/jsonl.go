@@ -1,34 +1,139 @@
 package metadata
 
-import "assetferry/internal/rows"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
-// fromJSON makes a row of a line.
-func fromJSON(r rows.Row) (row, error) {
-	var is struct {
-		Key         string            `json:"key"`
-		Description string            `json:"description"`
-		Tags        []string          `json:"tags"`
-		Attributes  map[string]string `json:"attributes"`
-	}
-	if err := r.Decode(&is); err != nil {
+	"assetferry/internal/rows"
+)
+
+// fromJSON makes a row of a line. What it says may be text, numbers, true and false, and
+// lists of these.
+func (t *Table) fromJSON(from rows.Row) (row, error) {
+	var is map[string]json.RawMessage
+	if err := from.Decode(&is); err != nil {
 		return row{}, err
 	}
-	e := row{key: rowKey(is.Key), metadata: Metadata{is.Description, is.Tags, is.Attributes}.Normal()}
-	if wrong := wrongIn(e); wrong != "" {
-		return row{}, r.Mistake(0, wrong)
-	}
-	return e, nil
-}
-
-// wrongIn says what cannot be meant by a row, or nothing.
-func wrongIn(e row) string {
-	if e.key == "" {
-		return noKey
-	}
-	for name := range e.metadata.Attributes {
-		if wrong := wrongAttribute(name); wrong != "" {
-			return wrong
+	line := jsonLine{of: t, from: from, fields: Fields{}, called: map[by]string{}}
+	for _, written := range slices.Sorted(maps.Keys(is)) {
+		if err := line.say(written, is[written]); err != nil {
+			return row{}, err
 		}
 	}
-	return ""
+	as := byKey
+	for _, other := range [...]by{byDigest, byAddress, byKey} { // if there are several, the last of these
+		if line.called[other] != "" {
+			as = other
+		}
+	}
+	called := line.called[as]
+	r, wrong := t.knownBy(as, strings.Join(line.fields[called], "\n"))
+	if wrong != "" {
+		return row{}, line.mistake(called, wrong)
+	}
+	delete(line.fields, called)
+	r.fields = line.fields.Normal()
+	return r, nil
+}
+
+// A jsonLine is what a line says, field by field.
+type jsonLine struct {
+	of     *Table
+	from   rows.Row
+	fields Fields
+	called map[by]string // the fields by which its object may be known
+}
+
+// say takes a field.
+func (l *jsonLine) say(written string, value json.RawMessage) error {
+	if written == attributes && value[0] == '{' {
+		return l.attributes(value)
+	}
+	is, by := l.of.meaningOf(strings.TrimSpace(written))
+	values, wrong := valuesOf(value)
+	if wrong == "" {
+		wrong = wrongField(is)
+	}
+	if _, twice := l.fields[is]; twice && wrong == "" {
+		wrong = fmt.Sprintf("there are two fields %q", is)
+	}
+	if wrong != "" {
+		return l.mistake(written, wrong)
+	}
+	if is == "tags" && value[0] == '"' {
+		values = splitTags(values[0])
+	}
+	l.fields[is] = values
+	if by != "" && l.called[by] == "" && len(values) > 0 {
+		l.called[by] = is
+	}
+	return nil
+}
+
+// attributes takes custom attributes, which are called as they are unless that is a word of
+// ours.
+func (l *jsonLine) attributes(object json.RawMessage) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(object, &all); err != nil {
+		return l.mistake(attributes, "not JSON: "+err.Error())
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		values, wrong := valuesOf(all[name])
+		is := strings.TrimSpace(name)
+		if isMeantOtherwise(is) {
+			is = attributes + "." + is
+		}
+		if wrong == "" {
+			wrong = wrongField(is)
+		}
+		if wrong != "" {
+			return l.mistake(name, wrong)
+		}
+		l.fields[is] = values
+	}
+	return nil
+}
+
+// mistake is one in a field, in the column where its name is.
+func (l *jsonLine) mistake(written, what string) error {
+	m := l.from.Mistake(0, what)
+	if name, err := json.Marshal(written); err == nil && written != "" {
+		m.Column += max(bytes.Index(l.from.JSON, name), 0)
+	}
+	return m
+}
+
+// valuesOf gives the texts of a value, or says what is wrong with it.
+func valuesOf(value json.RawMessage) (texts []string, wrong string) {
+	var list []json.RawMessage
+	switch value[0] {
+	case '{':
+		return nil, "an object where a text should be; only attributes is one"
+	case '[':
+		if err := json.Unmarshal(value, &list); err != nil {
+			return nil, "not JSON: " + err.Error()
+		}
+	default:
+		list = append(list, value)
+	}
+	for _, v := range list {
+		switch v[0] {
+		case '{', '[':
+			return nil, "a list may have texts, numbers, true and false"
+		case 'n': // null says nothing
+		case '"':
+			var text string
+			if err := json.Unmarshal(v, &text); err != nil {
+				return nil, "not JSON: " + err.Error()
+			}
+			texts = append(texts, text)
+		default:
+			texts = append(texts, string(v))
+		}
+	}
+	return texts, ""
 }

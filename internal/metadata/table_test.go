@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +31,7 @@ func write(tb testing.TB, name, content string) string {
 // open opens a table that has no mistakes.
 func open(tb testing.TB, path string) *Table {
 	tb.Helper()
-	t, err := OpenTable(path, nil)
+	t, err := OpenTable(path, plain())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -41,7 +43,46 @@ func open(tb testing.TB, path string) *Table {
 	return t
 }
 
-var quay = Metadata{Description: "A quay", Tags: []string{"Oslo", "sea"}, Attributes: map[string]string{"Rights holder": "Ida", "year": "1999"}}
+// plain are terms of a table in our own words, whose addresses are a slash and the key.
+func plain() Terms {
+	return Terms{
+		Word: func(column string) string { return column },
+		Keys: func(address string) []string { return []string{strings.TrimPrefix(address, "/")} },
+		Same: func(address string) string {
+			if strings.HasPrefix(address, "/") {
+				return address
+			}
+			return ""
+		},
+	}
+}
+
+// said is the description among fields.
+func said(f Fields) string { return strings.Join(f["description"], "|") }
+
+// withTagsInOrder has tags in order.
+func withTagsInOrder(f Fields) Fields {
+	slices.Sort(f["tags"])
+	return f
+}
+
+func identityOf(r row) Identity {
+	switch r.by {
+	case byAddress:
+		return Identity{Key: "another", Addresses: []string{r.known}}
+	case byDigest:
+		digest, err := hex.DecodeString(r.known)
+		if err != nil {
+			panic(err)
+		}
+		return Identity{Key: "another", Digest: digest}
+	}
+	return Identity{Key: r.known}
+}
+
+func quay() Fields {
+	return Fields{"description": {"A quay"}, "tags": {"Oslo", "sea"}, "Rights holder": {"Ida"}, "year": {"1999"}}
+}
 
 func TestTable(t *testing.T) {
 	for name, content := range map[string]string{
@@ -57,12 +98,12 @@ func TestTable(t *testing.T) {
 			if table.Rows() != 2 {
 				t.Errorf("%d rows, want 2", table.Rows())
 			}
-			for key, want := range map[string]Metadata{"harbour/a.jpg": quay, "b.jpg": {}} {
-				if got, ok, err := table.Of(key); err != nil || !ok || !reflect.DeepEqual(got, want) {
+			for key, want := range map[string]Fields{"harbour/a.jpg": quay(), "b.jpg": nil} {
+				if got, ok, err := table.Describe(Identity{Key: key}); err != nil || !ok || !reflect.DeepEqual(withTagsInOrder(got), want) {
 					t.Errorf("%s: got %+v, %v, %v, want %+v", key, got, ok, err, want)
 				}
 			}
-			if got, ok, err := table.Of("a.jpg"); err != nil || ok || !got.IsZero() {
+			if got, ok, err := table.Describe(Identity{Key: "a.jpg"}); err != nil || ok || got != nil {
 				t.Errorf("a key without a row: got %+v, %v, %v", got, ok, err)
 			}
 		})
@@ -72,7 +113,7 @@ func TestTable(t *testing.T) {
 func TestTableWithoutRows(t *testing.T) {
 	for name, content := range map[string]string{"a.csv": "description,key", "b.jsonl": "", "c.jsonl": "\n\n", "d.csv": "key\n\n\n"} {
 		table := open(t, write(t, name, content))
-		if _, ok, err := table.Of("a.jpg"); ok || err != nil || table.Rows() != 0 {
+		if _, ok, err := table.Describe(Identity{Key: "a.jpg"}); ok || err != nil || table.Rows() != 0 {
 			t.Errorf("%s: %v, %v, %d rows", name, ok, err, table.Rows())
 		}
 	}
@@ -81,8 +122,8 @@ func TestTableWithoutRows(t *testing.T) {
 func TestTextOverSeveralLines(t *testing.T) {
 	table := open(t, write(t, "t.csv", "key,description\r\na.jpg,\"first \"\"line\"\"\r\nsecond, line\"\r\nb.jpg,b\r\n"))
 	for key, want := range map[string]string{"a.jpg": "first \"line\"\nsecond, line", "b.jpg": "b"} {
-		if m, _, err := table.Of(key); err != nil || m.Description != want {
-			t.Errorf("%s: got %q, %v, want %q", key, m.Description, err, want)
+		if m, _, err := table.Describe(Identity{Key: key}); err != nil || said(m) != want {
+			t.Errorf("%s: got %q, %v, want %q", key, said(m), err, want)
 		}
 	}
 }
@@ -97,13 +138,34 @@ func TestKeysInAnotherUnicodeForm(t *testing.T) {
 	}{
 		{one, composed, "only"}, {one, apart, "only"}, {both, composed, "composed"}, {both, apart, "apart"},
 	} {
-		if m, ok, err := test.table.Of(test.key); !ok || err != nil || m.Description != test.want {
-			t.Errorf("%s, %+q: got %q, %v, %v, want %q", test.want, test.key, m.Description, ok, err, test.want)
+		if m, ok, err := test.table.Describe(Identity{Key: test.key}); !ok || err != nil || said(m) != test.want {
+			t.Errorf("%s, %+q: got %q, %v, %v, want %q", test.want, test.key, said(m), ok, err, test.want)
 		}
 	}
 }
 
 const long1MiB = "the row that begins here is longer than 1 MiB; is a quote not closed?"
+
+// mistakesIn opens a table that has some, whether or not it says something besides.
+func mistakesIn(t *testing.T, path string) *rows.Mistakes {
+	t.Helper()
+	table, err := OpenTable(path, plain())
+	if err != nil {
+		wrong, ok := errors.AsType[*rows.Mistakes](err)
+		if !ok {
+			t.Fatalf("got %v, want mistakes", err)
+		}
+		return wrong
+	}
+	if err := table.Close(); err != nil {
+		t.Error(err)
+	}
+	wrong := table.Mistakes()
+	if wrong == nil {
+		t.Fatal("no mistakes")
+	}
+	return wrong
+}
 
 func TestMistakes(t *testing.T) {
 	long := strings.Repeat("ä", MaxDescription+1)
@@ -112,7 +174,7 @@ func TestMistakes(t *testing.T) {
 		want          []string // as line:column: what
 	}{
 		{"empty.csv", "", []string{"1:1: the table is empty; it begins with a header"}},
-		{"no-key.csv", "name,description\na,b\n", []string{"1:1: the header has no column called key"}},
+		{"no-key.csv", "name,description\na,b\n", []string{"1:1: the header has no column called key, nor one called address or sha256"}},
 		{"twice.csv", "key,year,year\n", []string{`1:10: there are two columns "year"`}},
 		{"twice.csv", "Key,year,key\n", []string{`1:10: there are two columns "key"`}},
 		{"nameless.csv", "key,,\n", []string{"1:5: an attribute, or a column, has no name"}},
@@ -135,28 +197,28 @@ func TestMistakes(t *testing.T) {
 			`8:1: the key "a.jpg" has a row already, in line 2`,
 		}},
 		{"rows.jsonl", strings.Join([]string{
-			`{"key":"a.jpg","description":"fine"}`, `{"key":"a.jpg"}`, `{"description":"x"}`, `{"key":"b.jpg","colour":"red"}`, `["c.jpg"]`, `{"key":"d.jpg"`,
-			`{"key":"e.jpg",}`, `{"key":"f.jpg"} {}`, `{"key":"g.jpg","tags":"a"}`, `{"key":"h.jpg","attributes":{"year":1999}}`,
+			`{"key":"a.jpg","description":"fine"}`, `{"key":"a.jpg"}`, `{"description":"x"}`, `{"key":"b.jpg","colour":{"is":"red"}}`, `["c.jpg"]`, `{"key":"d.jpg"`,
+			`{"key":"e.jpg",}`, `{"key":"f.jpg"} {}`, `{"key":"g.jpg","alt":"a","Alt Text":"b"}`, `{"key":"h.jpg","attributes":{"year":[[1999]]}}`, `{"sha256":"abc"}`,
 		}, "\n") + "\n", []string{
 			`2:1: the key "a.jpg" has a row already, in line 1`,
 			"3:1: the row has no key",
-			`4:1: unknown field "colour"`,
+			"4:16: an object where a text should be; only attributes is one",
 			`5:1: not a JSON object such as {"key": "a.jpg", "description": "A quay"}`,
 			"6:15: not JSON: the object is not closed",
 			"7:16: not JSON: invalid character '}' looking for beginning of object key string",
 			"8:16: something follows the object; each has a line of its own",
-			"9:25: in tags: a JSON string where a list of texts in quotes should be",
-			"10:40: in attributes: a JSON number where text in quotes should be",
+			`9:16: there are two fields "alt"`,
+			"10:30: a list may have texts, numbers, true and false",
+			`11:2: "abc" is no SHA-256: that has 64 digits, and letters from a to f`,
 		}},
 		{"more.jsonl", strings.Join([]string{
 			`{"key":"a.jpg","attributes":{"assetferry":"x"}}`, `{"key":"b.jpg","attributes":{" ":"x"}}`, "{\"key\":\"c\xe9.jpg\"}",
-			`{"key":"d.jpg","description":"` + long + `"}`, `{"key":"e.jpg","attributes":["x"]}`, `{"key":"f.jpg","tags":[1]}`,
+			`{"key":"d.jpg","description":"` + long + `"}`, `{"address":"a.jpg"}`,
 		}, "\n"), []string{
-			"1:1: the attribute assetferry is assetferry's own",
-			"2:1: an attribute, or a column, has no name",
+			"1:30: the attribute assetferry is assetferry's own",
+			"2:30: an attribute, or a column, has no name",
 			"3:1: the line is not in UTF-8; save the table as UTF-8",
-			"5:29: in attributes: a JSON array where an object of names and texts should be",
-			"6:24: in tags: a JSON number where text in quotes should be",
+			`5:2: "a.jpg" is no address such as https://old.example.com/files/a.jpg`,
 		}},
 		{"endless.csv", "key,description\na.jpg,x\n\nb.jpg,\"" + strings.Repeat("x\n", rows.MaxRow) + "\na.jpg,y\n", []string{
 			"3:1: " + long1MiB,
@@ -166,16 +228,12 @@ func TestMistakes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := write(t, test.name, test.content)
-			_, err := OpenTable(path, nil)
-			wrong, ok := errors.AsType[*rows.Mistakes](err)
-			if !ok {
-				t.Fatalf("got %v, want mistakes", err)
-			}
+			wrong := mistakesIn(t, path)
 			got := make([]string, len(wrong.First))
 			for n, m := range wrong.First {
 				got[n] = fmt.Sprintf("%d:%d: %s", m.Line, m.Column, m.What)
-				if !strings.Contains(err.Error(), path+":"+got[n]) {
-					t.Errorf("%q is not in the error: %v", got[n], err)
+				if !strings.Contains(wrong.Error(), path+":"+got[n]) {
+					t.Errorf("%q is not in the error: %v", got[n], wrong)
 				}
 			}
 			if !reflect.DeepEqual(got, test.want) || wrong.Total != len(test.want) {
@@ -191,29 +249,28 @@ func TestManyMistakesAreCounted(t *testing.T) {
 	for range 3000 {
 		b.WriteString("a.jpg,x\n,\n,y\n") // the second is a row of nothing
 	}
-	_, err := OpenTable(write(t, "t.csv", b.String()), nil)
-	wrong, ok := errors.AsType[*rows.Mistakes](err)
-	if !ok || wrong.Total != 3000+2999 || len(wrong.First) != rows.MaxTold || wrong.First[0].Line != 4 || wrong.First[1].Line != 5 {
-		t.Fatalf("got %v", err)
+	wrong := mistakesIn(t, write(t, "t.csv", b.String()))
+	if wrong.Total != 3000+2999 || len(wrong.First) != rows.MaxTold || wrong.First[0].Line != 4 || wrong.First[1].Line != 5 {
+		t.Fatalf("got %v", wrong)
 	}
-	if !strings.HasPrefix(err.Error(), "the metadata table has 5999 mistakes\n") || !strings.HasSuffix(err.Error(), "\nand 5989 more") {
-		t.Errorf("got %v", err)
+	if !strings.HasPrefix(wrong.Error(), "the metadata table has 5999 mistakes\n") || !strings.HasSuffix(wrong.Error(), "\nand 5989 more") {
+		t.Errorf("got %v", wrong)
 	}
 }
 
 func TestOpenTableRefuses(t *testing.T) {
-	_, err := OpenTable(write(t, "table.xlsx", ""), nil)
+	_, err := OpenTable(write(t, "table.xlsx", ""), plain())
 	if _, ok := errors.AsType[*rows.FormatError](err); !ok {
 		t.Errorf("another form: %v", err)
 	}
-	if _, err := OpenTable(filepath.Join(t.TempDir(), "t.csv"), nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := OpenTable(filepath.Join(t.TempDir(), "t.csv"), plain()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	dir := filepath.Join(t.TempDir(), "t.csv")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenTable(dir, nil); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := OpenTable(dir, plain()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a folder: %v", err)
 	}
 }
@@ -227,7 +284,7 @@ func TestATableMayBeReplaced(t *testing.T) {
 	if err := os.Rename(write(t, "t.csv", "key\n"), path); err != nil {
 		t.Fatal(err)
 	}
-	if m, _, err := table.Of("a.jpg"); err != nil || m.Description != "before" {
+	if m, _, err := table.Describe(Identity{Key: "a.jpg"}); err != nil || said(m) != "before" {
 		t.Errorf("got %+v, %v", m, err)
 	}
 }
@@ -239,7 +296,7 @@ func TestATableThatIsWrittenTo(t *testing.T) {
 		if err := os.WriteFile(path, []byte(now), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, ok, err := table.Of("a.jpg")
+		_, ok, err := table.Describe(Identity{Key: "a.jpg"})
 		if _, changed := errors.AsType[*rows.ChangedError](err); ok || !changed {
 			t.Errorf("%.20q: got %v, %v", now, ok, err)
 		}
@@ -263,7 +320,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	content := "key\na.jpg\nb.jpg\na.jpg\n"
 	for n := 0; ; n++ {
 		table, err := tableOf("t.csv", &broken{strings.NewReader(content), n}, int64(len(content)))
-		if _, ok := errors.AsType[*rows.Mistakes](err); ok {
+		if err == nil {
 			break
 		}
 		if !errors.Is(err, io.ErrClosedPipe) {
@@ -276,7 +333,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.left = 0
-	if _, _, err := table.Of("a.jpg"); !errors.Is(err, io.ErrClosedPipe) {
+	if _, _, err := table.Describe(Identity{Key: "a.jpg"}); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -287,7 +344,7 @@ func TestATableIsAskedAtOnce(t *testing.T) {
 	for range 4 {
 		workers.Go(func() {
 			for n := range 1000 {
-				if m, ok, err := table.Of(keyOf(n)); !ok || err != nil || m.Description != fmt.Sprint("Number ", n) {
+				if m, ok, err := table.Describe(Identity{Key: keyOf(n)}); !ok || err != nil || said(m) != fmt.Sprint("Number ", n) {
 					t.Errorf("%d: %+v, %v, %v", n, m, ok, err)
 				}
 			}
@@ -327,6 +384,10 @@ func FuzzTable(f *testing.F) {
 			checkMistakes(t, content, err)
 			return
 		}
+		if wrong := table.Mistakes(); wrong != nil {
+			checkMistakes(t, content, wrong)
+			return
+		}
 		again, err := rows.New(name, use(), bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			t.Fatal(err)
@@ -335,8 +396,8 @@ func FuzzTable(f *testing.F) {
 		if err := again.Each(again.Mistakes(), func(_ int64, from rows.Row) error {
 			n++
 			r, err := table.read(from)
-			if m, ok, ofErr := table.Of(r.key); err != nil || !ok || ofErr != nil || !reflect.DeepEqual(m, r.metadata) {
-				t.Fatalf("%q is %+v (%v), read back %+v, %v, %v", r.key, r.metadata, err, m, ok, ofErr)
+			if m, ok, ofErr := table.Describe(identityOf(r)); err != nil || !ok || ofErr != nil || !reflect.DeepEqual(m, r.fields) {
+				t.Fatalf("%q is %+v (%v), read back %+v, %v, %v", r.known, r.fields, err, m, ok, ofErr)
 			}
 			return nil
 		}); err != nil {
@@ -354,7 +415,7 @@ func tableOf(name string, from io.ReaderAt, size int64) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTable(file, nil)
+	return newTable(file, plain())
 }
 
 func checkMistakes(t *testing.T, content []byte, err error) {
@@ -385,7 +446,7 @@ func BenchmarkTable(b *testing.B) {
 	b.Run("ask", func(b *testing.B) {
 		table := open(b, path)
 		for n := 0; b.Loop(); n++ {
-			if _, ok, err := table.Of(keyOf(n * 7919 % rows)); !ok || err != nil {
+			if _, ok, err := table.Describe(Identity{Key: keyOf(n * 7919 % rows)}); !ok || err != nil {
 				b.Fatal(ok, err)
 			}
 		}
@@ -406,7 +467,7 @@ func TestAMillionRowsTakeLittleMemory(t *testing.T) {
 	var x index
 	before := heap()
 	for n := range rows {
-		x.add(entry{uint64(n) * 0x9e3779b97f4a7c15, int64(n)})
+		x.add(newEntry(uint64(n)*0x9e3779b97f4a7c15, int64(n), false))
 	}
 	if took := heap() - before; took > most {
 		t.Errorf("an index of %d rows takes %d bytes, at most %d are allowed", rows, took, most)
@@ -419,9 +480,9 @@ func TestAMillionRowsTakeLittleMemory(t *testing.T) {
 func TestTableOfAnotherProgram(t *testing.T) {
 	long := strings.Repeat("ä", MaxDescription+1)
 	path := write(t, "export.csv", "assetPath,description\n/content/a.jpg,"+long+"\n")
-	table, err := OpenTable(path, func(column string) string {
-		return map[string]string{"assetPath": "key"}[column]
-	})
+	terms := plain()
+	terms.Word = func(column string) string { return strings.Replace(column, "assetPath", "key", 1) }
+	table, err := OpenTable(path, terms)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +491,90 @@ func TestTableOfAnotherProgram(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if m, ok, err := table.Of("content/a.jpg"); err != nil || !ok || m.Description != long || len(m.Attributes) > 0 {
+	if m, ok, err := table.Describe(Identity{Key: "content/a.jpg"}); err != nil || !ok || said(m) != long || len(m) > 1 {
 		t.Errorf("%+v, %v, %v", m, ok, err)
+	}
+}
+
+const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" // its SHA-256
+
+func digestOf(tb testing.TB, text string) []byte {
+	tb.Helper()
+	digest, err := hex.DecodeString(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return digest
+}
+
+// Objects are known by their keys, by old addresses, or by their contents.
+func TestWhatObjectsAreKnownBy(t *testing.T) {
+	for name, content := range map[string]string{
+		"address.csv": "Address,Alt Text\n/a/b.jpg,A quay\n/given,Given\n",
+		"a.jsonl":     `{"address": "/a/b.jpg", "alt": "A quay"}` + "\n" + `{"oldAddress": "/given", "Alt-Text": "Given"}`,
+		"digest.tsv":  "SHA-256\talt\n" + strings.ToUpper(abc) + "\tA quay\n",
+		"d.jsonl":     `{"digest": "` + abc + `", "alt": "A quay"}`,
+		"all.jsonl":   `{"key": "a/b.jpg", "alt": "A quay", "address": "/x", "sha256": "x"}`,
+	} {
+		table := open(t, write(t, name, content))
+		f, ok, err := table.Describe(Identity{Key: "a/b.jpg", Digest: digestOf(t, abc)})
+		if err != nil || !ok || !slices.Equal(f["alt"], []string{"A quay"}) {
+			t.Errorf("%s: %v, %v, %v", name, f, ok, err)
+		}
+		if asks := strings.HasPrefix(name, "d"); table.AsksForDigests() != asks {
+			t.Errorf("%s asks for digests: %v", name, !asks)
+		}
+		if _, ok, err := table.Describe(Identity{Key: "b.jpg", Digest: make([]byte, 32)}); ok || err != nil {
+			t.Errorf("%s: another object: %v, %v", name, ok, err)
+		}
+		f, ok, err = table.Describe(Identity{Key: "c.jpg", Addresses: []string{"no address", "/given"}})
+		if given := name == "address.csv" || name == "a.jsonl"; err != nil || ok != given || given && f["alt"][0] != "Given" {
+			t.Errorf("%s: what was given: %v, %v, %v", name, f, ok, err)
+		}
+	}
+}
+
+// A row that names a key comes before one from whose address it follows.
+func TestAKeyComesBeforeAnAddress(t *testing.T) {
+	table := open(t, write(t, "t.jsonl", `{"address": "/a.jpg", "alt": "by address"}`+"\n"+`{"key": "a.jpg", "alt": "by key"}`))
+	if f, _, err := table.Describe(Identity{Key: "a.jpg"}); err != nil || f["alt"][0] != "by key" {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
+func TestNamesOfColumns(t *testing.T) {
+	table := open(t, write(t, "t.jsonl", `{"key": "a.jpg", "Alt Text": "A quay", "Keywords": "sea; Oslo", "year": 1999, "sold": true, "people": ["Ida", "Per", null], "none": null, "attributes": {"x": 1.50, "tags": "red"}}`))
+	want := Fields{"alt": {"A quay"}, "tags": {"sea", "Oslo"}, "year": {"1999"}, "sold": {"true"}, "people": {"Ida", "Per"}, "x": {"1.50"}, "attributes.tags": {"red"}}
+	if f, _, err := table.Describe(Identity{Key: "a.jpg"}); err != nil || !reflect.DeepEqual(f, want) {
+		t.Errorf("got %v, %v\nwant %v", f, err, want)
+	}
+}
+
+// Rows that are for no object are told by their lines.
+func TestLostRows(t *testing.T) {
+	table := open(t, write(t, "t.jsonl", `{"address": "/a.jpg"}`+"\n\n"+`{"key": "b.jpg"}`+"\n"+`{"key": "c.jpg"}`+"\n"+`{"key": "d.jpg"}`))
+	for _, key := range []string{"a.jpg", "c.jpg", "e.jpg", "a.jpg"} {
+		if _, _, err := table.Describe(Identity{Key: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for most, want := range [][]Lost{nil, {{3, "b.jpg"}}, {{3, "b.jpg"}, {5, "d.jpg"}}, {{3, "b.jpg"}, {5, "d.jpg"}}} {
+		if total, first, err := table.Lost(most); total != 2 || !reflect.DeepEqual(first, want) || err != nil {
+			t.Errorf("at most %d: %d, %v, %v", most, total, first, err)
+		}
+	}
+}
+
+// What is wrong in some rows does not keep the others from being read; the first of an
+// object counts.
+func TestMistakesStopNoOtherRow(t *testing.T) {
+	table := open(t, write(t, "t.csv", "key,alt\na.jpg\nb.jpg,first\nb.jpg,again\nc\"x,y\nd.jpg,right\n"))
+	for key, want := range map[string]string{"a.jpg": "", "b.jpg": "first", "d.jpg": "right"} {
+		if f, _, err := table.Describe(Identity{Key: key}); err != nil || strings.Join(f["alt"], "|") != want {
+			t.Errorf("%s: %v, %v", key, f, err)
+		}
+	}
+	if lost, _, err := table.Lost(1); lost != 0 || err != nil || table.Rows() != 2 || table.Mistakes().Total != 3 {
+		t.Errorf("%d rows, %d lost (%v), %v", table.Rows(), lost, err, table.Mistakes())
 	}
 }

@@ -89,6 +89,8 @@ func TestUndoneAndSentAgain(t *testing.T) {
 // A fixed describer says the same of all objects.
 type fixed metadata.Metadata
 
+func (fixed) AsksForDigests() bool { return false }
+
 func (f fixed) Describe(metadata.Identity) (metadata.Fields, bool, error) {
 	return metadata.Metadata(f).Fields(), true, nil
 }

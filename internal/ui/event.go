@@ -182,6 +182,38 @@ type SummaryLine struct {
 	*Addresses // of urls only
 
 	*Rewritten // of rewrite only
+
+	Fields         []FieldLine `json:"fields,omitempty"`          // that were found and went nowhere, of the most objects first
+	Positions      int64       `json:"positions,omitempty"`       // objects that say where on earth they were made
+	BrokenSidecars int64       `json:"broken_sidecars,omitempty"` // objects that have one
+	Table          *TableLine  `json:"metadata_table,omitempty"`
+}
+
+// A ConflictLine is a "conflict" event: a field of which origins say different things.
+type ConflictLine struct {
+	Key   string     `json:"key"`
+	Field string     `json:"field"`
+	Said  []SaidLine `json:"said"` // the first one counts
+}
+
+// SaidLine is what an origin says of a field.
+type SaidLine struct {
+	From  string `json:"from"`
+	Value string `json:"value"`
+}
+
+// A FieldLine is a field that went nowhere.
+type FieldLine struct {
+	Field   string `json:"field"`
+	From    string `json:"from"`
+	Objects int64  `json:"objects"`
+}
+
+// TableLine says what became of the rows of a metadata table.
+type TableLine struct {
+	Rows  int `json:"rows"`  // that describe something
+	Lost  int `json:"lost"`  // of these, for no object
+	Wrong int `json:"wrong"` // left out
 }
 
 // Checks are what verify counted.
