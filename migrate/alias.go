@@ -358,16 +358,37 @@ func (d *decider) contentsOfSharers(ctx context.Context, alike []state.Sharer) (
 
 // joining has objects share assets. Nothing is asked of the service: the journal tells
 // whether what they share has arrived.
-type joining struct{}
+type joining struct {
+	Deps
+	run state.Run
+}
 
 func (joining) kind() state.Kind { return state.Joins }
 
-func (joining) ask(_ context.Context, batch []state.Item) ([]state.Outcome, error) {
+func (j joining) ask(ctx context.Context, batch []state.Item) ([]state.Outcome, error) {
 	outcomes := make([]state.Outcome, len(batch))
 	for n, i := range batch {
-		outcomes[n] = state.Outcome{Key: i.Key, State: state.ItemDone, Joins: i.Origin}
+		remark, err := j.leftUnsaid(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		outcomes[n] = state.Outcome{Key: i.Key, State: state.ItemDone, Joins: i.Origin, Error: remark}
 	}
 	return outcomes, nil
+}
+
+// leftUnsaid tells that somebody wrote down what describes an object, and that it goes
+// nowhere, since the asset is described as that of another one.
+func (j joining) leftUnsaid(ctx context.Context, i state.Item) (remark string, err error) {
+	fields, err := j.inTable(ctx, j.run, i.Key, nil, nil)
+	if err != nil {
+		return "", err
+	}
+	beside, remark, err := j.inSidecars(ctx, j.run, i.Key)
+	if err == nil && len(fields)+len(beside) > 0 {
+		remark = joined("what describes it in a table or a sidecar went nowhere: its asset is described as "+i.Origin+" is", remark)
+	}
+	return remark, err
 }
 
 // look knows nothing of what was not recorded: that is all there is to it.

@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 
 	inject "assetferry/internal/faults"
@@ -83,6 +84,18 @@ func TestEqualObjectsShareAnAsset(t *testing.T) {
 	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "a.jpg", "d.jpg": "a.jpg", "dir/e.jpg": "a.jpg"})
 	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 8}) // what is joined stays so
 	w.wantSound()
+}
+
+// What is written down of a copy has no asset to go to, and people hear of that.
+func TestWhatDescribesAnAliasIsTold(t *testing.T) {
+	w := threeCopies(t)
+	w.put("c.jpg.json", saying("of c"))
+	plan := w.syncWith(w.describing(says("dir/e.jpg", "of e")), joining())
+	for key, told := range map[string]bool{"a.jpg": false, "c.jpg": true, "dir/e.jpg": true} {
+		if i := w.item(plan, key); i.State != state.ItemDone || strings.Contains(i.Error, "described as a.jpg is") != told {
+			t.Errorf("the item is %+v", i)
+		}
+	}
 }
 
 func TestWithoutTheRuleEachHasItsAsset(t *testing.T) {

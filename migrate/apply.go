@@ -111,7 +111,7 @@ func (a *Applier) Apply(ctx context.Context, run state.Run) error {
 		return err
 	}
 	if left[state.Adopt] {
-		if err := a.bulk(joining{}).apply(ctx); err != nil {
+		if err := a.bulk(joining{a.Deps, a.run}).apply(ctx); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (a *Applier) recall(ctx context.Context) (s *structure, doubts []state.Item
 			doubts = append(doubts, i)
 		}
 	}
-	move, trash, join := a.bulk(moving{s}), a.bulk(trashing{a.Write, a.Dest, a.Stop}), a.bulk(joining{})
+	move, trash, join := a.bulk(moving{s}), a.bulk(trashing{a.Write, a.Dest, a.Stop}), a.bulk(joining{a.Deps, a.run})
 	if a.settleOnly {
 		return s, doubts, errors.Join(move.settle(ctx, many[state.Move]), trash.settle(ctx, many[state.Trash]), join.settle(ctx, many[state.Adopt]))
 	}
