@@ -237,3 +237,25 @@ func TestTouchedAndNotDescribed(t *testing.T) {
 		t.Errorf("got %+v", a.Metadata)
 	}
 }
+
+// A source that cannot be asked about one object for a moment keeps nothing else from
+// arriving, and what it keeps with that one arrives, too.
+func TestTouchedAndNotAsked(t *testing.T) {
+	w := newWorld(t)
+	author, busy := "Ida", false
+	d := w.knowing(func(sources.Key) (sources.Description, error) {
+		if busy {
+			busy = false
+			return sources.Description{}, errors.New("busy")
+		}
+		return by(author), nil
+	})
+	w.put("a.jpg", "a")
+	w.syncWith(d, syncRules("keep"))
+	author, busy = "Olga", true
+	w.put("a.jpg", "a", "b.jpg", "b")
+	w.wantStates(w.syncWith(d, syncRules("keep"), func(a *migrate.Applier) { a.Concurrency = 1 }), map[string]int64{"describe done": 1, "create done": 1})
+	if a := w.assetOf("a.jpg"); a.Metadata.CustomAttributes["creator"] != "Olga" {
+		t.Errorf("got %+v", a.Metadata)
+	}
+}

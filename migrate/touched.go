@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assetferry/internal/metadata"
+	"assetferry/internal/retry"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -65,11 +66,17 @@ func (d *decider) askAbout(ctx context.Context, page []state.Item) error {
 }
 
 // isKeptOtherwise reports whether the source keeps something else with an object than when
-// its asset was described last. What cannot be asked for is no news.
+// its asset was described last. Where it cannot be asked now, it may: it is asked again when
+// the asset is described, and what goes wrong then is the item's trouble.
 func (d *decider) isKeptOtherwise(ctx context.Context, i state.Item) (bool, error) {
 	now, err := d.askSource(ctx, object(i), gathering{})
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case isOf(err, retry.Fatal):
 		return false, err
+	case err != nil, now.remark != "":
+		return true, nil
 	}
 	last, err := d.saidLast(ctx, d.run, i.Key)
 	if err != nil || len(now.found[metadata.FromSource]) == 0 {
