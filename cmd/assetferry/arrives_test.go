@@ -250,17 +250,20 @@ func TestEverythingArrivesFromADirectory(t *testing.T) {
 		t.Helper()
 		return command(t, dir, s.variables(), append(args, "lib", "--metadata", "table.csv")...).must(t, want)
 	}
-	ferry(0, "plan")
+	ferry(exitDone, "plan")
 	s.wantWrites(t, "plan", nothing())
 	p := command(t, dir, s.variables(), "migrate", "lib", "--metadata", "table.csv")
-	p.must(t, 0)
+	all := p.must(t, exitItems) // rules ask for what describes it where an object goes, and of one that cannot be read
 	for _, told := range []string{"agency/bad.jpg.json says was not taken: line 3, column 12: ", "long/long.txt: description: cut to 1020 of 1499 characters"} {
-		if !strings.Contains(p.stderr.String(), told) {
-			t.Errorf("it is not told %q:\n%s", told, &p.stderr)
+		if !strings.Contains(all+p.stderr.String(), told) {
+			t.Errorf("it is not told %q:\n%s%s", told, all, &p.stderr)
 		}
 	}
+	edit(t, filepath.Join(dir, "lib/agency/bad.jpg.json"), brokenSidecar, "{}")
+	ferry(exitDone, "migrate")
 	want := l.expected()
 	wantArrived(t, s, want)
+	s.drain()
 	ferry(0, "migrate")
 	s.wantWrites(t, "a second migrate", nothing())
 	ferry(0, "sync")
@@ -340,15 +343,19 @@ func TestEverythingArrivesFromABucket(t *testing.T) {
 	l.write(t, dir)
 	b, clock := l.bucket(t)
 	env := append(append(s.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=anybody", "AWS_SECRET_ACCESS_KEY=anything")
-	ferry := func(how string) string {
+	run := func(want int, how string) {
 		t.Helper()
-		return command(t, dir, env, how, "s3://photos", "--s3-tags", "--metadata", "table.jsonl").must(t, 0)
+		command(t, dir, env, how, "s3://photos", "--s3-tags", "--metadata", "table.jsonl").must(t, want)
 	}
+	ferry := func(how string) { t.Helper(); run(exitDone, how) }
 	ferry("plan")
 	s.wantWrites(t, "plan", nothing())
+	run(exitItems, "migrate")
+	l.put(t, b, "agency/bad.jpg.json", "{}")
 	ferry("migrate")
 	want := l.expectedOfBucket()
 	wantArrived(t, s, want)
+	s.drain()
 	for _, how := range []string{"migrate", "sync"} {
 		ferry(how)
 		s.wantWrites(t, "a second "+how, nothing())

@@ -120,7 +120,7 @@ func (l *richLibrary) sidecars() {
 	l.files["agency/full.jpg"] = "full"
 	l.files["agency/full.jpg.XMP"] = xmpPacket("<photoshop:Instructions>Not before noon</photoshop:Instructions>")
 	l.files["agency/bad.jpg"] = string(imagetest.Embedded{EXIF: []imagetest.Entry{imagetest.ASCII(exifCaption, "still there")}}.JPEG())
-	l.files["agency/bad.jpg.json"] = "{\n  \"description\": \"never\",\n  \"tags\": [,]\n}"
+	l.files["agency/bad.jpg.json"] = brokenSidecar
 	l.files["long/long.txt"] = "long"
 	l.files["long/long.txt.json"] = `{"description": "` + strings.Repeat("word ", 300) + `", "kept": "this"}`
 }
@@ -285,3 +285,6 @@ func readTree(t *testing.T, root string) tree {
 	}
 	return all
 }
+
+// brokenSidecar has a mistake in line 3.
+const brokenSidecar = "{\n  \"description\": \"never\",\n  \"tags\": [,]\n}"
