@@ -33,7 +33,7 @@ func testKill(t *testing.T, what ...string) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 0))
-	files := smallTree(150)
+	files := smallTree(400) // many more than are sent by then, however late a kill comes
 	dir := t.TempDir()
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{Latency: 10 * time.Millisecond})

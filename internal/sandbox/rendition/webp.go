@@ -9,6 +9,7 @@ import (
 	"image"
 	"io"
 	"math"
+	"sync"
 
 	"github.com/HugoSmits86/nativewebp"
 	deepwebp "github.com/deepteams/webp"
@@ -85,9 +86,18 @@ func frameSize(r io.ReaderAt, c chunk) image.Point {
 	return image.Point{}
 }
 
+// makeTables has the encoder make the tables that it makes with its first image, and would
+// make twice at once for two.
+var makeTables = sync.OnceValue(func() error {
+	return deepwebp.Encode(io.Discard, image.NewNRGBA(image.Rect(0, 0, 1, 1)), deepwebp.DefaultOptions())
+})
+
 // encodeWebP writes lossy WebP. The opacity is compressed without loss by another
 // library: what this one writes of it, other decoders refuse.
 func encodeWebP(w io.Writer, m image.Image, quality int) error {
+	if err := makeTables(); err != nil {
+		return err
+	}
 	o := deepwebp.DefaultOptions()
 	o.Quality = float32(quality)
 	o.Method = 2
