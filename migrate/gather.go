@@ -6,8 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
-	"strings"
 
 	"assetferry/internal/mapping"
 	"assetferry/internal/metadata"
@@ -182,11 +182,11 @@ func (d Deps) ofSource(kept *sources.Description) metadata.Fields {
 	}
 	f := metadata.Fields{}
 	for _, texts := range []map[string]string{kept.Tags, kept.Metadata} { // the latter wins
-		for name, value := range texts {
-			name = metadata.FieldName(name)
-			f[name] = []string{value}
+		for _, written := range slices.Sorted(maps.Keys(texts)) { // of names that mean the same, always the same one wins
+			name := metadata.FieldName(written)
+			f[name] = []string{texts[written]}
 			if name == "tags" {
-				f[name] = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ';' })
+				f[name] = metadata.SplitTags(texts[written])
 			}
 		}
 	}
@@ -251,6 +251,9 @@ func mappable(o sources.Object, found metadata.Found) mapping.Object {
 // account says where each field of an object went, and leaves out what nobody will ask for
 // again: a camera writes dozens of fields.
 func (d Deps) account(o sources.Object, found metadata.Found) (fields []state.FoundField, kept metadata.Found, err error) {
+	if found.IsZero() { // as of most objects that are no pictures
+		return nil, nil, nil
+	}
 	nowhere, err := d.Mapping.Unmapped(mappable(o, found))
 	if err != nil {
 		return nil, nil, &mappingError{err}

@@ -23,7 +23,7 @@ var allowed = map[string][]string{
 	"sources/local":                {"sources"},
 	"sources/ckbox":                {"sources", "internal/assets"},
 	"sources/memory":               {"sources"},
-	"sources/s3":                   {"sources", "internal/retry"},
+	"sources/s3":                   {"sources", "internal/retry", "internal/sourcehttp"},
 	"sources/ckfinder":             {"sources", "internal/retry", "internal/sourcehttp"},
 	"sources/sourcetest":           {"sources", "sources/memory"},
 	"sources/table":                {"sources", "internal/retry", "internal/rows", "internal/sourcehttp"},

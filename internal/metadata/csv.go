@@ -53,7 +53,7 @@ func (t *Table) fromCSV(c columns, from rows.Row) (row, error) {
 		switch {
 		case n == c.known:
 		case c.names[n] == "tags":
-			fields["tags"] = splitTags(cell)
+			fields["tags"] = SplitTags(cell)
 		case cell != "":
 			fields[c.names[n]] = []string{strings.Clone(cell)} // the reader uses its memory again
 		}

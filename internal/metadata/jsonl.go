@@ -65,7 +65,7 @@ func (l *jsonLine) say(written string, value json.RawMessage) error {
 		return l.mistake(written, wrong)
 	}
 	if is == "tags" && value[0] == '"' {
-		values = splitTags(values[0])
+		values = SplitTags(values[0])
 	}
 	l.fields[is] = values
 	if by != "" && l.called[by] == "" && len(values) > 0 {

@@ -66,8 +66,8 @@ func wrongField(name string) string {
 	return ""
 }
 
-// splitTags makes tags of one text. A tag with one of the separators in it takes a table of
+// SplitTags makes tags of one text. A tag with one of the separators in it takes a table of
 // JSON.
-func splitTags(text string) []string {
+func SplitTags(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == ',' })
 }

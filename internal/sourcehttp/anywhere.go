@@ -42,7 +42,7 @@ type Anywhere struct {
 // NewAnywhere makes a client.
 func NewAnywhere(o AnywhereOptions) *Anywhere {
 	a := &abroad{options: o, header: o.Headers.all().Clone(), networks: networks{private: o.AllowPrivate}}
-	a.next = newTransport(Options{TLS: o.TLS, Connections: o.Connections})
+	a.next = NewTransport(Options{TLS: o.TLS, Connections: o.Connections})
 	a.next.Proxy, a.next.DialContext = a.proxy, a.dial
 	return &Anywhere{headers: o.Headers, http: &http.Client{Transport: a, CheckRedirect: checkRedirect}}
 }

@@ -55,13 +55,15 @@ func New(o Options) *Client {
 		header.Del("Cookie")
 	}
 	return &Client{origin: root, headers: o.Headers, http: &http.Client{
-		Transport:     &guard{next: newTransport(o), origin: root, header: header, allowHTTP: o.AllowHTTP},
+		Transport:     &guard{next: NewTransport(o), origin: root, header: header, allowHTTP: o.AllowHTTP},
 		Jar:           onlyOf{jar, root},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-func newTransport(o Options) *http.Transport {
+// NewTransport gives what opens connections to a source. Of the options only TLS,
+// Connections and AnswerTimeout count.
+func NewTransport(o Options) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	connections := max(o.Connections, 16) + 1 // one lists
 	timeout := o.AnswerTimeout

@@ -9,18 +9,9 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"math/rand/v2"
-	"time"
 
 	"assetferry/internal/retry"
 	"assetferry/sources"
-)
-
-const (
-	// maxCuts is how often content may be cut off with little progress in between.
-	maxCuts = 4
-	// progress is how many bytes are more than little.
-	progress = 1 << 20
 )
 
 // Open implements sources.Source.
@@ -31,7 +22,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	if offset < 0 || offset > o.Size {
 		return nil, s.fail(ctx, "open", o.Key, fmt.Errorf("offset %d is not between 0 and %d", offset, o.Size))
 	}
-	r := &reader{ctx: ctx, source: s, object: o, start: offset, next: offset, mark: offset}
+	r := &reader{ctx: ctx, source: s, object: o, start: offset, next: offset, cuts: retry.CutsFrom(offset)}
 	r.at, r.name = s.placeOf(o.Key)
 	if validatorIn(o.VersionTag) == "" {
 		r.sum = sha256.New()
@@ -62,8 +53,7 @@ type reader struct {
 	body *content // nil if it was cut off
 
 	cut  error // why there is no body
-	mark int64 // where it was cut off last, or began
-	cuts int   // with little progress in between
+	cuts retry.Cuts
 }
 
 // connect asks for the content from the next byte on. It is never asked for nothing, which
@@ -210,31 +200,14 @@ func (r *reader) finish() error {
 
 // resume takes up content that was cut off, unless that happens again and again.
 func (r *reader) resume() error {
-	if r.next-r.mark >= progress {
-		r.cuts = 0
-	}
-	r.mark = r.next
-	if r.cuts++; r.cuts > maxCuts {
-		return &failure{err: &cutError{r.cuts, r.next, r.object.Size, r.cut}, class: retry.Transient}
-	}
-	if err := retry.Sleep(r.ctx, rand.N(50*time.Millisecond<<r.cuts)); err != nil {
+	err := r.cuts.Again(r.ctx, r.next, r.object.Size, r.cut)
+	if _, tooOften := errors.AsType[*retry.CutError](err); tooOften {
+		return &failure{err: err, class: retry.Transient}
+	} else if err != nil {
 		return err
 	}
 	return r.source.patiently(r.ctx, func(context.Context) error { return r.connect() })
 }
-
-// A cutError says that content does not come to its end.
-type cutError struct {
-	cuts     int
-	at, size int64
-	why      error
-}
-
-func (e *cutError) Error() string {
-	return fmt.Sprintf("cut off %d times, at byte %d of %d now: %v", e.cuts, e.at, e.size, e.why)
-}
-
-func (e *cutError) Unwrap() []error { return []error{io.ErrUnexpectedEOF, e.why} }
 
 func (r *reader) disconnect() {
 	if r.body == nil {

@@ -16,6 +16,8 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"assetferry/internal/sourcehttp"
 )
 
 // defaultRegion is where the search for a bucket begins, and what services other
@@ -56,21 +58,7 @@ func newHTTPClient(transport *http.Transport, allowHTTP bool) *http.Client {
 }
 
 func newTransport(o Options) *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	connections := max(o.Connections, 16) + 1 // one lists
-	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           dialer.DialContext,
-		TLSClientConfig:       o.TLS,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: responseTimeout,
-		IdleConnTimeout:       90 * time.Second,
-		MaxIdleConns:          connections,
-		MaxIdleConnsPerHost:   connections,
-		ReadBufferSize:        64 << 10,
-		DisableCompression:    true, // what is stored is wanted, byte for byte
-		ForceAttemptHTTP2:     true,
-	}
+	return sourcehttp.NewTransport(sourcehttp.Options{TLS: o.TLS, Connections: o.Connections, AnswerTimeout: responseTimeout})
 }
 
 // errPlain refuses what would show content and signatures on the way.

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"assetferry/internal/retry"
 	"assetferry/sources"
 )
 
@@ -24,7 +25,7 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	if offset < 0 || offset > o.Size {
 		return nil, s.fail(ctx, "open", o.Key, fmt.Errorf("offset %d is not between 0 and %d", offset, o.Size))
 	}
-	r := &reader{ctx: ctx, source: s, object: o, next: offset, mark: offset}
+	r := &reader{ctx: ctx, source: s, object: o, next: offset, cuts: retry.CutsFrom(offset)}
 	if err := r.connect(); err != nil {
 		return nil, s.fail(ctx, "open", o.Key, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"time"
 
 	"assetferry/internal/retry"
@@ -16,10 +15,6 @@ import (
 const (
 	// stallTimeout is how long a body may stand still before it counts as cut off.
 	stallTimeout = time.Minute
-	// maxCuts is how often a body may be cut off with little progress in between.
-	maxCuts = 4
-	// progress is how many bytes are more than little.
-	progress = 1 << 20
 )
 
 var errStalled = errors.New("no byte moved for too long")
@@ -40,8 +35,7 @@ type reader struct {
 	watchdog *time.Timer
 
 	cut  error // why there is no body
-	mark int64 // where it was cut off last, or began
-	cuts int   // with little progress in between
+	cuts retry.Cuts
 }
 
 func (r *reader) Read(p []byte) (int, error) {
@@ -115,31 +109,11 @@ func (r *reader) receive(p []byte) (int, error) {
 
 // resume takes up a body that was cut off, unless that happens again and again.
 func (r *reader) resume() error {
-	if r.next-r.mark >= progress {
-		r.cuts = 0
-	}
-	r.mark = r.next
-	if r.cuts++; r.cuts > maxCuts {
-		return &cutError{r.cuts, r.next, r.object.Size, r.cut}
-	}
-	if err := retry.Sleep(r.ctx, rand.N(50*time.Millisecond<<r.cuts)); err != nil {
+	if err := r.cuts.Again(r.ctx, r.next, r.object.Size, r.cut); err != nil {
 		return err
 	}
 	return r.connect()
 }
-
-// A cutError says that a body does not come to its end.
-type cutError struct {
-	cuts     int
-	at, size int64
-	why      error
-}
-
-func (e *cutError) Error() string {
-	return fmt.Sprintf("cut off %d times, at byte %d of %d now: %v", e.cuts, e.at, e.size, e.why)
-}
-
-func (e *cutError) Unwrap() []error { return []error{io.ErrUnexpectedEOF, e.why} }
 
 func (r *reader) disconnect() {
 	if r.body == nil {
