@@ -19,7 +19,7 @@ type dispatcher struct {
 	*Applier
 	structure *structure
 	work      chan state.Item
-	results   chan result
+	results   chan result // without a buffer: no worker takes more before its result, which may end the run, is known
 	settled   chan []finding
 	committed chan commit
 
@@ -51,7 +51,7 @@ type dispatcher struct {
 func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted []state.Item) (*dispatcher, error) {
 	d := &dispatcher{
 		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[string]int{},
-		work: make(chan state.Item), results: make(chan result, a.Concurrency), settled: make(chan []finding, 1),
+		work: make(chan state.Item), results: make(chan result), settled: make(chan []finding, 1),
 		committed: make(chan commit, 1),
 	}
 	due := formerEnd(a.FormerAlive).Add(max(a.Settle, a.Answer)) // all of it may have been sent
