@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -95,13 +94,17 @@ func (d *Directory) IsEmpty(context.Context) (bool, error) {
 	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") && e.Name() != "lost+found" }), err
 }
 
-// Folder implements Store.
+// Folder implements Store. What an export that was killed had half written there is removed.
 func (d *Directory) Folder(_ context.Context, name string) error {
 	root, err := d.open(true)
 	if err != nil {
 		return err
 	}
-	return root.MkdirAll(filepath.FromSlash(name), 0o755)
+	name = filepath.FromSlash(name)
+	if err := root.MkdirAll(name, 0o755); err != nil {
+		return err
+	}
+	return removeDrafts(root, name)
 }
 
 // Write implements Store: beside what is there, to the disk, and then in its place.
@@ -111,7 +114,7 @@ func (d *Directory) Write(ctx context.Context, name, _ string, size int64, conte
 		return err
 	}
 	name = filepath.FromSlash(name)
-	draft := filepath.Join(filepath.Dir(name), ".assetferry-"+rand.Text()[:16]+".part")
+	draft := filepath.Join(filepath.Dir(name), newDraft())
 	f, err := root.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return full(err)

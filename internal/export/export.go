@@ -58,7 +58,7 @@ type Store interface {
 	Write(ctx context.Context, name, contentType string, size int64, content io.Reader) error
 	// IsEmpty reports whether there is nothing that an export could get in the way of.
 	IsEmpty(ctx context.Context) (bool, error)
-	// Folder makes a folder, where there are any.
+	// Folder makes a folder, where there are any; the top is ".".
 	Folder(ctx context.Context, name string) error
 }
 
@@ -149,16 +149,9 @@ func (e *Exporter) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := &run{Exporter: e, names: newNames(), private: map[string]bool{}}
-	for _, c := range structure {
-		r.private[c.Segment] = c.Private
-	}
-	r.manifest = Manifest{Type: manifestType, Version: manifestVersion, Source: e.Library.Identity(), Made: e.Now().UTC().Truncate(time.Second),
-		Categories: []Category{}, EmptyFolders: []string{}}
-	planned := newNames()
-	for _, c := range structure {
-		folder := planned.enter(sources.Key(c.Segment + "/"))
-		r.manifest.Categories = append(r.manifest.Categories, Category{Folder: folder, Name: c.Name, Private: c.Private, Extensions: append([]string{}, c.Extensions...)})
+	r := e.newRun(structure)
+	if err := r.folder(ctx, "."); err != nil {
+		return err
 	}
 	// Before the first content, so that what is private is known as such whenever this ends.
 	if err := r.writeManifest(ctx); err != nil {
@@ -186,6 +179,19 @@ type run struct {
 
 type empty struct{ prefix, path string }
 
+func (e *Exporter) newRun(structure []sources.Category) *run {
+	r := &run{Exporter: e, names: newNames(), private: map[string]bool{}}
+	r.manifest = Manifest{Type: manifestType, Version: manifestVersion, Source: e.Library.Identity(), Made: e.Now().UTC().Truncate(time.Second),
+		Categories: []Category{}, EmptyFolders: []string{}}
+	planned := newNames()
+	for _, c := range structure {
+		r.private[c.Segment] = c.Private
+		folder := planned.enter(sources.Key(c.Segment + "/"))
+		r.manifest.Categories = append(r.manifest.Categories, Category{Folder: folder, Name: c.Name, Private: c.Private, Extensions: append([]string{}, c.Extensions...)})
+	}
+	return r
+}
+
 func (r *run) writeManifest(ctx context.Context) error {
 	if r.DryRun {
 		return nil
@@ -195,6 +201,13 @@ func (r *run) writeManifest(ctx context.Context) error {
 		return err
 	}
 	return r.Store.Write(ctx, ManifestName, "application/json", int64(len(data)), bytes.NewReader(data))
+}
+
+func (r *run) folder(ctx context.Context, path string) error {
+	if r.DryRun {
+		return nil
+	}
+	return r.Store.Folder(ctx, path)
 }
 
 // A task is an object with its path.
@@ -230,8 +243,8 @@ func (r *run) list(ctx context.Context, tasks chan<- task) error {
 	var failed error
 	entered := func(prefix sources.Key) {
 		path := r.enter(prefix)
-		if failed == nil && !r.DryRun {
-			failed = r.Store.Folder(ctx, path)
+		if failed == nil {
+			failed = r.folder(ctx, path)
 		}
 	}
 	for o, err := range r.Library.Contents(ctx, entered) {

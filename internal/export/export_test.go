@@ -6,10 +6,13 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -201,6 +204,43 @@ func TestBreaksOffAnywhere(t *testing.T) {
 		if want := (n - 1) / 2; r.actions()[Unchanged] < min(want, 6)-2 { // some of which workers were at
 			t.Errorf("after it broke at %d: %v", n, r.actions())
 		}
+	}
+}
+
+// What a killed export had half written is no object of the source that it is, and the next
+// export removes it, unless somebody may be at it.
+func TestDrafts(t *testing.T) {
+	w := newWorld(t)
+	library(w)
+	_, err := w.export()
+	must(t, err)
+	whole := w.files()
+	top, inner := newDraft(), "Open/a folder/"+newDraft()
+	old := time.Now().Add(-draftAge - time.Hour)
+	for _, name := range []string{top, inner} {
+		path := filepath.Join(w.dir, name)
+		must(t, os.WriteFile(path, []byte("ha"), 0o600))
+		must(t, os.Chtimes(path, old, old))
+	}
+	fresh, own := "Secret/"+newDraft(), "Open/"+draftStart+"mine"+draftEnd
+	must(t, os.WriteFile(filepath.Join(w.dir, fresh), nil, 0o600))
+	must(t, os.WriteFile(filepath.Join(w.dir, own), nil, 0o600))
+	must(t, os.Chtimes(filepath.Join(w.dir, own), old, old))
+	s, err := local.New(w.dir, local.Options{})
+	must(t, err)
+	known, err := Recognise(t.Context(), s)
+	must(t, err)
+	for o, err := range known.Objects(t.Context(), "") {
+		must(t, err)
+		if _, is := whole[string(o.Key)]; !is && o.Key != sources.Key(own) {
+			t.Errorf("%s is an object", o.Key)
+		}
+	}
+	_, err = w.export()
+	must(t, err)
+	whole[fresh], whole[own] = "", ""
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(whole)), slices.Sorted(maps.Keys(w.files()))); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -61,7 +61,7 @@ func (n *names) level(key string) *level {
 // part of the hash of its key in front of its extension.
 func (l *level) take(segment, key string) string {
 	name := fit(escape(segment), "")
-	if looksLikeSidecar(name) || name != escape(segment) {
+	if looksLikeSidecar(name) || isDraft(name) || name != escape(segment) {
 		name = fit(escape(segment), mark(key))
 	}
 	for again := key; l.taken[folded(name)]; again += "~" {

@@ -54,6 +54,14 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// No asset has the name of a file that is not whole.
+func TestNoAssetIsADraft(t *testing.T) {
+	name := newDraft()
+	if got := placed("A/" + name)[0]; isDraft(strings.TrimPrefix(got, "A/")) {
+		t.Errorf("%s becomes %s", name, got)
+	}
+}
+
 func TestLongNames(t *testing.T) {
 	long := "A/" + strings.Repeat("ü", 256)
 	got := placed(long+".jpg", long+"a.jpg", long+".jpg2/x")

@@ -10,8 +10,8 @@ import (
 )
 
 // Recognise gives a source as what it is: one with the manifest of an export at its top
-// tells of the categories in it, and the manifest is no object. Any other comes back as it
-// is.
+// tells of the categories in it, and neither the manifest nor a file that is not whole is an
+// object. Any other comes back as it is.
 func Recognise(ctx context.Context, s sources.Source) (sources.Source, error) {
 	o, err := findManifest(ctx, s)
 	if err != nil || o.Key == "" {
@@ -75,7 +75,7 @@ func (e exported) Traits() sources.Traits {
 func (e exported) Objects(ctx context.Context, after sources.Key) iter.Seq2[sources.Object, error] {
 	return func(yield func(sources.Object, error) bool) {
 		for o, err := range e.Source.Objects(ctx, after) {
-			if err == nil && o.Key == ManifestName {
+			if _, name := o.Key.Split(); err == nil && (o.Key == ManifestName || isDraft(name)) {
 				continue
 			}
 			if !yield(o, err) {
