@@ -18,6 +18,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -116,8 +117,9 @@ func (e *OccupiedError) Error() string {
 	return "it would get in the way of what is there already: " + e.What
 }
 
-// admit makes sure that files go where there is nothing, or an export of the same library.
-func (e *Exporter) admit(ctx context.Context) error {
+// admit makes sure that files go where there is nothing, or an export of the same library,
+// of which it gives the manifest.
+func (e *Exporter) admit(ctx context.Context) (Manifest, error) {
 	data, err := e.Store.Read(ctx, ManifestName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -125,31 +127,32 @@ func (e *Exporter) admit(ctx context.Context) error {
 		if err == nil && !empty {
 			err = &OccupiedError{"files that are no export"}
 		}
-		return err
+		return Manifest{}, err
 	case err != nil:
-		return err
+		return Manifest{}, err
 	}
 	m, err := readManifest(bytes.NewReader(data))
 	switch {
 	case errors.Is(err, errNoManifest):
-		return &OccupiedError{"files that are no export"}
+		err = &OccupiedError{"files that are no export"}
 	case err == nil && m.Source != e.Library.Identity():
-		return &OccupiedError{"an export of " + m.Source}
+		err = &OccupiedError{"an export of " + m.Source}
 	}
-	return err
+	return m, err
 }
 
 // Run exports everything. What fails is told to Outcome and does not keep the rest from
 // being exported; an error is of the export as a whole.
 func (e *Exporter) Run(ctx context.Context) error {
-	if err := e.admit(ctx); err != nil {
+	before, err := e.admit(ctx)
+	if err != nil {
 		return err
 	}
 	structure, err := e.Library.Structure(ctx)
 	if err != nil {
 		return err
 	}
-	r := e.newRun(structure)
+	r := e.newRun(structure, before)
 	if err := r.folder(ctx, "."); err != nil {
 		return err
 	}
@@ -179,7 +182,9 @@ type run struct {
 
 type empty struct{ prefix, path string }
 
-func (e *Exporter) newRun(structure []sources.Category) *run {
+// newRun begins an export of categories into what another one left. The categories of that
+// one stay known which are gone: their files are still there, and some of them are private.
+func (e *Exporter) newRun(structure []sources.Category, before Manifest) *run {
 	r := &run{Exporter: e, names: newNames(), private: map[string]bool{}}
 	r.manifest = Manifest{Type: manifestType, Version: manifestVersion, Source: e.Library.Identity(), Made: e.Now().UTC().Truncate(time.Second),
 		Categories: []Category{}, EmptyFolders: []string{}}
@@ -188,6 +193,11 @@ func (e *Exporter) newRun(structure []sources.Category) *run {
 		r.private[c.Segment] = c.Private
 		folder := planned.enter(sources.Key(c.Segment + "/"))
 		r.manifest.Categories = append(r.manifest.Categories, Category{Folder: folder, Name: c.Name, Private: c.Private, Extensions: append([]string{}, c.Extensions...)})
+	}
+	for _, c := range before.Categories {
+		if !slices.ContainsFunc(r.manifest.Categories, func(now Category) bool { return now.Folder == c.Folder }) {
+			r.manifest.Categories = append(r.manifest.Categories, c)
+		}
 	}
 	return r
 }
@@ -244,6 +254,9 @@ func (r *run) list(ctx context.Context, tasks chan<- task) error {
 	entered := func(prefix sources.Key) {
 		path := r.enter(prefix)
 		if failed == nil {
+			failed = r.knows(prefix)
+		}
+		if failed == nil {
 			failed = r.folder(ctx, path)
 		}
 	}
@@ -267,6 +280,16 @@ func (r *run) list(ctx context.Context, tasks chan<- task) error {
 	}
 	r.leave("")
 	return failed
+}
+
+// knows makes sure that the manifest has the category that the listing comes to. One that was
+// made meanwhile may be private, and nobody would know.
+func (r *run) knows(prefix sources.Key) error {
+	segment, folder, _ := strings.Cut(string(prefix), "/")
+	if _, known := r.private[segment]; !known && folder == "" {
+		return fmt.Errorf("the category %q was made while the others were exported; export again", segment)
+	}
+	return nil
 }
 
 // enter takes note of a container, which is empty unless something in it comes next.

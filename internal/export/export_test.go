@@ -152,6 +152,49 @@ func TestExportAgain(t *testing.T) {
 	}
 }
 
+// Files of a private category stay when it is gone, and so does what is known of it; one that
+// is made while others are exported is not exported without that.
+func TestPrivateCategoriesStayKnown(t *testing.T) {
+	w := newWorld(t)
+	library(w)
+	_, err := w.export()
+	must(t, err)
+	for c, err := range w.client.Categories(t.Context()) {
+		must(t, err)
+		if c.Name == "Secret" {
+			_, err := w.client.ConfigureCategory(t.Context(), c.ID, assets.NewCategory{Name: "Hush", Extensions: c.Extensions, Private: true})
+			must(t, err)
+		}
+	}
+	_, err = w.export()
+	must(t, err)
+	m, err := readManifest(strings.NewReader(w.files()[ManifestName]))
+	must(t, err)
+	private := map[string]bool{}
+	for _, c := range m.Categories {
+		private[c.Folder] = c.Private
+	}
+	if diff := cmp.Diff(map[string]bool{"Empty": false, "Hush": true, "Open": false, "Secret": true}, private); diff != "" {
+		t.Error(diff)
+	}
+	_, err = w.export(func(e *Exporter) { e.Library = growing{e.Library, w} })
+	if files := w.files(); err == nil || !strings.Contains(err.Error(), `the category "Late" was made`) || files["Late/new.png"] != "" {
+		t.Errorf("with a category that came late: %v", err)
+	}
+}
+
+// A growing library gets a private category once it was asked which there are.
+type growing struct {
+	Library
+	world *world
+}
+
+func (g growing) Structure(ctx context.Context) ([]sources.Category, error) {
+	all, err := g.Library.Structure(ctx)
+	g.world.upload(g.world.category("Late", true), "", "new.png", picture(g.world))
+	return all, err
+}
+
 // A faulty store fails at the n-th thing that is done with it, for good.
 type faulty struct {
 	Store
