@@ -58,7 +58,14 @@ func (d *Directory) open(mayMake bool) (*os.Root, error) {
 }
 
 // Read implements Store.
-func (d *Directory) Read(_ context.Context, name string) ([]byte, error) {
+func (d *Directory) Read(ctx context.Context, name string) ([]byte, error) {
+	size, err := d.Size(ctx, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case size > maxManifest:
+		return nil, fmt.Errorf("%s has %d bytes, which is more than any file of an export has that describes", name, size)
+	}
 	root, err := d.open(false)
 	if err != nil {
 		return nil, err

@@ -304,6 +304,26 @@ func TestOccupied(t *testing.T) {
 	}
 }
 
+// What was put in the place of a sidecar is not read into memory, however large it is.
+func TestOddSidecars(t *testing.T) {
+	w := newWorld(t)
+	w.upload(w.category("Open", false), "", "one.txt", "one")
+	_, err := w.export()
+	must(t, err)
+	sidecar := filepath.Join(w.dir, "Open", "one.txt.json")
+	for _, put := range []func() error{
+		func() error { return os.Truncate(sidecar, maxManifest+1) },
+		func() error { return errors.Join(os.Remove(sidecar), os.Mkdir(sidecar, 0o755)) },
+	} {
+		must(t, put())
+		r, err := w.export()
+		must(t, err)
+		if o := r.outcomes["Open/one.txt"]; o.Err == nil || !strings.Contains(o.Err.Error(), "Open/one.txt.json") {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
 // Asked to stop, it ends what it has begun, and does not say that it is complete.
 func TestStop(t *testing.T) {
 	w := newWorld(t)

@@ -3,6 +3,8 @@ package s3
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -23,6 +25,11 @@ import (
 // soon as anything else is met nothing is taken, and the SDK reads all of it.
 type contents struct{ objects []types.Object }
 
+// largestPage is more than a page of ten thousand objects with the longest keys has.
+const largestPage = 64 << 20
+
+var errLargePage = fmt.Errorf("a page of the listing has more than %d bytes", largestPage)
+
 // ID implements middleware.DeserializeMiddleware.
 func (*contents) ID() string { return "assetferry:Contents" }
 
@@ -36,11 +43,14 @@ func (c *contents) HandleDeserialize(ctx context.Context, in middleware.Deserial
 	if err != nil || !ok {
 		return out, metadata, err
 	}
+	text, broken := io.ReadAll(io.LimitReader(answer.Body, largestPage+1))
 	var rest io.Reader
-	text, broken := io.ReadAll(answer.Body)
-	if broken != nil {
+	switch {
+	case len(text) > largestPage:
+		return out, metadata, errors.Join(errLargePage, answer.Body.Close())
+	case broken != nil:
 		rest = io.MultiReader(bytes.NewReader(text), failing{broken})
-	} else {
+	default:
 		c.objects, text = takeContents(text)
 		rest = bytes.NewReader(text)
 	}

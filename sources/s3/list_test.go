@@ -1,12 +1,14 @@
 package s3_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -197,5 +199,26 @@ func TestHowRequestsAreMade(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A page that does not come to its end is not kept in memory.
+func TestALargePage(t *testing.T) {
+	b := newBucket(t, "")
+	var sent atomic.Int64
+	b.answerWith(func(w http.ResponseWriter, _ *http.Request) {
+		line := bytes.Repeat([]byte(" "), 1<<20)
+		for n := 0; n < 1<<10; n++ {
+			if _, err := w.Write(line); err != nil {
+				return
+			}
+			sent.Add(int64(len(line)))
+		}
+	})
+	if _, err := list(t, b.source()); err == nil || !strings.Contains(err.Error(), "a page of the listing has more than") {
+		t.Errorf("got %v", err)
+	}
+	if n := len(b.asked()); n != 1 || sent.Load() > 1<<29 {
+		t.Errorf("%d requests, %d bytes were sent", n, sent.Load())
 	}
 }

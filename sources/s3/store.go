@@ -20,6 +20,8 @@ const (
 	// SDK can send it again.
 	partSize  = 8 << 20
 	mostParts = 10_000
+	// smallFile is the largest file that is read as a whole.
+	smallFile = 64 << 20
 )
 
 // A Store writes files into a part of a bucket: the one package that knows S3 does that,
@@ -40,7 +42,10 @@ func (s Store) Read(ctx context.Context, name string) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		data, err = io.ReadAll(out.Body)
+		data, err = io.ReadAll(io.LimitReader(out.Body, smallFile+1))
+		if err == nil && len(data) > smallFile {
+			err = fmt.Errorf("it has more than %d bytes, which is more than is read as a whole", smallFile)
+		}
 		return errors.Join(err, out.Body.Close())
 	})
 	if err != nil {
