@@ -26,6 +26,8 @@ const (
 	longestWait = 10 * time.Second
 	// askTimeout is how long a server may take to say what it has, with all tries.
 	askTimeout = 5 * time.Minute
+	// restTimeout is how long the rest of an answer may take that nobody wants.
+	restTimeout = time.Second
 )
 
 // do makes a request until it is answered, and gives the answer to take, which says whether
@@ -57,8 +59,11 @@ func (s *Source) do(ctx context.Context, make func(context.Context) (*http.Reque
 	})
 }
 
-// drop ends an answer. A short rest is read, so that the connection can be used again.
+// drop ends an answer. A short rest is read, so that the connection can be used again, but
+// not waited for: not every server brings it.
 func drop(answer *http.Response) {
+	stalled := time.AfterFunc(restTimeout, func() { _ = answer.Body.Close() })
+	defer stalled.Stop()
 	_, _ = io.CopyN(io.Discard, answer.Body, 16<<10)
 	_ = answer.Body.Close()
 }
