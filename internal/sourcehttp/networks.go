@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Networks are those that requests may go to.
@@ -22,16 +24,33 @@ func (e *NetworkError) Error() string {
 	return fmt.Sprintf("leads to %s, in a private network", e.To)
 }
 
-// checkHost looks at a host as it is written, before names are looked up.
+// checkHost looks at a host as it is written, before names are looked up: a proxy would do
+// that in its own way.
 func (n networks) checkHost(host string) error {
-	if ip, err := netip.ParseAddr(host); err == nil {
+	name := strings.TrimSuffix(plain(host), ".")
+	if ip, err := netip.ParseAddr(name); err == nil {
 		return n.check(ip)
 	}
-	name := strings.ToLower(strings.TrimSuffix(host, "."))
-	if !n.private && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+	switch {
+	case isNumber(name[strings.LastIndexByte(name, '.')+1:]):
+		return &NetworkError{To: name, Never: true} // no name ends like that, but some take it for an address
+	case !n.private && (name == "localhost" || strings.HasSuffix(name, ".localhost")):
 		return &NetworkError{To: name}
 	}
 	return nil
+}
+
+// plain writes a host in the characters that others make of it (UTS 46).
+func plain(host string) string {
+	return strings.ToLower(strings.ReplaceAll(norm.NFKC.String(host), "。", "."))
+}
+
+func isNumber(label string) bool {
+	digits, hexadecimal := strings.CutPrefix(label, "0x")
+	if hexadecimal {
+		return strings.Trim(digits, "0123456789abcdef") == ""
+	}
+	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
 func (n networks) check(ip netip.Addr) error {
@@ -69,7 +88,7 @@ func isReserved(ip netip.Addr) bool {
 		return true
 	}
 	return isIn(ip, "0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"100.100.100.200/32", "fd00:ec2::/32", "2001::/23", "2001:db8::/32")
+		"100.100.100.200/32", "168.63.129.16/32", "fd00:ec2::/32", "2001::/23", "2001:db8::/32")
 }
 
 func isPrivate(ip netip.Addr) bool {
