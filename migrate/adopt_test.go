@@ -129,14 +129,13 @@ func TestDescribingFails(t *testing.T) {
 // A folder that a former process asked for may show up yet: it is waited for, and
 // not made twice.
 func TestFolderOfAFormerProcess(t *testing.T) {
-	const late = 50 * time.Millisecond
+	const late = 200 * time.Millisecond
 	w := newWorld(t)
 	w.put("dir/a.jpg", "a")
 	must(t, w.journal.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, time.Now()))
-	made := make(chan struct{})
-	time.AfterFunc(late, func() { w.folder(w.images, "", "dir"); close(made) })
-	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Answer = 20 * late })
-	<-made
+	made := w.atLast(late, func() { w.folder(w.images, "", "dir") })
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Answer = late })
+	made()
 	must(t, err)
 	if n := w.folders()["Images/dir"]; n != 1 {
 		t.Errorf("the folder is there %d times", n)

@@ -303,11 +303,11 @@ func TestAnotherPathAfterACrash(t *testing.T) {
 	var err error
 	moved.pair, err = w.journal.Pair(t.Context(), "another path", w.pair.Destination, w.url)
 	must(t, err)
-	landed := make(chan struct{})
-	time.AfterFunc(50*time.Millisecond, func() { defer close(landed); w.upload(w.images, "", "a.jpg", "a") })
-	plan, err := moved.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Answer = 300 * time.Millisecond })
+	const late = 300 * time.Millisecond
+	landed := w.atLast(late, func() { w.upload(w.images, "", "a.jpg", "a") })
+	plan, err := moved.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Answer = late })
+	landed()
 	must(t, err)
-	<-landed
 	moved.wantStates(plan, map[string]int64{"adopt done": 1})
 
 	must(t, w.applier(w.deps()).Apply(t.Context(), old.Run))

@@ -499,6 +499,19 @@ func atUpload(n int, do func() error) func(int, *http.Request) error {
 	}
 }
 
+// atLast has something happen as late as it may: before the first request that is sent once
+// so much time has passed, or when the function that it returns is called after all of them.
+func (w *world) atLast(late time.Duration, happen func()) (now func()) {
+	once, began := sync.OnceFunc(happen), time.Now()
+	w.gate.on(func(int, *http.Request) error {
+		if time.Since(began) >= late {
+			once()
+		}
+		return nil
+	})
+	return func() { w.gate.on(nil); once() }
+}
+
 // A witness remembers what it was told.
 type witness struct {
 	migrate.Silent
