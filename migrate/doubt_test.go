@@ -78,21 +78,25 @@ func TestNothingIsSentForEver(t *testing.T) {
 
 // When nothing works, that is told after some items and not after all of them.
 func TestOutageStopsTheRun(t *testing.T) {
-	const (
-		workers = 4
-		sends   = 3             // of each item, before it fails
-		ahead   = 2*workers + 2 // items that are taken at most, and not handed out
-		begun   = 3*workers - 1 // that are in doubt, at a worker, or between the two
-		failed  = 20 + begun    // those that fail together with the twentieth, or as the last try
-	)
+	const objects, sends = 100, 3 // of each, before it fails
 	w := newWorld(t, faults(t, "POST /assets status=500"))
-	w.putMany(100)
-	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Wait, a.Concurrency = short, workers })
+	w.putMany(objects)
+	plan, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Wait = short })
 	if err == nil || !strings.Contains(err.Error(), "in a row failed") {
 		t.Fatalf("got %v, want the circuit breaker", err)
 	}
-	if n := w.requests()["POST /assets"]; n > sends*failed+(sends-1)*(ahead+begun) {
-		t.Errorf("sent %d uploads of %d items into an outage", n, 100)
+	states, _ := w.states(plan)
+	if n := states["create failed"]; n < 20 || n > 19+underWay(4)+1 { // the last one is tried alone
+		t.Errorf("%d items failed", n)
+	}
+	sent := int64(0)
+	for n := range objects {
+		if w.item(plan, fmt.Sprintf("%03d.jpg", n)).Attempts > 0 {
+			sent++
+		}
+	}
+	if n := w.requests()["POST /assets"]; sent == objects || int64(n) > sends*sent {
+		t.Errorf("sent %d uploads of %d items, of all %d, into an outage", n, sent, objects)
 	}
 }
 
