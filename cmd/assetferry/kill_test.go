@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func testKill(t *testing.T, what ...string) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 0))
-	files := smallTree(400) // many more than are sent by then, however late a kill comes
+	files := smallTree(400) // more than are sent by then: see killAtRequest and killAtOutcome
 	dir := t.TempDir()
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{Latency: 10 * time.Millisecond})
@@ -45,9 +46,11 @@ func testKill(t *testing.T, what ...string) {
 		if dice.IntN(2) == 0 {
 			killAtRequest(t, s, p, 1+dice.IntN(3), isUnsafe)
 		} else {
-			killAtOutcome(t, p, 1+dice.IntN(25))
+			killAtOutcome(t, s, p, 1+dice.IntN(25))
 		}
-		switch code := p.wait(t); {
+		code := p.wait(t)
+		s.rest(t)
+		switch {
 		case code == exitDone:
 			t.Fatalf("it was done before kill %d:\n%s", n, p.stdout.String())
 		case runtime.GOOS != "windows" && code != -1:
@@ -77,19 +80,23 @@ func testKill(t *testing.T, what ...string) {
 func isUnsafe(r *http.Request) bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
 // killAtRequest kills a process when its nth request of a kind arrives: whether it
-// is carried out is then unknown.
+// is carried out is then unknown. Those after it get no answer before that, so that the
+// process cannot be done, however late it is killed.
 func killAtRequest(t *testing.T, s *service, p *process, n int, counts func(*http.Request) bool) {
 	t.Helper()
-	arrived := make(chan struct{})
-	var mu sync.Mutex
+	arrived, killed := make(chan struct{}), make(chan struct{})
+	defer close(killed)
+	left := atomic.Int64{}
+	left.Store(int64(n))
 	s.onRequest(func(r *http.Request) {
 		if !counts(r) {
 			return
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		if n--; n == 0 {
+		switch left := left.Add(-1); {
+		case left == 0:
 			close(arrived)
+		case left < 0:
+			<-killed
 		}
 	})
 	defer s.onRequest(nil)
@@ -110,9 +117,13 @@ func killAtRequest(t *testing.T, s *service, p *process, n int, counts func(*htt
 	}
 }
 
-// killAtOutcome kills a process once it has told n outcomes.
-func killAtOutcome(t *testing.T, p *process, n int) {
+// killAtOutcome kills a process once it has told n outcomes. Until then it gets answers to
+// some more uploads than these, and not to all that it may have to send.
+func killAtOutcome(t *testing.T, s *service, p *process, n int) {
 	t.Helper()
+	g := hold(s, n+40)
+	defer s.onRequest(nil)
+	defer close(g.open)
 	p.follow(t)
 	for line := range p.lines {
 		if e := parseEvent(t, line); e.Type == "item" && e.State == "done" {
@@ -256,6 +267,7 @@ func TestInterruptTwice(t *testing.T) {
 		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stdout.String())
 	}
 	close(g.open)
+	s.rest(t)
 	command(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exitDone)
 	files.check(t, s)
 }

@@ -79,7 +79,7 @@ func killUndoOfSync(t *testing.T, binary string, point faultpoint.Point, n int) 
 	if code := p.run(t); code != -1 || !strings.Contains(p.stderr.String(), fmt.Sprintln(faultpoint.Told, point)) {
 		t.Fatalf("it did not die, exit code %d\n%s%s", code, p.stdout.String(), p.stderr.String())
 	}
-	s.rest()
+	s.rest(t)
 	again := command(t, dir, s.variables(), undo...)
 	again.must(t, exitDone)
 	if finished := point == faultpoint.Finished || point == faultpoint.BackedUp; !finished {

@@ -23,8 +23,9 @@ type process struct {
 	lines          chan string // of stdout, if it is followed; closed at its end
 }
 
-// patience is how long a process may take.
-const patience = time.Minute
+// patience is how long a process may take before it is taken to hang, on a machine that has
+// much else to do.
+const patience = 4 * time.Minute
 
 // command prepares a call in a directory with an environment of its own and
 // nothing else.

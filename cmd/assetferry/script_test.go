@@ -260,16 +260,14 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 	}
 	o.Environments = []sandbox.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}}
-	serve := httptest.NewServer
+	start := (*httptest.Server).Start
 	if *tls != "" {
-		serve = func(h http.Handler) *httptest.Server {
-			server := httptest.NewUnstartedServer(h)
+		start = func(server *httptest.Server) {
 			server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // who distrusts it hangs up
 			server.StartTLS()
-			return server
 		}
 	}
-	s, err := serveWith(o, serve)
+	s, err := serveWith(o, start)
 	ts.Check(err)
 	if *tls != "" {
 		cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -37,14 +39,16 @@ type service struct {
 	requests []string                        // method and path, in the order of their arrival
 	arrived  func(r *http.Request)           // told of each request before it is answered
 	answer   func(http.Handler) http.Handler // put around the sandbox
-	atWork   int                             // requests that are not answered yet
-	changed  sync.Cond                       // atWork has
+	open     map[net.Conn]bool               // connections
+	changed  sync.Cond                       // open has
 }
 
 // newService starts a sandbox until it is closed.
-func newService(o sandbox.Options) (*service, error) { return serveWith(o, httptest.NewServer) }
+func newService(o sandbox.Options) (*service, error) {
+	return serveWith(o, (*httptest.Server).Start)
+}
 
-func serveWith(o sandbox.Options, serve func(http.Handler) *httptest.Server) (*service, error) {
+func serveWith(o sandbox.Options, start func(*httptest.Server)) (*service, error) {
 	if len(o.Environments) == 0 {
 		o.Environments = []sandbox.Environment{sandboxtest.Environment()}
 	}
@@ -56,9 +60,11 @@ func serveWith(o sandbox.Options, serve func(http.Handler) *httptest.Server) (*s
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	s := &service{env: o.Environments[0], skew: o.ClockSkew, handler: checked}
+	s := &service{env: o.Environments[0], skew: o.ClockSkew, handler: checked, open: map[net.Conn]bool{}}
 	s.changed.L = &s.mu
-	s.server = serve(s)
+	s.server = httptest.NewUnstartedServer(s)
+	s.server.Config.ConnState = s.connected
+	start(s.server)
 	s.url = s.server.URL
 	s.close = sync.OnceValue(func() error {
 		s.server.CloseClientConnections()
@@ -93,14 +99,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests = append(s.requests, r.Method+" "+r.URL.Path)
 	arrived, answer := s.arrived, s.answer
-	s.atWork++
 	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.atWork--
-		s.changed.Broadcast()
-	}()
 	if arrived != nil {
 		arrived(r)
 	}
@@ -125,11 +124,33 @@ func (s *service) wrap(f func(http.Handler) http.Handler) {
 	s.answer = f
 }
 
-// rest waits until all requests that have arrived are answered, or given up.
-func (s *service) rest() {
+// connected keeps the connections that are open.
+func (s *service) connected(c net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.atWork > 0 {
+	switch state {
+	case http.StateNew:
+		s.open[c] = true
+	case http.StateClosed, http.StateHijacked:
+		delete(s.open, c)
+	}
+	s.changed.Broadcast()
+}
+
+// rest waits until the service is done with all that processes have sent which have ended,
+// also with what it had not even taken note of by then.
+func (s *service) rest(t testing.TB) {
+	t.Helper()
+	last, err := net.Dial("tcp", s.server.Listener.Addr().String()) // it is accepted after all others
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer last.Close()
+	isLast := func(c net.Conn) bool { return c.RemoteAddr().String() == last.LocalAddr().String() }
+	s.server.Client().CloseIdleConnections()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.open) != 1 || !slices.ContainsFunc(slices.Collect(maps.Keys(s.open)), isLast) {
 		s.changed.Wait()
 	}
 }

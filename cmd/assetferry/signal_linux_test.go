@@ -44,6 +44,7 @@ func TestInterruptThrice(t *testing.T) {
 		t.Fatalf("exit code %d (%v), want %d", code, err, exitInterrupted)
 	}
 	s.onRequest(nil)
+	s.rest(t)
 	command(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exitDone)
 	files.check(t, s)
 }

@@ -88,9 +88,11 @@ func TestWatchInterrupted(t *testing.T) {
 	files.write(t, filepath.Join(dir, "src"))
 	g := hold(s, 1)
 	p := command(t, dir, s.variables(), "sync", "src", "--watch", "--json", "-j", "1")
+	told := tell(t, p, "Interrupted: finishing what has begun")
 	p.follow(t)
 	<-g.reached
 	interrupt(t, p)
+	<-told
 	close(g.open)
 	if code := p.wait(t); code != exitInterrupted {
 		t.Errorf("exit code %d: %s", code, p.stderr.String())

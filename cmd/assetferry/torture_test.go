@@ -299,7 +299,7 @@ func (o *ordeal) die(t *testing.T, d death) {
 			o.mu.Lock()
 			o.killed[d.String()]++
 			o.mu.Unlock()
-			o.s.rest()
+			o.s.rest(t)
 			return
 		case code != exitDone && code != exitItems && code != exitInterrupted:
 			t.Fatalf("%v, to be killed %v: exit code %d\n%s%safter %s", p, d, code, p.stdout.String(), p.stderr.String(), strings.Join(o.told, "\n"))
@@ -328,7 +328,7 @@ func (o *ordeal) run(t *testing.T, p *process, d death) int {
 	t.Helper()
 	switch {
 	case d.point == "":
-		o.killSomewhere(t, p)
+		o.killSomewhere(t, p, d.n > 0)
 		return p.wait(t)
 	case d.point == faultpoint.Released:
 		o.dieAt(p, d)
@@ -345,16 +345,21 @@ func (o *ordeal) dieAt(p *process, d death) {
 	p.Env = append(p.Env, fmt.Sprintf("%s=%s:%d", faultpoint.Variable, d.point, d.n))
 }
 
-// killSomewhere kills a process at a moment that is chosen at random.
-func (o *ordeal) killSomewhere(t *testing.T, p *process) {
+// killSomewhere kills a process at a moment that is chosen at random, surely if need be:
+// after some moments it may end before it is killed.
+func (o *ordeal) killSomewhere(t *testing.T, p *process, surely bool) {
 	t.Helper()
-	switch o.random.IntN(4) {
+	ways := 4
+	if surely {
+		ways = 2
+	}
+	switch o.random.IntN(ways) {
 	case 0:
 		killAtRequest(t, o.s, p, 1+o.random.IntN(12), isUnsafe)
 	case 1:
 		killAtRequest(t, o.s, p, 1+o.random.IntN(30), func(*http.Request) bool { return true })
 	case 2:
-		killAtOutcome(t, p, 1+o.random.IntN(20))
+		killAtOutcome(t, o.s, p, 1+o.random.IntN(20))
 	case 3:
 		o.interruptInFlight(t, p)
 		_ = p.Process.Kill() // unless it has ended by now

@@ -68,10 +68,10 @@ func TestKillUndo(t *testing.T) {
 		case 1:
 			killAtRequest(t, s, p, 1+dice.IntN(10), func(*http.Request) bool { return true })
 		case 2:
-			killAtOutcome(t, p, 1+dice.IntN(30))
+			killAtOutcome(t, s, p, 1+dice.IntN(30))
 		}
 		code := p.wait(t)
-		s.rest()
+		s.rest(t)
 		switch {
 		case code == exitDone:
 			t.Logf("it was done before kill %d", n)

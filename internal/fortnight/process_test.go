@@ -21,8 +21,9 @@ import (
 // nobody is who runs the binary where the tests are run by root, who may read everything.
 const nobody = 65534
 
-// patience is how long a process may take.
-const patience = time.Minute
+// patience is how long a process may take before it is taken to hang, on a machine that has
+// much else to do.
+const patience = 4 * time.Minute
 
 // A binary is assetferry, built for these tests, with a home of its own.
 type binary struct{ path, home string }
