@@ -258,12 +258,13 @@ func (s *Source) measureBy(ctx context.Context, at place, name, bytes string) (m
 	return m, nil
 }
 
-// cutOff is the end of a connection before that of the content.
+// cutOff is the end of a connection before that of the content, of which an answer had begun:
+// it may be that of one file only.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return &failure{err: fmt.Errorf("the content was cut off: %w", err), class: retry.Transient}
+	return &failure{status: http.StatusOK, err: fmt.Errorf("the content was cut off: %w", err), class: retry.Transient}
 }
 
 // fits reports whether a size can be the one that was listed, in kilobytes: a page to log in

@@ -85,6 +85,14 @@ func TestObstacles(t *testing.T) {
 				})
 			})
 		}, without("Images/a/b.jpg", "Images/a/b.jpg"+unreadable)},
+		"a file that always breaks off": {func(c *ckfindertest.Connector) {
+			c.Wrap(instead(func(q url.Values) bool { return q.Get("fileName") == "b.jpg" }, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "image/jpeg")
+				fmt.Fprint(w, "content of")
+				_ = http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			}))
+		}, without("Images/a/b.jpg", "Images/a/b.jpg"+unreadable)},
 		"an empty name": {func(c *ckfindertest.Connector) { c.Put("Images/a/", nil) }, append(slices.Clone(all), "Images/a/: stands for a folder")},
 	} {
 		t.Run(name, func(t *testing.T) {
