@@ -31,6 +31,15 @@ func ParseRetryAfter(value string, now time.Time) time.Duration {
 	return min(max(date.Sub(now), 0), MaxRetryAfter)
 }
 
+// Asked is how long the head of an answer asks to wait, 0 if it does not.
+func Asked(h http.Header) time.Duration {
+	now := time.Now()
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	return ParseRetryAfter(h.Get("Retry-After"), now)
+}
+
 func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }

@@ -93,14 +93,13 @@ type abroad struct {
 
 // RoundTrip implements http.RoundTripper. It is asked for each redirect as well.
 func (a *abroad) RoundTrip(r *http.Request) (*http.Response, error) {
-	host := r.URL.Hostname()
-	switch {
-	case r.URL.Scheme != "https" && r.URL.Scheme != "http":
+	if r.URL.Scheme != "https" && r.URL.Scheme != "http" {
 		return nil, fmt.Errorf("%q is not http or https", r.URL.Scheme)
-	case r.URL.Scheme != "https" && !a.options.AllowHTTP && !IsLoopback(host):
-		return nil, ErrPlain
 	}
-	if err := a.networks.checkHost(host); err != nil { // a proxy would go there for us
+	if err := CheckPlain(r.URL, a.options.AllowHTTP); err != nil {
+		return nil, err
+	}
+	if err := a.networks.checkHost(r.URL.Hostname()); err != nil { // a proxy would go there for us
 		return nil, err
 	}
 	if len(a.header) > 0 && a.isTold(r.URL) {

@@ -2,7 +2,6 @@ package sourcehttp
 
 import (
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -103,9 +102,6 @@ func (c *Client) Redact(text string) string {
 	return text
 }
 
-// ErrPlain refuses what would show contents and sessions on the way.
-var ErrPlain = errors.New("plain HTTP to another host than this one is refused")
-
 // A guard adds the headers where they belong, and lets plain HTTP only go where it may.
 type guard struct {
 	next      *http.Transport
@@ -115,8 +111,8 @@ type guard struct {
 }
 
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != "https" && !g.allowHTTP && !IsLoopback(r.URL.Hostname()) {
-		return nil, ErrPlain
+	if err := CheckPlain(r.URL, g.allowHTTP); err != nil {
+		return nil, err
 	}
 	if isOf(g.origin, r.URL) && len(g.header) > 0 {
 		r = r.Clone(r.Context())
@@ -130,12 +126,6 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (g *guard) CloseIdleConnections() { g.next.CloseIdleConnections() }
-
-// IsLoopback reports whether a host is this one.
-func IsLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
 
 func isOf(origin, u *url.URL) bool {
 	return u.Scheme == origin.Scheme && strings.EqualFold(u.Hostname(), origin.Hostname()) && port(u) == port(origin)

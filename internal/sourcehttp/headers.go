@@ -1,6 +1,6 @@
-// Package sourcehttp is how sources speak HTTP that are no object stores: with headers that
-// open them and must not be seen by anybody, which go to one origin and nowhere else, and
-// over plain HTTP only where that is allowed.
+// Package sourcehttp is how sources speak HTTP, and what all of them read in answers. Those
+// that are no object stores have headers that open them and must not be seen by anybody, which
+// go to one origin and nowhere else; and plain HTTP goes only where that is allowed.
 package sourcehttp
 
 import (

@@ -103,7 +103,7 @@ func (a Address) String() string {
 // IsPlain reports whether the connector is at another host than this one, and asked over
 // plain HTTP.
 func (a Address) IsPlain() bool {
-	return a.connector.Scheme == "http" && !sourcehttp.IsLoopback(a.connector.Hostname())
+	return sourcehttp.CheckPlain(a.connector, false) != nil
 }
 
 // rootOf reads the folder of a key that begins with the name of a resource type.

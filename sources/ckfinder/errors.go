@@ -2,16 +2,13 @@ package ckfinder
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
-	"unicode"
 
 	"assetferry/internal/retry"
 	"assetferry/internal/sourcehttp"
@@ -110,7 +107,7 @@ func refused(a *http.Response, told *trouble) *failure {
 	if told != nil {
 		f.number = told.Number
 		text = meaning(f.number)
-		if message := oneLine(told.Message); message != "" {
+		if message := sourcehttp.OneLine(told.Message); message != "" {
 			text = message
 		}
 	}
@@ -145,7 +142,7 @@ func (f *failure) judge(a *http.Response) {
 	case f.status == http.StatusNotFound, f.status == http.StatusGone:
 		f.is = fs.ErrNotExist
 	case f.status == http.StatusTooManyRequests, f.status == http.StatusServiceUnavailable:
-		f.class, f.delay = retry.Throttled, retryAfter(a)
+		f.class, f.delay = retry.Throttled, retry.Asked(a.Header)
 	case f.status == http.StatusRequestTimeout, f.status >= 500:
 		f.class = retry.Transient
 	}
@@ -160,37 +157,16 @@ func goal(a *http.Response) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// retryAfter is how long an answer asks to wait, 0 if it does not.
-func retryAfter(a *http.Response) time.Duration {
-	now := time.Now()
-	if date, err := http.ParseTime(a.Header.Get("Date")); err == nil {
-		now = date
-	}
-	return retry.ParseRetryAfter(a.Header.Get("Retry-After"), now)
-}
-
 // unreached is an error of the network.
 func unreached(err error) *failure {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
 	f := &failure{err: err, class: retry.Transient}
-	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	if untrusted || noTLS || errors.Is(err, sourcehttp.ErrPlain) {
+	if sourcehttp.IsTrustError(err) || errors.Is(err, sourcehttp.ErrPlain) {
 		f.class = retry.Fatal
 	}
 	return f
-}
-
-// oneLine keeps what a connector says from filling a screen.
-func oneLine(text string) string {
-	const most = 300
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
-	}
-	return text
 }
 
 // fail makes an error about the source or one of its objects. It holds no secrets.

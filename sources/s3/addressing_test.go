@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
 )
 
@@ -15,7 +16,7 @@ type recorder struct{ last *http.Request }
 
 func (r *recorder) Do(q *http.Request) (*http.Response, error) {
 	r.last = q
-	return nil, errPlain // is not tried again
+	return nil, sourcehttp.ErrPlain // is not tried again
 }
 
 // TestAddressing names buckets in the host, unless no certificate holds for that, and
@@ -28,7 +29,7 @@ func TestAddressing(t *testing.T) {
 	} {
 		var r recorder
 		s := &Source{address: Address{Bucket: bucket}, client: newClient(aws.Config{Region: "eu-central-1"}, "", nil, &r)}
-		if _, err := s.Open(t.Context(), sources.Object{Key: key, Size: 1}, 0); !errors.Is(err, errPlain) {
+		if _, err := s.Open(t.Context(), sources.Object{Key: key, Size: 1}, 0); !errors.Is(err, sourcehttp.ErrPlain) {
 			t.Fatalf("got %v", err)
 		}
 		u := r.last.URL

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
 
@@ -61,9 +60,6 @@ func newTransport(o Options) *http.Transport {
 	return sourcehttp.NewTransport(sourcehttp.Options{TLS: o.TLS, Connections: o.Connections, AnswerTimeout: responseTimeout})
 }
 
-// errPlain refuses what would show content and signatures on the way.
-var errPlain = errors.New("plain HTTP to another host than this one is refused")
-
 // A guard lets plain HTTP only go where it may, whoever gave the address: it may
 // come from a profile as well.
 type guard struct {
@@ -72,15 +68,10 @@ type guard struct {
 }
 
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != "https" && !g.allowHTTP && !isLoopback(r.URL.Hostname()) {
-		return nil, errPlain
+	if err := sourcehttp.CheckPlain(r.URL, g.allowHTTP); err != nil {
+		return nil, err
 	}
 	return g.next.RoundTrip(r)
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // longestWait is the longest that a request waits because the service asked for it;
@@ -93,7 +84,7 @@ type patient struct{ *retry.Standard }
 
 func (p patient) IsErrorRetryable(err error) bool {
 	_, unreadable := errors.AsType[*smithy.DeserializationError](err)
-	return retryAfter(err) <= longestWait && !errors.Is(err, errPlain) && !isTrustError(err) &&
+	return retryAfter(err) <= longestWait && !errors.Is(err, sourcehttp.ErrPlain) && !sourcehttp.IsTrustError(err) &&
 		(p.Standard.IsErrorRetryable(err) || unreadable || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF))
 }
 

@@ -3,7 +3,6 @@ package s3
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,13 +12,13 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"assetferry/internal/retry"
+	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
 )
 
@@ -83,7 +82,7 @@ func classify(op string, err error) error {
 		f = refused(op, answer, err)
 	case unreadable:
 		f = &failure{err: fmt.Errorf("the answer cannot be read: %w", innermost(err)), class: retry.Transient}
-	case sent && (errors.Is(err, errPlain) || isTrustError(err)):
+	case sent && (errors.Is(err, sourcehttp.ErrPlain) || sourcehttp.IsTrustError(err)):
 		f = &failure{err: innermost(err), class: retry.Fatal}
 	case sent:
 		f = &failure{err: innermost(err), class: retry.Transient}
@@ -141,19 +140,9 @@ func refused(op string, answer *smithyhttp.ResponseError, err error) *failure {
 func told(status int, code string, err error) string {
 	text := fmt.Sprintf("%d %s", status, cmp.Or(code, http.StatusText(status)))
 	if e, ok := errors.AsType[smithy.APIError](err); ok {
-		if message := oneLine(e.ErrorMessage()); message != "" && message != code {
+		if message := sourcehttp.OneLine(e.ErrorMessage()); message != "" && message != code {
 			text += ": " + message
 		}
-	}
-	return text
-}
-
-// oneLine keeps what a service says from filling a screen.
-func oneLine(text string) string {
-	const most = 300
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
 	}
 	return text
 }
@@ -187,18 +176,7 @@ func retryAfter(err error) time.Duration {
 	if !ok || answer.Response == nil {
 		return 0
 	}
-	now := time.Now()
-	if date, err := http.ParseTime(answer.Response.Header.Get("Date")); err == nil {
-		now = date
-	}
-	return retry.ParseRetryAfter(answer.Response.Header.Get("Retry-After"), now)
-}
-
-// isTrustError reports whether TLS could not establish who is at the other end.
-func isTrustError(err error) bool {
-	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
-	_, header := errors.AsType[tls.RecordHeaderError](err)
-	return bad || header
+	return retry.Asked(answer.Response.Header)
 }
 
 // What a service repeats of a request's signature, if it does.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 
+	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
 )
 
@@ -22,7 +23,7 @@ func (s *Source) hint(op string, err error) string {
 		return "the service does not list in the order of keys, or knows no EncodingType=url and has keys with control characters: copy the objects elsewhere first"
 	case authority:
 		return "if the certificate is from a private authority, name that with --ca-file"
-	case errors.Is(err, errPlain):
+	case errors.Is(err, sourcehttp.ErrPlain):
 		return "use https:// in the endpoint, or --allow-http if the network in between is trusted"
 	case errors.Is(err, sources.ErrChanged):
 		return "list the source again"

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"assetferry/internal/retry"
+	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
 )
 
@@ -94,7 +93,7 @@ func checkListed(out *s3.GetObjectOutput, o sources.Object, from int64) error {
 	}
 	size := aws.ToInt64(out.ContentLength)
 	if from > 0 {
-		first, total, ok := parseRange(aws.ToString(out.ContentRange))
+		first, total, ok := sourcehttp.ParseRange(aws.ToString(out.ContentRange))
 		if !ok || first != from {
 			return fmt.Errorf("the service was asked for the content from byte %d on and gave another part", from)
 		}
@@ -113,14 +112,4 @@ func isListed(etag *string, stored *time.Time, o sources.Object) bool {
 		return tag == o.VersionTag
 	}
 	return stored == nil || o.Time.IsZero() || stored.Truncate(time.Second).Equal(o.Time.Truncate(time.Second))
-}
-
-// parseRange reads "bytes 5-9/10".
-func parseRange(text string) (first, total int64, ok bool) {
-	text, isBytes := strings.CutPrefix(text, "bytes ")
-	span, whole, slash := strings.Cut(text, "/")
-	begin, _, dash := strings.Cut(span, "-")
-	first, err := strconv.ParseInt(begin, 10, 64)
-	total, err2 := strconv.ParseInt(whole, 10, 64)
-	return first, total, isBytes && slash && dash && err == nil && err2 == nil && first >= 0 && total > first
 }

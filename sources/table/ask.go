@@ -6,11 +6,11 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
 	"assetferry/internal/retry"
+	"assetferry/internal/sourcehttp"
 )
 
 // What an answer says of an object.
@@ -139,7 +139,7 @@ func factsOf(answer *http.Response) facts {
 	is := facts{size: answer.ContentLength, tag: tagIn(answer.Header)}
 	if answer.StatusCode == http.StatusPartialContent {
 		is.size = -1
-		if _, total, ok := parseRange(answer.Header.Get("Content-Range")); ok {
+		if _, total, ok := sourcehttp.ParseRange(answer.Header.Get("Content-Range")); ok {
 			is.size = total
 		}
 	}
@@ -184,14 +184,4 @@ func checkContent(e entry, answer *http.Response) error {
 func isPage(name string) bool {
 	extension := strings.ToLower(path.Ext(name))
 	return extension == ".html" || extension == ".htm" || extension == ".xhtml"
-}
-
-// parseRange reads "bytes 5-9/10".
-func parseRange(text string) (first, total int64, ok bool) {
-	text, isBytes := strings.CutPrefix(text, "bytes ")
-	span, whole, slash := strings.Cut(text, "/")
-	begin, _, dash := strings.Cut(span, "-")
-	first, err := strconv.ParseInt(begin, 10, 64)
-	total, err2 := strconv.ParseInt(whole, 10, 64)
-	return first, total, isBytes && slash && dash && err == nil && err2 == nil && first >= 0 && total > first
 }

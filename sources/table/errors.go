@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -67,16 +66,10 @@ func broken(a *address, err error) error {
 	if e, ok := errors.AsType[*sourcehttp.NetworkError](err); ok {
 		f.err = e
 	}
-	if refused || isTrustError(err) || errors.Is(err, sourcehttp.ErrPlain) || errors.Is(err, sourcehttp.ErrDowngrade) || errors.Is(err, sourcehttp.ErrRedirects) {
+	if refused || sourcehttp.IsTrustError(err) || errors.Is(err, sourcehttp.ErrPlain) || errors.Is(err, sourcehttp.ErrDowngrade) || errors.Is(err, sourcehttp.ErrRedirects) {
 		f.class = retry.Permanent
 	}
 	return f
-}
-
-func isTrustError(err error) bool {
-	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
-	_, header := errors.AsType[tls.RecordHeaderError](err)
-	return bad || header
 }
 
 // refused is an answer that is no success.
@@ -92,20 +85,12 @@ func refused(a *address, answer *http.Response) error {
 		f.is = sources.ErrChanged
 		f.empty = answer.Header.Get("Content-Range") == "bytes */0"
 	case f.status == http.StatusTooManyRequests, f.status == http.StatusServiceUnavailable:
-		f.class, f.delay = retry.Throttled, retryAfter(answer)
+		f.class, f.delay = retry.Throttled, retry.Asked(answer.Header)
 	case f.status == http.StatusNotImplemented, f.status == http.StatusHTTPVersionNotSupported:
 	case f.status == http.StatusRequestTimeout, f.status == http.StatusTooEarly, f.status >= 500:
 		f.class = retry.Transient
 	}
 	return f
-}
-
-func retryAfter(answer *http.Response) time.Duration {
-	now := time.Now()
-	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
-		now = date
-	}
-	return retry.ParseRetryAfter(answer.Header.Get("Retry-After"), now)
 }
 
 // odd is an answer that makes no sense.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assetferry/internal/retry"
+	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
 )
 
@@ -139,7 +140,7 @@ func (f *fetch) check(answer *http.Response, from int64) (begin int64, err error
 	}
 	size := answer.ContentLength
 	if answer.StatusCode == http.StatusPartialContent {
-		first, total, ok := parseRange(answer.Header.Get("Content-Range"))
+		first, total, ok := sourcehttp.ParseRange(answer.Header.Get("Content-Range"))
 		if !ok || first != from {
 			return 0, &cutError{err: odd(f.entry.url, "the server was asked for the content from byte %d on and gives another part", from)}
 		}
