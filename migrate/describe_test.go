@@ -2,6 +2,7 @@ package migrate_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -216,11 +217,11 @@ func TestPeoplesEditsStay(t *testing.T) {
 		s.of["a.jpg"] = metadata.Metadata{Description: "before", Tags: []string{"old"}, Attributes: map[string]string{"place": "Oslo"}}
 		w.sync(s, syncRules(test.policy))
 		text := "by people"
-		w.edit("a.jpg", assets.Changes{Description: &text, Tags: &[]string{"people"}, CustomAttributes: map[string]any{"place": "Oslo", "rights": 7.0}})
+		w.edit("a.jpg", assets.Changes{Description: &text, Tags: &[]string{"people"}, CustomAttributes: map[string]any{"place": "Oslo", "rights": json.Number("9007199254740993")}})
 		s.of["a.jpg"] = metadata.Metadata{Description: "from the source", Tags: []string{"new", "old"}, Attributes: map[string]string{"place": "Bergen"}}
 		plan := w.sync(s, syncRules(test.policy))
 		a := w.assetOf("a.jpg")
-		if a.Metadata.Description != test.description || !slices.Equal(a.Tags, test.tags) || a.Metadata.CustomAttributes["place"] != test.place || a.Metadata.CustomAttributes["rights"] != 7.0 {
+		if a.Metadata.Description != test.description || !slices.Equal(a.Tags, test.tags) || a.Metadata.CustomAttributes["place"] != test.place || a.Metadata.CustomAttributes["rights"] != json.Number("9007199254740993") {
 			t.Errorf("%s: the asset is %+v", test.policy, a)
 		}
 		if i := w.item(plan, "a.jpg"); i.State != state.ItemDone || i.Error != test.remark {

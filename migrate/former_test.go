@@ -14,7 +14,7 @@ import (
 func TestFormerAssetIsKept(t *testing.T) {
 	asset := assets.Asset{Name: "a", Extension: "jpg", CategoryID: "c", FolderID: "f", Size: 3, Tags: []string{"t"},
 		LastModifiedAt: time.Date(2026, 5, 1, 12, 0, 0, 123e6, time.UTC),
-		Metadata:       assets.Metadata{Description: "d", CustomAttributes: map[string]any{"k": "v", "n": 1.5}}}
+		Metadata:       assets.Metadata{Description: "d", CustomAttributes: map[string]any{"k": "v", "n": json.Number("1.5")}}}
 	for _, a := range []assets.Asset{asset, {}} {
 		kept, err := json.Marshal(formerOf(a))
 		if err != nil {

@@ -41,13 +41,24 @@ func (a Asset) Filename() string {
 // images only, and there once the service has processed them.
 type Metadata struct {
 	Description      string           `json:"description"`
-	CustomAttributes map[string]any   `json:"customAttributes"`
+	CustomAttributes Attributes       `json:"customAttributes"`
 	Width            int              `json:"width"` // pixels
 	Height           int              `json:"height"`
 	BlurHash         string           `json:"blurHash"`
 	Status           ProcessingStatus `json:"metadataProcessingStatus"`
 	AnalysisStatus   ProcessingStatus `json:"analysisProcessingStatus"`
 	Thumbnail        Thumbnail        `json:"thumbnailMetadata"`
+}
+
+// Attributes are custom ones. Their numbers are json.Number: who writes them back must not
+// have rounded an ID of somebody else.
+type Attributes map[string]any
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *Attributes) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode((*map[string]any)(a))
 }
 
 // A Thumbnail describes a small rendition of an image.

@@ -263,7 +263,7 @@ func TestDecodeAsset(t *testing.T) {
 		"categoryId":"c","folderId":null,"uploadedAt":"2024-05-01T12:00:00.123Z","lastModifiedAt":"2024-05-01T14:00:00+0200",
 		"tags":null,"url":"https://cdn/w/assets/a-1/file","imageUrls":{"80":"u80","default":"u"},"new":{"deep":[1]},
 		"metadata":{"description":null,"width":1024,"height":768,"blurHash":"L","metadataProcessingStatus":"queued",
-		"analysisProcessingStatus":"skipped","customAttributes":{"k":[1,"x"]},"thumbnailMetadata":{"blurHash":"T","width":80,"height":60,"mimeType":"image/webp"}}}`
+		"analysisProcessingStatus":"skipped","customAttributes":{"k":[9007199254740993,"x"]},"thumbnailMetadata":{"blurHash":"T","width":80,"height":60,"mimeType":"image/webp"}}}`
 	got, err := serve(t, answers("200 "+body).ServeHTTP).Asset(t.Context(), "a-1")
 	want := Asset{
 		ID: "a-1", Name: "photo.v2", Extension: "jpg", Size: 34359738368, MIMEType: "image/jpeg", CategoryID: "c",
@@ -271,7 +271,7 @@ func TestDecodeAsset(t *testing.T) {
 		LastModifiedAt: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC),
 		URL:            "https://cdn/w/assets/a-1/file", ImageURLs: map[string]string{"80": "u80", "default": "u"},
 		Metadata: Metadata{Width: 1024, Height: 768, BlurHash: "L", Status: Queued, AnalysisStatus: Skipped,
-			CustomAttributes: map[string]any{"k": []any{1.0, "x"}},
+			CustomAttributes: map[string]any{"k": []any{json.Number("9007199254740993"), "x"}},
 			Thumbnail:        Thumbnail{BlurHash: "T", Width: 80, Height: 60, MIMEType: "image/webp"}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
