@@ -114,7 +114,7 @@ func (a *app) rewrite(ctx context.Context, cmd *cobra.Command, args []string, jo
 	if err != nil {
 		return usage(err, "rewrite part of the files with a map of its own, made with urls and --map")
 	}
-	w := &rewriting{app: a, ctx: ctx, job: job, rewriter: r, unmatched: map[string]*lost{}, counts: a.summary.Rewritten}
+	w := &rewriting{app: a, ctx: ctx, job: job, rewriter: r, unmatched: map[string]*lost{}, skipped: ui.Counts{}, counts: a.summary.Rewritten}
 	if args[0] == "-" {
 		err = w.stream()
 	} else {
@@ -140,6 +140,7 @@ type rewriting struct {
 	rewriter  *rewrite.Rewriter
 	counts    *ui.Rewritten
 	unmatched map[string]*lost
+	skipped   ui.Counts // files, by reason
 	failed    int
 	left      int
 }
@@ -157,8 +158,12 @@ const toldUnmatched = 10_000
 
 // stream rewrites stdin to stdout.
 func (w *rewriting) stream() error {
+	from, err := rewrite.Decoded(w.stdin)
+	if err != nil {
+		return fmt.Errorf("stdin: %w", err)
+	}
 	return buffered(w.stdout, func(to io.Writer) error {
-		_, err := w.text("-", w.stdin, to)
+		_, err := w.text("-", from, to)
 		return err
 	})
 }
@@ -170,7 +175,11 @@ func (w *rewriting) files(paths []string) error {
 		if cause := context.Cause(w.ctx); cause != nil {
 			return cause
 		}
-		if err == nil && f.Skip == "" {
+		switch {
+		case err != nil:
+		case f.Skip != "":
+			err = w.skip(f)
+		default:
 			err = w.file(f.Path)
 		}
 		switch {
@@ -181,20 +190,25 @@ func (w *rewriting) files(paths []string) error {
 		case err != nil:
 			w.failed++
 			w.out.Notef("Left as it is: %s: %v", ui.Sanitize(f.Path), err)
-		case f.Skip != "":
-			w.skip(f)
 		}
 	}
 	return w.out.Err()
 }
 
-func (w *rewriting) skip(f rewrite.File) {
-	if f.Skip == rewrite.SkipDraft {
-		w.out.Notef("Left behind by a rewrite that was interrupted, and good for nothing: %s", ui.Sanitize(f.Path))
-	} else if w.out.Verbose() {
+// skip leaves a file out, and removes it if it is good for nothing.
+func (w *rewriting) skip(f rewrite.File) error {
+	w.skipped[f.Skip]++
+	w.counts.Skipped++
+	switch {
+	case f.Skip == rewrite.SkipDraft && w.job.write:
+		if err := os.Remove(f.Path); err != nil {
+			return err
+		}
+		w.out.Notef("Removed what a rewrite left behind that was interrupted: %s", ui.Sanitize(f.Path))
+	case f.Skip == rewrite.SkipDraft || w.out.Verbose():
 		w.out.Notef("Left out: %s: %s", ui.Sanitize(f.Path), f.Skip)
 	}
-	w.counts.Skipped++
+	return nil
 }
 
 // file rewrites a file, or only reads it.
@@ -373,6 +387,7 @@ func (w *rewriting) tell(args []string, book book) error {
 	if n := c.Left[rewrite.WrongLength] + c.Left[rewrite.TooLong]; n > 0 {
 		say("Left as they are: %s in serialized strings of which the length is wrong, or which are too long.", ui.Count(n))
 	}
+	w.tellSkipped(say)
 	w.tellUnmatched(say)
 	if err := w.tellUnused(say, book); err != nil {
 		return err
@@ -394,6 +409,23 @@ func lengthsTold(n int64) string {
 		return ""
 	}
 	return fmt.Sprintf(", and %s of serialized strings", count(n, "length"))
+}
+
+// tellSkipped counts the files that were left out.
+func (w *rewriting) tellSkipped(say func(string, ...any)) {
+	var all []string
+	for _, s := range [...]struct{ reason, one, many string }{
+		{rewrite.SkipLink, "symbolic link", "symbolic links"},
+		{rewrite.SkipBinary, "binary file", "binary files"},
+		{rewrite.SkipKept, "original that was kept before", "originals that were kept before"},
+	} {
+		if n := w.skipped[s.reason]; n > 0 {
+			all = append(all, countOf(n, s.one, s.many))
+		}
+	}
+	if len(all) > 0 {
+		say("Left out: %s; --verbose names them.", strings.Join(all, ", "))
+	}
 }
 
 // tellUnmatched lists the old addresses that match nothing, those that occur most often

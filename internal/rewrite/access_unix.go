@@ -9,20 +9,27 @@ import (
 	"syscall"
 )
 
-// sameAccess gives a file the owner and the permissions of another one.
-func sameAccess(f *os.File, as fs.FileInfo) error {
+// sameAccess gives a file the owner, the permissions and the attributes of another one.
+func sameAccess(f, as *os.File) error {
 	is, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	want, ok := as.Sys().(*syscall.Stat_t)
+	like, err := as.Stat()
+	if err != nil {
+		return err
+	}
+	want, ok := like.Sys().(*syscall.Stat_t)
 	have, also := is.Sys().(*syscall.Stat_t)
 	if ok && also && (want.Uid != have.Uid || want.Gid != have.Gid) {
 		if err := f.Chown(int(want.Uid), int(want.Gid)); err != nil {
 			return err
 		}
 	}
-	return f.Chmod(as.Mode().Perm() | as.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
+	if err := sameAttributes(f.Name(), as.Name()); err != nil {
+		return err
+	}
+	return f.Chmod(like.Mode().Perm() | like.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
 }
 
 // syncDir makes a renaming in a directory durable.

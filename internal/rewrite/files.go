@@ -1,13 +1,16 @@
 package rewrite
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +35,14 @@ const (
 	SkipDraft  = "left behind by a rewrite that was interrupted"
 )
 
+// Why a file that was named, or that looks like a text, cannot be looked into.
+var (
+	ErrNoFile     = errors.New("it is no file: give - as PATH, and have it come from stdin")
+	ErrBinary     = errors.New("it is binary, and addresses are looked for in texts only")
+	ErrCompressed = errors.New("it is compressed: unpack it first, or have it unpacked into a pipe")
+	ErrUTF16      = errors.New("it is UTF-16: convert it to UTF-8 first, for instance with iconv")
+)
+
 // A File is one in which addresses are to be replaced, or left out.
 type File struct {
 	Path string
@@ -47,6 +58,7 @@ const draftEnding = ".assetferry-draft"
 // ending in Extensions, or all. An error is of one path; the next ones may follow.
 func Files(paths []string, all bool) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
+		named := files{}
 		for _, path := range paths {
 			info, err := os.Stat(path)
 			switch {
@@ -54,35 +66,54 @@ func Files(paths []string, all bool) iter.Seq2[File, error] {
 				if !yield(File{Path: path}, err) {
 					return
 				}
-			case !info.IsDir():
-				f, err := named(path)
-				if !yield(f, err) {
+			case info.IsDir():
+				if !inFolder(path, all, yield) {
 					return
 				}
-			case !inFolder(path, all, yield):
+			default:
+				if !yield(named.add(path, info)) {
+					return
+				}
+			}
+		}
+		named.drafts(yield)
+	}
+}
+
+// Files that were named, by folder.
+type files map[string][]string
+
+// add takes a file that was named, so that its ending does not matter.
+func (n files) add(path string, info fs.FileInfo) (File, error) {
+	if !info.Mode().IsRegular() {
+		return File{Path: path}, ErrNoFile
+	}
+	real, err := filepath.EvalSymlinks(path) // so that a link stays one
+	if err != nil {
+		return File{Path: path}, err
+	}
+	dir, name := filepath.Split(real)
+	n[dir] = append(n[dir], name)
+	return File{Path: real}, isText(real)
+}
+
+// drafts yields what former rewritings of the files left behind.
+func (n files) drafts(yield func(File, error) bool) {
+	for _, dir := range slices.Sorted(maps.Keys(n)) {
+		entries, _ := os.ReadDir(cmp.Or(dir, ".")) // none is missed where nobody can look
+		for _, e := range entries {
+			isOne := func(name string) bool { return strings.HasPrefix(e.Name(), draftBeginning(name)) }
+			if isDraft(e.Name()) && slices.ContainsFunc(n[dir], isOne) && !yield(File{dir + e.Name(), SkipDraft}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// named is a file that was named, so that its ending does not matter.
-func named(path string) (File, error) {
-	real, err := filepath.EvalSymlinks(path) // so that a link stays one
-	if err != nil {
-		return File{Path: path}, err
-	}
-	binary, err := isBinary(real)
-	if binary {
-		return File{path, SkipBinary}, err
-	}
-	return File{Path: real}, err
-}
-
 func inFolder(root string, all bool, yield func(File, error) bool) (more bool) {
 	more = true
-	// It fails only if the function does.
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	// It fails only if the function does. The slash is for a folder that is named by a link.
+	_ = filepath.WalkDir(root+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
 		f := File{Path: path}
 		switch {
 		case err != nil:
@@ -91,20 +122,17 @@ func inFolder(root string, all bool, yield func(File, error) bool) (more bool) {
 				return fs.SkipDir
 			}
 			return nil
-		case strings.HasSuffix(path, draftEnding):
+		case isDraft(path):
 			f.Skip = SkipDraft
 		case isOriginal(path):
 			f.Skip = SkipKept
-		case !all && !slices.Contains(extensions[:], strings.ToLower(filepath.Ext(path))):
-			return nil
-		case d.Type()&fs.ModeSymlink != 0:
+		case d.Type()&fs.ModeSymlink != 0 && (isWanted(path, all) || isFolder(path)):
 			f.Skip = SkipLink
-		case !d.Type().IsRegular():
+		case !d.Type().IsRegular() || !isWanted(path, all):
 			return nil
 		default:
-			var binary bool
-			if binary, err = isBinary(path); binary {
-				f.Skip = SkipBinary
+			if err = isText(path); errors.Is(err, ErrBinary) || errors.Is(err, ErrCompressed) {
+				f.Skip, err = SkipBinary, nil
 			}
 		}
 		if more = yield(f, err); !more {
@@ -115,25 +143,66 @@ func inFolder(root string, all bool, yield func(File, error) bool) (more bool) {
 	return more
 }
 
+func isWanted(path string, all bool) bool {
+	return all || slices.Contains(extensions[:], strings.ToLower(filepath.Ext(path)))
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func isDraft(path string) bool { return strings.HasSuffix(path, draftEnding) }
+
 func isOriginal(path string) bool {
 	rest := strings.TrimRight(path, "0123456789")
 	return strings.HasSuffix(path, originalEnding) || rest != path && strings.HasSuffix(rest, originalEnding+".")
 }
 
-// isBinary reports whether a file has a zero byte at its beginning, which no text has but
-// that of UTF-16.
-func isBinary(path string) (_ bool, err error) {
+// isText reports why there is no text in a file, by its beginning.
+func isText(path string) (err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	head := make([]byte, 8000)
 	n, err := io.ReadFull(f, head)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
 	}
-	return bytes.IndexByte(head[:n], 0) >= 0, err
+	if head = head[:n]; bytes.HasPrefix(head, []byte("%PDF-")) || bytes.IndexByte(head, 0) >= 0 {
+		return cmp.Or(encoded(head), ErrBinary)
+	}
+	return encoded(head)
+}
+
+// Decoded gives a text from its beginning on, or reports why it must be decoded first.
+func Decoded(from io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(from)
+	head, err := b.Peek(len(firstBytes[0].bytes))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	return b, encoded(head)
+}
+
+// firstBytes are what texts begin with that must be decoded first; the longest come first.
+var firstBytes = [...]struct {
+	bytes string
+	err   error
+}{
+	{"\xfd7zXZ\x00", ErrCompressed}, {"\x28\xb5\x2f\xfd", ErrCompressed}, {"PK\x03\x04", ErrCompressed}, {"BZh", ErrCompressed},
+	{"\x1f\x8b", ErrCompressed}, {"\xff\xfe", ErrUTF16}, {"\xfe\xff", ErrUTF16}, {"<\x00", ErrUTF16}, {"\x00<", ErrUTF16},
+}
+
+func encoded(head []byte) error {
+	for _, f := range firstBytes {
+		if bytes.HasPrefix(head, []byte(f.bytes)) {
+			return f.err
+		}
+	}
+	return nil
 }
 
 // ErrChanged says that a file was written to while it was read, and is left as it is.
@@ -143,7 +212,7 @@ var ErrChanged = errors.New("it was written to while it was read, and was left a
 // original: see keep. The file is one or the other at any time, as a whole, with the same
 // permissions and owner.
 func Replace(path string, rewrite func(io.Reader, io.Writer) (changes bool, err error)) (original string, err error) {
-	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"-"+rand.Text()+draftEnding)
+	draft := draftOf(path)
 	before, changes, err := writeDraft(path, draft, rewrite)
 	if err == nil && changes {
 		err = isSame(path, before)
@@ -163,9 +232,23 @@ func Replace(path string, rewrite func(io.Reader, io.Writer) (changes bool, err 
 	return original, syncDir(filepath.Dir(path))
 }
 
-// writeDraft writes what a file is to become.
+// draftOf gives a new name beside a file, for what is not all there yet.
+func draftOf(path string) string {
+	dir, name := filepath.Split(path)
+	return dir + draftBeginning(name) + rand.Text() + draftEnding
+}
+
+// draftBeginning is what the names of all drafts of a file begin with. Of a long name there
+// is a part, so that a draft may have one, too.
+func draftBeginning(name string) string {
+	const most = 200
+	return "." + strings.ToValidUTF8(name[:min(len(name), most)], "") + "-"
+}
+
+// writeDraft writes what a file is to become. Who may not write a file may not replace it
+// either, whatever the folder permits.
 func writeDraft(path, draft string, rewrite func(io.Reader, io.Writer) (bool, error)) (before fs.FileInfo, changes bool, err error) {
-	from, err := os.Open(path)
+	from, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, false, err
 	}
@@ -179,7 +262,7 @@ func writeDraft(path, draft string, rewrite func(io.Reader, io.Writer) (bool, er
 	}
 	changes, err = rewrite(from, to)
 	if err == nil && changes {
-		err = errors.Join(sameAccess(to, before), to.Sync())
+		err = errors.Join(sameAccess(to, from), to.Sync())
 	}
 	return before, changes, errors.Join(err, to.Close())
 }
@@ -214,7 +297,7 @@ func keep(path string, info fs.FileInfo) (original string, err error) {
 		if err = os.Link(path, original); err == nil {
 			err = syncDir(filepath.Dir(path))
 		} else if !errors.Is(err, fs.ErrExist) { // some file systems have no links
-			err = duplicate(path, original, info)
+			err = duplicate(path, original)
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", fmt.Errorf("keep the original: %w", err)
@@ -226,20 +309,20 @@ func keep(path string, info fs.FileInfo) (original string, err error) {
 }
 
 // duplicate copies a file to one that is there as a whole or not at all.
-func duplicate(path, to string, info fs.FileInfo) (err error) {
+func duplicate(path, to string) (err error) {
 	from, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	draft := to + "-" + rand.Text() + draftEnding
+	draft := draftOf(path)
 	f, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(f, from)
 	if err == nil {
-		err = errors.Join(sameAccess(f, info), f.Sync())
+		err = errors.Join(sameAccess(f, from), f.Sync())
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(draft, to)

@@ -158,9 +158,138 @@ func TestFiles(t *testing.T) {
 	if got := list(false, filepath.Join(dir, "c"), filepath.Join(dir, "link.html")); !slices.Equal(got, []string{"c", "a.html"}) {
 		t.Errorf("named: got %q", got)
 	}
+	if got := list(false, filepath.Join(dir, "sub"), filepath.Join(dir, "b.JPG"), filepath.Join(dir, "c")); !slices.Equal(got, []string{"sub/d.sql", "sub/d.sql.orig: " + SkipKept, "sub/d.sql.orig.12: " + SkipKept, "b.JPG", "c"}) {
+		t.Errorf("several: got %q", got)
+	}
 	for _, err := range Files([]string{filepath.Join(dir, "nowhere")}, false) {
 		if !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("got %v", err)
 		}
 	}
+}
+
+// A folder may be named by a link, as that of the current release is. Links within a folder
+// are left out, and those to folders are told, whatever they are called.
+func TestFilesOfLinkedFolder(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "releases", "42", "a.html"), "text")
+	writeFile(t, filepath.Join(dir, "uploads", "b.html"), "text")
+	for name, to := range map[string]string{"current": "releases/42", "releases/42/media": "../../uploads", "releases/42/a.jpg": "nowhere"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	want := []File{{Path: filepath.Join(dir, "current", "a.html")}, {filepath.Join(dir, "current", "media"), SkipLink}}
+	var got []File
+	for f, err := range Files([]string{filepath.Join(dir, "current")}, false) {
+		must(t, err)
+		got = append(got, f)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// What a file is that cannot be looked into is told where it was named, or looks like a
+// text. What comes through a pipe is the business of who sends it, but for what must be
+// decoded first.
+func TestNotText(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text            string
+		named, in, pipe error // in is of a folder, where what is binary is left out
+	}{
+		"text":            {"a", nil, nil, nil},
+		"empty":           {"", nil, nil, nil},
+		"Latin 1":         {"\xe9t\xe9 \xff\xff", nil, nil, nil},
+		"UTF-8":           {"\xef\xbb\xbfa", nil, nil, nil},
+		"zero":            {"text\x00", ErrBinary, nil, nil},
+		"PDF":             {"%PDF-1.7\n", ErrBinary, nil, nil},
+		"UTF-16":          {"\xff\xfe<\x00", ErrUTF16, ErrUTF16, ErrUTF16},
+		"UTF-16, swapped": {"\xfe\xff\x00<", ErrUTF16, ErrUTF16, ErrUTF16},
+		"UTF-16, bare":    {"<\x00h\x00", ErrUTF16, ErrUTF16, ErrUTF16},
+		"gzip":            {"\x1f\x8b\x08\x08aaaa", ErrCompressed, nil, ErrCompressed},
+		"bzip2":           {"BZh91AY", ErrCompressed, nil, ErrCompressed},
+		"xz":              {"\xfd7zXZ\x00\x00", ErrCompressed, nil, ErrCompressed},
+		"zstd":            {"\x28\xb5\x2f\xfd\x04", ErrCompressed, nil, ErrCompressed},
+		"zip":             {"PK\x03\x04\x14", ErrCompressed, nil, ErrCompressed},
+	} {
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, "a.txt"), tt.text)
+		for path, want := range map[string]error{filepath.Join(dir, "a.txt"): tt.named, dir: tt.in} {
+			for f, err := range Files([]string{path}, false) {
+				if !errors.Is(err, want) || path == dir && tt.in != tt.named && f.Skip != SkipBinary {
+					t.Errorf("%s, as %s: got %v (%v)", name, path, f, err)
+				}
+			}
+		}
+		from, err := Decoded(strings.NewReader(tt.text))
+		if !errors.Is(err, tt.pipe) {
+			t.Errorf("%s, piped: got %v", name, err)
+		} else if text, rerr := io.ReadAll(from); err == nil && (rerr != nil || string(text) != tt.text) {
+			t.Errorf("%s, piped: got %q (%v)", name, text, rerr)
+		}
+	}
+	for _, err := range Files([]string{os.DevNull}, false) {
+		if !errors.Is(err, ErrNoFile) {
+			t.Errorf("%s: got %v", os.DevNull, err)
+		}
+	}
+}
+
+// What an interrupted rewriting of a file left behind is found when the file is named, and
+// what belongs to others is not.
+func TestDraftsOfNamedFiles(t *testing.T) {
+	dir := t.TempDir()
+	long := strings.Repeat("é", 120) + ".html" // leaves little room for an ending
+	for _, name := range []string{"a.html", "b.html", long} {
+		path := filepath.Join(dir, name)
+		writeFile(t, path, "one")
+		writeFile(t, draftOf(path), "tw")
+		if _, err := Replace(path, to("two")); err != nil {
+			t.Error(err)
+		}
+	}
+	var found []string
+	for f, err := range Files([]string{filepath.Join(dir, "a.html"), filepath.Join(dir, long)}, false) {
+		must(t, err)
+		if f.Skip == SkipDraft {
+			found = append(found, filepath.Base(f.Path)[:8])
+		}
+	}
+	slices.Sort(found)
+	if want := []string{".a.html-", "." + long[:7]}; !slices.Equal(found, want) {
+		t.Errorf("got %q, want %q", found, want)
+	}
+}
+
+// Of a file with several names only the one that was given gets the new text: the others may
+// be a backup.
+func TestReplaceHardLink(t *testing.T) {
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "a.html"), filepath.Join(dir, "backup.html")
+	writeFile(t, path, "one")
+	if err := os.Link(path, backup); err != nil {
+		t.Skip(err)
+	}
+	original, err := Replace(path, to("two"))
+	must(t, err)
+	if readFile(t, backup) != "one" || readFile(t, path) != "two" || readFile(t, original) != "one" {
+		t.Error("another name of the file has another text now")
+	}
+}
+
+// Who may not write a file may not replace it.
+func TestReplaceReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.html")
+	writeFile(t, path, "one")
+	must(t, os.Chmod(path, 0o444))
+	if f, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
+		must(t, f.Close())
+		t.Skip("this user may write all files")
+	}
+	if _, err := Replace(path, to("two")); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("got %v", err)
+	}
+	onlyThese(t, dir, "a.html")
 }

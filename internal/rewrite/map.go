@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"slices"
@@ -61,6 +62,7 @@ func NewMap(rows iter.Seq2[Row, error]) (*Map, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make temporary map: %w", err)
 	}
+	_ = os.Remove(f.Name()) // now, so that it goes with the process; some systems want it closed first
 	m := &Map{file: f, seed: maphash.MakeSeed(), assets: NewAssets()}
 	if err = m.take(rows); err == nil {
 		err = m.checkCircles()
@@ -72,7 +74,13 @@ func NewMap(rows iter.Seq2[Row, error]) (*Map, error) {
 }
 
 // Close removes the temporary file.
-func (m *Map) Close() error { return errors.Join(m.file.Close(), os.Remove(m.file.Name())) }
+func (m *Map) Close() error {
+	err := m.file.Close()
+	if rerr := os.Remove(m.file.Name()); !errors.Is(rerr, fs.ErrNotExist) {
+		err = errors.Join(err, rerr)
+	}
+	return err
+}
 
 // Old gives what old addresses begin with.
 func (m *Map) Old() []string { return m.old }

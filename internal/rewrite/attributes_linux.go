@@ -1,0 +1,48 @@
+package rewrite
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+)
+
+// sameAttributes gives a file the extended attributes of another one. Its access control
+// list is one of them, without which others might read more or less than before. What
+// security modules keep there they give a new file themselves, and few may set it.
+func sameAttributes(path, as string) error {
+	_ = syscall.Removexattr(path, accessList) // that of the folder, if it gives one to new files
+	names, err := attribute(func(to []byte) (int, error) { return syscall.Listxattr(as, to) })
+	if errors.Is(err, syscall.ENOTSUP) {
+		return nil
+	}
+	for name := range strings.SplitSeq(string(names), "\x00") {
+		if err != nil || name == "" || strings.HasPrefix(name, "security.") {
+			continue
+		}
+		var want, have []byte
+		if want, err = attribute(func(to []byte) (int, error) { return syscall.Getxattr(as, name, to) }); err != nil {
+			break
+		}
+		have, herr := attribute(func(to []byte) (int, error) { return syscall.Getxattr(path, name, to) })
+		if herr != nil || !bytes.Equal(want, have) {
+			err = syscall.Setxattr(path, name, want, 0)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("keep the attributes of the file: %w", err)
+	}
+	return nil
+}
+
+const accessList = "system.posix_acl_access"
+
+// maxAttribute is how many bytes Linux has for one, and for the names of all.
+const maxAttribute = 64 << 10
+
+func attribute(read func(to []byte) (int, error)) ([]byte, error) {
+	to := make([]byte, maxAttribute)
+	n, err := read(to)
+	return to[:max(n, 0)], err
+}

@@ -1,0 +1,67 @@
+package rewrite
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// accessOf is an access control list that lets one more user read and write.
+func accessOf(user uint32) []byte {
+	const version, nobody = 2, 0xffffffff
+	list := binary.LittleEndian.AppendUint32(nil, version)
+	for _, e := range [...]struct {
+		tag, may uint16
+		id       uint32
+	}{{1, 6, nobody}, {2, 6, user}, {4, 4, nobody}, {16, 6, nobody}, {32, 0, nobody}} { // owner, user, group, mask, others
+		list = binary.LittleEndian.AppendUint16(list, e.tag)
+		list = binary.LittleEndian.AppendUint16(list, e.may)
+		list = binary.LittleEndian.AppendUint32(list, e.id)
+	}
+	return list
+}
+
+// A file that is replaced may be read by the same users as before, and by no others,
+// whatever its folder gives to new files.
+func TestReplaceKeepsAttributes(t *testing.T) {
+	dir := t.TempDir()
+	listed, plain := filepath.Join(dir, "listed.html"), filepath.Join(dir, "plain.html")
+	writeFile(t, listed, "one")
+	writeFile(t, plain, "one")
+	for _, a := range [...]struct {
+		path, name string
+		value      []byte
+	}{{listed, "user.origin", []byte("here")}, {listed, accessList, accessOf(1234)}, {dir, "system.posix_acl_default", accessOf(4321)}} {
+		if err := syscall.Setxattr(a.path, a.name, a.value, 0); errors.Is(err, syscall.ENOTSUP) {
+			t.Skipf("%s: %v", a.name, err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{listed, plain} {
+		before, err := os.Stat(path)
+		must(t, err)
+		original, err := Replace(path, to("two"))
+		must(t, err)
+		after, err := os.Stat(path)
+		must(t, err)
+		if after.Mode() != before.Mode() {
+			t.Errorf("%s: mode %v, was %v", path, after.Mode(), before.Mode())
+		}
+		for _, name := range []string{"user.origin", accessList} {
+			read := func(path string) (value string) {
+				b, err := attribute(func(to []byte) (int, error) { return syscall.Getxattr(path, name, to) })
+				if err != nil && !errors.Is(err, syscall.ENODATA) {
+					t.Fatal(err)
+				}
+				return string(b)
+			}
+			if was, is := read(original), read(path); was != is || path == listed && is == "" {
+				t.Errorf("%s: %s is %q, was %q", path, name, is, was)
+			}
+		}
+	}
+}
