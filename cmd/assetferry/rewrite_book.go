@@ -185,7 +185,25 @@ func (a *app) openJournalBook(ctx context.Context, cmd *cobra.Command, prefixes 
 	if e, ok := errors.AsType[*rewrite.RowError](err); ok {
 		return nil, usage(e, "assetferry urls lists old and new addresses; correct --old-prefix or the addresses in assetferry.yaml")
 	}
-	return b, err
+	if err != nil {
+		return nil, err
+	}
+	b.addPaths()
+	return b, nil
+}
+
+// addPaths adds what addresses without a host begin with, of which rules or the journal say
+// only that they are paths. Where rules build them, those that nobody knows are told.
+func (b *journalBook) addPaths() {
+	list := &b.others
+	if slices.Contains(b.old, "/") {
+		list = &b.old
+	}
+	for _, begin := range b.Map.Old() {
+		if !strings.HasPrefix(begin, "//") {
+			*list = append(*list, begin)
+		}
+	}
 }
 
 // rows yields what can be listed.

@@ -18,7 +18,7 @@ const lookBehind = 512
 type beginning struct {
 	at int
 	spelling
-	quote char // that it comes right after; its r is 0 if that is something else
+	quote char // or angle bracket that it comes right after; its r is 0 if that is something else
 }
 
 // beginAt finds the beginning of the address whose host, or else first folder, is at an
@@ -47,7 +47,7 @@ func beginAt(text []byte, word int) (b beginning, ok bool) {
 }
 
 func (b beginning) after(c char) beginning {
-	if c.r == '"' || c.r == '\'' {
+	if c.r == '"' || c.r == '\'' || c.r == '<' {
 		b.quote = c
 	}
 	return b
@@ -82,7 +82,7 @@ type reading struct {
 
 // maxCuts bounds how many ends of an address are tried. What has as many brackets, commas
 // and blanks as that is not an address.
-const maxCuts = 8
+const maxCuts = 24
 
 // read reads what may be an address, up to where it ends in any case.
 func (r *reading) read(b beginning, text []byte) {
@@ -106,7 +106,7 @@ func (r *reading) read(b beginning, text []byte) {
 			r.cuts = append(r.cuts, len(r.text))
 		}
 		query = query || c.r == '?'
-		r.entities = r.entities || c.r == '&' && !c.raw
+		r.entities = r.entities || c.r == '&' && !c.raw && text[at] == '&'
 		n := len(r.text)
 		r.text = c.appendTo(r.text)
 		for range len(r.text) - n {
@@ -144,7 +144,7 @@ func (b beginning) ends(c char) bool {
 	case r == '\'':
 		return b.quote.r == 0 || b.quote.r == r && b.quote.raw == c.raw
 	case r == ' ':
-		return b.quote.r == 0
+		return c.raw && b.quote.r == 0
 	case r == noText:
 		return false
 	}

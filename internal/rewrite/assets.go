@@ -27,7 +27,7 @@ func NewAssets() *Assets { return &Assets{seed: maphash.MakeSeed(), common: begi
 func (a *Assets) Add(address string) error {
 	asset := assetOf(Canonical(address))
 	if asset == "" || !a.common.add(asset) {
-		return errors.New("is no new address: it begins neither with https:// or http://, nor with a folder")
+		return errors.New("is no new address: it begins neither with https:// or http://, nor with a slash before the name of a file")
 	}
 	a.hashes = append(a.hashes, maphash.String(a.seed, asset))
 	return nil
@@ -103,7 +103,8 @@ func assetOf(address string) string {
 // Beginnings collects what addresses have in common, by their host or first folder.
 type beginnings map[string]string
 
-// add takes note of a canonical address, and reports whether it has a host or a folder.
+// add takes note of a canonical address, and reports whether it has a host, or a name with
+// an ending, without which it could not be told from other text.
 func (b beginnings) add(address string) bool {
 	path, _, _ := strings.Cut(address, "?")
 	from := 1
@@ -111,7 +112,13 @@ func (b beginnings) add(address string) bool {
 		from = 2
 	}
 	n := strings.IndexByte(path[min(from, len(path)):], '/')
-	if n < 1 {
+	switch {
+	case n == 0 || from == 2 && n < 0:
+		return false
+	case n < 0 && holds([]place{root}, path):
+		b[string(root)] = string(root)
+		return true
+	case n < 0:
 		return false
 	}
 	group := path[:from+n+1]
@@ -128,9 +135,14 @@ func (b beginnings) add(address string) bool {
 	return true
 }
 
+// all gives what was collected. Of more folders than can be looked for at once it is the root.
 func (b beginnings) all() ([]string, error) {
 	if len(b) > maxPlaces {
-		return nil, fmt.Errorf("the addresses are on %d hosts or in as many folders, and at most %d can be looked for at once", len(b), maxPlaces)
+		maps.DeleteFunc(b, func(group, _ string) bool { return !strings.HasPrefix(group, "//") })
+		if len(b) >= maxPlaces {
+			return nil, fmt.Errorf("the addresses are on %d hosts, and at most %d can be looked for at once", len(b), maxPlaces-1)
+		}
+		b[string(root)] = string(root)
 	}
 	return slices.Sorted(maps.Values(b)), nil
 }

@@ -14,6 +14,7 @@ var pieces = []string{
 	"https://cdn.example.com/img/a.jpg", `https:\/\/cdn.example.com\/img\/a.jpg`, "https%3A%2F%2Fcdn.example.com%2Fimg%2Fa.jpg", "//cdn.example.com/img/gone.jpg",
 	"/wp-content/uploads/a.jpg", "/files/e.png", `\u002F`, "&#x2F;", "&#47;", "%2F", "%252F", "files", "e.png", "static.example.com:8080/a.jpg", "?ver=3", "&amp;x=1", "#top",
 	"?id=3&w=4", "show.php", `"`, `\"`, `\\\"`, "'", `\'`, "''", " ", ", ", ";", ")", "(", "[", "]", "<", ">", "\n", `\n`, "é", `\u00e9`, "Åse.jpg", `\u0022`, "&quot;", "%22",
+	`\(`, `\)`, `\_`, `\ `, `\:`, `\u003A`, `d\(1\).jpg`, `S:33:"`, `\e9`, "S:",
 	"s:", "s%3A", "33", "37", "5", ":", `s:33:"`, `";`, `s:33:\"`, `\";`, "%3B", "a", "z", ".", "srcset=", " 1x, ", "1", "\xff", "%", "\\", "&", "}",
 	"https://ckbox.cloud/env/assets/a/file", "https://web.archive.org/",
 }

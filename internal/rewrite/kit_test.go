@@ -34,6 +34,8 @@ func library() []Row {
 		{"/wp-content/uploads/a.jpg", "wp-a"},
 		{"/wp-content/uploads/2024/x-1024x768.jpg", "wp-x"},
 		{"/files/e.png", "e"},
+		{"/files/my_file.png", "my"},
+		{"/files/a, (very) long name [of] a picture, and (more) of it, 2.png", "long"},
 	} {
 		rows = append(rows, Row{Old: r.old, New: asset(r.id)})
 	}
@@ -141,6 +143,20 @@ func TestForms(t *testing.T) {
 		`cdn.example.com/img/a.jpg`:                                 ``,
 		`https://user@cdn.example.com/img/a.jpg`:                    ``,
 
+		// Marks that CSS and Markdown escape, and what may have blanks in it.
+		`url(https://cdn.example.com/img/dir/d\(1\).jpg)`:                                `url(` + asset("d-1") + `)`,
+		`url(https\:\/\/cdn.example.com\/img\/a.jpg)`:                                    `url(` + json + `)`,
+		`url(https://cdn.example.com/img/b\ c.jpg)`:                                      `url(` + b + `)`,
+		`![x](/files/my\_file.png) [r]: /files/my\_file.png "T"`:                         `![x](` + asset("my") + `) [r]: ` + asset("my") + ` "T"`,
+		`{"md":"[x](/files/my\\_file.png)"}`:                                             `{"md":"[x](` + asset("my") + `)"}`,
+		`\*https://cdn.example.com/img/a.jpg\*`:                                          `\*` + a + `\*`,
+		`[x](<https://cdn.example.com/img/b c.jpg> "T")`:                                 `[x](<` + b + `> "T")`,
+		`[r]: </files/e.png>`:                                                            `[r]: <` + asset("e") + `>`,
+		`&lt;https://cdn.example.com/img/b c.jpg&gt;`:                                    `&lt;` + b + `&gt;`,
+		`"/files/a, (very) long name [of] a picture, and (more) of it, 2.png"`:           `"` + asset("long") + `"`,
+		`"/files/a,%20(very)%20long name [of] a picture, and (more) of it, 2.png 2x, /"`: `"` + asset("long") + ` 2x, /"`,
+		`RewriteRule ^/files/e\.png$ "/files/e\.png"`:                                    ``,
+
 		// srcset.
 		`srcset="https://cdn.example.com/img/a.jpg 1x, https://cdn.example.com/img/b%20c.jpg 2x"`: `srcset="` + a + ` 1x, ` + b + ` 2x"`,
 		`srcset="https://cdn.example.com/img/a.jpg,https://cdn.example.com/img/b%20c.jpg 2x"`:     `srcset="` + a + `,` + b + ` 2x"`,
@@ -153,6 +169,8 @@ func TestForms(t *testing.T) {
 		`"https://cdn.example.com/img/\u00c5se.jpg\n"`:                  `"` + asset("ase") + `\n"`,
 		`"\nhttps://cdn.example.com/img/a.jpg\nx"`:                      `"\n` + a + `\nx"`,
 		`"\n\/files\/e.png"`:                                            `"\n` + strings.ReplaceAll(asset("e"), "/", `\/`) + `"`,
+		`"https\u003a\u002F\u002Fcdn.example.com\u002Fimg\u002Fa.jpg"`:  `"` + strings.ReplaceAll(a, "/", `\u002F`) + `"`,
+		`"https://cdn.example.com/img/show.php?id=3\u0026w=4"`:          `"` + asset("php") + `"`,
 		`"https:\u002F\u002Fcdn.example.com\u002Fimg\u002Fa.jpg"`:       `"` + strings.ReplaceAll(a, "/", `\u002F`) + `"`,
 		`'https://cdn.example.com/img/a.jpg','next','x'`:                `'` + a + `','next','x'`,
 		`('<img src=\"https://cdn.example.com/img/a.jpg\" alt=\'x\'>')`: `('<img src=\"` + a + `\" alt=\'x\'>')`,
@@ -167,6 +185,7 @@ func TestForms(t *testing.T) {
 		// Percent-encoded.
 		`?u=https%3A%2F%2Fcdn.example.com%2Fimg%2Fa.jpg&x=1`:              `?u=` + encoded + `&x=1`,
 		`?u=https%3a%2f%2fcdn.example.com%2fimg%2fb%2520c.jpg`:            `?u=` + strings.ToLower(strings.NewReplacer("/", "%2F", ":", "%3A").Replace(b)),
+		`?text=https%3A%2F%2Fcdn.example.com%2Fimg%2Fa.jpg+is+it&x=1`:     `?text=` + encoded + `+is+it&x=1`,
 		`%22https%3A%2F%2Fcdn.example.com%2Fimg%2Fa.jpg%22%3E`:            `%22` + encoded + `%22%3E`,
 		`%2522https%253A%252F%252Fcdn.example.com%252Fimg%252Fa.jpg%2522`: `%2522` + strings.ReplaceAll(encoded, "%", "%25") + `%2522`,
 		`%3D%2Ffiles%2Fe.png`: `%3D` + strings.NewReplacer("/", "%2F", ":", "%3A").Replace(asset("e")),
@@ -184,6 +203,9 @@ func TestForms(t *testing.T) {
 		`s:33:&quot;https://cdn.example.com/img/a.jpg&quot;;`:           `s:37:&quot;` + a + `&quot;;`,
 		`s%3A33%3A%22https%3A%2F%2Fcdn.example.com%2Fimg%2Fa.jpg%22%3B`: `s%3A37%3A%22` + encoded + `%22%3B`,
 		`C:3:"Map":41:{s:33:"https://cdn.example.com/img/a.jpg";}`:      `C:3:"Map":45:{s:37:"` + a + `";}`,
+		`S:35:"\e9 https://cdn.example.com/img/a.jpg";`:                 `S:39:"\e9 ` + a + `";`,
+		`S:35:\"\\e9 https://cdn.example.com/img/a.jpg\";`:              `S:39:\"\\e9 ` + a + `\";`,
+		`s:37:"\e9 https://cdn.example.com/img/a.jpg";`:                 `s:41:"\e9 ` + a + `";`,
 		`s:34:"https://cdn.example.com/img/a.jpg";`:                     ``,
 	} {
 		if want == "" {

@@ -103,7 +103,7 @@ func (m *Map) take(rows iter.Seq2[Row, error]) error {
 		case old == "":
 			return &RowError{n, r.Old, "is no address: it begins neither with https:// or http://, nor with a slash"}
 		case !common.add(old):
-			return &RowError{n, r.Old, "has neither a host nor a folder, and such an address cannot be told from other text"}
+			return &RowError{n, r.Old, "has neither a host nor a folder, nor an ending, and such an address cannot be told from other text"}
 		}
 		if err := m.assets.Add(r.New); err != nil {
 			return &RowError{n, r.New, err.Error()}
@@ -125,8 +125,8 @@ func (m *Map) take(rows iter.Seq2[Row, error]) error {
 	return errors.Join(err, m.assets.Seal())
 }
 
-// CanBeFound reports whether an old address can be told from other text: it has a host, or
-// else a folder.
+// CanBeFound reports whether an old address can be told from other text: it has a host, a
+// folder, or an ending.
 func CanBeFound(address string) bool { return beginnings{}.add(Canonical(address)) }
 
 func appendText(b []byte, s string) []byte {

@@ -82,7 +82,7 @@ func (r *Rewriter) address(p *pass, word int) ([]Spot, error) {
 	}
 	end := r.reading.shortest()
 	address := Canonical(string(r.reading.text[:end]))
-	if !holds(r.places.old, address) {
+	if !r.places.tell(address) {
 		return nil, nil
 	}
 	text := bytes.Clone(r.reading.text[:end])

@@ -8,8 +8,10 @@ import (
 )
 
 // A place is what addresses begin with: "//cdn.example.com/img/", whatever their scheme is,
-// or a path, such as "/files/".
+// or a path, such as "/files/". The path "/" is for what is in no folder, see holds.
 type place string
+
+const root place = "/"
 
 // maxPlaces bounds the table of the automaton.
 const maxPlaces = 256
@@ -18,18 +20,19 @@ const maxPlaces = 256
 // addresses are compared.
 func placeOf(address string) (place, error) {
 	a := Canonical(address)
-	switch {
-	case a == "" || strings.Contains(a, "?"):
+	if a == "" || strings.Contains(a, "?") {
 		return "", fmt.Errorf("%q is no address with a path", address)
-	case a == "/":
-		return "", fmt.Errorf(`the address "/" is not enough: a slash alone is everywhere in a text`)
 	}
 	return place(a), nil
 }
 
 // words are how a place is noticed in a text: by its host, or by the first folder of its
-// path, up to the first character that can be written in several ways.
+// path, up to the first character that can be written in several ways; in the root, by any
+// slash.
 func (p place) words() []string {
+	if p == root {
+		return []string{string(root)}
+	}
 	text, _ := strings.CutPrefix(string(p), "/")
 	text, _ = strings.CutPrefix(text, "/")
 	n := 0
@@ -80,6 +83,20 @@ func (p places) words() (all []string) {
 	return slices.CompactFunc(all, strings.EqualFold)
 }
 
+// holds reports whether an address is in one of some places. There are paths in all texts,
+// and in the root is only what looks like one of a file: its name has an ending.
 func holds(all []place, address string) bool {
-	return slices.ContainsFunc(all, func(p place) bool { return strings.HasPrefix(address, string(p)) })
+	return slices.ContainsFunc(all, func(p place) bool {
+		if p == root {
+			path, _, _ := strings.Cut(address, "?")
+			return !strings.HasPrefix(path, "//") && strings.Contains(path[strings.LastIndexByte(path, '/')+1:], ".")
+		}
+		return strings.HasPrefix(address, string(p))
+	})
+}
+
+// tell reports whether it must be told if nobody knows an address. In the root anything may
+// be.
+func (p places) tell(address string) bool {
+	return slices.ContainsFunc(p.old, func(p place) bool { return p != root && strings.HasPrefix(address, string(p)) })
 }

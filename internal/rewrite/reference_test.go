@@ -53,9 +53,9 @@ var spelledBeginnings = []struct {
 	depth int
 	begin *regexp.Regexp // scheme with colon, slash, slash
 }{
-	{asIs, 0, regexp.MustCompile(`^((?i)https?:)?(\\{0,31}/)(\\{0,31}/)?`)},
-	{unicodeEscape, 0, regexp.MustCompile(`^((?i)https?:)?(\\{1,31}u002[fF])(\\{1,31}u002[fF])?`)},
-	{entity, 0, regexp.MustCompile(`^((?i)https?(?::|&#0*58;|&#[xX]0*3[aA];|&colon;))?(&#0*47;|&#[xX]0*2[fF];|&sol;)(&#0*47;|&#[xX]0*2[fF];|&sol;)?`)},
+	{asIs, 0, regexp.MustCompile(`^((?i)https?\\{0,31}:)?(\\{0,31}/)(\\{0,31}/)?`)},
+	{unicodeEscape, 0, regexp.MustCompile(`^((?i)https?(?:\\{0,31}:|\\{1,31}u003a))?(\\{1,31}u002[fF])(\\{1,31}u002[fF])?`)},
+	{entity, 0, regexp.MustCompile(`^((?i)https?(?:\\{0,31}:|&#0*58;|&#[xX]0*3[aA];|&colon;))?(&#0*47;|&#[xX]0*2[fF];|&sol;)(&#0*47;|&#[xX]0*2[fF];|&sol;)?`)},
 	{percent, 1, regexp.MustCompile(`^((?i)https?%3a)?(%2[fF])(%2[fF])?`)},
 	{percent, 2, regexp.MustCompile(`^((?i)https?%253a)?(%252[fF])(%252[fF])?`)},
 	{percent, 3, regexp.MustCompile(`^((?i)https?%25253a)?(%25252[fF])(%25252[fF])?`)},
@@ -133,7 +133,7 @@ func (ref *reference) address(text string, at int) (instead string, end int, ok 
 	return "", 0, false
 }
 
-var spelledHeaders = regexp.MustCompile(`^(?:s:([0-9]{1,10}):|s%3[aA]([0-9]{1,10})%3[aA])(\\{0,31}"|%22|&[a-z#0-9xX]{2,10};)`)
+var spelledHeaders = regexp.MustCompile(`^(?:[sS]:([0-9]{1,10}):|[sS]%3[aA]([0-9]{1,10})%3[aA])(\\{0,31}"|%22|&[a-z#0-9xX]{2,10};)`)
 
 // rewrite gives what a text becomes, and how many bytes of PHP that is more in a form.
 func (ref *reference) rewrite(text string, depth int) string {
@@ -170,7 +170,7 @@ func (ref *reference) serialized(text string, at, depth int) (instead string, en
 	}
 	length, _ := strconv.Atoi(text[at+from : at+to])
 	content := at + m[1]
-	for _, f := range formsIn(quote) {
+	for _, f := range formsIn(quote, text[at] == 'S') {
 		n, left := content, length
 		for left > 0 && n < len(text) {
 			size, l := f.unit([]byte(text[n:]))

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // A Book knows what stands for addresses. They are asked for in the form of Canonical.
@@ -104,7 +105,7 @@ func New(book Book, old, new []string) (*Rewriter, error) {
 	r := &Rewriter{book: book, places: p, addresses: len(words), maxSerialized: maxSerialized, window: firstWindow}
 	words = append(words, serializedWords()...)
 	for _, w := range words {
-		r.wordLengths = append(r.wordLengths, len(w))
+		r.wordLengths = append(r.wordLengths, len(strings.TrimPrefix(w, string(root)))) // a path begins after its slash
 	}
 	r.words = newAutomaton(words)
 	return r, nil

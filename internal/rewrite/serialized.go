@@ -11,6 +11,7 @@ import (
 // A serialized string is one that PHP writes with its length before it: s:5:"hello"; and so
 // is an object that writes itself, C:3:"Map":5:{hello}. The length counts bytes as PHP has
 // them, whatever they became in the text: \" in SQL, &quot; in HTML, %22 in a query.
+// In one that begins with S, \e9 is a byte.
 type serialized struct {
 	digits, digitsEnd int // of the length, in the text
 	length            int
@@ -43,12 +44,12 @@ func headerAt(text []byte, begin int) (s serialized, ok bool) {
 		colon = "%3A"
 	}
 	switch text[begin] {
-	case 's':
+	case 's', 'S':
 		p.skip(colon)
 		s.digits, s.length, s.digitsEnd = p.number()
 		p.skip(colon)
 		quote := p.quote()
-		s.content, s.forms = p.at, formsIn(quote)
+		s.content, s.forms = p.at, formsIn(quote, text[begin] == 'S')
 		s.end = []byte(quote + ";")
 		if colon != ":" {
 			s.end = []byte(quote + "%3B")
@@ -62,7 +63,7 @@ func headerAt(text []byte, begin int) (s serialized, ok bool) {
 		p.skip(quote + ":")
 		s.digits, s.length, s.digitsEnd = p.number()
 		p.skip(":{")
-		s.content, s.forms, s.end = p.at, formsIn(quote), []byte("}")
+		s.content, s.forms, s.end = p.at, formsIn(quote, false), []byte("}")
 	default:
 		return s, false
 	}
@@ -133,6 +134,7 @@ func (p *headerReader) quote() string {
 type form struct {
 	escaped int
 	unicode bool // there is \u00e9 as well
+	hex     bool // there is \e9 as well
 	doubled bool // apostrophes are doubled, as in SQL
 	entity  bool
 	percent bool
@@ -140,7 +142,7 @@ type form struct {
 
 // formsIn gives the forms that the content of a string may have, by the way its quotation
 // marks are written. The likely ones come first.
-func formsIn(quote string) []form {
+func formsIn(quote string, hex bool) []form {
 	switch {
 	case strings.HasPrefix(quote, "%"):
 		return []form{{percent: true}}
@@ -148,7 +150,10 @@ func formsIn(quote string) []form {
 		return []form{{entity: true}}
 	}
 	n := bits.Len(uint(len(quote) - 1)) // each time turns n backslashes into 2n+1
-	all := []form{{escaped: n}, {escaped: n, doubled: true}, {escaped: n + 1}, {escaped: n + 1, doubled: true}}
+	var all []form
+	for _, escaped := range [...]int{n, n + 1} {
+		all = append(all, form{escaped: escaped, hex: hex}, form{escaped: escaped, doubled: true, hex: hex})
+	}
 	if n > 0 {
 		all = append(all, form{escaped: n, unicode: true}, form{escaped: n + 1, unicode: true})
 	}
@@ -158,7 +163,7 @@ func formsIn(quote string) []form {
 // unit gives how many bytes of a text, which is not empty, stand for how many of PHP.
 func (f form) unit(text []byte) (size, length int) {
 	switch c := text[0]; {
-	case c == '\\' && f.escaped > 0:
+	case c == '\\' && (f.escaped > 0 || f.hex):
 		return f.escape(text)
 	case c == '\'' && f.doubled && len(text) > 1 && text[1] == '\'':
 		return 2, 1
@@ -180,6 +185,9 @@ func (f form) escape(text []byte) (size, length int) {
 		k++
 	}
 	if k == whole {
+		if f.hex && len(text) > k+1 && isHex(text[k]) && isHex(text[k+1]) {
+			k += 2
+		}
 		return k, 1
 	}
 	if f.unicode && k < len(text) && text[k] == 'u' {

@@ -87,6 +87,10 @@ func backslashesBefore(text []byte, end int) (n int) {
 // colonBefore gives where the colon that ends at an offset begins, -1 if there is none.
 func (s spelling) colonBefore(text []byte, end int) int {
 	switch s.kind {
+	case unicodeEscape:
+		if begin := end - len(`u003a`); begin > 0 && text[begin-1] == '\\' && strings.EqualFold(string(text[begin:end]), `u003a`) {
+			return begin - backslashesBefore(text, begin)
+		}
 	case percent:
 		colon := "%" + strings.Repeat("25", s.depth-1) + "3A"
 		if begin := end - len(colon); begin >= 0 && strings.EqualFold(string(text[begin:end]), colon) {
@@ -102,7 +106,7 @@ func (s spelling) colonBefore(text []byte, end int) int {
 		}
 	}
 	if end > 0 && text[end-1] == ':' {
-		return end - 1
+		return end - 1 - backslashesBefore(text, end-1)
 	}
 	return -1
 }
@@ -183,8 +187,9 @@ func rawCharAt(text []byte) char {
 	return char{noText, text[0], 1, true}
 }
 
-// escapeAt reads what a backslash begins. But for \u00e9 and escaped quotes, it ends an
-// address, so it does not matter which of the many meanings it has.
+// escapeAt reads what a backslash begins. But for \u00e9 and escaped marks, it ends an
+// address, so it does not matter which of the many meanings it has. A dot that is escaped
+// ends it, too: that is a regular expression.
 func escapeAt(text []byte) char {
 	k := 0
 	for k < min(len(text), maxBackslashes) && text[k] == '\\' {
@@ -193,12 +198,12 @@ func escapeAt(text []byte) char {
 	if k == len(text) {
 		return char{'\\', 0, k, false}
 	}
-	switch c := text[k]; c {
-	case 'u':
+	switch c := text[k]; {
+	case c == 'u':
 		if r, n := unicodeAt(text[k:], k); n > 0 {
 			return char{r, 0, k + n, false}
 		}
-	case '"', '\'':
+	case strings.IndexByte(`"'()[]{}_*~!,;:&+=@ `, c) >= 0: // in CSS and Markdown, too
 		return char{rune(c), 0, k + 1, false}
 	}
 	return char{'\\', 0, k, false}
