@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -43,25 +44,21 @@ func (d *decider) decideAhead(ctx context.Context) error {
 	return d.flush(ctx)
 }
 
-// lookAhead finds what describes those of some objects that are not decided yet and may
-// have to be placed.
+// lookAhead finds what describes those of some objects that may have to be placed. Who goes
+// on with a plan places again what was decided before.
 func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[string]ahead, error) {
-	seen := make([]ahead, len(page))
-	wanted := func(i state.Item) bool {
-		return i.State == state.ItemStaged && (i.Obstacle == "" || i.Obstacle == string(perhaps)) && d.Rules.leaveOut(object(i), d.started) == ""
-	}
+	wanted := slices.DeleteFunc(slices.Clone(page), func(i state.Item) bool { return !d.mayBePlaced(i) })
+	seen := make([]ahead, len(wanted))
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(max(d.Concurrency, 1))
-	for n, i := range page {
-		if wanted(i) {
-			g.Go(func() error {
-				seen[n] = d.lookFor(parallel, object(i))
-				if isOf(seen[n].err, retry.Fatal) {
-					return seen[n].err
-				}
-				return nil
-			})
-		}
+	for n, i := range wanted {
+		g.Go(func() error {
+			seen[n] = d.lookFor(parallel, object(i))
+			if isOf(seen[n].err, retry.Fatal) {
+				return seen[n].err
+			}
+			return nil
+		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
@@ -70,10 +67,21 @@ func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[string]
 		return nil, context.Cause(ctx)
 	}
 	all := map[string]ahead{}
-	for n, i := range page {
+	for n, i := range wanted {
 		all[i.Key] = seen[n]
 	}
 	return all, nil
+}
+
+// mayBePlaced reports whether it is to be decided where an item goes.
+func (d *decider) mayBePlaced(i state.Item) bool {
+	switch {
+	case i.State == state.ItemDone, i.Action == state.Move, i.Reason == string(ReasonSidecar):
+		return false // decided for good, see first
+	case i.Obstacle != "" && i.Obstacle != string(perhaps):
+		return false
+	}
+	return d.Rules.leaveOut(object(i), d.started) == ""
 }
 
 // aheadOf gives what describes an object that is to be placed. What people deleted or moved
