@@ -501,3 +501,52 @@ func TestContentAndMetadataChange(t *testing.T) {
 		w.close()
 	}
 }
+
+// A flickering source fails once when an object is opened for the n-th time.
+type flickering struct {
+	sources.Source
+	key   sources.Key
+	opens atomic.Int32
+	at    int32
+	fails func() error
+}
+
+func (f *flickering) Open(ctx context.Context, o sources.Object, offset int64) (io.ReadCloser, error) {
+	if o.Key == f.key && f.opens.Add(1) == f.at {
+		if err := f.fails(); err != nil {
+			return nil, err
+		}
+	}
+	return f.Source.Open(ctx, o, offset)
+}
+
+// captioned is a TIFF in which somebody wrote a caption.
+func captioned(caption string) string {
+	return "II*\x00\x08\x00\x00\x00" + "\x01\x00" + "\x0e\x01\x02\x00" + string(rune(len(caption))) + "\x00\x00\x00" + "\x1a\x00\x00\x00" + "\x00\x00\x00\x00" + caption
+}
+
+// What is embedded and did not pass by is looked at once more, right after the content was
+// sent. If that fails for a while, or the run ends just then, it is looked at another time.
+func TestContentIsLookedAtAnotherTime(t *testing.T) {
+	for name, ends := range map[string]bool{"a fault": false, "the end": true} {
+		w := newWorld(t)
+		w.put("a.png", captioned("A quay at dawn"))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		d := w.deps()
+		d.Source = &flickering{Source: w.source, key: "a.png", at: 2, fails: func() error {
+			if ends {
+				cancel(errBlocked)
+				return context.Cause(ctx)
+			}
+			return errBroken
+		}}
+		if _, err := w.tryWith(ctx, d, migrate.DefaultRules()); ends != errors.Is(err, errBlocked) {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		w.migrate(migrate.DefaultRules())
+		if a := w.assetOf("a.png"); a.Metadata.CustomAttributes["caption"] != "A quay at dawn" {
+			t.Errorf("%s: described as %+v", name, a.Metadata)
+		}
+	}
+}

@@ -74,7 +74,7 @@ type gathering struct {
 func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Receipt, sent *content, last saidLast) (g gathering, err error) {
 	switch {
 	case sent != nil:
-		g = a.wentBy(ctx, sent)
+		g, err = a.wentBy(ctx, sent)
 	case i.Action != state.Describe && i.Action != state.Move, i.Reason == string(ReasonUndescribed), i.Reason == string(ReasonAgain):
 		g, err = a.examine(ctx, object(i))
 	case i.Action == state.Describe && isTouched(i, *receipt):
@@ -95,20 +95,16 @@ func isTouched(i state.Item, r state.Receipt) bool {
 }
 
 // wentBy gives what went by while an object was sent.
-func (a *Applier) wentBy(ctx context.Context, sent *content) (g gathering) {
+func (a *Applier) wentBy(ctx context.Context, sent *content) (g gathering, err error) {
 	g.found = metadata.Found{}.With(metadata.FromSource, a.ofSource(sent.kept))
 	if sent.capture == nil {
-		return g
+		return g, nil
 	}
-	found, remarks := sent.capture.Found()
 	if sent.capture.Elsewhere() {
-		var err error
-		if found, remarks, err = a.embedded(ctx, object(sent.item)); err != nil {
-			remarks = []string{notRead + ": " + err.Error()}
-		}
+		return a.lookInto(ctx, object(sent.item), g)
 	}
-	g.add(found, remarks)
-	return g
+	g.add(sent.capture.Found())
+	return g, nil
 }
 
 // notRead begins the remark on an object of which something was not read that may describe
@@ -123,14 +119,20 @@ func (g *gathering) add(found metadata.Found, remarks []string) {
 }
 
 // examine gives what is kept with an object and what its content says, without sending it.
-// An object that is another one by now says nothing.
 func (d Deps) examine(ctx context.Context, o sources.Object) (g gathering, err error) {
 	if g, err = d.askSource(ctx, o, g); err != nil || !d.looksAtContent() {
 		return g, err
 	}
-	found, remarks, err := d.embedded(ctx, o)
+	return d.lookInto(ctx, o, g)
+}
+
+// lookInto adds what is embedded in the content of an object, of which it reads no more than
+// it must. An object that is another one by now says nothing.
+func (d Deps) lookInto(ctx context.Context, o sources.Object, g gathering) (gathering, error) {
+	blocks := metadata.NewBlocks(func(offset int64) (io.ReadCloser, error) { return d.Source.Open(ctx, o, offset) }, o.Size)
+	found, remarks, err := metadata.Embedded(blocks, o.Size)
 	switch {
-	case errors.Is(err, sources.ErrChanged), errors.Is(err, fs.ErrNotExist), isOf(err, retry.Permanent):
+	case saysNothing(err):
 		remarks = []string{notRead + ": " + err.Error()}
 	case err != nil:
 		return g, err
@@ -139,18 +141,17 @@ func (d Deps) examine(ctx context.Context, o sources.Object) (g gathering, err e
 	return g, nil
 }
 
-// embedded gives what is embedded in the content of an object, of which it reads no more
-// than it must.
-func (d Deps) embedded(ctx context.Context, o sources.Object) (metadata.Found, []string, error) {
-	blocks := metadata.NewBlocks(func(offset int64) (io.ReadCloser, error) { return d.Source.Open(ctx, o, offset) }, o.Size)
-	return metadata.Embedded(blocks, o.Size)
+// saysNothing reports whether an object is another one by now, or cannot be read at any other
+// time either.
+func saysNothing(err error) bool {
+	return errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist) || isOf(err, retry.Permanent)
 }
 
 // askSource adds what the source keeps with an object.
 func (d Deps) askSource(ctx context.Context, o sources.Object, g gathering) (gathering, error) {
 	kept, err := d.keptAtSource(ctx, o)
 	switch {
-	case errors.Is(err, sources.ErrChanged), errors.Is(err, fs.ErrNotExist), isOf(err, retry.Permanent):
+	case saysNothing(err):
 		g.remark = joined(g.remark, NotKept+": "+err.Error())
 		return g, nil
 	case err != nil:

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
 
-	"assetferry/internal/retry"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -71,11 +69,10 @@ func (a *Applier) keepFound(ctx context.Context, f *finding) {
 		return
 	}
 	d, err := askAtEnd(ctx, a.Source, object(f.item))
-	changed := errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err == nil:
 		f.remark = keep(f.receipt, d)
-	case changed || isOf(err, retry.Permanent):
+	case saysNothing(err):
 		f.remark = NotKept + ": " + err.Error()
 	default:
 		f.receipt, f.err = nil, err

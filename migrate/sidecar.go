@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
 	"assetferry/internal/metadata"
-	"assetferry/internal/retry"
 	"assetferry/internal/rows"
 	"assetferry/sources"
 	"assetferry/state"
@@ -282,9 +280,7 @@ func (d Deps) readSidecar(ctx context.Context, c state.Sidecar) (fields metadata
 		fields, err = metadata.ReadSidecar(c.Key, r)
 		err = errors.Join(err, r.Close())
 	}
-	_, wrong := errors.AsType[*rows.Mistake](err)
-	switch {
-	case errors.Is(err, sources.ErrChanged), errors.Is(err, fs.ErrNotExist), wrong, isOf(err, retry.Permanent):
+	if _, wrong := errors.AsType[*rows.Mistake](err); wrong || saysNothing(err) {
 		return nil, fmt.Sprintf("what %s %s: %v", c.Key, NotTaken, err), nil
 	}
 	return fields, "", err
