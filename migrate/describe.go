@@ -165,7 +165,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	if err != nil {
 		return description{}, err
 	}
-	d := description{modified: receipt.Modified, found: g.found.Encode(), fields: g.fields, remark: g.remark}
+	d := description{modified: receipt.Modified, said: last.text, found: g.found.Encode(), fields: g.fields, remark: g.remark}
 	if asset == nil {
 		if g.said.IsZero() && a.Provenance != "always" {
 			return d, nil

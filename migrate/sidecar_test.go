@@ -294,3 +294,15 @@ func TestNoSidecarOfASidecarsKind(t *testing.T) {
 	w.put("a.xmp", xmp("of nothing"))
 	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 1, "create done": 1})
 }
+
+// A sidecar that says nothing for a while takes no note of what was written before: what it
+// says next is news, and no edit of people.
+func TestSidecarsThatFallSilent(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "a.jpg.json", `{"description": "A", "address": "https://old.example/a"}`)
+	for _, says := range []string{`{"description": "A", "address": "https://old.example/a"}`, `{"address": "https://old.example/a"}`, saying("C")} {
+		w.put("a.jpg.json", says)
+		w.sync(nil, syncRules("keep"))
+	}
+	w.wantDescriptions(map[string]string{"a.jpg": "C"})
+}
