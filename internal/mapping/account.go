@@ -81,19 +81,6 @@ func (p *placed) wentSomewhere(word string) bool {
 	return false
 }
 
-// HasPosition reports whether anything that was found says where on earth an object was
-// made.
-func HasPosition(found metadata.Found) bool {
-	for _, fields := range found {
-		for name := range fields {
-			if isPosition(name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // A Conflict is a field of which origins say different things.
 type Conflict struct {
 	Field string

@@ -124,11 +124,21 @@ func TestOptions(t *testing.T) {
 	if err != nil || said.Description != "The old harbour" || said.Attributes["latitude"]+said.Attributes["longitude"] != "" {
 		t.Errorf("%+v, %v", said, err)
 	}
-	if !HasPosition(o.Found) || HasPosition(metadata.Found{metadata.FromXMP: fields("title", "x")}) {
-		t.Error("a position is not seen, or seen where none is")
-	}
 	if unmapped, err := m.Unmapped(o); err != nil || strings.Contains(strings.Join(unmapped, " "), "GPS") {
 		t.Errorf("unmapped: %v, %v", unmapped, err)
+	}
+}
+
+// Positions that are dropped stay out wherever they lie: nobody wants them to be seen.
+func TestPositionsAreDropped(t *testing.T) {
+	m := New(nil, Options{DropGPS: true})
+	for _, name := range []string{"latitude", "longitude", "GPS", "GPS Position", "geoData.latitude", "geoData.lng", "xmp.exif:GPSAltitude",
+		"xmp.Iptc4xmpExt:LocationCreated/exif:GPSLatitude", "xmp.drone-dji:GpsLatitude", "attributes.longitude"} {
+		o := Object{Key: "a.jpg", Found: metadata.Found{metadata.FromSidecar: {name: {"59.9"}, "altitude of the flat": {"3"}}}}
+		said, _, err := m.Describe(o)
+		if diff := cmp.Diff(map[string]string{"altitude of the flat": "3"}, said.Attributes); err != nil || diff != "" {
+			t.Errorf("%s: %v: %s", name, err, diff)
+		}
 	}
 }
 

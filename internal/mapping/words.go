@@ -3,6 +3,8 @@ package mapping
 import (
 	"slices"
 	"strings"
+
+	"assetferry/internal/metadata"
 )
 
 // Words with a meaning of their own in what describes an object.
@@ -61,7 +63,10 @@ func isEmbeddedName(name string) bool {
 	return false
 }
 
-// isPosition reports whether a field says where on earth an object was made.
+// isPosition reports whether a field says where on earth an object was made, whatever it lies
+// in: exif.GPSAltitude, xmp.exif:GPSDestLatitude, geoData.longitude.
 func isPosition(name string) bool {
-	return name == "latitude" || name == "longitude" || strings.HasPrefix(name, "exif.GPS")
+	name = name[strings.LastIndexAny(name, "./:")+1:]
+	is := metadata.FieldName(name)
+	return is == "latitude" || is == "longitude" || strings.HasPrefix(strings.ToLower(name), "gps")
 }
