@@ -11,9 +11,10 @@ import (
 
 // Bounds of the boxes of HEIF, which HEIC and AVIF are.
 const (
-	maxBoxes   = 256 // on the first level; pictures have about four
-	maxExtents = 64
-	maxItems   = 1 << 14 // pictures of many tiles have some hundred
+	maxBoxes        = 256 // on the first level; pictures have about four
+	maxExtents      = 64
+	maxItems        = 1 << 14 // pictures of many tiles have some hundred
+	maxDescriptions = 64      // items of EXIF or XMP; pictures have one of each, or two
 )
 
 // isHEIF tells by the first bytes, which hold one of the brands.
@@ -78,6 +79,7 @@ type items struct {
 	exif, xmp []uint64 // which items they are
 	primary   uint64   // the item that is the picture
 	describes map[uint64][]uint64
+	described int // how many items that names
 	places    map[uint64]place
 	data      []byte // of items that are in the box itself
 }
@@ -141,7 +143,7 @@ func (is *items) infos(b *boxReader) {
 	} else {
 		b.skip(4)
 	}
-	for len(b.data) >= 8 && b.err == nil {
+	for len(b.data) >= 8 && b.err == nil && len(is.exif)+len(is.xmp) < maxDescriptions {
 		kind, inner := b.box()
 		version := inner.version()
 		if kind != "infe" || version < 2 {
@@ -175,8 +177,9 @@ func (is *items) references(b *boxReader) {
 	for len(b.data) >= 8 && b.err == nil {
 		kind, inner := b.box()
 		from := inner.number(width)
-		for n := inner.number(2); kind == "cdsc" && n > 0 && inner.err == nil && len(is.describes) < maxItems; n-- {
+		for n := inner.number(2); kind == "cdsc" && n > 0 && inner.err == nil && is.described < maxItems; n-- {
 			is.describes[from] = append(is.describes[from], inner.number(width))
+			is.described++
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode"
 )
 
 // pngText gives the text of a chunk of PNG, what follows its keyword.
@@ -65,7 +66,12 @@ func (p *pieces) pngProfile(text []byte) {
 		p.remark("a profile in the PNG is broken: it has no length")
 		return
 	}
-	digits := bytes.Join(bytes.Fields(lines[2]), nil)
+	digits := bytes.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, lines[2])
 	profile := make([]byte, hex.DecodedLen(len(digits)))
 	if _, err := hex.Decode(profile, digits); err != nil {
 		p.remark("a profile in the PNG is broken: %v", err)

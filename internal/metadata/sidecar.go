@@ -78,6 +78,14 @@ func (s *sidecar) say(path []string, value string) {
 	if len(path) > 0 && path[0] == Provenance {
 		return
 	}
+	length := 0
+	for _, segment := range path {
+		length += len(segment)
+	}
+	if length > maxUnmapped { // it may be before that of every value in the file
+		s.fields.beyond++
+		return
+	}
 	name := strings.Join(path, ".")
 	s.takeout[name] = value
 	switch {
@@ -101,7 +109,7 @@ func isMeantOtherwise(name string) bool {
 // done gives the fields.
 func (s *sidecar) done() (Fields, error) {
 	if s.fields.beyond > 0 {
-		return nil, &rows.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("a value is longer than %d KiB, or there are more than %d", maxText>>10, maxValues)}
+		return nil, &rows.Mistake{Line: 1, Column: 1, What: fmt.Sprintf("a value is longer than %d KiB or a name than %d KiB, or there are more than %d values", maxText>>10, maxUnmapped>>10, maxValues)}
 	}
 	if taken := s.takeout["photoTakenTime.timestamp"]; taken != "" {
 		return s.fromTakeout(taken).Normal(), nil

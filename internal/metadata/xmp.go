@@ -156,13 +156,16 @@ func (r *xmpReader) attributes(within string, e xml.StartElement) {
 }
 
 func (r *xmpReader) say(name, value string) {
-	if value = legible(value); value != "" && len(r.properties) < 2*maxValues {
+	if value = legible(value); value != "" && name != "" && len(r.properties) < 2*maxValues {
 		r.properties = append(r.properties, xmpProperty{name, value})
 	}
 }
 
 // property reads the value of one: text, an address, a list, or properties of its own.
 func (r *xmpReader) property(name string, e xml.StartElement) error {
+	if name == "" {
+		return r.ignore(e)
+	}
 	r.attributes(name, e)
 	for _, a := range e.Attr {
 		if a.Name == (xml.Name{Space: rdfSpace, Local: "resource"}) {
@@ -228,8 +231,12 @@ func isDefault(e xml.StartElement) bool {
 	return false
 }
 
-// name gives the usual name of a property, within another one or alone.
+// name gives the usual name of a property, within another one or alone. It is empty if it is
+// too long to be kept: a hundred thousand properties may be within one that is, or in its space.
 func (r *xmpReader) name(within string, n xml.Name) string {
+	if len(n.Space) > maxUnmapped || len(within)+len(n.Local) > maxUnmapped {
+		return ""
+	}
 	prefix := xmpPrefix(n.Space)
 	if prefix == "" {
 		prefix = r.prefixes[n.Space]

@@ -22,10 +22,12 @@ import (
 )
 
 // What no file needs. The limits keep one that was named by mistake out of the memory:
-// for deep nesting, the parser takes gigabytes.
+// for deep nesting, the parser takes gigabytes; for ten times the keys, a hundred times as
+// long.
 const (
 	maxFile  = 256 << 10
 	maxDepth = 32
+	maxKeys  = 10_000
 )
 
 // A File is a file while it is read.
@@ -80,6 +82,9 @@ func (f *File) check() error {
 	}
 	if tooDeep(f.data) {
 		return f.notSettings("it is nested too deeply")
+	}
+	if keys(f.data) > maxKeys {
+		return f.notSettings(fmt.Sprintf("it has more than %d keys", maxKeys))
 	}
 	return nil
 }
@@ -294,4 +299,14 @@ func tooDeep(data []byte) bool {
 		}
 	}
 	return false
+}
+
+// keys counts what may end one.
+func keys(data []byte) (n int) {
+	for at, c := range data {
+		if c == ':' && (at+1 == len(data) || unicode.IsSpace(rune(data[at+1]))) {
+			n++
+		}
+	}
+	return n
 }

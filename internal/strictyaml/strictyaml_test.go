@@ -22,6 +22,7 @@ func TestMistakes(t *testing.T) {
 		{"not UTF-8", "a: b\nä: caf\xe9\n", "f:2:7: not text: a byte that is not UTF-8\n  2 | ä: caf?\n            ^"},
 		{"zero", "a: \x00\n", "f:1:4: not text"},
 		{"too large", strings.Repeat("#", maxFile+1), "f: not a file of settings: it is larger than 256 KiB"},
+		{"too many keys", strings.Repeat("a: b\nc:\n", maxKeys/2+1), "f: not a file of settings: it has more than 10000 keys"},
 		{"too deep", strings.Repeat("[", maxDepth+1), "f: not a file of settings: it is nested too deeply"},
 	} {
 		_, err := Parse("f", []byte(tc.text))
