@@ -107,11 +107,17 @@ func (a *Applier) describes() bool { return a.Provenance == "always" || a.looksA
 
 // A description is what came of describing an asset.
 type description struct {
-	modified time.Time // when the service says that it was changed last
-	said     string    // by the source, as it is kept; see state.Outcome
-	found    string    // the same
-	fields   []state.FoundField
-	remark   string // for people
+	modified  time.Time // when the service says that it was changed last
+	said      string    // by the source, as it is kept; see state.Outcome
+	found     string    // the same
+	fields    []state.FoundField
+	addresses []string
+	remark    string // for people
+}
+
+// into has an outcome tell what the journal keeps of a description.
+func (d description) into(o *state.Outcome) {
+	o.Described, o.Found, o.Fields, o.Addresses = d.said, d.found, d.fields, d.addresses
 }
 
 // finish does what belongs to an item whose asset is there. The asset is nil if it
@@ -126,8 +132,8 @@ func (a *Applier) finish(ctx context.Context, i state.Item, asset *assets.Asset,
 	d, err := a.describe(ctx, i, asset, receipt, sent)
 	if err == nil {
 		faultpoint.Hit(faultpoint.Described)
-		done.outcome.Modified, done.outcome.Described, done.outcome.Error = d.modified, d.said, d.remark
-		done.outcome.Found, done.outcome.Fields = d.found, d.fields
+		done.outcome.Modified, done.outcome.Error = d.modified, d.remark
+		d.into(&done.outcome)
 		if i.State == state.ItemSent && i.Class == "" { // what was told when it was sent
 			done.outcome.Error = joined(i.Error, d.remark)
 		}
@@ -165,7 +171,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	if err != nil {
 		return description{}, err
 	}
-	d := description{modified: receipt.Modified, said: last.text, found: g.found.Encode(), fields: g.fields, remark: g.remark}
+	d := description{modified: receipt.Modified, said: last.text, found: g.found.Encode(), fields: g.fields, addresses: g.addresses, remark: g.remark}
 	if asset == nil {
 		if g.said.IsZero() && a.Provenance != "always" {
 			return d, nil

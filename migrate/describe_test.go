@@ -550,3 +550,14 @@ func TestContentIsLookedAtAnotherTime(t *testing.T) {
 		}
 	}
 }
+
+// A column that goes by another name may have old addresses, too.
+func TestAddressesInColumns(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "a.jpg.json", `{"Old URL": "https://cms.example/7"}`)
+	w.syncWith(w.mapped("mapping:\n  columns: {Old URL: address}\n"), migrate.DefaultRules())
+	got, err := w.journal.GivenAddresses(t.Context(), w.pair.ID, "a.jpg")
+	if want := []string{"https://cms.example/7"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q (%v), want %q", got, err, want)
+	}
+}

@@ -63,10 +63,11 @@ func (d Deps) looksAtContent() bool { return slices.ContainsFunc(embedded[:], d.
 
 // A gathering is what was found of an object, and what is said of its asset by that.
 type gathering struct {
-	found  metadata.Found // as much of it as is kept
-	said   metadata.Metadata
-	fields []state.FoundField
-	remark string // for people
+	found     metadata.Found // as much of it as is kept
+	said      metadata.Metadata
+	fields    []state.FoundField
+	addresses []string // that the object had
+	remark    string   // for people
 }
 
 // gather collects what describes an object. What its content says went by if it was sent
@@ -215,6 +216,7 @@ func (d Deps) complete(ctx context.Context, run state.Run, i state.Item, digest 
 		return g, err
 	}
 	g.said, g.remark = said, joined(g.remark, remark, remarks)
+	g.addresses = d.Mapping.Addresses(mappable(object(i), g.found))
 	g.fields, g.found, err = d.account(object(i), g.found)
 	return g, err
 }

@@ -339,7 +339,8 @@ func (p *passage) outcome(c container) state.Outcome {
 	}
 	p.receipt.Category, p.receipt.Folder = c.category, c.folder
 	p.receipt.Slot = Place{c.category, p.item.Folder, p.item.Name}.slot()
-	o := state.Outcome{Key: p.item.Key, State: state.ItemDone, Receipt: &p.receipt, InsteadOf: p.item.Origin, Described: p.told.said, Found: p.told.found, Fields: p.told.fields, Error: p.remark}
+	o := state.Outcome{Key: p.item.Key, State: state.ItemDone, Receipt: &p.receipt, InsteadOf: p.item.Origin, Error: p.remark}
+	p.told.into(&o)
 	if p.failure != "" {
 		o.State, o.Class, o.Error = state.ItemFailed, string(retry.Permanent), p.failure
 	}

@@ -188,7 +188,13 @@ func TestEmbeddedMetadata(t *testing.T) {
 // by gives dependencies with rules of the user.
 func (w *world) by(rules string) migrate.Deps {
 	w.Helper()
-	f, err := strictyaml.Parse("assetferry.yaml", []byte("mapping:\n  rules:\n    "+rules+"\n"))
+	return w.mapped("mapping:\n  rules:\n    " + rules + "\n")
+}
+
+// mapped is by for all that may stand in a file of settings.
+func (w *world) mapped(settings string) migrate.Deps {
+	w.Helper()
+	f, err := strictyaml.Parse("assetferry.yaml", []byte(settings))
 	must(w, err)
 	entries, err := f.Entries(f.Root)
 	must(w, err)

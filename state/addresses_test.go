@@ -115,7 +115,7 @@ func TestGivenAddresses(t *testing.T) {
 	j.apply("a")
 	j.take(1)
 	o := done("a")
-	o.Found = `{"source":{"address":["https://anna:secret@CMS.example/7#x","n/a"]},"table":{"address":["/old/7"],"tags":["x"]}}`
+	o.Addresses = []string{"https://anna:secret@CMS.example/7#x", "n/a", "/old/7"}
 	must(t, j.record(o))
 	must(t, j.FinishRun(t.Context(), j.run.Num))
 	again := Outcome{Key: "b", State: ItemDone, InsteadOf: "a", Found: `{"table":{"title":["x"]}}`}

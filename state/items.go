@@ -441,6 +441,8 @@ type Outcome struct {
 	Found string
 	// Fields are the fields of that, also those that are not kept.
 	Fields []FoundField
+	// Addresses are those that the object had, as was found.
+	Addresses []string
 	// Joins is the key of the object whose asset an item that is done shares: there is no
 	// receipt of it then, but an alias.
 	Joins string

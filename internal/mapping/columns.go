@@ -86,6 +86,16 @@ func (m *Mapping) read(o Object) Object {
 	return o
 }
 
+// Addresses are those that an object had, as was found of it.
+func (m *Mapping) Addresses(o Object) (all []string) {
+	m = m.usable()
+	o = m.read(o)
+	for _, from := range m.precedence() {
+		all = append(all, o.Found[from][wordAddress]...)
+	}
+	return all
+}
+
 // rename gives fields their names with us. Of several that mean the same, tags and addresses
 // are put together; otherwise the first column counts, and a field of that very name before
 // it.
