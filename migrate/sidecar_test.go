@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -311,4 +312,27 @@ func TestSidecarsThatFallSilent(t *testing.T) {
 		w.sync(nil, syncRules("keep"))
 	}
 	w.wantDescriptions(map[string]string{"a.jpg": "C"})
+}
+
+// What is called like a sidecar and is none is parked as others are: one that may have
+// arrived must not be sent again by guess.
+func TestNoSidecarIsParked(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
+	w.category("Data", "json")
+	w.put("data.json", "{}")
+	r, d := migrate.DefaultRules(), w.deps()
+	r.OnExisting, d.Dest = "duplicate", secretive{d.Dest}
+	for n, want := range []string{"create failed", "create parked", "create parked"} {
+		if n > 0 {
+			w.put(fmt.Sprintf("later %d.jpg", n), "new")
+		}
+		plan, err := w.tryWith(t.Context(), d, r)
+		must(t, err)
+		if i := w.item(plan, "data.json"); string(i.Action)+" "+string(i.State) != want {
+			t.Fatalf("got %s %s (%s), want %s", i.Action, i.State, i.Reason, want)
+		}
+	}
+	if n := len(w.assetsAt()); n != 3 {
+		t.Errorf("got %d assets, want 3", n)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"assetferry/internal/config"
 	"assetferry/internal/ui"
 )
 
@@ -35,8 +36,11 @@ func (a *app) writeOutput(path string, write func(io.Writer) error) error {
 	return writeNew(path, true, func(w io.Writer) error { return buffered(w, write) })
 }
 
-// apartFrom refuses an output that would replace a file of a source.
+// apartFrom refuses an output that would replace a file of a source, or a table that is one.
 func apartFrom(path, source string) error {
+	if table, is := config.TableOf(source); is {
+		source = table
+	}
 	if path == "" || path == "-" || !filepath.IsAbs(source) {
 		return nil
 	}
