@@ -3,7 +3,6 @@ package migrate
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -68,13 +67,17 @@ func (d Deps) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Expl
 
 // find lists an object and its sidecars, that first which overrules the others.
 func (d Deps) find(ctx context.Context, key sources.Key) (o sources.Object, beside []sources.Object, err error) {
-	begin := strings.TrimSuffix(string(key), path.Ext(string(key)))
 	var keys []string
 	var owner metadata.Owner
 	if d.followsSidecars() {
 		keys = metadata.SidecarsOf(string(key))
 		owner, _ = metadata.OwnerOf(string(key))
 	}
+	others := slices.Concat(keys, owner.Keys)
+	if owner.Begin != "" {
+		others = append(others, owner.Begin)
+	}
+	begin := beginOf(string(key), others)
 	var described sources.Key
 	place := func(o sources.Object) int {
 		folded, _ := metadata.FoldSidecar(string(o.Key))
@@ -103,6 +106,17 @@ func (d Deps) find(ctx context.Context, key sources.Key) (o sources.Object, besi
 	}
 	slices.SortFunc(beside, func(a, b sources.Object) int { return place(a) - place(b) })
 	return o, beside, nil
+}
+
+// beginOf gives what a key and some others all begin with.
+func beginOf(key string, others []string) string {
+	for _, other := range others {
+		for !strings.HasPrefix(other, key) {
+			_, size := utf8.DecodeLastRuneInString(key)
+			key = key[:len(key)-size]
+		}
+	}
+	return key
 }
 
 func isSidecarName(key sources.Key) bool {

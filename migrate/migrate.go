@@ -112,7 +112,7 @@ type Journal interface {
 	Sidecars(ctx context.Context, pair int64, after string) iter.Seq2[state.Sidecar, error]
 	PendingSidecars(ctx context.Context, pair int64) iter.Seq2[state.Sidecar, error]
 	SidecarsAmong(ctx context.Context, pair int64, folded []string) ([]state.Sidecar, error)
-	SidecarOwners(ctx context.Context, run, pair int64, keys []string, stem string) ([]state.SidecarOwner, error)
+	SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]state.SidecarOwner, error)
 	SaveSidecars(ctx context.Context, run int64, all []state.Sidecar) error
 	ClaimSidecars(ctx context.Context, pair, run int64, keys []string) error
 

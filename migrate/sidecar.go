@@ -49,7 +49,7 @@ func (c *chain) forget(before string) {
 func (c *chain) has(sidecar string, o metadata.Owner) bool {
 	c.forget(sidecar)
 	return slices.ContainsFunc(c.keys, func(key string) bool { return slices.Contains(o.Keys, key) }) ||
-		o.Stem != "" && slices.Contains(c.stems, o.Stem+".")
+		o.Begin != "" && slices.Contains(c.stems, o.Begin)
 }
 
 // sidecar takes an object of the listing that may describe another one, and reports whether
@@ -115,16 +115,19 @@ func (d *decider) confirmSidecars(ctx context.Context) error {
 // sidecars before that is decided of their items: whoever goes on after a crash does not
 // look at those again.
 func (d *decider) tellSidecars(ctx context.Context, page []state.Item) (told []state.Item, err error) {
+	var asked []string
+	for _, i := range page {
+		if isUntold(i) {
+			asked = append(asked, i.Key)
+		}
+	}
+	owners, err := d.owners(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
 	var found []state.Sidecar
 	for _, i := range page {
-		if sources.Obstacle(i.Obstacle) != perhaps || i.State != state.ItemStaged {
-			continue
-		}
-		owners, err := d.owners(ctx, i.Key)
-		if err != nil {
-			return nil, err
-		}
-		if len(owners) == 0 {
+		if !isUntold(i) || len(owners[i.Key]) == 0 {
 			continue
 		}
 		found = append(found, asSidecar(i))
@@ -137,30 +140,77 @@ func (d *decider) tellSidecars(ctx context.Context, page []state.Item) (told []s
 	return told, d.Journal.SaveSidecars(ctx, d.run.Num, found)
 }
 
-// owners are the objects that a sidecar describes. One of them may be called like a sidecar
-// itself, as long as there is nothing that it describes.
-func (d *decider) owners(ctx context.Context, sidecar string) (owners []state.SidecarOwner, err error) {
-	owner, _ := metadata.OwnerOf(sidecar)
-	all, err := d.Journal.SidecarOwners(ctx, d.run.Num, d.run.Pair.ID, owner.Keys, owner.Stem)
+// isUntold reports whether an item is of what may be a sidecar.
+func isUntold(i state.Item) bool {
+	return sources.Obstacle(i.Obstacle) == perhaps && i.State == state.ItemStaged
+}
+
+// owners are the objects that each of some sidecars describes. One of them may be called
+// like a sidecar itself, as long as there is nothing that it describes.
+func (d *decider) owners(ctx context.Context, sidecars []string) (map[string][]state.SidecarOwner, error) {
+	if len(sidecars) == 0 {
+		return nil, nil
+	}
+	asked := map[string]metadata.Owner{}
+	var keys, begins []string
+	for _, sidecar := range sidecars {
+		owner, _ := metadata.OwnerOf(sidecar)
+		asked[sidecar] = owner
+		if keys = append(keys, owner.Keys...); owner.Begin != "" {
+			begins = append(begins, owner.Begin)
+		}
+	}
+	there, err := d.Journal.SidecarOwners(ctx, d.run.Num, d.run.Pair.ID, keys, begins)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range all {
-		if !owner.Describes(o.Key) {
-			continue
-		}
-		if _, also := metadata.OwnerOf(o.Key); also && !o.Arrived {
-			its, err := d.owners(ctx, o.Key) // its name is shorter, so this ends
-			if err != nil {
-				return nil, err
-			}
-			if len(its) > 0 {
-				continue
-			}
-		}
-		owners = append(owners, o)
+	owners := map[string][]state.SidecarOwner{}
+	for sidecar, owner := range asked {
+		owners[sidecar] = described(owner, there)
 	}
-	return owners, nil
+	return owners, d.leaveOutSidecars(ctx, owners)
+}
+
+// described picks what a sidecar describes from objects in key order.
+func described(by metadata.Owner, objects []state.SidecarOwner) (all []state.SidecarOwner) {
+	find := func(key string) (at int, found bool) {
+		return slices.BinarySearchFunc(objects, key, func(o state.SidecarOwner, key string) int { return strings.Compare(o.Key, key) })
+	}
+	for _, key := range by.Keys {
+		if at, found := find(key); found {
+			all = append(all, objects[at])
+		}
+	}
+	if by.Begin == "" {
+		return all
+	}
+	for at, _ := find(by.Begin); at < len(objects) && strings.HasPrefix(objects[at].Key, by.Begin); at++ {
+		if o := objects[at]; by.Describes(o.Key) && !slices.Contains(by.Keys, o.Key) {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// leaveOutSidecars takes those out of what sidecars describe that describe others.
+func (d *decider) leaveOutSidecars(ctx context.Context, described map[string][]state.SidecarOwner) error {
+	isAnother := func(o state.SidecarOwner) bool {
+		_, also := metadata.OwnerOf(o.Key)
+		return also && !o.Arrived
+	}
+	var others []string
+	for _, all := range described {
+		for _, o := range all {
+			if isAnother(o) {
+				others = append(others, o.Key)
+			}
+		}
+	}
+	theirs, err := d.owners(ctx, others) // the names of these are shorter, so this ends
+	for sidecar := range described {
+		described[sidecar] = slices.DeleteFunc(described[sidecar], func(o state.SidecarOwner) bool { return isAnother(o) && len(theirs[o.Key]) > 0 })
+	}
+	return err
 }
 
 // followSidecars has assets described anew whose sidecars are not as they were. Those of
@@ -180,32 +230,36 @@ func (d *decider) followSidecars(ctx context.Context) error {
 		clear(items)
 		return err
 	}
-	for c, err := range d.Journal.PendingSidecars(ctx, d.run.Pair.ID) {
+	for page, err := range pages(d.Journal.PendingSidecars(ctx, d.run.Pair.ID), stagePage) {
 		if err != nil {
 			return err
 		}
-		owners, err := d.owners(ctx, c.Key)
+		var keys []string
+		for _, c := range page {
+			keys = append(keys, c.Key)
+		}
+		owners, err := d.owners(ctx, keys)
 		if err != nil {
 			return err
 		}
-		switch anew, later := d.toDescribe(owners); {
-		case len(anew) > 0 && d.Rules.Sync != nil:
-			ours = append(ours, c.Key)
-			for _, key := range anew {
-				if items[key], err = d.describedAnew(ctx, key); err != nil {
-					return err
+		for _, sidecar := range keys {
+			switch anew, later := d.toDescribe(owners[sidecar]); {
+			case len(anew) > 0 && d.Rules.Sync != nil:
+				ours = append(ours, sidecar)
+				for _, key := range anew {
+					if items[key], err = d.describedAnew(ctx, key); err != nil {
+						return err
+					}
 				}
+			case !later && len(anew) == 0:
+				done = append(done, sidecar)
 			}
-		case !later && len(anew) == 0:
-			done = append(done, c.Key)
 		}
-		if len(items)+len(done) >= stagePage {
-			if err := flush(); err != nil {
-				return err
-			}
+		if err := flush(); err != nil {
+			return err
 		}
 	}
-	return flush()
+	return nil
 }
 
 // toDescribe tells which of the objects that a sidecar describes have an asset that has to

@@ -98,6 +98,63 @@ func TestNoSidecars(t *testing.T) {
 	}
 }
 
+// Google Takeout cuts long names, and puts numbers where its own are not expected.
+func TestSidecarsOfTakeout(t *testing.T) {
+	w := newWorld(t)
+	const shot = "Screenshot_20220207_102421_com.snapchat.androi"
+	taken := func(of string) string {
+		return `{"title": "x", "description": "` + of + `", "photoTakenTime": {"timestamp": "1563710602"}}`
+	}
+	w.put("IMG_1(1).jpg", "a", "IMG_1.jpg", "b", "IMG_1.jpg(1).json", taken("one"), "IMG_1.jpg.json", taken("none"),
+		"PXL_20230922_190227567.jpg", "c", "PXL_20230922_190227567.jpg.supplemental-metada.json", taken("pixel"),
+		shot+"d.jpg", "d", shot+"d(1).jpg", "e", shot+".json", taken("shot"), shot+"(1).json", taken("shot one"))
+	want := map[string]string{"IMG_1.jpg": "none", "IMG_1(1).jpg": "one", "PXL_20230922_190227567.jpg": "pixel", shot + "d.jpg": "shot", shot + "d(1).jpg": "shot one"}
+	plan := w.sync(nil, syncRules("keep"))
+	w.wantDescriptions(want)
+	if n := w.reasons(plan)[string(migrate.ReasonSidecar)]; n != 5 {
+		t.Errorf("%d sidecars were told, want 5", n)
+	}
+	for key, description := range want {
+		found, err := w.deps().ExplainMapping(t.Context(), sources.Key(key))
+		must(t, err)
+		if !strings.Contains(found.String(), description) {
+			t.Errorf("%s is explained as %v", key, found)
+		}
+	}
+	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 10})
+
+	w.put(shot+"(1).json", taken("shot again"))
+	want[shot+"d(1).jpg"] = "shot again"
+	w.sync(nil, syncRules("keep"))
+	w.wantDescriptions(want)
+}
+
+// An ownersJournal counts how often it is asked what sidecars describe.
+type ownersJournal struct {
+	migrate.Journal
+	asked int
+}
+
+func (j *ownersJournal) SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]state.SidecarOwner, error) {
+	j.asked++
+	return j.Journal.SidecarOwners(ctx, run, pair, keys, begins)
+}
+
+// What sidecars describe is asked for many of them at once.
+func TestManySidecars(t *testing.T) {
+	w := newWorld(t)
+	for n := range 300 {
+		w.put(fmt.Sprintf("%03d.jpg", n), "a", fmt.Sprintf("%03d.jpg.json", n), saying("x"), fmt.Sprintf("%03d.XMP", n), xmp("y"))
+	}
+	d := w.deps()
+	journal := &ownersJournal{Journal: d.Journal}
+	d.Journal = journal
+	w.syncWith(d, syncRules("keep"))
+	if journal.asked > 5 {
+		t.Errorf("asked %d times", journal.asked)
+	}
+}
+
 // A sidecar may be listed before what it describes.
 func TestSidecarsListedFirst(t *testing.T) {
 	w := newWorld(t)

@@ -26,12 +26,18 @@ const unclaimed = -1
 
 // saveSidecars takes down what a page of a listing says of sidecars.
 func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, lost []string) error {
-	for _, s := range listed {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO sidecars (pair, key, folded, size, time, version_tag, pending)
+	if len(listed) > 0 {
+		save, err := tx.PrepareContext(ctx, `INSERT INTO sidecars (pair, key, folded, size, time, version_tag, pending)
 			VALUES ((SELECT pair FROM runs WHERE num = ?), ?, ?, ?, ?, ?, ?) ON CONFLICT (pair, key) DO UPDATE SET size = excluded.size,
-			time = excluded.time, version_tag = excluded.version_tag, pending = excluded.pending`,
-			run, s.Key, s.Folded, s.Size, nanos(s.Time), s.VersionTag, unclaimed); err != nil {
-			return fmt.Errorf("save sidecar %s: %w", s.Key, err)
+			time = excluded.time, version_tag = excluded.version_tag, pending = excluded.pending`)
+		if err != nil {
+			return err
+		}
+		defer save.Close()
+		for _, s := range listed {
+			if _, err := save.ExecContext(ctx, run, s.Key, s.Folded, s.Size, nanos(s.Time), s.VersionTag, unclaimed); err != nil {
+				return fmt.Errorf("save sidecar %s: %w", s.Key, err)
+			}
 		}
 	}
 	for _, key := range lost {
@@ -89,33 +95,42 @@ type SidecarOwner struct {
 	Action  Action // of its item; empty if there is none, or it is not decided yet
 }
 
-// SidecarOwners finds the objects that a sidecar may describe: those with some keys, and
-// those in its folder that are called like a stem, but for their ending. The stem may be
-// empty.
-func (s *Store) SidecarOwners(ctx context.Context, run, pair int64, keys []string, stem string) ([]SidecarOwner, error) {
-	const arrived, items = `SELECT key, 1 AS arrived, '' AS action FROM receipts WHERE pair = ?1`, `SELECT key, 0, coalesce(action, '') FROM items WHERE run = ?2`
-	const inStem = ` AND ?3 <> '' AND key > ?3 || '.' AND key < ?3 || '/' AND instr(substr(key, length(?3) + 2), '.') = 0 AND instr(substr(key, length(?3) + 2), '/') = 0`
-	named := ` AND key IN (SELECT value FROM json_each(?4))`
-	wanted, err := json.Marshal(keys)
+// SidecarOwners finds, in key order, the objects that sidecars may describe: those with some
+// keys, and those whose keys begin with some texts and are in the folders that these name.
+func (s *Store) SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]SidecarOwner, error) {
+	const arrived, items = `SELECT key, 1 AS arrived, '' AS action FROM %sreceipts WHERE pair = ?1`, `SELECT key, 0, coalesce(action, '') FROM %sitems WHERE run = ?2`
+	const named = ` AND key IN (SELECT value FROM json_each(?3))`
+	const begun = ` AND key >= b.value AND key < b.value || char(1114111) AND instr(substr(key, length(b.value) + 1), '/') = 0`
+	const beginning = `(SELECT value FROM json_each(?4)) b CROSS JOIN ` // so that each is looked up
+	exact, err := json.Marshal(keys)
 	if err != nil {
 		return nil, err
 	}
-	return query(ctx, s.r, "find what a sidecar describes", func(rows *sql.Rows) (o SidecarOwner, err error) {
+	open, err := json.Marshal(begins)
+	if err != nil {
+		return nil, err
+	}
+	both := func(from, condition string) string {
+		return fmt.Sprintf(arrived, from) + condition + ` UNION ALL ` + fmt.Sprintf(items, from) + condition
+	}
+	return query(ctx, s.r, "find what sidecars describe", func(rows *sql.Rows) (o SidecarOwner, err error) {
 		return o, rows.Scan(&o.Key, &o.Arrived, (*string)(&o.Action))
-	}, `SELECT key, max(arrived), max(action) FROM (`+arrived+named+` UNION ALL `+items+named+`
-		UNION ALL `+arrived+inStem+` UNION ALL `+items+inStem+`) GROUP BY key ORDER BY key`, pair, run, stem, string(wanted))
+	}, `SELECT key, max(arrived), max(action) FROM (`+both("", named)+` UNION ALL `+both(beginning, begun)+`) GROUP BY key ORDER BY key`, pair, run, string(exact), string(open))
 }
 
 // ClaimSidecars notes that a run describes the assets by some sidecars, or if it is 0 that
 // nothing is left to describe by them.
 func (s *Store) ClaimSidecars(ctx context.Context, pair, run int64, keys []string) error {
-	return s.write(ctx, "claim sidecars", func(ctx context.Context, tx *sql.Tx) error {
-		for _, key := range keys {
-			if _, err := tx.ExecContext(ctx, `UPDATE sidecars SET pending = ? WHERE pair = ? AND key = ?`, run, pair, key); err != nil {
-				return err
-			}
-		}
+	if len(keys) == 0 {
 		return nil
+	}
+	these, err := json.Marshal(keys)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, "claim sidecars", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE sidecars SET pending = ? WHERE pair = ? AND key IN (SELECT value FROM json_each(?))`, run, pair, string(these))
+		return err
 	})
 }
 

@@ -410,8 +410,8 @@ func (j *Journal) SidecarsAmong(ctx context.Context, pair int64, folded []string
 }
 
 // SidecarOwners implements migrate.Journal.
-func (j *Journal) SidecarOwners(ctx context.Context, run, pair int64, keys []string, stem string) ([]state.SidecarOwner, error) {
-	return value(j, func() ([]state.SidecarOwner, error) { return j.Journal.SidecarOwners(ctx, run, pair, keys, stem) })
+func (j *Journal) SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]state.SidecarOwner, error) {
+	return value(j, func() ([]state.SidecarOwner, error) { return j.Journal.SidecarOwners(ctx, run, pair, keys, begins) })
 }
 
 // SaveSidecars implements migrate.Journal.

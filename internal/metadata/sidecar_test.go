@@ -90,19 +90,23 @@ func TestOwnerOf(t *testing.T) {
 	for _, test := range []struct {
 		sidecar string
 		keys    []string
-		stem    string
+		begin   string
 	}{
 		{"a/photo.jpg.json", []string{"a/photo.jpg"}, ""},
 		{"a/photo.jpg.YaML", []string{"a/photo.jpg"}, ""},
 		{"photo.jpg.yml", []string{"photo.jpg"}, ""},
 		{"photo.jpg.supplemental-metadata.json", []string{"photo.jpg", "photo.jpg.supplemental-metadata"}, ""},
-		{"photo.jpg.xmp", []string{"photo.jpg"}, "photo.jpg"},
-		{"photo.XMP", []string{"photo"}, "photo"},
+		{"photo.jpg.xmp", []string{"photo.jpg"}, "photo.jpg."},
+		{"photo.XMP", []string{"photo"}, "photo."},
+		{"photo.jpg(2).json", []string{"photo.jpg(2)", "photo(2).jpg"}, ""},
+		{"a/photo.jpg.supplemental-metadata(12).json", []string{"a/photo(12).jpg", "a/photo.jpg.supplemental-metadata(12)", "a/photo.jpg(12).supplemental-metadata"}, ""},
+		{"PXL_20230922_190227567.jpg.supplemental-metada.json", []string{"PXL_20230922_190227567.jpg", "PXL_20230922_190227567.jpg.supplemental-metada"}, "PXL_20230922_190227567.jpg"},
+		{"PXL_20230922_190227567.jpg.supplemental-meta.json", []string{"PXL_20230922_190227567.jpg.supplemental-meta"}, ""}, // there was place for more
 		{"data.json.json", []string{"data.json"}, ""},
 		{".json", nil, ""}, {"a/.xmp", nil, ""}, {"photo.jpg", nil, ""}, {"json", nil, ""}, {"", nil, ""}, {".supplemental-metadata.json", []string{".supplemental-metadata"}, ""},
 	} {
 		got, ok := OwnerOf(test.sidecar)
-		if !slices.Equal(got.Keys, test.keys) || got.Stem != test.stem || ok != (test.keys != nil) {
+		if !slices.Equal(got.Keys, test.keys) || got.Begin != test.begin || ok != (test.keys != nil) {
 			t.Errorf("%s: got %+v, %t", test.sidecar, got, ok)
 		}
 	}
@@ -117,6 +121,15 @@ func TestOwnerDescribes(t *testing.T) {
 		{"photo.xmp", "photo.jpg", true}, {"photo.xmp", "photo.tar.gz", false}, {"photo.tar.xmp", "photo.tar.gz", true}, {"photo.xmp", "photo", true},
 		{"photo.xmp", "photo.json", false}, {"photo.xmp", "photo.xmp", false}, {"photo.xmp", "photo.", false}, {"a/photo.xmp", "a/photo/x.jpg", false}, {"a.xmp", "a.b/c.jpg", false},
 		{"photo.jpg.xmp", "photo.jpg", true}, {"photo.jpg.xmp", "photo.jpg.gz", true}, {"photo.jpg", "photo", false},
+		{"photo.jpg(2).json", "photo(2).jpg", true}, {"photo.jpg(2).json", "photo.jpg", false}, {"photo(2).jpg.json", "photo(2).jpg", true},
+		{"photo.jpg(2).yaml", "photo(2).jpg", false}, {"photo.jpg().json", "photo().jpg", false}, {"(2).json", "(2)", true}, {"a/.jpg(2).json", "a/(2).jpg", false},
+		{"Screenshot_20220207_102421_com.snapchat.androi.json", "Screenshot_20220207_102421_com.snapchat.android.jpg", true},
+		{"Screenshot_20220207_102421_com.snapchat.androi(1).json", "Screenshot_20220207_102421_com.snapchat.android(1).jpg", true},
+		{"Screenshot_20220207_102421_com.snapchat.androi.json", "Screenshot_20220207_102421_com.snapchat.android(1).jpg", false},
+		{"Screenshot_20220207_102421_com.snapchat.androi.json", "Screenshot_20220207_102421_com.snapchat.androi.json", false},
+		{"Screenshot_2017-07-05-10-05-26.png.supplementa.json", "Screenshot_2017-07-05-10-05-26.png", true},
+		{"D7157814-D2D5-4A62-AFCE-9CF465CB7D66.jpeg.supp.json", "D7157814-D2D5-4A62-AFCE-9CF465CB7D66.jpeg", true},
+		{"a/Urlaub in Knaufspesch in der Schneifel (38).JP.json", "a/Urlaub in Knaufspesch in der Schneifel (38).JPG", true}, // the number is of its own name
 	} {
 		o, _ := OwnerOf(test.sidecar)
 		if got := o.Describes(test.key); got != test.want {
@@ -138,7 +151,8 @@ func TestSidecarsOf(t *testing.T) {
 // FuzzSidecarNames holds that both directions agree: a sidecar describes an object if, and
 // only if, it is one of those that the object may have.
 func FuzzSidecarNames(f *testing.F) {
-	for _, key := range []string{"photo.jpg", "a/photo.XMP", "a.b/c", ".json", "photo.jpg.supplemental-metadata.json", "p.", "/", "p.json"} {
+	for _, key := range []string{"photo.jpg", "a/photo.XMP", "a.b/c", ".json", "photo.jpg.supplemental-metadata.json", "p.", "/", "p.json", "p(1).jpg", "p.jpg(1).json",
+		"Screenshot_20220207_102421_com.snapchat.android.jpg", "a/Screenshot_20220207_102421_com.snapchat.androi(1).json", "PXL_20230922_190227567.jpg.supplemental-metada.json"} {
 		f.Add(key, "photo.xmp")
 		f.Add("photo.jpg", key)
 	}
@@ -149,6 +163,9 @@ func FuzzSidecarNames(f *testing.F) {
 			}
 			if o, _ := OwnerOf(sidecar); !isEndOfFolder(key) && !o.Describes(key) {
 				t.Errorf("%q may have the sidecar %q, which describes %+v", key, sidecar, o)
+			}
+			if o, _ := OwnerOf(sidecar); !isEndOfFolder(key) && !slices.Contains(o.Keys, key) && (o.Begin == "" || !strings.HasPrefix(key, o.Begin)) {
+				t.Errorf("%q may have the sidecar %q, whose owner is looked for among %q and what begins with %q", key, sidecar, o.Keys, o.Begin)
 			}
 			if path.Dir(sidecar) != path.Dir(key) && !isEndOfFolder(key) {
 				t.Errorf("%q has the sidecar %q in another folder", key, sidecar)

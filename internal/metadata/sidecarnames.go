@@ -11,7 +11,7 @@ import (
 const xmpEnding = ".xmp"
 
 func sidecarEndings() []string {
-	return []string{".json", ".supplemental-metadata.json", ".yaml", ".yml", xmpEnding} // the second is what Google Takeout writes now
+	return []string{".json", takeoutMark + ".json", ".yaml", ".yml", xmpEnding}
 }
 
 // SidecarsOf gives the keys of all sidecars that an object may have, that which overrules
@@ -23,6 +23,11 @@ func SidecarsOf(key string) []string {
 	}
 	if stem, ok := StemOf(key); ok {
 		keys = append(keys, stem+xmpEnding)
+		for _, sidecar := range takeoutSidecars(key) {
+			if !slices.Contains(keys, sidecar) {
+				keys = append(keys, sidecar)
+			}
+		}
 	}
 	return keys
 }
@@ -43,7 +48,7 @@ func isEndOfFolder(key string) bool { return key == "" || strings.HasSuffix(key,
 
 // FoldSidecar gives a key that may be one of a sidecar with its ending in small letters.
 func FoldSidecar(key string) (folded string, ok bool) {
-	for _, ending := range []string{".supplemental-metadata.json", ".json", ".yaml", ".yml", xmpEnding} { // the longest first
+	for _, ending := range []string{takeoutMark + ".json", ".json", ".yaml", ".yml", xmpEnding} { // the longest first
 		if at := len(key) - len(ending); at > 0 && strings.EqualFold(key[at:], ending) && !isEndOfFolder(key[:at]) {
 			return key[:at] + ending, true
 		}
@@ -53,37 +58,36 @@ func FoldSidecar(key string) (folded string, ok bool) {
 
 // An Owner is what a sidecar describes by its key.
 type Owner struct {
-	// Keys are those of objects of which at most one is meant: the first that is there.
+	// Keys are those of objects that may be meant, the shortest first.
 	Keys []string
-	// Stem is what the keys of all others begin with, up to the dot before their ending;
-	// empty if there are no others.
-	Stem string
+	// Begin is what the keys of all others begin with, in the same folder; empty if there
+	// are no others. Not all that begin like this are meant: see Describes.
+	Begin string
+
+	sidecar string // its key, folded
 }
 
 // OwnerOf gives what the key of a sidecar says that it describes; ok is false for a key
 // that no sidecar has.
 func OwnerOf(key string) (o Owner, ok bool) {
-	folded, ok := FoldSidecar(key)
+	o.sidecar, ok = FoldSidecar(key)
 	if !ok {
 		return Owner{}, false
 	}
 	for _, ending := range sidecarEndings() {
-		if owner, ok := strings.CutSuffix(folded, ending); ok && !isEndOfFolder(owner) {
+		if owner, ok := strings.CutSuffix(o.sidecar, ending); ok && !isEndOfFolder(owner) {
 			o.Keys = append(o.Keys, owner)
 		}
 	}
-	slices.SortFunc(o.Keys, func(a, b string) int { return len(a) - len(b) })
-	if stem, ok := strings.CutSuffix(folded, xmpEnding); ok {
-		o.Stem = stem
+	if stem, ok := strings.CutSuffix(o.sidecar, xmpEnding); ok {
+		o.Begin = stem + "."
 	}
+	o.addTakeout()
+	slices.SortStableFunc(o.Keys, func(a, b string) int { return len(a) - len(b) })
 	return o, true
 }
 
 // Describes reports whether an object of a key is meant.
 func (o Owner) Describes(key string) bool {
-	if slices.Contains(o.Keys, key) {
-		return true
-	}
-	stem, ok := StemOf(key)
-	return ok && o.Stem != "" && stem == o.Stem
+	return !isEndOfFolder(key) && slices.Contains(SidecarsOf(key), o.sidecar)
 }
