@@ -233,20 +233,20 @@ func (d *decider) meetAll(ctx context.Context) error {
 }
 
 func (d *decider) meetPage(ctx context.Context, page []state.Item) error {
-	places, known := make([][]state.Entry, len(page)), make([]comparisons, len(page))
+	places, err := d.inTheirPlaces(ctx, page)
+	if err != nil {
+		return err
+	}
+	known := make([]comparisons, len(page))
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(d.Concurrency)
 	for n, i := range page {
-		entries, err := d.inItsPlace(ctx, i)
-		if err != nil {
-			return endGroup(g, err)
-		}
-		if len(entries) == 0 {
+		if len(places[n]) == 0 {
 			continue
 		}
-		places[n], known[n] = entries, comparisons{}
+		known[n] = comparisons{}
 		g.Go(func() error {
-			_, err := d.look(parallel, i, entries, known[n])
+			_, err := d.look(parallel, i, places[n], known[n])
 			d.Watch.Progress(1, i.Size)
 			return err
 		})
@@ -299,19 +299,37 @@ func (d *decider) meet(ctx context.Context, i *state.Item, entries []state.Entry
 	return true, nil
 }
 
-// inItsPlace gives the assets in the place where an object would go, the one of
-// the very name first, then others that people would take for it. Assets that stand
-// for another object do not count: resolveCollisions sees to those.
-func (d *decider) inItsPlace(ctx context.Context, i state.Item) ([]state.Entry, error) {
-	if i.Action != state.Create || i.State != state.ItemPlanned && i.State != state.ItemParked {
-		return nil, nil
+// inTheirPlaces gives the assets in the places where objects would go, the one of the very
+// name first, then others that people would take for it. Assets that stand for another
+// object do not count: resolveCollisions sees to those.
+func (d *decider) inTheirPlaces(ctx context.Context, items []state.Item) ([][]state.Entry, error) {
+	var slots []int64
+	for _, i := range items {
+		if isToBePlaced(i) {
+			slots = append(slots, i.Slot)
+		}
 	}
-	entries, err := d.Journal.EntriesAt(ctx, state.RunScope(d.run.Num), i.Slot)
-	entries = d.unclaimed(entries)
-	slices.SortStableFunc(entries, func(a, b state.Entry) int {
-		return cmp.Compare(nameDistance(a, i.Name), nameDistance(b, i.Name))
-	})
-	return entries, err
+	places := make([][]state.Entry, len(items))
+	if len(slots) == 0 {
+		return places, nil
+	}
+	entries, err := d.Journal.EntriesAt(ctx, state.RunScope(d.run.Num), slots)
+	bySlot := map[int64][]state.Entry{}
+	for _, e := range d.unclaimed(entries) {
+		bySlot[e.Slot] = append(bySlot[e.Slot], e)
+	}
+	for n, i := range items {
+		if isToBePlaced(i) {
+			places[n] = slices.SortedStableFunc(slices.Values(bySlot[i.Slot]), func(a, b state.Entry) int {
+				return cmp.Compare(nameDistance(a, i.Name), nameDistance(b, i.Name))
+			})
+		}
+	}
+	return places, err
+}
+
+func isToBePlaced(i state.Item) bool {
+	return i.Action == state.Create && (i.State == state.ItemPlanned || i.State == state.ItemParked)
 }
 
 func (d *decider) unclaimed(entries []state.Entry) []state.Entry {

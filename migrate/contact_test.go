@@ -211,8 +211,24 @@ func TestInterruptedPlanStartsOver(t *testing.T) {
 	if _, err := w.journal.Item(t.Context(), plan.Run.Num, "a.jpg"); err != nil {
 		t.Error(err)
 	}
-	if entries, err := w.journal.EntriesAt(t.Context(), state.RunScope(plan.Run.Num), 0); err != nil || len(entries) > 0 {
+	if entries, err := w.journal.EntriesAt(t.Context(), state.RunScope(plan.Run.Num), []int64{0}); err != nil || len(entries) > 0 {
 		t.Errorf("an inventory was left behind: %v (%v)", entries, err)
+	}
+}
+
+// What is in the places of objects is asked for many of them at once.
+func TestManyPlaces(t *testing.T) {
+	w := newWorld(t)
+	w.upload(w.images, "", "000.jpg", "a")
+	for n := range 300 {
+		w.put(fmt.Sprintf("%03d.jpg", n), "a")
+	}
+	d := w.deps()
+	journal := &askedJournal{Journal: d.Journal}
+	d.Journal = journal
+	w.wantStates(w.syncWith(d, syncRules("keep")), map[string]int64{"adopt done": 1, "create done": 299})
+	if journal.asked > 5 {
+		t.Errorf("asked %d times", journal.asked)
 	}
 }
 

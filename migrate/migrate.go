@@ -131,7 +131,7 @@ type Journal interface {
 
 	StageInventory(ctx context.Context, scope state.Scope, entries []state.Entry) error
 	DropInventory(ctx context.Context, scope state.Scope) error
-	EntriesAt(ctx context.Context, scope state.Scope, slot int64) ([]state.Entry, error)
+	EntriesAt(ctx context.Context, scope state.Scope, slots []int64) ([]state.Entry, error)
 	Containers(ctx context.Context, pair int64) ([]state.Container, error)
 	Sightings(ctx context.Context, pair int64) iter.Seq2[state.Sighting, error]
 	SaveVerification(ctx context.Context, v state.Verification, found []state.Difference) error

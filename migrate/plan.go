@@ -518,11 +518,11 @@ func (d *decider) resolve(ctx context.Context, i state.Item) error {
 	}
 	write(&i, action, why)
 	if renamed && !moved {
-		entries, err := d.inItsPlace(ctx, i) // under its new name it may be there already
+		places, err := d.inTheirPlaces(ctx, []state.Item{i}) // under its new name it may be there already
 		if err != nil {
 			return err
 		}
-		if _, err := d.meet(ctx, &i, entries, nil); err != nil {
+		if _, err := d.meet(ctx, &i, places[0], nil); err != nil {
 			return err
 		}
 	}

@@ -129,15 +129,21 @@ func TestSidecarsOfTakeout(t *testing.T) {
 	w.wantDescriptions(want)
 }
 
-// An ownersJournal counts how often it is asked what sidecars describe.
-type ownersJournal struct {
+// An askedJournal counts how often it is asked what sidecars describe, and what is in the
+// places of objects.
+type askedJournal struct {
 	migrate.Journal
 	asked int
 }
 
-func (j *ownersJournal) SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]state.SidecarOwner, error) {
+func (j *askedJournal) SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]state.SidecarOwner, error) {
 	j.asked++
 	return j.Journal.SidecarOwners(ctx, run, pair, keys, begins)
+}
+
+func (j *askedJournal) EntriesAt(ctx context.Context, scope state.Scope, slots []int64) ([]state.Entry, error) {
+	j.asked++
+	return j.Journal.EntriesAt(ctx, scope, slots)
 }
 
 // What sidecars describe is asked for many of them at once.
@@ -147,7 +153,7 @@ func TestManySidecars(t *testing.T) {
 		w.put(fmt.Sprintf("%03d.jpg", n), "a", fmt.Sprintf("%03d.jpg.json", n), saying("x"), fmt.Sprintf("%03d.XMP", n), xmp("y"))
 	}
 	d := w.deps()
-	journal := &ownersJournal{Journal: d.Journal}
+	journal := &askedJournal{Journal: d.Journal}
 	d.Journal = journal
 	w.syncWith(d, syncRules("keep"))
 	if journal.asked > 5 {

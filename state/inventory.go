@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"iter"
 )
 
@@ -59,13 +60,17 @@ func (s *Store) DropInventory(ctx context.Context, scope Scope) error {
 	})
 }
 
-// EntriesAt lists the assets of an inventory that occupy a place, in the order
-// of their ids.
-func (s *Store) EntriesAt(ctx context.Context, scope Scope, slot int64) ([]Entry, error) {
+// EntriesAt lists the assets of an inventory that occupy some places, in the order of
+// these and of their ids.
+func (s *Store) EntriesAt(ctx context.Context, scope Scope, slots []int64) ([]Entry, error) {
+	these, err := json.Marshal(slots)
+	if err != nil {
+		return nil, err
+	}
 	return query(ctx, s.r, "look up inventory", func(rows *sql.Rows) (e Entry, err error) {
 		return e, rows.Scan(&e.Asset, &e.Slot, &e.Category, &e.Folder, &e.Name, &e.Extension, &e.Size, &e.Status, &e.URL, &e.Mark)
 	}, `SELECT asset, slot, category, folder, name, extension, size, status, url, mark FROM inventory
-		WHERE scope = ? AND slot = ? ORDER BY asset`, scope, slot)
+		WHERE scope = ? AND slot IN (SELECT value FROM json_each(?)) ORDER BY slot, asset`, scope, string(these))
 }
 
 // A Container is a place that holds assets directly: a folder, or a category

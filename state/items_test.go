@@ -430,10 +430,13 @@ func TestInventory(t *testing.T) {
 	j.take(2)
 	must(t, j.record(done("a"), done("b")))
 	ctx, scope := t.Context(), PairScope(j.pair.ID)
-	must(t, j.StageInventory(ctx, scope, []Entry{{Asset: "asset of a", Slot: 5, Name: "old"}, {Asset: "stranger", Slot: 5}}))
+	must(t, j.StageInventory(ctx, scope, []Entry{{Asset: "asset of a", Slot: 5, Name: "old"}, {Asset: "stranger", Slot: 5}, {Asset: "another", Slot: -7}, {Asset: "elsewhere", Slot: 6}}))
 	must(t, j.StageInventory(ctx, scope, []Entry{{Asset: "asset of a", Slot: 5, Name: "a", Extension: "jpg", Size: 10, Folder: "folder-id", Category: "category"}}))
-	if got, err := j.EntriesAt(ctx, scope, 5); err != nil || len(got) != 2 || got[0].Name != "a" {
+	if got, err := j.EntriesAt(ctx, scope, []int64{5}); err != nil || len(got) != 2 || got[0].Name != "a" {
 		t.Errorf("got %+v (%v)", got, err)
+	}
+	if got, err := j.EntriesAt(ctx, scope, []int64{5, -7, 5, 1}); err != nil || len(got) != 3 || got[0].Asset != "another" {
+		t.Errorf("in several places: %+v (%v)", got, err)
 	}
 	got := collect(t, j.Sightings(ctx, j.pair.ID))
 	if len(got) != 2 || !got[0].Seen || got[0].Entry.Name != "a" || got[1].Seen || got[1].Receipt.Key != "b" {
@@ -443,7 +446,7 @@ func TestInventory(t *testing.T) {
 		t.Errorf("got %v (%v)", got, err)
 	}
 	must(t, j.DropInventory(ctx, scope))
-	if got, err := j.EntriesAt(ctx, scope, 5); err != nil || len(got) > 0 {
+	if got, err := j.EntriesAt(ctx, scope, []int64{5}); err != nil || len(got) > 0 {
 		t.Errorf("left %v (%v)", got, err)
 	}
 	must(t, j.SaveVerification(ctx, Verification{Pair: j.pair.ID, Level: "sample", Receipts: 2, Contents: 1}, nil))

@@ -127,7 +127,7 @@ func TestBeginEndsPlans(t *testing.T) {
 	if items := collect(t, j.Items(t.Context(), j.run.Num)); len(items) > 0 {
 		t.Errorf("it kept %d items", len(items))
 	}
-	if entries, err := j.EntriesAt(t.Context(), RunScope(j.run.Num), 0); err != nil || len(entries) > 0 {
+	if entries, err := j.EntriesAt(t.Context(), RunScope(j.run.Num), []int64{0}); err != nil || len(entries) > 0 {
 		t.Errorf("it kept its inventory: %v (%v)", entries, err)
 	}
 	if r, err := j.Run(t.Context(), elsewhere.ID); err != nil || r.State != Scanning {

@@ -290,8 +290,8 @@ func (j *Journal) DropInventory(ctx context.Context, scope state.Scope) error {
 }
 
 // EntriesAt implements migrate.Journal.
-func (j *Journal) EntriesAt(ctx context.Context, scope state.Scope, slot int64) ([]state.Entry, error) {
-	return value(j, func() ([]state.Entry, error) { return j.Journal.EntriesAt(ctx, scope, slot) })
+func (j *Journal) EntriesAt(ctx context.Context, scope state.Scope, slots []int64) ([]state.Entry, error) {
+	return value(j, func() ([]state.Entry, error) { return j.Journal.EntriesAt(ctx, scope, slots) })
 }
 
 // Containers implements migrate.Journal.
