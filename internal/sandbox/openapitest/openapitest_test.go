@@ -65,7 +65,7 @@ func TestEverySchemaCompiles(t *testing.T) {
 			switch list := v.(type) {
 			case map[string]any:
 				if key != "schema" {
-					walk(node{list, n.pointer + "/" + escape(key)})
+					walk(node{list, n.pointer + "/" + escaper.Replace(key)})
 				}
 			case []any:
 				for _, child := range d.children(n, key) {
