@@ -67,17 +67,21 @@ func say(answer string) scene {
 	}
 }
 
-// sayEarly answers when it has seen the head.
-func sayEarly(answer string) scene {
+// sayEarly answers when it has seen the head, and takes no more than half of what is large
+// before the upload is over, so that all of it cannot be sent before the answer is seen.
+func sayEarly(answer string, over *chan struct{}) scene {
 	return func(conn net.Conn, r *bufio.Reader) {
 		readHead(r)
 		_, _ = io.WriteString(conn, answer)
 		_ = conn.(*net.TCPConn).CloseWrite()
+		_, _ = io.CopyN(io.Discard, r, large/2)
+		<-*over
 		_, _ = io.Copy(io.Discard, r) // or the answer would be lost with a reset
 	}
 }
 
 func TestUploadDoubt(t *testing.T) {
+	var over chan struct{} // closed when an upload has come to its end
 	tests := []struct {
 		name    string
 		size    int64
@@ -98,8 +102,8 @@ func TestUploadDoubt(t *testing.T) {
 		{"500", 10, say("HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"), true, retry.Transient},
 		{"503", 10, say("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"), true, retry.Throttled},
 		{"504", 10, say("HTTP/1.1 504 Late\r\nContent-Length: 0\r\n\r\n"), true, retry.Transient},
-		{"503 before the body", large, sayEarly("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"), false, retry.Throttled},
-		{"413 before the body", large, sayEarly("HTTP/1.1 413 Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"), false, retry.Permanent},
+		{"503 before the body", large, sayEarly("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", &over), false, retry.Throttled},
+		{"413 before the body", large, sayEarly("HTTP/1.1 413 Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", &over), false, retry.Permanent},
 		{"302", 10, say("HTTP/1.1 302 There\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), true, retry.Permanent},
 		{"307", 10, say("HTTP/1.1 307 There\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"), true, retry.Permanent},
 		{"200 garbage", 10, say("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>"), true, retry.Transient},
@@ -115,14 +119,16 @@ func TestUploadDoubt(t *testing.T) {
 		{"403", 10, say("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"), false, retry.Fatal},
 		{"404", 10, say("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"), false, retry.Permanent},
 		{"408", 10, say("HTTP/1.1 408 Slow\r\nContent-Length: 0\r\n\r\n"), true, retry.Transient},
-		{"408 before the body", large, sayEarly("HTTP/1.1 408 Slow\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"), false, retry.Transient},
+		{"408 before the body", large, sayEarly("HTTP/1.1 408 Slow\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", &over), false, retry.Transient},
 		{"400 cut", 10, say("HTTP/1.1 400 Bad\r\nContent-Length: 100\r\n\r\n{"), false, retry.Permanent},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			over = make(chan struct{})
 			base, count := play(t, tt.scene)
 			c := newClient(t, Options{BaseURL: base})
 			_, err := c.Upload(t.Context(), upload(tt.size))
+			close(over)
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
 				t.Fatalf("got %v, want an *Error", err)
