@@ -170,7 +170,7 @@ token_age: 168h
 processing: 400ms
 `,
 	"busy": `
-rate: 30
+rate: 12
 retry_after: "0"
 `,
 }
