@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -156,12 +157,16 @@ func isWatched() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
+var rowsFlag = flag.Int("rows", 20_000, "of the table of TestALargeTableOverABadServer")
+
 // TestALargeTableOverABadServer brings over a table of many rows, in no order, from a
 // server that breaks off, refuses, pays no heed to ranges and lies: every object arrives
-// once and as it is, and memory does not grow with the table.
+// once and as it is, and memory does not grow with the table. The long form is
+//
+//	go test ./cmd/assetferry -run TestALargeTable -rows 100000 -v
 func TestALargeTableOverABadServer(t *testing.T) {
 	t.Parallel()
-	rows, most := 100_000, int64(200<<10) // KiB
+	rows, most := *rowsFlag, int64(200<<10) // KiB
 	if testing.Short() || isWatched() {
 		rows, most = 3000, 1<<20
 	}
