@@ -112,7 +112,7 @@ func (d *decider) drifts(ctx context.Context, r state.Receipt, standing Standing
 	case err != nil:
 		return err
 	case i.Action != state.Unchanged && !isDrift(Reason(i.Reason)):
-		return nil
+		return d.partFromLost(ctx, &i, r, asset, standing)
 	}
 	s := Situation{Memory: Same, Standing: standing}
 	if err := d.judge(ctx, &i, s, r, state.Item{}); err != nil {
@@ -131,7 +131,10 @@ func (d *decider) drifts(ctx context.Context, r state.Receipt, standing Standing
 			return err
 		}
 	}
-	if err := d.store(ctx, i); err != nil || i.State != state.ItemPlanned {
+	if err := d.store(ctx, i); err != nil {
+		return err
+	}
+	if err := d.partFromLost(ctx, &i, r, asset, standing); err != nil || i.State != state.ItemPlanned {
 		return err
 	}
 	if i.Action == state.Create {

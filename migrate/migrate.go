@@ -90,6 +90,8 @@ type Journal interface {
 	AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[state.Alias, error]
 	AliasesOf(ctx context.Context, pair int64, owner string) iter.Seq2[state.Alias, error]
 	Sharers(ctx context.Context, run, pair int64) iter.Seq2[state.Sharer, error]
+	JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[state.Receipt, error]
+	ForgetAliasesOf(ctx context.Context, pair int64, owner string) error
 	SaveFormer(ctx context.Context, run, pair int64, all []state.Former) error
 	DriftCursor(ctx context.Context, pair int64) (string, error)
 	AddDrift(ctx context.Context, run int64, items []state.Item) error

@@ -224,6 +224,7 @@ type decider struct {
 	failures   *beside[state.Failure]
 	claimed    map[string]bool  // assets that stand for an object already
 	followed   map[string]bool  // objects that are gone and go by another key now
+	lost       map[string]*loss // objects whose assets others were to share
 	perhaps    bool             // something was listed that may describe another object
 	ahead      map[string]ahead // what describes objects that are decided next, if that says where they go
 	batch      []state.Item
@@ -235,7 +236,7 @@ type decider struct {
 }
 
 func (p *Planner) newDecider(ctx context.Context, run state.Run) (d *decider, stop func()) {
-	d = &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, followed: map[string]bool{}}
+	d = &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, followed: map[string]bool{}, lost: map[string]*loss{}}
 	d.failures = sideBySide(p.Journal.Failures(ctx, run.Pair.ID, ""), func(f state.Failure) string { return f.Key })
 	return d, d.failures.stop
 }
@@ -245,7 +246,7 @@ func (p *Planner) newDecider(ctx context.Context, run state.Run) (d *decider, st
 func (d *decider) decide(ctx context.Context) error {
 	d.Watch.Phase(PhasePlan, -1, -1)
 	for _, pass := range []func(context.Context) error{d.confirmSidecars, d.decideAll, d.settleMaybes, d.askTouched, d.followSidecars, d.partAliases, d.matchMoves, d.expire, d.survey, d.drift,
-		d.contact, d.resolveCollisions, d.joinEqual, d.sendNothing, d.hold, d.guard, d.finish} {
+		d.place, d.sendNothing, d.hold, d.guard, d.finish} {
 		if err := pass(ctx); err != nil {
 			return err
 		}

@@ -69,6 +69,10 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	if err != nil {
 		return err
 	}
+	alias, shares, err := w.aliases.find(key) // before the cursor is at an object that is not staged
+	if err != nil {
+		return err
+	}
 	w.unread.pass(o)
 	w.page.Cursor = key
 	approved, isApproved, err := w.approved.of(key)
@@ -80,12 +84,8 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 		w.met++
 	}
 	w.seeSentinel(o)
-	alias, err := w.isAlias(o, approved, isApproved)
-	if err != nil {
-		return err
-	}
-	if known == Unknown && alias != nil {
-		return w.passAlias(ctx, *alias)
+	if known == Unknown && shares && w.isAlias(o, alias, approved, isApproved) {
+		return w.passAlias(ctx, alias)
 	}
 	if known == Unknown {
 		if taken, err := w.sidecar(ctx, o); taken || err != nil {

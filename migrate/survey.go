@@ -80,10 +80,15 @@ func (d *decider) surveyPage(ctx context.Context, page []state.Item) error {
 	var former []state.Former
 	for _, i := range page {
 		asset := seen[i.Asset]
-		if err := d.weigh(ctx, &i, byAsset[i.Asset], asset); err != nil {
+		r := byAsset[i.Asset]
+		standing, err := d.weigh(ctx, &i, r, asset)
+		if err == nil {
+			err = d.partFromLost(ctx, &i, r, asset, standing)
+		}
+		if err != nil {
 			return err
 		}
-		if i.State == state.ItemPlanned && asset.there {
+		if i.State == state.ItemPlanned && i.Action != state.Create && asset.there {
 			f, err := formerly(i, asset.Asset)
 			if err != nil {
 				return err
@@ -113,16 +118,25 @@ func formerly(i state.Item, a assets.Asset) (f state.Former, err error) {
 }
 
 // weigh decides again about an item now that it is known what became of its asset.
-func (d *decider) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset seen) error {
+func (d *decider) weigh(ctx context.Context, i *state.Item, r state.Receipt, asset seen) (Standing, error) {
 	if asset.untold != nil {
-		write(i, state.Conflict, ReasonUntold)
-		i.Error = fmt.Sprintf("%s: %v", ReasonUntold, asset.untold)
-		return d.store(ctx, *i)
+		untold(i, asset.untold)
+		return NotLooked, d.store(ctx, *i)
 	}
 	standing, err := d.standing(ctx, i.Action, r, asset)
 	if err != nil {
-		return err
+		return standing, err
 	}
+	return standing, d.reconsider(ctx, i, r, asset, standing)
+}
+
+func untold(i *state.Item, err error) {
+	write(i, state.Conflict, ReasonUntold)
+	i.Error = fmt.Sprintf("%s: %v", ReasonUntold, err)
+}
+
+// reconsider decides again about an item by what became of its asset.
+func (d *decider) reconsider(ctx context.Context, i *state.Item, r state.Receipt, asset seen, standing Standing) error {
 	s := Situation{Standing: standing}
 	switch i.Action {
 	case state.Replace:

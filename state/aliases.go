@@ -55,10 +55,30 @@ func (s *Store) AliasOwner(ctx context.Context, pair int64, key string) (string,
 	return first(all, err, "alias "+key)
 }
 
+// JoinedReceipts lists the receipts of the objects whose assets a run plans to have others
+// share, in key order; but for those that it creates again.
+func (s *Store) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[Receipt, error] {
+	return paged("", func(r Receipt) string { return r.Key }, func(after string) ([]Receipt, error) {
+		return queryBased(ctx, s, "list shared receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
+			WHERE pair = ?1 AND key > ?2 AND key IN (SELECT origin FROM items WHERE run = ?3 AND action = 'adopt' AND origin <> '' AND state = 'planned')
+			AND key NOT IN (SELECT key FROM items WHERE run = ?3 AND action = 'create')
+			ORDER BY key LIMIT ?4`, pair, after, run, pageSize)
+	})
+}
+
+// ForgetAliasesOf forgets who shared the asset of an object.
+func (s *Store) ForgetAliasesOf(ctx context.Context, pair int64, owner string) error {
+	return s.write(ctx, "forget aliases", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM aliases WHERE pair = ? AND owner = ?`, pair, owner)
+		return err
+	})
+}
+
 // A Sharer is an object that a run would create, or one whose asset it could share.
 type Sharer struct {
 	Item
-	// Owns says that the content is known: of a receipt, or of what is moved or taken over.
+	// Owns says that it has an asset of its own whatever happens: by a receipt, or since it is
+	// moved, taken over or created again.
 	Owns bool
 }
 
@@ -68,11 +88,11 @@ type Sharer struct {
 // is not among them. It reads while it is listed.
 func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, error] {
 	const op = "look for equal objects"
-	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND state = 'planned' AND size > 0`
+	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND origin = '' AND state = 'planned' AND size > 0`
 	return func(yield func(Sharer, error) bool) {
 		rows, err := s.r.QueryContext(ctx, `WITH new AS MATERIALIZED (SELECT DISTINCT size`+new+`)
-			SELECT `+itemColumns+`, action <> 'create' AS owns FROM items WHERE run = ?1 AND state = 'planned' AND size IN new
-				AND (action = 'create' OR action IN ('move', 'adopt') AND digest IS NOT NULL)
+			SELECT `+itemColumns+`, action <> 'create' OR origin <> '' AS owns FROM items WHERE run = ?1 AND state = 'planned' AND size IN new
+				AND (action = 'create' OR action = 'move' AND digest IS NOT NULL OR action = 'adopt' AND origin = '' AND digest IS NOT NULL)
 			UNION ALL SELECT r.key, r.size, r.time, r.version_tag, '', '', '', '', '', '', '', 0, r.digest, 0, 0, 0, r.asset, '', '', '', 0, 1
 				FROM receipts r WHERE r.pair = ?2 AND r.size IN new
 				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND (i.key = r.key AND i.action NOT IN ('unchanged', 'describe')))

@@ -434,6 +434,16 @@ func (j *Journal) AliasesOf(ctx context.Context, pair int64, owner string) iter.
 	return rows(j, j.Journal.AliasesOf(ctx, pair, owner))
 }
 
+// JoinedReceipts implements migrate.Journal.
+func (j *Journal) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[state.Receipt, error] {
+	return rows(j, j.Journal.JoinedReceipts(ctx, run, pair))
+}
+
+// ForgetAliasesOf implements migrate.Journal.
+func (j *Journal) ForgetAliasesOf(ctx context.Context, pair int64, owner string) error {
+	return j.do(func() error { return j.Journal.ForgetAliasesOf(ctx, pair, owner) })
+}
+
 // Sharers implements migrate.Journal.
 func (j *Journal) Sharers(ctx context.Context, run, pair int64) iter.Seq2[state.Sharer, error] {
 	return rows(j, j.Journal.Sharers(ctx, run, pair))

@@ -1,0 +1,298 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/state"
+)
+
+// oneAsset is the rule under which equal objects share one asset.
+const oneAsset = "one-asset"
+
+// place has all that is to be created find its place at the destination, and what it may share
+// instead. What cannot be shared after all takes a place like all else.
+func (d *decider) place(ctx context.Context) error {
+	for again := true; again; {
+		for _, pass := range []func(context.Context) error{d.contact, d.resolveCollisions, d.joinEqual} {
+			if err := pass(ctx); err != nil {
+				return err
+			}
+		}
+		var err error
+		if again, err = d.confirmOwners(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joinEqual finds among what is to be created the objects whose content another object has,
+// and which are to share its asset. It comes when all else is decided: so what they share
+// is to be there, or is already as far as the journal knows.
+//
+// Only objects of one size can be equal, so there is never more in memory than those. What
+// is empty says nothing, and an asset keeps its category and its extension, so objects that
+// differ in these have assets of their own.
+func (d *decider) joinEqual(ctx context.Context) error {
+	if d.Rules.Duplicates != oneAsset || d.Rules.AdoptOnly {
+		return nil
+	}
+	left, err := d.Journal.Tallies(ctx, d.run.Num)
+	if err != nil || !creates(left) {
+		return err
+	}
+	d.Watch.Phase(PhaseCompare, -1, -1)
+	var group []state.Sharer
+	for c, err := range d.Journal.Sharers(ctx, d.run.Num, d.run.Pair.ID) {
+		if err != nil {
+			return err
+		}
+		if len(group) > 0 && group[0].Size != c.Size {
+			if err := d.joinGroup(ctx, group); err != nil {
+				return err
+			}
+			group = group[:0]
+		}
+		group = append(group, c)
+	}
+	if err := d.joinGroup(ctx, group); err != nil {
+		return err
+	}
+	return d.flush(ctx)
+}
+
+func creates(tallies []state.Tally) bool {
+	for _, t := range tallies {
+		if t.Action == state.Create && t.State == state.ItemPlanned {
+			return true
+		}
+	}
+	return false
+}
+
+// joinGroup joins objects of one size. An owner that has an asset goes before one that is
+// still to be sent.
+func (d *decider) joinGroup(ctx context.Context, group []state.Sharer) error {
+	byExtension := map[string][]state.Sharer{}
+	for _, c := range group {
+		extension := strings.ToLower(path.Ext(c.Key))
+		byExtension[extension] = append(byExtension[extension], c)
+	}
+	for _, alike := range byExtension { // their order does not matter: no two of them meet
+		if len(alike) < 2 {
+			continue
+		}
+		contents, err := d.contentsOfSharers(ctx, alike)
+		if err != nil {
+			return err
+		}
+		if err := d.joinAlike(ctx, alike, contents); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joinAlike joins objects of one size and extension, by their contents. Those of which none
+// is known stay as they are: sending them will tell what is wrong with them.
+func (d *decider) joinAlike(ctx context.Context, alike []state.Sharer, contents []string) error {
+	owners := map[[2]string]state.Item{} // by content and category
+	for _, owns := range []bool{true, false} {
+		for n, c := range alike {
+			if c.Owns != owns || contents[n] == "" || d.lost[c.Key] != nil {
+				continue
+			}
+			if err := d.findCategory(ctx, &c); err != nil {
+				return err
+			}
+			same := [2]string{contents[n], c.Category}
+			owner, found := owners[same]
+			switch {
+			case !found:
+				owners[same] = c.Item
+			case !owns:
+				if err := d.store(ctx, asAlias(c.Item, owner, contents[n])); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// findCategory completes what is read of a receipt.
+func (d *decider) findCategory(ctx context.Context, c *state.Sharer) error {
+	if c.Category != "" {
+		return nil
+	}
+	r, err := d.Journal.Receipt(ctx, d.run.Pair.ID, c.Key)
+	c.Category = r.Category
+	return err
+}
+
+// A loss is why nobody else is to share the asset of an object.
+type loss struct{ untold error } // nil where the asset has not what the journal says
+
+// confirmOwners looks at the assets that were there before and that more objects are to share
+// from now on. Where one is not what the journal says, nobody shares it any more, and the
+// objects of which that was said are new again.
+func (d *decider) confirmOwners(ctx context.Context) (again bool, err error) {
+	tallies, err := d.Journal.Tallies(ctx, d.run.Num)
+	if err != nil || countOf(tallies, ReasonJoined) == 0 {
+		return false, err
+	}
+	for page, err := range pages(d.Journal.JoinedReceipts(ctx, d.run.Num, d.run.Pair.ID), surveyPage) {
+		if err != nil {
+			return false, err
+		}
+		lost, err := d.confirmPage(ctx, page)
+		if err != nil {
+			return false, err
+		}
+		again = again || lost
+	}
+	if !again {
+		return false, nil
+	}
+	return true, d.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
+		if !i.Joins() || i.State != state.ItemPlanned || d.lost[i.Origin] == nil {
+			return false, nil
+		}
+		if err := d.lost[i.Origin].untold; err != nil {
+			i.Origin = ""
+			untold(i, err)
+			return true, nil
+		}
+		d.creates--
+		return true, d.asNew(ctx, i, *i, true)
+	})
+}
+
+func (d *decider) confirmPage(ctx context.Context, page []state.Receipt) (lost bool, err error) {
+	seen, err := d.lookUp(ctx, page)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range page {
+		asset := seen[r.Asset]
+		standing := NotLooked
+		if asset.untold == nil {
+			if standing, err = d.standing(ctx, state.Unchanged, r, asset); err != nil {
+				return lost, err
+			}
+			if !isLostTo(r, asset, standing) {
+				continue
+			}
+			if err := d.partAllFrom(ctx, r.Key, &state.Item{}); err != nil {
+				return lost, err
+			}
+		}
+		d.lost[r.Key], lost = &loss{asset.untold}, true
+	}
+	return lost, nil
+}
+
+// tagged marks a content that a version tag tells, and not a digest.
+const tagged = "tag:"
+
+// asAlias gives the item of an object that shares the asset of another one. It takes no place.
+func asAlias(i, owner state.Item, content string) state.Item {
+	i.Origin, i.Slot = owner.Key, 0
+	i.Digest = owner.Digest
+	if !strings.HasPrefix(content, tagged) {
+		i.Digest = []byte(content)
+	}
+	write(&i, state.Adopt, ReasonJoined)
+	return i
+}
+
+// contentsOfSharers gives what tells the contents of objects of one size apart: digests, or
+// where each of them has one that proves its content, version tags. It is "" for what cannot
+// be read.
+func (d *decider) contentsOfSharers(ctx context.Context, alike []state.Sharer) ([]string, error) {
+	contents, allTagged := make([]string, len(alike)), true
+	byTag := map[string]string{}
+	for n, c := range alike {
+		proves := d.isDigest(c.VersionTag)
+		allTagged = allTagged && proves
+		if c.Owns {
+			contents[n] = string(c.Digest)
+		}
+		if c.Owns && proves {
+			byTag[c.VersionTag] = contents[n]
+		}
+	}
+	if allTagged {
+		for n, c := range alike {
+			contents[n] = tagged + c.VersionTag
+		}
+		return contents, nil
+	}
+	g, parallel := errgroup.WithContext(ctx)
+	g.SetLimit(max(d.Concurrency, 1))
+	for n, c := range alike {
+		if d.isDigest(c.VersionTag) {
+			contents[n] = cmp.Or(contents[n], byTag[c.VersionTag])
+		}
+		if contents[n] != "" {
+			continue
+		}
+		g.Go(func() error {
+			digest, err := digestOfObject(parallel, d.Source, object(c.Item))
+			if parallel.Err() != nil {
+				return context.Cause(parallel)
+			}
+			if err == nil {
+				contents[n] = string(digest)
+			}
+			d.Watch.Progress(1, c.Size)
+			return nil
+		})
+	}
+	return contents, g.Wait()
+}
+
+// joining has objects share assets. Nothing is asked of the service: the journal tells
+// whether what they share has arrived.
+type joining struct {
+	Deps
+	run state.Run
+}
+
+func (joining) kind() state.Kind { return state.Joins }
+
+func (j joining) ask(ctx context.Context, batch []state.Item) ([]state.Outcome, error) {
+	outcomes := make([]state.Outcome, len(batch))
+	for n, i := range batch {
+		remark, err := j.leftUnsaid(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		outcomes[n] = state.Outcome{Key: i.Key, State: state.ItemDone, Joins: i.Origin, Error: remark}
+	}
+	return outcomes, nil
+}
+
+// leftUnsaid tells that somebody wrote down what describes an object, and that it goes
+// nowhere, since the asset is described as that of another one.
+func (j joining) leftUnsaid(ctx context.Context, i state.Item) (remark string, err error) {
+	fields, err := j.inTable(ctx, j.run, i.Key, nil, nil)
+	if err != nil {
+		return "", err
+	}
+	beside, remark, err := j.inSidecars(ctx, j.run, i.Key)
+	if err == nil && len(fields)+len(beside) > 0 {
+		remark = joined("what describes it in a table or a sidecar went nowhere: its asset is described as "+i.Origin+" is", remark)
+	}
+	return remark, err
+}
+
+// look knows nothing of what was not recorded: that is all there is to it.
+func (joining) look(context.Context, state.Item) (state.Outcome, error) {
+	return state.Outcome{}, nil
+}

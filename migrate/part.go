@@ -1,0 +1,199 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// partAliases decides anew about aliases whose owner does not stay what it was. Where its
+// content changed they have that no more, and all of them are new objects. Where it is gone,
+// the first of them gets its asset, which is moved as for any object that has another key.
+func (d *decider) partAliases(ctx context.Context) error {
+	if d.Rules.Sync == nil || d.Approval != nil { // in an approved plan they have items
+		return nil
+	}
+	p := parting{decider: d}
+	for i, err := range d.Journal.Items(ctx, d.run.Num) {
+		gone := sources.Obstacle(i.Obstacle) == absent
+		switch {
+		case err != nil:
+			return err
+		case gone:
+			err = p.succeed(ctx, i)
+		case i.Action == state.Replace && i.State == state.ItemPlanned:
+			err = p.all(ctx, i.Key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return p.end(ctx)
+}
+
+// partFromLost parts from an asset those who share it, if it does not have what they share any
+// more, or not where they would have it, and the plan does not see to that. People who deleted
+// or edited it knew of one object. That they made something of it is told of the owner, whose
+// item may be that of an heir.
+func (d *decider) partFromLost(ctx context.Context, i *state.Item, r state.Receipt, asset seen, standing Standing) error {
+	if asset.untold != nil || !isLostTo(r, asset, standing) || restores(*i) {
+		return nil
+	}
+	err := d.partAllFrom(ctx, r.Key, i)
+	if i.Action == state.Move { // on which goes what people made of it
+		d.lost[i.Key] = &loss{}
+	}
+	return err
+}
+
+// isLostTo reports whether those who share the asset of a receipt have not what they share.
+func isLostTo(r state.Receipt, asset seen, standing Standing) bool {
+	return !asset.there || standing == EditedThere || asset.CategoryID != r.Category
+}
+
+// restores reports whether an item makes its asset again what it was.
+func restores(i state.Item) bool {
+	if i.State != state.ItemPlanned {
+		return false
+	}
+	switch Reason(i.Reason) {
+	case ReasonRepair, ReasonRestored, ReasonBack:
+		return true
+	}
+	return false
+}
+
+// partAllFrom makes new objects of all aliases of an owner, and has the journal forget that
+// they ever shared its asset: whatever becomes of them in this run, the next one must not take
+// them for what has arrived. One of them may be an heir, whose item is given.
+func (d *decider) partAllFrom(ctx context.Context, owner string, heir *state.Item) error {
+	p, some := parting{decider: d}, false
+	for a, err := range d.Journal.AliasesOf(ctx, d.run.Pair.ID, owner) {
+		if err != nil {
+			return err
+		}
+		some = true
+		if a.Key != heir.Key {
+			_, _, err = p.part(ctx, a)
+		} else if err = d.asNew(ctx, heir, state.Item{}, false); err == nil {
+			err = d.store(ctx, *heir)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !some {
+		return nil
+	}
+	if err := p.end(ctx); err != nil {
+		return err
+	}
+	return d.Journal.ForgetAliasesOf(ctx, d.run.Pair.ID, owner)
+}
+
+// A parting collects aliases that become something else.
+type parting struct {
+	*decider
+	anew []state.Item // that have no item yet
+	heir []state.Item // of these and others, those that get the asset of their owner
+}
+
+// all parts all aliases from an owner.
+func (p *parting) all(ctx context.Context, owner string) error {
+	for a, err := range p.Journal.AliasesOf(ctx, p.run.Pair.ID, owner) {
+		if err == nil {
+			_, _, err = p.part(ctx, a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// succeed finds the alias that gets the asset of an owner which is gone: the first that is
+// to be taken, and is what it was when it was joined.
+func (p *parting) succeed(ctx context.Context, gone state.Item) error {
+	for a, err := range p.Journal.AliasesOf(ctx, p.run.Pair.ID, gone.Key) {
+		if err != nil {
+			return err
+		}
+		heir, same, err := p.part(ctx, a)
+		if err != nil {
+			return err
+		}
+		if !same || heir.Action != state.Create || heir.State != state.ItemPlanned {
+			continue
+		}
+		r, err := p.Journal.Receipt(ctx, p.run.Pair.ID, gone.Key)
+		if err != nil {
+			return err
+		}
+		gone.Asset = r.Asset
+		m := movement{gone: state.Candidate{Item: gone, Gone: true, Digest: r.Digest}, new: state.Candidate{Item: heir}}
+		if heir, err = p.become(ctx, m); err != nil {
+			return err
+		}
+		p.heir = append(p.heir, heir)
+		return nil
+	}
+	return nil
+}
+
+// part gives the item of an alias that is a new object, and whether its object is the same as
+// when it was joined: one that has an item already may have got another content.
+func (p *parting) part(ctx context.Context, a state.Alias) (i state.Item, same bool, err error) {
+	i, err = p.Journal.Item(ctx, p.run.Num, a.Key)
+	if err == nil {
+		return i, p.trust(Same) == Same && sameFingerprint(object(i), a.Size, a.Time, a.VersionTag, p.Source.Traits().Precision), nil
+	}
+	if !errors.Is(err, state.ErrNotFound) {
+		return i, false, err
+	}
+	i = state.Item{Key: a.Key, Size: a.Size, Time: a.Time, VersionTag: a.VersionTag}
+	if err := p.asNew(ctx, &i, state.Item{}, false); err != nil {
+		return i, false, err
+	}
+	if p.anew = append(p.anew, i); len(p.anew) < stagePage {
+		return i, true, nil
+	}
+	return i, true, p.end(ctx)
+}
+
+// end stores what was collected.
+func (p *parting) end(ctx context.Context) error {
+	if len(p.anew) > 0 {
+		slices.SortFunc(p.anew, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) }) // of several owners
+		if err := p.Journal.AddDrift(ctx, p.run.Num, p.anew); err != nil {
+			return err
+		}
+		faultpoint.Hit(faultpoint.Decided)
+		p.anew = p.anew[:0]
+	}
+	for _, i := range p.heir {
+		if err := p.store(ctx, i); err != nil {
+			return err
+		}
+	}
+	p.heir = p.heir[:0]
+	return p.flush(ctx)
+}
+
+// asNew decides about an object as if nothing of it had ever arrived. An approved plan may
+// have an item of it.
+func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item, isApproved bool) (err error) {
+	if d.Mapping.PlaceNeedsMetadata() {
+		unknown := state.Item{Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, State: state.ItemStaged}
+		if d.ahead, err = d.lookAhead(ctx, []state.Item{unknown}); err != nil {
+			return err
+		}
+		defer func() { d.ahead = nil }()
+	}
+	i.Origin = ""
+	return d.judge(ctx, i, d.situation(object(*i), Unknown, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
+}
