@@ -175,7 +175,11 @@ func TestUndoOfAliases(t *testing.T) {
 	first := w.syncs(joining())
 	w.put("d.jpg", "same")
 	second := w.syncs(joining())
-	w.wantStates(w.undo(first), map[string]int64{"trash done": 1, "conflict conflict": 1}) // d.jpg holds the asset of a.jpg
+	undo := w.undo(first)
+	w.wantStates(undo, map[string]int64{"trash done": 1, "conflict conflict": 1}) // d.jpg holds the asset of a.jpg
+	if got, want := w.item(undo, "a.jpg").Error, string(migrate.ReasonSharedLater)+": "+second.Run.ID; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
 	w.undo(second)
 	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg"})
 	w.wantStates(w.undo(first), map[string]int64{"trash done": 1})

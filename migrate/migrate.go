@@ -138,7 +138,7 @@ type Journal interface {
 	Sightings(ctx context.Context, pair int64) iter.Seq2[state.Sighting, error]
 	SaveVerification(ctx context.Context, v state.Verification, found []state.Difference) error
 
-	StageUndo(ctx context.Context, undo state.Run, later string) error
+	StageUndo(ctx context.Context, undo state.Run, later, shared string) error
 	Undoings(ctx context.Context, undo state.Run, keys []string) (map[string]state.Undoing, error)
 	DecideUndo(ctx context.Context, undo int64, items []state.Item) error
 	UndoContainers(ctx context.Context, undo state.Run) ([]state.Container, error)

@@ -92,7 +92,7 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{Decides: "undo it without --content"}
 	case ReasonUntold:
 		return Remedy{Decides: "look for it at the destination, then undo again"}
-	case ReasonLater:
+	case ReasonLater, ReasonSharedLater:
 		return Remedy{Decides: "undo the later run first, then this one again"}
 	case ReasonNoPlace:
 		return Remedy{Decides: "whoever deleted the folder; put the asset by hand where it belongs"}

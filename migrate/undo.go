@@ -23,6 +23,8 @@ const (
 	ReasonGone    Reason = "not at the destination any more"
 	ReasonLater   Reason = "a later run changed it again, undo that one first"
 
+	ReasonSharedLater Reason = "other objects share its asset since a later run, undo that one first"
+
 	ReasonTrashed    Reason = "trashed by the run; restored"
 	ReasonReplaced   Reason = "replaced by the run; its former content comes back"
 	ReasonMovedOn    Reason = "moved by the run; back it goes"

@@ -66,7 +66,7 @@ func (p *UndoPlanner) Plan(ctx context.Context, undo, undone state.Run) (Plan, e
 
 // stage makes items of what the run did, and counts them.
 func (p *UndoPlanner) stage(ctx context.Context) (made int64, err error) {
-	if err := p.Journal.StageUndo(ctx, p.undo, string(ReasonLater)); err != nil {
+	if err := p.Journal.StageUndo(ctx, p.undo, string(ReasonLater), string(ReasonSharedLater)); err != nil {
 		return 0, err
 	}
 	faultpoint.Hit(faultpoint.Staged)

@@ -127,7 +127,7 @@ func TestDescribedIsForgotten(t *testing.T) {
 	must(t, j.FinishRun(t.Context(), j.run.Num))
 	u, err := j.BeginUndo(t.Context(), j.run)
 	must(t, err)
-	must(t, j.StageUndo(t.Context(), u, "later"))
+	must(t, j.StageUndo(t.Context(), u, "later", "shared"))
 	items := collect(t, j.Items(t.Context(), u.Num))
 	items[0].Action, items[0].State = Skip, ItemSkipped
 	items[1].Action, items[1].State = Trash, ItemPlanned

@@ -83,7 +83,7 @@ func TestPrune(t *testing.T) {
 	undone := c.run
 	undo, err := c.BeginUndo(ctx, undone) // which the undo needs
 	must(t, err)
-	must(t, c.StageUndo(ctx, undo, "later"))
+	must(t, c.StageUndo(ctx, undo, "later", "shared"))
 	i := decided("e", Trash, ItemPlanned)
 	must(t, c.DecideUndo(ctx, undo.Num, []Item{i}))
 	must(t, c.FinishPlan(ctx, undo.Num, "", json.RawMessage("[]")))

@@ -21,20 +21,20 @@ const changedBy = ` FROM receipts c WHERE c.pair = ?1 AND c.run = ?2 AND (EXISTS
 const createdBy = `c.adopted = 0 AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = c.run AND i.key = c.key
 	AND i.action IN ('replace', 'describe', 'move'))`
 
-// undoable lists what an undo of a run has to look at, as items have it, with the name of the
-// run that came after it and changed an object again: what the run wrote last, what it
-// trashed, and what is not as it left it.
+// undoable lists what an undo of a run has to look at, as items have it, with the names of
+// runs that came after it and had other objects share an asset, or changed an object again:
+// what the run wrote last, what it trashed, and what is not as it left it.
 const undoable = ` FROM (
 	SELECT c.key, c.size, c.time, c.version_tag, c.base, c.category, coalesce(i.folder, '') AS folder,
 		c.name || CASE c.extension WHEN '' THEN '' ELSE '.' || c.extension END AS name, c.slot, c.asset, coalesce(i.origin, '') AS origin,
-		coalesce((SELECT l.id FROM aliases a JOIN runs l ON l.num = a.run WHERE a.pair = ?1 AND a.owner = c.key AND a.digest = c.digest AND a.run > ?2 LIMIT 1), '') AS later
+		coalesce((SELECT l.id FROM aliases a JOIN runs l ON l.num = a.run WHERE a.pair = ?1 AND a.owner = c.key AND a.digest = c.digest AND a.run > ?2 LIMIT 1), '') AS shared, '' AS later
 		FROM (SELECT c.*` + changedBy + `) c LEFT JOIN items i ON i.run = ?2 AND i.key = c.key
 	UNION ALL
-	SELECT ` + formerPlace + `, coalesce((SELECT l.id FROM receipts c JOIN runs l ON l.num = c.run WHERE c.pair = ?1 AND c.key = f.key), '')
+	SELECT ` + formerPlace + `, '', coalesce((SELECT l.id FROM receipts c JOIN runs l ON l.num = c.run WHERE c.pair = ?1 AND c.key = f.key), '')
 		FROM former f JOIN items i ON i.run = f.run AND i.key = f.key
 		WHERE f.run = ?2 AND i.action = 'trash' AND i.state = 'done' AND NOT ` + takenBack + `
 	UNION ALL
-	SELECT ` + formerPlace + `, l.id FROM former f JOIN runs l ON l.num = f.run JOIN items i ON i.run = f.run AND i.key = f.key
+	SELECT ` + formerPlace + `, '', l.id FROM former f JOIN runs l ON l.num = f.run JOIN items i ON i.run = f.run AND i.key = f.key
 		WHERE f.run > ?2 AND l.pair = ?1 AND f.receipt ->> '$.run' = ?2 AND i.state = 'done' AND NOT ` + takenBack + `
 		AND (f.receipt ->> '$.adopted' = 0 OR EXISTS (SELECT 1 FROM former o WHERE o.run = ?2 AND o.key = f.receipt ->> '$.key')))`
 
@@ -105,17 +105,19 @@ func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepa
 
 // StageUndo makes an undo's items of what the run did that it undoes, all at once. Folders
 // are paths, as the items of that run have them. Where a receipt names a base, so does its
-// item. What a later run changed again is a conflict from the beginning, for a reason.
-func (s *Store) StageUndo(ctx context.Context, undo Run, later string) error {
+// item. What a later run changed again, or has other objects share, is a conflict from the
+// beginning, for one of two reasons.
+func (s *Store) StageUndo(ctx context.Context, undo Run, later, shared string) error {
 	return s.write(ctx, "stage undo", func(ctx context.Context, tx *sql.Tx) error {
 		if err := one(ctx, tx, `UPDATE runs SET state = 'planning', scanned = 1 WHERE num = ? AND state = 'scanning'`, undo.Num); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, base, category, folder, name, slot, asset,
 			origin, action, reason, state, error) SELECT ?3, key, size, time, version_tag, '', base, category, folder, name, slot, asset, origin,
-			CASE later WHEN '' THEN NULL ELSE 'conflict' END, CASE later WHEN '' THEN '' ELSE ?4 END,
-			CASE later WHEN '' THEN 'staged' ELSE 'conflict' END, CASE later WHEN '' THEN '' ELSE ?4 || ': ' || later END`+undoable+`
-			WHERE true ON CONFLICT DO NOTHING`, undo.Pair.ID, undo.Undoes, undo.Num, later)
+			CASE run WHEN '' THEN NULL ELSE 'conflict' END, why, CASE run WHEN '' THEN 'staged' ELSE 'conflict' END,
+			CASE run WHEN '' THEN '' ELSE why || ': ' || run END
+			FROM (SELECT *, later || shared AS run, CASE WHEN later <> '' THEN ?4 WHEN shared <> '' THEN ?5 ELSE '' END AS why`+undoable+`)
+			WHERE true ON CONFLICT DO NOTHING`, undo.Pair.ID, undo.Undoes, undo.Num, later, shared)
 		return err
 	})
 }

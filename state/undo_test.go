@@ -27,7 +27,7 @@ func (j *journey) undo() Run {
 	j.Helper()
 	u, err := j.BeginUndo(j.Context(), j.run)
 	must(j, err)
-	must(j, j.StageUndo(j.Context(), u, "later"))
+	must(j, j.StageUndo(j.Context(), u, "later", "shared"))
 	var items []Item
 	for _, i := range collect(j, j.Items(j.Context(), u.Num)) {
 		i.Action, i.Reason, i.State = Trash, "because", ItemPlanned
@@ -58,7 +58,7 @@ func TestStageUndo(t *testing.T) {
 	if u.Undoes != j.run.Num || u.Command != "undo" || u.State != Scanning {
 		t.Errorf("got %+v", u)
 	}
-	must(t, j.StageUndo(t.Context(), u, "later"))
+	must(t, j.StageUndo(t.Context(), u, "later", "shared"))
 	want := Item{Key: "made", Size: 10, Time: modified, VersionTag: "v1", State: ItemStaged,
 		Category: "category", Folder: "folder", Name: "made.jpg", Slot: 7, Asset: "asset of made"}
 	got := collect(t, j.Items(t.Context(), u.Num))
@@ -74,7 +74,7 @@ func TestStageUndo(t *testing.T) {
 	if at, err := j.UndoContainers(t.Context(), u); err != nil || len(at) != 1 || at[0] != (Container{"category", "folder-id"}) {
 		t.Errorf("containers: %v (%v)", at, err)
 	}
-	if err := j.StageUndo(t.Context(), u, "later"); !errors.Is(err, ErrConflict) {
+	if err := j.StageUndo(t.Context(), u, "later", "shared"); !errors.Is(err, ErrConflict) {
 		t.Errorf("staged twice: %v", err)
 	}
 }
@@ -86,7 +86,7 @@ func TestDecideUndo(t *testing.T) {
 	ctx := t.Context()
 	u, err := j.BeginUndo(ctx, j.run)
 	must(t, err)
-	must(t, j.StageUndo(ctx, u, "later"))
+	must(t, j.StageUndo(ctx, u, "later", "shared"))
 	trash := Item{Key: "other", Action: Trash, Reason: "because", State: ItemPlanned}
 	touched := Item{Key: "made", Action: Conflict, Reason: "touched", State: ItemConflict, Error: "name"}
 	first := touched
@@ -144,7 +144,7 @@ func TestFinishUndoForgets(t *testing.T) {
 	ctx := t.Context()
 	u, err := j.BeginUndo(ctx, j.run)
 	must(t, err)
-	must(t, j.StageUndo(ctx, u, "later"))
+	must(t, j.StageUndo(ctx, u, "later", "shared"))
 	items := collect(t, j.Items(ctx, u.Num))
 	for n := range items {
 		items[n].Action, items[n].State = Skip, ItemSkipped

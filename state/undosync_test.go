@@ -148,7 +148,7 @@ func (j *journey) undone(run Run) Run {
 	ctx := j.Context()
 	u, err := j.BeginUndo(ctx, run)
 	must(j, err)
-	must(j, j.StageUndo(ctx, u, "later"))
+	must(j, j.StageUndo(ctx, u, "later", "shared"))
 	var keys []string
 	for _, i := range collect(j, j.Items(ctx, u.Num, ItemStaged)) {
 		keys = append(keys, i.Key)
@@ -207,7 +207,7 @@ func TestUndoings(t *testing.T) {
 	}
 	u, err := j.BeginUndo(ctx, j.everyAction())
 	must(t, err)
-	must(t, j.StageUndo(ctx, u, "later"))
+	must(t, j.StageUndo(ctx, u, "later", "shared"))
 	keys := []string{"a/described", "a/new name", "a/replaced", "a/trashed", "b/created"}
 	if got := keysOf(collect(t, j.Items(ctx, u.Num))); !cmp.Equal(keys, got) {
 		t.Errorf("items: %q", got)
@@ -264,7 +264,7 @@ func TestUndoOfSyncAndLaterRuns(t *testing.T) {
 
 	u, err := j.PlanUndo(t.Context(), run)
 	must(t, err)
-	must(t, j.StageUndo(t.Context(), u, "later"))
+	must(t, j.StageUndo(t.Context(), u, "later", "shared"))
 	got := map[string]string{}
 	for _, i := range collect(t, j.Items(t.Context(), u.Num)) {
 		got[i.Key] = string(i.State) + " " + i.Error
@@ -292,7 +292,7 @@ func TestUndoOfSyncModifies(t *testing.T) {
 	ctx := t.Context()
 	u, err := j.BeginUndo(ctx, j.everyAction())
 	must(t, err)
-	must(t, j.StageUndo(ctx, u, "later"))
+	must(t, j.StageUndo(ctx, u, "later", "shared"))
 	items := collect(t, j.Items(ctx, u.Num))
 	for n := range items {
 		items[n].Action, items[n].Reason, items[n].State = Skip, "gone", ItemSkipped

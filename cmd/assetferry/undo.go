@@ -42,8 +42,8 @@ account. An edit of an image that keeps all of these can hide for ten minutes
 after it was sent, while the service may be processing it; --content finds it.
 What another source of the journal has taken over stays, too, if the run created
 it. Of an asset that was there before the run, what people have written since
-stays, and is named; it is no conflict. What a later run has changed again is
-one: undo the later run first.
+stays, and is named; it is no conflict. What a later run has changed again, or
+has other objects share, is one: undo the later run first.
 
 If it is interrupted or killed, the same command goes on. Until then migrate and
 sync wait for it. Whether and for how long the trash can give assets back is up

@@ -310,8 +310,8 @@ func (j *Journal) SaveVerification(ctx context.Context, v state.Verification, fo
 }
 
 // StageUndo implements migrate.Journal.
-func (j *Journal) StageUndo(ctx context.Context, undo state.Run, later string) error {
-	return j.do(func() error { return j.Journal.StageUndo(ctx, undo, later) })
+func (j *Journal) StageUndo(ctx context.Context, undo state.Run, later, shared string) error {
+	return j.do(func() error { return j.Journal.StageUndo(ctx, undo, later, shared) })
 }
 
 // Undoings implements migrate.Journal.
