@@ -442,6 +442,7 @@ func TestApprovedOrLeftAlone(t *testing.T) {
 		w := newWorld(t)
 		defer w.close()
 		r, provenance := drawStrictRules(rt), drawProvenance(rt)
+		r.Duplicates = "" // what an owner drifts to is told of who would share its asset
 		r.OnCollision = rapid.SampledFrom([]string{"rename", "conflict"}).Draw(rt, "on collision")
 		library := drawLibrary(rt)
 		w.source.Replace(library)

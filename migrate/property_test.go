@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
@@ -80,6 +81,7 @@ func drawRules(t *rapid.T) migrate.Rules {
 	r := migrate.DefaultRules()
 	r.Unmatched = "create"
 	r.OnCollision = rapid.SampledFrom([]string{"rename", "keep", "conflict"}).Draw(t, "on collision")
+	r.Duplicates = rapid.SampledFrom([]string{"", "one-asset"}).Draw(t, "duplicates")
 	return r
 }
 
@@ -129,6 +131,23 @@ func oracle(library map[sources.Key][]byte, onCollision string) map[string]place
 	return all
 }
 
+// shared takes out of what an oracle says the objects that share an asset of another one, the
+// first that is as they are, and gives the keys of both.
+func shared(all map[string]placed) map[string]string {
+	owners, aliases := map[[3]string]string{}, map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		p := all[key]
+		alike := [3]string{p.Category, strings.ToLower(path.Ext(key)), p.Digest}
+		if owner, isAlias := owners[alike]; isAlias && p.Digest != digest("") {
+			aliases[key] = owner
+			delete(all, key)
+		} else {
+			owners[alike] = key
+		}
+	}
+	return aliases
+}
+
 // isLeftBehind reports whether a key is one that office programs leave behind; of
 // what is left out, nothing else can be drawn.
 func isLeftBehind(key string) bool {
@@ -156,12 +175,18 @@ func TestInterruptedAnywhere(t *testing.T) {
 		w := newWorld(t, faults(t, drawFaults(rt)...))
 		defer w.close()
 		w.source.Replace(library)
-		want := oracle(library, r.OnCollision)
-		if got := actions(w.plan(r))[state.Create]; got != int64(len(want)) {
-			rt.Errorf("the plan is to create %d, want %d", got, len(want))
+		want, aliases := oracle(library, r.OnCollision), map[string]string{}
+		if r.Duplicates != "" {
+			aliases = shared(want)
+		}
+		if got := actions(w.plan(r)); got[state.Create] != int64(len(want)) || got[state.Adopt] != int64(len(aliases)) {
+			rt.Errorf("the plan is to %v, want %d created and %d joined", got, len(want), len(aliases))
 		}
 		w.finish(rt, w.deps(), r, func(int) {}, drawProvenance(rt))
 		w.wantLibrary(rt, want)
+		if diff := gocmp.Diff(aliases, w.aliases(), cmpopts.EquateEmpty()); diff != "" {
+			rt.Errorf("aliases (-want +got):\n%s", diff)
+		}
 		if sent := writes(w.during(func() { w.migrate(r) })); len(sent) > 0 {
 			rt.Errorf("a second run sent %v", sent)
 		}
@@ -172,13 +197,24 @@ func TestInterruptedAnywhere(t *testing.T) {
 		if sent := writes(w.during(again)); len(sent) > 0 {
 			rt.Errorf("without the journal it sent %v", sent)
 		}
-		if states, _ := w.states(found); states["adopt done"] != int64(len(want)) {
-			rt.Errorf("without the journal: %v, want %d adopted", states, len(want))
+		if states, _ := w.states(found); states["adopt done"] != int64(len(want)+len(aliases)) {
+			rt.Errorf("without the journal: %v, want %d adopted and %d joined", states, len(want), len(aliases))
 		}
 		if diff := gocmp.Diff(planned, actions(found)); diff != "" {
 			rt.Errorf("actions (-planned +carried out):\n%s", diff)
 		}
 	})
+}
+
+// aliases gives the keys of objects that share an asset, and of those whose asset it is.
+func (w *world) aliases() map[string]string {
+	w.Helper()
+	all := map[string]string{}
+	for a, err := range w.journal.AllAliases(w.Context(), w.pair.ID, "") {
+		must(w, err)
+		all[a.Key] = a.Owner
+	}
+	return all
 }
 
 // actions counts the objects of a plan by what happens to them.
@@ -392,8 +428,14 @@ func (p *past) check(t *rapid.T, w *world) {
 		}
 		owners[receipt.Asset] = receipt.Key
 		held = append(held, asset.Filename()+" "+content)
+		for _, alias := range w.aliasesOf(receipt.Key) {
+			if !slices.Contains(p.versions[sources.Key(alias)], content) {
+				t.Errorf("%q shares the asset of %q, whose content it never had", alias, receipt.Key)
+			}
+		}
 	}
 	slices.Sort(held)
+	p.checkAll(t, w)
 	for _, a := range w.assetsAt() {
 		n := slices.Index(held, a.Name+" "+a.Digest)
 		if n >= 0 {
@@ -404,6 +446,33 @@ func (p *past) check(t *rapid.T, w *world) {
 			t.Errorf("nobody owns the asset %q", a.Name)
 		}
 	}
+}
+
+// checkAll wants every object that can be taken to have arrived, by itself or by another one.
+func (p *past) checkAll(t *rapid.T, w *world) {
+	aliases := w.aliases()
+	run, err := w.journal.LastFinished(w.Context(), w.pair.ID, "migrate")
+	must(w, err)
+	for o, err := range w.source.Objects(w.Context(), "") {
+		must(w, err)
+		if _, err := w.journal.Receipt(w.Context(), w.pair.ID, string(o.Key)); err == nil || aliases[string(o.Key)] != "" {
+			continue
+		}
+		i, err := w.journal.Item(w.Context(), run.Num, string(o.Key))
+		if err != nil || i.Action != state.Skip && i.Action != state.Conflict {
+			t.Errorf("%q is nowhere: %+v, %v", o.Key, i, err)
+		}
+	}
+}
+
+// aliasesOf gives the keys of objects that share the asset of one.
+func (w *world) aliasesOf(owner string) (keys []string) {
+	w.Helper()
+	for a, err := range w.journal.AliasesOf(w.Context(), w.pair.ID, owner) {
+		must(w, err)
+		keys = append(keys, a.Key)
+	}
+	return keys
 }
 
 var errPulled = errors.New("the plug was pulled")
