@@ -107,10 +107,10 @@ func (p *process) wait(t testing.TB) int {
 
 // An event is a JSON line, as far as tests look at it.
 type event struct {
-	Type, Key, Action, State, Run, Class, Message string
-	Actions, States                               map[string]int64
-	Bytes                                         int64
-	Exit                                          int
+	Type, Key, Action, State, Run, Class, Message, Old string
+	Actions, States                                    map[string]int64
+	Bytes                                              int64
+	Exit                                               int
 }
 
 func parseEvent(t testing.TB, line string) event {

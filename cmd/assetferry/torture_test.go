@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -157,6 +158,7 @@ type ordeal struct {
 	files      tree
 	s          *service
 	provenance string
+	duplicates string
 	told       []string // of each process, how it ended
 }
 
@@ -168,6 +170,7 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	if !slices.ContainsFunc(deaths, func(d death) bool { return d.point == faultpoint.Described }) && o.random.IntN(2) == 0 {
 		o.provenance = "never"
 	}
+	o.duplicates = []string{"keep", "one-asset"}[o.random.IntN(2)]
 	o.grow(t)
 	o.adoptable(t)
 	for _, d := range deaths {
@@ -175,7 +178,11 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	}
 	o.finish(t)
 	command(t, o.dir, o.s.variables(), "state", "check").must(t, exitDone)
-	d, err := o.files.compare(o.s)
+	want := o.files
+	if o.duplicates == "one-asset" {
+		want = o.shared(t)
+	}
+	d, err := want.compare(o.s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +242,9 @@ func (o *ordeal) grow(t *testing.T) {
 	}
 	more[top+"empty.txt"] = ""
 	more[top+"large.jpg"] = strings.Repeat(top, 200<<10/len(top))
+	for _, name := range []string{"copy.jpg", "of/copy.jpg", "of/a/copy.jpg"} {
+		more[top+name] = "in each round"
+	}
 	more[top+"unmatched.odd"] = "in a category that has to be made"
 	more.write(t, filepath.Join(o.dir, "src"))
 	maps.Copy(o.files, more)
@@ -250,6 +260,41 @@ func (o *ordeal) describe(t *testing.T) {
 		fmt.Fprintf(&rows, "%q,%q\n", key, "This is "+key)
 	}
 	tree{"metadata.csv": rows.String()}.write(t, o.dir)
+}
+
+// shared gives the files that have assets of their own where equal ones share one: of each
+// group one, which one depends on when processes died. All keys must lead to their contents.
+func (o *ordeal) shared(t *testing.T) tree {
+	t.Helper()
+	owners, own := map[[2]string]string{}, tree{}
+	leads := map[string]bool{}
+	stdout := command(t, o.dir, o.s.variables(), "urls", "--json").must(t, exitDone)
+	for line := range strings.Lines(stdout) {
+		e := parseEvent(t, line)
+		if e.Type != "address" {
+			continue
+		}
+		key, err := url.PathUnescape(strings.TrimPrefix(e.Old, "/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leads[key] = true
+		content, there := o.files[key]
+		if !there || o.files[e.Key] != content {
+			t.Errorf("%s leads to %s, which has another content, after %s", key, e.Key, strings.Join(o.told, "\n"))
+		}
+		alike := [2]string{path.Ext(key), content}
+		if owner := owners[alike]; owner != "" && owner != e.Key && content != "" {
+			t.Errorf("%s and %s have an asset each, after %s", owner, e.Key, strings.Join(o.told, "\n"))
+		}
+		owners[alike], own[e.Key] = e.Key, content
+	}
+	for key := range o.files {
+		if !leads[key] {
+			t.Errorf("%s leads nowhere, after %s", key, strings.Join(o.told, "\n"))
+		}
+	}
+	return own
 }
 
 // checkDescriptions sees that every asset that was made is described, and no other.
@@ -320,7 +365,7 @@ func (o *ordeal) command(t *testing.T) *process {
 	t.Helper()
 	j := strconv.Itoa(1 + o.random.IntN(32))
 	return command(t, o.dir, o.s.variables(), "migrate", "src", "--json", "--settle-time", "100ms", "--unmatched", "create",
-		"--provenance", o.provenance, "--metadata", "metadata.csv", "-j", j)
+		"--provenance", o.provenance, "--metadata", "metadata.csv", "--duplicates", o.duplicates, "-j", j)
 }
 
 // run runs a process that is to die, and gives its exit code, -1 if it was killed.
