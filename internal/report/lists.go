@@ -105,8 +105,17 @@ func (l *lists) line(a state.Account) Line {
 		Undone: l.undone && a.State == state.ItemDone && a.Action == state.Create && !a.Held,
 		Key:    a.Key, Action: string(a.Action), State: Told(a.Action, a.State), Reason: a.Reason, Size: a.Size,
 		Category: l.category(a.Category), Folder: a.Folder, Name: a.Name, AssetID: a.Asset, URL: a.URL,
-		Class: a.Class, Error: a.Error, Attempts: a.Attempts, Origin: a.Origin,
+		Class: a.Class, Error: a.Error, Attempts: a.Attempts, Origin: formerKey(a.Action, a.Origin),
 	}
+}
+
+// formerKey is the key that an object went by before, by the origin of its item. That of one
+// that shares the asset of another object is the key of the other one.
+func formerKey(a state.Action, origin string) string {
+	if a == state.Adopt {
+		return ""
+	}
+	return origin
 }
 
 // category is the name of a category, or its id where that is not known.
