@@ -161,6 +161,11 @@ func TestForms(t *testing.T) {
 		`srcset="https://cdn.example.com/img/a.jpg 1x, https://cdn.example.com/img/b%20c.jpg 2x"`: `srcset="` + a + ` 1x, ` + b + ` 2x"`,
 		`srcset="https://cdn.example.com/img/a.jpg,https://cdn.example.com/img/b%20c.jpg 2x"`:     `srcset="` + a + `,` + b + ` 2x"`,
 
+		// Lines of Windows, and bytes of other encodings.
+		"https://cdn.example.com/img/a.jpg\r\n/files/e.png\r\n":       a + "\r\n" + asset("e") + "\r\n",
+		"caf\xe9 https://cdn.example.com/img/a.jpg\x00\xff":           "caf\xe9 " + a + "\x00\xff",
+		"https://cdn.example.com/img/a.jpg\xe9 /files/e.png \xc3\x28": "https://cdn.example.com/img/a.jpg\xe9 " + asset("e") + " \xc3\x28",
+
 		// Backslashes.
 		`"https:\/\/cdn.example.com\/img\/a.jpg"`:                       `"` + json + `"`,
 		`\"https:\\\/\\\/cdn.example.com\\\/img\\\/a.jpg\"`:             `\"` + strings.ReplaceAll(a, "/", `\\\/`) + `\"`,
