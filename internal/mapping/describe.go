@@ -155,15 +155,15 @@ func (o outcome) text(s *scope) (string, error) {
 // attributesByRules sets the attributes of which rules say something.
 func (d *description) attributesByRules() error {
 	for _, r := range d.matching {
-		for name, o := range r.attributes {
+		for _, name := range sortedKeys(r.attributes) { // of several that go wrong, each night the same one is told
 			if d.isDecided(name) {
 				continue
 			}
-			text, err := o.text(d.scope)
+			text, err := r.attributes[name].text(d.scope)
 			if err != nil {
 				return err
 			}
-			if text != "" || o.template == nil {
+			if text != "" || r.attributes[name].template == nil {
 				d.set(name, text, reason{rule: r})
 			}
 		}

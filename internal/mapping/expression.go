@@ -20,6 +20,10 @@ import (
 // maxNodes is how many parts an expression may have: names, values, operators.
 const maxNodes = 500
 
+// maxPredicates is how deep what is asked of each of a list may be within another: with
+// thousands of tags, three of these go on for hours.
+const maxPredicates = 2
+
 // A kind is what an expression has to give.
 type kind int
 
@@ -49,7 +53,7 @@ func compile(source string, gives kind) (*expression, *flaw) {
 	if strings.TrimSpace(source) == "" {
 		return nil, &flaw{0, "there is no expression here"}
 	}
-	look := &inspection{calls: map[ast.Node]bool{}}
+	look := &inspection{calls: map[ast.Node]bool{}, predicates: map[*ast.PredicateNode]int{}}
 	options := append(functionOptions(), expr.Env(exampleNames()), expr.MaxNodes(maxNodes), expr.Patch(look))
 	if gives == aChoice {
 		options = append(options, expr.AsBool())
@@ -136,6 +140,8 @@ type inspection struct {
 	calls  map[ast.Node]bool // names that are called
 	fields []string
 	flaws  []*flaw
+
+	predicates map[*ast.PredicateNode]int // and how deep they are within each other
 }
 
 // Visit is called for every part, for what is within another one first.
@@ -157,7 +163,21 @@ func (i *inspection) Visit(node *ast.Node) {
 		i.refuse(n, ";")
 	case *ast.MapNode:
 		i.refuse(n, "{ }")
+	case *ast.PredicateNode:
+		if i.predicates[n] = 1 + i.within(n.Node); i.predicates[n] > maxPredicates {
+			i.note(n, fmt.Sprintf("conditions of lists are within each other more than %d times", maxPredicates))
+		}
 	}
+}
+
+// within is how deep predicates are within each other in a part that was looked at.
+func (i *inspection) within(node ast.Node) (depth int) {
+	for p, is := range i.predicates {
+		if ast.Find(node, func(n ast.Node) bool { return n == ast.Node(p) }) != nil {
+			depth = max(depth, is)
+		}
+	}
+	return depth
 }
 
 func (i *inspection) note(n ast.Node, what string) {

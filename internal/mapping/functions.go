@@ -17,6 +17,9 @@ import (
 // is longer, and without a limit a few replacements would fill the memory.
 const maxText = 64 << 10
 
+// maxParts is how many texts one may be split into, for the same reason.
+const maxParts = 2000
+
 // A function is one of those that expressions call, beside the ones of the library that
 // libraryFunctions lists.
 type function struct {
@@ -36,6 +39,8 @@ func ownFunctions() []function {
 		{"segment", callSegment, []any{new(func(string, int) string)}},
 		{"segments", callSegments, []any{new(func(string) []string)}},
 		{"replace", callReplace, []any{new(func(string, string, string) string)}},
+		{"split", callSplit, []any{new(func(string, string) []string), new(func(string, string, int) []string)}},
+		{"join", callJoin, []any{new(func([]string) string), new(func([]any) string), new(func([]string, string) string), new(func([]any, string) string)}},
 	}
 }
 
@@ -43,7 +48,7 @@ func ownFunctions() []function {
 // effects, looks at a clock, or answers a question that nobody asks of an object.
 func libraryFunctions() []string {
 	return []string{
-		"trim", "trimPrefix", "trimSuffix", "upper", "lower", "split", "join", "hasPrefix", "hasSuffix", "indexOf",
+		"trim", "trimPrefix", "trimSuffix", "upper", "lower", "hasPrefix", "hasSuffix", "indexOf",
 		"len", "first", "last", "take", "uniq", "sort", "reverse", "concat", "all", "any", "none", "filter", "map",
 		"find", "count", "int", "float", "string", "min", "max",
 	}
@@ -175,6 +180,39 @@ func callReplace(args ...any) (any, error) {
 		return nil, errLong
 	}
 	return strings.ReplaceAll(text, old, by), nil
+}
+
+// callSplit is as the library's, but for the bound.
+func callSplit(args ...any) (any, error) {
+	most := maxParts + 1
+	if len(args) > 2 && args[2].(int) >= 0 {
+		most = min(most, args[2].(int))
+	}
+	parts := strings.SplitN(args[0].(string), args[1].(string), most)
+	if len(parts) > maxParts {
+		return nil, fmt.Errorf("the text has more than %d parts", maxParts)
+	}
+	return parts, nil
+}
+
+// callJoin is as the library's, but for the bound.
+func callJoin(args ...any) (any, error) {
+	texts, ok := listOf(args[0])
+	separator := ""
+	if len(args) > 1 {
+		separator = args[1].(string)
+	}
+	length := len(separator) * len(texts)
+	for _, t := range texts {
+		length += len(t)
+	}
+	switch {
+	case !ok:
+		return nil, errors.New("join takes a list of texts")
+	case length > maxText+len(separator):
+		return nil, errLong
+	}
+	return strings.Join(texts, separator), nil
 }
 
 var errLong = fmt.Errorf("the text grows longer than %d KiB", maxText>>10)

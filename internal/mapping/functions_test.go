@@ -38,7 +38,7 @@ func TestFunctions(t *testing.T) {
 		`replace(name, " ", "_")`: "Old_Harbour", `replace("aaa", "a", "")`: "", `replace("a", "", "b")`: "a",
 
 		`trim(" a ")`: "a", `trimPrefix(folder, "archive/")`: "2019", `trimSuffix("ab", "b")`: "a", `upper("a")`: "A", `lower(name)`: "old harbour",
-		`split("a;b", ";")`: "a|b", `join(tags, ", ")`: "harbour, Ships", `hasPrefix(key, "arch")`: "true", `hasSuffix(key, "x")`: "false",
+		`split("a;b", ";")`: "a|b", `split("a;b;c", ";", 2)`: "a|b;c", `split("a;b", ";", 0)`: "", `split("a;b", ";", -1)`: "a|b", `join(["a", key[:1]])`: "aa", `join(map(tags, len(#)), "+")`: "7+5", `join(tags, ", ")`: "harbour, Ships", `hasPrefix(key, "arch")`: "true", `hasSuffix(key, "x")`: "false",
 		`indexOf("abc", "c")`: "2", `len(tags)`: "2", `first(tags)`: "harbour", `last(tags)`: "Ships", `first(fields("none"))`: "",
 		`take(tags, 1)`: "harbour", `uniq(["a", "a"])`: "a", `sort(["b", "a"])`: "a|b", `reverse(tags)`: "Ships|harbour", `concat(tags, ["x"])`: "harbour|Ships|x",
 		`all(tags, # != "")`: "true", `any(tags, # startsWith "S")`: "true", `none(tags, # == "x")`: "true", `filter(tags, # contains "our")`: "harbour",
@@ -70,6 +70,9 @@ func TestFunctionErrors(t *testing.T) {
 		`int(name)`:                   "invalid operation: int(Old Harbour)",
 		`date(created, trim("YEAR"))`: `"YEAR" is no form of a date`,
 		`replace(map(tags, key)[0], "a", "` + strings.Repeat("b", 1<<16) + `")`: "the text grows longer than 64 KiB",
+		`join(["a", "` + strings.Repeat("b", 1<<16) + `"], "")`:                 "the text grows longer than 64 KiB",
+		`split("` + strings.Repeat(",", maxParts) + `", ",")`:                   "the text has more than 2000 parts",
+		`join([[key]])`: "join takes a list of texts",
 	} {
 		if got, err := evaluate(t, source); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "assetferry.yaml:4:") {
 			t.Errorf("%s is %.80q, %v", source, got, err)

@@ -35,6 +35,7 @@ func TestMistakes(t *testing.T) {
 		"bad form of a date":   {"rules:\n  - folder: ${ date(created, \"2006/01\") }", `:3:32: "2006/01" is no form of a date; write it with YYYY, MM, DD, hh, mm and ss, such as "YYYY/MM"`},
 		"let":                  {"rules:\n  - folder: ${ let x = key; x }", "let is no part of expressions here"},
 		"range":                {"rules:\n  - when: all(1..9, size > 1)\n    skip: true", ".. is no part of expressions here"},
+		"three deep":           {"rules:\n  - when: 'any(tags, any(tags, # == key)) and any(tags, any(tags, any(tags, # == key)))'\n    skip: true", ":3:59: conditions of lists are within each other more than 2 times"},
 		"environment":          {"rules:\n  - folder: ${ $env[\"key\"] }", "$env is no part of expressions here"},
 		"clock":                {"rules:\n  - folder: ${ now() }", `unknown name "now"`},
 		"skip":                 {"rules:\n  - skip: maybe", ":3:13: skip takes true or false"},

@@ -2,7 +2,6 @@ package metadata
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"assetferry/internal/rows"
@@ -18,11 +17,11 @@ type columns struct {
 // columnsOf gives the columns of a table their meaning by their names.
 func (t *Table) columnsOf(f *rows.File) (columns, error) {
 	c := columns{}
-	at := map[by]int{}
+	at, seen := map[by]int{}, map[string]bool{}
 	for n, written := range f.Columns() {
 		is, by := t.meaningOf(written)
 		wrong := wrongField(is)
-		if slices.Contains(c.names, is) {
+		if seen[is] {
 			wrong = fmt.Sprintf("there are two columns %q", is)
 		}
 		if wrong != "" {
@@ -31,7 +30,7 @@ func (t *Table) columnsOf(f *rows.File) (columns, error) {
 		if _, also := at[by]; by != "" && !also {
 			at[by] = n
 		}
-		c.names = append(c.names, is)
+		c.names, seen[is] = append(c.names, is), true
 	}
 	for _, c.by = range [...]by{byKey, byAddress, byDigest} {
 		if n, ok := at[c.by]; ok {
