@@ -111,8 +111,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 	if p.Rules.FilesFrom != nil {
 		p.unseen = maps.Clone(p.Rules.FilesFrom.keys)
 	}
-	d, stop := p.newDecider(ctx, run)
-	defer stop()
+	d := p.newDecider(run)
 	if p.remapped, err = p.isRemapped(ctx, run); err != nil {
 		return Plan{}, err
 	}
@@ -217,16 +216,16 @@ type decider struct {
 	placer     *placer        // nil until something has to be placed
 	containers map[Place]bool // where objects go; names left out
 	creates    int
-	memory     recall       // see walkBeside
-	rest       func() error // the same: what was remembered after the last object
-	approved   *approvals   // the same
-	anew       redescriber  // the same
-	failures   *beside[state.Failure]
-	claimed    map[string]bool  // assets that stand for an object already
-	followed   map[string]bool  // objects that are gone and go by another key now
-	lost       map[string]*loss // objects whose assets others were to share
-	perhaps    bool             // something was listed that may describe another object
-	ahead      map[string]ahead // what describes objects that are decided next, if that says where they go
+	memory     recall                 // see walkBeside
+	rest       func() error           // the same: what was remembered after the last object
+	approved   *approvals             // the same
+	anew       redescriber            // the same
+	failures   *beside[state.Failure] // the same
+	claimed    map[string]bool        // assets that stand for an object already
+	followed   map[string]bool        // objects that are gone and go by another key now
+	lost       map[string]*loss       // objects whose assets others were to share
+	perhaps    bool                   // something was listed that may describe another object
+	ahead      map[string]ahead       // what describes objects that are decided next, if that says where they go
 	batch      []state.Item
 
 	sentinel    bool          // was listed
@@ -235,10 +234,8 @@ type decider struct {
 	driftCursor string
 }
 
-func (p *Planner) newDecider(ctx context.Context, run state.Run) (d *decider, stop func()) {
-	d = &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, followed: map[string]bool{}, lost: map[string]*loss{}}
-	d.failures = sideBySide(p.Journal.Failures(ctx, run.Pair.ID, ""), func(f state.Failure) string { return f.Key })
-	return d, d.failures.stop
+func (p *Planner) newDecider(run state.Run) *decider {
+	return &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, followed: map[string]bool{}, lost: map[string]*loss{}}
 }
 
 // decide decides every staged item. It may be repeated after a crash: the same

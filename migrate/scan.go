@@ -183,8 +183,8 @@ func (w *walk) end(ctx context.Context) error {
 	return w.stage(ctx)
 }
 
-// walkBeside has what the journal remembers and what was approved walk beside the
-// objects after a key, until stop. It tells of the receipts of no object, if anybody wants
+// walkBeside has what the journal remembers, which failures too, and what was approved walk
+// beside the objects after a key, until stop. It tells of the receipts of no object, if anybody wants
 // to know.
 func (d *decider) walkBeside(ctx context.Context, after string, missed func(state.Receipt) error) (stop func()) {
 	receipts := d.Journal.Fingerprints
@@ -193,10 +193,12 @@ func (d *decider) walkBeside(ctx context.Context, after string, missed func(stat
 	}
 	known := sideBySide(receipts(ctx, d.run.Pair.ID, after), func(r state.Receipt) string { return r.Key })
 	known.passed = missed
+	failures := sideBySide(d.Journal.Failures(ctx, d.run.Pair.ID, after), func(f state.Failure) string { return f.Key })
 	anew, forgetMore := d.redescribed(ctx, d.run, after)
-	d.memory, d.rest, d.anew, d.approved = d.remembered(known), known.rest, anew, d.approvals(after)
+	d.memory, d.rest, d.anew, d.approved, d.failures = d.remembered(known), known.rest, anew, d.approvals(after), failures
 	return func() {
 		known.stop()
+		failures.stop()
 		forgetMore()
 		d.approved.close()
 	}
