@@ -277,19 +277,3 @@ func TestReplaceHardLink(t *testing.T) {
 		t.Error("another name of the file has another text now")
 	}
 }
-
-// Who may not write a file may not replace it.
-func TestReplaceReadOnly(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.html")
-	writeFile(t, path, "one")
-	must(t, os.Chmod(path, 0o444))
-	if f, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
-		must(t, f.Close())
-		t.Skip("this user may write all files")
-	}
-	if _, err := Replace(path, to("two")); !errors.Is(err, os.ErrPermission) {
-		t.Errorf("got %v", err)
-	}
-	onlyThese(t, dir, "a.html")
-}

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
+	"assetferry/internal/usertest"
 	"assetferry/sources"
 	"assetferry/sources/local"
 )
@@ -36,7 +34,7 @@ func lockedTree(t *testing.T, root string) *tree {
 	return tree
 }
 
-func TestWhatMayNotBeRead(t *testing.T) { asSomebodyElse(t, whatMayNotBeRead) }
+func TestWhatMayNotBeRead(t *testing.T) { usertest.Run(t, whatMayNotBeRead) }
 
 func whatMayNotBeRead(t *testing.T, root string) {
 	tree := lockedTree(t, filepath.Join(root, "tree"))
@@ -102,7 +100,7 @@ func wantLocked(t *testing.T, src sources.Source, want ...[2]string) {
 	}
 }
 
-func TestRootMayNotBeRead(t *testing.T) { asSomebodyElse(t, rootMayNotBeRead) }
+func TestRootMayNotBeRead(t *testing.T) { usertest.Run(t, rootMayNotBeRead) }
 
 func rootMayNotBeRead(t *testing.T, root string) {
 	for name, mode := range map[string]fs.FileMode{"nothing": 0, "names only": 0o400, "no names": 0o100} {
@@ -130,51 +128,4 @@ func unlock(t *tree) {
 		}
 		return nil
 	})
-}
-
-const (
-	childVariable = "ASSETFERRY_TEST_UNPRIVILEGED_DIRECTORY"
-	nobody        = 65534
-)
-
-// asSomebodyElse runs a test in a new directory, and never as root, who may read
-// everything: then it runs in a process of its own, as another user.
-func asSomebodyElse(t *testing.T, test func(t *testing.T, dir string)) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		dir := os.Getenv(childVariable)
-		if dir == "" {
-			dir = t.TempDir()
-		}
-		test(t, dir)
-		return
-	}
-	dir, err := os.MkdirTemp("", "assetferry-unprivileged")
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
-	work := filepath.Join(dir, "work")
-	must(t, os.Mkdir(work, 0o700))
-	must(t, os.Chown(work, nobody, nobody))
-
-	cmd := exec.CommandContext(t.Context(), copyOfThisBinary(t, dir), "-test.v", "-test.run=^"+t.Name()+"$")
-	cmd.Dir = work
-	cmd.Env = append(os.Environ(), childVariable+"="+work)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	output, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(output), "--- PASS: "+t.Name()) {
-		t.Fatalf("as another user: %v\n%s", err, output)
-	}
-}
-
-// copyOfThisBinary puts the test binary where another user reaches it.
-func copyOfThisBinary(t *testing.T, dir string) string {
-	t.Helper()
-	self, err := os.Executable()
-	must(t, err)
-	content, err := os.ReadFile(self)
-	must(t, err)
-	path := filepath.Join(dir, "test")
-	must(t, os.WriteFile(path, content, 0o755))
-	return path
 }
