@@ -108,15 +108,20 @@ func (a *Applier) wentBy(ctx context.Context, sent *content) (g gathering, err e
 	return g, nil
 }
 
-// notRead begins the remark on an object of which something was not read that may describe
-// it.
-const notRead = "what is embedded in it was not read"
+// Embedded begins the remarks on an object about what its content says of it, notRead the
+// one that nobody has looked.
+const (
+	Embedded = "embedded: "
+	notRead  = "it was not read: "
+)
 
 func (g *gathering) add(found metadata.Found, remarks []string) {
 	for _, from := range embedded {
 		g.found = g.found.With(from, found[from])
 	}
-	g.remark = joined(append([]string{g.remark}, remarks...)...)
+	if len(remarks) > 0 {
+		g.remark = joined(g.remark, Embedded+joined(remarks...))
+	}
 }
 
 // examine gives what is kept with an object and what its content says, without sending it.
@@ -134,7 +139,7 @@ func (d Deps) lookInto(ctx context.Context, o sources.Object, g gathering) (gath
 	found, remarks, err := metadata.Embedded(blocks, o.Size)
 	switch {
 	case saysNothing(err):
-		remarks = []string{notRead + ": " + err.Error()}
+		remarks = []string{notRead + err.Error()}
 	case err != nil:
 		return g, err
 	}

@@ -278,6 +278,9 @@ func (j joining) ask(ctx context.Context, batch []state.Item) ([]state.Outcome, 
 	return outcomes, nil
 }
 
+// LeftUnsaid begins the remark on a copy of which somebody wrote something down.
+const LeftUnsaid = "what describes it in a table or a sidecar went nowhere"
+
 // leftUnsaid tells that somebody wrote down what describes an object, and that it goes
 // nowhere, since the asset is described as that of another one.
 func (j joining) leftUnsaid(ctx context.Context, i state.Item) (remark string, err error) {
@@ -287,7 +290,7 @@ func (j joining) leftUnsaid(ctx context.Context, i state.Item) (remark string, e
 	}
 	beside, remark, err := j.inSidecars(ctx, j.run, i.Key)
 	if err == nil && len(fields)+len(beside) > 0 {
-		remark = joined("what describes it in a table or a sidecar went nowhere: its asset is described as "+i.Origin+" is", remark)
+		remark = joined(LeftUnsaid+": its asset is described as "+i.Origin+" is", remark)
 	}
 	return remark, err
 }

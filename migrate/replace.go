@@ -154,6 +154,9 @@ func (a *Applier) sendInstead(ctx context.Context, s *structure, i state.Item, c
 	return a.effect(ctx, s, i, p)
 }
 
+// SentAnew begins the remark on an object whose new content is in another asset.
+const SentAnew = "sent as a new asset"
+
 // inherit has the receipt of an asset with other content keep what the former one says of
 // the asset. If it is of a new asset, the former one is retired, and the remark says what
 // became of it.
@@ -162,7 +165,7 @@ func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, f
 		r.Slot, r.Adopted = former.Slot, former.Adopted
 		return ""
 	}
-	remark = fmt.Sprintf("sent as a new asset, since the service does not replace the content of asset %s, which ", former.Asset)
+	remark = fmt.Sprintf("%s, since the service does not replace the content of asset %s, which ", SentAnew, former.Asset)
 	if !a.rules.trashes() || a.settleOnly {
 		return remark + "stays with its address"
 	}

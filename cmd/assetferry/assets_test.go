@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"assetferry/internal/metadata/imagetest"
 	_ "golang.org/x/image/tiff"
 	_ "golang.org/x/image/webp"
 )
@@ -111,6 +113,17 @@ func cmdPicture(ts *testscript.TestScript, _ bool, args []string) {
 		err = png.Encode(f, picture)
 	}
 	ts.Check(errors.Join(err, f.Close()))
+}
+
+// cmdShot makes a JPEG with a packet of XMP in it, and in the name of a camera: shot NAME
+// PACKET
+func cmdShot(ts *testscript.TestScript, _ bool, args []string) {
+	const exifMake, exifModel = 0x010f, 0x0110
+	jpeg := imagetest.Embedded{
+		EXIF: []imagetest.Entry{imagetest.ASCII(exifMake, "Maker"), imagetest.ASCII(exifModel, "Model"), imagetest.Taken("2019:07:21 14:03:22", ""), imagetest.Position(59, 54, 10, 45)},
+		XMP:  ts.ReadFile(args[1]),
+	}.JPEG()
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), jpeg, 0o600))
 }
 
 // cmdSize prints the format and the size of a picture: size FILE

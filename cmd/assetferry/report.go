@@ -28,8 +28,9 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Say what became of a run, from the journal alone",
 		Long: `Report says what became of a run: whether everything arrived and how that was
 proved, what did not and what to do about it, what was left out and which switch
-or person decides, who can see what, and how to take it back. A sync is set
-against the sync before it: what is new, changed, described, moved, gone and
+or person decides, what was found of objects and is not in their assets (cut,
+unreadable, or not sent), who can see what, and how to take it back. A sync is
+set against the sync before it: what is new, changed, described, moved, gone and
 trashed, what people did at the destination, what fails since when, and what
 came through again. It reads the journal and nothing else: no request is sent,
 and it works while another process is at work.
@@ -48,9 +49,10 @@ Formats:
            assetferry migrate ./photos --files-from -
 
 --only makes any format but html a list of the objects of which this is true:
-done (whatever was carried out), created, adopted, replaced, described, moved,
-trashed, unchanged, skipped, failed, parked, changed, conflict, waiting,
-in-doubt, planned, sending, sent, undecided, undone.
+done (whatever was carried out), remarked (what of that there is a remark on),
+created, adopted, replaced, described, moved, trashed, unchanged, skipped,
+failed, parked, changed, conflict, waiting, in-doubt, planned, sending, sent,
+undecided, undone.
 
 --split-by folder sums up each top-level folder of the source. With --output it
 writes a new folder, with a list for each of them and an index of the sums.
@@ -71,6 +73,8 @@ Fields of the json document, all in objects and bytes where they are amounts:
                             came after the last arrival
   alterations, undo         what was there before, and how to take the run back
   privacy, metadata, addresses
+  found                     fields that went nowhere, positions, times, and
+                            remarks, such as on what was cut or is unreadable
   types, sizes, throughput  for charts; charted is what the first two are of
 
 --json writes the summary of the run to stdout, as status does.

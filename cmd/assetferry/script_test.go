@@ -86,6 +86,7 @@ func TestScripts(t *testing.T) {
 			"twins":     cmdTwins,
 			"picture":   cmdPicture,
 			"size":      cmdSize,
+			"shot":      cmdShot,
 		},
 	})
 }
@@ -157,6 +158,7 @@ func fieldsOf(kind string) []string {
 		"check":     {"key", "result"},
 		"progress":  {"phase", "items", "bytes", "done"},
 		"error":     {"class", "message", "hint"},
+		"conflict":  {"key", "field", "said"},
 		"asset":     {"id", "name", "size", "category_id", "url"},
 		"address":   {"old", "new", "key", "asset_id", "size", "verified"},
 		"change":    {"file", "line", "old", "new"},

@@ -76,7 +76,9 @@ func TestReportOfNight(t *testing.T) {
 	w := newWorld(t, library, true)
 	w.run(0, "sync", w.library)
 	w.put("changes.jpg", "after")
+	w.put("changes.jpg.json", `{"description": "`+strings.Repeat("long ", 300)+`"}`)
 	w.put("new/<b>ميناء</b>.jpg", "new")
+	w.put("new/<b>ميناء</b>.jpg.json", `{"description": `)
 	for _, gone := range []string{"goes.jpg", "folder 1"} {
 		if err := os.RemoveAll(filepath.Join(w.library, gone)); err != nil {
 			t.Fatal(err)
@@ -90,6 +92,12 @@ func TestReportOfNight(t *testing.T) {
 	var said string
 	p.eval(`document.querySelector("#night").innerText`, &said)
 	for _, want := range []string{"moves.jpg", "new/moved.jpg", "changes.jpg", "<b>", "goes.jpg", "Gone from the source", "↑ "} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the page does not say %q:\n%s", want, said)
+		}
+	}
+	p.eval(`document.querySelector("#remarks").innerText`, &said)
+	for _, want := range []string{"Sidecars that could not be read", "new/<b>ميناء</b>.jpg.json says was not taken", " of 1499 characters: the service takes 1024"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the page does not say %q:\n%s", want, said)
 		}

@@ -28,12 +28,11 @@ type counts struct {
 	items     chart
 	unchanged chart
 
-	leftOut   map[string]*LeftOut    // by reason
-	troubles  map[string]*Trouble    // by what it is
-	altered   map[string]*Alteration // by action
-	hidden    int64
-	notKept   int64
-	editsKept int64
+	leftOut  map[string]*LeftOut    // by reason
+	troubles map[string]*Trouble    // by what it is
+	altered  map[string]*Alteration // by action
+	hidden   int64
+	remarks  remarks
 
 	destination Amount
 	categories  map[string]*state.CategorySum
@@ -49,6 +48,7 @@ func newCounts(l *lists) *counts {
 	return &counts{
 		l: l, items: chart{types: map[string]*Amount{}}, unchanged: chart{types: map[string]*Amount{}},
 		leftOut: map[string]*LeftOut{}, troubles: map[string]*Trouble{}, altered: map[string]*Alteration{},
+		remarks: remarks{},
 	}
 }
 
@@ -105,12 +105,7 @@ func (c *counts) countRemarkable(i state.Item) {
 	if hidesObjects(i) {
 		c.hidden++
 	}
-	if i.State == state.ItemDone && isNotKept(i) {
-		c.notKept++
-	}
-	if i.State == state.ItemDone && areEditsKept(i) {
-		c.editsKept++
-	}
+	c.remarks.add(i)
 }
 
 func (c *counts) countLeftOut(i state.Item) {
@@ -153,7 +148,6 @@ func (c *counts) into(r *Report) {
 	r.Sum.Listed = c.listed.plus(known)
 	r.Sum.Closes = r.Sum.Listed == r.Sum.Total
 	r.Destination, r.Unlistable = c.destination, c.hidden
-	r.Metadata.NotKept, r.Metadata.EditsKept = c.notKept, c.editsKept
 	r.Charted = c.listed
 	if c.l.told {
 		r.Charted = r.Sum.Listed

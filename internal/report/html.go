@@ -64,6 +64,8 @@ type page struct {
 	Differences excerpt[Difference]
 	Alterations excerpt[Alteration]
 	Categories  excerpt[Category]
+	Unmapped    excerpt[Field]
+	Remarks     excerpt[Remark]
 	Folders     excerpt[folderRow]
 	Types       *sliceCharts
 	Sizes       *sliceCharts
@@ -89,6 +91,8 @@ func layOut(r Report, lines iter.Seq2[Line, error], folders iter.Seq2[Folder, er
 		Differences: cut(r.Proof.First, "assetferry verify --content", differenceTexts),
 		Alterations: cut(r.Alterations, all+"json", alterationTexts),
 		Categories:  cut(r.Privacy.Categories, all+"json", categoryTexts),
+		Unmapped:    fewOf(r.Found.Unmapped, r.Found.UnmappedFields-int64(len(r.Found.Unmapped)), all+"json", fieldTexts),
+		Remarks:     fewOf(r.Found.Remarks, 0, "assetferry report --run "+r.Run.ID+" --only remarked", remarkTexts),
 		Types:       chartSlices("types", "Types", "Type", r.Types),
 		Sizes:       chartSlices("sizes", "Sizes", "Size of an object", r.Sizes),
 		Rates:       chartRates(r.Throughput, zone),

@@ -108,6 +108,16 @@ func troubleTexts(t Trouble) []string {
 	return texts
 }
 
+func fieldTexts(f Field) []string { return []string{f.Name, f.From} }
+
+func remarkTexts(r Remark) []string {
+	texts := []string{r.What}
+	for _, e := range r.Examples {
+		texts = append(texts, e.Key, e.Error)
+	}
+	return texts
+}
+
 func differenceTexts(d Difference) []string { return []string{d.Key, d.AssetID, d.Field, d.What} }
 
 func alterationTexts(a Alteration) []string {

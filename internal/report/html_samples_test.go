@@ -138,6 +138,9 @@ func troubledSample() sample {
 	r.Undo = Undo{Created: Amount{4_700, 21e9}, Command: "assetferry undo --run " + r.Run.ID}
 	r.Privacy = Privacy{Unknown: Amount{4_700, 21e9}, Categories: []Category{{ID: "c9", Name: hostile, Privacy: "unknown", Amount: Amount{4_700, 21e9}}}}
 	r.Metadata = Metadata{Objects: 12, Fields: 12, NotKept: 4, Undescribed: 9, EditsKept: 3}
+	r.Found = Found{UnmappedFields: 612, Unmapped: []Field{{"lens", "exif", 4_213}, {hostile, "table", 12}}, Positions: 1_204, Times: 4_001, Remarks: []Remark{
+		{TooLong, "Texts that were cut or left out, as the service takes no longer ones", 1_017, []Example{{arabic, "description: cut to 1023 of 1207 characters: the service takes 1024"}, {long, "description: left out"}}},
+		{BrokenSidecar, "Sidecars that could not be read, so that what they say is missing", 1, []Example{{hostile, "what " + hostile + ".json says was not taken: line 3"}}}}}
 	r.Types = []Slice{{hostile, Amount{4000, 20e9}}, {".mp4", Amount{1000, 5e9}}}
 	r.Sizes = []Slice{{"empty", Amount{3, 0}}, {"100 MB and more", Amount{4_997, 25e9}}}
 	r.Throughput = []Point{{noon, 1, 3000, 10e9}, {noon.Add(26 * time.Hour), 1, 1700, 11e9}}

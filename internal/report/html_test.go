@@ -306,6 +306,8 @@ func TestPageStaysSmall(t *testing.T) {
 		r.Alterations = append(r.Alterations, Alteration{Action: key(n), Examples: []string{key(n)}})
 		r.Proof.First = append(r.Proof.First, Difference{key(n), key(n), key(n), key(n)})
 		r.Privacy.Categories = append(r.Privacy.Categories, Category{Name: key(n), ID: key(n)})
+		r.Found.Unmapped = append(r.Found.Unmapped, Field{key(n), key(n), objects})
+		r.Found.Remarks = append(r.Found.Remarks, Remark{TooLong, key(n), objects, []Example{{key(n), key(n)}}})
 		r.Throughput = append(r.Throughput, Point{noon.Add(time.Duration(n) * time.Minute), 1, math.MaxInt32, math.MaxInt64})
 	}
 	r.Types = []Slice{{worst, Amount{1, 1}}, {worst, Amount{1, 1}}}

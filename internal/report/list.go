@@ -11,13 +11,14 @@ import (
 
 // A Choice says which objects a list is of.
 type Choice struct {
-	Only string // as the user said it; empty for all
-	told []string
+	Only     string // as the user said it; empty for all
+	told     []string
+	remarked bool // only those with a remark
 }
 
 // States are the words that choose objects for a list, as users write them.
 func States() []string {
-	all := []string{"done", undone}
+	all := []string{"done", remarked, undone}
 	for _, told := range order {
 		all = append(all, strings.ReplaceAll(told, " ", "-"))
 	}
@@ -25,13 +26,14 @@ func States() []string {
 }
 
 // ParseChoice reads the word that chooses objects for a list, empty for all. done is
-// everything that was carried out.
+// everything that was carried out, and remarked what of that there is a remark on.
 func ParseChoice(word string) (Choice, error) {
 	c := Choice{Only: word}
 	told := strings.ReplaceAll(strings.ReplaceAll(word, "-", " "), "_", " ")
 	switch {
 	case word == "":
-	case word == "done":
+	case word == "done", word == remarked:
+		c.remarked = word == remarked
 		for _, done := range order {
 			if isDone(done) {
 				c.told = append(c.told, done)
@@ -47,6 +49,9 @@ func ParseChoice(word string) (Choice, error) {
 
 // takes reports whether a line is chosen.
 func (c Choice) takes(l Line) bool {
+	if c.remarked && l.Error == "" {
+		return false
+	}
 	return len(c.told) == 0 || slices.Contains(c.told, l.State) || l.Undone && slices.Contains(c.told, undone)
 }
 

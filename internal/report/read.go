@@ -114,10 +114,23 @@ func (l *lists) count(ctx context.Context, r *Report) error {
 		return err
 	}
 	c.into(r)
+	if err := l.found(ctx, r, c.remarks); err != nil {
+		return err
+	}
 	if l.isPruned() {
 		return l.countPruned(ctx, r)
 	}
 	return nil
+}
+
+// found says what was found of objects and is not in their assets. What an undo finds was
+// told of the run that it takes back.
+func (l *lists) found(ctx context.Context, r *Report, of remarks) (err error) {
+	if l.run.Undoes == 0 {
+		r.Found, err = readFound(ctx, l.journal, l.run.Num, of)
+		r.Metadata.NotKept, r.Metadata.EditsKept = r.Found.Of(NotKept), r.Found.Of(EditsKept)
+	}
+	return err
 }
 
 // countPruned tells of a run that has no items any more what its sums say.
@@ -284,14 +297,6 @@ func thinned(minutes []state.Minute) []Point {
 	}
 	return points
 }
-
-// isNotKept reports whether a remark on an item that is done says that what the source
-// has with it got lost.
-func isNotKept(i state.Item) bool { return strings.Contains(i.Error, migrate.NotKept) }
-
-// areEditsKept reports whether a remark on an item that is done says that what people wrote
-// stays, although the source says something else.
-func areEditsKept(i state.Item) bool { return strings.Contains(i.Error, migrate.KeptEdits) }
 
 // said is the sum in a sentence.
 func said(s Sum) string {

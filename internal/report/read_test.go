@@ -1,6 +1,8 @@
 package report_test
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,5 +115,43 @@ func TestEditsThatAreKept(t *testing.T) {
 	}
 	if m := w.read(w.migrate(rules)).Metadata; m.EditsKept != 0 {
 		t.Errorf("told again: %+v", m)
+	}
+}
+
+// What was cut, what could not be read and what went nowhere is told of the run that met
+// it, by kind, and listed.
+func TestRemarks(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "one", "a.jpg.json", `{"tags": `, "b.jpg", "two", "c.jpg", "\xff\xd8\xff\xe1\x00\x10Exif\x00\x00II*\x00\x08\x00\x00\x00\xff\xd9")
+	w.says = fixed{Description: strings.Repeat("words ", 300)}
+	r := w.read(w.migrate(migrate.DefaultRules()))
+	got := map[report.RemarkKind]int64{}
+	for _, k := range r.Found.Remarks {
+		got[k.Kind] = k.Objects
+		if int64(len(k.Examples)) != k.Objects || k.Examples[0].Error == "" {
+			t.Errorf("examples: %+v", k)
+		}
+	}
+	want := map[report.RemarkKind]int64{report.TooLong: 3, report.BrokenSidecar: 1, report.Embedded: 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("remarks (-want +got)\n%s", diff)
+	}
+	choice, err := report.ParseChoice("remarked")
+	must(t, err)
+	var list bytes.Buffer
+	must(t, r.WriteList(t.Context(), &list, "keys", choice, nil))
+	if want := "a.jpg\nb.jpg\nc.jpg\n"; list.String() != want {
+		t.Errorf("listed %q, want %q", list.String(), want)
+	}
+	w.says = nil
+	w.put("d.jpg", "four")
+	r = w.read(w.migrate(migrate.DefaultRules()))
+	if !r.Found.IsZero() {
+		t.Errorf("what another run met: %+v", r.Found)
+	}
+	list.Reset()
+	must(t, r.WriteList(t.Context(), &list, "keys", choice, nil))
+	if list.Len() > 0 {
+		t.Errorf("listed %q although there is no remark", list.String())
 	}
 }

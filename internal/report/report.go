@@ -43,6 +43,7 @@ type Report struct {
 
 	Privacy   Privacy   `json:"privacy"`
 	Metadata  Metadata  `json:"metadata"`
+	Found     Found     `json:"found"`
 	Addresses Addresses `json:"addresses"`
 
 	// For charts. Types and Sizes are of the objects in Charted, by extension and by

@@ -17,7 +17,7 @@ const textWidth = 80
 func (r Report) WriteText(w io.Writer, zone *time.Location) error {
 	t := &text{zone: zone}
 	for _, write := range []func(Report){
-		t.verdict, t.about, t.night, t.sum, t.leftOut, t.troubles, t.proof, t.privacy, t.alterations, t.undo, t.metadata, t.addresses, t.charts,
+		t.verdict, t.about, t.night, t.sum, t.leftOut, t.troubles, t.proof, t.privacy, t.alterations, t.undo, t.metadata, t.found, t.addresses, t.charts,
 	} {
 		write(r)
 	}
@@ -265,13 +265,46 @@ func (t *text) metadata(r Report) {
 			objects(m.Objects), ui.Count(m.ContentTypes), ui.Count(m.Fields), ui.Count(m.Tags))
 	}
 	if m.NotKept > 0 {
-		t.say(2, "Of %s the journal could not keep it either: --only done tells why.", objects(m.NotKept))
+		t.say(2, "Of %s the journal could not keep it either.", objects(m.NotKept))
 	}
 	if m.Undescribed > 0 {
 		t.say(2, "%s lack a description that they should have, or the note where they come from; the next run writes it.", capital(assets(m.Undescribed)))
 	}
 	if m.EditsKept > 0 {
-		t.say(2, "%s were described otherwise at the destination, and what people wrote stays: --only done tells which.", capital(assets(m.EditsKept)))
+		t.say(2, "%s were described otherwise at the destination, and what people wrote stays.", capital(assets(m.EditsKept)))
+	}
+}
+
+// found tells what was found and is not in assets, as the end of the run did.
+func (t *text) found(r Report) {
+	f := r.Found
+	if f.IsZero() {
+		return
+	}
+	t.heading("Remarks on what came through")
+	for _, k := range f.Remarks {
+		t.say(2, "%s: %s", k.What, objects(k.Objects))
+		for _, e := range k.Examples {
+			t.quote(6, e.Key)
+			t.say(8, "%s", e.Error)
+		}
+		t.more(k.Objects, len(k.Examples), remarked)
+	}
+	if f.UnmappedFields > 0 {
+		t.say(2, "Fields that went nowhere; assetferry help mapping tells how to send them:")
+		var rows [][]string
+		for _, m := range f.Unmapped[:min(len(f.Unmapped), shownFields)] {
+			rows = append(rows, []string{brief(m.Name), m.From, ui.Count(m.Objects)})
+		}
+		t.table([]ui.Column{{Title: "Field"}, {Title: "Found in"}, {Title: "Objects", Right: true}}, rows)
+		if rest := f.UnmappedFields - int64(len(rows)); rest > 0 {
+			t.say(6, "… and %s more: --format json lists them", ui.Count(rest))
+		}
+	}
+	for _, said := range []string{f.PositionsSaid(), f.TimesSaid()} {
+		if said != "" {
+			t.say(2, "%s", said)
+		}
 	}
 }
 

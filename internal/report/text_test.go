@@ -62,6 +62,7 @@ func TestTextSanitizes(t *testing.T) {
 	r.Proof.First = []Difference{{evil, evil, "name", evil}}
 	r.Alterations = []Alteration{{Action: moved, Amount: Amount{2, 1}, Examples: []string{evil, evil}, Moves: []Move{{evil, evil}}}}
 	r.Privacy.Categories = []Category{{ID: "1", Name: evil, Privacy: "public", Amount: Amount{1, 1}}}
+	r.Found = Found{Unmapped: []Field{{evil, evil, 1}}, UnmappedFields: 1, Remarks: []Remark{{OtherRemark, "Other remarks", 1, []Example{{evil, evil}}}}}
 	r.Types = []Slice{{evil, Amount{1, 1}}}
 	var list bytes.Buffer
 	line := Line{Key: evil, State: failed, Error: evil, Reason: evil}

@@ -29,7 +29,8 @@ const (
 	sent      = "sent"
 	undecided = "undecided" // listed so far
 
-	undone = "undone" // created, and taken back since; said besides of what was created
+	undone   = "undone"   // created, and taken back since; said besides of what was created
+	remarked = "remarked" // done, but there is something to say; said besides of what was done
 )
 
 // order is the one in which people are told of parts, what arrived first.
