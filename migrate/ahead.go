@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -119,11 +120,19 @@ func (d *decider) lookFor(ctx context.Context, o sources.Object) ahead {
 	return ahead{found.With(metadata.FromTable, fields), g.remark, err}
 }
 
+// reason is the one for which the object stays out.
+func (a ahead) reason() Reason {
+	if _, ok := errors.AsType[*unplacedError](a.err); ok {
+		return ReasonUnplaced
+	}
+	return ReasonUnreadable
+}
+
 // An unplacedError says that an object stays out because nobody can tell where rules want
 // it: what cannot be read may have said that it is private.
 type unplacedError struct{ why string }
 
-func (e *unplacedError) Error() string { return "rules ask for what describes it, and " + e.why }
+func (e *unplacedError) Error() string { return e.why }
 
 // Class is permanent: somebody has to mend it.
 func (e *unplacedError) Class() retry.Class { return retry.Permanent }

@@ -388,7 +388,7 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt
 			return err
 		}
 		if looked.err != nil && action != state.Replace { // which stays where it is
-			s.Failed = ReasonUnreadable
+			s.Failed = looked.reason()
 		}
 		place, s.Problem = d.placer.place(o, looked.found)
 		if action == state.Replace && s.Problem != ReasonTooLarge {

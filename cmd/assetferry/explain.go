@@ -33,7 +33,8 @@ last verification found, what was there before a sync changed it, where it was
 moved from or to, since when it is gone from the source, and its old addresses.
 KEY is the name of the object below SOURCE, such as 2024/spring/harbour.jpg; a
 path into the source, the ID of an asset, a key that the object went by, and an
-old address that begins with https:// will do, too.
+old address that begins with https:// will do, too. Of a sidecar it tells which
+object it describes, and what it says of that.
 
 With --conflicts it lists all objects of which origins of metadata, such as a
 table and what is embedded, say different things.
@@ -166,13 +167,15 @@ type history struct {
 	movedTo     string // the key that it goes by now
 	movedIn     string // the run that moved it
 
-	names names
-	by    string   // the key or address that was asked for, if the object goes by another one
-	was   *history // of that
+	names   names
+	sidecar *sidecar // nil if it is none
+
+	by  string   // the key or address that was asked for, if the object goes by another one
+	was *history // of that
 }
 
 func (h history) isEmpty() bool {
-	return h.by == "" && h.receipt == nil && h.failure == nil && len(h.stages) == 0 && h.movedTo == ""
+	return h.by == "" && h.receipt == nil && h.failure == nil && len(h.stages) == 0 && h.movedTo == "" && h.sidecar == nil
 }
 
 // orNil gives what was found, or nil where nothing is.
@@ -203,6 +206,9 @@ func (e *explainer) recall(ctx context.Context, p state.Pair, key string) (h his
 		return h, err
 	}
 	if h.receipt == nil {
+		if h.sidecar, err = e.recallSidecar(ctx, p, key); err != nil {
+			return h, err
+		}
 		h.sharesWith, err = orNil(e.journal.AliasOwner(ctx, p.ID, key))
 		return h, err
 	}
@@ -285,6 +291,7 @@ func (e *explainer) tell(h history) {
 	e.out.Printf("%s", ui.Sanitize(h.key))
 	e.line("Source", h.pair.Source)
 	e.line("Destination", fmt.Sprintf("%s (%s)", h.pair.Destination, h.pair.Address))
+	e.tellSidecar(h)
 	e.tellAsset(h)
 	e.tellProof(h)
 	e.tellDescription(h)
@@ -344,6 +351,9 @@ func (e *explainer) tellAsset(h history) {
 	switch {
 	case r == nil && h.sharesWith != nil:
 		e.line("Asset", "that of "+*h.sharesWith+", whose content it has")
+		return
+	case h.sidecar != nil:
+		e.line("Asset", "none of its own: it describes another object")
 		return
 	case r == nil:
 		e.line("Asset", "none that the journal knows of")

@@ -170,9 +170,18 @@ func (a *app) showItems(ctx context.Context, s *endpoints, plan migrate.Plan) er
 		}
 		a.showDecision(ui.PlanLine{
 			Key: i.Key, Origin: origin(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
+			Error: wrongWith(i),
 		})
 	}
 	return nil
+}
+
+// wrongWith says what keeps an object out where its reason does not.
+func wrongWith(i state.Item) string {
+	if i.State == state.ItemFailed || i.State == state.ItemConflict {
+		return i.Error
+	}
+	return ""
 }
 
 // origin is the key that an object had before it was moved, "" for all others.
@@ -198,7 +207,11 @@ func (a *app) showDecision(l ui.PlanLine) {
 	if l.Origin != "" {
 		key = ui.Sanitize(l.Origin) + " -> " + key
 	}
-	a.out.Printf("%-9s %s  (%s)", l.Action, key, l.Reason)
+	why := l.Reason
+	if l.Error != "" {
+		why += ": " + ui.Sanitize(l.Error)
+	}
+	a.out.Printf("%-9s %s  (%s)", l.Action, key, why)
 }
 
 // planner makes what makes a plan.

@@ -31,8 +31,16 @@ func (s *sum) add(i *state.Item) {
 	s.objects++
 	s.bytes += i.Size
 	if len(s.examples) < shown {
-		s.examples = append(s.examples, i.Key)
+		s.examples = append(s.examples, example(i))
 	}
+}
+
+// example names an object, with what is wrong with it if that is more than the reason says.
+func example(i *state.Item) string {
+	if i.Error != "" && (i.State == state.ItemFailed || i.State == state.ItemConflict) {
+		return i.Key + ": " + i.Error
+	}
+	return i.Key
 }
 
 func (s *sum) finding() Finding {

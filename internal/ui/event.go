@@ -67,6 +67,7 @@ type PlanLine struct {
 	Folder   string `json:"folder"`
 	Name     string `json:"name"`
 	Size     int64  `json:"size"`
+	Error    string `json:"error,omitempty"` // what is wrong, where the reason does not say it
 }
 
 // A MappingLine is a "mapping" event: what rules make of one object.

@@ -49,7 +49,9 @@ func finding(l CheckLine, verbose bool) string {
 		if i == fewExamples && !verbose {
 			break
 		}
-		b.WriteString("      " + Truncate(Sanitize(example), screenWidth-6) + "\n")
+		for _, line := range fill(strings.Split(Sanitize(example), " "), screenWidth-6) {
+			b.WriteString("      " + Truncate(line, screenWidth-6) + "\n")
+		}
 	}
 	if l.Hint != "" {
 		hang("    Decides: ", strings.Fields(l.Hint))
