@@ -117,7 +117,7 @@ func TestSidecarsOfTakeout(t *testing.T) {
 	for key, description := range want {
 		found, err := w.deps().ExplainMapping(t.Context(), sources.Key(key))
 		must(t, err)
-		if !strings.Contains(found.String(), description) {
+		if !strings.Contains(found.Text(true), description) {
 			t.Errorf("%s is explained as %v", key, found)
 		}
 	}

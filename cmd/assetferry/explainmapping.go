@@ -39,7 +39,7 @@ func (a *app) explainMapping(ctx context.Context, cmd *cobra.Command, source, ke
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(e.String()) {
+	for line := range strings.Lines(e.Text(a.out.Verbose())) {
 		a.out.Printf("%s", ui.Sanitize(strings.TrimSuffix(line, "\n")))
 	}
 	line := ui.MappingLine{

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +33,7 @@ func TestExplain(t *testing.T) {
 			}
 			o := harbour()
 			o.Found[metadata.FromTable]["description"] = []string{strings.TrimSpace(strings.Repeat("Ships. ", 150))}
-			got := mustMap(t, rules, Options{OnLimit: limit}).Explain(o, Place{Category: "Images", Folder: "archive/2019", Name: "Old Harbour.JPG"}).String()
+			got := mustMap(t, rules, Options{OnLimit: limit}).Explain(o, Place{Category: "Images", Folder: "archive/2019", Name: "Old Harbour.JPG"}).Text(strings.HasPrefix(rules, "# all"))
 			if *update {
 				if err := os.WriteFile(name, []byte(rules+"\n---\n"+got), 0o600); err != nil {
 					t.Fatal(err)
@@ -48,9 +49,27 @@ func TestExplain(t *testing.T) {
 var update = flag.Bool("update", false, "write what is expected anew")
 
 func TestExplainDefault(t *testing.T) {
-	got := (*Mapping)(nil).Explain(Object{Key: "a.jpg"}, Place{Category: "Images", Name: "a.jpg"}).String()
-	want := "Object: a.jpg\nNothing was found that describes it\nWhere it goes\n  category  Images  (no rule)\n  folder    -  (no rule)\n  name      a.jpg  (no rule)\n"
+	got := (*Mapping)(nil).Explain(Object{Key: "a.jpg"}, Place{Category: "Images", Name: "a.jpg"}).Text(false)
+	want := "Object: a.jpg\nWhere it goes\n  category  Images  (no rule)\n  folder    -  (no rule)\n  name      a.jpg  (no rule)\nNothing was found that describes it\n"
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// A camera writes dozens of fields: what arrives comes first, and nothing is longer than a
+// screen unless all is asked for.
+func TestExplainCamera(t *testing.T) {
+	o := Object{Key: "a.jpg", Found: metadata.Found{metadata.FromEXIF: {"created": {"2019-08-07"}, "exif.UserComment": {strings.Repeat("long ", 100)}}}}
+	for n := range 60 {
+		o.Found[metadata.FromEXIF][fmt.Sprintf("exif.Tag%02d", n)] = []string{"1"}
+	}
+	e := (*Mapping)(nil).Explain(o, Place{Category: "Images", Name: "a.jpg"})
+	brief, all := e.Text(false), e.Text(true)
+	arrives, left := strings.Index(brief, "attribute created  2019-08-07"), strings.Index(brief, "What was found and is not sent\n  exif.Tag00")
+	if arrives < 0 || left < arrives || !strings.HasSuffix(brief, "  … and 41 more, see --verbose\n") || strings.Count(brief, "\n") > 40 {
+		t.Errorf("in brief:\n%s", brief)
+	}
+	if strings.Count(all, "exif.Tag") != 60 || !strings.Contains(all, strings.Repeat("long ", 99)) {
+		t.Errorf("all:\n%s", all)
 	}
 }

@@ -2,39 +2,64 @@ package mapping
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
 
-// String tells an explanation to people. What stands in it may have any characters but line
-// feeds.
-func (e Explanation) String() string {
+const (
+	shownFound = 20  // fields of a kind
+	shownValue = 200 // characters of a value
+)
+
+// Text tells an explanation to people: first what becomes of the object and what decides so,
+// then what was found, and last what of that is left out. A camera writes dozens of fields,
+// so that lists and values are shortened unless all is asked for. What stands in it may have
+// any characters but line feeds.
+func (e Explanation) Text(all bool) string {
 	var b strings.Builder
-	w := &explained{tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)}
+	w := &explained{tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0), all}
 	w.head("Object", e.Key)
-	w.seen(e.Seen)
-	w.rules(e.Rules)
+	if e.Err != nil {
+		w.head("It cannot be sent", e.Err.Error())
+	}
 	w.outcomes("Where it goes", e.Place)
 	w.outcomes("What describes it there", e.Describe)
-	w.conflicts(e.Conflicts)
 	if len(e.Notes) > 0 {
 		w.head("Notes", "")
 	}
 	for _, n := range e.Notes {
 		w.line(n.Field, n.What)
 	}
-	if len(e.Unmapped) > 0 {
-		w.head("Not sent", strings.Join(e.Unmapped, ", "))
+	w.rules(e.Rules)
+	w.conflicts(e.Conflicts)
+	sent, left := e.sent()
+	if len(sent)+len(left) == 0 {
+		w.head("Nothing was found that describes it", "")
 	}
-	if e.Err != nil {
-		w.head("It cannot be sent", e.Err.Error())
-	}
+	w.seen("What was found", sent)
+	w.seen("What was found and is not sent", left)
 	w.Flush()
 	return b.String()
 }
 
+// sent parts what was found from what of that went nowhere.
+func (e Explanation) sent() (sent, left []Seen) {
+	for _, s := range e.Seen {
+		if slices.Contains(e.Unmapped, s.Field) {
+			left = append(left, s)
+		} else {
+			sent = append(sent, s)
+		}
+	}
+	return sent, left
+}
+
 // explained is an explanation while it is written.
-type explained struct{ *tabwriter.Writer }
+type explained struct {
+	*tabwriter.Writer
+	all bool // nothing is shortened
+}
 
 func (w *explained) head(title, text string) {
 	w.Flush() // columns are as wide as their own section needs
@@ -51,18 +76,20 @@ func (w *explained) line(cells ...string) {
 	fmt.Fprintln(w, "  "+strings.Join(cells, "\t"))
 }
 
-func (w *explained) seen(all []Seen) {
-	if len(all) == 0 {
-		w.head("Nothing was found that describes it", "")
-		return
+func (w *explained) seen(title string, all []Seen) {
+	if len(all) > 0 {
+		w.head(title, "")
 	}
-	w.head("What was found", "")
-	for _, s := range all {
+	for n, s := range all {
+		if n == shownFound && !w.all {
+			w.line(fmt.Sprintf("… and %d more, see --verbose", len(all)-n))
+			break
+		}
 		from := string(s.From)
 		if !s.Counts {
 			from += ", overruled"
 		}
-		w.line(s.Field, because(s.Value, from))
+		w.line(s.Field, w.because(s.Value, from))
 	}
 }
 
@@ -91,7 +118,7 @@ func (w *explained) outcomes(title string, all []Outcome) {
 		if value == "" {
 			value = "-"
 		}
-		w.line(o.Field, because(value, o.Why))
+		w.line(o.Field, w.because(value, o.Why))
 	}
 }
 
@@ -101,13 +128,18 @@ func (w *explained) conflicts(all []Conflict) {
 	}
 	for _, c := range all {
 		for _, s := range c.Said {
-			w.line(c.Field, because(s.Value, string(s.From)))
+			w.line(c.Field, w.because(s.Value, string(s.From)))
 		}
 	}
 }
 
-// because puts after a value, which may be long, where it is from.
-func because(value, why string) string { return value + "  (" + why + ")" }
+// because puts after a value where it is from.
+func (w *explained) because(value, why string) string {
+	if whole := []rune(value); len(whole) > shownValue && !w.all {
+		value = string(whole[:shownValue]) + ellipsis
+	}
+	return value + "  (" + why + ")"
+}
 
 // oneLine shows a text of several lines, or with tabs, in one.
 func oneLine(text string) string { return strings.Join(strings.FieldsFunc(text, isBreak), " / ") }
