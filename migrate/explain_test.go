@@ -30,13 +30,13 @@ func TestExplainMapping(t *testing.T) {
 	} {
 		e, err := d.ExplainMapping(t.Context(), sources.Key(key))
 		if err != nil || e.Said.Attributes["title"] != want || e.Key != key {
-			t.Errorf("%s: %q, %v\n%s", key, e.Said.Attributes["title"], err, e)
+			t.Errorf("%s: %q, %v\n%s", key, e.Said.Attributes["title"], err, e.Text(true))
 		}
 	}
 	e, err := d.ExplainMapping(t.Context(), "a/photo1.jpg")
 	told := func(n mapping.Note) bool { return strings.Contains(n.What, "a/photo1.jpg.yaml") }
 	if err != nil || !slices.ContainsFunc(e.Notes, told) {
-		t.Errorf("what is wrong with a sidecar is not told: %v\n%s", err, e)
+		t.Errorf("what is wrong with a sidecar is not told: %v\n%s", err, e.Text(true))
 	}
 	for sidecar, describes := range map[sources.Key]sources.Key{
 		"a/photo.jpg.JSON": "a/photo.jpg", "a/photo.json": "a/photo", "a/photo1.jpg.yaml": "a/photo1.jpg", "a/photo1.xmp": "a/photo1.jpg",

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"assetferry/internal/mapping"
 	"assetferry/internal/metadata"
@@ -235,6 +236,18 @@ func (d Deps) say(o sources.Object, found metadata.Found) (m metadata.Metadata, 
 	}
 	return m, remarks(notes), nil
 }
+
+// tooLong is in the error of an item of which a text is longer than the service takes it and
+// must not be cut.
+const tooLong = "characters, and the service takes"
+
+// IsTooLong reports whether an item failed for that: no other try changes it.
+func IsTooLong(i state.Item) bool {
+	return i.State == state.ItemFailed && strings.Contains(i.Error, tooLong)
+}
+
+// TooLongRemedy is what helps then.
+func TooLongRemedy() string { return (&mapping.LimitError{}).Hint() }
 
 // A mappingError says that rules cannot say anything of an object. No other try changes that.
 type mappingError struct{ error }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"assetferry/internal/header"
@@ -56,6 +57,15 @@ func (w *walk) seeSentinel(o sources.Object) {
 	}
 }
 
+// neverGone is in what is told where the sentinel is not there.
+const neverGone = "and --sentinel says that it is always there"
+
+// HasConsent reports whether users may consent to what a guard said: to changes they may,
+// and not to that a source is whole which is not.
+func HasConsent(guard string) bool {
+	return !strings.Contains(guard, neverGone) && !strings.Contains(guard, listsNothing)
+}
+
 // checkSentinel fails if the whole source was listed, and the object that must be there was
 // not.
 func (w *walk) checkSentinel() error {
@@ -63,7 +73,7 @@ func (w *walk) checkSentinel() error {
 		return nil
 	}
 	return &GuardError{
-		fmt.Sprintf("%s is not at the source, and --sentinel says that it always is; nothing was sent", w.Guards.Sentinel),
+		fmt.Sprintf("the source has no %s, %s; nothing was sent", w.Guards.Sentinel, neverGone),
 		"see that the disk or share is mounted and whole; put the sentinel back, or name another one",
 	}
 }
@@ -125,8 +135,8 @@ func (d *decider) guardDeletes(ctx context.Context, due int64) (excess bool, err
 	if due <= g.AcceptDeletes || due <= g.MaxDelete && within(due, known.Objects, g.MaxDeletePercent) {
 		return false, nil
 	}
-	d.stopped = fmt.Sprintf("%s would be trashed because their objects are gone, of %s: at most %d and %g %% may be; none was",
-		counted(due, "asset"), counted(known.Objects, "known object"), g.MaxDelete, g.MaxDeletePercent)
+	d.stopped = fmt.Sprintf("%s would be trashed because their objects are gone, of %s: at most %s and %g %% may be; none was",
+		counted(due, "asset"), counted(known.Objects, "known object"), grouped(g.MaxDelete), g.MaxDeletePercent)
 	return true, nil
 }
 
@@ -146,8 +156,8 @@ func (d *decider) guardChanges(ctx context.Context) error {
 		return nil
 	}
 	return &GuardError{
-		fmt.Sprintf("%s would be replaced, described or moved, of %s: at most %d and %g %% may be (--max-changes, --max-changes-percent); nothing was sent",
-			counted(changes, "asset"), counted(known.Objects, "known object"), g.MaxChanges, g.MaxChangesPercent),
+		fmt.Sprintf("%s would be replaced, described or moved, of %s: at most %s and %g %% may be (--max-changes, --max-changes-percent); nothing was sent",
+			counted(changes, "asset"), counted(known.Objects, "known object"), grouped(g.MaxChanges), g.MaxChangesPercent),
 		fmt.Sprintf("see that the source is what it should be, look at the plan with --dry-run, then --accept-changes %d", changes),
 	}
 }
@@ -171,7 +181,15 @@ func counted(n int64, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return grouped(n) + " " + word + "s"
+}
+
+// grouped gives a number with its thousands apart, as people are told numbers everywhere.
+func grouped(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
 }
 
 const (

@@ -81,7 +81,7 @@ func (r Reason) Remedy() Remedy {
 	case ReasonTooLarge:
 		return Remedy{"make it smaller, or ask whoever runs the service for a higher limit", true}
 	case ReasonPublic:
-		return Remedy{"whoever manages the categories: make that one private, or name a private one with --category", true}
+		return Remedy{"whoever manages the categories: make that one private; or name a private one with --category, or have a rule of the mapping say category beside private: true", true}
 	case ReasonExists:
 		return Remedy{"--on-existing: adopt takes over the asset that is there if it has the same size, duplicate sends beside it", true}
 	case ReasonCollision:

@@ -162,13 +162,13 @@ func (w *walk) lost(ctx context.Context, c state.Sidecar) error {
 // end ends a listing that is whole.
 func (w *walk) end(ctx context.Context) error {
 	if err := w.checkSentinel(); err != nil {
-		return errors.Join(err, w.stage(ctx), w.Journal.NoteSync(ctx, w.run.Num, err.Error(), ""))
+		return w.notThere(ctx, err)
 	}
 	if err := w.rest(); err != nil {
 		return err
 	}
 	if err := w.countGone(ctx); err != nil {
-		return errors.Join(err, w.stage(ctx))
+		return w.notThere(ctx, err)
 	}
 	if err := errors.Join(w.sidecars.rest(), w.aliases.rest()); err != nil { // of a source that is there
 		return err
@@ -181,6 +181,17 @@ func (w *walk) end(ctx context.Context) error {
 	}
 	w.page.Done = true
 	return w.stage(ctx)
+}
+
+// notThere ends a listing of what is not the source, or not all of it. A sync is history
+// then, and people have to see in the morning that it was held back; all else is gone on
+// with once the source is there.
+func (w *walk) notThere(ctx context.Context, why error) error {
+	err := errors.Join(why, w.stage(ctx))
+	if w.Rules.Sync != nil {
+		err = errors.Join(err, w.Journal.NoteSync(ctx, w.run.Num, why.Error(), ""))
+	}
+	return err
 }
 
 // walkBeside has what the journal remembers, which failures too, and what was approved walk
@@ -224,12 +235,15 @@ func (w *walk) disorder(ctx context.Context, key string) error {
 	return errors.Join(err, w.Journal.Relist(ctx, w.run.Num))
 }
 
+// listsNothing begins what an EmptySourceError says.
+const listsNothing = "the source lists nothing"
+
 // An EmptySourceError says that a source from which objects have arrived lists
 // none: it is rather not there than empty.
 type EmptySourceError struct{ Known int64 }
 
 func (e *EmptySourceError) Error() string {
-	return fmt.Sprintf("the source lists nothing, but objects of it have arrived before (%d)", e.Known)
+	return fmt.Sprintf("%s, but objects of it have arrived before (%s)", listsNothing, grouped(e.Known))
 }
 
 // countGone counts what has arrived before and is not listed any more, unless a

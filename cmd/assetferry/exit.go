@@ -24,7 +24,7 @@ const (
 	exitDone        = 0
 	exitError       = 1
 	exitUsage       = 2
-	exitItems       = 3  // finished, but items failed, wait, changed, are in conflict or in doubt
+	exitItems       = 3  // finished, but items failed, wait, changed, are in conflict or in doubt, or table rows are wrong
 	exitDifference  = 4  // verify found a difference
 	exitChanges     = 5  // plan --exit-code: there is something to do
 	exitGuard       = 6  // a guard stopped the run

@@ -268,7 +268,11 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 		return &stop{exitGuard, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number"}
 	}
 	if failure == nil && (exitOf(tallies) != exitDone || wrong) {
-		for _, step := range nextSteps(tallies) {
+		steps, err := stepsAfter(ctx, s.journal, run, tallies)
+		if err != nil {
+			return err
+		}
+		for _, step := range steps {
 			a.out.Notef("Try: %s", step)
 		}
 		return &stop{code: exitItems}

@@ -13,8 +13,8 @@ import (
 )
 
 // nextSteps says what helps with the items of a run that did not arrive: a line for each
-// way out, with how many it is for.
-func nextSteps(tallies []state.Tally) (lines []string) {
+// way out, with how many it is for. Of what failed, so many have a text that is too long.
+func nextSteps(tallies []state.Tally, tooLong int64) (lines []string) {
 	var again []string
 	counts := map[state.ItemState]int64{}
 	remedies := map[string]int64{} // for what running again does not help
@@ -28,6 +28,10 @@ func nextSteps(tallies []state.Tally) (lines []string) {
 		default:
 			counts[t.State] += t.Objects
 		}
+	}
+	if tooLong > 0 {
+		counts[state.ItemFailed] -= tooLong
+		remedies[migrate.TooLongRemedy()] = tooLong
 	}
 	for _, s := range []struct {
 		state state.ItemState
@@ -47,6 +51,20 @@ func nextSteps(tallies []state.Tally) (lines []string) {
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// stepsAfter gives the next steps after a run.
+func stepsAfter(ctx context.Context, journal *state.Store, run state.Run, tallies []state.Tally) ([]string, error) {
+	var tooLong int64
+	for i, err := range journal.Items(ctx, run.Num, state.ItemFailed) {
+		if err != nil {
+			return nil, err
+		}
+		if migrate.IsTooLong(i) {
+			tooLong++
+		}
+	}
+	return nextSteps(tallies, tooLong), nil
 }
 
 // tellNothingMatches says that the patterns leave nothing of a source that has something:

@@ -156,7 +156,11 @@ func (a *app) showSync(ctx context.Context, journal *state.Store, p state.Pair, 
 	if err != nil {
 		return err
 	}
-	for _, step := range nextSteps(tallies) {
+	steps, err := stepsAfter(ctx, journal, last, tallies)
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
 		lines = append(lines, "next: "+step)
 	}
 	for _, line := range lines {

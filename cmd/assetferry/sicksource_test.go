@@ -77,7 +77,7 @@ func TestSickSource(t *testing.T) {
 			}
 		}, nil, exitError, "does not exist"},
 		"empty":                {func(t *testing.T, a arrived) { a.remove(t, pictures) }, nil, exitGuard, "the source lists nothing, but objects of it have arrived before (100)"},
-		"without its sentinel": {func(*testing.T, arrived) {}, []string{"--sentinel", "here.txt"}, exitGuard, "here.txt is not at the source, and --sentinel says that it always is"},
+		"without its sentinel": {func(*testing.T, arrived) {}, []string{"--sentinel", "here.txt"}, exitGuard, "the source has no here.txt, and --sentinel says that it is always there"},
 		"encrypted": {func(t *testing.T, a arrived) {
 			for n := range 15 {
 				tree{fmt.Sprintf("%03d.jpg", n): fmt.Sprintf("anything but a picture, %d", n)}.write(t, filepath.Join(a.dir, "src"))

@@ -38,7 +38,7 @@ var definitions = []struct {
 		remedy: "who manages the plan at the service; or --exclude"}},
 	{migrate.ReasonPublic, definition{id: "private-at-source", severity: Loss,
 		title:  "private at the source, and public in the category it would go to",
-		remedy: "who makes that category private; or --category"}},
+		remedy: "who makes that category private; or --category; or a rule that says category beside private: true"}},
 	{migrate.ReasonNoCategory, definition{id: "no-category-possible", severity: Loss,
 		title:  "no category can be made for the extension",
 		remedy: "who can rename it at the source; or --exclude"}},

@@ -28,6 +28,9 @@ func remedyFor(i state.Item) (what, todo string) {
 	if i.State == state.ItemConflict || i.State == state.ItemChanged || i.State == state.ItemParked || reason.IsFailure() {
 		return i.Reason, reason.Remedy().Decides
 	}
+	if migrate.IsTooLong(i) {
+		return "a text is longer than the service takes it", migrate.TooLongRemedy()
+	}
 	for _, k := range kinds {
 		if k.is(i) {
 			return k.what, k.todo

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	service "assetferry/internal/assets"
+	"assetferry/internal/mapping"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -40,6 +41,7 @@ func TestRemedyFor(t *testing.T) {
 		{failed(fmt.Errorf("open: %w", fs.ErrPermission)), "does not let them be read", "owns the source"},
 		{state.Item{State: state.ItemFailed, Class: "permanent", Error: "something else"}, "failed", "explain KEY"},
 		{because(state.ItemFailed, migrate.ReasonUnreadable), "cannot be read", "owns the source"},
+		{state.Item{State: state.ItemFailed, Error: "the asset is there, but not described: mapping: " + (&mapping.LimitError{Field: "description", Has: 1499, Takes: 1024}).Error()}, "a text is longer than the service takes it", "--on-limit"},
 		{because(state.ItemFailed, migrate.ReasonMissing), "not at the source", "--files-from"},
 		{because(state.ItemParked, migrate.ReasonParked), "failed in many runs", "--retry-parked"},
 		{because(state.ItemConflict, migrate.ReasonExists), "another asset of that name", "--on-existing"},

@@ -125,8 +125,12 @@ func judgeStopped(r Report) (Verdict, bool) {
 	if r.Night == nil || r.Night.Stopped == "" || r.Run.State == string(state.Applying) || r.Run.State == string(state.Finished) {
 		return Verdict{}, false
 	}
-	return Verdict{Stopped, "A guard stopped the sync before anything was changed: " + sentence(r.Night.Stopped),
-		"see that the source and the settings are what they should be; if they are, give the consent that the guard names and run the same command again"}, true
+	v := Verdict{Stopped, "A guard stopped the sync before anything was changed: " + sentence(r.Night.Stopped),
+		"see that the source and the settings are what they should be; if they are, give the consent that the guard names and run the same command again"}
+	if !migrate.HasConsent(r.Night.Stopped) {
+		v.Next = "see that the disk or share is mounted and whole, and run the same command again"
+	}
+	return v, true
 }
 
 // judgeHeldBack is about a finished run of which a guard held a part back.
