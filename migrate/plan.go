@@ -212,7 +212,7 @@ type decider struct {
 	*Planner
 	run        state.Run
 	decided    bool           // all that is staged, by this decider
-	judged     int64          // how much that was
+	judged     int64          // how much of that was decided at once
 	placer     *placer        // nil until something has to be placed
 	containers map[Place]bool // where objects go; names left out
 	creates    int

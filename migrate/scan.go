@@ -142,7 +142,11 @@ func (w *walk) stage(ctx context.Context) error {
 	faultpoint.Hit(faultpoint.Staged)
 	if w.decided {
 		faultpoint.Hit(faultpoint.Decided)
-		w.judged += int64(len(w.page.Items))
+		for _, i := range w.page.Items {
+			if i.State != "" { // else it is counted once it is decided
+				w.judged++
+			}
+		}
 	}
 	w.page = state.Page{Cursor: w.page.Cursor}
 	return err
