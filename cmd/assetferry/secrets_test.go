@@ -114,6 +114,17 @@ func (l *leakTest) connector(t *testing.T, around ...func(http.Handler) http.Han
 	return "Cookie: PHPSESSID=" + mark + "-session"
 }
 
+// workspace makes the source an environment of a service, and gives its key and the variable
+// with its address.
+func (l *leakTest) workspace(t *testing.T) (from *service, key sandbox.AccessKey, address string) {
+	t.Helper()
+	e := sandbox.Environment{ID: "9d1e7c40ab25f638c0d7", AccessKey: mark + "-access-key-of-the-source"}
+	from = startService(t, sandbox.Options{Environments: []sandbox.Environment{e}})
+	command(t, l.dir, from.variables(), "migrate", l.source).must(t, exitDone)
+	l.source = "ckbox://" + e.ID
+	return from, e.AccessKey, "ASSETFERRY_SOURCE_URL=" + from.url
+}
+
 // search runs commands in all forms of output and searches everything they leave.
 func (l *leakTest) search(t *testing.T, want map[string]int) {
 	t.Helper()
@@ -322,6 +333,51 @@ func TestSecrets(t *testing.T) {
 			l.env, l.source = start(t).variables(), "ckfinder+https://user:"+mark+"-password@www.example.com/connector"
 			return map[string]int{"plan": exitUsage, "migrate": exitUsage, "verify": exitNoSuch, "status": exitNoSuch}
 		},
+		"key of a source": func(t *testing.T, l *leakTest) map[string]int {
+			_, key, address := l.workspace(t)
+			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
+			return fine
+		},
+		"key of a source in a file": func(t *testing.T, l *leakTest) map[string]int {
+			_, key, address := l.workspace(t)
+			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY_FILE="+l.input(t, "key", string(key)+"\n"))
+			return fine
+		},
+		"key of a source from a command": func(t *testing.T, l *leakTest) map[string]int {
+			_, key, address := l.workspace(t)
+			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY_COMMAND="+l.program(t, string(key)))
+			return fine
+		},
+		"token of a source": func(t *testing.T, l *leakTest) map[string]int {
+			from, key, address := l.workspace(t)
+			token := sandboxtest.Sign(key, sandboxtest.Claims(from.env, "superadmin"))
+			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_TOKEN_COMMAND="+l.program(t, token))
+			return fine
+		},
+		"source that echoes": func(t *testing.T, l *leakTest) map[string]int {
+			from, key, address := l.workspace(t)
+			from.wrap(echo(http.StatusUnauthorized))
+			l.env = append(start(t).variables(), address, "ASSETFERRY_SOURCE_ACCESS_KEY="+string(key))
+			return map[string]int{"plan": exitAuth, "migrate": exitAuth, "verify": exitNoSuch, "status": exitDone}
+		},
+		"password in the address of a workspace": func(t *testing.T, l *leakTest) map[string]int {
+			l.env, l.source = append(start(t).variables(), "ASSETFERRY_SOURCE_URL=https://user:"+mark+"-password@example.com", "ASSETFERRY_SOURCE_ACCESS_KEY="+mark+"-key"), "ckbox://somewhere"
+			return map[string]int{"plan": exitUsage, "migrate": exitUsage, "verify": exitNoSuch, "status": exitNoSuch}
+		},
+		"secrets that the configuration leads to": func(t *testing.T, l *leakTest) map[string]int {
+			s := start(t)
+			hooks := l.input(t, "hooks", "http://"+mark+"-user:"+mark+"-password@"+strings.TrimPrefix(l.hook.url, "http://")+"/"+mark+"-in-a-file\n")
+			l.env = []string{"HUSH=" + string(key), "ASSETFERRY_NOTIFY_FILE=" + hooks}
+			l.conf = []string{"--config", l.input(t, "c.yaml", "to: here\nnotify: "+l.hook.url+"/"+mark+"-in-the-configuration\ndestinations:\n  here:\n    url: "+s.url+
+				"\n    environment: "+environment.ID+"\n    access_key_env: HUSH\n")}
+			return fine
+		},
+		"commands in the configuration": func(t *testing.T, l *leakTest) map[string]int {
+			token := sandboxtest.Sign(key, sandboxtest.Claims(environment, "superadmin"))
+			l.conf = []string{"--config", l.input(t, "c.yaml", "to: here\ndestinations:\n  here:\n    url: "+start(t).url+
+				"\n    environment: "+environment.ID+"\n    token_command: "+l.program(t, token)+"\n")}
+			return fine
+		},
 		"variables of AWS": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), l.bucket(t, nil)...)
 			return fine
@@ -376,6 +432,35 @@ func TestSecrets(t *testing.T) {
 			l := newLeakTest(t)
 			l.search(t, test(t, l))
 		})
+	}
+}
+
+// Whatever variable takes a secret is among those that TestSecrets gives one.
+func TestEverySecretIsTried(t *testing.T) {
+	t.Parallel()
+	tried, err := os.ReadFile("secrets_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, pattern := range []string{"help/*.txt", "*.go", "../../internal/config/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		told = append(told, files...)
+	}
+	secret := regexp.MustCompile(`ASSETFERRY_[A-Z_]*(KEY|TOKEN|HEADERS|NOTIFY)[A-Z_]*`)
+	for _, file := range told {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range secret.FindAllString(string(text), -1) {
+			if !strings.Contains(string(tried), name+"=") {
+				t.Errorf("%s tells of %s, which no test of secrets sets", file, name)
+			}
+		}
 	}
 }
 
