@@ -107,7 +107,7 @@ func (a *Applier) describes() bool { return a.Provenance == "always" || a.looksA
 
 // A description is what came of describing an asset.
 type description struct {
-	modified  time.Time // when the service says that it was changed last
+	modified  time.Time // when the service says that it was changed last; when we left it, if somebody has changed it since
 	said      string    // by the source, as it is kept; see state.Outcome
 	found     string    // the same
 	fields    []state.FoundField
@@ -184,6 +184,10 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 		}
 		asset = &there
 	}
+	left, err := a.leftBefore(ctx, i, *receipt, *asset)
+	if err != nil {
+		return description{}, err
+	}
 	m := metadata.Merge(last.base, g.said, metadataOf(*asset), a.rules.policy())
 	d.modified, d.said, d.remark = asset.LastModifiedAt, g.said.Over(last.base).Encode(), joined(g.remark, remarkOf(m))
 	if len(m.Conflicts) > 0 { // so that the next plan tells it, too
@@ -195,6 +199,9 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 			return description{}, err
 		}
 		d.modified = changed.LastModifiedAt
+	}
+	if !left.IsZero() {
+		d.modified = left
 	}
 	return d, nil
 }

@@ -27,6 +27,7 @@ type formerAsset struct {
 	Tags        []string          `json:"tags"`
 	Attributes  assets.Attributes `json:"attributes"`
 	Modified    time.Time         `json:"modified,omitzero"` // by the service's account
+	Left        time.Time         `json:"left,omitzero"`     // when we left it, if somebody had changed it since
 }
 
 func formerOf(a assets.Asset) formerAsset {

@@ -35,6 +35,7 @@ type comeback struct {
 	trace
 	asset   assets.Asset // as the service told of it last
 	current bool         // it was not changed since then
+	edited  bool         // by people, which is not to pass for ours
 	done    bool         // it is as it was before
 	refusal error        // why it does not get any further
 }
@@ -158,7 +159,7 @@ func (g goingBack) meet(ctx context.Context, c *comeback) (err error) {
 	if what := c.changes(c.asset); len(what) > 0 && c.Was != state.Trash {
 		return fmt.Errorf("%w: %s", errTouched, strings.Join(what, ", "))
 	}
-	return nil
+	return g.findEdit(ctx, c)
 }
 
 // move brings assets back to where they were, those that were in one place with one request.
@@ -310,7 +311,7 @@ func (c *comeback) outcome() state.Outcome {
 		return state.Outcome{}
 	}
 	o := state.Outcome{Key: c.Key, State: state.ItemDone, TakenBack: true}
-	if c.Was != state.Trash || !c.wasEdited() { // else what people did before the run would pass for ours
+	if !c.edited {
 		o.Modified = c.asset.LastModifiedAt
 	}
 	if _, stays := c.back(c.asset); len(stays) > 0 && c.Was != state.Trash {
@@ -334,6 +335,9 @@ func (g goingBack) look(ctx context.Context, i state.Item) (o state.Outcome, err
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil // that is told when it is tried again
 	} else if err != nil {
+		return o, err
+	}
+	if err := g.findEdit(ctx, c); err != nil {
 		return o, err
 	}
 	if c.done {

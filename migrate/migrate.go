@@ -93,6 +93,7 @@ type Journal interface {
 	JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[state.Receipt, error]
 	ForgetAliasesOf(ctx context.Context, pair int64, owner string) error
 	SaveFormer(ctx context.Context, run, pair int64, all []state.Former) error
+	FormerAsset(ctx context.Context, run int64, key string) (json.RawMessage, error)
 	DriftCursor(ctx context.Context, pair int64) (string, error)
 	AddDrift(ctx context.Context, run int64, items []state.Item) error
 	NoteSync(ctx context.Context, run int64, stopped, driftCursor string) error

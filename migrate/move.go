@@ -27,6 +27,7 @@ func (m moving) kind() state.Kind { return state.Moves }
 type passage struct {
 	item    state.Item
 	receipt state.Receipt // of the object, as it becomes
+	left    time.Time     // when we left the asset, if somebody has changed it since; see leftBefore
 	at      container     // where the asset is
 	current bool          // the service told of the asset since it was changed last
 	refusal error         // why it stays where it is
@@ -108,8 +109,12 @@ func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
 	if err != nil {
 		return nil, &journalError{err}
 	}
+	was, err := m.before(ctx, i)
+	if err != nil {
+		return nil, err
+	}
 	r.Key, r.Size, r.Time, r.VersionTag = i.Key, i.Size, i.Time, i.VersionTag
-	p := &passage{item: i, receipt: r, at: container{r.Category, r.Folder}}
+	p := &passage{item: i, receipt: r, left: was.Left, at: container{r.Category, r.Folder}}
 	if i.Origin != i.Key && !m.rules.overwrites() {
 		return p, nil
 	}
@@ -339,6 +344,9 @@ func (p *passage) outcome(c container) state.Outcome {
 	}
 	p.receipt.Category, p.receipt.Folder = c.category, c.folder
 	p.receipt.Slot = Place{c.category, p.item.Folder, p.item.Name}.slot()
+	if !p.left.IsZero() {
+		p.receipt.Modified = p.left
+	}
 	o := state.Outcome{Key: p.item.Key, State: state.ItemDone, Receipt: &p.receipt, InsteadOf: p.item.Origin, Error: p.remark}
 	p.told.into(&o)
 	if p.failure != "" {

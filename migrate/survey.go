@@ -89,7 +89,7 @@ func (d *decider) surveyPage(ctx context.Context, page []state.Item) error {
 			return err
 		}
 		if i.State == state.ItemPlanned && i.Action != state.Create && asset.there {
-			f, err := formerly(i, asset.Asset)
+			f, err := formerly(i, r, asset.Asset, standing)
 			if err != nil {
 				return err
 			}
@@ -108,12 +108,16 @@ func (d *decider) keepFormer(ctx context.Context, all []state.Former) error {
 }
 
 // formerly is what is kept of an asset that an item is about to change.
-func formerly(i state.Item, a assets.Asset) (f state.Former, err error) {
+func formerly(i state.Item, r state.Receipt, a assets.Asset, standing Standing) (f state.Former, err error) {
 	f = state.Former{Key: i.Key, Of: i.Key}
 	if i.Origin != "" {
 		f.Of = i.Origin
 	}
-	f.Asset, err = json.Marshal(formerOf(a))
+	was := formerOf(a)
+	if standing != AsLeft || changedLater(r, a) {
+		was.Left = leftAt(r, a)
+	}
+	f.Asset, err = json.Marshal(was)
 	return f, err
 }
 
@@ -323,7 +327,7 @@ func (d *decider) standing(ctx context.Context, action state.Action, r state.Rec
 }
 
 // revised asks whether an asset that was changed later has got another content then.
-func (d *decider) revised(ctx context.Context, r state.Receipt, a assets.Asset) (Standing, error) {
+func (d Deps) revised(ctx context.Context, r state.Receipt, a assets.Asset) (Standing, error) {
 	revisions, err := d.Dest.Revisions(ctx, a.ID)
 	if errors.Is(err, fs.ErrNotExist) || isOf(err, retry.Permanent) {
 		return AsLeft, nil // an older service keeps none, and has no way to change a content

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -50,6 +51,17 @@ func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) e
 		}
 		return nil
 	})
+}
+
+// FormerAsset gives what a run keeps of the asset of an item as it was before; nothing if it
+// keeps none.
+func (s *Store) FormerAsset(ctx context.Context, run int64, key string) (asset json.RawMessage, err error) {
+	const op = "find what an asset was before"
+	err = s.r.QueryRowContext(ctx, `SELECT asset FROM former WHERE run = ? AND key = ?`, run, key).Scan((*[]byte)(&asset))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return asset, wrap(op, interrupted(ctx, op, err))
 }
 
 func prepareFormer(ctx context.Context, tx *sql.Tx, receipt string) (*sql.Stmt, error) {

@@ -1,0 +1,63 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/state"
+)
+
+// What people did to an asset shows by its having been changed after we left it. Where we
+// change it in turn without giving it other content, it counts as left when it was before:
+// else our change would hide theirs from whatever is done to it later.
+
+// leftBefore is when we left an asset that somebody has changed since; zero if nobody has.
+func (a *Applier) leftBefore(ctx context.Context, i state.Item, r state.Receipt, now assets.Asset) (time.Time, error) {
+	left := leftAt(r, now)
+	if left.IsZero() || !now.LastModifiedAt.After(left.Add(rounding)) {
+		return time.Time{}, nil
+	}
+	if i.Action == state.Describe {
+		was, err := a.before(ctx, i)
+		if err != nil || !was.Left.IsZero() {
+			return was.Left, err
+		}
+		if !was.Modified.IsZero() && !now.LastModifiedAt.After(was.Modified.Add(rounding)) {
+			return time.Time{}, nil // the plan has looked
+		}
+	}
+	// It may be what another try wrote, whose answer was lost. That gave it no content.
+	standing, err := a.revised(ctx, r, now)
+	if err != nil || standing != EditedThere {
+		return time.Time{}, err
+	}
+	return left, nil
+}
+
+// before is what the run keeps of the asset of an item as it was before; nothing if it keeps
+// none.
+func (a *Applier) before(ctx context.Context, i state.Item) (was formerAsset, err error) {
+	kept, err := a.Journal.FormerAsset(ctx, a.run.Num, i.Key)
+	if err == nil && kept != nil {
+		err = json.Unmarshal(kept, &was)
+	}
+	if err != nil {
+		return was, &journalError{err}
+	}
+	return was, nil
+}
+
+// findEdit finds out whether what an undo gives back of an asset would hide what people did
+// to it before the run, or to its content since.
+func (g goingBack) findEdit(ctx context.Context, c *comeback) error {
+	c.edited = !c.former.Left.IsZero() || c.Was == state.Trash && c.wasEdited()
+	left := leftAt(c.now, c.asset)
+	if c.edited || c.Was != state.Describe && c.Was != state.Move || left.IsZero() || !c.asset.LastModifiedAt.After(left.Add(rounding)) {
+		return nil
+	}
+	standing, err := g.revised(ctx, c.now, c.asset)
+	c.edited = standing == EditedThere
+	return err
+}
