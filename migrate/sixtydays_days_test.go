@@ -284,7 +284,7 @@ func (l *life) atDestination() {
 		must(l, err)
 		t.At.Name = name + path.Ext(t.At.Name)
 	case 2, 3:
-		t.Content, t.rewritten = t.Content+"by people", true
+		t.Content, t.rewritten = l.rewrites(t.Content), true
 		_, err := l.other.Replace(l.Context(), id, replacement(asset.Filename(), t.Content))
 		must(l, err)
 	case 4:
@@ -305,6 +305,14 @@ func (l *life) atDestination() {
 	}
 	l.sees(id, asset)
 	l.notes("  people: %v is now at %v, %.12q %v", before, t.At, t.Content, t.Words)
+}
+
+// rewrites gives the content that people make of one: half of the time as long as it was.
+func (l *life) rewrites(content string) string {
+	if content == "" || l.chance(50) {
+		return content + "by people"
+	}
+	return fmt.Sprint(l.fresh%10) + content[1:]
 }
 
 // sees takes note of whether the service takes what people did for a change.

@@ -421,14 +421,14 @@ func (m *model) carryOut(f *forecast, assetOf func(key string) string) {
 			known.said = t.merge(known.said, m.words[key], policy)
 			m.known[key] = known
 		case state.Describe:
-			known.said, t.touched = t.merge(known.said, m.words[key], policy), false
+			known.said = t.merge(known.said, m.words[key], policy)
 			m.known[key] = known
 		case state.Move:
 			delete(m.known, v.Origin)
 			if m.tells(key, known.said) {
 				known.said = t.merge(known.said, m.words[key], policy)
 			}
-			t.At, t.touched = place(key), false
+			t.At = place(key)
 			known.left, known.version = t.At, o.Object
 			m.known[key] = known
 		case state.Trash:

@@ -1,7 +1,6 @@
 package migrate_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -633,12 +632,6 @@ func (l *life) undoes(n int, plan migrate.Plan, f *forecast, evening *model) {
 			known.version = now.version
 		}
 		evening.known[key] = known
-	}
-	for key, v := range f.Items { // what was changed is left anew when it goes back
-		known := evening.known[cmp.Or(v.Origin, key)]
-		if t := evening.things[known.asset]; t != nil && (v.Action == state.Replace || v.Action == state.Describe || v.Action == state.Move) {
-			t.touched = false
-		}
 	}
 	evening.cursor = l.model.cursor
 	l.model = evening
