@@ -43,7 +43,7 @@ func (d Deps) saidLast(ctx context.Context, run state.Run, key string) (last sai
 
 // redescriber tells whether objects, in key order, are described otherwise than when their
 // assets were described last. It is nil where nobody may describe assets anew.
-type redescriber func(sources.Object) (bool, error)
+type redescriber func(sources.Object, state.Receipt) (bool, error)
 
 // redescribed gives a redescriber for the objects after a key.
 func (p *Planner) redescribed(ctx context.Context, run state.Run, after string) (_ redescriber, stop func()) {
@@ -51,7 +51,7 @@ func (p *Planner) redescribed(ctx context.Context, run state.Run, after string) 
 		return nil, func() {}
 	}
 	known := sideBySide(p.Journal.Described(ctx, run.Pair.ID, after), func(d state.Described) string { return d.Key })
-	return func(o sources.Object) (bool, error) {
+	return func(o sources.Object, r state.Receipt) (bool, error) {
 		before, there, err := known.find(string(o.Key))
 		if err != nil {
 			return false, err
@@ -61,11 +61,12 @@ func (p *Planner) redescribed(ctx context.Context, run state.Run, after string) 
 			return false, &journalError{err}
 		}
 		fields, err := p.inTable(ctx, run, string(o.Key), nil, given)
-		if err != nil || !there && fields == nil {
+		mayDiffer := p.remapped && (there || !r.Adopted) // nobody has said anything of what was adopted
+		if err != nil || !there && fields == nil && !mayDiffer {
 			return false, err
 		}
 		table := metadata.Found{}.With(metadata.FromTable, fields)
-		if table.EncodeOf(metadata.FromTable) == before.Table && !p.remapped {
+		if table.EncodeOf(metadata.FromTable) == before.Table && !mayDiffer {
 			return false, nil
 		}
 		last, err := p.saidLast(ctx, run, string(o.Key))

@@ -21,6 +21,10 @@ func (a *Applier) finishRun(ctx context.Context) error {
 	e := state.Ending{Touched: string(ReasonSeeming)}
 	if a.rules.followsGone() {
 		e.Absent = string(absent)
+		var err error
+		if e.Remapped, err = a.isRemapped(ctx, a.run, a.rules); err != nil {
+			return err
+		}
 	}
 	return a.Journal.FinishSync(ctx, a.run, e)
 }

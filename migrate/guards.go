@@ -105,25 +105,6 @@ func (p *Planner) checkRules(ctx context.Context, run state.Run) error {
 	}
 }
 
-// isRemapped reports whether assets are described by other rules than they were when a run
-// came to its end last.
-func (p *Planner) isRemapped(ctx context.Context, run state.Run) (bool, error) {
-	if p.Rules.Sync == nil {
-		return false, nil
-	}
-	for _, command := range []string{syncCommand, "migrate"} {
-		last, err := p.Journal.LastFinished(ctx, run.Pair.ID, command)
-		if errors.Is(err, state.ErrNotFound) {
-			continue
-		} else if err != nil {
-			return false, err
-		}
-		was, err := ReadRules(last)
-		return was.Mapping != p.Rules.Mapping, err
-	}
-	return false, nil
-}
-
 // guardDeletes reports whether more assets are to be trashed than may be, and has the run
 // remember that.
 func (d *decider) guardDeletes(ctx context.Context, due int64) (excess bool, err error) {

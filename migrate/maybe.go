@@ -110,7 +110,7 @@ func (d *decider) settleMaybe(ctx context.Context, i state.Item, m Memory, r sta
 		m = Same // only --checksum did not believe it
 	}
 	s := Situation{Memory: m, Undescribed: d.lacksDescription(r)}
-	if err := d.redescribe(&s, o, true); err != nil {
+	if err := d.redescribe(&s, o, r, true); err != nil {
 		return err
 	}
 	action, why := Decide(s, d.Rules)

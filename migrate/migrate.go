@@ -85,6 +85,7 @@ type Journal interface {
 	Advance(ctx context.Context, run, pair int64, outcomes []state.Outcome, next state.Next) ([]state.Item, error)
 
 	LastFinished(ctx context.Context, pair int64, command string) (state.Run, error)
+	RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error)
 	Orphans(ctx context.Context, pair int64, after string) iter.Seq2[state.Orphan, error]
 	MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[state.Candidate, error]
 	AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[state.Alias, error]

@@ -48,7 +48,7 @@ type Planner struct {
 	// known.
 	FormerAlive time.Time
 
-	remapped bool // what was found is not made of what it was made of before
+	remapped bool // see isRemapped
 	started  time.Time
 	unseen   map[sources.Key]bool // named by the user, not listed so far
 	listed   int64                // by this process
@@ -112,7 +112,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 		p.unseen = maps.Clone(p.Rules.FilesFrom.keys)
 	}
 	d := p.newDecider(run)
-	if p.remapped, err = p.isRemapped(ctx, run); err != nil {
+	if p.remapped, err = p.isRemapped(ctx, run, p.Rules); err != nil {
 		return Plan{}, err
 	}
 	if err := p.checkRules(ctx, run); err != nil {
@@ -365,7 +365,7 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	}
 	d.Watch.Progress(1, 0)
 	s := d.situation(o, memory, receipt, approved, true)
-	if err := d.redescribe(&s, o, true); err != nil {
+	if err := d.redescribe(&s, o, receipt, true); err != nil {
 		return false, err
 	}
 	return true, d.judge(ctx, i, s, receipt, approved)

@@ -98,7 +98,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	w.listed++
 	w.Watch.Progress(1, 0)
 	s := w.situation(o, known, receipt, approved, isApproved)
-	if err := w.redescribe(&s, o, isApproved); err != nil {
+	if err := w.redescribe(&s, o, receipt, isApproved); err != nil {
 		return err
 	}
 	action, _ := Decide(s, w.Rules)
@@ -335,7 +335,7 @@ func (p *Planner) lacksDescription(r state.Receipt) bool {
 
 // redescribe has an asset described anew if the source says something else of its object,
 // unless an approved plan knows nothing of that.
-func (d *decider) redescribe(s *Situation, o sources.Object, approved bool) (err error) {
+func (d *decider) redescribe(s *Situation, o sources.Object, r state.Receipt, approved bool) (err error) {
 	if failed := d.onlyFailed(); failed != nil && !failed.names(o) {
 		return nil
 	}
@@ -349,7 +349,7 @@ func (d *decider) redescribe(s *Situation, o sources.Object, approved bool) (err
 	if d.anew == nil {
 		return nil
 	}
-	s.Redescribed, err = d.anew(o)
+	s.Redescribed, err = d.anew(o, r)
 	return err
 }
 

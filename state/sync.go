@@ -83,6 +83,9 @@ func (s *Store) DriftCursor(ctx context.Context, pair int64) (key string, err er
 type Ending struct {
 	Absent  string // the obstacle of objects that were not found; empty where nobody looked for all
 	Touched string // the reason of objects that only seem to have changed
+	// Remapped says that assets may be described by other rules than those of the run. Those
+	// that the run did not bring in line lack their description.
+	Remapped bool
 }
 
 // FinishSync ends a sync in which nothing is left to do. Who was not found is an orphan, and
@@ -100,6 +103,11 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 			run.Num, e.Touched, run.Pair.ID); err != nil {
 			return err
 		}
+		if e.Remapped {
+			if err := noteUndescribed(ctx, tx, run); err != nil {
+				return err
+			}
+		}
 		if err := forgive(ctx, tx, run, e); err != nil {
 			return err
 		}
@@ -108,6 +116,14 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 		}
 		return finishRun(ctx, tx, run.Num, s.now())
 	})
+}
+
+// noteUndescribed notes which assets of objects that a run has an item of it has not described
+// by its rules. Those that it moved went with what they said before.
+func noteUndescribed(ctx context.Context, tx *sql.Tx, run Run) error {
+	_, err := tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 1 WHERE pair = ?1
+		AND key IN (SELECT key FROM items WHERE run = ?2 AND action <> 'unchanged' AND (state <> 'done' OR action = 'move'))`, run.Pair.ID, run.Num)
+	return wrap("note what is not described", err)
 }
 
 // NoteSync notes of a plan why a guard keeps it, or a part of it, from being carried out, and

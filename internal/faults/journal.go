@@ -359,6 +359,16 @@ func (j *Journal) MoveCandidates(ctx context.Context, run, pair int64, absent st
 	return rows(j, j.Journal.MoveCandidates(ctx, run, pair, absent))
 }
 
+// RunsOf implements migrate.Journal.
+func (j *Journal) RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error) {
+	return value(j, func() ([]state.Run, error) { return j.Journal.RunsOf(ctx, pair, limit) })
+}
+
+// FormerAsset implements migrate.Journal.
+func (j *Journal) FormerAsset(ctx context.Context, run int64, key string) (json.RawMessage, error) {
+	return value(j, func() (json.RawMessage, error) { return j.Journal.FormerAsset(ctx, run, key) })
+}
+
 // SaveFormer implements migrate.Journal.
 func (j *Journal) SaveFormer(ctx context.Context, run, pair int64, all []state.Former) error {
 	return j.do(func() error { return j.Journal.SaveFormer(ctx, run, pair, all) })

@@ -1,0 +1,36 @@
+package migrate
+
+import (
+	"context"
+
+	"assetferry/state"
+)
+
+// isRemapped reports whether there may be assets that were not described by these rules last:
+// since the last sync that looked at all objects with them, a run had others, or was taken
+// back. What that sync did not describe lacks its description; see state.Ending.
+func (d Deps) isRemapped(ctx context.Context, run state.Run, rules Rules) (bool, error) {
+	if rules.Sync == nil {
+		return false, nil
+	}
+	runs, err := d.Journal.RunsOf(ctx, run.Pair.ID, lookBack)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range runs { // the newest first
+		if r.Num == run.Num {
+			continue
+		}
+		if r.Undoes != 0 {
+			return true, nil
+		}
+		was, err := ReadRules(r)
+		if err != nil || was.Mapping != rules.Mapping {
+			return true, err
+		}
+		if r.Command == syncCommand && r.State == state.Finished && was.followsGone() {
+			return false, nil
+		}
+	}
+	return false, nil
+}
