@@ -50,11 +50,15 @@ func (a *Applier) before(ctx context.Context, i state.Item) (was formerAsset, er
 }
 
 // findEdit finds out whether what an undo gives back of an asset would hide what people did
-// to it before the run, or to its content since.
+// to it before the run, or to its content since. Where it gives back content, the revision that
+// the run made stays, which must not pass for theirs.
 func (g goingBack) findEdit(ctx context.Context, c *comeback) error {
+	if c.Was == state.Replace {
+		return nil
+	}
 	c.edited = !c.former.Left.IsZero() || c.Was == state.Trash && c.wasEdited()
 	left := leftAt(c.now, c.asset)
-	if c.edited || c.Was != state.Describe && c.Was != state.Move || left.IsZero() || !c.asset.LastModifiedAt.After(left.Add(rounding)) {
+	if c.edited || c.Was == state.Trash || left.IsZero() || !c.asset.LastModifiedAt.After(left.Add(rounding)) {
 		return nil
 	}
 	standing, err := g.revised(ctx, c.now, c.asset)

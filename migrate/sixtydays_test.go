@@ -633,6 +633,11 @@ func (l *life) undoes(n int, plan migrate.Plan, f *forecast, evening *model) {
 		}
 		evening.known[key] = known
 	}
+	for key, v := range f.Items { // what has its former content again is left anew by that
+		if t := evening.things[evening.known[key].asset]; t != nil && v.Action == state.Replace {
+			t.touched = false
+		}
+	}
 	evening.cursor = l.model.cursor
 	l.model = evening
 	l.isThere(n)
