@@ -7,7 +7,7 @@ import (
 )
 
 // isRemapped reports whether there may be assets that were not described by these rules last:
-// since the last sync that looked at all objects with them, a run had others, or was taken
+// a run had others since the last sync that looked at all objects with them and was not taken
 // back. What that sync did not describe lacks its description; see state.Ending.
 func (d Deps) isRemapped(ctx context.Context, run state.Run, rules Rules) (bool, error) {
 	if rules.Sync == nil {
@@ -17,18 +17,19 @@ func (d Deps) isRemapped(ctx context.Context, run state.Run, rules Rules) (bool,
 	if err != nil {
 		return false, err
 	}
+	undone := map[int64]bool{}
 	for _, r := range runs { // the newest first
-		if r.Num == run.Num {
-			continue
-		}
 		if r.Undoes != 0 {
-			return true, nil
+			undone[r.Undoes] = true
+		}
+		if r.Num == run.Num || r.Undoes != 0 {
+			continue
 		}
 		was, err := ReadRules(r)
 		if err != nil || was.Mapping != rules.Mapping {
 			return true, err
 		}
-		if r.Command == syncCommand && r.State == state.Finished && was.followsGone() {
+		if r.Command == syncCommand && r.State == state.Finished && was.followsGone() && !undone[r.Num] {
 			return false, nil
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"assetferry/sources"
 )
 
-// mapped gives dependencies with a rule that describes every object, if a text is given, and
+// ruled gives dependencies with a rule that describes every object, if a text is given, and
 // the rules of a sync with them.
-func (w *world) mapped(description string) (migrate.Deps, migrate.Rules) {
+func (w *world) ruled(description string) (migrate.Deps, migrate.Rules) {
 	w.Helper()
 	d := w.deps()
 	if description != "" {
@@ -83,12 +83,12 @@ func TestOtherRulesDescribeEveryAsset(t *testing.T) {
 		t.Run(tt.what, func(t *testing.T) {
 			w := newWorld(t)
 			w.put("a.txt", "a", "b.txt", "b")
-			w.syncWith(w.mapped(tt.before))
-			d, r := w.mapped("two")
+			w.syncWith(w.ruled(tt.before))
+			d, r := w.ruled("two")
 			tt.night(w, d, r)
-			w.syncWith(w.mapped("two"))
+			w.syncWith(w.ruled("two"))
 			w.wantDescriptions(map[string]string{"a.txt": "two", "b.txt": "two"})
-			if asked := w.during(func() { w.wantStates(w.syncWith(w.mapped("two")), map[string]int64{"unchanged skipped": 2}) }); len(asked) > 0 {
+			if asked := w.during(func() { w.wantStates(w.syncWith(w.ruled("two")), map[string]int64{"unchanged skipped": 2}) }); len(asked) > 0 {
 				t.Errorf("the night after asked %v", asked)
 			}
 		})
@@ -99,11 +99,11 @@ func TestOtherRulesDescribeEveryAsset(t *testing.T) {
 func TestOtherRulesDescribeWhatMoves(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.txt", "a", "b.txt", "b")
-	w.syncWith(w.mapped("one"))
+	w.syncWith(w.ruled("one"))
 	w.source.Delete("a.txt")
 	w.put("dir/c.txt", "a")
 	for range 2 {
-		w.syncWith(w.mapped("two"))
+		w.syncWith(w.ruled("two"))
 	}
 	w.wantDescriptions(map[string]string{"b.txt": "two", "dir/c.txt": "two"})
 }
@@ -113,9 +113,9 @@ func TestOtherRulesLeaveAloneWhatWasAdopted(t *testing.T) {
 	w := newWorld(t)
 	w.upload(w.texts, "", "a.txt", "a")
 	w.put("a.txt", "a")
-	w.syncWith(w.mapped(""))
+	w.syncWith(w.ruled(""))
 	for range 2 {
-		w.syncWith(w.mapped("two"))
+		w.syncWith(w.ruled("two"))
 	}
 	w.wantDescriptions(map[string]string{"a.txt": ""})
 }

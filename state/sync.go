@@ -122,7 +122,8 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 // by its rules. Those that it moved went with what they said before.
 func noteUndescribed(ctx context.Context, tx *sql.Tx, run Run) error {
 	_, err := tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 1 WHERE pair = ?1
-		AND key IN (SELECT key FROM items WHERE run = ?2 AND action <> 'unchanged' AND (state <> 'done' OR action = 'move'))`, run.Pair.ID, run.Num)
+		AND key IN (SELECT key FROM items WHERE run = ?2
+		AND action NOT IN ('unchanged', 'conflict') AND (state <> 'done' OR action = 'move'))`, run.Pair.ID, run.Num)
 	return wrap("note what is not described", err)
 }
 
