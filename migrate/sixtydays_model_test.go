@@ -445,13 +445,13 @@ func (m *model) carryOut(f *forecast, assetOf func(key string) string) {
 	m.cursor = f.cursor
 }
 
-// miss counts who was not there.
+// miss counts who was not there, as far as anybody could look.
 func (m *model) miss(f *forecast) {
 	for key, known := range m.known {
 		_, there := m.objects[key]
 		_, noted := f.Items[key]
 		switch {
-		case there || !noted:
+		case there || !noted || f.hides(key): // where nobody could look, it may be there
 			known.missed = 0
 		case known.missed == 0:
 			known.missed, known.since = 1, f.begins
