@@ -83,12 +83,8 @@ func FuzzMatch(f *testing.F) {
 func TestMatchIsNotExponential(t *testing.T) {
 	glob := strings.Repeat("**/", 200) + "x"
 	key := sources.Key(strings.Repeat("a/", 200) + "y")
-	began := time.Now()
-	if Match(glob, key) {
+	if Match(glob, key) { // or it would not come to an end
 		t.Error("matched")
-	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("took %v", took)
 	}
 }
 
