@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"assetferry/internal/assets"
@@ -51,10 +52,10 @@ func (a *Applier) before(ctx context.Context, i state.Item) (was formerAsset, er
 
 // findEdit finds out whether what an undo gives back of an asset would hide what people did
 // to it before the run, or to its content since. Where it gives back content, the revision that
-// the run made stays, which must not pass for theirs.
+// the run made stays, which must not pass for theirs: what counts is whether they made one.
 func (g goingBack) findEdit(ctx context.Context, c *comeback) error {
 	if c.Was == state.Replace {
-		return nil
+		return g.findRevised(ctx, c)
 	}
 	c.edited = !c.former.Left.IsZero() || c.Was == state.Trash && c.wasEdited()
 	left := leftAt(c.now, c.asset)
@@ -63,5 +64,15 @@ func (g goingBack) findEdit(ctx context.Context, c *comeback) error {
 	}
 	standing, err := g.revised(ctx, c.now, c.asset)
 	c.edited = standing == EditedThere
+	return err
+}
+
+// findRevised finds out whether people had given an asset other content before the run.
+func (g goingBack) findRevised(ctx context.Context, c *comeback) error {
+	if c.isSwapped() || !c.wasEdited() {
+		return nil
+	}
+	all, err := g.Dest.Revisions(ctx, c.asset.ID)
+	c.edited = slices.ContainsFunc(all, func(r assets.Revision) bool { return r.Size == c.former.Size && c.mayBeEdit(r) })
 	return err
 }
