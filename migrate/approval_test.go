@@ -16,6 +16,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"assetferry/internal/assets"
@@ -558,6 +559,20 @@ func (w *world) uploadAtTop(name, content string) {
 	}
 }
 
+// namesakes are the items that adopt assets called like that of one of them, which is one, too.
+// If only some of these assets were gone, what is left of them would stand for other objects.
+func (w *world) namesakes(a *migrate.Approval, of state.Item) (all []state.Item) {
+	w.Helper()
+	called := func(i state.Item) string { return strings.ToLower(norm.NFC.String(i.Key)) }
+	for i, err := range a.Items {
+		must(w, err)
+		if of.Action == state.Adopt && i.Action == state.Adopt && called(i) == called(of) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
 // drift has something happen to a source and a destination, and tells which items of an
 // approved plan are not as they were because of the destination.
 func (w *world) drift(t *rapid.T, a *migrate.Approval) map[string]bool {
@@ -578,9 +593,11 @@ func (w *world) drift(t *rapid.T, a *migrate.Approval) map[string]bool {
 				drifted[i.Key] = true
 			}
 		case 4:
-			if i.Action == state.Adopt {
-				must(w, w.other.Trash(w.Context(), i.Asset))
-				drifted[i.Key] = true
+			for _, n := range w.namesakes(a, i) {
+				if !drifted[n.Key] {
+					must(w, w.other.Trash(w.Context(), n.Asset))
+					drifted[n.Key] = true
+				}
 			}
 		}
 	}

@@ -175,7 +175,8 @@ func TestOddResourceTypes(t *testing.T) {
 	}
 }
 
-// A session that ends anywhere in a listing ends it with an error that says what to do.
+// A session that ends anywhere in a listing ends it with an error that says what to do. The
+// one text is longer than the page to log in at, which could pass for it if it came last.
 func TestSessionEnds(t *testing.T) {
 	for name, knobs := range map[string]ckfindertest.Knobs{
 		"error 500": {}, "a page": {LoginPage: true}, "a redirect": {LoginRedirect: true}, "nothing to be seen": {EmptyForNobody: true}, "errors of status 200": {StatusOK: true},
@@ -183,6 +184,7 @@ func TestSessionEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for requests := range 20 {
 				c := library(t)
+				c.Put("Files/a.txt", make([]byte, 8<<10))
 				c.Knobs = knobs
 				c.Knobs.Session = "of-the-test"
 				var asked atomic.Int64
