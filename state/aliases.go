@@ -85,7 +85,7 @@ type Sharer struct {
 // Sharers lists the objects that a run would create, and those with assets that they could
 // share, as far as there are several of a size, ordered by size and key. Of those with a
 // receipt there is only what tells their content. Who is gone, or is to get another content,
-// is not among them. It reads while it is listed.
+// is not among them; who got it before the run was listed anew is. It reads while it is listed.
 func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, error] {
 	const op = "look for equal objects"
 	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND origin = '' AND state = 'planned' AND size > 0`
@@ -95,7 +95,7 @@ func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, 
 				AND (action = 'create' OR action = 'move' AND digest IS NOT NULL OR action = 'adopt' AND origin = '' AND digest IS NOT NULL)
 			UNION ALL SELECT r.key, r.size, r.time, r.version_tag, '', '', '', '', '', '', '', 0, r.digest, 0, 0, 0, r.asset, '', '', '', 0, 1
 				FROM receipts r WHERE r.pair = ?2 AND r.size IN new
-				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND (i.key = r.key AND i.action NOT IN ('unchanged', 'describe')))
+				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.key = r.key AND i.action NOT IN ('unchanged', 'describe') AND i.state <> 'done')
 				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.origin = r.key AND i.action <> 'adopt')
 			ORDER BY size, key`, run, pair)
 		if err != nil {
