@@ -59,7 +59,7 @@ func xmpSidecar(packet []byte) (Fields, error) {
 	if e, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		line, what = e.Line, "not XML: "+e.Msg
 	}
-	return nil, &rows.Mistake{Line: line, Column: column, What: what}
+	return nil, &rows.Mistake{Line: line, Column: max(column, 1), What: what} // 0 is the end of the line before
 }
 
 // A sidecar is what a file says, value by value.

@@ -185,6 +185,7 @@ func FuzzSidecar(f *testing.F) {
 	f.Add("json", `{"photoTakenTime": {"timestamp": "1563710602"}, "geoData": {"latitude": 1}}`)
 	f.Add("yaml", "description: A\ntags: [a, b]\nattributes:\n  a: 1\n")
 	f.Add("xmp", sampleXMP)
+	f.Add("xmp", "&\n")
 	f.Fuzz(func(t *testing.T, ending, text string) {
 		fields, err := ReadSidecar("a."+ending, strings.NewReader(text))
 		m, wrong := errors.AsType[*rows.Mistake](err)
