@@ -47,20 +47,8 @@ func (d *decider) joinEqual(ctx context.Context) error {
 		return err
 	}
 	d.Watch.Phase(PhaseCompare, -1, -1)
-	var group []state.Sharer
-	for c, err := range d.Journal.Sharers(ctx, d.run.Num, d.run.Pair.ID) {
-		if err != nil {
-			return err
-		}
-		if len(group) > 0 && group[0].Size != c.Size {
-			if err := d.joinGroup(ctx, group); err != nil {
-				return err
-			}
-			group = group[:0]
-		}
-		group = append(group, c)
-	}
-	if err := d.joinGroup(ctx, group); err != nil {
+	equals := d.Journal.Sharers(ctx, d.run.Num, d.run.Pair.ID)
+	if err := eachSize(equals, func(c state.Sharer) int64 { return c.Size }, func(group []state.Sharer) error { return d.joinGroup(ctx, group) }); err != nil {
 		return err
 	}
 	return d.flush(ctx)

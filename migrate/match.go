@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -21,23 +22,30 @@ func (d *decider) matchMoves(ctx context.Context) error {
 	if !d.Rules.followsGone() {
 		return nil
 	}
-	var group []state.Candidate
-	for c, err := range d.Journal.MoveCandidates(ctx, d.run.Num, d.run.Pair.ID, string(absent)) {
+	equals := d.Journal.MoveCandidates(ctx, d.run.Num, d.run.Pair.ID, string(absent))
+	if err := eachSize(equals, func(c state.Candidate) int64 { return c.Size }, func(group []state.Candidate) error { return d.matchGroup(ctx, group) }); err != nil {
+		return err
+	}
+	return d.flush(ctx)
+}
+
+// eachSize passes what has one size to f, group by group, of a list in the order of sizes. A
+// group is good until f returns.
+func eachSize[T any](list iter.Seq2[T, error], size func(T) int64, f func(group []T) error) error {
+	var group []T
+	for one, err := range list {
 		if err != nil {
 			return err
 		}
-		if len(group) > 0 && group[0].Size != c.Size {
-			if err := d.matchGroup(ctx, group); err != nil {
+		if len(group) > 0 && size(group[0]) != size(one) {
+			if err := f(group); err != nil {
 				return err
 			}
 			group = group[:0]
 		}
-		group = append(group, c)
+		group = append(group, one)
 	}
-	if err := d.matchGroup(ctx, group); err != nil {
-		return err
-	}
-	return d.flush(ctx)
+	return f(group)
 }
 
 // twins are objects of one content.
