@@ -40,10 +40,12 @@ func cmdConnector(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(stop)
 	b.connector = c
 	for _, word := range args[1:] {
-		if session, ok := strings.CutPrefix(word, "session="); ok {
-			c.Knobs.Session = session
-		}
-		c.Knobs.LoginPage = c.Knobs.LoginPage || word == "login-page"
+		c.Change(func(k *ckfindertest.Knobs) {
+			if session, ok := strings.CutPrefix(word, "session="); ok {
+				k.Session = session
+			}
+			k.LoginPage = k.LoginPage || word == "login-page"
+		})
 	}
 	ts.Setenv("CONNECTOR", c.URL)
 	ts.Setenv("SOURCE", "ckfinder+"+c.URL)
@@ -80,7 +82,7 @@ func startConnector(t *testing.T, dir, session string) *ckfindertest.Connector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Knobs.Session = session
+	c.Set(ckfindertest.Knobs{Session: session})
 	t.Cleanup(func() {
 		stop()
 		for _, w := range c.Wrong() {

@@ -105,7 +105,7 @@ func (l *leakTest) bucket(t *testing.T, refused func(*http.Request) bool) []stri
 func (l *leakTest) connector(t *testing.T, around ...func(http.Handler) http.Handler) string {
 	t.Helper()
 	c := ckfindertest.New(t, "Images")
-	c.Knobs.Session = mark + "-session"
+	c.Set(ckfindertest.Knobs{Session: mark + "-session"})
 	c.Put("Images/a.jpg", []byte("content"))
 	for _, wrap := range around {
 		c.Wrap(wrap)

@@ -44,7 +44,7 @@ func law(t *testing.T, knobs ckfindertest.Knobs, start string) {
 	}
 	sourcetest.Run(t, func(tb testing.TB, files []sourcetest.File) sourcetest.Fixture {
 		c := ckfindertest.New(tb, "Images", "Files", "Files!", "Empty")
-		c.Knobs = knobs
+		c.Set(knobs)
 		c.Make(prefix)
 		for _, key := range []string{"Files/my lib+%.jpg", "Files/my lib+%!/x", "Images/my lib+%/x"} { // its neighbours
 			if !strings.HasPrefix(key, prefix) && start != "" {
@@ -116,16 +116,16 @@ func (w within) Open(ctx context.Context, o sources.Object, offset int64) (io.Re
 // newSource opens a connector with what it wants to see.
 func newSource(tb testing.TB, c *ckfindertest.Connector, start string) *ckfinder.Source {
 	tb.Helper()
-	if route := c.Knobs.OwnParameter; route != "" {
+	if route := c.Knobs().OwnParameter; route != "" {
 		start = "?route=" + url.QueryEscape(route) + strings.Replace(start, "?", "&", 1)
 	}
 	address, err := ckfinder.ParseAddress("ckfinder+" + c.URL + start)
 	must(tb, err)
 	var lines string
-	if s := c.Knobs.Session; s != "" {
+	if s := c.Knobs().Session; s != "" {
 		lines += "Cookie: PHPSESSID=\"" + s + "\"\n"
 	}
-	if token := c.Knobs.Token; token != "" {
+	if token := c.Knobs().Token; token != "" {
 		lines += "Authorization: Bearer " + token + "\n"
 	}
 	var o ckfinder.Options

@@ -70,9 +70,12 @@ func TestObstacles(t *testing.T) {
 			c.Break("GetFiles Images/e/", 110)
 			c.Break("GetFolders Images/e/", 110)
 		}, without("Images/e/", "Images/e/"+hidden)},
-		"a file that is not found":         {func(c *ckfindertest.Connector) { c.Break("Proxy Images/a/b.jpg", 117) }, without("Images/a/b.jpg", "Images/a/b.jpg"+unreadable)},
-		"a file that must not be seen":     {func(c *ckfindertest.Connector) { c.Break("Proxy Images/a/b.jpg", 103) }, without("Images/a/b.jpg", "Images/a/b.jpg"+unreadable)},
-		"a file with errors of status 200": {func(c *ckfindertest.Connector) { c.Knobs.StatusOK = true; c.Break("Proxy Images/a/b.jpg", 104) }, without("Images/a/b.jpg", "Images/a/b.jpg"+unreadable)},
+		"a file that is not found":     {func(c *ckfindertest.Connector) { c.Break("Proxy Images/a/b.jpg", 117) }, without("Images/a/b.jpg", "Images/a/b.jpg"+unreadable)},
+		"a file that must not be seen": {func(c *ckfindertest.Connector) { c.Break("Proxy Images/a/b.jpg", 103) }, without("Images/a/b.jpg", "Images/a/b.jpg"+unreadable)},
+		"a file with errors of status 200": {func(c *ckfindertest.Connector) {
+			c.Set(ckfindertest.Knobs{StatusOK: true})
+			c.Break("Proxy Images/a/b.jpg", 104)
+		}, without("Images/a/b.jpg", "Images/a/b.jpg"+unreadable)},
 		"a file of another size": {func(c *ckfindertest.Connector) {
 			c.Wrap(func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -148,7 +151,7 @@ func TestOddAnswers(t *testing.T) {
 		`{"currentFolder":{"path":"/"},"files":{"1":{"name":"x.jpg"}}}`: "the answer cannot be read",
 	} {
 		c := library(t)
-		c.Knobs.Session = "of-the-test"
+		c.Set(ckfindertest.Knobs{Session: "of-the-test"})
 		c.Wrap(instead(command("GetFiles"), says(answer)))
 		_, err := told(t, newSource(t, c, "?type=Images"))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "of-the-test") {
@@ -185,8 +188,8 @@ func TestSessionEnds(t *testing.T) {
 			for requests := range 20 {
 				c := library(t)
 				c.Put("Files/a.txt", make([]byte, 8<<10))
-				c.Knobs = knobs
-				c.Knobs.Session = "of-the-test"
+				c.Set(knobs)
+				c.Change(func(k *ckfindertest.Knobs) { k.Session = "of-the-test" })
 				var asked atomic.Int64
 				c.Wrap(func(next http.Handler) http.Handler {
 					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -85,7 +85,7 @@ func TestCutContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := ckfindertest.New(t, "Images")
-			c.Knobs = knobs
+			c.Set(knobs)
 			c.Put("Images/a.jpg", large())
 			src := newSource(t, c, "")
 			o := one(t, src)
@@ -105,7 +105,7 @@ func TestCutAndChanged(t *testing.T) {
 	for name, knobs := range map[string]ckfindertest.Knobs{"validators": {}, "no validators": {NoValidators: true}, "last modified": {NoETags: true}} {
 		t.Run(name, func(t *testing.T) {
 			c := ckfindertest.New(t, "Images")
-			c.Knobs = knobs
+			c.Set(knobs)
 			c.Put("Images/a.jpg", large())
 			src := newSource(t, c, "")
 			o := one(t, src)
@@ -153,7 +153,7 @@ func TestPageInThePlaceOfContent(t *testing.T) {
 // Who may not read any more says so: the item is refused, or all of it.
 func TestOpenAfterTheSession(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
-	c.Knobs.Session = "of-the-test"
+	c.Set(ckfindertest.Knobs{Session: "of-the-test"})
 	c.Put("Images/a.jpg", []byte("content"))
 	src := newSource(t, c, "")
 	o := one(t, src)
@@ -171,7 +171,7 @@ func TestOpenAfterTheSession(t *testing.T) {
 // are listed anew.
 func TestOpenWithoutValidators(t *testing.T) {
 	c := ckfindertest.New(t, "Images")
-	c.Knobs.NoValidators = true
+	c.Set(ckfindertest.Knobs{NoValidators: true})
 	c.Put("Images/a.jpg", []byte("old"))
 	src := newSource(t, c, "")
 	o := one(t, src)
@@ -212,7 +212,7 @@ func TestDescribe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := ckfindertest.New(t, "Images")
-			c.Knobs = test.knobs
+			c.Set(test.knobs)
 			for n := range 5 {
 				c.Put(fmt.Sprintf("Images/a b+c/%d.jpg", n), []byte("content"))
 			}

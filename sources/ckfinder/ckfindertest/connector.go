@@ -55,10 +55,10 @@ type file struct {
 // A Connector is a server of resource types. Its methods may be called from several
 // goroutines.
 type Connector struct {
-	URL   string // of the connector
-	Knobs Knobs  // set before the first request
+	URL string // of the connector
 
 	mu     sync.Mutex
+	knobs  Knobs
 	kinds  []string
 	files  map[string]file // by resource type and path, such as Images/a/b.jpg
 	made   map[string]bool // folders without files, such as Images/a/
@@ -157,11 +157,25 @@ func (c *Connector) Wrap(wrap func(http.Handler) http.Handler) {
 	c.wrap = wrap
 }
 
-// Change changes knobs while requests may be under way.
+// Knobs gives what the connector does differently.
+func (c *Connector) Knobs() Knobs {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.knobs
+}
+
+// Set sets the knobs.
+func (c *Connector) Set(knobs Knobs) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.knobs = knobs
+}
+
+// Change changes some of the knobs.
 func (c *Connector) Change(change func(*Knobs)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	change(&c.Knobs)
+	change(&c.knobs)
 }
 
 // Asked gives the parameters of the requests since the last time.
@@ -201,7 +215,7 @@ func (c *Connector) connector(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodGet:
 		c.wrong = append(c.wrong, "the connector got a "+r.Method)
 		http.Error(w, "", http.StatusMethodNotAllowed)
-	case r.URL.Path != "/ckfinder/connector" || c.Knobs.OwnParameter != q.Get("route"):
+	case r.URL.Path != "/ckfinder/connector" || c.knobs.OwnParameter != q.Get("route"):
 		http.NotFound(w, r)
 	case c.isNobody(r):
 		c.refuseNobody(w, r)
@@ -211,23 +225,23 @@ func (c *Connector) connector(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Connector) isNobody(r *http.Request) bool {
-	if t := c.Knobs.Token; t != "" && r.Header.Get("Authorization") != "Bearer "+t {
+	if t := c.knobs.Token; t != "" && r.Header.Get("Authorization") != "Bearer "+t {
 		return true
 	}
 	cookies := r.CookiesNamed("PHPSESSID")
-	return c.Knobs.Session != "" && (len(cookies) != 1 || cookies[0].Value != c.Knobs.Session)
+	return c.knobs.Session != "" && (len(cookies) != 1 || cookies[0].Value != c.knobs.Session)
 }
 
 func (c *Connector) refuseNobody(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case c.Knobs.LoginPage:
+	case c.knobs.LoginPage:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, "\n<!DOCTYPE html><title>Log in</title>"+strings.Repeat("<p>Please log in", 60))
-	case c.Knobs.LoginRedirect:
+	case c.knobs.LoginRedirect:
 		http.Redirect(w, r, "/login?back=secret", http.StatusFound)
-	case c.Knobs.EmptyForNobody && r.URL.Query().Has("fileName"):
+	case c.knobs.EmptyForNobody && r.URL.Query().Has("fileName"):
 		c.fail(w, 103)
-	case c.Knobs.EmptyForNobody:
+	case c.knobs.EmptyForNobody:
 		c.reply(w, http.StatusOK, map[string]any{"enabled": true, "resourceTypes": []any{}})
 	default:
 		c.fail(w, 500)
@@ -248,7 +262,7 @@ func (c *Connector) command(w http.ResponseWriter, r *http.Request, q url.Values
 		c.fail(w, c.broken[what])
 	case command == "Init":
 		c.init(w)
-	case command != "GetFolders" && command != "GetFiles" && command != "DownloadFile" && (command != "Proxy" || c.Knobs.NoProxy):
+	case command != "GetFolders" && command != "GetFiles" && command != "DownloadFile" && (command != "Proxy" || c.knobs.NoProxy):
 		c.fail(w, 10)
 	case !slices.Contains(c.kinds, kind):
 		c.fail(w, 12)
@@ -284,9 +298,9 @@ func (c *Connector) exists(folder string) bool {
 }
 
 func (c *Connector) init(w http.ResponseWriter) {
-	if c.Knobs.Renew != "" {
-		c.Knobs.Session = c.Knobs.Renew
-		http.SetCookie(w, &http.Cookie{Name: "PHPSESSID", Value: c.Knobs.Renew, Path: "/", HttpOnly: true})
+	if c.knobs.Renew != "" {
+		c.knobs.Session = c.knobs.Renew
+		http.SetCookie(w, &http.Cookie{Name: "PHPSESSID", Value: c.knobs.Renew, Path: "/", HttpOnly: true})
 	}
 	types := []any{}
 	for _, kind := range c.kinds {
@@ -294,7 +308,7 @@ func (c *Connector) init(w http.ResponseWriter) {
 			"name": kind, "allowedExtensions": "bmp,gif,jpeg,jpg,png", "deniedExtensions": "", "hash": "8b787e3ea25b5079",
 			"hasChildren": false, "acl": c.permissions(kind + "/"), "maxSize": 32768,
 		}
-		if !c.Knobs.NoAddresses {
+		if !c.knobs.NoAddresses {
 			t["url"] = "/userfiles/" + strings.ToLower(kind)
 		}
 		types = append(types, t)
@@ -315,9 +329,9 @@ func (c *Connector) permissions(folder string) int {
 // about is what answers about a folder have in common.
 func (c *Connector) about(kind, path string) map[string]any {
 	current := map[string]any{"path": path, "acl": c.permissions(kind + path)}
-	if !c.Knobs.NoAddresses {
+	if !c.knobs.NoAddresses {
 		address := "/userfiles/" + strings.ToLower(kind) + path
-		if !c.Knobs.RawAddresses {
+		if !c.knobs.RawAddresses {
 			address = (&url.URL{Path: address}).EscapedPath()
 		}
 		current["url"] = address
@@ -364,7 +378,7 @@ func (c *Connector) list(w http.ResponseWriter, kind, path string) {
 			continue
 		}
 		var size any = kilobytes(len(f.content))
-		if c.Knobs.Tenths {
+		if c.knobs.Tenths {
 			size = fmt.Sprintf("%.1f", float64(len(f.content)*10/1024)/10)
 		}
 		list = append(list, map[string]any{"name": name, "date": f.changed.Format("200601021504"), "size": size})
@@ -389,7 +403,7 @@ func (c *Connector) deliver(w http.ResponseWriter, r *http.Request, key string) 
 		c.fail(w, 117)
 		return
 	}
-	k := c.Knobs
+	k := c.knobs
 	c.mu.Unlock()
 	defer c.mu.Lock()
 	header := w.Header()
@@ -428,7 +442,7 @@ func (c *Connector) fail(w http.ResponseWriter, number int) {
 	if !ok {
 		status = http.StatusInternalServerError
 	}
-	if c.Knobs.StatusOK {
+	if c.knobs.StatusOK {
 		status = http.StatusOK
 	}
 	c.reply(w, status, map[string]any{"error": map[string]any{"number": number, "message": fmt.Sprintf("message of %d", number)}})
@@ -441,7 +455,7 @@ func (c *Connector) reply(w http.ResponseWriter, status int, answer any) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	if c.Knobs.ByteOrderMark {
+	if c.knobs.ByteOrderMark {
 		text = append([]byte("\xef\xbb\xbf"), text...)
 	}
 	_, _ = w.Write(text)
