@@ -184,7 +184,7 @@ func TestMistakes(t *testing.T) {
 		{"utf16.csv", "\xff\xfek\x00", []string{"1:1: the table is in UTF-16; save it as UTF-8"}},
 		{"utf16.jsonl", "\xfe\xff\x00k", []string{"1:1: the table is in UTF-16; save it as UTF-8"}},
 		{"rows.csv", "key,description\na.jpg\n,x\na\"b,c\nb.jpg,caf\xe9\nc.jpg,\"x\ny\" z\nd.jpg,fine\ne.jpg,\"" + long + "\"\n", []string{
-			"2:1: the row has 1 fields, and the header 2",
+			"2:1: the row has 1 field where the header has 2; each must be there, even if it is empty",
 			"3:1: the row has no key",
 			`4:2: a " within a field: put the field into quotes, and write each " in it twice`,
 			"5:7: the text is not in UTF-8; save the table as UTF-8",

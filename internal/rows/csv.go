@@ -95,13 +95,26 @@ func (c *csvRows) read() ([]string, error) {
 	}
 	switch {
 	case errors.Is(e.Err, csv.ErrFieldCount):
-		return nil, &Mistake{e.StartLine, 1, fmt.Sprintf("the row has %d fields, and the header %d", len(fields), c.columns)}
+		return nil, &Mistake{e.StartLine, 1, c.miscounted(len(fields))}
 	case errors.Is(e.Err, csv.ErrBareQuote):
 		return nil, &Mistake{e.Line, e.Column, `a " within a field: put the field into quotes, and write each " in it twice`}
 	case errors.Is(e.Err, csv.ErrQuote):
 		return nil, &Mistake{e.Line, e.Column, fmt.Sprintf("the quotes of the row that begins in line %d do not match", e.StartLine)}
 	}
 	return nil, err
+}
+
+// miscounted says that a row has other fields than the header, and what usually is the cause.
+func (c *csvRows) miscounted(fields int) string {
+	s := "s"
+	if fields == 1 {
+		s = ""
+	}
+	hint := "each must be there, even if it is empty"
+	if fields > c.columns {
+		hint = fmt.Sprintf("put one that has a %q in it into quotes", c.from.Comma)
+	}
+	return fmt.Sprintf("the row has %d field%s where the header has %d; %s", fields, s, c.columns, hint)
 }
 
 func (c *csvRows) row(fields []string) Row {

@@ -63,14 +63,14 @@ func TestRows(t *testing.T) {
 }
 
 func TestMistakesDoNotEndATable(t *testing.T) {
-	f := table(t, "a.csv", "a,b\n1\n2,\xff\n3,4\n5,\"6\n")
+	f := table(t, "a.csv", "a,b\n1\n2,\xff\n7,8,9\n3,4\n5,\"6\n")
 	got, _, wrong := all(t, f)
-	if !slices.Equal(got, []string{"4:3 3|4"}) {
+	if !slices.Equal(got, []string{"5:3 3|4"}) {
 		t.Errorf("got %q", got)
 	}
-	want := "the list has 3 mistakes\na.csv:2:1: the row has 1 fields, and the header 2\na.csv:3:3: the text is not in UTF-8; save the table as UTF-8\n" +
-		"a.csv:6:0: "
-	if err := wrong.Verdict(); err == nil || !strings.HasPrefix(err.Error(), want[:len(want)-len("a.csv:6:0: ")]) || !strings.Contains(wrong.Hint(), "help lists") {
+	want := "the list has 4 mistakes\na.csv:2:1: the row has 1 field where the header has 2; each must be there, even if it is empty\na.csv:3:3: the text is not in UTF-8; save the table as UTF-8\n" +
+		"a.csv:4:1: the row has 3 fields where the header has 2; put one that has a ',' in it into quotes\na.csv:7:0: "
+	if err := wrong.Verdict(); err == nil || !strings.HasPrefix(err.Error(), want[:len(want)-len("a.csv:7:0: ")]) || !strings.Contains(wrong.Hint(), "help lists") {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -118,7 +118,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 		"title,size\na,1\n":    `t.csv:1:1: no column is an address or a path; there are "title", "size"; name one with --table-columns 'address=COLUMN'`,
 		"Link,x\na,1\n":        `t.csv:1:1: there is no column "Public ID" for key`,
 		"Public ID,url\n,\n,x": "t.csv:3:1: the address is not of the form https://host/path",
-		"Public ID,url\na\n":   "t.csv:2:1: the row has 1 fields, and the header 2",
+		"Public ID,url\na\n":   "t.csv:2:1: the row has 1 field where the header has 2; each must be there, even if it is empty",
 	} {
 		m := newManager(t, "t.csv")
 		m.write(text)
