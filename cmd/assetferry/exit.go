@@ -24,7 +24,7 @@ const (
 	exitDone        = 0
 	exitError       = 1
 	exitUsage       = 2
-	exitItems       = 3  // finished, but items failed, wait, changed, are in conflict or in doubt, or table rows are wrong
+	exitItems       = 3  // finished, but items failed, wait, changed, are in conflict or in doubt, table rows are wrong, or files could not be rewritten
 	exitDifference  = 4  // verify found a difference
 	exitChanges     = 5  // plan --exit-code: there is something to do
 	exitGuard       = 6  // a guard stopped the run
@@ -35,11 +35,13 @@ const (
 	exitInterrupted = 130
 )
 
-const exitHelp = `Exit codes:
-    0  done
+const exitHeading = "Exit codes:\n"
+
+const exitHelp = exitHeading + `    0  done
     1  error
     2  usage: a flag, a setting or an argument is wrong
-    3  finished, but items failed, wait, changed, are in conflict or in doubt
+    3  finished, but items failed, wait, changed, are in conflict or in doubt;
+       or rows of the metadata table are wrong, or files could not be rewritten
     4  verification found a difference
     5  the plan has changes (plan --exit-code)
     6  stopped by a guard, such as extensions that no category allows

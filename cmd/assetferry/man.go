@@ -121,9 +121,11 @@ func commandPage(c *cobra.Command, date string) string {
 		p.verbatim(c.Example)
 	}
 	p.heading("EXIT STATUS")
-	for line := range strings.Lines(exitHelp) {
+	for line := range strings.Lines(strings.TrimPrefix(exitHelp, exitHeading)) {
 		if code, meaning, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
 			p.item(code, "", meaning)
+		} else {
+			p.text(line)
 		}
 	}
 	p.heading("SEE ALSO")
