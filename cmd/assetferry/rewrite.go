@@ -126,7 +126,7 @@ func (a *app) rewrite(ctx context.Context, cmd *cobra.Command, args []string, jo
 	if err := w.tell(args, book); err != nil {
 		return err
 	}
-	if w.failed > 0 || w.counts.Left[rewrite.WrongLength]+w.counts.Left[rewrite.TooLong] > 0 {
+	if w.counts.Failed > 0 || w.counts.Left[rewrite.WrongLength]+w.counts.Left[rewrite.TooLong] > 0 {
 		return &stop{code: exitItems}
 	}
 	return nil
@@ -141,7 +141,6 @@ type rewriting struct {
 	counts    *ui.Rewritten
 	unmatched map[string]*lost
 	skipped   ui.Counts // files, by reason
-	failed    int
 	left      int
 }
 
@@ -188,7 +187,7 @@ func (w *rewriting) files(paths []string) error {
 		case errors.Is(err, os.ErrNotExist) && slices.Contains(paths, f.Path):
 			return &stop{exitError, err, "check the path"}
 		case err != nil:
-			w.failed++
+			w.counts.Failed++
 			w.out.Notef("Left as it is: %s: %v", ui.Sanitize(f.Path), err)
 		}
 	}
@@ -398,8 +397,8 @@ func (w *rewriting) tell(args []string, book book) error {
 	if w.job.addressMap == "" && c.Replaced+c.Current > 0 {
 		w.tellPassing("links")
 	}
-	if w.failed > 0 {
-		w.out.Notef("%s could not be read or written, told above.", count(int64(w.failed), "file"))
+	if c.Failed > 0 {
+		w.out.Notef("%s could not be read or written, told above.", count(c.Failed, "file"))
 	}
 	return nil
 }

@@ -41,6 +41,7 @@ func TestRewriteTellsWhatIsNoText(t *testing.T) {
 	stdout := p.must(t, exitItems)
 	wantIn(t, stdout, "1 of 1 file changed: 1 address.", "Left out: 1 binary file; --verbose names them.")
 	wantIn(t, p.stderr.String(), "Left as it is: dump.sql.gz: it is compressed", "wide.html: it is UTF-16", "2 files could not be read or written, told above.")
+	wantIn(t, command(t, dir, nil, "rewrite", "--map", "map.tsv", "--json", "dump.sql.gz", "site").must(t, exitItems), `"files_failed":2`)
 
 	p = command(t, dir, nil, "rewrite", "--map", "map.tsv", "-")
 	p.Stdin = strings.NewReader("\x1f\x8b\x08\x08" + oldImage)

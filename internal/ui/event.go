@@ -234,11 +234,12 @@ type Addresses struct {
 // Rewritten is what rewrite found and did.
 type Rewritten struct {
 	Files     int64  `json:"files"`
-	Changed   int64  `json:"changed"`   // of these
-	Skipped   int64  `json:"skipped"`   // files that were left out
-	Replaced  int64  `json:"rewritten"` // addresses
-	Lengths   int64  `json:"lengths"`   // of serialized strings
-	Current   int64  `json:"current"`   // addresses that were new already
+	Changed   int64  `json:"changed"`      // of these
+	Skipped   int64  `json:"skipped"`      // files that were left out
+	Failed    int64  `json:"files_failed"` // that could not be read or written
+	Replaced  int64  `json:"rewritten"`    // addresses
+	Lengths   int64  `json:"lengths"`      // of serialized strings
+	Current   int64  `json:"current"`      // addresses that were new already
 	Unmatched int64  `json:"unmatched"`
 	Unused    int64  `json:"unused"`     // assets
 	Left      Counts `json:"left_as_is"` // old addresses that stay, by reason
