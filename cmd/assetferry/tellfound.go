@@ -21,9 +21,10 @@ func (a *app) tellFound(ctx context.Context, s *endpoints, run state.Run) error 
 		return err
 	}
 	a.tellNowhere(found)
-	a.tellPositions(found.Positions)
-	if n := found.Times; n > 0 {
-		a.out.Notef("Times of their making: found of %s, in the attribute created unless a rule says otherwise. The service dates every asset by its upload.", count(n, "object"))
+	found.GPS = a.settings.GPS
+	a.summary.Positions = found.Positions
+	for _, said := range found.Said() {
+		a.out.Notef("%s", said)
 	}
 	a.tellRemarks(run, found)
 	return nil
@@ -44,22 +45,8 @@ func (a *app) tellNowhere(found report.Found) {
 	if rest := found.UnmappedFields - int64(len(rows)); rest > 0 {
 		rows = append(rows, []string{fmt.Sprintf("… and %s more, see --verbose", ui.Count(rest))})
 	}
-	a.out.Notef("Fields that were found and went nowhere; assetferry help mapping tells how to send them:\n%s",
+	a.out.Notef("Fields that went nowhere; assetferry help mapping tells how to send them:\n%s",
 		strings.TrimSuffix(ui.Table([]ui.Column{{Title: "Field"}, {Title: "Found in"}, {Title: "Objects", Right: true}}, rows), "\n"))
-}
-
-// tellPositions says how many objects tell where they were made: people may not want that
-// to be seen.
-func (a *app) tellPositions(n int64) {
-	if n == 0 {
-		return
-	}
-	a.summary.Positions = n
-	if a.settings.GPS == "drop" {
-		a.out.Notef("Positions on earth: found of %s, and left out of the attributes. The files themselves are as they were.", count(n, "object"))
-		return
-	}
-	a.out.Notef("Positions on earth: found of %s, and now in the attributes of their assets. --gps drop leaves them out there; the files themselves keep them.", count(n, "object"))
 }
 
 // tellRemarks tells what there is to say of objects that came through: the first of each

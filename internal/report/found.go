@@ -27,6 +27,8 @@ type Found struct {
 	Times          int64   `json:"times"`     // objects that say when they were made
 	// Remarks are about what they say, most objects first.
 	Remarks []Remark `json:"remarks"`
+	// GPS is what --gps did with positions, which is only known at the end of a run.
+	GPS string `json:"-"`
 }
 
 // A Field is one that was found of objects.
@@ -124,21 +126,23 @@ func (f Found) IsZero() bool {
 	return f.UnmappedFields == 0 && f.Positions == 0 && f.Times == 0 && len(f.Remarks) == 0
 }
 
-// PositionsSaid tells of positions, which people may not want to be seen; empty if there
-// are none.
-func (f Found) PositionsSaid() string {
-	if f.Positions == 0 {
-		return ""
+// Said tells of positions, which people may not want to be seen, and of times; nothing of
+// what was not found.
+func (f Found) Said() (sentences []string) {
+	if f.Positions > 0 {
+		attributes := "Attributes have them unless --gps drop left them out there"
+		switch f.GPS {
+		case "keep":
+			attributes = "Attributes have them now; --gps drop leaves them out there"
+		case "drop":
+			attributes = "They were left out of the attributes"
+		}
+		sentences = append(sentences, fmt.Sprintf("Positions on earth were found of %s. %s; the files themselves keep them.", objects(f.Positions), attributes))
 	}
-	return fmt.Sprintf("Positions on earth were found of %s. Attributes have them unless --gps drop left them out there; the files themselves keep them.", objects(f.Positions))
-}
-
-// TimesSaid tells of times likewise.
-func (f Found) TimesSaid() string {
-	if f.Times == 0 {
-		return ""
+	if f.Times > 0 {
+		sentences = append(sentences, fmt.Sprintf("Times of their making were found of %s, in the attribute created unless a rule says otherwise. The service dates every asset by its upload.", objects(f.Times)))
 	}
-	return fmt.Sprintf("Times of their making were found of %s, in the attribute created unless a rule says otherwise. The service dates every asset by its upload.", objects(f.Times))
+	return sentences
 }
 
 // Of counts the objects with remarks of a kind.

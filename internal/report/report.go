@@ -258,10 +258,10 @@ type Category struct {
 	Amount
 }
 
-// Metadata counts what the source has with objects that the run took over, which is in
-// the journal and not at the destination, and what came of describing assets.
+// Metadata counts what the source itself tells of objects that the run took over, besides
+// what is in them, beside them and in tables, and what came of describing assets.
 type Metadata struct {
-	Objects      int64 `json:"objects"`       // with anything at all
+	Objects      int64 `json:"objects"`       // of which it tells anything at all
 	ContentTypes int64 `json:"content_types"` // with a content type
 	Fields       int64 `json:"metadata"`      // with metadata
 	Tags         int64 `json:"tags"`          // with tags

@@ -261,11 +261,11 @@ func (t *text) metadata(r Report) {
 	}
 	t.heading("Metadata")
 	if m.Objects > 0 {
-		t.say(2, "The source has something with %s: %s with a content type, %s with metadata, %s with tags. That is kept in the journal and is not at the destination.",
+		t.say(2, "The source itself tells something of %s: a content type of %s, metadata of %s, tags of %s. It is kept in the journal; the mapping decides what assets have of it.",
 			objects(m.Objects), ui.Count(m.ContentTypes), ui.Count(m.Fields), ui.Count(m.Tags))
 	}
 	if m.NotKept > 0 {
-		t.say(2, "Of %s the journal could not keep it either.", objects(m.NotKept))
+		t.say(2, "Of %s it could not be kept.", objects(m.NotKept))
 	}
 	if m.Undescribed > 0 {
 		t.say(2, "%s lack a description that they should have, or the note where they come from; the next run writes it.", capital(assets(m.Undescribed)))
@@ -301,10 +301,8 @@ func (t *text) found(r Report) {
 			t.say(6, "… and %s more: --format json lists them", ui.Count(rest))
 		}
 	}
-	for _, said := range []string{f.PositionsSaid(), f.TimesSaid()} {
-		if said != "" {
-			t.say(2, "%s", said)
-		}
+	for _, said := range f.Said() {
+		t.say(2, "%s", said)
 	}
 }
 
