@@ -138,16 +138,16 @@ func isEscape(s string) bool {
 	return err == nil
 }
 
-// isDevice reports whether Windows takes a name for a device.
+// isDevice reports whether Windows takes a name for a device. It knows superscript digits, too.
 func isDevice(base string) bool {
 	base = strings.ToUpper(strings.TrimRight(base, " "))
 	switch base {
-	case "CON", "PRN", "AUX", "NUL":
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
 		return true
 	}
 	port, isPort := strings.CutPrefix(base, "COM")
 	if !isPort {
 		port, isPort = strings.CutPrefix(base, "LPT")
 	}
-	return isPort && len(port) == 1 && port[0] >= '0' && port[0] <= '9'
+	return isPort && utf8.RuneCountInString(port) == 1 && strings.Contains("0123456789¹²³", port)
 }

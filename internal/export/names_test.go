@@ -1,6 +1,7 @@
 package export
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,45 @@ func TestEscape(t *testing.T) {
 	} {
 		if got := escape(segment); got != want {
 			t.Errorf("%q becomes %q, want %q", segment, got, want)
+		}
+	}
+}
+
+// What Windows and macOS refuse, or take for something else, is escaped; what is only like it
+// stays.
+func TestNamesOfOtherSystems(t *testing.T) {
+	devices := []string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
+	for _, port := range []string{"COM", "LPT"} {
+		for _, digit := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³"} {
+			devices = append(devices, port+digit)
+		}
+	}
+	for _, device := range devices {
+		for _, end := range []string{"", ".txt", ".tar.gz", " .txt", "  .x"} {
+			for _, name := range []string{device + end, strings.ToLower(device) + end} {
+				if got := escape(name); !strings.HasPrefix(got, fmt.Sprintf("%%%02X%s", name[0], name[1:len(device)])) {
+					t.Errorf("%q becomes %q", name, got)
+				}
+			}
+		}
+	}
+	refused := `<>:"|?*\` + "\x7f"
+	for c := range byte(' ') {
+		refused += string(rune(c))
+	}
+	for _, c := range []byte(refused) {
+		if got, want := escape("a"+string(rune(c))+"b"), fmt.Sprintf("a%%%02Xb", c); got != want {
+			t.Errorf("%q becomes %q, want %q", c, got, want)
+		}
+	}
+	for name, want := range map[string]string{"a.": "a%2E", "a ": "a%20", "a. .": "a. %2E", ".": "%2E", "..": ".%2E", "a.b ": "a.b%20"} {
+		if got := escape(name); got != want {
+			t.Errorf("%q becomes %q, want %q", name, got, want)
+		}
+	}
+	for _, name := range []string{"COM10", "COM", "COM⁴", "COM١", "CONIN", "CONOUT", "CON$", "CON1", "nul-1.txt", " CON", "a.con", "LPTa", "..a", " a", "\u0085"} {
+		if got := escape(name); got != name {
+			t.Errorf("%q becomes %q", name, got)
 		}
 	}
 }
