@@ -40,8 +40,10 @@ too: keep the export where not everybody can read it.
 Run it again to go on where it was interrupted, or to bring an export up to
 date: what is there in the version that the asset has now is not fetched again,
 and what was changed since is replaced. Nothing is ever deleted: assets that are
-gone, moved or renamed leave their files behind. The first interrupt finishes
-what has begun, the second aborts it; a file is there as a whole or not at all.
+gone, moved or renamed leave their files behind. So a category that was private
+once stays private in an export, which says so if it is not any more. The first
+interrupt finishes what has begun, the second aborts it; a file is there as a
+whole or not at all.
 
 assetferry migrate takes an export as a source, and assetferry help sources
 tells what comes back.
@@ -87,7 +89,8 @@ func (a *app) export(ctx context.Context, to string, dryRun bool) error {
 	limit := pace.NewBandwidth(a.settings.Bandwidth, clock.Now)
 	e := export.Exporter{
 		Library: from, Store: store, Now: dest.now, Concurrency: migrate.Workers(a.settings.Concurrency), Limit: limit.Reader,
-		Stop: a.stop, Outcome: told.outcome, Progress: func(n int64) { a.out.Progress().Add(0, n) }, DryRun: dryRun,
+		Stop: a.stop, Outcome: told.outcome, Progress: func(n int64) { a.out.Progress().Add(0, n) },
+		StaysPrivate: told.staysPrivate, DryRun: dryRun,
 	}
 	a.out.Progress().StartPhase("export", -1, -1)
 	a.draining.Store(true)
@@ -189,6 +192,11 @@ func (t *exportTold) outcome(o export.Outcome) {
 	}
 	t.out.Progress().Add(1, 0)
 	t.out.Log().Debug("asset", "key", o.Key, "path", o.Path, "action", o.Action, "error", o.Err)
+}
+
+// staysPrivate tells of a category that the export takes for more private than it is by now.
+func (t *exportTold) staysPrivate(category string) {
+	t.out.Notef("Category %q is public now and was private when it was exported before. It stays private in the export, which may have files from then; for a public one, export to a new place.", ui.Sanitize(category))
 }
 
 // reasonOf is what went wrong with an object, without its key.

@@ -99,6 +99,10 @@ type Exporter struct {
 	// the bytes that were written, by any.
 	Outcome  func(Outcome)
 	Progress func(bytes int64)
+	// StaysPrivate is told of each category that is public now and was private when it was
+	// exported before: its folder may have files from then, so the manifest has it as
+	// private as ever.
+	StaysPrivate func(category string)
 	// DryRun only looks what would happen.
 	DryRun bool
 }
@@ -192,7 +196,11 @@ func (e *Exporter) newRun(structure []sources.Category, before Manifest) *run {
 	for _, c := range structure {
 		r.private[c.Segment] = c.Private
 		folder := planned.enter(sources.Key(c.Segment + "/"))
-		r.manifest.Categories = append(r.manifest.Categories, Category{Folder: folder, Name: c.Name, Private: c.Private, Extensions: append([]string{}, c.Extensions...)})
+		private := c.Private || before.isPrivate(folder)
+		if private && !c.Private {
+			e.StaysPrivate(c.Name)
+		}
+		r.manifest.Categories = append(r.manifest.Categories, Category{Folder: folder, Name: c.Name, Private: private, Extensions: append([]string{}, c.Extensions...)})
 	}
 	for _, c := range before.Categories {
 		if !slices.ContainsFunc(r.manifest.Categories, func(now Category) bool { return now.Folder == c.Folder }) {

@@ -183,6 +183,39 @@ func TestPrivateCategoriesStayKnown(t *testing.T) {
 	}
 }
 
+// A public category that gets the name of one that was private takes nothing out of hiding: the
+// old files are still there. That is told each time.
+func TestPrivateStaysPrivate(t *testing.T) {
+	w := newWorld(t)
+	library(w)
+	_, err := w.export()
+	must(t, err)
+	for c, err := range w.client.Categories(t.Context()) {
+		must(t, err)
+		if c.Name == "Secret" {
+			_, err := w.client.ConfigureCategory(t.Context(), c.ID, assets.NewCategory{Name: "Old", Extensions: c.Extensions, Private: true})
+			must(t, err)
+		}
+	}
+	w.upload(w.category("Secret", false), "", "for-all.txt", "for all")
+	for range 2 {
+		r, err := w.export()
+		must(t, err)
+		if !slices.Equal(r.staysPrivate, []string{"Secret"}) {
+			t.Errorf("told of %q", r.staysPrivate)
+		}
+		files := w.files()
+		if files["Secret/for-all.txt"] == "" || files["Secret/picture.png"] == "" {
+			t.Fatalf("there are %q", slices.Collect(maps.Keys(files)))
+		}
+		m, err := readManifest(strings.NewReader(files[ManifestName]))
+		must(t, err)
+		if !m.isPrivate("Secret") || m.isPrivate("Open") {
+			t.Errorf("the categories are %+v", m.Categories)
+		}
+	}
+}
+
 // A growing library gets a private category once it was asked which there are.
 type growing struct {
 	Library

@@ -88,6 +88,8 @@ func (w *world) source() *ckbox.Source {
 type recorder struct {
 	mu       sync.Mutex
 	outcomes map[string]Outcome // by key
+
+	staysPrivate []string
 }
 
 func (r *recorder) add(o Outcome) {
@@ -114,7 +116,8 @@ func (w *world) export(change ...func(*Exporter)) (*recorder, error) {
 	w.Helper()
 	d := OpenDirectory(w.dir)
 	r := &recorder{outcomes: map[string]Outcome{}}
-	e := Exporter{Library: w.source(), Store: d, Now: time.Now, Concurrency: 3, Outcome: r.add, Progress: func(int64) {}}
+	e := Exporter{Library: w.source(), Store: d, Now: time.Now, Concurrency: 3, Outcome: r.add, Progress: func(int64) {},
+		StaysPrivate: func(category string) { r.staysPrivate = append(r.staysPrivate, category) }}
 	for _, c := range change {
 		c(&e)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -40,6 +41,11 @@ type Category struct {
 	Name       string   `json:"name"`
 	Private    bool     `json:"private"`
 	Extensions []string `json:"extensions"`
+}
+
+// isPrivate reports whether there may be files in a folder that not everybody may see.
+func (m Manifest) isPrivate(folder string) bool {
+	return slices.ContainsFunc(m.Categories, func(c Category) bool { return c.Folder == folder && c.Private })
 }
 
 // errNoManifest says that a file is something else, by chance of that name.
