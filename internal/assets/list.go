@@ -34,6 +34,10 @@ type ListOptions struct {
 	SortBy     string // empty: as the service likes
 	Order      string
 	PageSize   int // 50 if zero; less if the service refuses that
+	// Overlap has each page begin with the last asset of the one before. Then none is missed
+	// either where as many are added as are removed meanwhile, if the order is one in which
+	// those that were there keep theirs.
+	Overlap bool
 }
 
 // List yields the assets of a category or a folder. At most one error comes, it
@@ -53,8 +57,8 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Asset, error
 	}
 	setUnlessEmpty(query, "sortBy", o.SortBy)
 	setUnlessEmpty(query, "order", o.Order)
-	all := list(ctx, c, request{op: "list assets", subject: subject, route: "/assets", query: query},
-		cmp.Or(o.PageSize, defaultPageSize), func(a wireAsset) string { return a.ID })
+	all := pages(ctx, c, request{op: "list assets", subject: subject, route: "/assets", query: query},
+		pager[wireAsset]{limit: cmp.Or(o.PageSize, defaultPageSize), id: func(a wireAsset) string { return a.ID }, overlap: o.Overlap}, byQuery)
 	return func(yield func(Asset, error) bool) {
 		for a, err := range all {
 			if !yield(a.asset(), err) {
@@ -66,12 +70,15 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Asset, error
 
 // list yields the items of any paged route.
 func list[T any](ctx context.Context, c *Client, r request, limit int, id func(T) string) iter.Seq2[T, error] {
+	return pages(ctx, c, r, pager[T]{limit: limit, id: id}, byQuery)
+}
+
+// byQuery makes a request ask for a page as most routes want it.
+func byQuery(r *request, limit, offset int) {
 	r.method = http.MethodGet
-	return pages(ctx, c, r, limit, id, func(r *request, limit, offset int) {
-		r.query = maps.Clone(r.query)
-		r.query.Set("limit", strconv.Itoa(limit))
-		r.query.Set("offset", strconv.Itoa(offset))
-	})
+	r.query = maps.Clone(r.query)
+	r.query.Set("limit", strconv.Itoa(limit))
+	r.query.Set("offset", strconv.Itoa(offset))
 }
 
 // whole reads a list of a route that is not known to page. Should it do so
@@ -90,8 +97,7 @@ func whole[T any](ctx context.Context, c *Client, r request) ([]T, error) {
 }
 
 // pages yields the items of a request that turn makes ask for a page.
-func pages[T any](ctx context.Context, c *Client, r request, limit int, id func(T) string, turn func(r *request, limit, offset int)) iter.Seq2[T, error] {
-	p := pager[T]{id: id, limit: limit}
+func pages[T any](ctx context.Context, c *Client, r request, p pager[T], turn func(r *request, limit, offset int)) iter.Seq2[T, error] {
 	p.fetch = func(ctx context.Context, limit, offset int) (got page[T], err error) {
 		size, err := c.pageSizes.ask(r.route, limit, func(limit int) error {
 			r := r

@@ -144,6 +144,77 @@ func TestListShifts(t *testing.T) {
 	}
 }
 
+// Where as many are added as are removed the total says nothing: what slipped below the offset
+// is found by pages that overlap. As long as nothing happens they cost no more requests.
+func TestListOverlaps(t *testing.T) {
+	added := func(s *shelf, n int) { s.ids = append(s.ids, fmt.Sprint("new", n)) }
+	tests := []struct {
+		name     string
+		meddle   func(*shelf, int)
+		requests int
+	}{
+		{"nothing", nil, 4},
+		{"one for one", func(s *shelf, n int) {
+			if n == 1 {
+				s.ids = s.ids[1:]
+				added(s, n)
+			}
+		}, 6},
+		{"one for one, each time", func(s *shelf, n int) {
+			if n > 0 && n < 6 {
+				s.ids = s.ids[1:]
+				added(s, n)
+			}
+		}, 10},
+		{"two pages for as many", func(s *shelf, n int) {
+			if n == 2 {
+				s.ids = s.ids[19:]
+				for i := range 19 {
+					added(s, i)
+				}
+			}
+		}, 8},
+		{"all that was listed, and none comes", func(s *shelf, n int) {
+			if n == 3 {
+				s.ids = s.ids[28:]
+			}
+		}, 7},
+		{"the last one of a page", func(s *shelf, n int) {
+			if n == 1 {
+				s.ids = slices.Delete(s.ids, 9, 10)
+				added(s, n)
+			}
+		}, 6},
+		{"moved to the end, as what is replaced", func(s *shelf, n int) {
+			if n == 2 {
+				s.ids = append(s.ids[1:], s.ids[0])
+			}
+		}, 7},
+	}
+	for _, tt := range tests {
+		for _, noTotal := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, " ", noTotal), func(t *testing.T) {
+				s := &shelf{ids: numbered(36), meddle: tt.meddle, noTotal: noTotal}
+				var got []string
+				for a, err := range serve(t, s.ServeHTTP).List(t.Context(), ListOptions{CategoryID: "c", PageSize: 10, Overlap: true}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, a.ID)
+				}
+				for _, id := range s.ids {
+					if !slices.Contains(got, id) && !strings.HasPrefix(id, "new") {
+						t.Errorf("%s is missing", id)
+					}
+				}
+				if s.requests > tt.requests {
+					t.Errorf("%d requests, want at most %d", s.requests, tt.requests)
+				}
+			})
+		}
+	}
+}
+
 func TestListErrors(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -254,42 +325,57 @@ func TestListNeedsOnePlace(t *testing.T) {
 	}
 }
 
-// However a service pages and whatever is removed meanwhile, what stays is
-// listed, and the list comes to an end.
+// However a service pages and whatever is removed meanwhile, what stays is listed, and the list
+// comes to an end. With pages that overlap that holds as well if some are added.
 func TestListProperty(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := &shelf{ids: numbered(rapid.IntRange(0, 60).Draw(t, "n")), most: rapid.IntRange(0, 8).Draw(t, "most")}
-		limit := rapid.IntRange(1, 12).Draw(t, "limit")
-		removals := rapid.SliceOfN(rapid.IntRange(0, 59), 0, 12).Draw(t, "removals")
-		requests := 0
-		p := pager[Asset]{limit: limit, id: func(a Asset) string { return a.ID }}
-		p.fetch = func(_ context.Context, limit, offset int) (page[Asset], error) {
-			if requests++; requests > 1000 {
-				t.Fatal("no end")
-			}
-			if requests > 1 && len(removals) > 0 && len(s.ids) > 0 {
-				i := removals[0] % len(s.ids)
-				removals = removals[1:]
-				s.ids = slices.Delete(slices.Clone(s.ids), i, i+1)
-			}
-			data, err := json.Marshal(s.page(offset, limit))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got page[Asset]
-			return got, json.Unmarshal(data, &got)
+	for _, overlap := range []bool{false, true} {
+		t.Run(fmt.Sprint(overlap), func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { listWhileItChanges(t, overlap) }) })
+	}
+}
+
+func listWhileItChanges(t *rapid.T, overlap bool) {
+	s := &shelf{ids: numbered(rapid.IntRange(0, 60).Draw(t, "n")), most: rapid.IntRange(0, 8).Draw(t, "most")}
+	limit := rapid.IntRange(1, 12).Draw(t, "limit")
+	removals := rapid.SliceOfN(rapid.IntRange(0, 59), 0, 12).Draw(t, "removals")
+	var additions []int
+	if overlap && limit > 1 && s.most != 1 { // a page of one has nothing to overlap with
+		additions = rapid.SliceOfN(rapid.IntRange(0, 2), 0, 12).Draw(t, "additions")
+		s.noTotal = rapid.Bool().Draw(t, "without total")
+	}
+	requests := 0
+	p := pager[Asset]{limit: limit, id: func(a Asset) string { return a.ID }, overlap: overlap}
+	p.fetch = func(_ context.Context, limit, offset int) (page[Asset], error) {
+		if requests++; requests > 1000 {
+			t.Fatal("no end")
 		}
-		var got []string
-		for a, err := range p.items(context.Background()) {
-			if err != nil {
-				return // it says that it is not complete
-			}
-			got = append(got, a.ID)
+		if requests > 1 && len(removals) > 0 && len(s.ids) > 0 {
+			i := removals[0] % len(s.ids)
+			removals = removals[1:]
+			s.ids = slices.Delete(slices.Clone(s.ids), i, i+1)
 		}
-		for _, id := range s.ids {
-			if !slices.Contains(got, id) {
-				t.Fatalf("%s is missing of %v", id, got)
+		if requests > 1 && len(additions) > 0 {
+			for i := range additions[0] {
+				s.ids = append(s.ids, fmt.Sprintf("new %d %d", requests, i))
 			}
+			additions = additions[1:]
 		}
-	})
+		data, err := json.Marshal(s.page(offset, limit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got page[Asset]
+		return got, json.Unmarshal(data, &got)
+	}
+	var got []string
+	for a, err := range p.items(context.Background()) {
+		if err != nil {
+			return // it says that it is not complete
+		}
+		got = append(got, a.ID)
+	}
+	for _, id := range s.ids {
+		if !slices.Contains(got, id) && !strings.HasPrefix(id, "new") {
+			t.Fatalf("%s is missing of %v", id, got)
+		}
+	}
 }

@@ -35,9 +35,13 @@ type pager[T any] struct {
 	fetch func(ctx context.Context, limit, offset int) (page[T], error)
 	id    func(T) string
 	limit int
+	// overlap has a page begin with the last item of the one before. If it does not, items
+	// slipped below the offset, which the total does not tell if as many were added.
+	overlap bool
 
 	offset   int
-	total    int // as of the page before
+	lapped   bool // the page at the offset overlaps the one before
+	total    int  // as of the page before
 	repeats  int
 	retreats int
 	recent   recent
@@ -46,7 +50,8 @@ type pager[T any] struct {
 // items yields each item of the list once, as far as that can be had from a
 // service that pages by offset, where what is added or removed meanwhile shifts
 // the rest. Items that come again soon are left out; when the list gets shorter,
-// the offset goes back by as much, so that nothing is missed.
+// the offset goes back by as much, and by a page when pages that are to overlap do not,
+// so that nothing is missed.
 func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -56,6 +61,13 @@ func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
 			if err != nil {
 				yield(none, err)
 				return
+			}
+			if p.slipped(got) {
+				if err := p.retreat(got.Limit); err != nil {
+					yield(none, err)
+					return
+				}
+				continue
 			}
 			fresh := p.fresh(got.Items)
 			for _, item := range fresh {
@@ -68,6 +80,33 @@ func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
 				return
 			}
 		}
+	}
+}
+
+// slipped reports whether a page that is to overlap begins with nothing that came before, so
+// that something in between would be missed.
+func (p *pager[T]) slipped(got page[T]) bool {
+	if len(got.Items) == 0 {
+		return p.lapped && (got.TotalCount == nil || *got.TotalCount <= p.offset)
+	}
+	return p.lapped && !p.recent.has(p.id(got.Items[0]))
+}
+
+// retreat goes back by so many items.
+func (p *pager[T]) retreat(by int) error {
+	p.offset = max(0, p.offset-by)
+	p.lapped = p.lapped && p.offset > 0
+	if p.retreats++; p.retreats > maxRetreats {
+		return errors.New("list keeps changing")
+	}
+	return nil
+}
+
+// next moves behind a page of so many items, or to the last one of them.
+func (p *pager[T]) next(seen int) {
+	p.offset += seen
+	if p.lapped = p.overlap && seen > 1; p.lapped {
+		p.offset--
 	}
 }
 
@@ -88,25 +127,22 @@ func (p *pager[T]) advance(got page[T], fresh int) (more bool, err error) {
 	if p.repeats >= maxRepeats {
 		return false, fmt.Errorf("list does not advance: nothing new at %d", p.offset)
 	}
+	end := p.offset + seen
 	if got.TotalCount == nil { // not documented, so all we have is a page that is not full
-		p.offset += seen
+		p.next(seen)
 		return seen > 0 && seen >= got.Limit, nil
 	}
 	total := *got.TotalCount
 	gone := p.total - total
 	p.total = total
-	if gone > 0 && p.offset > 0 { // as many may have slipped below the offset
-		p.offset = max(0, p.offset-gone)
-		if p.retreats++; p.retreats > maxRetreats {
-			return false, errors.New("list keeps getting shorter")
-		}
-		return true, nil
+	if gone > 0 && p.offset > 0 && !p.lapped { // as many may have slipped below the offset
+		return true, p.retreat(gone)
 	}
-	p.offset += seen
-	if p.offset < total && seen == 0 {
-		return false, fmt.Errorf("list ends at %d of %d", p.offset, total)
+	if end < total && seen == 0 {
+		return false, fmt.Errorf("list ends at %d of %d", end, total)
 	}
-	return p.offset < total, nil
+	p.next(seen)
+	return end < total, nil
 }
 
 // recent remembers the IDs of this page and the two before.
@@ -118,9 +154,11 @@ func (r *recent) turn() {
 
 // add reports whether an ID is new.
 func (r *recent) add(id string) bool {
-	known := r[0][id] || r[1][id] || r[2][id]
+	known := r.has(id)
 	r[0][id] = true
 	return !known
 }
+
+func (r *recent) has(id string) bool { return r[0][id] || r[1][id] || r[2][id] }
 
 func (r *recent) size() int { return len(r[0]) }

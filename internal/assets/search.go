@@ -37,7 +37,7 @@ func (c *Client) Search(ctx context.Context, s Search) iter.Seq2[Asset, error] {
 		query: c.inWorkspace(),
 	}
 	body := s.body()
-	return pages(ctx, c, r, cmp.Or(s.PageSize, defaultPageSize), func(a Asset) string { return a.ID },
+	return pages(ctx, c, r, pager[Asset]{limit: cmp.Or(s.PageSize, defaultPageSize), id: func(a Asset) string { return a.ID }},
 		func(r *request, limit, offset int) {
 			pagination := s.order()
 			pagination["limit"], pagination["offset"] = limit, offset

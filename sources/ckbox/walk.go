@@ -162,7 +162,7 @@ func (w *walk) folders(c container) ([]entry, error) {
 // assets gives the assets directly in a container, in the order of their keys. They are
 // asked for in an order in which those that come meanwhile move no other.
 func (w *walk) assets(c container) ([]entry, error) {
-	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByUploadedAt, Order: assets.Ascending, PageSize: listPage}
+	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByUploadedAt, Order: assets.Ascending, PageSize: listPage, Overlap: true}
 	if c.folder != "" {
 		o.CategoryID, o.FolderID = "", c.folder
 	}
