@@ -63,6 +63,7 @@ const (
 
 	ReasonUnseen     Reason = "not looked at: in a folder that cannot be read, or behind a link that is not followed"
 	ReasonUnreadable Reason = "cannot be read"
+	ReasonMiswritten Reason = "what the table says of it is wrong"
 	ReasonUnplaced   Reason = "what describes it cannot be read, and rules ask for that to say where it goes"
 	ReasonMissing    Reason = "in --files-from but not at the source"
 	ReasonRules      Reason = "a rule of the mapping cannot be applied to it"
@@ -78,7 +79,7 @@ const (
 // IsFailure reports whether a skip for this reason means that something was
 // meant to arrive and cannot, so that the run must not look like a success.
 func (r Reason) IsFailure() bool {
-	return r == ReasonUnreadable || r == ReasonUnplaced || r == ReasonMissing
+	return r == ReasonUnreadable || r == ReasonMiswritten || r == ReasonUnplaced || r == ReasonMissing
 }
 
 // parks reports whether an object is left alone for this reason, until it changes or

@@ -204,6 +204,7 @@ func TestFirstState(t *testing.T) {
 		{state.Skip, ReasonFiltered, state.ItemSkipped},
 		{state.Skip, ReasonUnmatched, state.ItemSkipped},
 		{state.Skip, ReasonUnreadable, state.ItemFailed},
+		{state.Skip, ReasonMiswritten, state.ItemFailed},
 		{state.Skip, ReasonMissing, state.ItemFailed},
 		{state.Conflict, ReasonExists, state.ItemConflict},
 		{state.Create, ReasonParked, state.ItemParked},

@@ -68,6 +68,8 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{"look for it at the destination, then --retry-parked", true}
 	case ReasonUnreadable:
 		return Remedy{"whoever owns the source: let it be read, or leave it out with --exclude", true}
+	case ReasonMiswritten:
+		return Remedy{"correct the rows of the table that the error names, or leave it out with --exclude", true}
 	case ReasonUnplaced:
 		return Remedy{"mend what the error names, or do without it with --ignore-metadata", true}
 	case ReasonMissing:

@@ -289,6 +289,8 @@ func failed(o sources.Object) Reason {
 	switch {
 	case o.Obstacle == sources.Obstacle(ReasonMissing):
 		return ReasonMissing
+	case o.Obstacle.IsMiswritten():
+		return ReasonMiswritten
 	case o.Obstacle.IsFailure():
 		return ReasonUnreadable
 	}

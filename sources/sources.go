@@ -108,6 +108,7 @@ const (
 	Special             Obstacle = "not a regular file"
 	Unreadable          Obstacle = "cannot be read"
 	UnreadableDirectory Obstacle = "directory cannot be read" // its key ends with "/"
+	Miswritten          Obstacle = "what the table says of it is wrong"
 	Archived            Obstacle = "in an archived storage class"
 	FolderMarker        Obstacle = "stands for a folder" // an empty object, as consoles and tools make them
 )
@@ -122,5 +123,13 @@ func (o Obstacle) HidesObjects() bool { return o == UnreadableDirectory }
 // IsFailure reports whether the entry was meant to be taken and could not be,
 // as opposed to an entry that is left out by its nature.
 func (o Obstacle) IsFailure() bool {
-	return o == Unreadable || o == UnreadableDirectory || o == BrokenSymlink || strings.HasPrefix(string(o), string(Unreadable)+": ")
+	return o.is(Unreadable) || o == UnreadableDirectory || o == BrokenSymlink || o.IsMiswritten()
+}
+
+// IsMiswritten reports whether it is a list of objects that is wrong, and not the object.
+func (o Obstacle) IsMiswritten() bool { return o.is(Miswritten) }
+
+// is reports whether an obstacle is of a kind, with or without the reason for it.
+func (o Obstacle) is(kind Obstacle) bool {
+	return o == kind || strings.HasPrefix(string(o), string(kind)+": ")
 }

@@ -90,7 +90,7 @@ func (a *app) tellTable(ctx context.Context, s *endpoints, run state.Run, applie
 	line := ui.TableLine{Rows: t.Rows(), Lost: lost}
 	if mistakes := t.Mistakes(); mistakes != nil {
 		line.Wrong = mistakes.Total
-		a.out.Notef("Left out of the metadata table, because they are wrong: %s, which the beginning of the output tells.", count(int64(line.Wrong), "row"))
+		a.out.Notef("Left out of the metadata table, because they are wrong: %s, which the beginning of the output tells. Mend them, and run it again.", count(int64(line.Wrong), "row"))
 	}
 	a.summary.Table = &line
 	return line.Wrong > 0, nil

@@ -41,6 +41,7 @@ func TestRemedyFor(t *testing.T) {
 		{failed(fmt.Errorf("open: %w", fs.ErrPermission)), "does not let them be read", "owns the source"},
 		{state.Item{State: state.ItemFailed, Class: "permanent", Error: "something else"}, "failed", "explain KEY"},
 		{because(state.ItemFailed, migrate.ReasonUnreadable), "cannot be read", "owns the source"},
+		{because(state.ItemFailed, migrate.ReasonMiswritten), "what the table says of it is wrong", "correct the rows"},
 		{state.Item{State: state.ItemFailed, Error: "the asset is there, but not described: mapping: " + (&mapping.LimitError{Field: "description", Has: 1499, Takes: 1024}).Error()}, "a text is longer than the service takes it", "--on-limit"},
 		{because(state.ItemFailed, migrate.ReasonMissing), "not at the source", "--files-from"},
 		{because(state.ItemParked, migrate.ReasonParked), "failed in many runs", "--retry-parked"},

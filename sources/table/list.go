@@ -130,7 +130,7 @@ func (s *Source) resolve(ctx context.Context, n *snapshot, same []record, r *res
 	r.object = sources.Object{Key: e.key, Size: max(e.size, 0), VersionTag: e.tag, ContentType: e.contentType, Digest: e.digest}
 	switch {
 	case e.wrong != "":
-		r.object = sources.Object{Key: e.key, Obstacle: sources.Unreadable.Because(e.wrong)}
+		r.object = sources.Object{Key: e.key, Obstacle: sources.Miswritten.Because(e.wrong)}
 	case e.url == nil:
 		later(func() { s.look(e, r) })
 	case s.asks(e):

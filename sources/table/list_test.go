@@ -154,24 +154,25 @@ func TestRowsThatCannotBeTaken(t *testing.T) {
 		"12,,fine.jpg,,\n")
 	s := m.source(func(o *table.Options) { o.AllowPrivate = false })
 	want := map[sources.Key]string{
-		"01": "cannot be read: line 2: the address is not of the form https://host/path, without a user name or a password",
-		"02": "cannot be read: line 3: the address is not of the form https://host/path, without a user name or a password",
-		"03": "cannot be read: line 4: the row has neither an address nor a path",
-		"04": `cannot be read: line 5: "nonsense" is not an MD5, SHA-1 or SHA-256 in hexadecimal digits`,
-		"05": "cannot be read: line 6: the path leads out of the folder of the table",
-		"06": "cannot be read: line 7: the path leads out of the folder of the table",
+		"01": "what the table says of it is wrong: line 2: the address is not of the form https://host/path, without a user name or a password",
+		"02": "what the table says of it is wrong: line 3: the address is not of the form https://host/path, without a user name or a password",
+		"03": "what the table says of it is wrong: line 4: the row has neither an address nor a path",
+		"04": `what the table says of it is wrong: line 5: "nonsense" is not an MD5, SHA-1 or SHA-256 in hexadecimal digits`,
+		"05": "what the table says of it is wrong: line 6: the path leads out of the folder of the table",
+		"06": "what the table says of it is wrong: line 7: the path leads out of the folder of the table",
 		"07": "cannot be read: no such file or directory",
 		"08": "not a regular file",
 		"09": "cannot be read: path escapes from parent",
-		"10": "cannot be read: the rows in lines 11 and 12 have this key and do not say the same",
+		"10": "what the table says of it is wrong: the rows in lines 11 and 12 have this key and do not say the same",
 		"11": "", "12": "",
 	}
 	got := map[sources.Key]string{}
 	objects, err := list(t, s)
 	for _, o := range objects {
 		got[o.Key] = string(o.Obstacle)
-		if strings.HasPrefix(string(o.Obstacle), "cannot be read") != o.Obstacle.IsFailure() {
-			t.Errorf("%s: a failure is %v", o.Obstacle, o.Obstacle.IsFailure())
+		miswritten := strings.HasPrefix(string(o.Obstacle), "what the table says")
+		if failed := miswritten || strings.HasPrefix(string(o.Obstacle), "cannot be read"); failed != o.Obstacle.IsFailure() || miswritten != o.Obstacle.IsMiswritten() {
+			t.Errorf("%s: a failure is %v, a mistake of the table %v", o.Obstacle, o.Obstacle.IsFailure(), o.Obstacle.IsMiswritten())
 		}
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
