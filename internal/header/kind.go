@@ -40,6 +40,7 @@ const (
 	RAR      Kind = "RAR"
 	OLE      Kind = "OLE" // Office documents of old
 	Program  Kind = "program"
+	JSON     Kind = "JSON" // not told by first bytes: text of any kind may begin like it
 )
 
 // Enough is how many bytes tell the kind of a file.

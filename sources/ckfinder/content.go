@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"assetferry/internal/retry"
+	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
 )
 
@@ -45,6 +46,9 @@ func (s *Source) content(ctx context.Context, at place, name, bytes string) (*co
 	c := &content{answer: a, cancel: cancel, watchdog: time.AfterFunc(stallTimeout, func() { cancel(errStalled) })}
 	err = checkContent(a, name)
 	c.watchdog.Stop() // who reads may take their time in between
+	if err == nil && mayBeOther(a) {
+		_, err = s.kinds(ctx)
+	}
 	if err != nil {
 		c.Close()
 		return nil, err
@@ -75,19 +79,12 @@ func (s *Source) deliver(ctx context.Context, at place, name, bytes string) (*ht
 // isContent reports whether an answer looks like that of a file: not every connector gives
 // its errors another status.
 func isContent(a *http.Response) bool {
-	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
-	return a.StatusCode == http.StatusPartialContent || a.StatusCode == http.StatusOK && kind != "application/json"
+	return a.StatusCode == http.StatusPartialContent || a.StatusCode == http.StatusOK && !sourcehttp.IsJSON(a)
 }
 
 // troubleIn reads what an answer says that went wrong, and leaves its body as it was.
 func troubleIn(a *http.Response) *trouble {
-	stalled := time.AfterFunc(stallTimeout, func() { _ = a.Body.Close() })
-	defer stalled.Stop()
-	start, _ := io.ReadAll(io.LimitReader(a.Body, smallContent))
-	a.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(start), a.Body), a.Body}
+	start := sourcehttp.Start(a, smallContent)
 	var told answer
 	if json.Unmarshal(bytes.TrimPrefix(start, []byte("\xef\xbb\xbf")), &told) != nil {
 		return nil
@@ -101,22 +98,38 @@ var pages = []string{".htm", ".html", ".shtml", ".xhtml", ".xml", ".svg", ".txt"
 // checkContent makes sure that an answer is that of a file.
 func checkContent(a *http.Response, name string) error {
 	extension := strings.ToLower(path.Ext(name))
-	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	var told *trouble
-	if !isContent(a) && (a.StatusCode != http.StatusOK || extension != ".json") {
+	if !isContent(a) {
 		told = troubleIn(a)
+	}
+	if told != nil && told.Number == 0 && a.StatusCode == http.StatusOK && extension == ".json" {
+		told = nil // a file may say so
 	}
 	encoding := a.Header.Get("Content-Encoding")
 	switch {
 	case a.StatusCode == http.StatusRequestedRangeNotSatisfiable:
 	case told != nil, a.StatusCode != http.StatusOK && a.StatusCode != http.StatusPartialContent:
 		return refused(a, told)
-	case a.StatusCode == http.StatusOK && kind == "text/html" && !slices.Contains(pages, extension):
+	case isPage(a) && !slices.Contains(pages, extension):
 		return &failure{status: a.StatusCode, err: errPage, class: retry.Fatal, auth: true}
+	case sourcehttp.IsDocument(a, name):
+		return odd("%w", sourcehttp.ErrDocument)
 	case encoding != "" && encoding != "identity":
 		return odd("the content comes encoded as %s, although that was not asked for", encoding)
 	}
 	return nil
+}
+
+// isPage reports whether an answer says that it is a web page.
+func isPage(a *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	return a.StatusCode == http.StatusOK && kind == "text/html"
+}
+
+// mayBeOther reports whether an answer that may be that of a file looks like what people get
+// who are not logged in. Whether they are is asked then.
+func mayBeOther(a *http.Response) bool {
+	return isPage(a) || a.StatusCode == http.StatusOK && sourcehttp.IsJSON(a)
 }
 
 // Read reads under the eyes of the watchdog.

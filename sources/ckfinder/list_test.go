@@ -178,38 +178,49 @@ func TestOddResourceTypes(t *testing.T) {
 	}
 }
 
-// A session that ends anywhere in a listing ends it with an error that says what to do. The
-// one text is longer than the page to log in at, which could pass for it if it came last.
+// A session that ends anywhere in a listing ends it with an error that says what to do, also if
+// what comes then could be the file that is asked for last.
 func TestSessionEnds(t *testing.T) {
 	for name, knobs := range map[string]ckfindertest.Knobs{
 		"error 500": {}, "a page": {LoginPage: true}, "a redirect": {LoginRedirect: true}, "nothing to be seen": {EmptyForNobody: true}, "errors of status 200": {StatusOK: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for requests := range 20 {
-				c := library(t)
-				c.Put("Files/a.txt", make([]byte, 8<<10))
-				c.Set(knobs)
-				c.Change(func(k *ckfindertest.Knobs) { k.Session = "of-the-test" })
-				var asked atomic.Int64
-				c.Wrap(func(next http.Handler) http.Handler {
-					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						if asked.Add(1) == int64(requests) {
-							c.Change(func(k *ckfindertest.Knobs) { k.Session = "another" })
-						}
-						next.ServeHTTP(w, r)
-					})
-				})
-				_, err := told(t, newSource(t, c, ""))
-				ended := requests > 0 && asked.Load() >= int64(requests)
-				e, ok := errors.AsType[*sources.Error](err)
-				if ended && (!ok || !ckfinder.IsAuth(err) || !strings.Contains(e.Hint, "renew ASSETFERRY_SOURCE_HEADERS")) || !ended && err != nil {
-					t.Errorf("ended at request %d: %v", requests, err)
-				}
-				if err != nil && strings.Contains(err.Error(), "secret") {
-					t.Errorf("the error has it: %v", err)
+				endSession(t, library(t), knobs, requests)
+			}
+			for _, last := range []string{"Files/a.txt", "Files/a.html", "Files/a.json"} {
+				for requests := range 6 {
+					c := ckfindertest.New(t, "Files")
+					c.Put(last, []byte("small"))
+					endSession(t, c, knobs, requests)
 				}
 			}
 		})
+	}
+}
+
+// endSession lists a connector whose session ends at some request.
+func endSession(t *testing.T, c *ckfindertest.Connector, knobs ckfindertest.Knobs, requests int) {
+	t.Helper()
+	c.Set(knobs)
+	c.Change(func(k *ckfindertest.Knobs) { k.Session = "of-the-test" })
+	var asked atomic.Int64
+	c.Wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1) == int64(requests) {
+				c.Change(func(k *ckfindertest.Knobs) { k.Session = "another" })
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	_, err := told(t, newSource(t, c, ""))
+	ended := requests > 0 && asked.Load() >= int64(requests)
+	e, ok := errors.AsType[*sources.Error](err)
+	if ended && (!ok || !ckfinder.IsAuth(err) || !strings.Contains(e.Hint, "renew ASSETFERRY_SOURCE_HEADERS")) || !ended && err != nil {
+		t.Errorf("ended at request %d: %v", requests, err)
+	}
+	if err != nil && strings.Contains(err.Error(), "secret") {
+		t.Errorf("the error has it: %v", err)
 	}
 }
 

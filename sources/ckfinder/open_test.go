@@ -150,6 +150,45 @@ func TestPageInThePlaceOfContent(t *testing.T) {
 	}
 }
 
+// What could be a page or an error is one of the files as long as the session is alive, and not
+// a picture even then.
+func TestTextsThatLookLikeErrors(t *testing.T) {
+	c := ckfindertest.New(t, "Images")
+	page, document := []byte("<html>a page"), []byte(`{"error": {"message": "of a file"}}`)
+	for key, content := range map[string][]byte{"Images/a.html": page, "Images/b.json": document, "Images/c.jpg": []byte(`[{"message": "no such file"}]`), "Images/d.jpg": []byte("no JSON")} {
+		c.Put(key, content)
+	}
+	types := map[string]string{"a.html": "text/html", "b.json": "application/json", "c.jpg": "application/json", "d.jpg": "application/problem+json"}
+	c.Wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(typed{w, types[r.URL.Query().Get("fileName")]}, r)
+		})
+	})
+	src := newSource(t, c, "")
+	objects, err := list(t, src)
+	must(t, err)
+	for n, want := range []string{string(page), string(document), "", "no JSON"} {
+		o := objects[n]
+		got, err := read(t.Context(), src, o, 0)
+		if string(got) != want || want == "" && (err == nil || !strings.Contains(err.Error(), "a document of JSON") || isFatal(err)) || want != "" && err != nil {
+			t.Errorf("%s: %q and %v", o.Key, got, err)
+		}
+	}
+}
+
+// A typed answer has another type of content.
+type typed struct {
+	http.ResponseWriter
+	kind string
+}
+
+func (w typed) WriteHeader(status int) {
+	if w.kind != "" {
+		w.Header().Set("Content-Type", w.kind)
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
 // Who may not read any more says so: the item is refused, or all of it.
 func TestOpenAfterTheSession(t *testing.T) {
 	c := ckfindertest.New(t, "Images")

@@ -178,6 +178,9 @@ func checkContent(e entry, answer *http.Response) error {
 	if t == "text/html" && !isPage(string(e.key)) && !isPage(e.url.Path) {
 		return odd(e.url, "%w", errPage)
 	}
+	if sourcehttp.IsDocument(answer, string(e.key)) {
+		return odd(e.url, "%w", sourcehttp.ErrDocument)
+	}
 	return nil
 }
 

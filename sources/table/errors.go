@@ -182,6 +182,8 @@ func (s *Source) hint(err error) string {
 		return "list the source again"
 	case failed && (errors.Is(err, fs.ErrPermission) || errors.Is(err, errPage)):
 		return "give what opens it in ASSETFERRY_SOURCE_HEADERS, such as Authorization: Bearer …; addresses that are signed may have expired: export the table again"
+	case errors.Is(err, sourcehttp.ErrDocument):
+		return "open its address in a browser: such an answer usually says what is wrong"
 	case failed && f.status == 0:
 		return "check the address, the network and the proxy"
 	case failed:

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -310,4 +312,43 @@ func TestATableThatIsTakenAwayWhileItIsRead(t *testing.T) {
 	if _, err := read(t, s, o, 0); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "mistake") {
 		t.Errorf("a table that is broken by now: %v", err)
 	}
+}
+
+// A document of JSON is no picture, whatever the status says. What is JSON arrives, and so does a
+// picture of which a server says that it is.
+func TestDocumentInThePlaceOfContent(t *testing.T) {
+	m := newManager(t, "t.csv")
+	contents := map[string]string{"a.jpg": ` {"error": "no such asset"}`, "b.json": `{"error": "of a file"}`, "c.mp4": "[]", "d.png": "no JSON", "e": "{}"}
+	var all [][]string
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
+		all = append(all, []string{m.put(name, []byte(contents[name]))})
+	}
+	m.export([]string{"url"}, all...)
+	m.answer(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(typed{w}, r) })
+	})
+	s := m.source()
+	objects, err := list(t, s)
+	must(t, err)
+	for _, o := range objects {
+		got, err := read(t, s, o, 0)
+		if name := string(o.Key); name == "a.jpg" || name == "c.mp4" {
+			if e, ok := errors.AsType[*sources.Error](err); !ok || !strings.Contains(e.Error(), "a document of JSON") || e.Hint == "" {
+				t.Errorf("%s: %q and %v", name, got, err)
+			}
+		} else if err != nil || string(got) != contents[name] {
+			t.Errorf("%s: %q and %v", name, got, err)
+		}
+	}
+	if len(objects) != len(contents) {
+		t.Errorf("%d objects are listed", len(objects))
+	}
+}
+
+// A typed answer is JSON by what it says.
+type typed struct{ http.ResponseWriter }
+
+func (w typed) WriteHeader(status int) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.ResponseWriter.WriteHeader(status)
 }
