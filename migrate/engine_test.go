@@ -151,8 +151,8 @@ func TestExistingStructureIsAdopted(t *testing.T) {
 }
 
 func TestOldestOfEqualFoldersIsTaken(t *testing.T) {
-	clock := time.Now()
-	w := newWorld(t, func(o *sandbox.Options) { o.Now = func() time.Time { clock = clock.Add(time.Second); return clock } })
+	now := &clock{}
+	w := newWorld(t, func(o *sandbox.Options) { o.Now = func() time.Time { now.passes(time.Second); return now.now() } })
 	oldest := w.folder(w.images, "", "dir")
 	w.folder(w.images, "", "dir")
 	w.put("dir/a.jpg", "a")

@@ -216,12 +216,10 @@ func (l *richLibrary) bucket(t *testing.T) (*bucket, gofakes3.TimeSourceAdvancer
 	t.Helper()
 	clock := gofakes3.FixedTimeSource(time.Now().Add(-time.Hour))
 	b := startBucket(t, "photos", s3mem.WithTimeSource(clock))
-	b.tags = map[string]string{}
 	l.kept["plain.txt"] = map[string]string{"Description": "kept with ☃", "Cost-Center": "42"}
 	for key, content := range l.files {
 		l.put(t, b, key, content)
-		b.tags["photos/"+key] = ""
-		b.tags[key] = "<Tagging><TagSet></TagSet></Tagging>"
+		b.tag(key)
 	}
 	b.tag("plain.txt", "Status", "free")
 	return b, clock

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,13 +133,18 @@ func cmdStored(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-func (b *bucket) tag(key, name, value string) {
+// tag gives an object the tags that are named, each with its value.
+func (b *bucket) tag(key string, pairs ...string) {
+	var set strings.Builder
+	for pair := range slices.Chunk(pairs, 2) {
+		fmt.Fprintf(&set, "<Tag><Key>%s</Key><Value>%s</Value></Tag>", pair[0], pair[1])
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.tags == nil {
 		b.tags = map[string]string{}
 	}
-	b.tags[key] = fmt.Sprintf("<Tagging><TagSet><Tag><Key>%s</Key><Value>%s</Value></Tag></TagSet></Tagging>", name, value)
+	b.tags[key] = "<Tagging><TagSet>" + set.String() + "</TagSet></Tagging>"
 }
 
 // cmdBucket starts a server of S3 with one bucket that holds the files of a directory,

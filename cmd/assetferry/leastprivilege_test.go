@@ -65,6 +65,8 @@ func TestLeastPrivilege(t *testing.T) {
 			command(t, dir, s.variables(), append([]string{"migrate", "src", "--unmatched", "create"}, tt.args...)...).must(t, exitDone)
 			command(t, dir, s.variables(), append([]string{"verify", "--content"}, tt.args...)...).must(t, exitDone)
 			s.rest(t)
+			seen.mu.Lock()
+			defer seen.mu.Unlock()
 			if got := seen.roles[""]; !slices.Equal(got, []string{tt.everyday}) {
 				t.Errorf("assets and folders: roles %v, want %s", got, tt.everyday)
 			}

@@ -198,6 +198,8 @@ func TestALargeTableOverABadServer(t *testing.T) {
 	if code, err := exitCode(p.Wait()); code != exitDone || err != nil {
 		t.Fatalf("exit code %d (%v)\n%s", code, err, p.stderr.String())
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if len(c.seen) != rows || len(c.wrong) > 0 {
 		t.Errorf("%d of %d objects arrived, and other content of %.200q", len(c.seen), rows, c.wrong)
 	}

@@ -16,17 +16,17 @@ import (
 )
 
 func TestListAssets(t *testing.T) {
-	clock := time.Now()
-	c := start(t, sandbox.Options{Now: func() time.Time { return clock }})
+	clock := newClock()
+	c := start(t, sandbox.Options{Now: clock.now})
 	documents := c.category("Documents")
 	folder := c.folder("f", "categoryId", documents)
 	var ids []string
 	for i, name := range []string{"b", "c", "a", "c"} {
-		clock = clock.Add(time.Duration(i%2) * time.Second) // some at the same time
+		clock.advance(time.Duration(i%2) * time.Second) // some at the same time
 		ids = append(ids, c.upload(name+".txt", strings.Repeat("x", 4-i), "categoryId", documents)["id"].(string))
 	}
 	c.upload("inside.txt", "x", "folderId", folder)
-	clock = clock.Add(time.Second)
+	clock.advance(time.Second)
 	c.do(200, "PATCH", "/assets/"+ids[1], object{"tags": []string{"x"}})
 
 	in := "/assets?categoryId=" + documents
@@ -69,11 +69,11 @@ func TestListAssets(t *testing.T) {
 }
 
 func TestPatchAsset(t *testing.T) {
-	clock := time.Now()
-	c := start(t, sandbox.Options{Now: func() time.Time { return clock }})
+	clock := newClock()
+	c := start(t, sandbox.Options{Now: clock.now})
 	a := c.upload("a.txt", "x")
 	path := "/assets/" + a["id"].(string)
-	clock = clock.Add(time.Hour)
+	clock.advance(time.Hour)
 	all := object{"name": "näme", "extension": "MD", "tags": []string{"b", "a", "b"}, "metadata": object{
 		"description": strings.Repeat("ö", 1024), "customAttributes": object{"k": "v", "n": 1.5, "o": object{"x": nil}}}}
 	got := c.do(200, "PATCH", path, all).object(t)

@@ -119,9 +119,9 @@ func TestFaultRetryAfter(t *testing.T) {
 }
 
 func TestFaultLimitRefills(t *testing.T) {
-	clock := time.Now()
+	clock := newClock()
 	o := faulty(t, "GET /limits limit=2/s retry-after=1")
-	o.Now = func() time.Time { return clock }
+	o.Now = clock.now
 	c := start(t, o)
 	take := func() (n int) {
 		for range 5 {
@@ -141,7 +141,7 @@ func TestFaultLimitRefills(t *testing.T) {
 		wait time.Duration
 		want int
 	}{{0, 2}, {0, 0}, {500 * time.Millisecond, 1}, {time.Hour, 2}} {
-		clock = clock.Add(step.wait)
+		clock.advance(step.wait)
 		if got := take(); got != step.want {
 			t.Errorf("%v later %d went through, want %d", step.wait, got, step.want)
 		}

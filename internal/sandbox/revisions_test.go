@@ -30,14 +30,14 @@ func (c *client) file(a object) string {
 }
 
 func TestReplaceInPlace(t *testing.T) {
-	clock := time.Now()
-	c := start(t, sandbox.Options{Now: func() time.Time { return clock }})
+	clock := newClock()
+	c := start(t, sandbox.Options{Now: clock.now})
 	documents := c.category("Documents")
 	folder := c.folder("f", "categoryId", documents)
 	a := c.upload("a.txt", "first", "folderId", folder)
 	id := a["id"].(string)
 	a = c.do(200, "PATCH", "/assets/"+id, object{"tags": []string{"x"}, "metadata": object{"description": "d"}}).object(t)
-	clock = clock.Add(time.Minute)
+	clock.advance(time.Minute)
 	got := c.replace(id, "other name.TXT", "second!")
 	if got["size"] != 7.0 || got["lastModifiedAt"] == a["lastModifiedAt"] {
 		t.Errorf("replaced: %v", got)
@@ -93,12 +93,12 @@ func TestReplacedImageIsProcessedAnew(t *testing.T) {
 
 func TestRevisions(t *testing.T) {
 	dir := t.TempDir()
-	clock := time.Now()
-	c := start(t, sandbox.Options{Dir: dir, Now: func() time.Time { return clock }})
+	clock := newClock()
+	c := start(t, sandbox.Options{Dir: dir, Now: clock.now})
 	a := c.upload("a.txt", "1")
 	id := a["id"].(string)
 	for _, content := range []string{"22", "333"} {
-		clock = clock.Add(time.Second)
+		clock.advance(time.Second)
 		c.replace(id, "a.txt", content)
 	}
 	path := "/assets/" + id + "/revisions"

@@ -86,14 +86,14 @@ func TestCopyAndMove(t *testing.T) {
 
 func TestCopyIsAnAssetOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
-	clock := time.Now()
-	c := start(t, sandbox.Options{Dir: dir, Now: func() time.Time { return clock }})
+	clock := newClock()
+	c := start(t, sandbox.Options{Dir: dir, Now: clock.now})
 	documents := c.category("Documents")
 	a := c.upload("a.txt", "content", "categoryId", documents)
 	id := a["id"].(string)
 	c.replace(id, "a.txt", "newer")
 	a = c.do(200, "PATCH", "/assets/"+id, object{"tags": []string{"x"}, "metadata": object{"description": "d", "customAttributes": object{"k": 1}}}).object(t)
-	clock = clock.Add(time.Hour)
+	clock.advance(time.Hour)
 	folder := c.folder("f", "categoryId", documents)
 	if got := c.named("bob").transfer("copy", id, "", object{"folderId": folder}); got != 0 {
 		t.Fatalf("status %d", got)
