@@ -57,7 +57,7 @@ func FuzzClient(f *testing.F) {
 		}
 		p := &parrot{status, http.Header{http.CanonicalHeaderKey(name): {value}}, body}
 		c := newClient(t, Options{BaseURL: "http://localhost", Transport: p, Retry: retry.Policy{Attempts: 1}})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for what, err := range everyCall(ctx, c, p) {
 			if ctx.Err() != nil {

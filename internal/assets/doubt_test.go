@@ -184,18 +184,12 @@ func TestCreateDoubt(t *testing.T) {
 
 // Nobody listens: no byte can have been written, so it is tried again.
 func TestCreateRefusedConnection(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := "http://" + l.Addr().String()
-	_ = l.Close()
 	waits, opened := 0, 0
-	c := newClient(t, Options{BaseURL: base, OnWait: func(retry.Wait) { waits++ }})
+	c := newClient(t, Options{BaseURL: nobody, OnWait: func(retry.Wait) { waits++ }})
 	u := upload(10)
 	open := u.Open
 	u.Open = func(ctx context.Context) (io.ReadCloser, error) { opened++; return open(ctx) }
-	_, err = c.Upload(t.Context(), u)
+	_, err := c.Upload(t.Context(), u)
 	if errors.Is(err, ErrInDoubt) || !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("got %v", err)
 	}

@@ -271,13 +271,12 @@ func TestNewChecksAddress(t *testing.T) {
 }
 
 func TestHints(t *testing.T) {
-	secure := httptest.NewTLSServer(http.NotFoundHandler())
-	t.Cleanup(secure.Close)
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
 	open := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(open.Close)
-	closed := httptest.NewServer(nil)
-	closed.Close()
 	tests := []struct {
 		name, base, hint string
 		class            retry.Class
@@ -286,7 +285,7 @@ func TestHints(t *testing.T) {
 		{"private authority", secure.URL, "--ca-file", retry.Fatal, nil},
 		{"other name", secure.URL, "not for this address", retry.Fatal, &tls.Config{ServerName: "elsewhere.test", RootCAs: secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}},
 		{"no TLS", "https" + strings.TrimPrefix(open.URL, "http"), "does not speak TLS", retry.Fatal, nil},
-		{"nobody there", closed.URL, "nothing listens", retry.Transient, nil},
+		{"nobody there", nobody, "nothing listens", retry.Transient, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

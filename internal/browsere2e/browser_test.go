@@ -113,7 +113,7 @@ func browse(t *testing.T, address, shot string) []byte {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, chromium(t), append(arguments, address)...)
-	c.WaitDelay = 5 * time.Second
+	c.WaitDelay = time.Minute
 	output, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", c.Args, err, output)

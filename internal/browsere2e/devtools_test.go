@@ -56,7 +56,8 @@ func startBrowser(t *testing.T) *browser {
 	}
 	c := exec.Command(chromium(t), append(arguments, "about:blank")...)
 	c.ExtraFiles = []*os.File{theirs, theirAnswers} // which are 3 and 4 there
-	c.WaitDelay = 10 * time.Second
+	c.Stderr = io.Discard                           // so that its end is that of all its processes, which write into its folder
+	c.WaitDelay = time.Minute
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func startBrowser(t *testing.T) *browser {
 		b.read(answers)
 	}()
 	t.Cleanup(func() {
-		const patience = 20 * time.Second
+		const patience = time.Minute
 		kill := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
 		defer kill.Stop()
 		_ = requests.Close() // it ends when nobody can ask it any more

@@ -148,13 +148,16 @@ func (w *world) call(env []string, args ...string) *exec.Cmd {
 	return w.binary.command(ctx, w.moved(), append(env, w.service.variables()...), args...)
 }
 
-// die has the tool killed at a point.
+// die has the tool killed at a point. What it has sent by then is done or lost before the tool
+// goes on.
 func (w *world) die() {
 	w.Helper()
 	killed := run(w.T, w.command(faultpoint.Variable+"="+w.scene.dies))
 	if killed.code != -1 || !strings.Contains(killed.stderr, faultpoint.Told) {
 		w.Fatalf("night %d, %s: exit code %d, and not killed at %s\n%s", w.today, w.scene.name, killed.code, w.scene.dies, killed)
 	}
+	w.service.stop()
+	w.service.start(w.moved())
 }
 
 // ask has the tool say something about a run.

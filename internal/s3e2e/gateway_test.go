@@ -114,7 +114,7 @@ func freeAddress() (string, error) {
 func awaitGateway(ended <-chan error) error {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	late := time.After(10 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		if resp, err := http.Get(gateway.url + "/healthz"); err == nil {
 			return resp.Body.Close()
