@@ -43,7 +43,8 @@ type app struct {
 	environment
 	out      *ui.Out
 	settings *config.Settings
-	command  string // as it was called, without its arguments
+	called   *cobra.Command
+	command  string // its name
 	planFile string // that is written or carried out, empty without one
 
 	embedded string             // the address of the embedded sandbox, once it runs
@@ -182,7 +183,7 @@ func (a *app) do(w work) func(*cobra.Command, []string) error {
 }
 
 func (a *app) configure(cmd *cobra.Command) error {
-	a.command = cmd.CommandPath()
+	a.called, a.command = cmd, cmd.CommandPath()
 	if err := together(cmd, "quiet", "verbose", ""); err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func (a *app) openApproved(cmd *cobra.Command, name, by string) (*approvedPlan, 
 	}
 	file, err := approval.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &stop{exitError, fmt.Errorf("there is no plan %s", name), "write one: assetferry plan SOURCE --output " + name}
+		return nil, &stop{exitError, fmt.Errorf("there is no plan %s", name), "write one: " + a.again("plan", a.sourceArgument("SOURCE"), withValue("output", name)...)}
 	} else if err != nil {
 		return nil, err
 	}
@@ -135,14 +135,6 @@ func (s *endpoints) approve(ctx context.Context, run state.Run) (state.Run, erro
 		return run, err
 	}
 	return s.journal.Run(ctx, run.ID)
-}
-
-// finishIt is how a run of another command is finished.
-func finishIt(run state.Run) string {
-	if run.Command == "apply" {
-		return fmt.Sprintf("assetferry apply and the file of its plan, whose hash is %s", run.PlanHash)
-	}
-	return "assetferry " + run.Command
 }
 
 // approvedText says who let a run carry out a plan; nothing if nobody was asked.

@@ -194,7 +194,7 @@ func (s *show) countUploads(ctx context.Context) error {
 }
 
 func (s *show) command(ctx context.Context, args ...string) *exec.Cmd {
-	s.out.Printf("   $ assetferry %s\n", strings.Join(args, " "))
+	s.out.Printf("   $ %s\n", commandLine(args[0], args[1:]))
 	c := exec.CommandContext(ctx, s.program, append(args, s.form...)...)
 	c.Dir, c.Env = s.dir, s.env
 	return c

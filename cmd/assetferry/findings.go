@@ -86,6 +86,6 @@ func checkLine(f preflight.Finding) ui.CheckLine {
 // tellLosses says, before a plan is carried out, that not everything will arrive.
 func (a *app) tellLosses(s *endpoints, tallies []state.Tally, source string) {
 	if n := preflight.Losses(tallies); n > 0 {
-		a.out.Notef("%s to look at, which assetferry %s %s --dry-run shows.", count(int64(n), "thing"), s.command(), ui.Sanitize(source))
+		a.out.Notef("%s to look at, which %s shows.", count(int64(n), "thing"), a.again(s.command(), a.sourceArgument(source), "--dry-run"))
 	}
 }

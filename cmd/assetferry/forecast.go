@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 
 	"assetferry/internal/clock"
 	"assetferry/internal/forecast"
@@ -38,7 +39,7 @@ func (a *app) tellForecast(ctx context.Context, s *endpoints, plan migrate.Plan,
 	if !known {
 		a.out.Printf("Forecast: %s; no rate is measured yet.", told)
 		if work.Items > pilot {
-			a.out.Printf("A pilot measures it: assetferry %s %s --limit %d", s.command(), ui.Sanitize(source), pilot)
+			a.out.Printf("A pilot measures it: %s", a.again(s.command(), a.sourceArgument(source), "--limit", strconv.Itoa(pilot)))
 		}
 		return nil
 	}

@@ -274,25 +274,16 @@ func (d *dialogue) setUnmatched(policy string) error {
 
 // next says how to go on.
 func (d *dialogue) next() {
-	more := ""
+	var switches []string
 	if filepath.Clean(d.output) != config.DefaultFile {
-		more = " --config " + shellWord(d.output)
+		switches = withValue("config", d.output)
 	}
 	if d.template.To == "" {
 		d.out.Printf("Say in it where to, or rehearse first with --to sandbox. Then:\n")
 	} else {
 		d.out.Printf("Next:\n")
 	}
-	source := shellWord(d.source)
-	d.out.Printf("    assetferry doctor %s%s", source, more)
-	d.out.Printf("    assetferry plan %s%s", source, more)
-	d.out.Printf("    assetferry migrate %s --limit 500%s", source, more)
-}
-
-// shellWord quotes a word where a shell would not take it as it is.
-func shellWord(s string) string {
-	if regexp.MustCompile(`^[\w./:@%+=,-]+$`).MatchString(s) {
-		return s
-	}
-	return shellQuote(s)
+	d.out.Printf("    %s", commandLine("doctor", switches, d.source))
+	d.out.Printf("    %s", commandLine("plan", switches, d.source))
+	d.out.Printf("    %s", commandLine("migrate", append([]string{"--limit", "500"}, switches...), d.source))
 }

@@ -332,13 +332,13 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 	switch {
 	case sent && run.Command != o.command && !o.restart:
 		return run, &stop{exitError, fmt.Errorf("run %s of %s is not finished", run.ID, run.Command),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", finishIt(run))}
+			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
 	case sent && o.approved.isOther(run) && !o.restart:
 		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and it is of another plan (%s)", run.ID, approvedText(run)),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", finishIt(run))}
+			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
 	case sent && len(changed) > 0 && !o.restart:
 		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(changed, "; ")),
-			"go on with the rules it had, or give it up with --restart; what arrived is kept either way"}
+			fmt.Sprintf("go on with the rules it had (%s), or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
 	case o.restart, run.Command != o.command, o.approved.isOther(run), len(changed) > 0:
 		return a.startOver(ctx, s, applier, run, o.command)
 	case run.Stale:

@@ -86,6 +86,6 @@ func (a *app) writePlan(ctx context.Context, s *endpoints, planner *migrate.Plan
 		a.out.Notef("The plan is in %s, to be looked at. It cannot be applied as it is.", ui.Sanitize(name))
 		return nil
 	}
-	a.out.Notef("The plan is in %[1]s. Once it is approved: assetferry apply %[1]s", ui.Sanitize(name))
+	a.out.Notef("The plan is in %s. Once it is approved: %s", ui.Sanitize(name), a.again("apply", []string{name}))
 	return nil
 }

@@ -37,7 +37,11 @@ Start with "assetferry demo": it needs nothing and shows everything.
 	root.SetIn(a.stdin)
 	root.SetUsageTemplate(usageTemplate(root))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err, cmd.CommandPath()+" --help lists the switches")
+		hint := cmd.CommandPath() + " --help lists the switches"
+		if _, unknown := errors.AsType[*pflag.NotExistError](err); unknown && strings.Contains(cmd.Use, " ") { // it may be an ID or a key
+			hint += "; an argument that begins with - comes last, after --"
+		}
+		return usage(err, hint)
 	})
 	a.addGlobalFlags(root.PersistentFlags())
 	root.AddCommand(

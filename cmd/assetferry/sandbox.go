@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -181,8 +180,6 @@ func (a *app) announce(url string, c sandbox.Credentials) error {
 	}
 	return nil
 }
-
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func loopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)

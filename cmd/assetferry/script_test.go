@@ -52,6 +52,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ferry":     cmdFerry,
+			"printed":   cmdPrinted,
 			"service":   cmdService,
 			"bucket":    cmdBucket,
 			"connector": cmdConnector,
@@ -110,6 +111,24 @@ func cmdFerry(ts *testscript.TestScript, neg bool, args []string) {
 		json := slices.Contains(args, "--json") || args[1] == "assets" && !slices.ContainsFunc(args, func(a string) bool { return a == "--table" || a == "-" || a == "--help" })
 		c := call{args[1], json, code, ts.ReadFile("stdout"), ts.ReadFile("stderr")}
 		ts.Check(c.check())
+	}
+}
+
+// cmdPrinted runs a command as it was printed by the one before, in the first group of a
+// pattern, and expects an exit code:
+//
+//	printed 0 'Try: (.*)$'
+func cmdPrinted(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	found := regexp.MustCompile("(?m)" + args[1]).FindStringSubmatch(ts.ReadFile("stdout") + ts.ReadFile("stderr"))
+	if found == nil {
+		ts.Fatalf("nothing like that was printed")
+	}
+	code, err := exitCode(ts.Exec("sh", "-c", found[1]))
+	ts.Check(err)
+	if code != want {
+		ts.Fatalf("%s: exit code %d, want %d", found[1], code, want)
 	}
 }
 

@@ -199,7 +199,7 @@ func (a *app) endOfWatch(o observation) error {
 	a.out.Event("summary", recorded(o.run, o.tallies))
 	if o.run.Open() {
 		a.out.Printf("Run %s is not finished, and nobody works on it: %s", o.run.ID, items)
-		a.out.Notef("Try: assetferry %s goes on with it", o.run.Command)
+		a.out.Notef("Try: %s goes on with it", a.finishIt(o.run))
 		return &stop{code: exitItems}
 	}
 	a.out.Printf("Run %s is %s: %s", o.run.ID, o.run.State, items)

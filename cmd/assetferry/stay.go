@@ -111,7 +111,7 @@ func (a *app) takeTurn(ctx context.Context, do turn) (code int, interrupted bool
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t := &app{
-		environment: a.environment, out: a.out, settings: a.settings, command: a.command, loop: a.loop,
+		environment: a.environment, out: a.out, settings: a.settings, called: a.called, command: a.command, loop: a.loop,
 		stop: make(chan struct{}), abort: cancel,
 	}
 	a.turn.Store(t)

@@ -59,7 +59,7 @@ func (a *app) tellRemarks(run state.Run, found report.Found) {
 			a.out.Notef("  %s: %s", ui.Sanitize(e.Key), ui.Sanitize(e.Error))
 		}
 		if rest := r.Objects - int64(len(r.Examples)); rest > 0 {
-			a.out.Notef("  … and %s more: assetferry report --run %s --only remarked lists them", ui.Count(rest), run.ID)
+			a.out.Notef("  … and %s more: %s lists them", ui.Count(rest), a.again("report", nil, "--run", run.ID, "--only", "remarked"))
 		}
 	}
 }

@@ -216,7 +216,7 @@ func (a *app) inDoubt(ctx context.Context, journal *state.Store, undone state.Ru
 		return nil, err
 	}
 	return &stop{exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
-		fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", finishIt(undone))}, nil
+		fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", a.finishIt(undone))}, nil
 }
 
 // goOnUndoing prepares an undo that was interrupted to be planned again: what it has
@@ -257,17 +257,17 @@ func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undon
 func (a *app) inTheWay(ctx context.Context, journal *state.Store, open state.Run) (*stop, error) {
 	if open.Undoes == 0 {
 		return &stop{exitError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", finishIt(open))}, nil
+			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(open))}, nil
 	}
 	undone, err := journal.UndoneRun(ctx, open)
 	if err != nil {
 		return nil, err
 	}
-	return &stop{exitError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), finishUndo(undone)}, nil
+	return &stop{exitError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), a.finishUndo(undone)}, nil
 }
 
-func finishUndo(undone state.Run) string {
-	return fmt.Sprintf("assetferry undo --run %s --apply goes on with it", undone.ID)
+func (a *app) finishUndo(undone state.Run) string {
+	return a.again("undo", nil, "--run", undone.ID, "--apply") + " goes on with it"
 }
 
 // afterUndo lets a migration begin where the last run of its source was an undo that is
@@ -299,7 +299,7 @@ func (a *app) tellUndo(ctx context.Context, journal *state.Store, undo state.Run
 	undone, err := journal.UndoneRun(ctx, undo)
 	if err == nil {
 		a.out.Printf("Run %s, an undo of run %s, is not finished.", undo.ID, undone.ID)
-		a.out.Notef("Try: %s", finishUndo(undone))
+		a.out.Notef("Try: %s", a.finishUndo(undone))
 	}
 	return err
 }

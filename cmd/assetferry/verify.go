@@ -102,11 +102,11 @@ func (a *app) notArrived(ctx context.Context, journal *state.Store, run state.Ru
 		return exitDone, nil
 	case run.Open():
 		a.out.Printf("Run %s is not finished: %s.", run.ID, items)
-		a.out.Notef("Try: go on with it: %s", finishIt(run))
+		a.out.Notef("Try: go on with it: %s", a.finishIt(run))
 		return exitItems, nil
 	case exitOf(tallies) != exitDone:
 		a.out.Printf("Not everything has arrived in run %s: %s.", run.ID, items)
-		a.out.Notef("Try: %s tries again what failed, and tells what needs a decision", finishIt(run))
+		a.out.Notef("Try: %s tries again what failed, and tells what needs a decision", a.finishIt(run))
 		return exitItems, nil
 	}
 	behind, err := migrate.LeftBehind(ctx, journal, run.Pair.ID)
