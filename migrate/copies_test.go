@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -16,11 +17,15 @@ import (
 	"assetferry/state"
 )
 
+// A lead is where a key leads, and what is there.
+type lead struct{ asset, content string }
+
 // A hoard is a library full of copies, its destination, and people there.
 type hoard struct {
 	*world
 	*rand.Rand
 	private string // a category of people
+	led     map[string]lead // by key, as far as nobody touched the asset
 	script  []string
 }
 
@@ -44,7 +49,7 @@ func TestCopiesOverManyNights(t *testing.T) {
 	for range lives {
 		seed := random.Uint64()
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			h := &hoard{world: newWorld(t), Rand: rand.New(rand.NewPCG(seed, 1))}
+			h := &hoard{world: newWorld(t), Rand: rand.New(rand.NewPCG(seed, 1)), led: map[string]lead{}}
 			defer h.close()
 			defer func() {
 				if t.Failed() {
@@ -82,6 +87,7 @@ func (h *hoard) atSource() {
 	switch h.IntN(6) {
 	case 0:
 		h.source.Delete(key)
+		delete(h.led, string(key))
 		h.notes("  delete %s", key)
 	case 1:
 		h.source.PutObject(sources.Object{Key: key, Obstacle: sources.Unreadable}, nil)
@@ -105,6 +111,7 @@ func (h *hoard) atDestination() {
 		return
 	}
 	r := anyOf(h, all)
+	maps.DeleteFunc(h.led, func(_ string, l lead) bool { return l.asset == r.Asset })
 	switch h.IntN(4) {
 	case 0, 1:
 		must(h, h.other.Trash(h.Context(), r.Asset))
@@ -199,9 +206,11 @@ func (h *hoard) check(plan migrate.Plan) {
 		switch told[key].State {
 		case state.ItemSkipped, state.ItemFailed, state.ItemConflict:
 			if told[key].Action != state.Unchanged {
+				h.checkKept(key)
 				continue
 			}
 		}
+		delete(h.led, key)
 		a, err := h.journal.AddressByKey(h.Context(), h.pair.ID, key)
 		if err != nil {
 			h.Errorf("%s leads nowhere, and nothing is told: %v", key, err)
@@ -212,7 +221,28 @@ func (h *hoard) check(plan migrate.Plan) {
 			h.Errorf("%s leads to nothing by %s, and nothing is told: %v", key, a.Key, err)
 		} else if got, want := h.content(asset), h.contentOf(key); got != want && (a.Key != key || got != edited) {
 			h.Errorf("%s leads to %q by %s, and is %q", key, got, a.Key, want)
+		} else if got == want {
+			h.led[key] = lead{asset.ID, got}
 		}
+	}
+}
+
+// checkKept wants a key of which nothing came in a night to lead to what it led to before.
+func (h *hoard) checkKept(key string) {
+	h.Helper()
+	led, known := h.led[key]
+	if !known {
+		return
+	}
+	a, err := h.journal.AddressByKey(h.Context(), h.pair.ID, key)
+	if err != nil {
+		h.Errorf("%s leads nowhere any more: %v", key, err)
+		return
+	}
+	asset, err := h.other.Asset(h.Context(), a.Asset)
+	must(h, err)
+	if got := h.content(asset); got != led.content {
+		h.Errorf("%s leads to %q by %s, and led to %q", key, got, a.Key, led.content)
 	}
 }
 

@@ -45,6 +45,7 @@ const (
 	ReasonMovedThere  Reason = "somebody moved or renamed its asset at the destination, see --on-destination-change"
 	ReasonEditedThere Reason = "somebody changed the content of its asset at the destination, see --on-destination-change"
 	ReasonOtherwise   Reason = "somebody described its asset otherwise at the destination, see --on-destination-change"
+	ReasonNeeded      Reason = "its content changed, and its asset has to keep the former one for another object, which gets no asset of its own now"
 
 	ReasonJunk      Reason = "left behind by an operating system or a tool"
 	ReasonFiltered  Reason = "left out by --include or --exclude"

@@ -36,6 +36,45 @@ func (d *decider) partAliases(ctx context.Context) error {
 	return p.end(ctx)
 }
 
+// keepNeeded leaves assets alone that were to get other content, where somebody who shares
+// the former one gets no asset of its own in this run: it would have none from then on.
+func (d *decider) keepNeeded(ctx context.Context) error {
+	return d.everyItem(ctx, func(ctx context.Context, i *state.Item) (bool, error) {
+		if i.Action != state.Replace || i.State != state.ItemPlanned || restores(*i) {
+			return false, nil
+		}
+		by, err := d.neededBy(ctx, i.Key)
+		if err != nil || by == "" {
+			return false, err
+		}
+		write(i, state.Conflict, ReasonNeeded)
+		i.Error = i.Reason + ": " + by
+		return true, nil
+	})
+}
+
+// neededBy gives the first object that shares the asset of an owner and does not part from
+// it in this run, with the reason; "" if all do.
+func (d *decider) neededBy(ctx context.Context, owner string) (string, error) {
+	for a, err := range d.Journal.AliasesOf(ctx, d.run.Pair.ID, owner) {
+		if err != nil {
+			return "", err
+		}
+		i, err := d.Journal.Item(ctx, d.run.Num, a.Key)
+		switch {
+		case errors.Is(err, state.ErrNotFound): // it was joined after the plan was approved
+			return a.Key, nil
+		case err != nil:
+			return "", err
+		}
+		switch i.State {
+		case state.ItemSkipped, state.ItemFailed, state.ItemConflict, state.ItemParked, state.ItemChanged:
+			return a.Key + ", " + i.Reason, nil
+		}
+	}
+	return "", nil
+}
+
 // partFromLost parts from an asset those who share it, if it does not have what they share any
 // more, or not where they would have it, and the plan does not see to that. People who deleted
 // or edited it knew of one object. That they made something of it is told of the owner, whose

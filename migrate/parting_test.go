@@ -159,7 +159,7 @@ func TestHiddenAlias(t *testing.T) {
 		want   map[string]int64
 	}{
 		{"gone", func(w *world) { w.source.Delete("a.jpg") }, map[string]int64{"unchanged skipped": 2, "skip skipped": 2, "skip failed": 1}},
-		{"replaced", func(w *world) { w.put("a.jpg", "news") }, map[string]int64{"unchanged skipped": 2, "replace done": 1, "skip skipped": 1, "skip failed": 1}},
+		{"replaced", func(w *world) { w.put("a.jpg", "news") }, map[string]int64{"unchanged skipped": 2, "conflict conflict": 1, "skip skipped": 1, "skip failed": 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := threeCopies(t)
@@ -211,5 +211,72 @@ func TestAliasesOfSeveralOwnersPart(t *testing.T) {
 	w.put("a.jpg", "news", "b.jpg", "more")
 	w.wantStates(w.syncs(joining()), map[string]int64{"unchanged skipped": 1, "replace done": 2, "create done": 2})
 	w.wantContents(map[string]int{"same": 1, "twin": 1, "else": 1, "news": 1, "more": 1})
+	w.wantSound()
+}
+
+// An asset keeps its content as long as an object has it which gets no asset of its own: who
+// is left out of a night, for whatever reason, must not lose what has arrived.
+func TestAssetsKeepWhatAnAbsentAliasHas(t *testing.T) {
+	only := func(keys ...sources.Key) *migrate.KeyList { return migrate.NewKeyList(keys) }
+	for _, c := range []struct {
+		name   string
+		source func(*world)
+		rules  func(*migrate.Rules)
+		why    migrate.Reason
+	}{
+		{"excluded", nil, func(r *migrate.Rules) { r.Exclude = []string{"c.jpg"} }, migrate.ReasonFiltered},
+		{"not listed", nil, func(r *migrate.Rules) { r.FilesFrom = only("a.jpg") }, migrate.ReasonNotListed},
+		{"not failed", nil, func(r *migrate.Rules) { r.Sync.Failed = only("a.jpg") }, migrate.ReasonNotFailed},
+		{"beyond a limit", func(w *world) { w.put("0.jpg", "new") }, func(r *migrate.Rules) { r.Limit = 1 }, migrate.ReasonLimit},
+		{"unreadable", func(w *world) {
+			w.source.PutObject(sources.Object{Key: "c.jpg", Obstacle: sources.Unreadable}, nil)
+		}, nil, migrate.ReasonUnreadable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("a.jpg", "same", "b.jpg", "else", "c.jpg", "same")
+			w.syncs(joining())
+			w.put("a.jpg", "news")
+			if c.source != nil {
+				c.source(w)
+			}
+			rules := joining()
+			if c.rules != nil {
+				c.rules(&rules)
+			}
+			i := w.item(w.syncs(rules), "a.jpg")
+			if want := string(migrate.ReasonNeeded) + ": c.jpg, " + string(c.why); i.State != state.ItemConflict || i.Error != want {
+				t.Errorf("a.jpg is %s %s: %s, want %s", i.Action, i.State, i.Error, want)
+			}
+			w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "a.jpg"})
+			if got := w.content(w.assetOf("a.jpg")); got != "same" {
+				t.Errorf("the asset has %q", got)
+			}
+			w.put("c.jpg", "same")
+			w.syncs(joining())
+			w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg"})
+			w.wantAllThere()
+			if got := w.content(w.assetOf("a.jpg")); got != "news" {
+				t.Errorf("the asset has %q once all are taken", got)
+			}
+			w.wantSound()
+		})
+	}
+}
+
+// Nor does a plan that was approved take from an alias what it has, if that cannot be sent any
+// more.
+func TestApprovedReplacementOfWhatAnAliasNeeds(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "same", "b.jpg", "else", "c.jpg", "same")
+	w.syncs(joining())
+	w.put("a.jpg", "news")
+	approval := w.approve(joining())
+	w.put("c.jpg", "changed")
+	w.apply(approval, joining())
+	w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "a.jpg"})
+	w.wantContents(map[string]int{"same": 1, "else": 1})
+	w.syncs(joining())
+	w.wantContents(map[string]int{"news": 1, "else": 1, "changed": 1})
 	w.wantSound()
 }

@@ -243,7 +243,7 @@ func (p *Planner) newDecider(run state.Run) *decider {
 func (d *decider) decide(ctx context.Context) error {
 	d.Watch.Phase(PhasePlan, -1, -1)
 	for _, pass := range []func(context.Context) error{d.confirmSidecars, d.decideAll, d.settleMaybes, d.askTouched, d.followSidecars, d.partAliases, d.matchMoves, d.expire, d.survey, d.drift,
-		d.place, d.sendNothing, d.hold, d.guard, d.finish} {
+		d.place, d.sendNothing, d.hold, d.keepNeeded, d.guard, d.finish} {
 		if err := pass(ctx); err != nil {
 			return err
 		}

@@ -54,6 +54,8 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{"--repair creates it again", true}
 	case ReasonMovedThere:
 		return Remedy{"move it back by hand, or let the source win with --on-destination-change overwrite", true}
+	case ReasonNeeded:
+		return Remedy{"have a run take the other object, too, or delete that at the source: it has no other asset", true}
 	case ReasonOtherwise:
 		return Remedy{"have both say the same, or decide with --on-destination-change keep or overwrite", true}
 	case ReasonEditedThere:
