@@ -17,7 +17,7 @@ func (w *walk) isAlias(o sources.Object, a state.Alias, approved state.Item, isA
 		return false
 	case a.Run != w.run.Num && isApproved && acts(approved): // it was to become something else
 		return false
-	case w.Rules.Duplicates == oneAsset && w.trust(Same) != Same: // to be read again
+	case w.trust(Same) != Same: // to be read again
 		return false
 	}
 	return s.LeftOut == "" && s.Failed == ""

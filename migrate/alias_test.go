@@ -250,3 +250,24 @@ func strikesAliases(t *testing.T, b blow, call int) bool {
 	w.wantSound()
 	return at.Came()
 }
+
+// Who reads all again reads aliases, too, whether or not objects are to share assets by now:
+// those that are what they were stay aliases, the others part.
+func TestAliasesAreReadAgain(t *testing.T) {
+	for _, duplicates := range []string{"keep", "one-asset"} {
+		t.Run(duplicates, func(t *testing.T) {
+			w := threeCopies(t)
+			w.syncs(joining())
+			w.sameTime("c.jpg", "mine")
+			checking := syncing(func(s *migrate.SyncRules) { s.Checksum = true })
+			checking.Duplicates = duplicates
+			w.wantStates(w.syncs(checking), map[string]int64{"unchanged skipped": 2, "create done": 1, "adopt done": 1})
+			w.wantLeadTo(map[string]string{"a.jpg": "a.jpg", "b.jpg": "b.jpg", "c.jpg": "c.jpg", "dir/e.jpg": "a.jpg"})
+			w.wantContents(map[string]int{"same": 1, "else": 1, "mine": 1})
+			w.put("f.jpg", "same") // which has nothing to join where copies are kept
+			w.syncs(checking)
+			w.wantContents(map[string]int{"same": map[string]int{"keep": 2, "one-asset": 1}[duplicates], "else": 1, "mine": 1})
+			w.wantSound()
+		})
+	}
+}

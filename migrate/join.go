@@ -3,6 +3,7 @@ package migrate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path"
 	"strings"
 
@@ -38,8 +39,11 @@ func (d *decider) place(ctx context.Context) error {
 // Only objects of one size can be equal, so there is never more in memory than those. What
 // is empty says nothing, and an asset keeps its category and its extension, so objects that
 // differ in these have assets of their own.
+//
+// Where equal objects are not to share an asset, those still do that shared one before and
+// that are only read again.
 func (d *decider) joinEqual(ctx context.Context) error {
-	if d.Rules.Duplicates != oneAsset || d.Rules.AdoptOnly {
+	if d.Rules.Duplicates != oneAsset && d.trust(Same) == Same || d.Rules.AdoptOnly {
 		return nil
 	}
 	left, err := d.Journal.Tallies(ctx, d.run.Num)
@@ -68,6 +72,11 @@ func creates(tallies []state.Tally) bool {
 func (d *decider) joinGroup(ctx context.Context, group []state.Sharer) error {
 	byExtension := map[string][]state.Sharer{}
 	for _, c := range group {
+		if may, err := d.mayJoin(ctx, c); err != nil {
+			return err
+		} else if !may {
+			continue
+		}
 		extension := strings.ToLower(path.Ext(c.Key))
 		byExtension[extension] = append(byExtension[extension], c)
 	}
@@ -84,6 +93,18 @@ func (d *decider) joinGroup(ctx context.Context, group []state.Sharer) error {
 		}
 	}
 	return nil
+}
+
+// mayJoin reports whether an object may share an asset, or have others share its own.
+func (d *decider) mayJoin(ctx context.Context, c state.Sharer) (bool, error) {
+	if c.Owns || d.Rules.Duplicates == oneAsset {
+		return true, nil
+	}
+	_, err := d.Journal.AliasOwner(ctx, d.run.Pair.ID, c.Key)
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // joinAlike joins objects of one size and extension, by their contents. Those of which none

@@ -90,6 +90,7 @@ type Journal interface {
 	MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[state.Candidate, error]
 	AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[state.Alias, error]
 	AliasesOf(ctx context.Context, pair int64, owner string) iter.Seq2[state.Alias, error]
+	AliasOwner(ctx context.Context, pair int64, key string) (string, error)
 	Sharers(ctx context.Context, run, pair int64) iter.Seq2[state.Sharer, error]
 	JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[state.Receipt, error]
 	ForgetAliasesOf(ctx context.Context, pair int64, owner string) error

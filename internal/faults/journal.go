@@ -444,6 +444,11 @@ func (j *Journal) AliasesOf(ctx context.Context, pair int64, owner string) iter.
 	return rows(j, j.Journal.AliasesOf(ctx, pair, owner))
 }
 
+// AliasOwner implements migrate.Journal.
+func (j *Journal) AliasOwner(ctx context.Context, pair int64, key string) (string, error) {
+	return value(j, func() (string, error) { return j.Journal.AliasOwner(ctx, pair, key) })
+}
+
 // JoinedReceipts implements migrate.Journal.
 func (j *Journal) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[state.Receipt, error] {
 	return rows(j, j.Journal.JoinedReceipts(ctx, run, pair))
