@@ -24,7 +24,7 @@ type lead struct{ asset, content string }
 type hoard struct {
 	*world
 	*rand.Rand
-	private string // a category of people
+	private string          // a category of people
 	led     map[string]lead // by key, as far as nobody touched the asset
 	script  []string
 }

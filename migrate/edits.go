@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/metadata"
 	"assetferry/state"
 )
 
@@ -75,4 +76,38 @@ func (g goingBack) findRevised(ctx context.Context, c *comeback) error {
 	all, err := g.Dest.Revisions(ctx, c.asset.ID)
 	c.edited = slices.ContainsFunc(all, func(r assets.Revision) bool { return r.Size == c.former.Size && c.mayBeEdit(r) })
 	return err
+}
+
+// saidOf is what the source said of an object when its asset was described last. It is not
+// asked for where nothing describes the asset: that is so for most libraries as a whole,
+// and what people took away shows by the time of the change.
+func (d Deps) saidOf(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (m metadata.Metadata, err error) {
+	if asset.Metadata.Description == "" && len(asset.Tags)+len(asset.Metadata.CustomAttributes) == 0 {
+		return m, nil
+	}
+	kept, err := d.Journal.DescribedAs(ctx, pair.ID, r.Key)
+	if err != nil {
+		return m, err
+	}
+	return metadata.Decode(kept.Metadata)
+}
+
+// hasForeignWords reports whether an asset says something else than we wrote into it, which
+// shows whatever we did to it since. Tags do not tell: those that the source gives up stay.
+// Nor does what was adopted: nobody knows whose words it had.
+func (d Deps) hasForeignWords(ctx context.Context, pair state.Pair, r state.Receipt, asset assets.Asset) (bool, error) {
+	if r.Adopted {
+		return false, nil
+	}
+	said, err := d.saidOf(ctx, pair, r, asset)
+	if err != nil {
+		return false, &journalError{err}
+	}
+	says := metadataOf(asset).Normal()
+	for name, value := range says.Attributes {
+		if name != provenanceAttribute && value != said.Attributes[name] {
+			return true, nil
+		}
+	}
+	return says.Description != "" && says.Description != said.Description, nil
 }

@@ -1,6 +1,7 @@
 package migrate_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -183,5 +184,46 @@ type editor struct {
 func (w *editor) Phase(p migrate.Phase, _, _ int64) {
 	if p == migrate.PhaseApply {
 		w.edit()
+	}
+}
+
+// Nor does what we do to an asset hide what people said of it: it does not go to the trash with
+// that, whether its content was replaced since, or given back.
+func TestWordsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
+	theirs := "By hand"
+	for name, words := range map[string]assets.Changes{
+		"a description": {Description: &theirs},
+		"an attribute":  {CustomAttributes: map[string]any{"owner": "Ada"}},
+		"nothing":       {},
+	} {
+		for _, takesBack := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, taken back %v", name, takesBack), func(t *testing.T) {
+				e := newEditing(t)
+				e.words.of["a.txt"] = metadata.Metadata{Description: "A quay", Tags: []string{"quay"}}
+				e.put("a.txt", "a", "b.txt", "b", "stays.txt", "s")
+				e.night()
+				e.now.passes(time.Minute)
+				if name != "nothing" {
+					e.edit("a.txt", words)
+					e.edit("b.txt", words)
+				}
+				e.put("a.txt", "changed", "b.txt", "changed, too")
+				night := e.night()
+				if takesBack {
+					e.now.passes(time.Minute)
+					e.undoAt(e.now, night)
+				}
+				e.source.Delete("a.txt")
+				e.source.Delete("b.txt")
+				e.night()
+				last := e.night()
+				if name == "nothing" {
+					e.wantStates(last, map[string]int64{"unchanged skipped": 1, "trash done": 2})
+					return
+				}
+				e.wantConflict(last, "a.txt", "its object is gone")
+				e.wantConflict(last, "b.txt", "its object is gone")
+			})
+		}
 	}
 }

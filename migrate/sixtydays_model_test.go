@@ -297,7 +297,7 @@ func (m *model) standing(known remembrance, toTrash bool) standing {
 		return deleted
 	case t.At != known.left:
 		return movedThere
-	case t.rewritten, toTrash && t.touched:
+	case t.rewritten, toTrash && (t.touched || t.Words.Description != "" && t.Words.Description != known.said.Description):
 		return rewritten
 	}
 	return asLeft

@@ -318,6 +318,13 @@ func (d *decider) standing(ctx context.Context, action state.Action, r state.Rec
 		return EditedThere, nil
 	case action == state.Trash && changedLater(r, a.Asset): // whatever it was that somebody did, it would be lost
 		return EditedThere, nil
+	}
+	if action == state.Trash {
+		if foreign, err := d.hasForeignWords(ctx, d.run.Pair, r, a.Asset); foreign || err != nil {
+			return EditedThere, err
+		}
+	}
+	switch {
 	case a.LastModifiedAt.IsZero(), left.IsZero() && action == state.Unchanged: // to ask about each asset that an older version left takes too long
 		return AsLeft, nil
 	case !left.IsZero() && !a.LastModifiedAt.After(left.Add(rounding)):

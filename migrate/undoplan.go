@@ -18,7 +18,6 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
-	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
@@ -146,27 +145,13 @@ func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) (decided []
 
 // decide decides about an asset that the run made and that is there.
 func (p *UndoPlanner) decide(ctx context.Context, i *state.Item, r state.Receipt, asset assets.Asset, shared bool) error {
-	said, err := p.saidOf(ctx, r, asset)
+	said, err := p.saidOf(ctx, p.undo.Pair, r, asset)
 	if err != nil {
 		return err
 	}
 	what := changes(r, said, asset)
 	writeUndo(i, Remnant{Was: state.Create, There: true, Shared: shared, Changed: len(what) > 0}, strings.Join(what, ", "))
 	return nil
-}
-
-// saidOf is what the source said of an object when its asset was described last. It is not
-// asked for where nothing describes the asset: that is so for most libraries as a whole,
-// and what people took away shows by the time of the change.
-func (p *UndoPlanner) saidOf(ctx context.Context, r state.Receipt, asset assets.Asset) (m metadata.Metadata, err error) {
-	if asset.Metadata.Description == "" && len(asset.Tags)+len(asset.Metadata.CustomAttributes) == 0 {
-		return m, nil
-	}
-	kept, err := p.Journal.DescribedAs(ctx, p.undo.Pair.ID, r.Key)
-	if err != nil {
-		return m, err
-	}
-	return metadata.Decode(kept.Metadata)
 }
 
 // writeUndo puts a decision into an item, with what was found where it is refused.
