@@ -27,7 +27,9 @@ type dispatcher struct {
 	cursor    string       // the last key taken
 	exhausted bool         // nothing is planned after the cursor
 	inHand    int          // items that workers have
+	inHandOf  namesakes    // these
 	doubts    []doubt      // to be looked at
+	doubtsOf  namesakes    // these, and those that are being looked at
 	settling  bool
 	told      int // doubts that people were told of when nothing moved
 	toldAt    time.Time
@@ -50,7 +52,7 @@ type dispatcher struct {
 // newDispatcher makes a dispatcher that knows what former processes left behind.
 func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted []state.Item) (*dispatcher, error) {
 	d := &dispatcher{
-		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[string]int{},
+		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[string]int{}, inHandOf: namesakes{}, doubtsOf: namesakes{},
 		work: make(chan state.Item), results: make(chan result), settled: make(chan []finding, 1),
 		committed: make(chan commit, 1),
 	}
@@ -92,7 +94,7 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 		d.tellDoubts()
 		var work chan<- state.Item
 		var next state.Item
-		if len(d.queue) > 0 && !d.holdsBack() {
+		if len(d.queue) > 0 && !d.holdsBack() && !d.doubtsOf.has(d.queue[0]) {
 			work, next = d.work, d.queue[0]
 		}
 		var err error
@@ -100,8 +102,10 @@ func (d *dispatcher) dispatch(ctx context.Context) error {
 		case work <- next:
 			d.queue = d.queue[1:]
 			d.inHand++
+			d.inHandOf.add(next, 1)
 		case r := <-d.results:
 			d.inHand--
+			d.inHandOf.add(r.item, -1)
 			err = d.take(r)
 		case findings := <-d.settled:
 			d.settling = false

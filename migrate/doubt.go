@@ -33,6 +33,7 @@ func (d *dispatcher) doubt(i state.Item, due time.Time, fresh bool) {
 		due = clock.Now() // it was not going to change anything
 	}
 	d.doubts = append(d.doubts, doubt{item: i, due: due, fresh: fresh})
+	d.doubtsOf.add(i, 1)
 	if fresh {
 		d.fresh++
 	}
@@ -45,9 +46,22 @@ func (d *dispatcher) holdsBack() bool {
 	return d.fresh >= d.Concurrency || !d.row.trying.IsZero() && d.inHand+d.fresh > 0
 }
 
+// namesakes count items by place and name.
+type namesakes map[int64]int
+
+func (n namesakes) add(i state.Item, count int) {
+	if n[i.Slot] += count; n[i.Slot] == 0 {
+		delete(n, i.Slot)
+	}
+}
+
+// has reports whether there is one that goes where an item does, under the same name.
+func (n namesakes) has(i state.Item) bool { return i.Slot != 0 && n[i.Slot] > 0 }
+
 // look starts to settle items in doubt, aside from the uploads. What has come of those
 // is written before: an asset that is not in the journal is nobody's, and might be taken
-// for that of an item in doubt which has the same name and content.
+// for that of an item in doubt which has the same name and content. So no worker has an item
+// of that name meanwhile.
 func (d *dispatcher) look(ctx context.Context) error {
 	if d.settling || d.stopping {
 		return nil
@@ -55,7 +69,7 @@ func (d *dispatcher) look(ctx context.Context) error {
 	now := clock.Now()
 	var ready, later []doubt
 	for _, q := range d.doubts {
-		if q.looked && now.Before(q.due) {
+		if q.looked && now.Before(q.due) || d.inHandOf.has(q.item) {
 			later = append(later, q)
 		} else {
 			ready = append(ready, q)
@@ -117,6 +131,7 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 			d.doubts = append(d.doubts, f.doubt)
 			continue
 		}
+		d.doubtsOf.add(f.item, -1)
 		if f.fresh {
 			d.fresh--
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -408,4 +409,62 @@ func TestSettlingLeavesOurOtherAssetsAlone(t *testing.T) {
 	w.die(r)
 	w.migrate(r)
 	w.wantAssets([]placed{{"Images", "", "a.JPG", digest("same")}, {"Images", "", "a.jpg", digest("same")}})
+}
+
+// An asset that is made and not described yet is in no journal. It is not taken for that of an
+// item in doubt which has the same name and content.
+func TestDoubtsWaitForTheirNamesakes(t *testing.T) {
+	w := newWorld(t)
+	w.put("twins/e\u0301.txt", "twin", "twins/\u00e9.txt", "twin")
+	slow := &slowToDescribe{next: w.gate.next, described: make(chan struct{}), doubted: make(chan struct{})}
+	w.gate.next = slow
+	d := w.deps()
+	d.Watch = &doubting{witness: w.watch, doubted: slow.doubted}
+	rules := migrate.DefaultRules()
+	rules.OnCollision = "keep"
+	plan, err := w.tryWith(w.Context(), d, rules, func(a *migrate.Applier) { a.Concurrency, a.Provenance = 2, "always" })
+	must(t, err)
+	w.wantStates(plan, map[string]int64{"create done": 2})
+	same := placed{"Texts", "twins", "\u00e9.txt", digest("twin")}
+	w.wantAssets([]placed{same, same})
+	w.wantSound()
+}
+
+// A slowToDescribe describes the first asset once the second one, which it makes and does not
+// tell of, is in doubt.
+type slowToDescribe struct {
+	next               http.RoundTripper
+	made, words        atomic.Int32
+	described, doubted chan struct{}
+}
+
+func (s *slowToDescribe) RoundTrip(r *http.Request) (*http.Response, error) {
+	makes := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/assets") && s.made.Add(1) == 2
+	switch {
+	case makes:
+		<-s.described
+	case r.Method == http.MethodPatch && s.words.Add(1) == 1:
+		close(s.described)
+		<-s.doubted
+	}
+	answer, err := s.next.RoundTrip(r)
+	if makes && err == nil {
+		answer.Body.Close()
+		return nil, errPulled
+	}
+	return answer, err
+}
+
+// A doubting tells when the first item is in doubt.
+type doubting struct {
+	*witness
+	once    sync.Once
+	doubted chan struct{}
+}
+
+func (v *doubting) Item(i state.Item, o state.Outcome) {
+	v.witness.Item(i, o)
+	if o.State == state.ItemInDoubt {
+		v.once.Do(func() { close(v.doubted) })
+	}
 }
