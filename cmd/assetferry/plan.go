@@ -314,7 +314,7 @@ func hasChanges(tallies []state.Tally) bool {
 }
 
 func planned(p migrate.Plan) string {
-	var created, bytes, adopted, conflicts, failed, drifted int64
+	var created, bytes, adopted, shared, conflicts, failed, drifted int64
 	var replaced, rewritten, described, moved, trashed int64
 	for _, t := range p.Tallies {
 		switch {
@@ -324,6 +324,8 @@ func planned(p migrate.Plan) string {
 			drifted += t.Objects
 		case t.Action == state.Create:
 			created, bytes = created+t.Objects, bytes+t.Bytes
+		case t.Action == state.Adopt && t.Reason == string(migrate.ReasonJoined):
+			shared += t.Objects
 		case t.Action == state.Adopt:
 			adopted += t.Objects
 		case t.Action == state.Replace:
@@ -345,7 +347,7 @@ func planned(p migrate.Plan) string {
 	for _, more := range []struct {
 		n    int64
 		what string
-	}{{replaced, "replaced, " + ui.Bytes(rewritten)}, {moved, "moved"}, {described, "described"}, {trashed, "trashed"}, {adopted, "adopted"}, {conflicts, "left to you (conflict)"}, {failed, "not readable"}, {drifted, "left alone, because they drifted"}} {
+	}{{replaced, "replaced, " + ui.Bytes(rewritten)}, {moved, "moved"}, {described, "described"}, {trashed, "trashed"}, {adopted, "adopted"}, {shared, "sharing the asset of another object"}, {conflicts, "left to you (conflict)"}, {failed, "not readable"}, {drifted, "left alone, because they drifted"}} {
 		if more.n > 0 {
 			s += fmt.Sprintf("; %s %s", ui.Count(more.n), more.what)
 		}

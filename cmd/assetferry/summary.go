@@ -71,6 +71,7 @@ func bytesSent(tallies []state.Tally) (n int64) {
 // What people are told of items that are done and created nothing.
 const (
 	adopted      = state.ItemState("adopted")
+	sharing      = state.ItemState("sharing an asset")
 	wasReplaced  = state.ItemState("replaced")
 	wasDescribed = state.ItemState("described")
 	wasMoved     = state.ItemState("moved")
@@ -83,7 +84,7 @@ const (
 
 // stateOrder is the order of states in a summary.
 var stateOrder = []state.ItemState{
-	state.ItemDone, adopted, wasReplaced, wasDescribed, wasMoved, trashed, movedBack, restored, putBack,
+	state.ItemDone, adopted, sharing, wasReplaced, wasDescribed, wasMoved, trashed, movedBack, restored, putBack,
 	state.ItemPlanned, state.ItemSending, state.ItemSent, state.ItemInDoubt, state.ItemWaiting,
 	state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked, state.ItemStaged,
 }
@@ -131,6 +132,8 @@ func wordOf(t state.Tally) state.ItemState {
 	switch migrate.Reason(t.Reason) {
 	case migrate.ReasonMovedOn:
 		return movedBack
+	case migrate.ReasonJoined:
+		return sharing
 	case migrate.ReasonTrashed:
 		return restored
 	case migrate.ReasonReplaced, migrate.ReasonDescribed:

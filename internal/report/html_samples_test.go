@@ -76,6 +76,7 @@ func reportOf(purpose state.Purpose, v Verdict, all ...Part) Report {
 func proved() sample {
 	r := reportOf(state.Production, Verdict{Proved, "Everything arrived and was proved by content: 99,412 assets.", ""},
 		part(created, 98_112, 411_523_998_211), part(adopted, 1_300, 2_345_678_901), part(unchanged, 0, 0), part(skipped, 588, 12_345_678))
+	r.Sum.Shared = Amount{300, 45_678_901}
 	at := noon.Add(2 * time.Hour)
 	last := noon.Add(47 * time.Minute)
 	r.Destination = Amount{99_412, 413_869_677_112}

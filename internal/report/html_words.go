@@ -148,12 +148,25 @@ func (p page) Meaning(part string) string {
 		return "taken back: it is in the trash"
 	case p.Undo.Undoes != "" && isDone(part):
 		return "put back as it was"
+	case part == adopted && p.Sum.Shared.Objects > 0:
+		return p.adoptedAs()
 	case p.Night != nil && part == skipped:
 		return "a rule left it out, or keeps the asset of what is gone, see “Left alone”"
 	case part == created && inTrash(p.Undo) > 0:
 		return fmt.Sprintf("sent by this run; %s of them went to the trash since, see “how to undo”", ui.Count(inTrash(p.Undo)))
 	}
 	return meaning(part)
+}
+
+// adoptedAs tells copies from what had an asset before the run.
+func (p page) adoptedAs() string {
+	copies := "share the asset of another object, whose content they have"
+	for _, part := range p.Sum.Parts {
+		if part.Name == adopted && part.Amount != p.Sum.Shared {
+			return fmt.Sprintf("%s; %s of them are copies: they %s", meaning(adopted), ui.Count(p.Sum.Shared.Objects), copies)
+		}
+	}
+	return "copies: they " + copies
 }
 
 func meaning(part string) string {

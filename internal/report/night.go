@@ -403,7 +403,7 @@ func titleOf(name string) string {
 	case created:
 		return "New"
 	case adopted:
-		return "New, and there already"
+		return "New, without an upload"
 	case replaced:
 		return "Changed"
 	case described:

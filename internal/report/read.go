@@ -99,6 +99,9 @@ func (l *lists) sums(ctx context.Context, r *Report) error {
 	parts := newParts()
 	for _, t := range tallies {
 		parts.add(Told(t.Action, t.State), Amount{t.Objects, t.Bytes})
+		if t.State == state.ItemDone && migrate.Reason(t.Reason) == migrate.ReasonJoined {
+			r.Sum.Shared = r.Sum.Shared.plus(Amount{t.Objects, t.Bytes})
+		}
 	}
 	r.Sum.Parts = parts.list()
 	for _, p := range r.Sum.Parts {

@@ -140,6 +140,7 @@ type Sum struct {
 	Listed Amount `json:"listed"` // counted object by object
 	Parts  []Part `json:"parts"`  // none of them empty, what arrived first
 	Total  Amount `json:"total"`  // of the parts
+	Shared Amount `json:"shared"` // of what was adopted: copies that share the asset of another object
 	Closes bool   `json:"closes"` // Total is Listed
 	Said   string `json:"said"`   // the same for people
 }

@@ -104,6 +104,9 @@ func (t *text) sum(r Report) {
 	rows := [][]string{amountRow(r.Sum.Of, r.Sum.Listed)}
 	for _, p := range r.Sum.Parts {
 		rows = append(rows, amountRow("  "+p.Name, p.Amount))
+		if p.Name == adopted && r.Sum.Shared.Objects > 0 {
+			rows = append(rows, amountRow("    of these, copies", r.Sum.Shared))
+		}
 	}
 	t.table([]ui.Column{{}, {Title: "Objects", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
 	switch {
@@ -113,6 +116,9 @@ func (t *text) sum(r Report) {
 		t.say(2, "It closes, in objects and bytes: every object is in exactly one of these lines.")
 	default:
 		t.say(2, "%s", r.Sum.Said)
+	}
+	if r.Sum.Shared.Objects > 0 {
+		t.say(2, "The copies share the asset of another object, whose content they have.")
 	}
 	t.say(2, "At the destination from this source, by all runs: %s, %s.", assets(r.Destination.Objects), ui.Bytes(r.Destination.Bytes))
 }
