@@ -43,7 +43,8 @@ and what was changed since is replaced. Nothing is ever deleted: assets that are
 gone, moved or renamed leave their files behind. So a category that was private
 once stays private in an export, which says so if it is not any more. The first
 interrupt finishes what has begun, the second aborts it; a file is there as a
-whole or not at all.
+whole or not at all. What an export that was killed may leave in a bucket, and
+how that is removed: assetferry help s3.
 
 assetferry migrate takes an export as a source, and assetferry help sources
 tells what comes back.
