@@ -507,3 +507,20 @@ func TestUndoOfNewAssetsInstead(t *testing.T) {
 		w.close()
 	}
 }
+
+// What was there again in a night that is taken back was never gone: it is not trashed once one
+// listing misses it.
+func TestUndoForgetsThatSomethingWasMissed(t *testing.T) {
+	w := newWorld(t)
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.put("a.txt", "a", "stays.txt", "s")
+	w.syncs(removing)
+	w.source.Delete("a.txt")
+	w.syncs(removing)
+	w.put("a.txt", "changed")
+	w.undo(w.syncs(removing))
+	w.source.Delete("a.txt")
+	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "skip skipped": 1})
+	w.wantStates(w.syncs(removing), map[string]int64{"unchanged skipped": 1, "trash done": 1})
+	w.wantSound()
+}

@@ -93,6 +93,10 @@ func scanBefore(rows *sql.Rows) (b before, base sql.NullInt64, err error) {
 // ofUndone chooses what the run found that an undo takes back, which is the parameter ?3.
 const ofUndone = ` FROM former WHERE run = (SELECT undoes FROM runs WHERE num = ?3)`
 
+// stillGone holds for what is kept of an object that the run did not find under its key. One
+// that it found was never gone, although the run before may have missed it.
+const stillGone = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action = 'trash'))`
+
 // goBack brings back the receipts that the run which an undo takes back found for some items,
 // with all that was kept with them, and sums them up. A query with one parameter, ?2, gives
 // the keys of the items.
@@ -120,7 +124,7 @@ func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, para
 		`INSERT INTO described (pair, key, metadata, found) SELECT ?1, receipt ->> '$.key', receipt ->> '$.described', coalesce(receipt ->> '$.found', '{}')` + from + `
 			AND receipt ->> '$.described' IS NOT NULL`,
 		`INSERT OR REPLACE INTO orphans (pair, key, since, runs) SELECT ?1, receipt ->> '$.key', receipt ->> '$.orphan' ->> '$.since',
-			receipt ->> '$.orphan' ->> '$.runs'` + from + ` AND receipt ->> '$.orphan' IS NOT NULL`,
+			receipt ->> '$.orphan' ->> '$.runs'` + from + ` AND receipt ->> '$.orphan' IS NOT NULL AND ` + stillGone,
 	} {
 		if _, err := tx.ExecContext(ctx, insert, pair, parameter, undo); err != nil {
 			return back, fmt.Errorf("bring back what was kept: %w", err)
