@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"sync"
 	"time"
@@ -75,6 +76,16 @@ func (a *app) pauses() func(pace.Pause) {
 		}
 		a.out.Notef("The service %s: all requests wait %s.", why, ui.Duration(p.Length))
 	}
+}
+
+// throttledText says how long the service slowed a run down; nothing where nobody would have
+// noticed.
+func throttledText(t pace.Throttling, took time.Duration) string {
+	const long, short = 10 * time.Second, time.Second // the one is noticed in any run, the other in none
+	if t.Held < short || t.Held < min(long, took/10) {
+		return ""
+	}
+	return fmt.Sprintf("The service asked to slow down: requests waited %s because of %s (429 or 503).", ui.Duration(t.Held), count(t.Refused, "refusal"))
 }
 
 // A meter writes the requests that a budget counts into the journal.

@@ -227,7 +227,10 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 		state.ItemParked, state.ItemConflict); err != nil {
 		return errors.Join(failure, err)
 	}
-	a.sumUp(run, tallies, time.Since(began))
+	took := time.Since(began)
+	a.sumUp(run, tallies, took)
+	throttling := s.dest.limiter.Throttling()
+	a.summary.Refused, a.summary.Throttled = throttling.Refused, ui.Seconds(throttling.Held)
 	wrong := false
 	if run.Undoes == 0 {
 		if err := a.tellFound(ctx, s, run); err != nil {
@@ -253,6 +256,9 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	}
 	if skips != "" {
 		a.out.Printf("%s", wrapped(skips, "  "))
+	}
+	if slowed := throttledText(throttling, took); slowed != "" {
+		a.out.Printf("%s", slowed)
 	}
 	if by := approvedText(run); by != "" {
 		a.out.Printf("Plan hash %s,\n%s", run.PlanHash, by)

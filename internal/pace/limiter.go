@@ -59,6 +59,15 @@ type Limiter struct {
 	rate   rate
 	busy   int
 	begun  int64 // requests so far
+
+	throttling Throttling
+	holding    time.Time // since when the next request waits for the rate; zero if none does
+}
+
+// Throttling is how much a service slowed its requests down.
+type Throttling struct {
+	Refused int64         // answers
+	Held    time.Duration // for which no request began because of them
 }
 
 const defaultStart = 4
@@ -80,6 +89,17 @@ func (l *Limiter) Begun() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.begun
+}
+
+// Throttling is how much the service slowed requests down so far.
+func (l *Limiter) Throttling() Throttling {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.throttling
+	if left := l.pause.left(time.Now()); left > 0 { // which has not been waited for
+		t.Held = max(0, t.Held-left)
+	}
+	return t
 }
 
 // A Ticket is the permission to make one request.
@@ -108,8 +128,26 @@ func (l *Limiter) Begin(ctx context.Context) (Ticket, error) {
 			return Ticket{l, number}, nil
 		}
 		if err := l.idle(ctx, wait); err != nil {
+			l.giveUp(time.Now())
 			return Ticket{}, err
 		}
+	}
+}
+
+// giveUp notes that the request that was to be next is not made.
+func (l *Limiter) giveUp(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hold(now, false)
+}
+
+// hold notes that the next request waits for the rate from now on, or does not.
+func (l *Limiter) hold(now time.Time, waits bool) {
+	if !l.holding.IsZero() {
+		l.throttling.Held += now.Sub(l.holding)
+	}
+	if l.holding = (time.Time{}); waits {
+		l.holding = now
 	}
 }
 
@@ -138,6 +176,7 @@ const forEver = 24 * time.Hour
 func (l *Limiter) enter(now time.Time) (number int64, wait time.Duration, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.hold(now, false)
 	if wait = l.pause.left(now); wait > 0 {
 		return 0, wait, nil
 	}
@@ -146,6 +185,7 @@ func (l *Limiter) enter(now time.Time) (number int64, wait time.Duration, err er
 		return 0, forEver, nil
 	}
 	if wait = l.rate.left(now); wait > 0 {
+		l.hold(now, true)
 		return 0, wait, nil
 	}
 	if err := l.budget.take(); err != nil {
@@ -191,17 +231,27 @@ func (t Ticket) End(o Outcome) {
 	}
 }
 
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 func (l *Limiter) end(number int64, o Outcome, now time.Time) {
 	l.mu.Lock()
 	l.busy--
 	var paused time.Duration
 	switch {
 	case o.Refused:
+		l.throttling.Refused++
 		l.window.cut(number, l.begun)
 		if l.rate.refused(now); l.rate.limit > 0 {
 			l.pause.first = firstPause
 		}
+		before := latest(now, l.pause.until)
 		paused = l.pause.refused(number, l.begun, now, o.RetryAfter)
+		l.throttling.Held += latest(now, l.pause.until).Sub(before)
 	case o.Silent:
 		paused = l.pause.silent(number, l.begun, now)
 	case o.Unknown:

@@ -292,6 +292,43 @@ func TestRetryAfterIsForAll(t *testing.T) {
 	})
 }
 
+// How long no request began because of refusals is counted once, however many wait, and what
+// they wait for otherwise is not.
+func TestThrottling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Max: 2, Start: 2})
+		tickets := begin(t, l, 2)
+		var waiting sync.WaitGroup
+		for range 3 {
+			waiting.Go(func() {
+				ticket, err := l.Begin(background)
+				if err != nil {
+					t.Error(err)
+				}
+				ticket.End(Outcome{})
+			})
+		}
+		time.Sleep(time.Minute) // for others to end
+		tickets[0].End(Outcome{Refused: true, RetryAfter: 30 * time.Second})
+		tickets[1].End(Outcome{Refused: true, RetryAfter: 20 * time.Second})
+		waiting.Wait()
+		if got := l.Throttling(); got.Refused != 2 || got.Held < 30*time.Second || got.Held > 31*time.Second {
+			t.Errorf("got %+v, want 2 refusals and 30s", got)
+		}
+
+		held := l.Throttling().Held
+		begin(t, l, 1)[0].End(Outcome{Refused: true, RetryAfter: time.Hour})
+		time.Sleep(time.Minute)
+		if got := l.Throttling().Held - held; got != time.Minute {
+			t.Errorf("after a minute: held %v more", got)
+		}
+		time.Sleep(2 * time.Hour)
+		if got := l.Throttling().Held - held; got != time.Hour {
+			t.Errorf("after two hours: held %v more, want what was asked for", got)
+		}
+	})
+}
+
 // A service that does not answer any more is not asked all the time.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -184,6 +184,9 @@ type SummaryLine struct {
 
 	*Rewritten // of rewrite only
 
+	Refused   int64   `json:"refused,omitempty"`           // answers of the service that asked to slow down
+	Throttled Seconds `json:"throttled_seconds,omitempty"` // for which no request began because of them
+
 	Fields         []FieldLine `json:"fields,omitempty"`          // that were found and went nowhere, of the most objects first
 	Positions      int64       `json:"positions,omitempty"`       // objects that say where on earth they were made
 	BrokenSidecars int64       `json:"broken_sidecars,omitempty"` // objects that have one
