@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"time"
@@ -18,15 +17,13 @@ import (
 const (
 	// stallTimeout is how long a body may stand still before it counts as cut off.
 	stallTimeout = time.Minute
-	// maxCuts is how often a body may be cut off with little progress in between.
-	maxCuts = 8
+	// mostCuts and cutPause are the bounds of cuts: servers of other people break off often,
+	// and are up again at once.
+	mostCuts = 8
+	cutPause = 10 * time.Millisecond
 	// maxOdds is how often in a row the same answer may come that is not what was asked
 	// for.
 	maxOdds = 3
-	// progress is how many bytes are more than little.
-	progress = 1 << 20
-	// firstPause is the longest pause after the first cut; it doubles with each.
-	firstPause = 10 * time.Millisecond
 )
 
 var errStalled = errors.New("no byte moved for too long")
@@ -45,16 +42,16 @@ type fetch struct {
 	cancel   context.CancelCauseFunc
 	watchdog *time.Timer
 
-	cut  error  // why there is no body
-	mark int64  // where it was cut off last, or began
-	cuts int    // with little progress in between
+	cut  error // why there is no body
+	cuts retry.Cuts
 	odd  string // the answer that was not what was asked for last
 	odds int    // how often it came
 }
 
 // fetch begins to read content at an offset, and adds to a description what the answer says.
 func (s *Source) fetch(ctx context.Context, e entry, o sources.Object, offset int64, d *sources.Description) (io.ReadCloser, error) {
-	f := &fetch{ctx: ctx, source: s, entry: e, size: o.Size, next: offset, mark: offset}
+	f := &fetch{ctx: ctx, source: s, entry: e, size: o.Size, next: offset, cuts: retry.CutsFrom(offset)}
+	f.cuts.Most, f.cuts.Pause = mostCuts, cutPause
 	if s.asks(e) {
 		f.tag = o.VersionTag // what the table calls a version the server does not know
 	}
@@ -63,7 +60,7 @@ func (s *Source) fetch(ctx context.Context, e entry, o sources.Object, offset in
 		if err == nil {
 			break
 		}
-		if !isCut(err) {
+		if !worthAnother(err) {
 			return nil, err
 		}
 		if err := f.pause(err); err != nil {
@@ -103,7 +100,7 @@ func (f *fetch) connect() error {
 		n, err := f.receive(make([]byte, min(f.next-from, 32<<10)))
 		if from += int64(n); err != nil && from < f.next {
 			f.disconnect()
-			return &cutError{err: err}
+			return &againError{err}
 		}
 	}
 	f.watchdog.Stop()
@@ -142,12 +139,12 @@ func (f *fetch) check(answer *http.Response, from int64) (begin int64, err error
 	if answer.StatusCode == http.StatusPartialContent {
 		first, total, ok := sourcehttp.ParseRange(answer.Header.Get("Content-Range"))
 		if !ok || first != from {
-			return 0, &cutError{err: odd(f.entry.url, "the server was asked for the content from byte %d on and gives another part", from)}
+			return 0, &againError{odd(f.entry.url, "the server was asked for the content from byte %d on and gives another part", from)}
 		}
 		begin, size = first, total
 	}
 	if size >= 0 && size != f.size {
-		return 0, &cutError{err: odd(f.entry.url, "the server has %d bytes, %d are listed", size, f.size)}
+		return 0, &againError{odd(f.entry.url, "the server has %d bytes, %d are listed", size, f.size)}
 	}
 	return begin, nil
 }
@@ -204,7 +201,7 @@ func (f *fetch) resume() error {
 			return err
 		}
 		err := f.connect()
-		if err == nil || !isCut(err) {
+		if err == nil || !worthAnother(err) {
 			return err
 		}
 		why = err
@@ -213,24 +210,16 @@ func (f *fetch) resume() error {
 
 // pause waits a little after a cut.
 func (f *fetch) pause(why error) error {
-	if f.next-f.mark >= progress {
-		f.cuts = 0
+	if again, ok := why.(*againError); ok {
+		why = again.error
 	}
-	f.mark = f.next
-	if cut, ok := errors.AsType[*cutError](why); ok {
-		why = cut.err
-	}
-	f.cuts++
 	if answer, odd := errors.AsType[*failure](why); odd && f.isMeant(answer) {
 		if f.source.asks(f.entry) {
 			return fmt.Errorf("%w: %w", sources.ErrChanged, answer)
 		}
 		return answer
 	}
-	if f.cuts > maxCuts {
-		return &cutError{f.cuts, f.next, f.size, why}
-	}
-	return retry.Sleep(f.ctx, rand.N(firstPause<<(f.cuts-1)))
+	return f.cuts.Again(f.ctx, f.next, f.size, why)
 }
 
 // isMeant reports whether an answer that is not what was asked for is no accident: the
@@ -243,27 +232,13 @@ func (f *fetch) isMeant(answer *failure) bool {
 	return f.odds == maxOdds
 }
 
-// A cutError says that a body does not come to its end; this time, or at all.
-type cutError struct {
-	cuts     int
-	at, size int64
-	err      error
+// An againError says that something came that another try may get right.
+type againError struct{ error }
+
+func worthAnother(err error) bool {
+	_, ok := err.(*againError)
+	return ok
 }
-
-// isCut reports whether something came that another try may get right.
-func isCut(err error) bool {
-	cut, ok := err.(*cutError)
-	return ok && cut.cuts == 0
-}
-
-func (e *cutError) Error() string {
-	return fmt.Sprintf("cut off %d times, at byte %d of %d now: %v", e.cuts, e.at, e.size, e.err)
-}
-
-// Class implements retry.Classified, whatever broke off last.
-func (e *cutError) Class() retry.Class { return retry.Transient }
-
-func (e *cutError) Unwrap() []error { return []error{io.ErrUnexpectedEOF, e.err} }
 
 func (f *fetch) disconnect() {
 	if f.body == nil {
