@@ -227,3 +227,20 @@ func TestWordsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
 		}
 	}
 }
+
+// That an asset was only moved by people is no edit once it is where the source has it.
+func TestMovesThatAreOverwritten(t *testing.T) {
+	e := newEditing(t)
+	e.rules.Sync.OnDestinationChange = "overwrite"
+	e.put("a.txt", "a", "stays.txt", "s")
+	e.night()
+	e.now.passes(time.Minute)
+	must(t, e.other.Move(t.Context(), targetOf(e.folder(e.texts, "", "by people")), transferOf(e.assetOf("a.txt").ID)))
+	e.source.Delete("a.txt")
+	e.put("b.txt", "a")
+	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "move done": 1})
+	e.rules.Sync.OnDestinationChange = "keep"
+	e.source.Delete("b.txt")
+	e.night()
+	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "trash done": 1})
+}

@@ -114,7 +114,7 @@ func formerly(i state.Item, r state.Receipt, a assets.Asset, standing Standing) 
 		f.Of = i.Origin
 	}
 	was := formerOf(a)
-	if standing != AsLeft || changedLater(r, a) {
+	if standing == EditedThere || changedLater(r, a) {
 		was.Left = leftAt(r, a)
 	}
 	f.Asset, err = json.Marshal(was)
