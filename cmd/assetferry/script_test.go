@@ -332,10 +332,13 @@ func cmdTree(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 // cmdLock makes a category private, whose files are then delivered to who has the cookie
-// only, not for a token: lock CATEGORY
-func cmdLock(ts *testscript.TestScript, _ bool, args []string) {
+// only, not for a token: lock CATEGORY; with "!" it makes it public.
+func cmdLock(ts *testscript.TestScript, neg bool, args []string) {
 	s := serviceOf(ts)
-	ts.Check(s.makePrivate(args[0]))
+	ts.Check(s.setPrivate(args[0], !neg))
+	if neg {
+		return
+	}
 	s.wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/file") || strings.Contains(r.URL.Path, "/images/") {

@@ -165,7 +165,9 @@ func (s *service) drain() []string {
 }
 
 // makePrivate makes a category private.
-func (s *service) makePrivate(category string) error {
+func (s *service) makePrivate(category string) error { return s.setPrivate(category, true) }
+
+func (s *service) setPrivate(category string, private bool) error {
 	var list struct{ Items []map[string]any }
 	if err := s.get("/categories?limit=500", &list); err != nil {
 		return err
@@ -174,7 +176,7 @@ func (s *service) makePrivate(category string) error {
 		if c["name"] != category {
 			continue
 		}
-		body, err := json.Marshal(map[string]any{"name": c["name"], "extensions": c["extensions"], "isPrivate": true})
+		body, err := json.Marshal(map[string]any{"name": c["name"], "extensions": c["extensions"], "isPrivate": private})
 		if err != nil {
 			return err
 		}
