@@ -287,21 +287,35 @@ func (m moving) redescribe(ctx context.Context, p *passage) error {
 	return nil
 }
 
-// isToldOtherwise reports whether an asset that is moved has to be described anew. Nothing
-// is asked for that: most say of an object what they said before.
+// isToldOtherwise reports whether an asset that is moved has to be described anew. The
+// destination is not asked for that: most say of an object what they said before.
 func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error) {
-	if always := m.Provenance == "always"; always || m.Describer == nil {
-		return always, nil
+	if m.Provenance == "always" {
+		return true, nil
+	}
+	beside, remark, err := m.inSidecars(ctx, m.run, i.Key)
+	if err != nil || remark != "" { // which people hear of once it is described
+		return true, err
+	}
+	if beside == nil && m.Describer == nil {
+		return false, nil
 	}
 	last, err := m.saidLast(ctx, m.run, cmp.Or(i.Origin, i.Key))
 	if err != nil {
 		return false, err
 	}
-	fields, err := m.inTable(ctx, m.run, i.Key, i.Digest, last.found)
-	if err != nil || fields == nil {
+	found := last.found
+	if beside != nil {
+		found = found.With(metadata.FromSidecar, beside)
+	}
+	fields, err := m.inTable(ctx, m.run, i.Key, i.Digest, found)
+	if err != nil || fields == nil && beside == nil {
 		return false, err
 	}
-	said, _, err := m.say(object(i), last.found.With(metadata.FromTable, fields))
+	if fields != nil {
+		found = found.With(metadata.FromTable, fields)
+	}
+	said, _, err := m.say(object(i), found)
 	return said.Over(last.base).Encode() != last.text, err
 }
 

@@ -377,6 +377,23 @@ func TestSidecarsThatFallSilent(t *testing.T) {
 	w.wantDescriptions(map[string]string{"a.jpg": "C"})
 }
 
+// What a sidecar says that changes its name along with its object, and its content, is not lost.
+func TestSidecarsThatMoveAndChange(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.txt", "a", "a.txt.json", saying("of a"), "b.txt", "b", "b.txt.json", saying("of b"))
+	w.syncs(syncing())
+	for _, key := range []sources.Key{"a.txt", "a.txt.json", "b.txt", "b.txt.json"} {
+		w.source.Delete(key)
+	}
+	w.put("dir/a.txt", "a", "dir/a.txt.json", saying("otherwise"), "dir/b.txt", "b", "dir/b.txt.json", saying("of b"))
+	asked := w.during(func() { w.wantStates(w.syncs(syncing()), map[string]int64{"move done": 2, "skip skipped": 2}) })
+	if asked["PATCH /assets/{id}"] != 1 {
+		t.Errorf("asked %v", asked)
+	}
+	w.wantDescriptions(map[string]string{"dir/a.txt": "otherwise", "dir/b.txt": "of b"})
+	w.wantStates(w.syncs(syncing()), map[string]int64{"unchanged skipped": 4})
+}
+
 // What is called like a sidecar and is none is parked as others are: one that may have
 // arrived must not be sent again by guess.
 func TestNoSidecarIsParked(t *testing.T) {
