@@ -15,6 +15,9 @@ func (a *Applier) end(ctx context.Context) error {
 }
 
 func (a *Applier) finishRun(ctx context.Context) error {
+	if err := a.leaveSidecars(ctx); err != nil {
+		return err
+	}
 	if a.rules.Sync == nil {
 		return a.Journal.FinishRun(ctx, a.run.Num)
 	}

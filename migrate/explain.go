@@ -137,7 +137,8 @@ func justBefore(begin string) sources.Key {
 // readBeside gives what sidecars say.
 func (d Deps) readBeside(ctx context.Context, sidecars []sources.Object) (fields metadata.Fields, remark string, err error) {
 	for _, o := range sidecars {
-		says, wrong, err := d.readSidecar(ctx, state.Sidecar{Key: string(o.Key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag})
+		says, err := d.readSidecar(ctx, state.Sidecar{Key: string(o.Key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag})
+		wrong, err := notTaken(string(o.Key), err)
 		if err != nil {
 			return nil, "", err
 		}

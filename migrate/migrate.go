@@ -120,6 +120,8 @@ type Journal interface {
 	SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]state.SidecarOwner, error)
 	SaveSidecars(ctx context.Context, run int64, all []state.Sidecar) error
 	ClaimSidecars(ctx context.Context, pair, run int64, keys []string) error
+	UnreadSidecar(ctx context.Context, pair int64, key string) error
+	ForgetSidecar(ctx context.Context, pair int64, key string) error
 
 	Choices(ctx context.Context, destination string) (map[string]string, error)
 	SaveChoices(ctx context.Context, destination string, choices map[string]string) error

@@ -22,6 +22,19 @@ func (w *world) ruled(description string) (migrate.Deps, migrate.Rules) {
 	return d, r
 }
 
+// refusing has the service refuse to describe an asset while f runs.
+func (w *world) refusing(key string, f func()) {
+	id := w.receipt(key).Asset
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, id) {
+			r.URL.Path = "/nowhere"
+		}
+		return nil
+	})
+	f()
+	w.gate.on(nil)
+}
+
 // Whatever kept assets from being described by other rules, a later night does it.
 func TestOtherRulesDescribeEveryAsset(t *testing.T) {
 	for _, tt := range []struct {
@@ -31,16 +44,9 @@ func TestOtherRulesDescribeEveryAsset(t *testing.T) {
 		{"nothing", "one", func(*world, migrate.Deps, migrate.Rules) {}},
 		{"nothing, and nothing was said before", "", func(*world, migrate.Deps, migrate.Rules) {}},
 		{"a refusal", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
-			id := w.receipt("a.txt").Asset
-			w.gate.on(func(_ int, r *http.Request) error {
-				if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, id) {
-					r.URL.Path = "/nowhere"
-				}
-				return nil
+			w.refusing("a.txt", func() {
+				w.wantStates(w.syncWith(d, r), map[string]int64{"describe done": 1, "describe failed": 1})
 			})
-			plan := w.syncWith(d, r)
-			w.gate.on(nil)
-			w.wantStates(plan, map[string]int64{"describe done": 1, "describe failed": 1})
 		}},
 		{"a night for what failed", "one", func(w *world, d migrate.Deps, r migrate.Rules) {
 			r.Sync.Failed = migrate.NewKeyList([]sources.Key{"b.txt"})

@@ -152,17 +152,6 @@ func (w *walk) stage(ctx context.Context) error {
 	return err
 }
 
-// lost has a sidecar forgotten that is not listed any more. What it said stays.
-func (w *walk) lost(ctx context.Context, c state.Sidecar) error {
-	if w.unread.hides(c.Key) {
-		return nil
-	}
-	if w.page.Lost = append(w.page.Lost, c.Key); len(w.page.Lost) < stagePage {
-		return nil
-	}
-	return w.stage(ctx)
-}
-
 // end ends a listing that is whole.
 func (w *walk) end(ctx context.Context) error {
 	if err := w.checkSentinel(); err != nil {

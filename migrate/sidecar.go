@@ -3,12 +3,10 @@ package migrate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"assetferry/internal/metadata"
-	"assetferry/internal/rows"
 	"assetferry/sources"
 	"assetferry/state"
 )
@@ -64,14 +62,17 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 		return false, err
 	}
 	i := staged(o)
+	here := w.chain.has(string(o.Key), owner)
+	remembered = remembered && (known.Missed == 0 || here) // else it may be an object by now
 	switch same := remembered && sameFingerprint(o, known.Size, known.Time, known.VersionTag, w.Source.Traits().Precision); {
 	case same && !known.Pending:
+		w.isBack(known)
 		w.page.UnchangedBytes += o.Size
 		if w.page.Unchanged++; w.page.Unchanged < unchangedPage {
 			return true, nil
 		}
 		return true, w.stage(ctx)
-	case remembered, w.chain.has(string(o.Key), owner):
+	case remembered, here:
 		write(&i, state.Skip, ReasonSidecar)
 		if !same {
 			w.page.Sidecars = append(w.page.Sidecars, asSidecar(i))
@@ -83,9 +84,37 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 	return true, w.add(ctx, i)
 }
 
+// isBack takes note of a sidecar that was missed and is there as it was. No asset was described
+// without it meanwhile: then it would have been forgotten.
+func (w *walk) isBack(c state.Sidecar) {
+	if c.Missed != 0 {
+		c.Missed = 0
+		w.page.Sidecars = append(w.page.Sidecars, c)
+	}
+}
+
+// lost takes note of a sidecar that is not listed any more. What it said stays, and it is known
+// still: a source that was not whole for a night has no assets described again.
+func (w *walk) lost(ctx context.Context, c state.Sidecar) error {
+	follows := w.followsSidecars()
+	switch {
+	case w.unread.hides(c.Key), follows && c.Missed != 0:
+		return nil
+	case follows && !c.Pending:
+		c.Missed = w.run.Num
+		w.page.Sidecars = append(w.page.Sidecars, c)
+	default: // should it be back, it is as good as new
+		w.page.Lost = append(w.page.Lost, c.Key)
+	}
+	if len(w.page.Sidecars)+len(w.page.Lost) < stagePage {
+		return nil
+	}
+	return w.stage(ctx)
+}
+
 func asSidecar(i state.Item) state.Sidecar {
 	folded, _ := metadata.FoldSidecar(i.Key)
-	return state.Sidecar{Key: i.Key, Folded: folded, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag}
+	return state.Sidecar{Key: i.Key, Folded: folded, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Pending: true}
 }
 
 // confirmSidecars tells what describes another object from objects, where that could not
@@ -214,60 +243,72 @@ func (d *decider) leaveOutSidecars(ctx context.Context, described map[string][]s
 }
 
 // followSidecars has assets described anew whose sidecars are not as they were. Those of
-// objects that are sent now are described by them anyway.
+// objects that are sent now are described by them anyway. Nothing counts as described before
+// the run has come to its end.
 func (d *decider) followSidecars(ctx context.Context) error {
 	if !d.followsSidecars() || d.onlyFailed() != nil || d.Approval != nil {
 		return nil
-	}
-	var done, ours []string
-	items := map[string]state.Item{}
-	flush := func() error {
-		err := errors.Join(d.Journal.ClaimSidecars(ctx, d.run.Pair.ID, 0, done), d.Journal.ClaimSidecars(ctx, d.run.Pair.ID, d.run.Num, ours))
-		if err == nil && len(items) > 0 {
-			err = d.Journal.AddDrift(ctx, d.run.Num, inOrder(items))
-		}
-		done, ours = done[:0], ours[:0]
-		clear(items)
-		return err
 	}
 	for page, err := range pages(d.Journal.PendingSidecars(ctx, d.run.Pair.ID), stagePage) {
 		if err != nil {
 			return err
 		}
-		var keys []string
-		for _, c := range page {
-			keys = append(keys, c.Key)
-		}
-		owners, err := d.owners(ctx, keys)
-		if err != nil {
-			return err
-		}
-		for _, sidecar := range keys {
-			switch anew, later := d.toDescribe(owners[sidecar]); {
-			case len(anew) > 0 && d.Rules.Sync != nil:
-				ours = append(ours, sidecar)
-				for _, key := range anew {
-					if items[key], err = d.describedAnew(ctx, key); err != nil {
-						return err
-					}
-				}
-			case !later && len(anew) == 0:
-				done = append(done, sidecar)
-			}
-		}
-		if err := flush(); err != nil {
+		if err := d.followPage(ctx, page); err != nil {
 			return err
 		}
 	}
-	return nil
+	return d.flush(ctx)
 }
 
-// toDescribe tells which of the objects that a sidecar describes have an asset that has to
-// be described anew, and whether there is one that a later run has to look after.
-func (d *decider) toDescribe(owners []state.SidecarOwner) (anew []string, later bool) {
+func (d *decider) followPage(ctx context.Context, page []state.Sidecar) error {
+	var keys, ours, later []string
+	for _, c := range page {
+		keys = append(keys, c.Key)
+	}
+	owners, err := d.owners(ctx, keys)
+	if err != nil {
+		return err
+	}
+	items := map[string]state.Item{}
+	for _, c := range page {
+		anew, another := toDescribe(c, owners[c.Key])
+		if len(anew) > 0 && c.Unread {
+			unread, err := d.tellUnread(ctx, c)
+			if err != nil {
+				return err
+			}
+			if unread {
+				continue
+			}
+		}
+		if another || len(anew) > 0 && d.Rules.Sync == nil {
+			later = append(later, c.Key)
+		} else {
+			ours = append(ours, c.Key)
+		}
+		if d.Rules.Sync == nil {
+			continue
+		}
+		for _, key := range anew {
+			if items[key], err = d.describedAnew(ctx, key); err != nil {
+				return err
+			}
+		}
+	}
+	if err := errors.Join(d.Journal.ClaimSidecars(ctx, d.run.Pair.ID, d.run.Num, ours), d.Journal.ClaimSidecars(ctx, d.run.Pair.ID, 0, later)); err != nil || len(items) == 0 {
+		return err
+	}
+	return d.Journal.AddDrift(ctx, d.run.Num, inOrder(items))
+}
+
+// toDescribe tells which of the objects that a sidecar describes have an asset that has to be
+// described anew, and whether there is one that a later run has to look after. What was written
+// since a run took care of the sidecar was described by it, even if that run came to no end.
+func toDescribe(c state.Sidecar, owners []state.SidecarOwner) (anew []string, later bool) {
 	for _, o := range owners {
 		switch {
 		case !o.Arrived && o.Action != state.Move && o.Action != state.Adopt:
+		case o.Action == "" && c.Claimed != 0 && o.Run >= c.Claimed:
 		case o.Action == "" || o.Action == state.Describe:
 			anew = append(anew, o.Key)
 		case o.Action != state.Create && o.Action != state.Replace:
@@ -275,6 +316,39 @@ func (d *decider) toDescribe(owners []state.SidecarOwner) (anew []string, later 
 		}
 	}
 	return anew, later
+}
+
+// leaveSidecars leaves to a later run the sidecars of assets that were to be changed in this
+// one and were not.
+func (a *Applier) leaveSidecars(ctx context.Context) error {
+	if !a.followsSidecars() || a.sidecarless {
+		return nil
+	}
+	undone := a.Journal.Items(ctx, a.run.Num, state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked)
+	for page, err := range pages(undone, stagePage) {
+		if err != nil {
+			return err
+		}
+		var keys, left []string
+		for _, i := range page {
+			if i.Asset != "" {
+				keys = append(keys, metadata.SidecarsOf(i.Key)...)
+			}
+		}
+		all, err := a.Journal.SidecarsAmong(ctx, a.run.Pair.ID, keys)
+		if err != nil {
+			return err
+		}
+		for _, c := range all {
+			if c.Claimed == a.run.Num {
+				left = append(left, c.Key)
+			}
+		}
+		if err := a.Journal.ClaimSidecars(ctx, a.run.Pair.ID, 0, left); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // describedAnew is the item of an object that is as it was, and whose asset is to be
@@ -297,45 +371,4 @@ func inOrder(items map[string]state.Item) []state.Item {
 	}
 	slices.SortFunc(all, func(a, b state.Item) int { return strings.Compare(a.Key, b.Key) })
 	return all
-}
-
-// inSidecars reads the sidecars of an object. Those that cannot be read say nothing, and the
-// remark says why.
-func (d Deps) inSidecars(ctx context.Context, run state.Run, key string) (fields metadata.Fields, remark string, err error) {
-	if !d.followsSidecars() || d.sidecarless {
-		return nil, "", nil
-	}
-	keys := metadata.SidecarsOf(key)
-	all, err := d.Journal.SidecarsAmong(ctx, run.Pair.ID, keys)
-	if err != nil {
-		return nil, "", &journalError{err}
-	}
-	slices.SortFunc(all, func(a, b state.Sidecar) int { return slices.Index(keys, a.Folded) - slices.Index(keys, b.Folded) })
-	for _, c := range all {
-		says, wrong, err := d.readSidecar(ctx, c)
-		if err != nil {
-			return nil, "", err
-		}
-		fields, remark = fields.Or(says), joined(remark, wrong)
-	}
-	return fields, remark, nil
-}
-
-// NotTaken is in the remark on an object that has a sidecar which cannot be read, after the
-// key of that.
-const NotTaken = "says was not taken"
-
-// readSidecar reads a sidecar. One that was written anew since it was listed is read by a
-// later run.
-func (d Deps) readSidecar(ctx context.Context, c state.Sidecar) (fields metadata.Fields, remark string, err error) {
-	o := sources.Object{Key: sources.Key(c.Key), Size: c.Size, Time: c.Time, VersionTag: c.VersionTag}
-	r, err := d.Source.Open(ctx, o, 0)
-	if err == nil {
-		fields, err = metadata.ReadSidecar(c.Key, r)
-		err = errors.Join(err, r.Close())
-	}
-	if _, wrong := errors.AsType[*rows.Mistake](err); wrong || saysNothing(err) {
-		return nil, fmt.Sprintf("what %s %s: %v", c.Key, NotTaken, err), nil
-	}
-	return fields, "", err
 }

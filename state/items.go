@@ -84,8 +84,8 @@ type Page struct {
 	Cursor         string // the last key seen
 	Unchanged      int64  // objects that need no staging
 	UnchangedBytes int64
-	Sidecars       []Sidecar // that are new, or not as they were
-	Lost           []string  // keys of sidecars that are not there any more
+	Sidecars       []Sidecar // that are new, not as they were, or not there any more
+	Lost           []string  // keys of sidecars of which nothing has to be known any more
 	LostAliases    []string  // keys of aliases that are not there any more
 	Done           bool      // the listing came to its end
 }

@@ -16,13 +16,34 @@ type Sidecar struct {
 	Size       int64
 	Time       time.Time
 	VersionTag string
-	// Pending says that an asset which is there already is still to be described by it.
+	// Pending says that an asset may still have to be described by it.
 	Pending bool
+	Claimed int64 // by the run of this number, which was to do that; 0 if by none
+	Unread  bool  // it could not be read when an asset was to be described by it
+	// Missed is the run that did not list it any more; 0 if it was listed. It is known still:
+	// should it be back as it was, the assets are described by it.
+	Missed int64
 }
 
-// unclaimed is what a sidecar has as pending of which no run takes care yet; else that is
-// the run, or 0 for none.
-const unclaimed = -1
+// What a sidecar has as pending is the number of the run that takes care of it, 0 if nothing is
+// left to do, or one of these. Below them, it tells the run that missed it.
+const (
+	unclaimed = -1
+	unread    = -2
+)
+
+func missedBy(run int64) int64 { return unread - run }
+
+// standing is what a sidecar that was listed, or missed, has as pending.
+func (c Sidecar) standing() int64 {
+	switch {
+	case c.Missed != 0:
+		return missedBy(c.Missed)
+	case c.Pending:
+		return unclaimed
+	}
+	return 0
+}
 
 // saveSidecars takes down what a page of a listing says of sidecars.
 func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, lost []string) error {
@@ -35,7 +56,7 @@ func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, 
 		}
 		defer save.Close()
 		for _, s := range listed {
-			if _, err := save.ExecContext(ctx, run, s.Key, s.Folded, s.Size, nanos(s.Time), s.VersionTag, unclaimed); err != nil {
+			if _, err := save.ExecContext(ctx, run, s.Key, s.Folded, s.Size, nanos(s.Time), s.VersionTag, s.standing()); err != nil {
 				return fmt.Errorf("save sidecar %s: %w", s.Key, err)
 			}
 		}
@@ -55,12 +76,17 @@ func (s *Store) SaveSidecars(ctx context.Context, run int64, all []Sidecar) erro
 	})
 }
 
-const sidecarColumns = `key, folded, size, time, version_tag, pending <> 0`
+const sidecarColumns = `key, folded, size, time, version_tag, pending`
+
+// ofUse chooses the sidecars by which an asset may still have to be described. The index is by
+// its first part.
+const ofUse = `pending <> 0 AND pending >= -2`
 
 func scanSidecar(rows *sql.Rows) (c Sidecar, err error) {
-	var changed int64
-	err = rows.Scan(&c.Key, &c.Folded, &c.Size, &changed, &c.VersionTag, &c.Pending)
+	var changed, pending int64
+	err = rows.Scan(&c.Key, &c.Folded, &c.Size, &changed, &c.VersionTag, &pending)
 	c.Time = fromNanos(changed)
+	c.Pending, c.Claimed, c.Unread, c.Missed = pending != 0 && pending >= unread, max(pending, 0), pending == unread, max(unread-pending, 0)
 	return c, err
 }
 
@@ -71,7 +97,7 @@ func (s *Store) Sidecars(ctx context.Context, pair int64, after string) iter.Seq
 
 // PendingSidecars lists those of them by which an asset is still to be described.
 func (s *Store) PendingSidecars(ctx context.Context, pair int64) iter.Seq2[Sidecar, error] {
-	return s.sidecars(ctx, pair, "", ` AND pending <> 0`)
+	return s.sidecars(ctx, pair, "", ` AND `+ofUse)
 }
 
 func (s *Store) sidecars(ctx context.Context, pair int64, after, condition string) iter.Seq2[Sidecar, error] {
@@ -83,8 +109,12 @@ func (s *Store) sidecars(ctx context.Context, pair int64, after, condition strin
 
 // SidecarsAmong finds the sidecars that have some keys, folded.
 func (s *Store) SidecarsAmong(ctx context.Context, pair int64, folded []string) ([]Sidecar, error) {
+	these, err := json.Marshal(folded)
+	if err != nil {
+		return nil, err
+	}
 	return query(ctx, s.r, "find sidecars", scanSidecar,
-		`SELECT `+sidecarColumns+` FROM sidecars WHERE pair = ? AND folded IN `+list(len(folded))+` ORDER BY key`, listed(folded, pair)...)
+		`SELECT `+sidecarColumns+` FROM sidecars WHERE pair = ? AND folded IN (SELECT value FROM json_each(?)) ORDER BY key`, pair, string(these))
 }
 
 // A SidecarOwner is what a sidecar may describe: one that has arrived, or that a run
@@ -92,13 +122,14 @@ func (s *Store) SidecarsAmong(ctx context.Context, pair int64, folded []string) 
 type SidecarOwner struct {
 	Key     string
 	Arrived bool
+	Run     int64  // that made its asset, or described it last
 	Action  Action // of its item; empty if there is none, or it is not decided yet
 }
 
 // SidecarOwners finds, in key order, the objects that sidecars may describe: those with some
 // keys, and those whose keys begin with some texts and are in the folders that these name.
 func (s *Store) SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]SidecarOwner, error) {
-	const arrived, items = `SELECT key, 1 AS arrived, '' AS action FROM %sreceipts WHERE pair = ?1`, `SELECT key, 0, coalesce(action, '') FROM %sitems WHERE run = ?2`
+	const arrived, items = `SELECT key, 1 AS arrived, run AS made, '' AS action FROM %sreceipts WHERE pair = ?1`, `SELECT key, 0, 0, coalesce(action, '') FROM %sitems WHERE run = ?2`
 	const named = ` AND key IN (SELECT value FROM json_each(?3))`
 	const begun = ` AND key >= b.value AND key < b.value || char(1114111) AND instr(substr(key, length(b.value) + 1), '/') = 0`
 	const beginning = `(SELECT value FROM json_each(?4)) b CROSS JOIN ` // so that each is looked up
@@ -114,13 +145,24 @@ func (s *Store) SidecarOwners(ctx context.Context, run, pair int64, keys, begins
 		return fmt.Sprintf(arrived, from) + condition + ` UNION ALL ` + fmt.Sprintf(items, from) + condition
 	}
 	return query(ctx, s.r, "find what sidecars describe", func(rows *sql.Rows) (o SidecarOwner, err error) {
-		return o, rows.Scan(&o.Key, &o.Arrived, (*string)(&o.Action))
-	}, `SELECT key, max(arrived), max(action) FROM (`+both("", named)+` UNION ALL `+both(beginning, begun)+`) GROUP BY key ORDER BY key`, pair, run, string(exact), string(open))
+		return o, rows.Scan(&o.Key, &o.Arrived, &o.Run, (*string)(&o.Action))
+	}, `SELECT key, max(arrived), max(made), max(action) FROM (`+both("", named)+` UNION ALL `+both(beginning, begun)+`) GROUP BY key ORDER BY key`, pair, run, string(exact), string(open))
 }
 
-// ClaimSidecars notes that a run describes the assets by some sidecars, or if it is 0 that
-// nothing is left to describe by them.
+// ClaimSidecars notes that a run takes care of some sidecars, or if it is 0 that none does yet.
 func (s *Store) ClaimSidecars(ctx context.Context, pair, run int64, keys []string) error {
+	if run == 0 {
+		run = unclaimed
+	}
+	return s.setPending(ctx, "claim sidecars", pair, run, keys)
+}
+
+// UnreadSidecar notes that a sidecar could not be read, so that a later run tries again.
+func (s *Store) UnreadSidecar(ctx context.Context, pair int64, key string) error {
+	return s.setPending(ctx, "note an unread sidecar", pair, unread, []string{key})
+}
+
+func (s *Store) setPending(ctx context.Context, op string, pair, pending int64, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -128,17 +170,23 @@ func (s *Store) ClaimSidecars(ctx context.Context, pair, run int64, keys []strin
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, "claim sidecars", func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE sidecars SET pending = ? WHERE pair = ? AND key IN (SELECT value FROM json_each(?))`, run, pair, string(these))
+	return s.write(ctx, op, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE sidecars SET pending = ? WHERE pair = ? AND key IN (SELECT value FROM json_each(?))`, pending, pair, string(these))
 		return err
 	})
 }
 
-// settleSidecars notes at the end of a run that it has described what it was to describe.
-// Where it could not, a later one will: to do it again does no harm.
+// ForgetSidecar forgets a sidecar that was missed: an asset has been described without it.
+func (s *Store) ForgetSidecar(ctx context.Context, pair int64, key string) error {
+	return s.write(ctx, "forget a sidecar", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM sidecars WHERE pair = ? AND key = ?`, pair, key)
+		return err
+	})
+}
+
+// settleSidecars notes at the end of a run that nothing is left to describe by the sidecars of
+// which it took care.
 func settleSidecars(ctx context.Context, tx *sql.Tx, run int64) error {
-	_, err := tx.ExecContext(ctx, `UPDATE sidecars SET pending = CASE WHEN EXISTS
-		(SELECT 1 FROM items WHERE run = ?1 AND action = 'describe' AND state <> 'done') THEN ?2 ELSE 0 END
-		WHERE pair = (SELECT pair FROM runs WHERE num = ?1) AND pending = ?1`, run, unclaimed)
+	_, err := tx.ExecContext(ctx, `UPDATE sidecars SET pending = 0 WHERE pair = (SELECT pair FROM runs WHERE num = ?1) AND pending = ?1 AND pending <> 0`, run)
 	return wrap("settle sidecars", err)
 }

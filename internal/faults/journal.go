@@ -434,6 +434,16 @@ func (j *Journal) ClaimSidecars(ctx context.Context, pair, run int64, keys []str
 	return j.do(func() error { return j.Journal.ClaimSidecars(ctx, pair, run, keys) })
 }
 
+// UnreadSidecar implements migrate.Journal.
+func (j *Journal) UnreadSidecar(ctx context.Context, pair int64, key string) error {
+	return j.do(func() error { return j.Journal.UnreadSidecar(ctx, pair, key) })
+}
+
+// ForgetSidecar implements migrate.Journal.
+func (j *Journal) ForgetSidecar(ctx context.Context, pair int64, key string) error {
+	return j.do(func() error { return j.Journal.ForgetSidecar(ctx, pair, key) })
+}
+
 // AllAliases implements migrate.Journal.
 func (j *Journal) AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[state.Alias, error] {
 	return rows(j, j.Journal.AllAliases(ctx, pair, after))

@@ -1,0 +1,84 @@
+package state
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sidecars has a page of the listing tell of sidecars.
+func (j *journey) sidecars(all ...Sidecar) {
+	j.Helper()
+	must(j, j.Stage(j.Context(), j.run.Num, Page{Sidecars: all}))
+}
+
+func sidecar(key string) Sidecar {
+	return Sidecar{Key: key, Folded: key, Size: 10, Time: modified.UTC(), Pending: true}
+}
+
+func (j *journey) wantSidecars(want ...Sidecar) {
+	j.Helper()
+	if diff := cmp.Diff(want, collect(j, j.Sidecars(j.Context(), j.pair.ID, ""))); diff != "" {
+		j.Errorf("sidecars (-want +got):\n%s", diff)
+	}
+	var pending []Sidecar
+	for _, c := range want {
+		if c.Pending {
+			pending = append(pending, c)
+		}
+	}
+	if diff := cmp.Diff(pending, collect(j, j.PendingSidecars(j.Context(), j.pair.ID))); diff != "" {
+		j.Errorf("pending (-want +got):\n%s", diff)
+	}
+}
+
+// Only a run that comes to its end has done with the sidecars of which it takes care.
+func TestSidecarsOfRuns(t *testing.T) {
+	j := begin(t)
+	ctx := t.Context()
+	a, b, c := sidecar("a.json"), sidecar("b.json"), sidecar("c.json")
+	j.sidecars(a, b, c)
+	j.wantSidecars(a, b, c)
+	must(t, j.ClaimSidecars(ctx, j.pair.ID, j.run.Num, []string{"a.json", "b.json", "c.json"}))
+	must(t, j.UnreadSidecar(ctx, j.pair.ID, "c.json"))
+	a.Claimed, b.Claimed, c.Unread = j.run.Num, j.run.Num, true
+	j.wantSidecars(a, b, c)
+
+	must(t, j.Supersede(ctx, j.run.Num)) // and has not done it
+	var err error
+	j.run, err = j.Begin(ctx, j.pair, "sync", json.RawMessage("{}"))
+	must(t, err)
+	j.wantSidecars(a, b, c)
+	j.apply()
+	must(t, j.ClaimSidecars(ctx, j.pair.ID, j.run.Num, []string{"a.json", "b.json"}))
+	must(t, j.ClaimSidecars(ctx, j.pair.ID, 0, []string{"b.json"}))
+	must(t, j.FinishRun(ctx, j.run.Num))
+	a.Claimed, a.Pending, b.Claimed = 0, false, 0
+	j.wantSidecars(a, b, c)
+}
+
+// A sidecar that was missed is known, until nothing is left of the run that missed it.
+func TestMissedSidecars(t *testing.T) {
+	c := newCalendar(t)
+	a, b := sidecar("a.json"), sidecar("b.json")
+	a.Pending, b.Pending = false, false
+	c.begin("sync")
+	c.sidecars(a, b)
+	c.apply()
+	must(t, c.FinishRun(t.Context(), c.run.Num))
+	c.begin("sync")
+	missed := a
+	missed.Missed = c.run.Num
+	c.sidecars(missed)
+	c.apply()
+	must(t, c.FinishRun(t.Context(), c.run.Num))
+	c.wantSidecars(missed, b)
+	c.night("sync", []string{"x"}, nil)
+	c.wantSidecars(missed, b)
+	_, err := c.Prune(t.Context(), c.today.AddDate(1, 0, 0))
+	must(t, err)
+	c.wantSidecars(b)
+	must(t, c.ForgetSidecar(t.Context(), c.pair.ID, "b.json"))
+	c.wantSidecars()
+}
