@@ -24,9 +24,6 @@ var extensions = [...]string{
 	".xml", ".svg", ".sql", ".txt", ".csv", ".tsv", ".yml", ".yaml", ".toml", ".php", ".twig", ".vue", ".jsx", ".tsx",
 }
 
-// Extensions are those of files in which addresses are looked for in a folder.
-func Extensions() []string { return extensions[:] }
-
 // Why a file is left out.
 const (
 	SkipLink   = "symbolic link"
