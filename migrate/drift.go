@@ -140,7 +140,7 @@ func (d *decider) drifts(ctx context.Context, r state.Receipt, standing Standing
 	if i.Action == state.Create {
 		return d.keepDeleted(ctx, i)
 	}
-	f, err := formerly(i, r, asset.Asset, standing)
+	f, err := d.formerly(ctx, i, r, asset.Asset, standing)
 	if err != nil {
 		return err
 	}

@@ -244,3 +244,25 @@ func TestMovesThatAreOverwritten(t *testing.T) {
 	e.night()
 	e.wantStates(e.night(), map[string]int64{"unchanged skipped": 1, "trash done": 1})
 }
+
+// A night that went over an edit and was taken back leaves a revision that is no edit: to take
+// back another such night brings the edit back.
+func TestEditsThatAreOverwrittenTwice(t *testing.T) {
+	e := newEditing(t)
+	e.rules.Sync.OnDestinationChange = "overwrite"
+	e.put("a.txt", "a", "stays.txt", "s")
+	e.night()
+	e.people("a.txt", "A")
+	for _, content := range []string{"b", "c", "d"} {
+		e.put("a.txt", content)
+		night := e.night()
+		if got := e.content(e.assetOf("a.txt")); got != content {
+			t.Errorf("the asset has %q, want %q", got, content)
+		}
+		e.now.passes(time.Minute)
+		e.undoAt(e.now, night)
+		if got := e.content(e.assetOf("a.txt")); got != "A" {
+			t.Errorf("the asset has %q again, want what people made of it", got)
+		}
+	}
+}

@@ -28,6 +28,7 @@ type formerAsset struct {
 	Attributes  assets.Attributes `json:"attributes"`
 	Modified    time.Time         `json:"modified,omitzero"` // by the service's account
 	Left        time.Time         `json:"left,omitzero"`     // when we left it, if somebody had changed it since
+	Revision    string            `json:"revision,omitzero"` // the current one, if what is replaced may be theirs
 }
 
 func formerOf(a assets.Asset) formerAsset {

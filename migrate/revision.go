@@ -78,6 +78,9 @@ func formerRevision(ctx context.Context, d Reader, t trace, a assets.Asset) (id 
 	if err != nil {
 		return "", err
 	}
+	if slices.ContainsFunc(all, func(r assets.Revision) bool { return r.ID == t.former.Revision }) {
+		return t.former.Revision, nil
+	}
 	for _, r := range all {
 		if t.mayBeEdit(r) {
 			return r.ID, nil

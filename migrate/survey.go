@@ -89,7 +89,7 @@ func (d *decider) surveyPage(ctx context.Context, page []state.Item) error {
 			return err
 		}
 		if i.State == state.ItemPlanned && i.Action != state.Create && asset.there {
-			f, err := formerly(i, r, asset.Asset, standing)
+			f, err := d.formerly(ctx, i, r, asset.Asset, standing)
 			if err != nil {
 				return err
 			}
@@ -108,7 +108,7 @@ func (d *decider) keepFormer(ctx context.Context, all []state.Former) error {
 }
 
 // formerly is what is kept of an asset that an item is about to change.
-func formerly(i state.Item, r state.Receipt, a assets.Asset, standing Standing) (f state.Former, err error) {
+func (d *decider) formerly(ctx context.Context, i state.Item, r state.Receipt, a assets.Asset, standing Standing) (f state.Former, err error) {
 	f = state.Former{Key: i.Key, Of: i.Key}
 	if i.Origin != "" {
 		f.Of = i.Origin
@@ -117,8 +117,27 @@ func formerly(i state.Item, r state.Receipt, a assets.Asset, standing Standing) 
 	if standing == EditedThere || changedLater(r, a) {
 		was.Left = leftAt(r, a)
 	}
+	if i.Action == state.Replace && !was.Left.IsZero() {
+		if was.Revision, err = d.currentRevision(ctx, a.ID); err != nil {
+			return f, err
+		}
+	}
 	f.Asset, err = json.Marshal(was)
 	return f, err
+}
+
+// currentRevision is the revision that an asset has; "" if the service does not tell.
+func (d *decider) currentRevision(ctx context.Context, asset string) (id string, err error) {
+	all, err := d.Dest.Revisions(ctx, asset)
+	if errors.Is(err, fs.ErrNotExist) || isOf(err, retry.Permanent) {
+		return "", nil
+	}
+	for _, r := range all {
+		if r.Current {
+			id = r.ID
+		}
+	}
+	return id, err
 }
 
 // weigh decides again about an item now that it is known what became of its asset.
