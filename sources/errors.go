@@ -29,3 +29,13 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// IsAuth reports whether the trouble is with what opens a source, or with what that allows.
+// Errors of adapters say so by a method of this name.
+func IsAuth(err error) bool {
+	e, ok := errors.AsType[interface {
+		error
+		IsAuth() bool
+	}](err)
+	return ok && e.IsAuth()
+}

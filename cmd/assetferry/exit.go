@@ -13,9 +13,6 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
-	"assetferry/sources/ckfinder"
-	"assetferry/sources/s3"
-	"assetferry/sources/table"
 	"assetferry/state"
 )
 
@@ -103,7 +100,7 @@ func explain(err error) failure {
 		f.code, f.hint = exitBudget, "run the same command again to go on where it stopped"
 	case isBudget(err, &f.hint):
 		f.code = exitBudget
-	case assets.IsAuth(err), s3.IsAuth(err), ckfinder.IsAuth(err), table.IsAuth(err):
+	case assets.IsAuth(err), sources.IsAuth(err):
 		f.code, f.hint = exitAuth, orHint(f.hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
 	case isEmptySource(err):
 		f.code, f.hint = exitGuard, emptyHint+"; if it is meant to be empty, there is nothing to do"

@@ -95,10 +95,7 @@ func (f *failure) Class() retry.Class { return f.class }
 func (f *failure) Delay() time.Duration { return f.delay }
 
 // IsAuth reports whether the trouble is with the session, or with what it allows.
-func IsAuth(err error) bool {
-	f, ok := errors.AsType[*failure](err)
-	return ok && f.auth
-}
+func (f *failure) IsAuth() bool { return f.auth }
 
 // refused is an answer that is no success. It is told in one line.
 func refused(a *http.Response, told *trouble) *failure {

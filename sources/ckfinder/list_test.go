@@ -13,7 +13,6 @@ import (
 
 	"assetferry/internal/retry"
 	"assetferry/sources"
-	"assetferry/sources/ckfinder"
 	"assetferry/sources/ckfinder/ckfindertest"
 )
 
@@ -216,7 +215,7 @@ func endSession(t *testing.T, c *ckfindertest.Connector, knobs ckfindertest.Knob
 	_, err := told(t, newSource(t, c, ""))
 	ended := requests > 0 && asked.Load() >= int64(requests)
 	e, ok := errors.AsType[*sources.Error](err)
-	if ended && (!ok || !ckfinder.IsAuth(err) || !strings.Contains(e.Hint, "renew ASSETFERRY_SOURCE_HEADERS")) || !ended && err != nil {
+	if ended && (!ok || !sources.IsAuth(err) || !strings.Contains(e.Hint, "renew ASSETFERRY_SOURCE_HEADERS")) || !ended && err != nil {
 		t.Errorf("ended at request %d: %v", requests, err)
 	}
 	if err != nil && strings.Contains(err.Error(), "secret") {
@@ -329,8 +328,8 @@ func TestRefusals(t *testing.T) {
 					continue
 				}
 				class, _ := retry.Classify(e)
-				if class != pair.want.class || ckfinder.IsAuth(e) != pair.want.auth || pair.want.is != nil && !errors.Is(e, pair.want.is) || !strings.Contains(e.Hint, pair.want.hint) {
-					t.Errorf("%s: %v is %s, auth %v, hint %q; want %+v", op, e, class, ckfinder.IsAuth(e), e.Hint, pair.want)
+				if class != pair.want.class || sources.IsAuth(e) != pair.want.auth || pair.want.is != nil && !errors.Is(e, pair.want.is) || !strings.Contains(e.Hint, pair.want.hint) {
+					t.Errorf("%s: %v is %s, auth %v, hint %q; want %+v", op, e, class, sources.IsAuth(e), e.Hint, pair.want)
 				}
 			}
 		})

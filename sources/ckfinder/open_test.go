@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"assetferry/sources"
-	"assetferry/sources/ckfinder"
 	"assetferry/sources/ckfinder/ckfindertest"
 )
 
@@ -278,4 +277,4 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func isFatal(err error) bool { return ckfinder.IsAuth(err) }
+func isFatal(err error) bool { return sources.IsAuth(err) }

@@ -133,7 +133,7 @@ func TestTagsThatCannotBeRead(t *testing.T) {
 			b := newBucket(t, "")
 			b.answerWith(describing(tc.tags, "X-Amz-Version-Id", "7"))
 			_, err := describe(t.Context(), b.source(withTags))
-			if err == nil || tc.is != nil && !errors.Is(err, tc.is) || s3.IsAuth(err) != tc.auth || strings.Contains(err.Error(), remedy) != tc.remedy {
+			if err == nil || tc.is != nil && !errors.Is(err, tc.is) || sources.IsAuth(err) != tc.auth || strings.Contains(err.Error(), remedy) != tc.remedy {
 				t.Errorf("got %v", err)
 			}
 			if class, _ := retry.Classify(err); class != tc.class {

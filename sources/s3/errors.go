@@ -49,10 +49,7 @@ func (f *failure) Class() retry.Class { return f.class }
 func (f *failure) Delay() time.Duration { return f.delay }
 
 // IsAuth reports whether the trouble is with the credentials, or with what they allow.
-func IsAuth(err error) bool {
-	f, ok := errors.AsType[*failure](err)
-	return ok && f.auth
-}
+func (f *failure) IsAuth() bool { return f.auth }
 
 // fail makes an error about the source or one of its objects. It holds no secrets.
 func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error) error {

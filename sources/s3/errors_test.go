@@ -66,8 +66,8 @@ func TestRefusals(t *testing.T) {
 					t.Fatalf("%s: %v", op, c.err)
 				}
 				class, delay := retry.Classify(c.err)
-				if class != c.want.class || s3.IsAuth(c.err) != c.want.auth {
-					t.Errorf("%s: class %s, auth %v: %v", op, class, s3.IsAuth(c.err), c.err)
+				if class != c.want.class || sources.IsAuth(c.err) != c.want.auth {
+					t.Errorf("%s: class %s, auth %v: %v", op, class, sources.IsAuth(c.err), c.err)
 				}
 				for _, known := range []error{fs.ErrNotExist, fs.ErrPermission, sources.ErrChanged} {
 					if errors.Is(c.err, known) != (c.want.is == known) {
@@ -101,7 +101,7 @@ func TestNoCredentials(t *testing.T) {
 	b := newBucket(t, "")
 	_, err := list(t, b.source(func(o *s3.Options) { o.Credentials = nil }))
 	e, ok := errors.AsType[*sources.Error](err)
-	if class, _ := retry.Classify(err); !ok || !s3.IsAuth(err) || class != retry.Fatal || !strings.Contains(e.Hint, "--s3-anonymous") {
+	if class, _ := retry.Classify(err); !ok || !sources.IsAuth(err) || class != retry.Fatal || !strings.Contains(e.Hint, "--s3-anonymous") {
 		t.Errorf("got %v", err)
 	}
 	if n := len(b.asked()); n != 0 {

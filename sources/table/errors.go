@@ -43,13 +43,6 @@ func (f *failure) Class() retry.Class { return f.class }
 // Delay is how long the server asks to wait, 0 if it does not.
 func (f *failure) Delay() time.Duration { return f.delay }
 
-// IsAuth reports whether a source cannot be listed because a server wants to know who asks.
-func IsAuth(err error) bool {
-	_, listing := errors.AsType[*sickError](err)
-	f, ok := errors.AsType[*failure](err)
-	return ok && listing && f.status == http.StatusUnauthorized
-}
-
 // isSick reports whether an error says nothing of the object that was asked for.
 func isSick(err error) bool {
 	f, ok := errors.AsType[*failure](err)
@@ -118,6 +111,12 @@ func (e *sickError) Error() string {
 }
 
 func (e *sickError) Unwrap() error { return e.err }
+
+// IsAuth reports whether they want to know who asks.
+func (e *sickError) IsAuth() bool {
+	f, ok := errors.AsType[*failure](e.err)
+	return ok && f.status == http.StatusUnauthorized
+}
 
 // told strikes out of an error what opens the source.
 func (s *Source) told(err error) error {

@@ -274,7 +274,7 @@ func TestSickServersEndAListing(t *testing.T) {
 			m.answer(func(http.Handler) http.Handler { return test.answer })
 			objects, err := list(t, m.source())
 			e, ok := errors.AsType[*sources.Error](err)
-			if !ok || !strings.HasSuffix(e.Error(), test.want) || table.IsAuth(err) != test.auth || (e.Hint == "") != (name == "come back later") || len(objects) > 9 {
+			if !ok || !strings.HasSuffix(e.Error(), test.want) || sources.IsAuth(err) != test.auth || (e.Hint == "") != (name == "come back later") || len(objects) > 9 {
 				t.Errorf("%s, %d: got %d objects and %v", name, count, len(objects), err)
 			}
 		}
