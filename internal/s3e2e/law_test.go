@@ -65,7 +65,7 @@ func TestWrongSecret(t *testing.T) {
 	must(t, b.put(t.Context(), "a", []byte("content")))
 	src := b.source(t, func(o *s3.Options) { o.Credentials = staticCredentials("another") })
 	objects, err := list(t, src)
-	if len(objects) > 0 || !s3.IsAuth(err) || !strings.Contains(err.Error(), "SignatureDoesNotMatch") {
+	if len(objects) > 0 || !sources.IsAuth(err) || !strings.Contains(err.Error(), "SignatureDoesNotMatch") {
 		t.Errorf("got %+v and %v", objects, err)
 	}
 }
