@@ -30,12 +30,16 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// IsAuth reports whether the trouble is with what opens a source, or with what that allows.
-// Errors of adapters say so by a method of this name.
+// IsAuth reports whether an [Error] is about what opens a source, or about what that allows.
+// The errors of adapters within it say so by a method of this name.
 func IsAuth(err error) bool {
-	e, ok := errors.AsType[interface {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return false
+	}
+	cause, ok := errors.AsType[interface {
 		error
 		IsAuth() bool
-	}](err)
-	return ok && e.IsAuth()
+	}](e.Err)
+	return ok && cause.IsAuth()
 }

@@ -1,6 +1,8 @@
 package sources
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"testing"
 )
@@ -15,5 +17,23 @@ func TestErrorNamesTheObject(t *testing.T) {
 		if got := e.Error(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+type refusal struct{ auth bool }
+
+func (refusal) Error() string  { return "refused" }
+func (r refusal) IsAuth() bool { return r.auth }
+
+// Errors around that of a source have no say: they are about other credentials.
+func TestIsAuth(t *testing.T) {
+	for _, auth := range []bool{true, false} {
+		err := errors.Join(refusal{!auth}, &Error{Err: fmt.Errorf("list: %w", refusal{auth})})
+		if IsAuth(err) != auth {
+			t.Errorf("%v", !auth)
+		}
+	}
+	if IsAuth(nil) || IsAuth(refusal{true}) || IsAuth(&Error{Err: fs.ErrPermission}) {
+		t.Error("what says nothing of credentials is about these")
 	}
 }
