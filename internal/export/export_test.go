@@ -126,13 +126,7 @@ func TestExportAgain(t *testing.T) {
 	must(t, err)
 	_, err = w.client.Update(t.Context(), ids["data"], assets.Changes{Description: new("new")})
 	must(t, err)
-	for c, err := range w.client.Categories(t.Context()) {
-		must(t, err)
-		if c.Name == "Secret" {
-			_, err := w.client.ConfigureCategory(t.Context(), c.ID, assets.NewCategory{Name: c.Name, Extensions: c.Extensions})
-			must(t, err)
-		}
-	}
+	w.configure("Secret", assets.NewCategory{Name: "Secret"})
 	dry, err := w.export(func(e *Exporter) { e.DryRun = true })
 	must(t, err)
 	if diff := cmp.Diff(map[Action]int{Replace: 4, Unchanged: 2}, dry.actions()); diff != "" {
@@ -159,13 +153,7 @@ func TestPrivateCategoriesStayKnown(t *testing.T) {
 	library(w)
 	_, err := w.export()
 	must(t, err)
-	for c, err := range w.client.Categories(t.Context()) {
-		must(t, err)
-		if c.Name == "Secret" {
-			_, err := w.client.ConfigureCategory(t.Context(), c.ID, assets.NewCategory{Name: "Hush", Extensions: c.Extensions, Private: true})
-			must(t, err)
-		}
-	}
+	w.configure("Secret", assets.NewCategory{Name: "Hush", Private: true})
 	_, err = w.export()
 	must(t, err)
 	m, err := readManifest(strings.NewReader(w.files()[ManifestName]))
@@ -190,13 +178,7 @@ func TestPrivateStaysPrivate(t *testing.T) {
 	library(w)
 	_, err := w.export()
 	must(t, err)
-	for c, err := range w.client.Categories(t.Context()) {
-		must(t, err)
-		if c.Name == "Secret" {
-			_, err := w.client.ConfigureCategory(t.Context(), c.ID, assets.NewCategory{Name: "Old", Extensions: c.Extensions, Private: true})
-			must(t, err)
-		}
-	}
+	w.configure("Secret", assets.NewCategory{Name: "Old", Private: true})
 	w.upload(w.category("Secret", false), "", "for-all.txt", "for all")
 	for range 2 {
 		r, err := w.export()

@@ -64,6 +64,19 @@ func (w *world) category(name string, private bool) string {
 	return id
 }
 
+// configure makes something else of a category, with the same extensions.
+func (w *world) configure(name string, as assets.NewCategory) {
+	w.Helper()
+	for c, err := range w.client.Categories(w.Context()) {
+		must(w, err)
+		if c.Name == name {
+			as.Extensions = c.Extensions
+			_, err := w.client.ConfigureCategory(w.Context(), c.ID, as)
+			must(w, err)
+		}
+	}
+}
+
 func (w *world) folder(category, parent, name string) string {
 	w.Helper()
 	id, err := w.client.CreateFolder(w.Context(), assets.NewFolder{CategoryID: category, ParentID: parent, Name: name})
