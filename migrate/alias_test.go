@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	inject "assetferry/internal/faults"
+	"assetferry/internal/seedtest"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -213,7 +214,7 @@ func TestAliasesSurviveABrokenJournal(t *testing.T) {
 	if sweepsAll() {
 		step = 1
 	}
-	random := seeded(t)
+	random := seedtest.Rand(t)
 	for _, b := range blows() {
 		if b.side != "journal" {
 			continue

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/seedtest"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -41,7 +42,7 @@ const edited = "by people"
 // bring them: each object has its content at the destination, by an asset of its own or by
 // that of an equal one, or a run tells what is the matter. And what a run did counts once.
 func TestCopiesOverManyNights(t *testing.T) {
-	lives, seed := max(1, 8/slowdown), cmp.Or(*seedFlag, 1) // the same each time, unless there is one
+	lives, seed := max(1, 8/slowdown), cmp.Or(seedtest.Flagged(), 1) // the same each time, unless there is one
 	if sweepsAll() {
 		lives = 300
 	}

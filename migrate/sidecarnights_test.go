@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	inject "assetferry/internal/faults"
+	"assetferry/internal/seedtest"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -280,7 +281,7 @@ func TestOneFailureDescribesNothingElseAgain(t *testing.T) {
 // Wherever a night dies, and whether it is gone on with or given up, what it was to describe by
 // sidecars is described in the end, and the night after has nothing to do.
 func TestSidecarsWhereverANightDies(t *testing.T) {
-	random, step := seeded(t), 19*slowdown
+	random, step := seedtest.Rand(t), 19*slowdown
 	if sweepsAll() {
 		step = 1
 	}

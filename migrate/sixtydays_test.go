@@ -21,6 +21,7 @@ import (
 	"assetferry/internal/metadata"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/seedtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -39,8 +40,8 @@ var (
 func TestSixtyDays(t *testing.T) {
 	seeds := []uint64{1, 2, 3, 4, 5, 6}[:max(1, 6/slowdown)]
 	switch {
-	case *seedFlag != 0:
-		seeds = []uint64{*seedFlag}
+	case seedtest.Flagged() != 0:
+		seeds = []uint64{seedtest.Flagged()}
 	case *livesFlag > 0:
 		seeds = make([]uint64, *livesFlag)
 		for n := range seeds {

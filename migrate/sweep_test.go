@@ -14,27 +14,14 @@ import (
 
 	inject "assetferry/internal/faults"
 	"assetferry/internal/metadata"
+	"assetferry/internal/seedtest"
 	"assetferry/migrate"
 	"assetferry/state"
 )
 
-var (
-	sweepFlag = flag.String("sweep", "some", "all: have every single call fail in the sweeps, not a selection")
-	seedFlag  = flag.Uint64("seed", 0, "of what the sweeps choose at random; 0 chooses one")
-)
+var sweepFlag = flag.String("sweep", "some", "all: have every single call fail in the sweeps, not a selection")
 
 func sweepsAll() bool { return *sweepFlag == "all" }
-
-// seeded gives the random numbers of a test, and tells how to have them again.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("-seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // A blow makes one call to the surroundings of a migration fail in one way.
 type blow struct {
@@ -329,7 +316,7 @@ func TestSweepOfOutages(t *testing.T) { sweepThrough(t, 30, true) }
 // sweepThrough makes a hit of each kind at every call, or in the short form at one
 // in so many, in one of the sweeps.
 func sweepThrough(t *testing.T, step int, lasts bool) {
-	random := seeded(t)
+	random := seedtest.Rand(t)
 	if step *= slowdown; sweepsAll() {
 		step = 1
 	}
@@ -355,7 +342,7 @@ func sweepThrough(t *testing.T, step int, lasts bool) {
 
 // TestSweepOfPairs has two calls of one run fail, both chosen at random.
 func TestSweepOfPairs(t *testing.T) {
-	random := seeded(t)
+	random := seedtest.Rand(t)
 	pairs := 16 / slowdown
 	if sweepsAll() {
 		pairs = 2000
@@ -379,7 +366,7 @@ func randomHit(random *rand.Rand, blows []blow) hit {
 // it, and lets the same undo go on without faults: then nothing is there but what was there
 // before the run, and migrating again brings everything once.
 func TestSweepOfUndo(t *testing.T) {
-	random := seeded(t)
+	random := seedtest.Rand(t)
 	step := 7 * slowdown
 	if sweepsAll() {
 		step = 1

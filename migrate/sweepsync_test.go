@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	inject "assetferry/internal/faults"
+	"assetferry/internal/seedtest"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -118,7 +119,7 @@ func (n night) left(w *world, plan migrate.Plan, items []state.Item) (left []sta
 // TestSweepOfSync has the n-th call go wrong in a sync that moves, replaces and trashes,
 // alone or with all after it: in the end all of it has happened, and once.
 func TestSweepOfSync(t *testing.T) {
-	random := seeded(t)
+	random := seedtest.Rand(t)
 	step := 9 * slowdown
 	if sweepsAll() {
 		step = 1

@@ -16,6 +16,7 @@ import (
 	inject "assetferry/internal/faults"
 	"assetferry/internal/metadata"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/seedtest"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -379,7 +380,7 @@ func TestUndoOfSyncThatCannotGoBack(t *testing.T) {
 // TestSweepOfUndoOfSync has a call go wrong while a night is taken back, alone or with all
 // after it, and lets the same undo go on without faults: then all is as the evening before.
 func TestSweepOfUndoOfSync(t *testing.T) {
-	random := seeded(t)
+	random := seedtest.Rand(t)
 	step := 9 * slowdown
 	if sweepsAll() {
 		step = 1

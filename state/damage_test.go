@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"assetferry/internal/seedtest"
 )
 
 // A disk that is full costs what was being written and nothing else: once there is
@@ -132,8 +133,7 @@ func TestTruncatedLog(t *testing.T) {
 	path, writes := killed(t)
 	info, err := os.Stat(path + "-wal")
 	must(t, err)
-	seed := rand.Uint64()
-	dice := rand.New(rand.NewPCG(seed, 0))
+	dice := seedtest.Rand(t)
 	for n := range 40 {
 		cut := dice.Int64N(info.Size())
 		if n == 0 {
@@ -145,7 +145,7 @@ func TestTruncatedLog(t *testing.T) {
 			must(t, os.Remove(there+"-wal"))
 		}
 		if got := outcome(t, there, writes); got != "distrusted" && got != "damaged" && got != "works" {
-			t.Errorf("seed %d: cut off at %d it is %s", seed, cut, got)
+			t.Errorf("cut off at %d it is %s", cut, got)
 		}
 	}
 }
@@ -155,8 +155,7 @@ func TestTruncatedLog(t *testing.T) {
 // of. The log has sums: what does not fit is lost, and that is found out.
 func TestFlippedBits(t *testing.T) {
 	path, writes := killed(t)
-	seed := rand.Uint64()
-	dice := rand.New(rand.NewPCG(seed, 0))
+	dice := seedtest.Rand(t)
 	seen := map[string]int{}
 	for n := range 150 {
 		there := frozen(t, path)
@@ -171,10 +170,10 @@ func TestFlippedBits(t *testing.T) {
 		must(t, os.WriteFile(which, content, 0o600))
 		seen[outcome(t, there, writes)]++
 		if t.Failed() {
-			t.Fatalf("seed %d: bit flipped at %d of %s", seed, at, filepath.Base(which))
+			t.Fatalf("bit flipped at %d of %s", at, filepath.Base(which))
 		}
 	}
-	t.Logf("seed %d: %v", seed, seen)
+	t.Log(seen)
 }
 
 // A checkpoint that came to no end, for want of space, leaves a file that is too

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/seedtest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -25,8 +27,7 @@ func (j *journey) counted() []Tally {
 
 // Whatever happens to a run, it is summed up as if somebody had counted.
 func TestTalliesAreWhatIsCounted(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seedtest.Seed(t)
 	for n := range uint64(8) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/signal"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/seedtest"
 	"assetferry/internal/ui"
 )
 
@@ -31,9 +31,7 @@ func TestKillApply(t *testing.T) { testKill(t, "apply", "PLAN.jsonl") }
 func testKill(t *testing.T, what ...string) {
 	t.Parallel()
 	const kills = 5
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	dice := rand.New(rand.NewPCG(seed, 0))
+	dice := seedtest.Rand(t)
 	files := smallTree(400) // more than are sent by then: see killAtRequest and killAtOutcome
 	dir := t.TempDir()
 	files.write(t, dir+"/src")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/seedtest"
+
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
@@ -22,9 +24,7 @@ func TestKillRewrite(t *testing.T) {
 		t.Skip("a process that was killed cannot be told from one that failed")
 	}
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	dice := rand.New(rand.NewPCG(seed, 0))
+	dice := seedtest.Rand(t)
 	site := siteToRewrite()
 	calm := t.TempDir()
 	site.write(t, calm)

@@ -20,12 +20,10 @@ import (
 
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/seedtest"
 )
 
-var (
-	tortureFlag = flag.Int("torture", len(faultpoint.All())+10, "how many kills TestTorture deals out; each point has one at least")
-	seedFlag    = flag.Uint64("seed", 0, "of what TestTorture chooses at random; 0 chooses one")
-)
+var tortureFlag = flag.Int("torture", len(faultpoint.All())+10, "how many kills TestTorture deals out; each point has one at least")
 
 const killsPerWorld = 6
 
@@ -42,10 +40,7 @@ func TestTorture(t *testing.T) {
 		t.Skip("a process that was killed cannot be told from one that failed")
 	}
 	t.Parallel()
-	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
+	seed := seedtest.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	r := &torture{binary: buildWithFaultpoints(t), killed: map[string]int{}}
 	t.Run("worlds", func(t *testing.T) {
@@ -201,7 +196,7 @@ func (o *ordeal) suffer(t *testing.T, deaths []death) {
 func (o *ordeal) finish(t *testing.T) {
 	t.Helper()
 	for done, tries := 0, 0; done < 2; tries++ {
-		p := o.command(t)
+		p := o.command(t, o.uploads(death{}))
 		switch code := p.run(t); {
 		case code == exitDone:
 			done++
@@ -330,12 +325,12 @@ func (o *ordeal) adoptable(t *testing.T) {
 	}
 }
 
-// die has a process die. A run that comes to its end before it does so is followed
-// by one with more to do.
+// die has a process die. What is left of a run may not come to the point at which it is
+// to. It is let come to its end then, and the next one has all there is to do before it.
 func (o *ordeal) die(t *testing.T, d death) {
 	t.Helper()
 	for range 4 {
-		p, began := o.command(t), time.Now()
+		p, began := o.command(t, o.uploads(d)), time.Now()
 		switch code := o.run(t, p, d); {
 		case time.Since(began) >= patience:
 			t.Fatalf("%v, to be killed %v: it hangs\n%s%s", p, d, p.stdout.String(), p.stderr.String())
@@ -350,6 +345,7 @@ func (o *ordeal) die(t *testing.T, d death) {
 			t.Fatalf("%v, to be killed %v: exit code %d\n%s%safter %s", p, d, code, p.stdout.String(), p.stderr.String(), strings.Join(o.told, "\n"))
 		default:
 			o.note("exit code %d, and not killed %v", code, d)
+			o.finish(t)
 			o.grow(t)
 			d.n = 1
 		}
@@ -361,11 +357,19 @@ func (o *ordeal) note(format string, args ...any) {
 	o.told = append(o.told, fmt.Sprintf(format, args...))
 }
 
-func (o *ordeal) command(t *testing.T) *process {
+// uploads gives how many a process that is to die has under way at once. One that is to
+// give items back takes more than these.
+func (o *ordeal) uploads(d death) int {
+	if d.point == faultpoint.Released {
+		return 1 + o.random.IntN(4)
+	}
+	return 1 + o.random.IntN(32)
+}
+
+func (o *ordeal) command(t *testing.T, uploads int) *process {
 	t.Helper()
-	j := strconv.Itoa(1 + o.random.IntN(32))
 	return command(t, o.dir, o.s.variables(), "migrate", "src", "--json", "--settle-time", "100ms", "--unmatched", "create",
-		"--provenance", o.provenance, "--metadata", "metadata.csv", "--duplicates", o.duplicates, "-j", j)
+		"--provenance", o.provenance, "--metadata", "metadata.csv", "--duplicates", o.duplicates, "-j", strconv.Itoa(uploads))
 }
 
 // run runs a process that is to die, and gives its exit code, -1 if it was killed.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"runtime"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/seedtest"
 )
 
 // cmdNamed gives a variable the ID of the run that the last call named last on stdout:
@@ -43,9 +43,7 @@ func cmdPatch(ts *testscript.TestScript, _ bool, args []string) {
 // run made goes, and after it everything can be migrated again, once.
 func TestKillUndo(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	dice := rand.New(rand.NewPCG(seed, 0))
+	dice := seedtest.Rand(t)
 	files := smallTree(320) // four requests
 	dir := t.TempDir()
 	files.write(t, dir+"/src")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"assetferry/internal/retry"
+	"assetferry/internal/seedtest"
 )
 
 // A service refuses some requests, by the time they arrive at.
@@ -120,14 +121,14 @@ func TestRateOfACountingService(t *testing.T) {
 // Refusals that have nothing to do with the rate cost little more than themselves,
 // also in the long run.
 func TestRateOfAMoodyService(t *testing.T) {
-	seed := rand.Uint64()
+	seed := seedtest.Seed(t)
 	synctest.Test(t, func(t *testing.T) {
 		for _, calls := range []int64{2000, 100_000} {
 			well := drive(New(Options{Max: 16}), fine{}, calls)
 			f := drive(New(Options{Max: 16}), &moody{rand.New(rand.NewPCG(seed, 0)), 0.1}, calls)
 			pauses := time.Duration(f.refused) * 4 * firstPause
 			const findingOut = 12 * time.Second // what is refused anyway, at a low rate; mostly 2 s, but dice are dice
-			t.Logf("seed %d: %d calls, %.1f %% refused, took %v, without refusals %v", seed, f.calls, 100*f.share(), f.took, well.took)
+			t.Logf("%d calls, %.1f %% refused, took %v, without refusals %v", f.calls, 100*f.share(), f.took, well.took)
 			if f.took > 8*well.took+pauses+findingOut {
 				t.Errorf("took %v, without refusals %v", f.took, well.took)
 			}

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"assetferry/internal/seedtest"
 )
 
 const objectsVariable = "ASSETFERRY_S3E2E_OBJECTS"
@@ -39,9 +41,8 @@ func objectCount(t *testing.T) int {
 // server's own files are compared with what the sandbox answers.
 func TestKill(t *testing.T) {
 	const kills = 5
-	n, seed := objectCount(t), rand.Uint64()
-	t.Logf("%d objects, seed %d", n, seed)
-	dice := rand.New(rand.NewPCG(seed, 0))
+	n, dice := objectCount(t), seedtest.Rand(t)
+	t.Logf("%d objects", n)
 	b := newBucket(t)
 	began := time.Now()
 	size := b.fill(t, n, dice)
