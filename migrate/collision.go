@@ -53,8 +53,12 @@ func (d *decider) resolve(ctx context.Context, i state.Item) error {
 		if err != nil {
 			return err
 		}
-		if _, err := d.meet(ctx, &i, places[0], nil); err != nil {
+		found, err := d.look(ctx, i, places[0], nil)
+		if err != nil {
 			return err
+		}
+		if found.existing != Nothing {
+			d.meets(&i, found)
 		}
 	}
 	return d.store(ctx, i)

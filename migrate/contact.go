@@ -162,11 +162,12 @@ func (d *decider) stageOthers(ctx context.Context, place Place, page []assets.As
 	return int64(len(entries)), d.Journal.StageInventory(ctx, state.RunScope(d.run.Num), entries)
 }
 
-// list lists the assets in a container; there are none if it is gone.
+// list lists the assets in a container; there are none if it is gone. None of those that
+// stay is missed, whatever people add and remove meanwhile: what is missed here is sent again.
 func list(ctx context.Context, r Reader, c state.Container) iter.Seq2[assets.Asset, error] {
-	o := assets.ListOptions{CategoryID: c.Category}
+	o := assets.ListOptions{CategoryID: c.Category, SortBy: assets.ByUploadedAt, Order: assets.Ascending, Overlap: true}
 	if c.Folder != "" {
-		o = assets.ListOptions{FolderID: c.Folder}
+		o.CategoryID, o.FolderID = "", c.Folder
 	}
 	return func(yield func(assets.Asset, error) bool) {
 		for a, err := range r.List(ctx, o) {
@@ -217,22 +218,32 @@ func idsOf(page []assets.Asset) []string {
 	return ids
 }
 
-// meetAll decides again about every object whose place is taken. Several contents
-// are compared at once, and then the decisions are taken in order.
+// meetAll decides again about every object whose place is taken. First each finds the asset
+// that is equal to it; what is in a place then and stands for no object is of somebody else.
 func (d *decider) meetAll(ctx context.Context) error {
 	d.Watch.Phase(PhaseCompare, -1, -1)
+	if err := d.everyPage(ctx, d.findEqual); err != nil || !d.others {
+		return err
+	}
+	return d.everyPage(ctx, d.meetOthers)
+}
+
+// everyPage passes the run's items to f page by page. What f stores is written then.
+func (d *decider) everyPage(ctx context.Context, f func(context.Context, []state.Item) error) error {
 	for page, err := range pages(d.Journal.Items(ctx, d.run.Num), stagePage) {
-		if err != nil {
-			return err
+		if err == nil {
+			err = f(ctx, page)
 		}
-		if err := d.meetPage(ctx, page); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return d.flush(ctx)
 }
 
-func (d *decider) meetPage(ctx context.Context, page []state.Item) error {
+// findEqual decides about objects whose equal is in their places. Several contents are
+// compared at once, and then the decisions are taken in order.
+func (d *decider) findEqual(ctx context.Context, page []state.Item) error {
 	places, err := d.inTheirPlaces(ctx, page)
 	if err != nil {
 		return err
@@ -255,14 +266,41 @@ func (d *decider) meetPage(ctx context.Context, page []state.Item) error {
 		return err
 	}
 	for n, i := range page {
-		decided, err := d.meet(ctx, &i, places[n], known[n])
+		found, err := d.look(ctx, i, d.unclaimed(places[n]), known[n])
 		if err != nil {
 			return err
 		}
-		if decided {
-			if err := d.store(ctx, i); err != nil {
-				return err
+		for id, c := range known[n] {
+			if c.existing == Nothing {
+				d.vanished[id] = true
 			}
+		}
+		if found.existing != Equal {
+			d.others = d.others || found.existing == Other
+			continue
+		}
+		d.meets(&i, found)
+		if err := d.store(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meetOthers decides about objects in whose places something else is.
+func (d *decider) meetOthers(ctx context.Context, page []state.Item) error {
+	places, err := d.inTheirPlaces(ctx, page)
+	if err != nil {
+		return err
+	}
+	for n, i := range page {
+		others := slices.DeleteFunc(places[n], func(e state.Entry) bool { return d.vanished[e.Asset] })
+		if len(others) == 0 {
+			continue
+		}
+		d.meets(&i, sight{comparison: comparison{existing: Other}})
+		if err := d.store(ctx, i); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -278,13 +316,8 @@ type comparison struct {
 	digest   []byte
 }
 
-// meet decides about an object again if there are assets in its place, but for those
-// that have come to stand for another object since they were looked up.
-func (d *decider) meet(ctx context.Context, i *state.Item, entries []state.Entry, known comparisons) (bool, error) {
-	found, err := d.look(ctx, *i, d.unclaimed(entries), known)
-	if err != nil || found.existing == Nothing {
-		return false, err
-	}
+// meets decides about an object again by what was found in its place.
+func (d *decider) meets(i *state.Item, found sight) {
 	s := Situation{Existing: found.existing}
 	if i.State == state.ItemParked {
 		s.Parked = Reason(i.Reason)
@@ -296,7 +329,6 @@ func (d *decider) meet(ctx context.Context, i *state.Item, entries []state.Entry
 		d.claimed[i.Asset] = true
 	}
 	write(i, action, why)
-	return true, nil
 }
 
 // inTheirPlaces gives the assets in the places where objects would go, the one of the very

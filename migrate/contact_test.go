@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 
+	"assetferry/internal/assets"
 	inject "assetferry/internal/faults"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -229,6 +231,56 @@ func TestManyPlaces(t *testing.T) {
 	w.wantStates(w.syncWith(d, syncRules("keep")), map[string]int64{"adopt done": 1, "create done": 299})
 	if journal.asked > 5 {
 		t.Errorf("asked %d times", journal.asked)
+	}
+}
+
+// Somebody deletes one asset and adds another between two pages of what is in a place: the
+// one that slips to the page before is there all the same.
+func TestPlaceThatChangesWhileItIsListed(t *testing.T) {
+	w := newWorld(t)
+	var first assets.Asset
+	for n := range 120 {
+		key := fmt.Sprintf("%03d.jpg", n)
+		a := w.upload(w.images, "", key, "a")
+		if n == 0 {
+			first = a
+			continue
+		}
+		w.put(key, "a")
+	}
+	changed := false
+	w.gate.on(func(_ int, r *http.Request) error {
+		if q := r.URL.Query(); !changed && r.Method == http.MethodGet && q.Get("categoryId") == w.images && q.Get("offset") != "0" {
+			changed = true
+			must(t, w.other.Trash(t.Context(), first.ID))
+			w.upload(w.images, "", "added.jpg", "b")
+		}
+		return nil
+	})
+	w.wantStates(w.migrate(migrate.DefaultRules()), map[string]int64{"adopt done": 119})
+	if !changed {
+		t.Error("nothing changed meanwhile")
+	}
+}
+
+// The asset in the place of an object may be that of another one, which comes later by key:
+// it is in nobody's way then, be it that the object shares an asset or gets one beside it.
+func TestPlaceOfALaterObject(t *testing.T) {
+	const earlier, later = "e\u0301.jpg", "\u00e9.JPG"
+	for _, tc := range []struct {
+		duplicates string
+		want       map[string]int64
+	}{
+		{"one-asset", map[string]int64{"adopt done": 3}},
+		{"", map[string]int64{"adopt done": 2, "create done": 1}},
+	} {
+		w := newWorld(t)
+		w.put("a.jpg", "a", earlier, "a", later, "different")
+		w.upload(w.images, "", "a.jpg", "a")
+		w.upload(w.images, "", later, "different")
+		r := migrate.DefaultRules()
+		r.OnCollision, r.Duplicates = "keep", tc.duplicates
+		w.wantStates(w.migrate(r), tc.want)
 	}
 }
 

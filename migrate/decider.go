@@ -26,6 +26,8 @@ type decider struct {
 	anew       redescriber            // the same
 	failures   *beside[state.Failure] // the same
 	claimed    map[string]bool        // assets that stand for an object already
+	vanished   map[string]bool        // assets that were listed and are not there any more
+	others     bool                   // in the place of an object is an asset that is not equal to it
 	followed   map[string]bool        // objects that are gone and go by another key now
 	lost       map[string]*loss       // objects whose assets others were to share
 	perhaps    bool                   // something was listed that may describe another object
@@ -39,7 +41,7 @@ type decider struct {
 }
 
 func (p *Planner) newDecider(run state.Run) *decider {
-	return &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, followed: map[string]bool{}, lost: map[string]*loss{}}
+	return &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, vanished: map[string]bool{}, followed: map[string]bool{}, lost: map[string]*loss{}}
 }
 
 // decide decides every staged item. It may be repeated after a crash: the same

@@ -139,8 +139,11 @@ func TestGatewayGivesUp(t *testing.T) {
 	}
 }
 
-// isLook reports whether a request looks for what is in doubt.
-func isLook(r *http.Request) bool { return r.URL.Query().Get("sortBy") != "" }
+// isLook reports whether a request looks for what is in doubt, among what was uploaded last.
+func isLook(r *http.Request) bool {
+	q := r.URL.Query()
+	return q.Get("sortBy") == assets.ByUploadedAt && q.Get("order") == assets.Descending
+}
 
 // An upload may have taken long since its intent. It is not sent again before the
 // service has had time for it since the answer was lost.
@@ -387,7 +390,7 @@ func TestAnswerLostAndObjectGoneMeanwhile(t *testing.T) {
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 	w.put("a.jpg", "a")
 	w.gate.on(func(_ int, r *http.Request) error {
-		if r.Method == http.MethodGet && r.URL.Query().Get("sortBy") != "" { // that is settling
+		if isLook(r) {
 			w.source.Delete("a.jpg")
 		}
 		return nil

@@ -199,7 +199,7 @@ func TestFoundBesideUnreadable(t *testing.T) {
 type unlistable struct{ migrate.Reader }
 
 func (u unlistable) List(ctx context.Context, o assets.ListOptions) seqOfAssets {
-	if o.SortBy == "" {
+	if o.Order != assets.Descending {
 		return u.Reader.List(ctx, o)
 	}
 	return func(yield func(assets.Asset, error) bool) { yield(assets.Asset{}, refusal{retry.Permanent}) }

@@ -290,7 +290,7 @@ func TestTrashWaitsForTheRest(t *testing.T) {
 		plan := w.planSome()
 		w.gate.on(func(_ int, r *http.Request) error {
 			switch {
-			case r.URL.Query().Get("sortBy") == assets.ByUploadedAt:
+			case isLook(r):
 				return errors.New("the service is down")
 			case r.Method == http.MethodPost && r.URL.Path == "/assets" && tc.answer == "cut":
 				_, err := io.Copy(io.Discard, r.Body)
