@@ -174,12 +174,12 @@ func (h *hoard) once(ctx context.Context, rules migrate.Rules) (plan migrate.Pla
 		run, err = h.journal.Begin(h.Context(), h.pair, "sync", marshal(h.world, rules))
 	}
 	must(h, err)
-	p := migrate.NewPlanner(h.deps(), rules)
-	p.Guards, p.DriftShare, p.Answer = wide(), 1, short
+	a, p := h.applier(h.deps()), migrate.NewPlanner(h.deps(), rules)
+	p.Guards, p.DriftShare, p.Answer = wide(), 1, a.Answer
 	if plan, err = p.Plan(ctx, run); err != nil {
 		return plan, err
 	}
-	return plan, h.applier(h.deps()).Apply(ctx, plan.Run)
+	return plan, a.Apply(ctx, plan.Run)
 }
 
 // check holds the destination against the source.

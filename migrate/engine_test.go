@@ -489,7 +489,6 @@ func TestNoTokenNoPlan(t *testing.T) {
 	must(t, err)
 	w.tokens = bad
 	w.client = w.newClient(w.gate)
-	defer w.client.CloseIdleConnections()
 	if _, err := w.try(t.Context(), migrate.DefaultRules()); !assets.IsAuth(err) {
 		t.Errorf("got %v, want an error of authentication", err)
 	}

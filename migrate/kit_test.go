@@ -28,6 +28,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/openapitest"
+	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -53,7 +54,7 @@ func TestMain(m *testing.M) {
 }
 
 // short is what tests wait for an effect to become visible. In the sandbox it is
-// visible at once.
+// visible at once, and no attempt begins before all is done that was sent by one before it.
 const short = 5 * time.Millisecond
 
 // A world is everything that a migration needs, with real components: a source
@@ -62,6 +63,8 @@ type world struct {
 	testing.TB
 	source  *memory.Source
 	url     string
+	wire    *http.Transport // of all requests
+	rest    func()          // waits until the sandbox is done also with what an attempt sent that was cut short
 	tokens  *token.Minter
 	client  *assets.Client // of the engine; what it sends passes the gate
 	other   *assets.Client // of somebody else
@@ -88,14 +91,20 @@ func newWorld(tb testing.TB, options ...func(*sandbox.Options)) *world {
 	must(tb, err)
 	checked, err := openapitest.Check(server)
 	must(tb, err)
-	listener := httptest.NewServer(checked)
-	w := &world{TB: tb, source: &memory.Source{}, url: listener.URL, gate: &gate{}, watch: &witness{}}
+	listener := httptest.NewUnstartedServer(checked)
+	conns := sandboxtest.KeepConnections(listener)
+	listener.Start()
+	w := &world{TB: tb, source: &memory.Source{}, wire: assets.NewTransport(nil), watch: &witness{}}
+	w.url, w.gate = listener.URL, &gate{next: w.wire}
 	w.tokens, err = token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
 	must(tb, err)
-	w.client, w.other = w.newClient(w.gate), w.newClient(nil)
+	w.client, w.other = w.newClient(w.gate), w.newClient(w.wire)
+	w.rest = func() {
+		w.wire.CloseIdleConnections()
+		conns.Rest(tb)
+	}
 	w.shut = func() {
-		w.client.CloseIdleConnections()
-		w.other.CloseIdleConnections()
+		w.wire.CloseIdleConnections()
 		listener.CloseClientConnections()
 		listener.Close()
 		must(tb, server.Close())
@@ -140,18 +149,12 @@ func faults(tb testing.TB, rules ...string) func(*sandbox.Options) {
 	}
 }
 
-func (w *world) newClient(g *gate) *assets.Client {
+func (w *world) newClient(transport http.RoundTripper) *assets.Client {
 	w.Helper()
-	transport := assets.NewTransport(nil)
-	o := assets.Options{
+	c, err := assets.New(assets.Options{
 		BaseURL: w.url, Tokens: w.tokens, Transport: transport,
 		Retry: retry.Policy{Attempts: 3, First: time.Millisecond, Max: time.Millisecond},
-	}
-	if g != nil {
-		g.next = transport
-		o.Transport = g
-	}
-	c, err := assets.New(o)
+	})
 	must(w, err)
 	return c
 }
@@ -208,9 +211,7 @@ func (w *world) delete(path string) {
 	req, err := http.NewRequestWithContext(w.Context(), http.MethodDelete, w.url+path, nil)
 	must(w, err)
 	req.Header.Set("Authorization", secret.Reveal())
-	client := &http.Client{Transport: &http.Transport{}} // of its own: other worlds close their idle connections
-	defer client.CloseIdleConnections()
-	resp, err := client.Do(req)
+	resp, err := w.wire.RoundTrip(req)
 	must(w, err)
 	resp.Body.Close()
 	if resp.StatusCode >= 300 {
@@ -268,6 +269,7 @@ func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, ch
 }
 
 func (w *world) applier(d migrate.Deps, changes ...change) *migrate.Applier {
+	w.rest()
 	a := migrate.NewApplier(d, w.client)
 	a.Concurrency, a.Settle, a.Answer, a.Again = 4, short, short, []time.Duration{short, short}
 	for _, c := range changes {
@@ -390,7 +392,7 @@ func (w *world) folders() map[string]int {
 // route.
 func (w *world) requests() map[string]int {
 	w.Helper()
-	resp, err := http.Get(w.url + "/_sandbox/stats")
+	resp, err := (&http.Client{Transport: w.wire}).Get(w.url + "/_sandbox/stats")
 	must(w, err)
 	defer resp.Body.Close()
 	var stats struct {
@@ -400,7 +402,6 @@ func (w *world) requests() map[string]int {
 		}
 	}
 	must(w, json.NewDecoder(resp.Body).Decode(&stats))
-	http.DefaultClient.CloseIdleConnections()
 	count := map[string]int{}
 	for _, r := range stats.Requests {
 		count[r.Method+" "+r.Route] += r.Count

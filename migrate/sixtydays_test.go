@@ -103,6 +103,7 @@ func newLife(t *testing.T, seed uint64) *life {
 		return c
 	}
 	w.client, w.other = client(w.gate), client(wires.transport())
+	w.rest = func() {} // days do
 	w.shut = func() {
 		w.client.CloseIdleConnections()
 		w.other.CloseIdleConnections()

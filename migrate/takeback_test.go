@@ -27,6 +27,7 @@ type adjustment func(*migrate.Undoer)
 // takeBack undoes a run as the command does: an undo that is not finished is gone on with.
 func (w *world) takeBack(ctx context.Context, d migrate.Deps, id string, content bool, changes ...adjustment) (migrate.Plan, error) {
 	w.Helper()
+	w.rest()
 	undoer := migrate.NewUndoer(d, w.client)
 	undoer.Wait = 0
 	for _, c := range changes {

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -33,14 +31,13 @@ type service struct {
 	skew    time.Duration
 	handler http.Handler
 	server  *httptest.Server
+	conns   *sandboxtest.Connections
 	close   func() error
 
 	mu       sync.Mutex
 	requests []string                        // method and path, in the order of their arrival
 	arrived  func(r *http.Request)           // told of each request before it is answered
 	answer   func(http.Handler) http.Handler // put around the sandbox
-	open     map[net.Conn]bool               // connections
-	changed  sync.Cond                       // open has
 }
 
 // newService starts a sandbox until it is closed.
@@ -60,10 +57,9 @@ func serveWith(o sandbox.Options, start func(*httptest.Server)) (*service, error
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	s := &service{env: o.Environments[0], skew: o.ClockSkew, handler: checked, open: map[net.Conn]bool{}}
-	s.changed.L = &s.mu
+	s := &service{env: o.Environments[0], skew: o.ClockSkew, handler: checked}
 	s.server = httptest.NewUnstartedServer(s)
-	s.server.Config.ConnState = s.connected
+	s.conns = sandboxtest.KeepConnections(s.server)
 	start(s.server)
 	s.url = s.server.URL
 	s.close = sync.OnceValue(func() error {
@@ -124,35 +120,10 @@ func (s *service) wrap(f func(http.Handler) http.Handler) {
 	s.answer = f
 }
 
-// connected keeps the connections that are open.
-func (s *service) connected(c net.Conn, state http.ConnState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		s.open[c] = true
-	case http.StateClosed, http.StateHijacked:
-		delete(s.open, c)
-	}
-	s.changed.Broadcast()
-}
-
-// rest waits until the service is done with all that processes have sent which have ended,
-// also with what it had not even taken note of by then.
+// rest waits until the service is done with all that processes have sent which have ended.
 func (s *service) rest(t testing.TB) {
 	t.Helper()
-	last, err := net.Dial("tcp", s.server.Listener.Addr().String()) // it is accepted after all others
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer last.Close()
-	isLast := func(c net.Conn) bool { return c.RemoteAddr().String() == last.LocalAddr().String() }
-	s.server.Client().CloseIdleConnections()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.open) != 1 || !slices.ContainsFunc(slices.Collect(maps.Keys(s.open)), isLast) {
-		s.changed.Wait()
-	}
+	s.conns.Rest(t)
 }
 
 // drain returns the requests since the last time.

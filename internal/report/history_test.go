@@ -285,6 +285,7 @@ func (h *history) takeBack(run, undone state.Run) {
 	if err == nil {
 		err = h.undoer().Apply(ctx, plan.Run)
 	}
+	h.rest()
 	if err != nil && !h.mayPass(err) {
 		h.Fatal(err)
 	}

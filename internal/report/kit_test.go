@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/report"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -46,6 +47,7 @@ type world struct {
 	gateMu   sync.Mutex
 	gate     func(n int) // called before each request with its number
 	requests int         // since the gate was set
+	rest     func()      // waits until the sandbox is done also with what a run sent that was cut short
 	shut     []func() error
 }
 
@@ -60,7 +62,9 @@ func newWorld(tb testing.TB, faults ...string) *world {
 	}
 	server, err := sandbox.New(o)
 	must(tb, err)
-	listener := httptest.NewServer(server)
+	listener := httptest.NewUnstartedServer(server)
+	conns := sandboxtest.KeepConnections(listener)
+	listener.Start()
 	tokens, err := token.NewMinter(token.NewSecret(string(made.AccessKey)), token.Claims{Environment: made.EnvironmentID})
 	must(tb, err)
 	w := &world{TB: tb, source: &memory.Source{}, url: listener.URL, workers: 1}
@@ -69,6 +73,10 @@ func newWorld(tb testing.TB, faults ...string) *world {
 		Retry: retry.Policy{Attempts: 3, First: time.Millisecond, Max: time.Millisecond},
 	})
 	must(tb, err)
+	w.rest = func() {
+		w.client.CloseIdleConnections()
+		conns.Rest(tb)
+	}
 	w.path = filepath.Join(tb.TempDir(), "journal.db")
 	w.journal, err = state.Open(tb.Context(), w.path)
 	must(tb, err)
@@ -181,6 +189,7 @@ func (w *world) run(ctx context.Context, s sources.Source, command string, r mig
 	const short = 5 * time.Millisecond
 	a.Concurrency, a.Settle, a.Answer, a.Wait, a.Again = w.workers, short, short, 0, []time.Duration{short}
 	err = a.Apply(ctx, plan.Run)
+	w.rest()
 	return w.again(run), err
 }
 
