@@ -647,12 +647,15 @@ func folderOf(key string) string {
 
 // checkDestination wants the report to say what is there, as far as anybody can know.
 func (h *history) checkDestination(r report.Report) {
-	there := h.atDestination()
+	there, unclear := h.atDestination(), h.unclear()
 	var ours report.Amount
 	for receipt, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
 		a, ok := there[receipt.Asset]
-		if !ok {
+		switch {
+		case unclear[receipt.Key] > 0: // it may be replaced, or in the trash
+			a.Size = receipt.Size
+		case !ok:
 			h.Errorf("%q is not there", receipt.Key)
 		}
 		delete(there, receipt.Asset)
@@ -663,7 +666,11 @@ func (h *history) checkDestination(r report.Report) {
 	}
 	equal := h.toldEqual()
 	maps.DeleteFunc(there, func(id string, _ assets.Asset) bool { return h.foreign[id] || strings.Contains(equal, id) })
-	if unknown := h.unclear(); int64(len(there)) > unknown {
+	unknown := 0
+	for _, attempts := range unclear {
+		unknown += attempts
+	}
+	if len(there) > unknown {
 		h.Errorf("%d assets are there that nobody owns, and at most %d may be: %v", len(there), unknown, there)
 	}
 }
@@ -682,21 +689,22 @@ func (h *history) toldEqual() (told string) {
 	return told
 }
 
-// unclear counts the attempts whose outcome nobody knows, or did not at the end.
-func (h *history) unclear() (n int64) {
+// unclear counts the attempts whose outcome nobody knows, or did not at the end, by key.
+func (h *history) unclear() map[string]int {
+	attempts := map[string]int{}
 	for _, run := range h.runs() {
 		for i, err := range h.journal.Items(h.Context(), run.Num, state.ItemInDoubt, state.ItemSending) {
 			must(h.world, err)
-			n += int64(i.Attempts)
+			attempts[i.Key] += i.Attempts
 		}
 	}
 	for f, err := range h.journal.Failures(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
 		if f.Unclear {
-			n += int64(f.Runs)
+			attempts[f.Key] += f.Runs
 		}
 	}
-	return n
+	return attempts
 }
 
 func (h *history) runs() []state.Run {
@@ -771,11 +779,15 @@ func (h *history) inContracts() (a report.Amount) {
 		must(h.world, err)
 		categories[c.ID] = c.Private
 	}
-	there := h.atDestination()
+	there, unclear := h.atDestination(), h.unclear()
 	for receipt, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
-		if asset := there[receipt.Asset]; categories[receipt.Category] {
-			a = plus(a, report.Amount{Objects: 1, Bytes: asset.Size})
+		size := there[receipt.Asset].Size
+		if unclear[receipt.Key] > 0 {
+			size = receipt.Size
+		}
+		if categories[receipt.Category] {
+			a = plus(a, report.Amount{Objects: 1, Bytes: size})
 		}
 	}
 	return a
