@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -81,12 +80,18 @@ func TestErrorsAreNotKept(t *testing.T) {
 func TestConversionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		var running, most, made atomic.Int32
+		var mu sync.Mutex
+		var running, most, made int
 		r := newRenditions(100, func(k renditionKey) ([]byte, error) {
-			made.Add(1)
-			most.Store(max(most.Load(), running.Add(1)))
+			mu.Lock()
+			made++
+			running++
+			most = max(most, running)
+			mu.Unlock()
 			<-release
-			running.Add(-1)
+			mu.Lock()
+			running--
+			mu.Unlock()
 			return []byte{1}, nil
 		})
 		var all sync.WaitGroup
@@ -98,13 +103,15 @@ func TestConversionsAtOnce(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if running.Load() != conversions {
-			t.Errorf("%d are under way", running.Load())
+		mu.Lock()
+		if running != conversions {
+			t.Errorf("%d are under way", running)
 		}
+		mu.Unlock()
 		close(release)
 		all.Wait()
-		if made.Load() != 3 || most.Load() != conversions {
-			t.Errorf("made %d, at once %d", made.Load(), most.Load())
+		if made != 3 || most != conversions {
+			t.Errorf("made %d, at once %d", made, most)
 		}
 	})
 }
