@@ -2,6 +2,7 @@ package assettest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -67,6 +68,25 @@ func photo(t *testing.T, width, height int) []byte {
 func (s *scratch) uploadPhoto(t *testing.T, width, height int) assets.Asset {
 	t.Helper()
 	return s.uploadTo(t, assets.Upload{CategoryID: s.category, Filename: "photo.jpg"}, photo(t, width, height))
+}
+
+// Processed is that of the client for a minute: a busy service may take longer than people
+// want to wait.
+func (s *scratch) Processed(ctx context.Context, id string) (assets.Asset, error) {
+	return patiently(ctx, id, s.Client.Processed)
+}
+
+func (s *scratch) Analysed(ctx context.Context, id string) (assets.Asset, error) {
+	return patiently(ctx, id, s.Client.Analysed)
+}
+
+func patiently(ctx context.Context, id string, look func(context.Context, string) (assets.Asset, error)) (a assets.Asset, err error) {
+	for range 15 { // of four seconds each
+		if a, err = look(ctx, id); !errors.Is(err, assets.ErrQueued) {
+			break
+		}
+	}
+	return a, err
 }
 
 func testMetadataOfImages(t *testing.T, s *scratch) {

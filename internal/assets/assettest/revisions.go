@@ -111,23 +111,13 @@ func testReplaceImage(t *testing.T, s *scratch) {
 	}
 }
 
-// processed asks for an image until the service has looked into it.
 func (s *scratch) processed(t *testing.T, id string) assets.Asset {
 	t.Helper()
-	often := time.NewTicker(100 * time.Millisecond)
-	defer often.Stop()
-	for range 600 {
-		a, err := s.Asset(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a.Metadata.Status != assets.Queued {
-			return a
-		}
-		<-often.C
+	a, err := s.Processed(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("%s is still queued after a minute", id)
-	return assets.Asset{}
+	return a
 }
 
 func testReplaceExtension(t *testing.T, s *scratch) {
