@@ -158,9 +158,9 @@ func (a *app) drain(why error, say string) (drains bool) {
 	if a.draining.Load() {
 		a.ending.Do(func() {
 			drains = true
-			a.out.Notef("%s", say)
 			a.why = why
 			close(a.stop)
+			a.out.Notef("%s", say) // what is told has happened
 		})
 	}
 	return drains

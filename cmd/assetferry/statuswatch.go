@@ -57,7 +57,7 @@ func (a *app) follow(ctx context.Context, journal *state.Store) error {
 	}
 	last, err := f.follow(ctx)
 	if err != nil {
-		return err
+		return because(ctx, err)
 	}
 	return a.endOfWatch(last)
 }

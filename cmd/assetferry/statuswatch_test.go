@@ -136,6 +136,21 @@ func TestFollowIsNoBurden(t *testing.T) {
 	}
 }
 
+// An interrupt while the journal is looked into is one, and no error of the journal.
+func TestInterruptLook(t *testing.T) {
+	journal, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer journal.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	a := &app{out: ui.New(ui.Options{Stdout: io.Discard, Stderr: io.Discard, Progress: "none"})}
+	if err := a.follow(ctx, journal); !errors.Is(err, errInterrupted) {
+		t.Errorf("the interrupt ended it with %v", err)
+	}
+}
+
 // Another process is watched to its end; when it is killed, that is told and is no
 // success.
 func TestStatusWatch(t *testing.T) {
