@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Values[benchKey{}] = &bench{}
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's processes linger for a second otherwise
+			e.Setenv("NOON", noonZone())
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "home", "state"))
 			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "home", "data"))

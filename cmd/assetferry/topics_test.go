@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -85,10 +86,14 @@ func topicReader(t *testing.T) *reader {
 	}
 	r.env = slices.Concat(startService(t, sandbox.Options{}).variables(), b.variables(), []string{
 		"AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret", "HOME=" + r.home, "XDG_STATE_HOME=" + r.home + "/state",
-		"CONNECTOR=" + startConnector(t, library, "3f8a09c1b2d4").URL, "XDG_DATA_HOME=" + r.home + "/data", "TMPDIR=" + r.home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0",
+		"TZ=" + noonZone(), "CONNECTOR=" + startConnector(t, library, "3f8a09c1b2d4").URL, "XDG_DATA_HOME=" + r.home + "/data", "TMPDIR=" + r.home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0",
 	})
 	return r
 }
+
+// noonZone is a time zone in which it is about noon: hours away from when examples have a
+// run end.
+func noonZone() string { return fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) }
 
 // follow runs commands one after the other in a shell.
 func (r *reader) follow(t *testing.T, commands []string) {
