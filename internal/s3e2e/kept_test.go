@@ -13,7 +13,7 @@ func TestKept(t *testing.T) {
 	b := newBucket(t)
 	must(t, b.describe(t.Context(), "a.txt", "text/x-poem", map[string]string{"author": "Ann", "title": "=?UTF-8?B?w4Zibw==?="}, "place=Oslo&year=2026"))
 	p := build(t)
-	s := p.sandbox(t)
+	s, _ := p.sandbox(t)
 	c := p.command(t, []string{
 		"ASSETFERRY_URL=" + s.url, "ASSETFERRY_ENVIRONMENT_ID=" + s.environment, "ASSETFERRY_ACCESS_KEY=" + s.key,
 		"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey,

@@ -37,8 +37,10 @@ func objectCount(t *testing.T) int {
 }
 
 // TestKill has the built program bring objects from the S3 server to a sandbox, kills
-// it five times at moments chosen at random, and lets it go on each time. Then the
-// server's own files are compared with what the sandbox answers.
+// it five times at moments chosen at random, and lets it go on each time. The sandbox is
+// killed after it: so what was on its way is there when the program goes on, or never will
+// be, and does not come later than the program waits for it. Then the server's own files
+// are compared with what the sandbox answers.
 func TestKill(t *testing.T) {
 	const kills = 5
 	n, dice := objectCount(t), seedtest.Rand(t)
@@ -48,7 +50,7 @@ func TestKill(t *testing.T) {
 	size := b.fill(t, n, dice)
 	t.Logf("filled the bucket with %d bytes in %v", size, time.Since(began).Round(time.Millisecond))
 	p := build(t)
-	s := p.sandbox(t)
+	s, stop := p.sandbox(t)
 	args := []string{"migrate", "s3://" + b.name, "--endpoint", gateway.url, "--unmatched", "create", "--json", "--settle-time", "1s"}
 
 	began = time.Now()
@@ -60,6 +62,8 @@ func TestKill(t *testing.T) {
 		if runtime.GOOS != "windows" && code != -1 {
 			t.Fatalf("exit code %d before kill %d", code, kill+1)
 		}
+		stop()
+		s, stop = p.sandbox(t)
 	}
 	done, code := p.run(t, s, 0, args...)
 	t.Logf("the last process brought %d and ended with %d; %v for all of them", done, code, time.Since(began).Round(time.Millisecond))
@@ -138,14 +142,16 @@ func (p program) command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// sandbox runs a sandbox in a process of its own until the test ends.
-func (p program) sandbox(t *testing.T) service {
+// sandbox runs the sandbox in a process of its own until it is stopped or the test ends.
+// Each time it has another address, and what it had before.
+func (p program) sandbox(t *testing.T) (s service, stop func()) {
 	t.Helper()
 	c := p.command(t, nil, "sandbox", "--data", "sandbox")
 	out, err := c.StdoutPipe()
 	must(t, err)
 	must(t, c.Start())
-	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	stop = sync.OnceFunc(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	t.Cleanup(stop)
 	text, err := io.ReadAll(out) // it closes stdout once it listens
 	must(t, err)
 	value := func(name string) string {
@@ -156,7 +162,7 @@ func (p program) sandbox(t *testing.T) service {
 		}
 		return strings.Trim(line, `'"`)
 	}
-	return service{value("ASSETFERRY_URL"), value("ASSETFERRY_ENVIRONMENT_ID"), value("ASSETFERRY_ACCESS_KEY")}
+	return service{value("ASSETFERRY_URL"), value("ASSETFERRY_ENVIRONMENT_ID"), value("ASSETFERRY_ACCESS_KEY")}, stop
 }
 
 // run runs a migration, and kills it after so many outcomes if that is not 0. It gives
