@@ -58,7 +58,7 @@ type Source struct {
 
 // New returns the source at an address. It makes no request.
 func New(address Address, o Options) *Source {
-	return &Source{address: address, opened: !o.Headers.IsZero(), client: sourcehttp.New(sourcehttp.Options{
+	return &Source{address: address, opened: !o.Headers.IsZero(), lastFolder: folderMemory{slow: slowFolder}, client: sourcehttp.New(sourcehttp.Options{
 		Origin: address.connector, Headers: o.Headers, AllowHTTP: o.AllowHTTP, TLS: o.TLS,
 		Connections: 2 * parallel, AnswerTimeout: answerTimeout,
 	})}

@@ -134,6 +134,7 @@ func newSource(tb testing.TB, c *ckfindertest.Connector, start string) *ckfinder
 		must(tb, err)
 	}
 	src := ckfinder.New(address, o)
+	src.AlwaysLookAgain()
 	tb.Cleanup(src.CloseIdleConnections)
 	return src
 }

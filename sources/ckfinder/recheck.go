@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// slowFolder is how long a folder takes to list that is not listed anew for each file.
 	slowFolder = time.Second
 	// reuse is for how many times as long it counts then, and longestReuse is the end of
 	// that: dates are in minutes, so no listing would tell of what changed in the last one.
@@ -22,6 +21,8 @@ const (
 // A folderMemory is the folder that was listed last to find out whether files in it are
 // still those that were listed.
 type folderMemory struct {
+	slow time.Duration // how long a folder takes to list that is not listed anew for each file
+
 	mu    sync.Mutex
 	at    place
 	files map[string]string // names and version tags, without validators
@@ -62,7 +63,7 @@ func (s *Source) filesNow(ctx context.Context, at place) (map[string]string, err
 		files[e.name] = versionTag(e, "")
 	}
 	m.at, m.files, m.until = at, files, time.Now()
-	if took := time.Since(begun); took >= slowFolder {
+	if took := time.Since(begun); took >= m.slow {
 		m.until = m.until.Add(min(reuse*took, longestReuse))
 	}
 	return files, nil
