@@ -258,10 +258,10 @@ func (l *life) visit() {
 
 func (l *life) atDestination() {
 	var ids []string
-	for _, known := range l.model.known {
-		ids = append(ids, known.asset)
+	for _, key := range slices.Sorted(maps.Keys(l.model.known)) { // of equal ones, too, a seed picks always the same
+		ids = append(ids, l.model.known[key].asset)
 	}
-	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(l.model.nameOf(a), l.model.nameOf(b)) })
+	slices.SortStableFunc(ids, func(a, b string) int { return strings.Compare(l.model.nameOf(a), l.model.nameOf(b)) })
 	id := pick(l, ids)
 	t := l.model.things[id]
 	before := t.At
