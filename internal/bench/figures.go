@@ -240,20 +240,21 @@ func (b *bench) resume() ([]row, error) {
 	}
 	err := b.within(l, 0, func(w *world) error {
 		c := w.command(w.program, append(append([]string{"migrate"}, w.source()...), flagJobs)...)
+		refuse := w.service.holdAfter(l.objects / 2)
 		if err := c.Start(); err != nil {
 			return err
 		}
 		for w.service.uploads.Load() < int64(l.objects/2) && b.ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
-		_ = c.Process.Kill() // it may have ended just now, which the check tells
+		_ = c.Process.Kill() // it may have ended by an error, which the check tells
 		_ = c.Wait()
-		before := w.service.uploads.Load()
+		refuse()
 		w.service.upload.reset()
 		began := time.Now()
 		var err error
 		u, err = w.migrate(flagJobs, "--settle-time=2s")
-		if at := w.service.upload.at.Load(); at != nil && before < int64(l.objects) {
+		if at := w.service.upload.at.Load(); at != nil {
 			first = at.Sub(began)
 		} else {
 			err = errors.Join(err, errors.New("nothing was left to send"))

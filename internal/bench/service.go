@@ -24,6 +24,7 @@ type service struct {
 	latency           time.Duration
 	uploads, requests atomic.Int64
 	first, upload     moment
+	held              atomic.Pointer[hold]
 
 	mu      sync.Mutex
 	folders []folder // the id is the index and one
@@ -31,6 +32,23 @@ type service struct {
 	seen    map[int]int // how often each object came
 	wrong   int         // contents that are not those of the library
 	known   time.Time   // since when it has all of the library, see remember
+}
+
+// A hold keeps uploads back, all but some, until who sends them is dead.
+type hold struct {
+	left atomic.Int64
+	dead chan struct{}
+}
+
+// holdAfter keeps uploads back after so many, until a function is called that refuses them.
+func (s *service) holdAfter(n int) (refuse func()) {
+	h := &hold{dead: make(chan struct{})}
+	h.left.Store(int64(n))
+	s.held.Store(h)
+	return func() {
+		s.held.Store(nil)
+		close(h.dead)
+	}
 }
 
 type folder struct {
@@ -89,6 +107,11 @@ func answer(w http.ResponseWriter, status int, v any) {
 // take takes an upload in.
 func (s *service) take(w http.ResponseWriter, r *http.Request) {
 	s.upload.now()
+	if h := s.held.Load(); h != nil && h.left.Add(-1) < 0 {
+		<-h.dead
+		http.Error(w, "too late", http.StatusServiceUnavailable)
+		return
+	}
 	form, err := r.MultipartReader()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
