@@ -62,6 +62,7 @@ func TestScripts(t *testing.T) {
 			"addressed": cmdAddressed,
 			"stats":     cmdStats,
 			"methods":   cmdMethods,
+			"processed": cmdProcessed,
 			"tree":      cmdTree,
 			"trash":     cmdTrash,
 			"lock":      cmdLock,
@@ -324,6 +325,12 @@ func cmdMethods(ts *testscript.TestScript, _ bool, _ []string) {
 		methods[method] = true
 	}
 	fmt.Fprintln(ts.Stdout(), strings.Join(slices.Sorted(maps.Keys(methods)), " "))
+}
+
+// cmdProcessed waits until the service has looked into all images, which it does when it
+// has answered.
+func cmdProcessed(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(serviceOf(ts).processed(context.Background()))
 }
 
 // cmdTree prints what is at the service: place, size, digest.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,8 @@ type service struct {
 	conns   *sandboxtest.Connections
 	close   func() error
 
+	processed func(context.Context) error // waits until all images are
+
 	mu       sync.Mutex
 	requests []string                        // method and path, in the order of their arrival
 	arrived  func(r *http.Request)           // told of each request before it is answered
@@ -57,7 +60,7 @@ func serveWith(o sandbox.Options, start func(*httptest.Server)) (*service, error
 	if err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	s := &service{env: o.Environments[0], skew: o.ClockSkew, handler: checked}
+	s := &service{env: o.Environments[0], skew: o.ClockSkew, handler: checked, processed: h.Processed}
 	s.server = httptest.NewUnstartedServer(s)
 	s.conns = sandboxtest.KeepConnections(s.server)
 	start(s.server)
