@@ -190,7 +190,7 @@ func TestALargeTableOverABadServer(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	c := &clerk{seen: map[string]int{}}
 	s.wrap(c.look)
-	p := commandWithin(t, 10*time.Minute, dir, s.variables(), "migrate", "table:export.csv", "--allow-private-networks", "--wait", "2m", "-j", "64")
+	p := commandWithin(t, 40*time.Minute, dir, s.variables(), "migrate", "table:export.csv", "--allow-private-networks", "--wait", "2m", "-j", "64")
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
