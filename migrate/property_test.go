@@ -148,6 +148,13 @@ func shared(all map[string]placed) map[string]string {
 	return aliases
 }
 
+// without gives a library without some keys.
+func without(library map[sources.Key][]byte, keys map[string]string) map[sources.Key][]byte {
+	rest := maps.Clone(library)
+	maps.DeleteFunc(rest, func(key sources.Key, _ []byte) bool { return keys[string(key)] != "" })
+	return rest
+}
+
 // isLeftBehind reports whether a key is one that office programs leave behind; of
 // what is left out, nothing else can be drawn.
 func isLeftBehind(key string) bool {
@@ -186,6 +193,9 @@ func TestInterruptedAnywhere(t *testing.T) {
 		w.wantLibrary(rt, want)
 		if diff := gocmp.Diff(aliases, w.aliases(), cmpopts.EquateEmpty()); diff != "" {
 			rt.Errorf("aliases (-want +got):\n%s", diff)
+		}
+		if apart := without(library, aliases); len(oracle(apart, r.OnCollision)) > len(want) {
+			return // what was in the way of an object shares an asset now, so the next run has something to do
 		}
 		second := func() { insist(rt, func() (migrate.Plan, error) { return w.try(w.Context(), r) }) }
 		if sent := writes(w.during(second)); len(sent) > 0 {
