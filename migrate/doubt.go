@@ -123,6 +123,9 @@ const (
 // arrive is sent again, with a new intent, unless that has failed too often.
 func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	faultpoint.Hit(faultpoint.Looked)
+	if ctx.Err() != nil { // which is why less was found out than could be
+		d.stop(context.Cause(ctx))
+	}
 	var again []finding
 	var broken error
 	for _, f := range findings {

@@ -81,7 +81,9 @@ func (a *Applier) settleGroup(ctx context.Context, s *structure, category, folde
 	}
 	if slices.ContainsFunc(group, finding.lost) {
 		// The next plan that wants the place has to look who is there.
-		return a.Journal.ForgetOurs(ctx, a.run.Pair.ID, c.category, folder)
+		if err := a.Journal.ForgetOurs(ctx, a.run.Pair.ID, c.category, folder); err != nil {
+			return &journalError{err}
+		}
 	}
 	return nil
 }
@@ -147,6 +149,9 @@ func (a *Applier) match(ctx context.Context, c container, f *finding, candidates
 		}
 		equal, err := a.isItem(ctx, i, asset, &digest)
 		switch {
+		case isJournalError(err):
+			f.receipt, f.err = nil, err
+			return
 		case err != nil:
 			f.note(err)
 		case !equal:
@@ -156,7 +161,7 @@ func (a *Applier) match(ctx context.Context, c container, f *finding, candidates
 			// The same library under another path may have taken it over.
 			owned, err := a.Journal.OwnsAsset(ctx, a.run.Pair.Destination, asset.ID)
 			if err != nil {
-				f.err = err
+				f.err = &journalError{err}
 				return
 			}
 			claimed[asset.ID] = true
@@ -191,7 +196,7 @@ func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Ass
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
 	} else if err != nil {
-		return false, err
+		return false, &journalError{err}
 	}
 	open := other.State == state.ItemSending || other.State == state.ItemInDoubt
 	if !open || other.Size != asset.Size || norm.NFC.String(other.Name) != norm.NFC.String(asset.Filename()) {
@@ -205,8 +210,10 @@ func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Ass
 // of an item, whose digest it finds out if it is not known.
 func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, digest *[]byte) (bool, error) {
 	held, err := a.Journal.HoldsAsset(ctx, a.run.Pair.ID, asset.ID)
-	if held || err != nil {
-		return false, err
+	if err != nil {
+		return false, &journalError{err}
+	} else if held {
+		return false, nil
 	}
 	if *digest == nil {
 		*digest, err = digestOfObject(ctx, a.Source, object(i))

@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -237,6 +238,11 @@ type journalError struct{ error }
 
 func (e *journalError) Unwrap() error      { return e.error }
 func (e *journalError) Class() retry.Class { return retry.Fatal }
+
+func isJournalError(err error) bool {
+	_, is := errors.AsType[*journalError](err)
+	return is
+}
 
 // known gives the folders of a category that the journal knows.
 func (s *structure) known(ctx context.Context, category string) (map[string]string, error) {
