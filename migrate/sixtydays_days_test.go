@@ -307,12 +307,13 @@ func (l *life) atDestination() {
 	l.notes("  people: %v is now at %v, %.12q %v", before, t.At, t.Content, t.Words)
 }
 
-// rewrites gives the content that people make of one: half of the time as long as it was.
+// rewrites gives the content that people make of one: half of the time as long as it was. It
+// is never one that a source had, which would be no edit.
 func (l *life) rewrites(content string) string {
 	if content == "" || l.chance(50) {
 		return content + "by people"
 	}
-	return fmt.Sprint(l.fresh%10) + content[1:]
+	return string(rune('a'+l.fresh%26)) + content[1:]
 }
 
 // sees takes note of whether the service takes what people did for a change.
