@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"internal/mapping":             {"internal/metadata", "internal/strictyaml"},
 	"internal/notify":              {"internal/retry"},
 	"internal/pace":                {"internal/retry"},
+	"internal/picture":             {"internal/header", "internal/metadata"},
 	"internal/assets/assettest":    {"internal/assets"},
 	"internal/forecast":            {"state", "internal/pace"},
 	"internal/preflight":           {"migrate", "state", "sources", "internal/header", "internal/ui"},

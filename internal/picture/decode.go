@@ -1,0 +1,120 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
+	"golang.org/x/image/webp"
+
+	"assetferry/internal/header"
+)
+
+func decoder(kind header.Kind) func(io.Reader) (image.Image, error) {
+	switch kind {
+	case header.JPEG:
+		return jpeg.Decode
+	case header.PNG:
+		return png.Decode
+	case header.GIF:
+		return gif.Decode // the first frame
+	case header.WebP:
+		return webp.Decode
+	case header.TIFF:
+		return tiff.Decode
+	case header.BMP:
+		return bmp.Decode
+	}
+	return nil
+}
+
+// decode reads a picture of no more than so many pixels.
+func decode(content []byte, pixels int) (m image.Image, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: the decoder gave up: %v", ErrBroken, v)
+		}
+	}()
+	kind := header.KindOf(content[:min(len(content), header.Enough)])
+	read := decoder(kind)
+	switch {
+	case read == nil && kind == "":
+		return nil, ErrType
+	case read == nil:
+		return nil, fmt.Errorf("%w: it is %s", ErrType, kind)
+	case kind == header.WebP:
+		content = firstFrame(content)
+	}
+	width, height, err := header.Size(kind, bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return nil, classified(kind, err)
+	}
+	if width > pixels/height {
+		return nil, fmt.Errorf("%w: it has %d × %d pixels, and no more than %d are decoded", ErrTooLarge, width, height, pixels)
+	}
+	if m, err = read(bytes.NewReader(content)); err != nil {
+		return nil, classified(kind, err)
+	}
+	if m.Bounds().Empty() { // the first frame of an animation may be
+		return nil, fmt.Errorf("%w: nothing is in it", ErrBroken)
+	}
+	return m, nil
+}
+
+// classified tells what the decoders do not know from what is wrong.
+func classified(kind header.Kind, err error) error {
+	_, isJPEG := errors.AsType[jpeg.UnsupportedError](err)
+	_, isPNG := errors.AsType[png.UnsupportedError](err)
+	_, isTIFF := errors.AsType[tiff.UnsupportedError](err)
+	switch {
+	case errors.Is(err, header.ErrUnknown):
+		return fmt.Errorf("%w: the size of this %s cannot be told", ErrType, kind)
+	case isJPEG, isPNG, isTIFF, errors.Is(err, bmp.ErrUnsupported):
+		return fmt.Errorf("%w: %w", ErrType, err)
+	}
+	return fmt.Errorf("%w: %w", ErrBroken, err)
+}
+
+// Chunks of WebP begin with a name and a length.
+const (
+	webpStart = 12 // RIFF, the length of all, WEBP
+	webpHead  = 8
+	frameHead = 16 // place, size and duration of a frame
+)
+
+// firstFrame makes a WebP of its own of the first frame of an animation, which the decoder
+// does not know. Everything else it gives as it is.
+func firstFrame(content []byte) []byte {
+	for at := webpStart; len(content)-at >= webpHead; {
+		length := int64(binary.LittleEndian.Uint32(content[at+4:]))
+		body := content[at+webpHead:]
+		if length > int64(len(body)) {
+			break
+		}
+		if string(content[at:at+4]) == "ANMF" && length > frameHead {
+			return still(body[:length])
+		}
+		at += webpHead + int(length+length%2) // padded
+	}
+	return content
+}
+
+// still puts a frame into a file.
+func still(frame []byte) []byte {
+	const hasAlpha = 0x10
+	chunks := frame[frameHead:]
+	if bytes.HasPrefix(chunks, []byte("ALPH")) { // only allowed in a file that says how large it is
+		size := frame[6:12]
+		chunks = append(append([]byte("VP8X\x0a\x00\x00\x00"), hasAlpha, 0, 0, 0, size[0], size[1], size[2], size[3], size[4], size[5]), chunks...)
+	}
+	file := append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(chunks)+4)), "WEBP"...)
+	return append(file, chunks...)
+}
