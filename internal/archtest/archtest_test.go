@@ -44,7 +44,8 @@ var allowed = map[string][]string{
 	"internal/config":              {"internal/addresses", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"internal/sourcehttp":          {"internal/header"},
-	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/library", "internal/sandbox/rendition", "internal/strictyaml"},
+	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/strictyaml"},
+	"internal/sandbox/standin":     {"internal/sandbox/fault"},
 	"internal/sandbox/openapitest": {"internal/sandbox"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/sandbox/openapitest"},
 }
@@ -52,7 +53,7 @@ var allowed = map[string][]string{
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/sandbox", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/probe, internal/sandbox, internal/sandbox/library, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, cmd/assetferry, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
+	{"net/http", "internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/probe, internal/sandbox, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/standin, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, cmd/assetferry, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},

@@ -49,7 +49,7 @@ func (s *Server) analyseAssets(c *call) error {
 		return fmt.Errorf("queue %d assets for analysis: %w", len(states), err)
 	}
 	s.processor.wake()
-	c.w.WriteHeader(http.StatusAccepted)
+	c.W.WriteHeader(http.StatusAccepted)
 	return nil
 }
 

@@ -109,10 +109,10 @@ func (a asset) isImage() bool {
 }
 
 func (c *call) origin() string {
-	if c.r.TLS != nil {
-		return "https://" + c.r.Host
+	if c.R.TLS != nil {
+		return "https://" + c.R.Host
 	}
-	return "http://" + c.r.Host
+	return "http://" + c.R.Host
 }
 
 // asset finds one in any workspace that the token sees: clients name no
@@ -150,7 +150,7 @@ func (s *Server) getAsset(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, c.view(a, false))
+	return c.Reply(http.StatusOK, c.view(a, false))
 }
 
 // listAssets lists what is directly in a category or in a folder.
@@ -163,7 +163,7 @@ func (s *Server) listAssets(c *call) error {
 	if err != nil {
 		return err
 	}
-	q := c.r.URL.Query()
+	q := c.R.URL.Query()
 	at, err := s.place(c, query(q, "categoryId"), query(q, "folderId"))
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (s *Server) getOffset(c *call) error {
 	if err != nil {
 		return changing(a.ID, err)
 	}
-	return c.reply(http.StatusOK, map[string]int{"offset": offset})
+	return c.Reply(http.StatusOK, map[string]int{"offset": offset})
 }
 
 func query(q map[string][]string, name string) *string {
@@ -251,7 +251,7 @@ func (s *Server) replyAssets(c *call, limit, offset int, find func(*session) ([]
 	for _, a := range found {
 		out.Items = append(out.Items, c.view(a, false))
 	}
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }
 
 // A place is where assets lie. The zero value is no place.
@@ -378,7 +378,7 @@ func (s *Server) patchAsset(c *call) error {
 	case err != nil:
 		return changing(a.ID, err)
 	}
-	return c.reply(http.StatusOK, c.view(a, false))
+	return c.Reply(http.StatusOK, c.view(a, false))
 }
 
 func notAllowed(extension string) *problem {

@@ -64,6 +64,6 @@ func (s *Server) deliverable(workspace string) error {
 // countDelivery adds what a call handed out.
 func (s *Server) countDelivery(c *call) {
 	if w, ok := s.workspaces.get(c.args[0]); ok {
-		s.delivered.add(w.Environment, c.w.sent)
+		s.delivered.add(w.Environment, c.W.Sent)
 	}
 }

@@ -9,9 +9,9 @@ import (
 // 207 with the status of each that did not.
 func (c *call) replyBulk(failed map[string]int) error {
 	if len(failed) == 0 {
-		return c.done()
+		return c.Done()
 	}
-	return c.reply(http.StatusMultiStatus, failed)
+	return c.Reply(http.StatusMultiStatus, failed)
 }
 
 // bulk does something with each of several assets, in one change; where each lies

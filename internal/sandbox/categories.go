@@ -65,7 +65,7 @@ func (s *Server) replyCategories(c *call, inUse bool) error {
 	if err != nil {
 		return fmt.Errorf("list categories of %s: %w", ws, err)
 	}
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }
 
 func (s *Server) getCategory(c *call) error {
@@ -86,7 +86,7 @@ func (s *Server) replyCategory(c *call, cat category) error {
 	if err != nil {
 		return fmt.Errorf("count assets of category %s: %w", cat.ID, err)
 	}
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }
 
 func (c category) view() categoryView {
@@ -206,7 +206,7 @@ func (s *Server) createCategory(c *call) error {
 	if err != nil {
 		return fmt.Errorf("create category in %s: %w", ws, err)
 	}
-	return c.reply(http.StatusCreated, cat.view())
+	return c.Reply(http.StatusCreated, cat.view())
 }
 
 // updateCategory sets everything. As with the service, an extension that is
@@ -260,7 +260,7 @@ func (s *Server) orderCategories(c *call) error {
 	if err != nil {
 		return fmt.Errorf("order categories of %s: %w", ws, err)
 	}
-	return c.done()
+	return c.Done()
 }
 
 // deleteCategory deletes every asset in the category for good.
@@ -278,5 +278,5 @@ func (s *Server) deleteCategory(c *call) error {
 	if err != nil {
 		return fmt.Errorf("delete category %s: %w", cat.ID, err)
 	}
-	return c.done()
+	return c.Done()
 }

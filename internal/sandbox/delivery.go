@@ -90,7 +90,7 @@ type handout struct {
 // Addresses stay when what they show changes, so caches have to ask each time,
 // and those that several people share may not keep what is private: guesses.
 func (c *call) hand(out handout) {
-	h := c.w.Header()
+	h := c.W.Header()
 	h.Set("Content-Type", out.mime)
 	h.Set("ETag", strconv.Quote(out.tag))
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -99,10 +99,10 @@ func (c *call) hand(out handout) {
 		h.Set("Cache-Control", "private, no-cache")
 		h.Add("Vary", "Cookie, Authorization")
 	}
-	if c.r.URL.Query().Get("download") == "true" {
+	if c.R.URL.Query().Get("download") == "true" {
 		h.Set("Content-Disposition", attachment(out.name))
 	}
-	http.ServeContent(c.w, c.r, "", out.modified, out.content)
+	http.ServeContent(c.W, c.R, "", out.modified, out.content)
 }
 
 // attachment tells a browser to save a file under a name, which is there twice:

@@ -5,8 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"strconv"
 	"sync"
 
 	"github.com/goccy/go-yaml"
@@ -46,7 +44,7 @@ func (s *Server) serveDocs(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.sendText("text/html; charset=utf-8", text)
+	return c.SendText("text/html; charset=utf-8", text)
 }
 
 func (s *Server) serveDescription(c *call) error {
@@ -54,15 +52,5 @@ func (s *Server) serveDescription(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.sendText("application/json; charset=utf-8", text)
-}
-
-// sendText answers with what was made before.
-func (c *call) sendText(contentType string, text []byte) error {
-	h := c.w.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(text)))
-	c.w.WriteHeader(http.StatusOK)
-	_, _ = c.w.Write(text) // a client that has gone loses nothing that matters
-	return nil
+	return c.SendText("application/json; charset=utf-8", text)
 }

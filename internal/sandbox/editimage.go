@@ -101,7 +101,7 @@ func (s *Server) keepEdited(c *call, a asset, f *form, create bool) (err error) 
 		return err
 	}
 	s.processor.wake()
-	return c.reply(http.StatusOK, c.view(a, true))
+	return c.Reply(http.StatusOK, c.view(a, true))
 }
 
 // edited makes the bytes of an edited image, ready to be stored.
@@ -121,7 +121,7 @@ func (s *Server) edited(c *call, a asset, in imageEdit) (*form, error) {
 	var b bytes.Buffer
 	var size image.Point
 	err = s.renditions.alone(func() error {
-		p, err := s.decode(c.r.Context(), a.content)
+		p, err := s.decode(c.R.Context(), a.content)
 		if err != nil {
 			return noRendition(a)
 		}

@@ -50,7 +50,7 @@ func (s *Server) getEnvironmentConfig(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, e)
+	return c.Reply(http.StatusOK, e)
 }
 
 // setEnvironmentConfig sets both values. That nothing at all is allowed is
@@ -70,7 +70,7 @@ func (s *Server) setEnvironmentConfig(c *call) error {
 	if err != nil {
 		return fmt.Errorf("configure environment %s: %w", c.who.environment, err)
 	}
-	return c.reply(http.StatusOK, e)
+	return c.Reply(http.StatusOK, e)
 }
 
 // A templateView says with which categories a new workspace starts; its form is a
@@ -97,7 +97,7 @@ func (s *Server) getTemplate(c *call) error {
 	if err != nil {
 		return fmt.Errorf("find template of environment %s: %w", c.who.environment, err)
 	}
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }
 
 func (s *Server) setTemplate(c *call) error {
@@ -115,5 +115,5 @@ func (s *Server) setTemplate(c *call) error {
 	if err != nil {
 		return fmt.Errorf("set template of environment %s: %w", c.who.environment, err)
 	}
-	return c.reply(http.StatusOK, in)
+	return c.Reply(http.StatusOK, in)
 }

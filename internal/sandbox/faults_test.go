@@ -208,3 +208,24 @@ func TestStats(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+func TestFaultOfUnknownRoute(t *testing.T) {
+	for rule, says := range map[string]string{
+		"POST /asset status=500": "PATCH /assets/{id}",
+		"* * stream=cut":         "none whose answer is a stream",
+	} {
+		_, err := sandbox.New(faulty(t, rule))
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: error %v does not say %q", rule, err, says)
+		}
+	}
+}
+
+func mustFault(t testing.TB, text string) sandbox.Fault {
+	t.Helper()
+	f, err := sandbox.ParseFault(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

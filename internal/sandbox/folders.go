@@ -99,7 +99,7 @@ func (s *Server) createFolder(c *call) error {
 	if err != nil {
 		return fmt.Errorf("create folder in %s: %w", f.Category, err)
 	}
-	return c.reply(http.StatusCreated, f.view())
+	return c.Reply(http.StatusCreated, f.view())
 }
 
 // folderPlace finds where a new folder goes: into its parent, if it has one, whose
@@ -141,7 +141,7 @@ func (s *Server) listFolders(c *call) error {
 	for _, f := range found {
 		out.Items = append(out.Items, f.view())
 	}
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }
 
 // getFolder shows a folder, with what is in it down to depth. Without depth
@@ -166,7 +166,7 @@ func (s *Server) getFolder(c *call) error {
 	if len(tree) == 0 { // deleted just now
 		return noFolder(f.ID)
 	}
-	return c.reply(http.StatusOK, nest(tree, depth))
+	return c.Reply(http.StatusOK, nest(tree, depth))
 }
 
 func noFolder(id string) *problem { return refuse(http.StatusNotFound, "There is no folder %q.", id) }
@@ -202,7 +202,7 @@ func (s *Server) getBranch(c *call) error {
 		v.Folders = &[]*folderView{branch}
 		branch = v
 	}
-	return c.reply(http.StatusOK, branch)
+	return c.Reply(http.StatusOK, branch)
 }
 
 // nest makes a tree of folders that come parents first.
@@ -246,7 +246,7 @@ func (s *Server) renameFolder(c *call) error {
 	if err != nil {
 		return fmt.Errorf("rename folder %s: %w", f.ID, err)
 	}
-	return c.reply(http.StatusOK, f.view())
+	return c.Reply(http.StatusOK, f.view())
 }
 
 // deleteFolder moves what is in the folder one level up and deletes only the
@@ -263,5 +263,5 @@ func (s *Server) deleteFolder(c *call) error {
 	if err != nil {
 		return fmt.Errorf("delete folder %s: %w", f.ID, err)
 	}
-	return c.done()
+	return c.Done()
 }

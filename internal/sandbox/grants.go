@@ -41,7 +41,7 @@ func (s *Server) listGrants(c *call) error {
 	if err != nil {
 		return err
 	}
-	of := query(c.r.URL.Query(), "groupId")
+	of := query(c.R.URL.Query(), "groupId")
 	if of != nil {
 		if _, err := s.group(c, *of); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (s *Server) listGrants(c *call) error {
 		return fmt.Errorf("list permissions of %s: %w", ws, err)
 	}
 	out.TotalCount, out.Limit = len(out.Items), len(out.Items)
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }
 
 // grantBody reads what is granted. Keys that are not known are refused: a guess.
@@ -107,7 +107,7 @@ func (s *Server) createGrant(c *call) error {
 	if err != nil {
 		return fmt.Errorf("grant permissions to %s: %w", g.Group, err)
 	}
-	return c.reply(http.StatusCreated, g.view())
+	return c.Reply(http.StatusCreated, g.view())
 }
 
 // grant finds one in the workspace of the call.
@@ -152,7 +152,7 @@ func (s *Server) updateGrant(c *call) error {
 	if err != nil {
 		return fmt.Errorf("change permission %s: %w", g.ID, err)
 	}
-	return c.reply(http.StatusOK, g.view())
+	return c.Reply(http.StatusOK, g.view())
 }
 
 func noGrant(id string) *problem {
@@ -173,5 +173,5 @@ func (s *Server) deleteGrant(c *call) error {
 	if err != nil {
 		return fmt.Errorf("delete permission %s: %w", g.ID, err)
 	}
-	return c.done()
+	return c.Done()
 }

@@ -39,7 +39,7 @@ func (s *Server) listGroups(c *call) error {
 		return fmt.Errorf("list groups of %s: %w", ws, err)
 	}
 	out.TotalCount, out.Limit = len(out.Items), len(out.Items)
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }
 
 // groupName reads the body of a request that names a group.
@@ -68,7 +68,7 @@ func (s *Server) createGroup(c *call) error {
 	if err != nil {
 		return fmt.Errorf("create group in %s: %w", ws, err)
 	}
-	return c.reply(http.StatusCreated, g.view())
+	return c.Reply(http.StatusCreated, g.view())
 }
 
 // group finds one in the workspace of the call.
@@ -112,7 +112,7 @@ func (s *Server) renameGroup(c *call) error {
 	if err != nil {
 		return fmt.Errorf("rename group %s: %w", g.ID, err)
 	}
-	return c.reply(http.StatusOK, g.view())
+	return c.Reply(http.StatusOK, g.view())
 }
 
 func (s *Server) deleteGroup(c *call) error {
@@ -132,5 +132,5 @@ func (s *Server) deleteGroup(c *call) error {
 	if err != nil {
 		return fmt.Errorf("delete group %s: %w", g.ID, err)
 	}
-	return c.done()
+	return c.Done()
 }

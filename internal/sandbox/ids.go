@@ -4,7 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
+
+	"assetferry/internal/sandbox/standin"
 )
 
 // newAssetID gives 12 characters fit for addresses; as with the service, it may
@@ -18,12 +19,7 @@ func newWorkspaceID() string { return hex.EncodeToString(random(10)) }
 func newContentID() string { return hex.EncodeToString(random(16)) }
 
 // newUUID gives a random UUID (version 4).
-func newUUID() string {
-	b := random(16)
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
+func newUUID() string { return standin.NewUUID() }
 
 func random(n int) []byte {
 	b := make([]byte, n)

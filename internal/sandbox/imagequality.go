@@ -55,7 +55,7 @@ func (s *Server) listQualities(c *call) error {
 		out.Items = append(out.Items, qualityView{f, q})
 	}
 	out.TotalCount, out.Limit = len(out.Items), len(out.Items)
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }
 
 // setQuality changes how renditions of one format are made from now on.
@@ -84,5 +84,5 @@ func (s *Server) setQuality(c *call) error {
 	if err != nil {
 		return fmt.Errorf("set the quality of %s in %s: %w", f, ws, err)
 	}
-	return c.reply(http.StatusOK, qualityView{f, in.Quality})
+	return c.Reply(http.StatusOK, qualityView{f, in.Quality})
 }

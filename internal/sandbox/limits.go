@@ -140,5 +140,5 @@ func (s *Server) getLimits(c *call) error {
 		}
 		out.StorageExceeded = used >= l.MaxStorageInBytes
 	}
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }

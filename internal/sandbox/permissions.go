@@ -141,5 +141,5 @@ func (s *Server) getPermissions(c *call) error {
 			granted[id][p] = r.may(p, id)
 		}
 	}
-	return c.reply(http.StatusOK, granted)
+	return c.Reply(http.StatusOK, granted)
 }

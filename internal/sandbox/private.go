@@ -14,7 +14,7 @@ const (
 // authorizePrivateAccess sets a cookie that lets a browser see private assets.
 // It holds the token itself, so it lives exactly as long.
 func (s *Server) authorizePrivateAccess(c *call) error {
-	parts, err := c.r.MultipartReader()
+	parts, err := c.R.MultipartReader()
 	if err != nil {
 		return refuse(http.StatusBadRequest, "The body is not a multipart form: %v.", err)
 	}
@@ -39,20 +39,20 @@ func (s *Server) authorizePrivateAccess(c *call) error {
 		return err
 	}
 	cookie := &http.Cookie{Name: cookieName, Value: token, Path: "/", HttpOnly: true}
-	if c.r.TLS != nil {
+	if c.R.TLS != nil {
 		cookie.Name, cookie.Secure, cookie.Partitioned = secureCookieName, true, true
 		cookie.SameSite = http.SameSiteNoneMode
 	}
-	http.SetCookie(c.w, cookie)
-	return c.done()
+	http.SetCookie(c.W, cookie)
+	return c.Done()
 }
 
 // admitPrivate lets through who has the cookie. That a token in Authorization
 // does as well is a guess.
 func (s *Server) admitPrivate(c *call, workspace, category string) error {
-	token := c.r.Header.Get("Authorization")
+	token := c.R.Header.Get("Authorization")
 	for _, name := range []string{cookieName, secureCookieName} {
-		if cookie, err := c.r.Cookie(name); err == nil && token == "" {
+		if cookie, err := c.R.Cookie(name); err == nil && token == "" {
 			token = cookie.Value
 		}
 	}

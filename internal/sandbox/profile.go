@@ -190,8 +190,8 @@ func (p Profile) applyTo(o *Options) {
 	o.Limits.MaxImageInMegapixels = cmp.Or(o.Limits.MaxImageInMegapixels, p.MaxMegapixels)
 	if p.Rate > 0 {
 		o.Faults = append(slices.Clip(o.Faults), Fault{
-			method: "*", route: "*", status: http.StatusTooManyRequests, limit: float64(p.Rate),
-			retryAfter: p.RetryAfter, hasRetry: p.RetryAfter != "",
+			Method: "*", Route: "*", Status: http.StatusTooManyRequests, Limit: float64(p.Rate),
+			RetryAfter: p.RetryAfter, HasRetry: p.RetryAfter != "",
 		})
 	}
 }
@@ -209,7 +209,7 @@ func (p Profile) routes(all []route) []route {
 
 // lacking answers like an older installation, which knows nothing of a route.
 func lacking(_ *Server, c *call) error {
-	return refuse(http.StatusNotFound, "There is nothing at %s %s.", c.r.Method, c.r.URL.Path)
+	return refuse(http.StatusNotFound, "There is nothing at %s %s.", c.R.Method, c.R.URL.Path)
 }
 
 // resolution is that of the times shown.
@@ -354,15 +354,15 @@ func (p Profile) admitCategory(ses *session, c category) error {
 
 // deliver takes from a delivery what the service does not have.
 func (p Profile) deliver(c *call) error {
-	if p.lacks("head") && c.r.Method == http.MethodHead {
+	if p.lacks("head") && c.R.Method == http.MethodHead {
 		return refuse(http.StatusMethodNotAllowed, "HEAD is not answered here.")
 	}
 	if p.lacks("ranges") {
-		c.r.Header.Del("Range")
-		c.w.without = append(c.w.without, "Accept-Ranges")
+		c.R.Header.Del("Range")
+		c.W.Without = append(c.W.Without, "Accept-Ranges")
 	}
 	if p.lacks("etag") {
-		c.w.without = append(c.w.without, "ETag")
+		c.W.Without = append(c.W.Without, "ETag")
 	}
 	return nil
 }

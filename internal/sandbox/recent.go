@@ -49,7 +49,7 @@ func (s *Server) markUsed(c *call) error {
 	if err != nil {
 		return fmt.Errorf("note the use of %d assets: %w", len(ids), err)
 	}
-	return c.done()
+	return c.Done()
 }
 
 // use notes that an asset has just been used. Old uses stay, one for each asset and

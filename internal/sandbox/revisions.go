@@ -37,7 +37,7 @@ func (s *Server) replaceAsset(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, c.view(a, true))
+	return c.Reply(http.StatusOK, c.view(a, true))
 }
 
 // sameExtension refuses a file of another kind than the asset: a guess.
@@ -116,7 +116,7 @@ func (s *Server) listRevisions(c *call) error {
 	for _, st := range all {
 		out.Items = append(out.Items, st.view(st.revision == a.revision))
 	}
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }
 
 // useRevision makes an old revision the current one.
@@ -150,7 +150,7 @@ func (s *Server) useRevision(c *call) error {
 		return changing(a.ID, err)
 	}
 	s.processor.wake() // it may never have been looked into
-	return c.done()
+	return c.Done()
 }
 
 func noRevision(id, revision string) *problem {
@@ -180,7 +180,7 @@ func (s *Server) removeRevision(c *call) error {
 	if err != nil {
 		return changing(a.ID, err)
 	}
-	return c.done()
+	return c.Done()
 }
 
 // deliverRevision sends the bytes of a revision. It asks for the cookie or the

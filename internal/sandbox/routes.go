@@ -2,19 +2,16 @@ package sandbox
 
 import (
 	"net/http"
-	"net/url"
-	"strings"
-)
 
-// unknown is the pattern of every request that the sandbox has no route for.
-const unknown = "unknown"
+	"assetferry/internal/sandbox/fault"
+)
 
 // A route is a method and a pattern with its handler.
 type route struct {
 	method, pattern string
-	role            role                       // the least role that may call it; nobody: no token needed
-	needs           permission                 // in the category of whatever the call finds, see call.allow
-	handle          func(*Server, *call) error // nil: the service has the route, the sandbox does not
+	role            role       // the least role that may call it; nobody: no token needed
+	needs           permission // in the category of whatever the call finds, see call.allow
+	handle          func(*Server, *call) error
 }
 
 // routes is the list of everything the sandbox answers, words before wildcards.
@@ -97,62 +94,14 @@ func routes() []route {
 	}
 }
 
-// A router finds routes. It is used instead of http.ServeMux because that one
-// redirects unclean paths, refuses routes that overlap, and knows the route only
-// after the handler has been called.
-type router struct {
-	routes   []route
-	segments [][]string // of each route's pattern
-}
-
-func newRouter(rs []route) router {
-	r := router{routes: rs}
-	for _, rt := range rs {
-		r.segments = append(r.segments, strings.Split(rt.pattern[1:], "/"))
+// named are the routes by method and pattern.
+func named(all []route) (names []fault.Route) {
+	for _, r := range all {
+		names = append(names, fault.Route{Method: r.method, Pattern: r.pattern})
 	}
-	return r
-}
-
-// match finds the first route for a request and the values of its wildcards.
-// HEAD is answered wherever GET is.
-func (rt router) match(method string, u *url.URL) (route, []string) {
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	path := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
-	for i, r := range rt.routes {
-		if r.method != method {
-			continue
-		}
-		if args, ok := matchSegments(rt.segments[i], path); ok && r.handle != nil {
-			return r, args
-		} else if ok {
-			break
-		}
-	}
-	return route{method: method, pattern: unknown, role: nobody, handle: (*Server).notImplemented}, nil
-}
-
-func matchSegments(pattern, path []string) (args []string, ok bool) {
-	if len(pattern) != len(path) {
-		return nil, false
-	}
-	for i, p := range pattern {
-		if !strings.HasPrefix(p, "{") {
-			if p != path[i] {
-				return nil, false
-			}
-			continue
-		}
-		v, err := url.PathUnescape(path[i])
-		if err != nil || v == "" {
-			return nil, false
-		}
-		args = append(args, v)
-	}
-	return args, true
+	return names
 }
 
 func (s *Server) notImplemented(c *call) error {
-	return refuse(http.StatusNotImplemented, "The sandbox has no route %s %s; /docs lists those that it has.", c.r.Method, c.r.URL.Path)
+	return refuse(http.StatusNotImplemented, "The sandbox has no route %s %s; /docs lists those that it has.", c.R.Method, c.R.URL.Path)
 }

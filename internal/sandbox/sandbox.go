@@ -22,7 +22,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/library"
+	"assetferry/internal/sandbox/standin"
 )
 
 // Options say what a sandbox is like. The zero value is one in memory that knows
@@ -73,12 +75,13 @@ type Environment struct {
 type Server struct {
 	options    Options
 	tokens     tokenRules
-	routes     router
+	routes     []route
+	router     standin.Router // by the index of the route
 	store      *store
 	contents   contents
 	workspaces *workspaces
-	faults     *faults
-	stats      *stats
+	faults     *fault.Set
+	stats      *standin.Stats
 	delivered  *delivered
 	processor  *processor
 	renditions *renditions
@@ -103,9 +106,11 @@ func New(o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{options: o, stats: newStats(), delivered: newDelivered(), routes: newRouter(o.Profile.routes(routes()))}
+	s := &Server{options: o, stats: standin.NewStats(), delivered: newDelivered(), routes: o.Profile.routes(routes())}
+	names := named(s.routes)
+	s.router = standin.NewRouter(names)
 	var err error
-	if s.faults, err = newFaults(o.Faults, s.routes, o.Now); err != nil {
+	if s.faults, err = fault.NewSet(o.Faults, names, o.Now); err != nil {
 		return nil, fmt.Errorf("start sandbox: %w", err)
 	}
 	if err := s.open(); err != nil {
@@ -217,17 +222,14 @@ func (s *Server) now() time.Time {
 	return s.options.Now().Add(s.options.ClockSkew).UTC().Truncate(s.options.Profile.resolution())
 }
 
-// markHeader is in every answer, so that nobody takes a rehearsal for the real service.
-const markHeader = "X-Sandbox"
-
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set(markHeader, "assetferry")
+	w.Header().Set(standin.MarkHeader, "assetferry")
 	switch {
 	case s.library != nil && s.library.Takes(r): // first: no other origin may read it
 		s.library.ServeHTTP(w, r)
-	case letBrowsersIn(w, r):
-	case r.URL.Path == statsPath:
+	case standin.LetBrowsersIn(w, r):
+	case r.URL.Path == standin.StatsPath:
 		s.serveStats(w, r)
 	default:
 		s.serve(newCall(s, w, r))

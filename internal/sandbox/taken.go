@@ -41,7 +41,7 @@ func (s *Server) namesExist(c *call) error {
 	if err != nil {
 		return fmt.Errorf("look for %d names: %w", len(in.Names), err)
 	}
-	return c.reply(http.StatusOK, taken)
+	return c.Reply(http.StatusOK, taken)
 }
 
 const namesakes = ` FROM assets WHERE category_id = ? AND folder_id IS ? AND normal = ? AND folded = ?

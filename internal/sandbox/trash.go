@@ -154,7 +154,7 @@ func (s *Server) validateRestore(c *call) error {
 	if err != nil {
 		return fmt.Errorf("look at %d assets in the trash: %w", len(in.AssetsIDs), err)
 	}
-	return c.reply(http.StatusOK, map[string]any{"assets": found})
+	return c.Reply(http.StatusOK, map[string]any{"assets": found})
 }
 
 func restorabilityOf(ses *session, may rights, workspace, id string) (r restorability, err error) {

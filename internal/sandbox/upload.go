@@ -49,12 +49,12 @@ func (s *Server) uploadAsset(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusCreated, c.view(a, true))
+	return c.Reply(http.StatusCreated, c.view(a, true))
 }
 
 // take receives a form, stores its file, and only then has it committed.
 func (s *Server) take(c *call, f *form, commit func() (asset, error)) (asset, error) {
-	if s.options.Limits.exceeded(c.r.ContentLength - maxForm) {
+	if s.options.Limits.exceeded(c.R.ContentLength - maxForm) {
 		return asset{}, s.options.Limits.tooLarge()
 	}
 	kept := false
@@ -89,7 +89,7 @@ func (s *Server) receive(c *call, f *form) error {
 	if err := s.checkPlan(c.who.environment); err != nil {
 		return err
 	}
-	parts, err := c.r.MultipartReader()
+	parts, err := c.R.MultipartReader()
 	if err != nil {
 		return refuse(http.StatusBadRequest, "The body is not a multipart form: %v.", err)
 	}
@@ -116,7 +116,7 @@ func (s *Server) receive(c *call, f *form) error {
 
 // finish reads up to the end of the body: only then has all of it arrived.
 func (c *call) finish() error {
-	if n, err := io.CopyN(io.Discard, c.body, maxForm); n == maxForm {
+	if n, err := io.CopyN(io.Discard, c.Body, maxForm); n == maxForm {
 		return refuse(http.StatusBadRequest, "There is too much after the form.")
 	} else if err != io.EOF {
 		return fmt.Errorf("read body: %w", err)
@@ -162,7 +162,7 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 	if err != nil {
 		return err
 	}
-	if f.draft, err = s.contents.create(c.r.ContentLength); err != nil {
+	if f.draft, err = s.contents.create(c.R.ContentLength); err != nil {
 		return fmt.Errorf("receive file: %w", err)
 	}
 	digest := sha256.New()

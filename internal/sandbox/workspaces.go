@@ -38,7 +38,7 @@ func (s *Server) listWorkspaces(c *call) error {
 	if err != nil {
 		return err
 	}
-	q := c.r.URL.Query()
+	q := c.R.URL.Query()
 	var found []workspaceView
 	for _, w := range s.workspaces.of(c.who.environment) {
 		named := !q.Has("ids") || slices.Contains(strings.Split(q.Get("ids"), ","), w.ID)
@@ -54,7 +54,7 @@ func (s *Server) listWorkspaces(c *call) error {
 	}
 	from := min(offset, len(found))
 	items := append([]workspaceView{}, found[from:min(from+limit, len(found))]...)
-	return c.reply(http.StatusOK, list[workspaceView]{items, len(found), offset, limit})
+	return c.Reply(http.StatusOK, list[workspaceView]{items, len(found), offset, limit})
 }
 
 // workspaceName reads the body of a request that names a workspace.
@@ -75,7 +75,7 @@ func (s *Server) createWorkspace(c *call) error {
 	if err := s.addWorkspace(w); err != nil {
 		return err
 	}
-	return c.reply(http.StatusCreated, w.view())
+	return c.Reply(http.StatusCreated, w.view())
 }
 
 // ownWorkspace is the one that the path names, if it is in the environment.
@@ -151,7 +151,7 @@ func (s *Server) changeWorkspace(c *call, change func(*workspace)) error {
 		return fmt.Errorf("change workspace %s: %w", w.ID, err)
 	}
 	s.workspaces.set(w)
-	return c.reply(http.StatusOK, w.view())
+	return c.Reply(http.StatusOK, w.view())
 }
 
 // getWorkspaceMetadata tells which extensions the workspace allows and has: those
@@ -186,7 +186,7 @@ func (s *Server) getWorkspaceMetadata(c *call) error {
 	if err != nil {
 		return fmt.Errorf("find extensions of %s: %w", ws, err)
 	}
-	return c.reply(http.StatusOK, out)
+	return c.Reply(http.StatusOK, out)
 }
 
 // deleteWorkspace deletes a workspace with everything in it. The default one
@@ -209,5 +209,5 @@ func (s *Server) deleteWorkspace(c *call) error {
 		return fmt.Errorf("delete workspace %s: %w", w.ID, err)
 	}
 	s.workspaces.remove(w.ID)
-	return c.done()
+	return c.Done()
 }

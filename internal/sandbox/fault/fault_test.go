@@ -1,13 +1,14 @@
-package sandbox_test
+package fault_test
 
 import (
 	"strings"
 	"testing"
+	"time"
 
-	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/fault"
 )
 
-func TestParseFault(t *testing.T) {
+func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"POST /assets status=429 rate=0.3 retry-after=1 seed=7": "POST /assets status=429 retry-after=1 rate=0.3 seed=7",
 		"  post\t/assets   status=500 ":                         "POST /assets status=500",
@@ -22,8 +23,10 @@ func TestParseFault(t *testing.T) {
 		"* * status=429 retry-after=-1":                         "* * status=429 retry-after=-1",
 		"* * drop=after delay=1s":                               "* * drop=after delay=1s",
 		"* * status=500 rate=0":                                 "* * status=500 rate=0",
+		"POST * seed=7 rate=0.3 stream=cut":                     "POST * stream=cut rate=0.3 seed=7",
+		"* * stream=slow delay=1s":                              "* * delay=1s stream=slow",
 	} {
-		f, err := sandbox.ParseFault(text)
+		f, err := fault.Parse(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		} else if f.String() != want {
@@ -32,7 +35,7 @@ func TestParseFault(t *testing.T) {
 	}
 }
 
-func TestParseFaultSaysWhatIsWrong(t *testing.T) {
+func TestParseSaysWhatIsWrong(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                                       "METHOD ROUTE",
 		"POST":                                   "METHOD ROUTE",
@@ -41,6 +44,11 @@ func TestParseFaultSaysWhatIsWrong(t *testing.T) {
 		"POST /assets":                           "status, drop, limit, delay",
 		"POST /assets broken":                    "key=value",
 		"POST /assets stauts=500":                "status, commit, drop",
+		"POST /assets stream=torn":               "error cut nodone",
+		"POST /assets stream=cut status=500":     "do not go together",
+		"POST /assets stream=cut drop=after":     "do not go together",
+		"POST /assets stream=cut limit=1/s":      "do not go together",
+		"POST /assets stream=cut retry-after=1":  "retry-after needs",
 		"POST /assets status=99":                 "from 200 to 599",
 		"POST /assets status=abc":                "from 200 to 599",
 		"POST /assets status=500 status=501":     "twice",
@@ -67,7 +75,7 @@ func TestParseFaultSaysWhatIsWrong(t *testing.T) {
 		`POST /assets status=5 retry-after="x"y`: "quote",
 		`* * status=500 retry-after="a\nb"`:      "line breaks",
 	} {
-		_, err := sandbox.ParseFault(text)
+		_, err := fault.Parse(text)
 		if err == nil {
 			t.Errorf("%s: no error", text)
 		} else if !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "fault ") {
@@ -76,41 +84,66 @@ func TestParseFaultSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestFaultOfUnknownRoute(t *testing.T) {
-	f := mustFault(t, "POST /asset status=500")
-	_, err := sandbox.New(sandbox.Options{Faults: []sandbox.Fault{f}})
-	if err == nil || !strings.Contains(err.Error(), "PATCH /assets/{id}") {
-		t.Errorf("error %v does not name the routes", err)
+func TestSetKnowsItsRoutes(t *testing.T) {
+	plain := fault.Route{Method: "GET", Pattern: "/assets/{id}"}
+	stream := fault.Route{Method: "POST", Pattern: "/messages", Streams: true}
+	for text, test := range map[string]struct {
+		routes []fault.Route
+		says   string // empty: the rule is taken
+	}{
+		"HEAD /assets/{any} status=500": {[]fault.Route{plain}, ""},
+		"* * stream=cut":                {[]fault.Route{plain, stream}, ""},
+		"GET * stream=cut":              {[]fault.Route{plain, stream}, "no such route; it has POST /messages"},
+		"* * stream=error":              {[]fault.Route{plain}, "none whose answer is a stream"},
+		"POST /asset status=500":        {[]fault.Route{plain, stream}, "it has GET /assets/{id}, POST /messages"},
+	} {
+		rule, err := fault.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = fault.NewSet([]fault.Rule{rule}, test.routes, time.Now)
+		if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
+			t.Errorf("%s: error %v, want one that says %q", text, err, test.says)
+		}
 	}
 }
 
-func mustFault(t testing.TB, text string) sandbox.Fault {
-	t.Helper()
-	f, err := sandbox.ParseFault(text)
+func TestStreamsAreSpoiledOnlyWhereThereAreAny(t *testing.T) {
+	rule, err := fault.Parse("* * stream=cut once=1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	stream := fault.Route{Method: "POST", Pattern: "/messages", Streams: true}
+	set, err := fault.NewSet([]fault.Rule{rule}, []fault.Route{stream}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, fired := set.Next(fault.Route{Method: "GET", Pattern: "/assets"}); fired {
+		t.Error("what is no stream was spoiled")
+	}
+	if got, fired := set.Next(stream); !fired || got.Stream != fault.Cut {
+		t.Errorf("the first stream had the fault %v, %v", got, fired)
+	}
 }
 
-func FuzzParseFault(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"POST /assets status=429 rate=0.3 retry-after=1 seed=7", "* * drop=before", "* * limit=2/m status=503",
+		"POST /assets status=429 rate=0.3 retry-after=1 seed=7", "* * drop=before", "* * stream=error once=2", "* * limit=2/m status=503",
 		`GET /{workspaceId}/assets/{id}/file delay=1h2m3s nth=4 status=200 commit=after retry-after="\x00 \u2028"`,
 	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		fault, err := sandbox.ParseFault(text)
+		rule, err := fault.Parse(text)
 		if err != nil {
 			return
 		}
-		again, err := sandbox.ParseFault(fault.String())
+		again, err := fault.Parse(rule.String())
 		if err != nil {
-			t.Fatalf("%q became %q: %v", text, fault, err)
+			t.Fatalf("%q became %q: %v", text, rule, err)
 		}
-		if again != fault {
-			t.Errorf("%q became %q, then %q", text, fault, again)
+		if again != rule {
+			t.Errorf("%q became %q, then %q", text, rule, again)
 		}
 	})
 }

@@ -1,14 +1,14 @@
-package sandbox
+package standin
 
 import (
 	"net/http"
 	"strings"
 )
 
-// letBrowsersIn lets pages of any origin read every answer, refusals and faults
+// LetBrowsersIn lets pages of any origin read every answer, refusals and faults
 // included, and send the cookie of private categories along. It reports whether
 // the request was a preflight, which is answered then; those are not counted.
-func letBrowsersIn(w http.ResponseWriter, r *http.Request) (answered bool) {
+func LetBrowsersIn(w http.ResponseWriter, r *http.Request) (answered bool) {
 	h := w.Header()
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
@@ -39,6 +39,6 @@ func accepted() []string {
 // exposed are the headers that scripts may read.
 func exposed() []string {
 	return []string{
-		"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "Date", "ETag", "Retry-After", markHeader,
+		"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "Date", "ETag", "Retry-After", MarkHeader,
 	}
 }

@@ -1,0 +1,50 @@
+package standin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// grace is how long running requests may take to end.
+const grace = 10 * time.Second
+
+// Serve answers on a listener until the context ends, then lets running requests
+// finish for a while. It closes the listener. The contexts of requests are made by
+// about, which may be nil.
+func Serve(ctx context.Context, l net.Listener, handler http.Handler, log *slog.Logger, about func(context.Context) context.Context) error {
+	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	// No limit on reading and writing as a whole: files of several gigabytes take
+	// their time. Bodies that stand still are ended one by one.
+	if about != nil {
+		requests = about(requests)
+	}
+	h := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return requests },
+		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer done()
+	err := h.Shutdown(stopping)
+	cut()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = h.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("stop serving: %w", err)
+	}
+	return nil
+}
