@@ -1,0 +1,147 @@
+package answer
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A key is one of a JSON object that a prompt asks for.
+type key struct {
+	name  string
+	wants want
+}
+
+// A want is what a prompt says that the value of a key is.
+type want int
+
+const (
+	wantsText want = iota
+	wantsList
+	wantsTruth
+	wantsNumber
+)
+
+// keysOf are the keys that a prompt names, or the latest prompt before it that names
+// some, or else a single one.
+func keysOf(prompt string, history []string) []key {
+	if keys := keysIn(prompt); len(keys) > 0 {
+		return keys
+	}
+	for i := len(history) - 1; i >= 0; i-- {
+		if !wantsJSON.MatchString(history[i]) {
+			continue // it shows no object, or not as an answer
+		}
+		if keys := keysIn(history[i]); len(keys) > 0 {
+			return keys
+		}
+	}
+	return []key{{name: "answer"}}
+}
+
+// keysIn finds the keys of an object that is shown, such as {"alt": string, "tags":
+// [...]}; else those that are listed, as in "with the keys alt, tags and decorative";
+// else words that are often keys, in quotes.
+func keysIn(prompt string) []key {
+	for at := strings.IndexByte(prompt, '{'); at >= 0; {
+		if keys := shown(prompt[at:]); len(keys) > 0 {
+			return keys
+		}
+		next := strings.IndexByte(prompt[at+1:], '{')
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	return listed(prompt)
+}
+
+var shownKey = regexp.MustCompile(`^["'“]?([A-Za-z_][A-Za-z0-9_-]{0,40})["'”]?\s*(?:[:,}?]|$)`)
+
+// maxShown is how much of a prompt a shown object can take.
+const maxShown = 4000
+
+// shown reads the keys of the object that a text begins with, which need not be JSON.
+func shown(text string) []key {
+	var keys []key
+	depth, fresh := 0, false // fresh: a key may begin here
+	text = text[:min(len(text), maxShown)]
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '{', '[':
+			depth++
+			fresh = c == '{' && depth == 1
+		case '}', ']':
+			if depth--; depth == 0 {
+				return keys
+			}
+		case ',':
+			fresh = depth == 1
+		case ' ', '\n', '\t', '\r':
+		default:
+			if !fresh {
+				continue
+			}
+			fresh = false
+			if m := shownKey.FindStringSubmatch(text[i:]); m != nil {
+				keys = append(keys, key{m[1], wanted(text[i+len(m[0]):])})
+			}
+		}
+	}
+	return nil // it is never closed
+}
+
+var (
+	truthWord  = regexp.MustCompile(`(?i)^\s*["'<]?(?:bool|true|false)`)
+	numberWord = regexp.MustCompile(`(?i)^\s*["'<]?(?:number|integer|int\b|float|[0-9])`)
+	listWord   = regexp.MustCompile(`(?i)^\s*(?:\[|["'<]?(?:array|list)\b)`)
+)
+
+// wanted reads what is said of a value.
+func wanted(text string) want {
+	switch {
+	case listWord.MatchString(text):
+		return wantsList
+	case truthWord.MatchString(text):
+		return wantsTruth
+	case numberWord.MatchString(text):
+		return wantsNumber
+	}
+	return wantsText
+}
+
+var (
+	keyList   = regexp.MustCompile(`(?i)\b(?:keys?|fields?|members?|properties)\b[ :]*((?:["'\x60“]?[A-Za-z_][A-Za-z0-9_-]*["'\x60”]?(?:\s*\([^)]*\))?(?:\s*,\s*and\s+|\s*,\s*|\s+and\s+)?)+)`)
+	inQuotes  = regexp.MustCompile("[\"'`“]([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]")
+	aside     = regexp.MustCompile(`\([^)]*\)`)
+	separator = regexp.MustCompile(`\s*,\s*and\s+|\s*,\s*|\s+and\s+`)
+	wholeKey  = regexp.MustCompile("^[\"'`“]?([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]?")
+)
+
+// listed reads the keys that a sentence names.
+func listed(prompt string) []key {
+	if m := keyList.FindStringSubmatch(prompt); m != nil {
+		var keys []key
+		for _, part := range separator.Split(aside.ReplaceAllString(m[1], ""), -1) {
+			if k := wholeKey.FindStringSubmatch(strings.TrimSpace(part)); k != nil {
+				keys = append(keys, key{name: k[1]})
+			}
+		}
+		return unique(keys)
+	}
+	var keys []key
+	for _, m := range inQuotes.FindAllStringSubmatch(prompt, -1) {
+		keys = append(keys, key{name: m[1]})
+	}
+	return unique(keys)
+}
+
+func unique(keys []key) []key {
+	var some []key
+	for _, k := range keys {
+		if !slices.ContainsFunc(some, func(s key) bool { return s.name == k.name }) {
+			some = append(some, k)
+		}
+	}
+	return some
+}

@@ -1,0 +1,80 @@
+package answer
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// A tongue is the code of a language, such as "de"; empty is English, in which all is
+// written anyway.
+type tongue string
+
+var (
+	codeInBrackets = regexp.MustCompile(`(?i)\b(?:in|into|to)\s+\p{L}+(?:\s+\p{L}+)?\s*\(([a-z]{2,3}(?:-[a-z0-9]{2,8})*)\)`)
+	languageNamed  = regexp.MustCompile(`\b(?:in|into|to)\s+([A-Z]\p{L}+)`)
+	said           = regexp.MustCompile(`^\[\p{L}[\p{L}0-9-]*\] `)
+)
+
+// asked finds the language that a prompt asks for, such as in "Write in German (de)",
+// "in German" or "into French".
+func asked(prompt string) (tongue, bool) {
+	if m := codeInBrackets.FindStringSubmatch(prompt); m != nil {
+		return tongue(strings.ToLower(m[1])), true
+	}
+	for _, m := range languageNamed.FindAllStringSubmatch(prompt, -1) {
+		if code, ok := codes()[strings.ToLower(m[1])]; ok {
+			return code, true
+		}
+	}
+	return "en", false
+}
+
+// tongueOf reads a language that is named or given by its code. Any other word stands for
+// itself.
+func tongueOf(language string) tongue {
+	fields := strings.FieldsFunc(strings.ToLower(language), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' })
+	if len(fields) == 0 {
+		return "en"
+	}
+	if code, ok := codes()[fields[0]]; ok {
+		return code
+	}
+	return tongue(strings.ReplaceAll(fields[0], "_", "-"))
+}
+
+// say puts an invented text, which is English, into a language.
+func (t tongue) say(text string) string {
+	if t == "en" || strings.HasPrefix(string(t), "en-") || text == "" {
+		return text
+	}
+	return t.render(text)
+}
+
+// render marks a text as being in a language, instead of the one that it is marked as.
+func (t tongue) render(text string) string {
+	body := strings.TrimLeft(text, " \t\r\n")
+	space := text[:len(text)-len(body)]
+	return space + "[" + string(t) + "] " + said.ReplaceAllString(body, "")
+}
+
+// translate marks each block of HTML, or a plain text, as being in a language. Tags,
+// and with them each data-id, stay as they are.
+func (t tongue) translate(content string) string {
+	return edit(content, func(p piece) string {
+		if !p.first {
+			return p.raw
+		}
+		return t.render(p.raw)
+	})
+}
+
+// codes are those of languages by their English names.
+func codes() map[string]tongue {
+	return map[string]tongue{
+		"arabic": "ar", "bulgarian": "bg", "chinese": "zh", "croatian": "hr", "czech": "cs", "danish": "da", "dutch": "nl", "english": "en", "estonian": "et", "finnish": "fi",
+		"french": "fr", "german": "de", "greek": "el", "hebrew": "he", "hindi": "hi", "hungarian": "hu", "irish": "ga", "italian": "it", "japanese": "ja", "korean": "ko",
+		"latvian": "lv", "lithuanian": "lt", "norwegian": "no", "polish": "pl", "portuguese": "pt", "romanian": "ro", "russian": "ru", "serbian": "sr", "slovak": "sk",
+		"slovenian": "sl", "spanish": "es", "swedish": "sv", "turkish": "tr", "ukrainian": "uk", "vietnamese": "vi",
+	}
+}

@@ -1,0 +1,180 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// A piece is a part of HTML: together, the pieces are the whole, byte for byte.
+type piece struct {
+	raw   string
+	text  bool             // a reader sees it
+	block bool             // the tag begins or ends a block, so what is around it is not one sentence
+	name  string           // of a tag's element
+	start bool             // of an element that is not void, nor closed by its own tag
+	end   bool             // of an element
+	attr  []html.Attribute // of a start, decoded
+	first bool             // the first text of its block that is not blank
+	last  bool             // the last one
+}
+
+// pieces takes HTML apart. What is no HTML is one piece of text.
+func pieces(page string) []piece {
+	var all []piece
+	z := html.NewTokenizer(strings.NewReader(page))
+	hidden := ""
+	for at := 0; at < len(page); {
+		kind := z.Next()
+		size := len(z.Raw()) // before Token, which decodes in place
+		if kind == html.ErrorToken || size == 0 {
+			all = append(all, piece{raw: page[at:]}) // a tag that was never closed
+			break
+		}
+		p := pieceOf(z.Token())
+		p.raw = page[at : at+size]
+		p.text = kind == html.TextToken && hidden == ""
+		if isHidden(p.name) {
+			hidden = ""
+			if p.start {
+				hidden = p.name
+			}
+		}
+		all, at = append(all, p), at+size
+	}
+	markEnds(all)
+	return all
+}
+
+func pieceOf(t html.Token) piece {
+	switch t.Type {
+	case html.StartTagToken, html.SelfClosingTagToken:
+		return piece{name: t.Data, attr: t.Attr, block: !isInline(t.DataAtom), start: t.Type == html.StartTagToken && !isVoid(t.DataAtom)}
+	case html.EndTagToken:
+		return piece{name: t.Data, block: !isInline(t.DataAtom), end: true}
+	}
+	return piece{}
+}
+
+// markEnds finds the first and the last text of each block.
+func markEnds(all []piece) {
+	last := -1
+	for i := range all {
+		switch p := &all[i]; {
+		case p.text && strings.TrimSpace(p.raw) != "":
+			p.first, p.last = last < 0, true
+			if last >= 0 {
+				all[last].last = false
+			}
+			last = i
+		case p.block:
+			last = -1
+		}
+	}
+}
+
+// edit changes what a reader sees, and leaves all else byte for byte as it was.
+func edit(page string, change func(piece) string) string {
+	var b strings.Builder
+	for _, p := range pieces(page) {
+		if p.text && strings.TrimSpace(p.raw) != "" {
+			b.WriteString(change(p))
+			continue
+		}
+		b.WriteString(p.raw)
+	}
+	return b.String()
+}
+
+// isMarkup reports whether a text is HTML.
+func isMarkup(text string) bool {
+	return slices.ContainsFunc(pieces(text), func(p piece) bool { return p.name != "" })
+}
+
+// isHidden reports whether what is in an element is no text for readers.
+func isHidden(name string) bool {
+	switch name {
+	case "script", "style", "template", "noscript", "title", "textarea", "iframe":
+		return true
+	}
+	return false
+}
+
+func isInline(a atom.Atom) bool {
+	switch a {
+	case 0, atom.A, atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Cite, atom.Code, atom.Em, atom.I, atom.Kbd, atom.Mark, atom.Q,
+		atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.U, atom.Var, atom.Wbr, atom.Img, atom.Del, atom.Ins:
+		return true
+	}
+	return false
+}
+
+func isVoid(a atom.Atom) bool {
+	switch a {
+	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Param, atom.Source, atom.Track, atom.Wbr:
+		return true
+	}
+	return false
+}
+
+// An element is one with a data-id, whole.
+type element struct {
+	id, html string
+}
+
+// elements gives the elements with a data-id that are not within another one.
+func elements(page string) []element {
+	var found []element
+	all := pieces(page)
+	for i := 0; i < len(all); i++ {
+		id, ok := dataID(all[i])
+		if !ok {
+			continue
+		}
+		end := endOf(all, i)
+		var b strings.Builder
+		for _, p := range all[i:end] {
+			b.WriteString(p.raw)
+		}
+		found = append(found, element{id, b.String()})
+		i = end - 1
+	}
+	return found
+}
+
+func dataID(p piece) (string, bool) {
+	for _, a := range p.attr {
+		if a.Key == "data-id" && a.Val != "" {
+			return a.Val, true
+		}
+	}
+	return "", false
+}
+
+// endOf is the index after the element that begins at i. One that is never closed ends
+// where the next one with a data-id begins.
+func endOf(all []piece, i int) int {
+	if !all[i].start {
+		return i + 1
+	}
+	depth, next := 0, len(all)
+	for j := i; j < len(all); j++ {
+		if _, ok := dataID(all[j]); ok && j > i {
+			next = min(next, j)
+		}
+		if all[j].name != all[i].name {
+			continue
+		}
+		if all[j].start {
+			depth++
+		} else if all[j].end {
+			depth--
+		}
+		if depth == 0 {
+			return j + 1
+		}
+	}
+	return next
+}

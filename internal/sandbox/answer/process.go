@@ -1,0 +1,196 @@
+package answer
+
+import (
+	"encoding/base64"
+	"fmt"
+	"html"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// A Processed is a document as it is afterwards, and what changed.
+type Processed struct {
+	Document string
+	Summary  string
+}
+
+var (
+	asksToFix     = regexp.MustCompile(`(?i)\bgrammar\b|\bspelling\b|\btypos?\b|\bcorrect\b|\bproofread`)
+	asksToReplace = regexp.MustCompile(`(?i)\b(?:re-?write|re-?place|improve|over-?write|re-?do)`)
+)
+
+// Process carries out a prompt on HTML documents. One that asks for alternative texts
+// gets an alt for each img that has none or an empty one, and for all of them if it asks
+// to replace or improve them; the picture is taken from a data: URL or from fetch, which
+// may be nil, and else its file name must do. One that asks for corrections or for a
+// translation gets what [Act] does. What the prompt does not ask for stays byte for byte
+// as it was.
+func Process(prompt string, documents []string, fetch func(url string) ([]byte, error)) []Processed {
+	all := make([]Processed, len(documents))
+	for i, document := range documents {
+		all[i] = process(prompt, document, fetch)
+	}
+	return all
+}
+
+func process(prompt, document string, fetch func(url string) ([]byte, error)) Processed {
+	in, _ := asked(prompt)
+	switch {
+	case wantsAlt.MatchString(prompt):
+		return describeImages(document, in, asksToReplace.MatchString(prompt), fetch)
+	case asksTo.MatchString(prompt):
+		return changed(document, in.translate(document), "the text was marked as "+string(in))
+	case asksToFix.MatchString(prompt):
+		return changed(document, Act("fix-grammar", nil, document), "spelling and grammar were corrected by a small table")
+	}
+	return Processed{document, marked("nothing was changed, for the prompt asks for nothing that is known here")}
+}
+
+func changed(before, after, what string) Processed {
+	if before == after {
+		what = "nothing had to be changed"
+	}
+	return Processed{after, marked(what)}
+}
+
+// describeImages sets alternative texts.
+func describeImages(document string, in tongue, replace bool, fetch func(url string) ([]byte, error)) Processed {
+	var b strings.Builder
+	images, set := 0, 0
+	for _, p := range pieces(document) {
+		if p.name != "img" || p.end {
+			b.WriteString(p.raw)
+			continue
+		}
+		images++
+		if !replace && strings.TrimSpace(attribute(p, "alt")) != "" {
+			b.WriteString(p.raw)
+			continue
+		}
+		set++
+		b.WriteString(withAlt(p.raw, altFor(attribute(p, "src"), in, fetch)))
+	}
+	if images == 0 {
+		return Processed{document, marked("nothing was changed, for there is no image in the document")}
+	}
+	return Processed{b.String(), marked(fmt.Sprintf("alternative texts were set for %d of %d images", set, images))}
+}
+
+func attribute(p piece, name string) string {
+	for _, a := range p.attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// altFor describes the picture at an address, or the address if it cannot be had.
+func altFor(src string, in tongue, fetch func(url string) ([]byte, error)) string {
+	if data, ok := pictureAt(src, fetch); ok {
+		return newSubject([]Attachment{{Type: "image/*", Data: data}}, in).alt()
+	}
+	about := "a picture that could not be fetched"
+	if name := words(fileName(src)); name != "" {
+		about = "a picture in a file called “" + short(name, 60) + "”"
+	}
+	return in.say(altOf(about, mostAlt-len(in.say(" "))+1))
+}
+
+// fileName is the last part of an address. Data has none.
+func fileName(src string) string {
+	u, err := url.Parse(src)
+	if err != nil || u.Scheme == "data" {
+		return ""
+	}
+	return path.Base(u.Path)
+}
+
+func pictureAt(src string, fetch func(url string) ([]byte, error)) ([]byte, bool) {
+	head, body, ok := strings.Cut(src, ",")
+	if ok && strings.HasPrefix(strings.ToLower(head), "data:") {
+		return dataOf(head, body)
+	}
+	if fetch == nil || !strings.HasPrefix(src, "http://") && !strings.HasPrefix(src, "https://") {
+		return nil, false
+	}
+	data, err := fetch(src)
+	return data, err == nil
+}
+
+// dataOf reads a data: URL that has been cut at its comma.
+func dataOf(head, body string) ([]byte, bool) {
+	text, err := url.PathUnescape(body)
+	if err != nil {
+		return nil, false
+	}
+	if !strings.HasSuffix(strings.ToLower(head), ";base64") {
+		return []byte(text), true
+	}
+	data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+	return data, err == nil
+}
+
+// withAlt sets the alt of the tag of an img and leaves the rest of it as it is.
+func withAlt(tag, alt string) string {
+	set := `alt="` + html.EscapeString(alt) + `"`
+	if start, end, ok := findAttribute(tag, "alt"); ok {
+		return tag[:start] + set + tag[end:]
+	}
+	const name = len("<img")
+	return tag[:name] + " " + set + tag[name:]
+}
+
+// findAttribute finds an attribute, with its value, in the tag of an img.
+func findAttribute(tag, name string) (start, end int, ok bool) {
+	for i := len("<img"); i < len(tag); {
+		if strings.IndexByte(" \t\r\n\f/>", tag[i]) >= 0 {
+			i++
+			continue
+		}
+		start, end = i, i+1 // the first may even be a "="
+		for end < len(tag) && strings.IndexByte(" \t\r\n\f/>=", tag[end]) < 0 {
+			end++
+		}
+		found := strings.EqualFold(tag[start:end], name)
+		end = afterValue(tag, end)
+		if found {
+			return start, end, true
+		}
+		i = end
+	}
+	return 0, 0, false
+}
+
+// afterValue is where the value of an attribute ends whose name ends at i; there need be
+// none.
+func afterValue(tag string, i int) int {
+	j := skip(tag, i)
+	if j >= len(tag) || tag[j] != '=' {
+		return i
+	}
+	j = skip(tag, j+1)
+	if j >= len(tag) {
+		return j
+	}
+	if quote := tag[j]; quote == '"' || quote == '\'' {
+		if end := strings.IndexByte(tag[j+1:], quote); end >= 0 {
+			return j + 1 + end + 1
+		}
+		return len(tag)
+	}
+	for j < len(tag) && strings.IndexByte(" \t\r\n\f>", tag[j]) < 0 {
+		j++
+	}
+	return j
+}
+
+// skip passes over blanks.
+func skip(tag string, i int) int {
+	for i < len(tag) && strings.IndexByte(" \t\r\n\f", tag[i]) >= 0 {
+		i++
+	}
+	return i
+}
