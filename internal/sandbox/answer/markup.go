@@ -128,18 +128,18 @@ type element struct {
 func elements(page string) []element {
 	var found []element
 	all := pieces(page)
+	ends := ends(all)
 	for i := 0; i < len(all); i++ {
 		id, ok := dataID(all[i])
 		if !ok {
 			continue
 		}
-		end := endOf(all, i)
 		var b strings.Builder
-		for _, p := range all[i:end] {
+		for _, p := range all[i:ends[i]] {
 			b.WriteString(p.raw)
 		}
 		found = append(found, element{id, b.String()})
-		i = end - 1
+		i = ends[i] - 1
 	}
 	return found
 }
@@ -153,28 +153,30 @@ func dataID(p piece) (string, bool) {
 	return "", false
 }
 
-// endOf is the index after the element that begins at i. One that is never closed ends
-// where the next one with a data-id begins.
-func endOf(all []piece, i int) int {
-	if !all[i].start {
-		return i + 1
-	}
-	depth, next := 0, len(all)
-	for j := i; j < len(all); j++ {
-		if _, ok := dataID(all[j]); ok && j > i {
-			next = min(next, j)
-		}
-		if all[j].name != all[i].name {
-			continue
-		}
-		if all[j].start {
-			depth++
-		} else if all[j].end {
-			depth--
-		}
-		if depth == 0 {
-			return j + 1
+// ends gives, for each tag, the index after the element that begins there. One that is
+// never closed ends where the next one with a data-id begins.
+func ends(all []piece) []int {
+	end, open := make([]int, len(all)), map[string][]int{}
+	for i, p := range all {
+		switch {
+		case p.start:
+			open[p.name] = append(open[p.name], i)
+		case p.end && len(open[p.name]) > 0:
+			last := len(open[p.name]) - 1
+			end[open[p.name][last]], open[p.name] = i+1, open[p.name][:last]
 		}
 	}
-	return next
+	next := len(all)
+	for i := len(all) - 1; i >= 0; i-- {
+		if end[i] == 0 {
+			end[i] = i + 1
+			if all[i].start {
+				end[i] = next
+			}
+		}
+		if _, ok := dataID(all[i]); ok {
+			next = i
+		}
+	}
+	return end
 }

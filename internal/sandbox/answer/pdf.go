@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 )
@@ -131,9 +132,8 @@ func literal(content []byte) (string, int) {
 		c := content[i]
 		switch c {
 		case '\\':
-			if i++; i < len(content) {
-				s = append(s, escaped(content[i])...)
-			}
+			c, size := escaped(content[i+1:])
+			s, i = append(s, c...), i+size
 			continue
 		case '(':
 			if depth++; depth == 1 {
@@ -149,15 +149,25 @@ func literal(content []byte) (string, int) {
 	return decoded(s), len(content)
 }
 
-// escaped is what a letter after a backslash stands for. Numbers are left out.
-func escaped(c byte) []byte {
-	switch {
-	case c == 'n', c == 'r', c == 't':
-		return []byte{' '}
-	case c >= '0' && c <= '9', c == '\n', c == '\r':
-		return nil
+// escaped is what follows a backslash, and how many bytes it takes.
+func escaped(content []byte) (string, int) {
+	if len(content) == 0 {
+		return "", 0
 	}
-	return []byte{c}
+	digits := 0
+	for digits < min(3, len(content)) && content[digits] >= '0' && content[digits] <= '7' {
+		digits++
+	}
+	if n, err := strconv.ParseUint(string(content[:digits]), 8, 16); err == nil {
+		return string([]byte{byte(n)}), digits
+	}
+	switch c := content[0]; c {
+	case 'n', 'r', 't':
+		return " ", 1
+	case '\n', '\r': // a line that goes on
+		return "", 1
+	}
+	return string(content[:1]), 1
 }
 
 func hexadecimal(content []byte) (string, int) {
