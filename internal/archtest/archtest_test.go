@@ -39,6 +39,7 @@ var allowed = map[string][]string{
 	"internal/forecast":            {"state", "internal/pace"},
 	"internal/preflight":           {"migrate", "state", "sources", "internal/header", "internal/ui"},
 	"internal/probe":               {"internal/assets"},
+	"internal/proposals":           {"internal/metadata", "internal/rows", "internal/ui"},
 	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/retry", "internal/ui"},
 	"internal/bench":               {"migrate", "state", "sources/local"}, // measures, so nothing imports it
 	"internal/config":              {"internal/addresses", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},

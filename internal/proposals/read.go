@@ -1,0 +1,277 @@
+package proposals
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"assetferry/internal/metadata"
+	"assetferry/internal/rows"
+)
+
+// A Choice is what a person decides on a proposal; empty if nothing.
+type Choice string
+
+// The choices, as they are written in tables.
+const (
+	Accept     Choice = "accept"
+	Reject     Choice = "reject"
+	Decorative Choice = "decorative" // the picture needs no description, now and later
+)
+
+// A Decision is what a person decided on one proposal.
+type Decision struct {
+	ID          string
+	Choice      Choice
+	Description *string   // instead of what was proposed; nil: as proposed
+	Tags        *[]string // the same
+}
+
+// Decisions are those of a table.
+type Decisions struct {
+	All     []Decision // in the order of the table
+	Open    int        // proposals in it on which nothing was decided
+	Late    int        // proposals that were applied or given up since, and are left alone
+	Remarks []string   // on what was not taken, at most maxRemarks
+}
+
+// maxRemarks is how many remarks there are on a table.
+const maxRemarks = 20
+
+// use is what a table is for.
+func use() rows.Use {
+	return rows.Use{Kind: "table of decisions", Topic: "enrich", Example: `{"id": "…", "decision": "accept"}`}
+}
+
+// Read reads the decisions in a file: a CSV table with commas, semicolons or tabs, or JSON
+// Lines, as its name says. Columns may be in any order, and only id and decision must be
+// there. find gives the proposal that has an ID, false if there is none.
+//
+// What is wrong with a table is a *rows.Mistakes, and then nothing of it is taken.
+func Read(name string, find func(id string) (Row, bool, error)) (Decisions, error) {
+	file, err := rows.Open(name, use())
+	if err != nil {
+		return Decisions{}, err
+	}
+	decisions, err := read(file, find)
+	return decisions, errors.Join(err, file.Close())
+}
+
+func read(file *rows.File, find func(id string) (Row, bool, error)) (Decisions, error) {
+	r := &reader{file: file, find: find, wrong: file.Mistakes(), lines: map[string]int{}}
+	decode := decodeJSON
+	if file.Columns() != nil {
+		c, err := r.columns()
+		if err := r.wrong.Note(err); err != nil {
+			return Decisions{}, err
+		}
+		decode = c.decode
+		if err := r.wrong.Verdict(); err != nil { // the rows mean nothing
+			return Decisions{}, err
+		}
+	}
+	err := file.Each(r.wrong, func(_ int64, from rows.Row) error {
+		s, err := decode(r, from)
+		if err != nil {
+			return err
+		}
+		return r.take(from, s)
+	})
+	if err == nil {
+		err = r.wrong.Verdict()
+	}
+	if err != nil {
+		return Decisions{}, err
+	}
+	return r.decisions, nil
+}
+
+// A reader reads one table.
+type reader struct {
+	file      *rows.File
+	find      func(id string) (Row, bool, error)
+	wrong     *rows.Mistakes
+	lines     map[string]int // by ID
+	decisions Decisions
+}
+
+// said is what a row says.
+type said struct {
+	id, decision string
+	description  *string
+	tags         *[]string
+	at           map[string]int // cells by column, of CSV
+}
+
+func (r *reader) remark(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); len(r.decisions.Remarks) < maxRemarks && !slices.Contains(r.decisions.Remarks, text) {
+		r.decisions.Remarks = append(r.decisions.Remarks, text)
+	}
+}
+
+// A header says in which cell of a row what is.
+type header map[string]int
+
+// columns reads the header of a CSV table.
+func (r *reader) columns() (header, error) {
+	h := header{}
+	for n, name := range r.file.Columns() {
+		is := strings.ReplaceAll(strings.ToLower(name), " ", "_")
+		if _, again := h[is]; again && name != "" {
+			return nil, r.file.HeaderMistake(n, fmt.Sprintf("the column %q is there twice", name))
+		}
+		if !slices.Contains(columns(), is) {
+			r.unknown(name)
+		}
+		h[is] = n
+	}
+	for _, must := range []string{columnID, columnDecision} {
+		if _, ok := h[must]; !ok {
+			return nil, r.file.HeaderMistake(0, fmt.Sprintf("there is no column %q", must))
+		}
+	}
+	return h, nil
+}
+
+func (r *reader) unknown(column string) {
+	r.remark("the column %q means nothing here and was not read", column)
+}
+
+func (h header) decode(_ *reader, from rows.Row) (said, error) {
+	cell := func(column string) (string, bool) {
+		n, ok := h[column]
+		if !ok {
+			return "", false
+		}
+		return plainCell(from.Cells[n]), true
+	}
+	s := said{at: h}
+	s.id, _ = cell(columnID)
+	s.decision, _ = cell(columnDecision)
+	if text, ok := cell(columnNewDescription); ok {
+		s.description = &text
+	}
+	if text, ok := cell(columnNewTags); ok {
+		tags := splitTags(text)
+		s.tags = &tags
+	}
+	return s, nil
+}
+
+func decodeJSON(r *reader, from rows.Row) (said, error) {
+	var fields map[string]json.RawMessage
+	if err := from.Decode(&fields); err != nil {
+		return said{}, err
+	}
+	var s said
+	for name, value := range fields {
+		var err error
+		switch name {
+		case columnID:
+			err = json.Unmarshal(value, &s.id)
+		case columnDecision:
+			err = json.Unmarshal(value, &s.decision)
+		case columnNewDescription:
+			err = json.Unmarshal(value, &s.description)
+		case columnNewTags:
+			err = json.Unmarshal(value, &s.tags)
+		default:
+			if !slices.Contains(columns(), name) {
+				r.unknown(name)
+			}
+		}
+		if err != nil {
+			return said{}, from.Mistake(0, fmt.Sprintf("%s is not what it should be: text, or in new_tags a list of texts", name))
+		}
+	}
+	return s, nil
+}
+
+// take takes what a row says.
+func (r *reader) take(from rows.Row, s said) error {
+	mistake := func(column, format string, args ...any) error {
+		return from.Mistake(s.at[column], fmt.Sprintf(format, args...))
+	}
+	line, _ := from.Where(s.at[columnID])
+	id, choice := strings.TrimSpace(s.id), Choice(strings.ToLower(strings.TrimSpace(s.decision)))
+	switch before, again := r.lines[id]; {
+	case id == "":
+		return mistake(columnID, "the id is empty; it says which proposal the row is about")
+	case again:
+		return mistake(columnID, "the proposal %q has a row already, in line %d", id, before)
+	case !slices.Contains([]Choice{"", Accept, Reject, Decorative}, choice):
+		return mistake(columnDecision, "the decision %q is none of %s, %s, %s and nothing", s.decision, Accept, Reject, Decorative)
+	}
+	r.lines[id] = line
+	row, found, err := r.find(id)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return mistake(columnID, "there is no proposal with the id %q; has a spreadsheet changed it?", id)
+	}
+	d := Decision{ID: id, Choice: choice}
+	d.edit(s, row)
+	return r.decide(d, row, line, mistake)
+}
+
+// edit keeps what differs from what was proposed.
+func (d *Decision) edit(s said, row Row) {
+	if s.description != nil {
+		if text := tidy(*s.description); text != tidy(row.New.Description) {
+			d.Description = &text
+		}
+	}
+	if s.tags != nil {
+		if tags := tidyTags(*s.tags); !slices.Equal(tags, tidyTags(row.New.Tags)) {
+			d.Tags = &tags
+		}
+	}
+}
+
+func (r *reader) decide(d Decision, row Row, line int, mistake func(column, format string, args ...any) error) error {
+	isEdited := d.Description != nil || d.Tags != nil
+	switch {
+	case !row.isOpen():
+		if d.Choice != "" {
+			r.decisions.Late++
+		}
+		return nil
+	case d.Choice == "":
+		r.decisions.Open++
+		if isEdited {
+			r.remark("line %d: the text was edited and nothing is decided, so it was not taken; write %s to take it", line, Accept)
+		}
+		return nil
+	case d.Choice != Accept && isEdited:
+		r.remark("line %d: the text was edited and the decision is %s, so it was not taken", line, d.Choice)
+		d.Description, d.Tags = nil, nil
+	case d.Description != nil && *d.Description == "":
+		return mistake(columnNewDescription, "the description is empty; write one, reject the proposal, or say that it is %s", Decorative)
+	case d.Description != nil && utf8.RuneCountInString(*d.Description) > metadata.MaxDescription:
+		return mistake(columnNewDescription, "the description has %d characters, and the service takes %d", utf8.RuneCountInString(*d.Description), metadata.MaxDescription)
+	}
+	r.decisions.All = append(r.decisions.All, d)
+	return nil
+}
+
+// tidy gives a text without what spreadsheets and browsers do to it.
+func tidy(text string) string { return strings.TrimSpace(unixLines(text)) }
+
+func unixLines(text string) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+}
+
+// tidyTags gives tags without blanks around them, each once, and none that is empty.
+func tidyTags(tags []string) []string {
+	tidied := []string{}
+	for _, t := range tags {
+		if t = tidy(t); t != "" && !slices.Contains(tidied, t) {
+			tidied = append(tidied, t)
+		}
+	}
+	return tidied
+}

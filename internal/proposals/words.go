@@ -1,0 +1,98 @@
+package proposals
+
+import (
+	"regexp"
+	"slices"
+)
+
+// A piece of a text is either in both of two texts or in one only.
+type piece struct {
+	Text    string
+	Changed bool
+}
+
+// mostWords bounds the work of comparing: 250,000 pairs. Descriptions have far fewer.
+const mostWords = 500
+
+var word = regexp.MustCompile(`\s+|[\pL\pN\pM]+|[^\s\pL\pN\pM]`)
+
+// marked gives an old and a new text, in which the words that the other does not have are
+// marked.
+func marked(before, after string) (old, new []piece) {
+	a, b := word.FindAllString(before, -1), word.FindAllString(after, -1)
+	var kept [][2]int
+	if len(a) <= mostWords && len(b) <= mostWords {
+		kept = common(a, b)
+	}
+	at := [2]int{}
+	for _, k := range append(kept, [2]int{len(a), len(b)}) {
+		old, new = add(old, true, a[at[0]:k[0]]), add(new, true, b[at[1]:k[1]])
+		if k[0] < len(a) && k[1] < len(b) {
+			old, new = add(old, false, a[k[0]:k[0]+1]), add(new, false, b[k[1]:k[1]+1])
+		}
+		at = [2]int{k[0] + 1, k[1] + 1}
+	}
+	return old, new
+}
+
+// add adds words to a text, to its last piece if that is of the same kind.
+func add(to []piece, changed bool, words []string) []piece {
+	for _, w := range words {
+		if n := len(to); n > 0 && to[n-1].Changed == changed {
+			to[n-1].Text += w
+		} else {
+			to = append(to, piece{w, changed})
+		}
+	}
+	return to
+}
+
+// common gives where the words of a longest common subsequence are.
+func common(a, b []string) [][2]int {
+	longest := make([][]int16, len(a)+1) // from i and j on
+	for i := range longest {
+		longest[i] = make([]int16, len(b)+1)
+	}
+	for i, x := range slices.Backward(a) {
+		for j, y := range slices.Backward(b) {
+			if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); x == y {
+				longest[i][j] = longest[i+1][j+1] + 1
+			}
+		}
+	}
+	var all [][2]int
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			all = append(all, [2]int{i, j})
+			i, j = i+1, j+1
+		case longest[i+1][j] >= longest[i][j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return all
+}
+
+// markedTags gives the tags of both, those first that are there already.
+func markedTags(before, after []string) (tags []tag) {
+	for _, t := range before {
+		kind := "gone"
+		if slices.Contains(after, t) {
+			kind = "kept"
+		}
+		tags = append(tags, tag{t, kind})
+	}
+	for _, t := range after {
+		if !slices.Contains(before, t) {
+			tags = append(tags, tag{t, "new"})
+		}
+	}
+	return tags
+}
+
+type tag struct {
+	Text string
+	Kind string // kept, gone or new
+}
