@@ -1,13 +1,7 @@
 package sandbox
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
-	"fmt"
-	"sync"
-
-	"github.com/goccy/go-yaml"
 
 	"assetferry/internal/sandbox/docs"
 )
@@ -16,31 +10,12 @@ import (
 var openapi []byte
 
 // Description gives the OpenAPI description of all that a sandbox answers, as JSON.
-func Description() ([]byte, error) { return description() }
+func Description() ([]byte, error) { return description.JSON() }
 
-var description = sync.OnceValues(func() ([]byte, error) {
-	text, err := yaml.YAMLToJSON(openapi) // keeps the order, which the page needs
-	if err != nil {
-		return nil, fmt.Errorf("read description: %w", err)
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, text, "", "  "); err != nil {
-		return nil, fmt.Errorf("convert description: %w", err)
-	}
-	return b.Bytes(), nil
-})
-
-// docsPage is the description to be read by people.
-var docsPage = sync.OnceValues(func() ([]byte, error) {
-	text, err := Description()
-	if err != nil {
-		return nil, err
-	}
-	return docs.Page(text)
-})
+var description = docs.New(openapi, "docs.json")
 
 func (s *Server) serveDocs(c *call) error {
-	text, err := docsPage()
+	text, err := description.Page()
 	if err != nil {
 		return err
 	}

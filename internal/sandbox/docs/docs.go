@@ -10,13 +10,53 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml"
 )
 
 //go:embed page.html
 var layout string
 
-// Page makes the page of a description that is JSON.
-func Page(description []byte) ([]byte, error) {
+// A Description is one of OpenAPI, for programs and for people. Both forms are made when
+// they are first asked for.
+type Description struct {
+	json, page func() ([]byte, error)
+}
+
+// New takes a description that is YAML, and where the page finds it as JSON.
+func New(text []byte, href string) Description {
+	d := Description{json: sync.OnceValues(func() ([]byte, error) { return convert(text) })}
+	d.page = sync.OnceValues(func() ([]byte, error) {
+		converted, err := d.json()
+		if err != nil {
+			return nil, err
+		}
+		return render(converted, href)
+	})
+	return d
+}
+
+// JSON gives the description for programs.
+func (d Description) JSON() ([]byte, error) { return d.json() }
+
+// Page gives the description for people, as HTML.
+func (d Description) Page() ([]byte, error) { return d.page() }
+
+func convert(text []byte) ([]byte, error) {
+	converted, err := yaml.YAMLToJSON(text) // keeps the order, which the page needs
+	if err != nil {
+		return nil, fmt.Errorf("read description: %w", err)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, converted, "", "  "); err != nil {
+		return nil, fmt.Errorf("convert description: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// render makes the page of a description that is JSON.
+func render(description []byte, href string) ([]byte, error) {
 	var d document
 	if err := json.Unmarshal(description, &d); err != nil {
 		return nil, fmt.Errorf("read description: %w", err)
@@ -29,6 +69,7 @@ func Page(description []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lay out description: %w", err)
 	}
+	v.JSON = href
 	var b bytes.Buffer
 	if err := t.Execute(&b, v); err != nil {
 		return nil, fmt.Errorf("make page: %w", err)
@@ -39,6 +80,7 @@ func Page(description []byte) ([]byte, error) {
 // A page is what the layout shows.
 type page struct {
 	Title, Version, Summary, Description string
+	JSON                                 string // where it is for programs
 	Groups                               []group
 	Schemas                              []shape
 }
@@ -54,6 +96,7 @@ type entry struct {
 	ID, Method, Path     string
 	Summary, Description string
 	Access               string // what it takes to call it
+	Guess                bool   // the service does not document it
 	Parameters           []field
 	Body                 []medium
 	Answers              []reply
@@ -95,13 +138,14 @@ func (d *document) page() (page, error) {
 
 func (d *document) entry(path string, item pathItem, method string, op operation) entry {
 	e := entry{
-		ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, Description: op.Description, Access: op.access(path),
+		ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, Description: op.Description, Access: op.access(path), Guess: op.Guess,
 		Body: d.media(d.body(op.RequestBody).Content),
 	}
 	for _, p := range slices.Concat(item.Parameters, op.Parameters) {
 		p = d.parameter(p)
 		f := d.field(p.Name, p.Schema, p.Required)
 		f.In, f.Description = p.In, joined(p.Description, f.Description)
+		f.Guess = f.Guess || p.Guess
 		e.Parameters = append(e.Parameters, f)
 	}
 	for _, r := range op.Responses {
@@ -126,7 +170,11 @@ func (d *document) reply(status string, r response) reply {
 func (d *document) media(content ordered[media]) []medium {
 	var all []medium
 	for _, c := range content {
-		all = append(all, medium{c.key, d.shape("", c.value.Schema)})
+		m := medium{c.key, d.shape("", c.value.Schema)}
+		for _, event := range c.value.Events {
+			m.Shape.Fields = append(m.Shape.Fields, d.field(event.key, event.value.Schema, false))
+		}
+		all = append(all, m)
 	}
 	return all
 }
@@ -134,6 +182,10 @@ func (d *document) media(content ordered[media]) []medium {
 // access says what it takes to call an operation.
 func (op operation) access(path string) string {
 	switch {
+	case op.Scopes != nil && len(*op.Scopes) == 0:
+		return "any token"
+	case op.Scopes != nil:
+		return strings.Join(*op.Scopes, " and ")
 	case op.Security == nil && strings.HasPrefix(path, "/superadmin/"):
 		return "superadmin"
 	case op.Security == nil && strings.HasPrefix(path, "/admin/"):

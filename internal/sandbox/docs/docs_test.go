@@ -8,26 +8,29 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/goccy/go-yaml"
 )
 
-// described is the sandbox's own description.
-func described(t testing.TB) []byte {
-	t.Helper()
-	text, err := os.ReadFile("../openapi.yaml")
+// each runs a test on the description of every stand-in.
+func each(t *testing.T, test func(t *testing.T, d Description)) {
+	for _, file := range []string{"../openapi.yaml"} {
+		t.Run(file, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, New(text, "doc.json"))
+		})
+	}
+}
+
+func TestPageHasEveryOperation(t *testing.T) { each(t, testOperations) }
+
+func testOperations(t *testing.T, description Description) {
+	page, err := description.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err = yaml.YAMLToJSON(text); err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-func TestPageHasEveryOperation(t *testing.T) {
-	text := described(t)
-	page, err := Page(text)
+	text, err := description.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +60,10 @@ func TestPageHasEveryOperation(t *testing.T) {
 
 // TestPageStandsAlone makes sure that it loads nothing, runs nothing, and has
 // what it links to.
-func TestPageStandsAlone(t *testing.T) {
-	b, err := Page(described(t))
+func TestPageStandsAlone(t *testing.T) { each(t, testStandsAlone) }
+
+func testStandsAlone(t *testing.T, description Description) {
+	b, err := description.Page()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,12 +95,14 @@ const small = `{"openapi":"3.1.0","info":{"title":"<b>T</b>","version":"1","desc
 	"tags":[{"name":"Things"}],
 	"paths":{"/b":{"parameters":[{"$ref":"#/components/parameters/n"}],"get":{"tags":["Things"],"operationId":"b","summary":"s","security":[],"responses":{
 		"200":{"description":"d","content":{"application/json":{"schema":{"type":"array","items":{"$ref":"#/components/schemas/X"}}}}}}}},
-		"/a":{"put":{"tags":["Things"],"operationId":"a","summary":"s","responses":{}}}},
+		"/a":{"put":{"tags":["Things"],"operationId":"a","summary":"s","responses":{}}},
+		"/c":{"post":{"tags":["Things"],"operationId":"c","summary":"s","x-scopes":["s:1","s:2"],"x-guess":true,"responses":{
+			"200":{"description":"d","content":{"text/event-stream":{"schema":{"type":"string"},"x-events":{"said":{"schema":{"$ref":"#/components/schemas/X"}}}}}}}}}},
 	"components":{"parameters":{"n":{"name":"n","in":"query","required":true,"schema":{"type":["integer","null"],"minimum":1,"maximum":5,"default":2}}},
-		"schemas":{"X":{"type":"object","required":["z"],"properties":{"z":{"enum":["p","q"]},"y":{"type":"string","maxLength":3}},"additionalProperties":false}}}}`
+		"schemas":{"X":{"type":"object","required":["z"],"properties":{"z":{"enum":["p","q"]},"y":{"type":"string","maxLength":3,"x-guess":true}},"additionalProperties":false}}}}`
 
 func TestPage(t *testing.T) {
-	b, err := Page([]byte(small))
+	b, err := render([]byte(small), "docs.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,6 +118,11 @@ func TestPage(t *testing.T) {
 		`string<span class="rules">at most 3 characters</span>`,
 		`title="Who may call it">anybody<`,
 		`title="Who may call it">user<`,
+		`title="Who may call it">s:1 and s:2<`,
+		`<span class="guess" title="The service does not document it">a guess</span>`,
+		`said</td> <td class="type"> <a href="#schema-X">X</a></td>`,
+		`y <span class="guess">a guess</span>`,
+		`<a href="docs.json">docs.json</a>`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
@@ -127,7 +139,7 @@ func TestPageRefuses(t *testing.T) {
 		"paths as a list": `{"paths":[]}`,
 		"unknown tag":     strings.Replace(small, `"tags":["Things"]`, `"tags":["Others"]`, 1),
 	} {
-		if _, err := Page([]byte(text)); err == nil {
+		if _, err := render([]byte(text), ""); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

@@ -34,6 +34,8 @@ type operation struct {
 	RequestBody          requestBody
 	Responses            ordered[response]
 	Security             *[]map[string][]string
+	Scopes               *[]string `json:"x-scopes"` // what a token must grant, where roles are not all
+	Guess                bool      `json:"x-guess"`
 }
 
 // A reference stands in for something under components.
@@ -45,6 +47,7 @@ type parameter struct {
 	reference
 	Name, In, Description string
 	Required              bool
+	Guess                 bool `json:"x-guess"`
 	Schema                schema
 }
 
@@ -67,7 +70,10 @@ type header struct {
 	Schema      schema
 }
 
-type media struct{ Schema schema }
+type media struct {
+	Schema schema
+	Events ordered[media] `json:"x-events"` // of a stream, by their names
+}
 
 // operations are those of a path, by method.
 func (p pathItem) operations() ordered[operation] {

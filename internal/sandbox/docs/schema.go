@@ -27,6 +27,7 @@ type schema struct {
 	Required             []string
 	OneOf, AnyOf         []schema
 	Not                  *schema
+	Guess                bool `json:"x-guess"`
 }
 
 // kinds are the types that a value may have; JSON Schema has one or a list.
@@ -63,6 +64,7 @@ type shape struct {
 	Ref         string // the name of the schema that it is, or that its items are
 	Rules       []string
 	Description string
+	Guess       bool
 	Fields      []field
 }
 
@@ -79,7 +81,7 @@ func (d *document) field(name string, s schema, required bool) field {
 
 // shape shows a schema. References are links and not followed.
 func (d *document) shape(name string, s schema) shape {
-	v := shape{Name: name, Ref: last(s.Ref), Type: s.words(), Description: s.Description, Rules: s.rules()}
+	v := shape{Name: name, Ref: last(s.Ref), Type: s.words(), Description: s.Description, Guess: s.Guess, Rules: s.rules()}
 	inner := s
 	for inner.Items != nil {
 		inner = *inner.Items

@@ -19,7 +19,7 @@ type answer struct {
 	status int
 	header http.Header
 	size   int64
-	json   bytes.Buffer // the body, if it is JSON
+	text   bytes.Buffer // the body, if it is JSON or events
 }
 
 func (a *answer) WriteHeader(status int) {
@@ -34,8 +34,8 @@ func (a *answer) Write(p []byte) (int, error) {
 		a.WriteHeader(http.StatusOK)
 	}
 	a.size += int64(len(p))
-	if isJSON(a.header.Get("Content-Type")) {
-		a.json.Write(p)
+	if t := a.header.Get("Content-Type"); isJSON(t) || isEvents(t) {
+		a.text.Write(p)
 	}
 	return a.ResponseWriter.Write(p)
 }
@@ -64,16 +64,16 @@ func (e *exchange) check() error {
 			return fmt.Errorf("the answer to a preflight is not an empty 204")
 		}
 		return nil
-	case e.says("The sandbox was told to fail here"), e.answer.status == http.StatusNotImplemented && e.says("The sandbox has no route"):
+	case e.says("The sandbox was told to fail here"), !e.known && e.says("The sandbox has no route"):
 		return e.checkFault()
 	case !e.known:
-		return fmt.Errorf("no such operation is described, and the answer is not 501")
+		return fmt.Errorf("no such operation is described, and the answer does not say that there is none")
 	}
 	responses, _ := e.description.child(e.op.node, "responses")
 	response, ok := e.description.child(responses, strconv.Itoa(e.answer.status))
 	if !ok {
 		return fmt.Errorf("%s has no such status; it has %s; the body is %s", e.op.name,
-			strings.Join(slices.Sorted(maps.Keys(responses.value)), ", "), excerpt(&e.answer.json))
+			strings.Join(slices.Sorted(maps.Keys(responses.value)), ", "), excerpt(&e.answer.text))
 	}
 	if err := e.checkResponse(response); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (e *exchange) check() error {
 // says reports whether the answer's message begins so.
 func (e *exchange) says(beginning string) bool {
 	var body struct{ Message string }
-	err := json.Unmarshal(e.answer.json.Bytes(), &body)
+	err := json.Unmarshal(e.answer.text.Bytes(), &body)
 	return err == nil && strings.HasPrefix(body.Message, beginning)
 }
 
@@ -116,11 +116,16 @@ func (e *exchange) checkResponse(response node) error {
 	if !ok {
 		return fmt.Errorf("the content type %q is not described", got)
 	}
-	if !isJSON(got) || e.answer.size == 0 && e.request.Method == http.MethodHead {
+	switch {
+	case e.answer.size == 0 && e.request.Method == http.MethodHead:
+		return nil
+	case isEvents(got):
+		return e.description.checkEvents(media, e.answer.text.String())
+	case !isJSON(got):
 		return nil
 	}
-	if err := e.description.validate(media, e.answer.json.Bytes()); err != nil {
-		return fmt.Errorf("body: %w: %s", err, excerpt(&e.answer.json))
+	if err := e.description.validate(media, e.answer.text.Bytes()); err != nil {
+		return fmt.Errorf("body: %w: %s", err, excerpt(&e.answer.text))
 	}
 	return e.checkStatusCode()
 }
@@ -128,7 +133,7 @@ func (e *exchange) checkResponse(response node) error {
 // checkStatusCode makes sure that a refusal repeats its status.
 func (e *exchange) checkStatusCode() error {
 	var body struct{ StatusCode *int }
-	if err := json.Unmarshal(e.answer.json.Bytes(), &body); err == nil && body.StatusCode != nil && *body.StatusCode != e.answer.status {
+	if err := json.Unmarshal(e.answer.text.Bytes(), &body); err == nil && body.StatusCode != nil && *body.StatusCode != e.answer.status {
 		return fmt.Errorf("body: statusCode is %d", *body.StatusCode)
 	}
 	return nil

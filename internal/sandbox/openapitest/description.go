@@ -12,12 +12,11 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"assetferry/internal/sandbox"
 )
 
 // A description is an OpenAPI document, ready to hold exchanges against.
 type description struct {
+	file     string // where people find it
 	root     node
 	paths    []path // those with the fewest wildcards first
 	mu       sync.Mutex
@@ -38,24 +37,27 @@ type node struct {
 	pointer string
 }
 
-var load = sync.OnceValues(func() (*description, error) {
-	text, err := sandbox.Description()
-	if err != nil {
-		return nil, err
-	}
-	return parse(text)
-})
+// load reads a description once, which is written in a file.
+func load(file string, text func() ([]byte, error)) func() (*description, error) {
+	return sync.OnceValues(func() (*description, error) {
+		converted, err := text()
+		if err != nil {
+			return nil, err
+		}
+		return parse(file, converted)
+	})
+}
 
 // document is the name of the description within the compiler of schemas.
 const document = "sandbox:openapi.json"
 
-func parse(text []byte) (*description, error) {
+func parse(file string, text []byte) (*description, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("read description: %w", err)
 	}
 	value, _ := v.(map[string]any)
-	d := &description{root: node{value, "#"}, compiler: jsonschema.NewCompiler(), schemas: make(map[string]*jsonschema.Schema)}
+	d := &description{file: file, root: node{value, "#"}, compiler: jsonschema.NewCompiler(), schemas: make(map[string]*jsonschema.Schema)}
 	d.compiler.AssertFormat()
 	if err := d.compiler.AddResource(document, v); err != nil {
 		return nil, fmt.Errorf("read description: %w", err)

@@ -1,7 +1,7 @@
 // Package openapitest holds a sandbox in tests against its own description: every
-// answer, and every request that it carried out.
+// answer, each event of a stream, and every request that it carried out.
 //
-// Bodies that are no JSON are looked at as they pass and not kept.
+// Bodies that are neither JSON nor events are looked at as they pass and not kept.
 package openapitest
 
 import (
@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"assetferry/internal/sandbox"
 )
 
 // A Checker is put around a sandbox. It is an http.Handler, safe for concurrent use.
@@ -25,9 +27,19 @@ type Checker struct {
 	called   map[string]bool
 }
 
-// Check puts a check around a sandbox.
-func Check(sandbox http.Handler) (*Checker, error) {
-	d, err := load()
+// A Service is one that there is a sandbox of.
+type Service struct {
+	description func() (*description, error)
+}
+
+var assetService = Service{load("internal/sandbox/openapi.yaml", sandbox.Description)}
+
+// Check puts a check around a sandbox of the asset management service.
+func Check(sandbox http.Handler) (*Checker, error) { return assetService.Check(sandbox) }
+
+// Check puts a check around a sandbox of the service.
+func (s Service) Check(sandbox http.Handler) (*Checker, error) {
+	d, err := s.description()
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +50,17 @@ func newChecker(sandbox http.Handler, d *description) *Checker {
 	return &Checker{sandbox: sandbox, description: d, called: make(map[string]bool)}
 }
 
-// Around puts a check around a sandbox that fails the test at its end.
+// Around puts a check around a sandbox of the asset management service that fails the
+// test at its end.
 func Around(tb testing.TB, sandbox http.Handler) *Checker {
 	tb.Helper()
-	c, err := Check(sandbox)
+	return assetService.Around(tb, sandbox)
+}
+
+// Around puts a check around a sandbox of the service that fails the test at its end.
+func (s Service) Around(tb testing.TB, sandbox http.Handler) *Checker {
+	tb.Helper()
+	c, err := s.Check(sandbox)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -88,8 +107,8 @@ func (c *Checker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil && len(c.problems) < most {
-		c.problems = append(c.problems, fmt.Errorf("not as internal/sandbox/openapi.yaml says: %s %s: %d: %w",
-			r.Method, r.URL, e.answer.status, err))
+		c.problems = append(c.problems, fmt.Errorf("not as %s says: %s %s: %d: %w",
+			c.description.file, r.Method, r.URL, e.answer.status, err))
 	}
 	if known && e.answer.status < 400 {
 		c.called[op.name] = true

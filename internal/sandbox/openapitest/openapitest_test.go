@@ -2,6 +2,7 @@ package openapitest
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,13 +13,26 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/goccy/go-yaml"
-
-	"assetferry/internal/sandbox"
 )
 
 // TestDescription holds the description itself against the rules of OpenAPI 3.1.
-func TestDescription(t *testing.T) {
-	text, err := sandbox.Description()
+func TestDescription(t *testing.T) { each(t, testDescription) }
+
+// each runs a test on the description of every sandbox.
+func each(t *testing.T, test func(t *testing.T, d *description)) {
+	for name, service := range map[string]Service{"assets": assetService} {
+		t.Run(name, func(t *testing.T) {
+			d, err := service.description()
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, d)
+		})
+	}
+}
+
+func testDescription(t *testing.T, d *description) {
+	text, err := json.Marshal(d.root.value)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +62,9 @@ func TestDescription(t *testing.T) {
 }
 
 // TestEverySchemaCompiles finds mistakes in schemas that no test asks for.
-func TestEverySchemaCompiles(t *testing.T) {
-	d, err := load()
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestEverySchemaCompiles(t *testing.T) { each(t, testEverySchemaCompiles) }
+
+func testEverySchemaCompiles(t *testing.T, d *description) {
 	var walk func(n node)
 	count := 0
 	walk = func(n node) {
@@ -82,11 +94,9 @@ func TestEverySchemaCompiles(t *testing.T) {
 
 // TestAnswersAreClosed makes sure that a field which is not described is found:
 // every object of an answer says whether it may have others.
-func TestAnswersAreClosed(t *testing.T) {
-	d, err := load()
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestAnswersAreClosed(t *testing.T) { each(t, testAnswersAreClosed) }
+
+func testAnswersAreClosed(t *testing.T, d *description) {
 	seen := make(map[string]bool)
 	var walk func(n node)
 	walk = func(n node) {
@@ -121,6 +131,13 @@ func TestAnswersAreClosed(t *testing.T) {
 				if schema, ok := d.child(media, "schema"); ok {
 					walk(schema)
 				}
+				stream, _ := d.child(content, "text/event-stream")
+				events, _ := d.child(stream, "x-events")
+				for name := range events.value {
+					event, _ := d.child(events, name)
+					schema, _ := d.child(event, "schema")
+					walk(schema)
+				}
 			}
 		}
 	}
@@ -146,6 +163,7 @@ type exchangeCase struct {
 
 func TestAnswers(t *testing.T) {
 	const file = "Content-Type: image/png; Etag: \"x\"; Content-Length: 3"
+	const events = "Content-Type: text/event-stream"
 	for name, tt := range map[string]exchangeCase{
 		"as described":            {"GET /limits", 200, "", limits, ""},
 		"refusal":                 {"GET /items/x", 404, "", refusal, ""},
@@ -175,6 +193,12 @@ func TestAnswers(t *testing.T) {
 		"route not described":     {"GET /nowhere", 200, "", "{}", "no such operation"},
 		"method not described":    {"PATCH /limits", 200, "", "{}", "no such operation"},
 		"word before wildcard":    {"DELETE /items/first", 404, "", refusal, "DELETE /items/first has no such status"},
+		"events":                  {"POST /said", 200, events, "event: text\ndata: {\"delta\":\ndata: \"a\"}\r\n\r\n: comment\n\nevent: done\ndata: {}\n\n", ""},
+		"event in an envelope":    {"POST /said", 200, events, "event: text\ndata: {\"event\":\"text\",\"data\":{\"delta\":\"a\"}}\n\n", ""},
+		"event of another form":   {"POST /said", 200, events, "event: text\ndata: {\"delta\":1}\n\n", "at '/delta': got number"},
+		"event not described":     {"POST /said", 200, events, "data: {}\n\n", `event "message"`},
+		"event that is no JSON":   {"POST /said", 200, events, "event: done\ndata: [DONE]\n\n", "no JSON"},
+		"event without an end":    {"POST /said", 200, events, "event: done\ndata: {}\n\nevent: x", ""},
 		"preflight":               {"OPTIONS /limits", 204, "", "", ""},
 		"preflight with a body":   {"OPTIONS /limits", 204, "", "{}", "preflight"},
 	} {
@@ -247,7 +271,7 @@ func check(t *testing.T, h http.HandlerFunc) *Checker {
 	if text, err = yaml.YAMLToJSON(text); err != nil {
 		t.Fatal(err)
 	}
-	d, err := parse(text)
+	d, err := parse("a file for tests", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,8 +294,8 @@ func TestFilesPass(t *testing.T) {
 			t.Error("what was flushed did not arrive")
 		}
 		a := w.(*answer)
-		if a.json.Len() != 0 || a.size != 3 {
-			t.Errorf("%d of %d bytes are kept", a.json.Len(), a.size)
+		if a.text.Len() != 0 || a.size != 3 {
+			t.Errorf("%d of %d bytes are kept", a.text.Len(), a.size)
 		}
 	})
 	server := httptest.NewServer(c)
