@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"sources/table":                {"sources", "internal/retry", "internal/rows", "internal/sourcehttp"},
 	"internal/assets":              {"internal/pace", "internal/retry", "internal/token"},
 	"internal/approval":            {"migrate", "state"},
+	"internal/enrich":              {"migrate", "sources", "state", "internal/assets", "internal/clock", "internal/retry"},
 	"internal/export":              {"sources", "internal/assets", "internal/retry"},
 	"internal/metadata":            {"internal/rows", "internal/strictyaml"},
 	"internal/mapping":             {"internal/metadata", "internal/strictyaml"},

@@ -57,6 +57,22 @@ CREATE TABLE contents (
   PRIMARY KEY (run, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE conversations (
+  service    TEXT NOT NULL,
+  id         TEXT NOT NULL CHECK (id <> ''),
+  enrichment INTEGER NOT NULL REFERENCES enrichments (num),
+  spent      INTEGER NOT NULL DEFAULT 0 CHECK (spent IN (0, 1)),
+  at         INTEGER NOT NULL,
+  PRIMARY KEY (service, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE decorative (
+  destination TEXT NOT NULL,
+  asset       TEXT NOT NULL CHECK (asset <> ''),
+  since       INTEGER NOT NULL,
+  PRIMARY KEY (destination, asset)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE described (
   pair     INTEGER NOT NULL,
   key      TEXT NOT NULL,
@@ -82,6 +98,70 @@ CREATE TABLE differences (
   what         TEXT NOT NULL,
   PRIMARY KEY (verification, key, field)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE enrichment_changes (
+  run        INTEGER NOT NULL REFERENCES enrichment_runs (num),
+  enrichment INTEGER NOT NULL REFERENCES enrichments (num),
+  asset      TEXT NOT NULL,
+  state      TEXT NOT NULL CHECK (state IN ('applying', 'applied', 'undoing', 'undone', 'conflict', 'failed')),
+  before     TEXT NOT NULL CHECK (json_type(before) = 'object'),
+  after      TEXT NOT NULL CHECK (json_type(after) = 'object'),
+  undone_by  INTEGER REFERENCES enrichment_runs (num),
+  error      TEXT NOT NULL DEFAULT '',
+  at         INTEGER NOT NULL,
+  PRIMARY KEY (run, enrichment),
+  CHECK (state <> 'undoing' AND state <> 'undone' OR undone_by IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE enrichment_runs (
+  num         INTEGER PRIMARY KEY,
+  id          TEXT NOT NULL UNIQUE,
+  destination TEXT NOT NULL,
+  command     TEXT NOT NULL,
+  service     TEXT NOT NULL,
+  model       TEXT NOT NULL,
+  undoes      INTEGER REFERENCES enrichment_runs (num),
+  started_at  INTEGER NOT NULL,
+  finished_at INTEGER,
+  calls       INTEGER NOT NULL DEFAULT 0,
+  credits     REAL,
+  bytes       INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE enrichments (
+  num           INTEGER PRIMARY KEY,
+  destination   TEXT NOT NULL,
+  asset         TEXT NOT NULL CHECK (asset <> ''),
+  kind          TEXT NOT NULL CHECK (kind IN ('describe', 'review', 'translate')),
+  language      TEXT NOT NULL,
+  state         TEXT NOT NULL CHECK (state IN ('planned', 'asking', 'proposed', 'accepted', 'rejected', 'applying', 'applied', 'undone', 'failed', 'refused', 'conflict')),
+  run           INTEGER NOT NULL REFERENCES enrichment_runs (num),
+  size          INTEGER NOT NULL,
+  width         INTEGER NOT NULL,
+  height        INTEGER NOT NULL,
+  blur          TEXT NOT NULL,
+  description   TEXT NOT NULL,
+  tags          TEXT NOT NULL CHECK (json_type(tags) = 'array'),
+  attribute     TEXT NOT NULL,
+  text          TEXT,
+  proposed_tags TEXT CHECK (json_type(proposed_tags) = 'array'),
+  decorative    INTEGER NOT NULL DEFAULT 0 CHECK (decorative IN (0, 1)),
+  edited        INTEGER NOT NULL DEFAULT 0 CHECK (edited IN (0, 1)),
+  note          TEXT NOT NULL DEFAULT '',
+  model         TEXT NOT NULL DEFAULT '',
+  calls         INTEGER NOT NULL DEFAULT 0,
+  bytes         INTEGER NOT NULL DEFAULT 0,
+  attempts      INTEGER NOT NULL DEFAULT 0,
+  class         TEXT NOT NULL DEFAULT '',
+  error         TEXT NOT NULL DEFAULT '',
+  flagged       TEXT NOT NULL DEFAULT '',
+  updated_at    INTEGER NOT NULL,
+  UNIQUE (destination, asset, kind, language),
+  CHECK (state IN ('planned', 'asking', 'failed', 'refused') OR text IS NOT NULL AND proposed_tags IS NOT NULL),
+  CHECK (state <> 'asking' OR attempts > 0),
+  CHECK (state <> 'failed' OR class <> '' AND error <> ''),
+  CHECK ((state = 'refused') = (flagged <> ''))
+) STRICT;
 
 CREATE TABLE failures (
   pair        INTEGER NOT NULL REFERENCES pairs (id),
@@ -279,6 +359,38 @@ CREATE TABLE sidecars (
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE surveyed (
+  destination   TEXT NOT NULL,
+  asset         TEXT NOT NULL CHECK (asset <> ''),
+  survey        INTEGER NOT NULL,
+  category      TEXT NOT NULL,
+  category_name TEXT NOT NULL,
+  private       INTEGER NOT NULL CHECK (private IN (0, 1)),
+  folder        TEXT NOT NULL,
+  name          TEXT NOT NULL,
+  extension     TEXT NOT NULL,
+  size          INTEGER NOT NULL,
+  width         INTEGER NOT NULL,
+  height        INTEGER NOT NULL,
+  blur          TEXT NOT NULL,
+  description   TEXT NOT NULL,
+  tags          TEXT NOT NULL CHECK (json_type(tags) = 'array'),
+  attributes    TEXT NOT NULL CHECK (json_type(attributes) = 'object'),
+  modified      INTEGER NOT NULL,
+  url           TEXT NOT NULL,
+  image         TEXT NOT NULL,
+  findings      TEXT NOT NULL,
+  language      TEXT NOT NULL,
+  PRIMARY KEY (destination, asset)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE surveys (
+  destination TEXT PRIMARY KEY,
+  survey      INTEGER NOT NULL,
+  at          INTEGER NOT NULL,
+  whole       INTEGER NOT NULL CHECK (whole IN (0, 1))
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE tallies (
   run     INTEGER NOT NULL REFERENCES runs (num),
   action  TEXT NOT NULL,
@@ -312,6 +424,14 @@ CREATE TABLE verifications (
 CREATE INDEX aliases_owner ON aliases (pair, owner);
 
 CREATE INDEX attempts_item ON attempts (run, key);
+
+CREATE INDEX conversations_enrichment ON conversations (enrichment);
+
+CREATE INDEX enrichment_changes_open ON enrichment_changes (run, enrichment) WHERE state IN ('applying', 'undoing');
+
+CREATE INDEX enrichment_runs_destination ON enrichment_runs (destination, num);
+
+CREATE INDEX enrichments_state ON enrichments (destination, state, num);
 
 CREATE INDEX former_keys_owner ON former_keys (pair, owner);
 

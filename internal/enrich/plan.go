@@ -1,0 +1,239 @@
+package enrich
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+// A Request says what is asked for, of which assets.
+type Request struct {
+	Kind     state.EnrichmentKind
+	Language string // of the texts that are wanted; for a review it may be empty
+	Rules    Rules
+	Assets   []string // ids; empty: all
+	Again    bool     // also those of which there is a proposal, or that failed for good
+	Limit    int      // the most assets to ask about; 0: no limit
+
+	Findings   []Finding // for descriptions: which assets, empty: those with none or junk
+	Model      Model     // for descriptions
+	Review     string    // for reviews: the name of one of the service's own, such as correctness
+	Into       string    // for translations: "description", or the name of a custom attribute; empty: description_LANGUAGE
+	MaxCredits float64   // 0: no limit
+}
+
+// A Model is what answers.
+type Model struct {
+	ID            string
+	MaxImageBytes int64 // 0: what internal/picture takes for the limit
+}
+
+// IntoDescription is a Request.Into that has a translation take the place of the description.
+const IntoDescription = "description"
+
+// Batches of texts that are sent with one call.
+const (
+	reviewBatch    = 40
+	translateBatch = 20
+)
+
+// maxAttempts is after how many failures in a row an asset is left alone.
+const maxAttempts = 5
+
+// withDefaults completes a request, or says what is wrong with it.
+func (r Request) withDefaults() (Request, error) {
+	if r.Language == "" && r.Kind != state.KindReview {
+		return r, errors.New("no language is given for the texts")
+	}
+	if err := errors.Join(CheckLanguage(r.Language), r.Rules.Check()); err != nil {
+		return r, err
+	}
+	if len(r.Findings) == 0 {
+		r.Findings = []Finding{FindingNone, FindingJunk}
+	}
+	switch {
+	case r.Into == IntoDescription, r.Kind != state.KindTranslate:
+		r.Into = ""
+	case r.Into == "":
+		r.Into = "description_" + r.Language
+	}
+	return r, nil
+}
+
+// A Leaving is an asset that a request is about.
+type Leaving struct {
+	state.Enrichable
+	Reason Reason // why it is held back; empty: it leaves
+}
+
+// Leaving lists the assets that a request is about, by their ids, and says which of them are
+// held back, and why. It asks the journal only, and fails with ErrNoSurvey without a whole
+// survey.
+func (e *Engine) Leaving(ctx context.Context, r Request) iter.Seq2[Leaving, error] {
+	return func(yield func(Leaving, error) bool) {
+		r, err := r.withDefaults()
+		if err == nil {
+			err = e.needSurvey(ctx)
+		}
+		if err != nil {
+			yield(Leaving{}, err)
+			return
+		}
+		left := 0
+		for c, err := range e.Journal.Enrichables(ctx, e.Destination, r.Kind, r.Language) {
+			if err != nil {
+				yield(Leaving{}, err)
+				return
+			}
+			reason, wanted := r.decide(c)
+			if !wanted || reason == "" && r.Limit > 0 && left >= r.Limit {
+				continue
+			}
+			if reason == "" {
+				left++
+			}
+			if !yield(Leaving{c, reason}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// decide says whether a request is about an asset, and what holds it back.
+func (r Request) decide(c state.Enrichable) (reason Reason, wanted bool) {
+	switch {
+	case len(r.Assets) > 0 && !slices.Contains(r.Assets, c.Asset):
+		return "", false
+	case !r.Again && r.isKnown(c):
+		return ReasonKnown, true
+	case c.Decorative:
+		return ReasonDecorative, r.isAbout(c.Surveyed)
+	case !r.isAbout(c.Surveyed):
+		return "", false
+	}
+	if reason := r.Rules.holdsBack(c.Surveyed); reason != "" {
+		return reason, true
+	}
+	if r.Kind == state.KindDescribe && !IsPicture(c.Surveyed) {
+		return ReasonNoPicture, true
+	}
+	return r.afterFailure(c), true
+}
+
+// isAbout reports whether the description of an asset is what a request is about.
+func (r Request) isAbout(a state.Surveyed) bool {
+	found := strings.Split(a.Findings, ",") // as they are, whatever a person says
+	if r.Kind != state.KindDescribe {
+		return !slices.Contains(found, string(FindingNone)) && !slices.Contains(found, string(FindingJunk))
+	}
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return slices.Contains(found, string(f)) })
+}
+
+// isKnown reports whether there is a proposal for an asset as it is now.
+func (r Request) isKnown(c state.Enrichable) bool {
+	if c.Enrichment == nil {
+		return false
+	}
+	switch c.Enrichment.State {
+	case state.EnrichProposed, state.EnrichAccepted, state.EnrichRejected, state.EnrichApplying, state.EnrichApplied, state.EnrichUndone:
+		return !r.hasChanged(c)
+	}
+	return false
+}
+
+// hasChanged reports whether an asset is another one than the one that was asked about: its
+// picture, or for texts its description.
+func (r Request) hasChanged(c state.Enrichable) bool {
+	e, a := c.Enrichment, c.Surveyed
+	if r.Kind != state.KindDescribe {
+		return a.Description != e.Basis.Description && a.Description != e.Proposal.Text
+	}
+	b := e.Basis
+	return a.Size != b.Size || differ(a.Width, b.Width) || differ(a.Height, b.Height) || differ(a.Blur, b.Blur)
+}
+
+// differ compares what the service may not have known yet.
+func differ[T comparable](a, b T) bool {
+	var unknown T
+	return a != b && a != unknown && b != unknown
+}
+
+// afterFailure gives what earlier attempts hold an asset back for.
+func (r Request) afterFailure(c state.Enrichable) Reason {
+	if c.Enrichment == nil || r.Again || r.hasChanged(c) {
+		return ""
+	}
+	switch e := c.Enrichment; {
+	case e.State == state.EnrichRefused:
+		return ReasonRefused
+	case e.State == state.EnrichConflict:
+		return ReasonConflict
+	case e.State == state.EnrichFailed && (e.Class == string(retry.Permanent) || e.Attempts >= maxAttempts):
+		return ReasonFailed
+	}
+	return ""
+}
+
+// An Estimate is what a request would come to.
+type Estimate struct {
+	Host     string // where the assets would leave for
+	Assets   int64  // that would leave
+	Held     map[Reason]int64
+	Calls    int64         // that are billed, if each is answered well at once
+	Credits  *float64      // nil: unknown, because no earlier run knows what its calls cost
+	Duration time.Duration // a guess, unless earlier runs know
+	Bytes    int64         // of pictures, at most: what the assets have
+}
+
+// maxPicture is how many bytes a picture has at most that is sent; see internal/picture.
+const maxPicture = 5_000_000
+
+// callTime is how long a call takes where nothing is known; a guess.
+const callTime = 5 * time.Second
+
+// Plan says what a request would come to, and changes nothing.
+func (e *Engine) Plan(ctx context.Context, r Request) (Estimate, error) {
+	s := Estimate{Host: e.Host, Held: map[Reason]int64{}}
+	for l, err := range e.Leaving(ctx, r) {
+		if err != nil {
+			return s, err
+		}
+		if l.Reason != "" {
+			s.Held[l.Reason]++
+			continue
+		}
+		s.Assets++
+		if r.Kind == state.KindDescribe {
+			s.Bytes += min(l.Size, cmp.Or(r.Model.MaxImageBytes, maxPicture))
+		}
+	}
+	s.Calls = calls(r.Kind, s.Assets)
+	cost, err := e.Journal.EnrichmentCost(ctx, e.Host, string(r.Kind))
+	if err != nil {
+		return s, fmt.Errorf("estimate: %w", err)
+	}
+	s.Duration = time.Duration(s.Calls) * callTime / time.Duration(e.Concurrency)
+	if cost.Calls > 0 {
+		credits := cost.Credits * float64(s.Calls) / float64(cost.Calls)
+		s.Credits, s.Duration = &credits, cost.Took*time.Duration(s.Calls)/time.Duration(cost.Calls)
+	}
+	return s, nil
+}
+
+func calls(kind state.EnrichmentKind, assets int64) int64 {
+	switch kind {
+	case state.KindReview:
+		return (assets + reviewBatch - 1) / reviewBatch
+	case state.KindTranslate:
+		return (assets + translateBatch - 1) / translateBatch
+	}
+	return assets
+}

@@ -1,0 +1,47 @@
+package enrich
+
+import (
+	"testing"
+
+	"assetferry/state"
+)
+
+// TestRules holds what may leave: where it is not clear, nothing does.
+func TestRules(t *testing.T) {
+	asset := func(change func(*state.Surveyed)) state.Surveyed {
+		a := state.Surveyed{Asset: "a", Category: "c1", CategoryName: "Images", Folder: "people/board", Name: "Zoe\u0308", Extension: "jpg", Tags: []string{"portrait"}}
+		if change != nil {
+			change(&a)
+		}
+		return a
+	}
+	for _, tt := range []struct {
+		name  string
+		rules Rules
+		asset state.Surveyed
+		want  Reason
+	}{
+		{"no rules", Rules{}, asset(nil), ""},
+		{"private", Rules{}, asset(func(a *state.Surveyed) { a.Private = true }), ReasonPrivate},
+		{"private allowed", Rules{Private: true}, asset(func(a *state.Surveyed) { a.Private = true }), ""},
+		{"a folder", Rules{Exclude: []string{"Images/people/**"}}, asset(nil), ReasonExcluded},
+		{"a folder in other capitals", Rules{Exclude: []string{"images/PEOPLE/**"}}, asset(nil), ReasonExcluded},
+		{"a folder anywhere", Rules{Exclude: []string{"board"}}, asset(nil), ReasonExcluded},
+		{"another folder", Rules{Exclude: []string{"Images/places/**"}}, asset(nil), ""},
+		{"a name in another form", Rules{Exclude: []string{"Zo\u00eb.*"}}, asset(nil), ReasonExcluded},
+		{"a category", Rules{Categories: []string{" images"}}, asset(nil), ReasonCategory},
+		{"a category by its id", Rules{Categories: []string{"c1"}}, asset(nil), ReasonCategory},
+		{"another category", Rules{Categories: []string{"Image"}}, asset(nil), ""},
+		{"a tag", Rules{Tags: []string{"Portrait"}}, asset(nil), ReasonTag},
+		{"another tag", Rules{Tags: []string{"no-ai"}}, asset(nil), ""},
+		{"in no folder", Rules{Exclude: []string{"Images/*.jpg"}}, asset(func(a *state.Surveyed) { a.Folder = "" }), ReasonExcluded},
+		{"without an extension", Rules{Exclude: []string{"*.jpg"}}, asset(func(a *state.Surveyed) { a.Extension = "" }), ""},
+	} {
+		if got := tt.rules.holdsBack(tt.asset); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if err := (Rules{Exclude: []string{"[a"}}).Check(); err == nil {
+		t.Error("a glob that is none is taken")
+	}
+}

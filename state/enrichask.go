@@ -1,0 +1,207 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+)
+
+// An Asking is about to be asked of the AI content service.
+type Asking struct {
+	Asset        string
+	Kind         EnrichmentKind
+	Language     string
+	Basis        Basis
+	Conversation string // the id that it will have; empty where there is none
+}
+
+// AskEnrichments notes, before anything is sent, what is asked for in a run, and gives the numbers of
+// the enrichments in the order of what is asked. It fails with ErrConflict if one of them is
+// being asked for or applied. What was proposed before is forgotten.
+func (s *Store) AskEnrichments(ctx context.Context, run EnrichmentRun, asked []Asking) (nums []int64, err error) {
+	err = s.write(ctx, "note questions", func(ctx context.Context, tx *sql.Tx) error {
+		nums = nil
+		for _, a := range asked {
+			num, err := s.ask(ctx, tx, run, a)
+			if err != nil {
+				return fmt.Errorf("%s: %w", a.Asset, err)
+			}
+			nums = append(nums, num)
+		}
+		return nil
+	})
+	return nums, err
+}
+
+func (s *Store) ask(ctx context.Context, tx *sql.Tx, run EnrichmentRun, a Asking) (num int64, err error) {
+	tags, err := packList(a.Basis.Tags)
+	if err != nil {
+		return 0, err
+	}
+	b, now := a.Basis, s.now().UnixMilli()
+	err = tx.QueryRowContext(ctx, `INSERT INTO enrichments (destination, asset, kind, language, state, run, size, width, height, blur, description, tags,
+		attribute, attempts, updated_at) VALUES (?, ?, ?, ?, 'asking', ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
+		ON CONFLICT (destination, asset, kind, language) DO UPDATE SET state = 'asking', run = excluded.run, size = excluded.size,
+		width = excluded.width, height = excluded.height, blur = excluded.blur, description = excluded.description, tags = excluded.tags,
+		attribute = excluded.attribute, text = NULL, proposed_tags = NULL, decorative = 0, edited = 0, note = '', class = '', error = '', flagged = '',
+		attempts = CASE WHEN state IN ('failed', 'planned') THEN attempts ELSE 0 END + 1, updated_at = excluded.updated_at
+		WHERE state NOT IN ('asking', 'applying') RETURNING num`, run.Destination, a.Asset, string(a.Kind), a.Language, run.Num,
+		b.Size, b.Width, b.Height, b.Blur, b.Description, tags, b.Attribute, now).Scan(&num)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, ErrConflict
+	} else if err != nil || a.Conversation == "" {
+		return num, err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO conversations (service, id, enrichment, at) VALUES (?, ?, ?, ?)`, run.Service, a.Conversation, num, now)
+	return num, err
+}
+
+// An Answer is what came of asking for an enrichment.
+type Answer struct {
+	Num      int64
+	State    EnrichmentState // proposed, failed, refused; planned where nothing was asked after all; rejected where nothing is to be proposed
+	Proposal *Proposal       // of a proposed or rejected one
+	Class    string          // of a failed one
+	Error    string
+	Flagged  []string // of a refused one
+	Model    string
+	Calls    int // that were billed
+	Bytes    int64
+}
+
+// AnswerEnrichments records what came of asking, adds what it cost to the run, and has the conversations
+// deleted that were held about it.
+func (s *Store) AnswerEnrichments(ctx context.Context, run int64, answers []Answer) error {
+	return s.write(ctx, "record answers", func(ctx context.Context, tx *sql.Tx) error {
+		for _, a := range answers {
+			if err := s.answer(ctx, tx, run, a); err != nil {
+				return fmt.Errorf("proposal %d: %w", a.Num, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Store) answer(ctx context.Context, tx *sql.Tx, run int64, a Answer) error {
+	p, tags := Proposal{}, any(nil)
+	text := any(nil)
+	if a.Proposal != nil {
+		p, text = *a.Proposal, a.Proposal.Text
+		packed, err := packList(p.Tags)
+		if err != nil {
+			return err
+		}
+		tags = packed
+	}
+	// What was not asked after all was no attempt.
+	if err := one(ctx, tx, `UPDATE enrichments SET state = ?, text = ?, proposed_tags = ?, decorative = ?, note = ?, model = ?,
+		calls = calls + ?, bytes = bytes + ?, attempts = attempts - ?, class = ?, error = ?, flagged = ?, updated_at = ? WHERE num = ? AND state = 'asking'`,
+		string(a.State), text, tags, p.Decorative, p.Note, a.Model, a.Calls, a.Bytes, a.State == EnrichPlanned && a.Calls == 0, a.Class, a.Error,
+		strings.Join(a.Flagged, ","), s.now().UnixMilli(), a.Num); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE enrichment_runs SET calls = calls + ?, bytes = bytes + ? WHERE num = ?`, a.Calls, a.Bytes, run); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE conversations SET spent = 1 WHERE enrichment = ?`, a.Num)
+	return err
+}
+
+// AbandonAsking takes back what is asked for at a destination outside of a conversation, and
+// whose answer was lost with the process that asked. It gives how many there were.
+func (s *Store) AbandonAsking(ctx context.Context, destination string) (abandoned int64, err error) {
+	err = s.write(ctx, "abandon questions", func(ctx context.Context, tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `UPDATE enrichments SET state = 'planned', updated_at = ? WHERE destination = ? AND state = 'asking'
+			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.enrichment = num AND NOT c.spent)`, s.now().UnixMilli(), destination)
+		if err != nil {
+			return err
+		}
+		abandoned, err = res.RowsAffected()
+		return err
+	})
+	return abandoned, err
+}
+
+// A Conversation may be at the AI content service.
+type Conversation struct {
+	ID         string
+	Enrichment Enrichment // which it is about
+	Spent      bool       // it is only to be deleted
+	At         time.Time  // when it was about to be made
+}
+
+// Conversations lists those that may be at a service, by their ids.
+func (s *Store) Conversations(ctx context.Context, service string) iter.Seq2[Conversation, error] {
+	return paged("", func(c Conversation) string { return c.ID }, func(after string) ([]Conversation, error) {
+		return query(ctx, s.r, "list conversations", func(rows *sql.Rows) (c Conversation, err error) {
+			var e scannedEnrichment
+			var at int64
+			if err := rows.Scan(append([]any{&c.ID, &c.Spent, &at}, e.targets()...)...); err != nil {
+				return c, err
+			}
+			c.At = fromMillis(at)
+			c.Enrichment, err = e.enrichment()
+			return c, err
+		}, `SELECT c.id, c.spent, c.at, `+enrichmentColumns+` FROM conversations c JOIN enrichments e ON e.num = c.enrichment
+			JOIN enrichment_runs r ON r.num = e.run WHERE c.service = ? AND c.id > ? ORDER BY c.id LIMIT ?`, service, after, pageSize)
+	})
+}
+
+// ForgetConversation notes that a conversation is gone from its service. One that is not
+// known is not minded.
+func (s *Store) ForgetConversation(ctx context.Context, service, id string) error {
+	return s.write(ctx, "forget conversation", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM conversations WHERE service = ? AND id = ?`, service, id)
+		return err
+	})
+}
+
+// A Verdict is what a person decided about an enrichment.
+type Verdict struct {
+	Num      int64
+	Accepted bool
+	Proposal *Proposal // text and tags as the person wants them; nil: as they were proposed
+}
+
+// JudgeEnrichments records what a person decided about enrichments of a destination. It gives the
+// numbers of those that cannot be decided about as they are: unknown ones, those that are
+// being asked for or were applied, and those without a proposal for which none is given.
+func (s *Store) JudgeEnrichments(ctx context.Context, destination string, verdicts []Verdict) (refused []int64, err error) {
+	err = s.write(ctx, "record decisions", func(ctx context.Context, tx *sql.Tx) error {
+		refused = nil
+		for _, v := range verdicts {
+			switch err := s.judge(ctx, tx, destination, v); {
+			case errors.Is(err, ErrConflict):
+				refused = append(refused, v.Num)
+			case err != nil:
+				return fmt.Errorf("proposal %d: %w", v.Num, err)
+			}
+		}
+		return nil
+	})
+	return refused, err
+}
+
+func (s *Store) judge(ctx context.Context, tx *sql.Tx, destination string, v Verdict) error {
+	st := EnrichRejected
+	if v.Accepted {
+		st = EnrichAccepted
+	}
+	now := s.now().UnixMilli()
+	if v.Proposal == nil {
+		return one(ctx, tx, `UPDATE enrichments SET state = ?, updated_at = ? WHERE num = ? AND destination = ?
+			AND state IN ('proposed', 'accepted', 'rejected', 'undone')`, string(st), now, v.Num, destination)
+	}
+	tags, err := packList(v.Proposal.Tags)
+	if err != nil {
+		return err
+	}
+	return one(ctx, tx, `UPDATE enrichments SET state = ?, text = ?, proposed_tags = ?, edited = edited OR text IS NOT ? OR proposed_tags IS NOT ?,
+		class = '', error = '', flagged = '', updated_at = ? WHERE num = ? AND destination = ?
+		AND state IN ('proposed', 'accepted', 'rejected', 'undone', 'failed', 'refused')`,
+		string(st), v.Proposal.Text, tags, v.Proposal.Text, tags, now, v.Num, destination)
+}

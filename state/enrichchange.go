@@ -1,0 +1,158 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"iter"
+)
+
+// A ChangeState says how far it has come with a change of an asset.
+type ChangeState string
+
+// The states of a change. One that is applying or undoing when a process begins was left so
+// by another one that died.
+const (
+	ChangeApplying ChangeState = "applying"
+	ChangeApplied  ChangeState = "applied"
+	ChangeUndoing  ChangeState = "undoing"
+	ChangeUndone   ChangeState = "undone"
+	ChangeConflict ChangeState = "conflict"
+	ChangeFailed   ChangeState = "failed"
+)
+
+// Written is what an asset has in the fields that a change concerns; those of no concern are
+// nil.
+type Written struct {
+	Description *string   `json:"description,omitempty"`
+	Tags        *[]string `json:"tags,omitempty"`
+	Attribute   string    `json:"attribute,omitempty"` // the name of a custom attribute
+	Value       *string   `json:"value,omitempty"`     // of Attribute; nil: it is not there
+}
+
+// A Change is what a run wrote into an asset, or is about to write.
+type Change struct {
+	Run           string // id
+	Enrichment    Enrichment
+	State         ChangeState
+	Before, After Written
+	Error         string
+}
+
+// ApplyEnrichment notes, before anything is sent, that a run is about to write an accepted enrichment
+// into its asset.
+func (s *Store) ApplyEnrichment(ctx context.Context, run, enrichment int64, before, after Written) error {
+	b, err := json.Marshal(before)
+	if err != nil {
+		return err
+	}
+	a, err := json.Marshal(after)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, "note change", func(ctx context.Context, tx *sql.Tx) error {
+		now := s.now().UnixMilli()
+		if err := one(ctx, tx, `UPDATE enrichments SET state = 'applying', class = '', error = '', updated_at = ? WHERE num = ? AND state = 'accepted'`, now, enrichment); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO enrichment_changes (run, enrichment, asset, state, before, after, at)
+			SELECT ?, num, asset, 'applying', ?, ?, ? FROM enrichments WHERE num = ?`, run, string(b), string(a), now, enrichment)
+		return err
+	})
+}
+
+// EnrichmentApplied records what came of writing an enrichment: it is applied, there is a conflict, or
+// it failed and is accepted still. The run is that of the change, which may be an earlier one.
+func (s *Store) EnrichmentApplied(ctx context.Context, run string, enrichment int64, outcome ChangeState, why string) error {
+	st := map[ChangeState]EnrichmentState{ChangeApplied: EnrichApplied, ChangeConflict: EnrichConflict, ChangeFailed: EnrichAccepted}[outcome]
+	return s.write(ctx, "record change", func(ctx context.Context, tx *sql.Tx) error {
+		now := s.now().UnixMilli()
+		if err := one(ctx, tx, `UPDATE enrichment_changes SET state = ?, error = ?, at = ? WHERE enrichment = ? AND state = 'applying'
+			AND run = (SELECT num FROM enrichment_runs WHERE id = ?)`, string(outcome), why, now, enrichment, run); err != nil {
+			return err
+		}
+		return one(ctx, tx, `UPDATE enrichments SET state = ?, error = ?, updated_at = ? WHERE num = ? AND state = 'applying'`, string(st), why, now, enrichment)
+	})
+}
+
+// EnrichmentConflict notes that an accepted enrichment is not written, because somebody else wrote
+// since it was proposed.
+func (s *Store) EnrichmentConflict(ctx context.Context, enrichment int64, why string) error {
+	return s.write(ctx, "note conflict", func(ctx context.Context, tx *sql.Tx) error {
+		return one(ctx, tx, `UPDATE enrichments SET state = 'conflict', error = ?, updated_at = ? WHERE num = ? AND state = 'accepted'`,
+			why, s.now().UnixMilli(), enrichment)
+	})
+}
+
+// TakeBackEnrichment notes, before anything is sent, that a run is about to take back what another one
+// wrote into an asset.
+func (s *Store) TakeBackEnrichment(ctx context.Context, run string, enrichment, by int64) error {
+	return s.write(ctx, "note undo", func(ctx context.Context, tx *sql.Tx) error {
+		return one(ctx, tx, `UPDATE enrichment_changes SET state = 'undoing', undone_by = ?, error = '', at = ? WHERE enrichment = ?
+			AND state IN ('applied', 'undoing') AND run = (SELECT num FROM enrichment_runs WHERE id = ?)`, by, s.now().UnixMilli(), enrichment, run)
+	})
+}
+
+// EnrichmentTakenBack records what came of taking a change back: it is undone, there is a conflict, or
+// it is applied still.
+func (s *Store) EnrichmentTakenBack(ctx context.Context, run string, enrichment int64, outcome ChangeState, why string) error {
+	return s.write(ctx, "record undo", func(ctx context.Context, tx *sql.Tx) error {
+		now := s.now().UnixMilli()
+		if err := one(ctx, tx, `UPDATE enrichment_changes SET state = ?, error = ?, at = ? WHERE enrichment = ? AND state IN ('undoing', 'applied')
+			AND run = (SELECT num FROM enrichment_runs WHERE id = ?)`, string(outcome), why, now, enrichment, run); err != nil {
+			return err
+		}
+		if outcome != ChangeUndone {
+			return nil
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE enrichments SET state = 'undone', updated_at = ? WHERE num = ? AND state = 'applied'`, now, enrichment)
+		return err
+	})
+}
+
+// EnrichmentChanges lists what a run wrote, by the numbers of the enrichments.
+func (s *Store) EnrichmentChanges(ctx context.Context, run string) iter.Seq2[Change, error] {
+	return s.changes(ctx, `w.id = ?`, run)
+}
+
+// OpenEnrichmentChanges lists the changes at a destination whose outcome is not known.
+func (s *Store) OpenEnrichmentChanges(ctx context.Context, destination string) iter.Seq2[Change, error] {
+	return s.changes(ctx, `w.destination = ? AND c.state IN ('applying', 'undoing')`, destination)
+}
+
+func (s *Store) changes(ctx context.Context, where string, arg any) iter.Seq2[Change, error] {
+	type place struct{ run, num int64 }
+	type row struct {
+		Change
+		at place
+	}
+	return func(yield func(Change, error) bool) {
+		for after := (place{}); ; {
+			page, err := query(ctx, s.r, "list changes", func(rows *sql.Rows) (c row, err error) {
+				var e scannedEnrichment
+				var before, changed string
+				if err := rows.Scan(append([]any{&c.at.run, &c.at.num, &c.Run, &c.State, &before, &changed, &c.Error}, e.targets()...)...); err != nil {
+					return c, err
+				}
+				c.Enrichment, err = e.enrichment()
+				return c, errors.Join(err, unpack(before, &c.Before), unpack(changed, &c.After))
+			}, `SELECT c.run, c.enrichment, w.id, c.state, c.before, c.after, c.error, `+enrichmentColumns+` FROM enrichment_changes c
+				JOIN enrichment_runs w ON w.num = c.run JOIN enrichments e ON e.num = c.enrichment JOIN enrichment_runs r ON r.num = e.run
+				WHERE `+where+` AND (c.run, c.enrichment) > (?, ?) ORDER BY c.run, c.enrichment LIMIT ?`, arg, after.run, after.num, pageSize)
+			if err != nil {
+				yield(Change{}, err)
+				return
+			}
+			for _, c := range page {
+				if !yield(c.Change, nil) {
+					return
+				}
+				after = c.at
+			}
+			if len(page) < pageSize {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+)
+
+// An EnrichmentKind says what is proposed for an asset.
+type EnrichmentKind string
+
+// The kinds: a description and tags; better words for a description that is there; the
+// description in another language.
+const (
+	KindDescribe  EnrichmentKind = "describe"
+	KindReview    EnrichmentKind = "review"
+	KindTranslate EnrichmentKind = "translate"
+)
+
+// An EnrichmentState says how far an enrichment has come.
+type EnrichmentState string
+
+// The states of an enrichment. One that is asking or applying when a process begins was left
+// so by another one that died. A refused one was flagged by the moderation of the service.
+// For one in conflict somebody else wrote meanwhile.
+const (
+	EnrichPlanned  EnrichmentState = "planned"
+	EnrichAsking   EnrichmentState = "asking"
+	EnrichProposed EnrichmentState = "proposed"
+	EnrichAccepted EnrichmentState = "accepted"
+	EnrichRejected EnrichmentState = "rejected"
+	EnrichApplying EnrichmentState = "applying"
+	EnrichApplied  EnrichmentState = "applied"
+	EnrichUndone   EnrichmentState = "undone"
+	EnrichFailed   EnrichmentState = "failed"
+	EnrichRefused  EnrichmentState = "refused"
+	EnrichConflict EnrichmentState = "conflict"
+)
+
+// An Enrichment is what is proposed for an asset, and what became of it. There is one for
+// each destination, asset, kind and language.
+type Enrichment struct {
+	Num         int64
+	Destination string
+	Asset       string
+	Kind        EnrichmentKind
+	Language    string
+	State       EnrichmentState
+	Run         string // id of the run that asked last
+
+	Basis    Basis
+	Proposal Proposal // none in the first states; see the schema
+	Edited   bool     // a person changed the proposal
+
+	Calls    int   // that were billed, in all attempts
+	Bytes    int64 // of pictures sent, in all attempts
+	Attempts int
+	Class    string   // of Error
+	Error    string   // of the last attempt, or why there is a conflict
+	Flagged  []string // categories of moderation
+	Updated  time.Time
+}
+
+// A Basis is what an asset was when a proposal was made, or is asked for.
+type Basis struct {
+	Size          int64
+	Width, Height int
+	Blur          string
+	Description   string
+	Tags          []string
+	Attribute     string // name of the custom attribute that the text is for; empty: it is for the description
+}
+
+// A Proposal is what the service proposed, or what a person made of it.
+type Proposal struct {
+	Text       string // what goes to the description or the attribute
+	Tags       []string
+	Decorative bool   // the service takes the picture for one that needs no description
+	Note       string // what a person should know of it, such as that it was shortened
+	Model      string
+}
+
+// Enrichment finds one by its number; ErrNotFound if there is none.
+func (s *Store) Enrichment(ctx context.Context, num int64) (Enrichment, error) {
+	all, err := s.enrichments(ctx, `WHERE e.num = ?`, num)
+	return first(all, err, fmt.Sprintf("proposal %d", num))
+}
+
+// EnrichmentsOf lists what was proposed for one asset.
+func (s *Store) EnrichmentsOf(ctx context.Context, destination, asset string) ([]Enrichment, error) {
+	return s.enrichments(ctx, `WHERE e.destination = ? AND e.asset = ? ORDER BY e.num`, destination, asset)
+}
+
+// An EnrichmentFilter chooses enrichments of a destination; what is empty chooses all.
+type EnrichmentFilter struct {
+	States   []EnrichmentState
+	Kind     EnrichmentKind
+	Language string
+	Run      string // id of the run that asked last
+}
+
+// Enrichments lists the chosen enrichments of a destination by their numbers, each with its
+// asset as it was listed last; the asset has an id only if it is not there any more.
+func (s *Store) Enrichments(ctx context.Context, destination string, f EnrichmentFilter) iter.Seq2[Enrichable, error] {
+	where, args := f.condition(destination)
+	return func(yield func(Enrichable, error) bool) {
+		for after := int64(0); ; {
+			page, err := s.enrichmentPage(ctx, where, append(args, after, pageSize))
+			if err != nil {
+				yield(Enrichable{}, err)
+				return
+			}
+			for _, c := range page {
+				if !yield(c, nil) {
+					return
+				}
+				after = c.Enrichment.Num
+			}
+			if len(page) < pageSize {
+				return
+			}
+		}
+	}
+}
+
+func (f EnrichmentFilter) condition(destination string) (where string, args []any) {
+	where, args = `WHERE e.destination = ?`, []any{destination}
+	if len(f.States) > 0 {
+		where += ` AND e.state IN ` + list(len(f.States))
+		for _, st := range f.States {
+			args = append(args, string(st))
+		}
+	}
+	for _, c := range []struct{ column, value string }{{"e.kind", string(f.Kind)}, {"e.language", f.Language}, {"r.id", f.Run}} {
+		if c.value != "" {
+			where += ` AND ` + c.column + ` = ?`
+			args = append(args, c.value)
+		}
+	}
+	return where, args
+}
+
+func (s *Store) enrichmentPage(ctx context.Context, where string, args []any) ([]Enrichable, error) {
+	return query(ctx, s.r, "list proposals", func(rows *sql.Rows) (c Enrichable, err error) {
+		var e scannedEnrichment
+		if err := scanSurveyed(rows, &c.Surveyed, e.targets()...); err != nil {
+			return c, err
+		}
+		found, err := e.enrichment()
+		c.Asset, c.Enrichment = found.Asset, &found
+		return c, err
+	}, `SELECT coalesce(s.asset, ''), coalesce(s.category, ''), coalesce(s.category_name, ''), coalesce(s.private, 0), coalesce(s.folder, ''),
+		coalesce(s.name, ''), coalesce(s.extension, ''), coalesce(s.size, 0), coalesce(s.width, 0), coalesce(s.height, 0), coalesce(s.blur, ''),
+		coalesce(s.description, ''), coalesce(s.tags, '[]'), coalesce(s.attributes, '{}'), coalesce(s.modified, 0), coalesce(s.url, ''),
+		coalesce(s.image, ''), coalesce(s.findings, ''), coalesce(s.language, ''), d.asset IS NOT NULL, `+enrichmentColumns+`
+		FROM enrichments e JOIN enrichment_runs r ON r.num = e.run
+		LEFT JOIN surveyed s ON s.destination = e.destination AND s.asset = e.asset
+		LEFT JOIN decorative d ON d.destination = e.destination AND d.asset = e.asset `+where+` AND e.num > ? ORDER BY e.num LIMIT ?`, args...)
+}
+
+// CountEnrichments counts the enrichments of a destination by kind and state.
+func (s *Store) CountEnrichments(ctx context.Context, destination string) (map[EnrichmentKind]map[EnrichmentState]int64, error) {
+	type count struct {
+		kind  EnrichmentKind
+		state EnrichmentState
+		n     int64
+	}
+	counts, err := query(ctx, s.r, "count proposals", func(rows *sql.Rows) (c count, err error) {
+		return c, rows.Scan(&c.kind, &c.state, &c.n)
+	}, `SELECT kind, state, count(*) FROM enrichments WHERE destination = ? GROUP BY kind, state`, destination)
+	all := map[EnrichmentKind]map[EnrichmentState]int64{}
+	for _, c := range counts {
+		if all[c.kind] == nil {
+			all[c.kind] = map[EnrichmentState]int64{}
+		}
+		all[c.kind][c.state] = c.n
+	}
+	return all, err
+}
+
+func (s *Store) enrichments(ctx context.Context, where string, args ...any) ([]Enrichment, error) {
+	return query(ctx, s.r, "find proposals", func(rows *sql.Rows) (Enrichment, error) {
+		var e scannedEnrichment
+		if err := rows.Scan(e.targets()...); err != nil {
+			return Enrichment{}, err
+		}
+		return e.enrichment()
+	}, `SELECT `+enrichmentColumns+` FROM enrichments e JOIN enrichment_runs r ON r.num = e.run `+where, args...)
+}
+
+// enrichmentColumns has no NULL, not even where there is no enrichment.
+const enrichmentColumns = `coalesce(e.num, 0), coalesce(e.destination, ''), coalesce(e.asset, ''), coalesce(e.kind, ''), coalesce(e.language, ''),
+	coalesce(e.state, ''), coalesce(r.id, ''), coalesce(e.size, 0), coalesce(e.width, 0), coalesce(e.height, 0), coalesce(e.blur, ''),
+	coalesce(e.description, ''), coalesce(e.tags, '[]'), coalesce(e.attribute, ''), coalesce(e.text, ''), coalesce(e.proposed_tags, '[]'),
+	coalesce(e.decorative, 0), coalesce(e.edited, 0), coalesce(e.note, ''), coalesce(e.model, ''), coalesce(e.calls, 0), coalesce(e.bytes, 0),
+	coalesce(e.attempts, 0), coalesce(e.class, ''), coalesce(e.error, ''), coalesce(e.flagged, ''), coalesce(e.updated_at, 0)`
+
+// A scannedEnrichment is an enrichment as its columns are.
+type scannedEnrichment struct {
+	e                       Enrichment
+	tags, proposed, flagged string
+	updated                 int64
+}
+
+func (x *scannedEnrichment) targets() []any {
+	e, b, p := &x.e, &x.e.Basis, &x.e.Proposal
+	return []any{&e.Num, &e.Destination, &e.Asset, &e.Kind, &e.Language, &e.State, &e.Run, &b.Size, &b.Width, &b.Height, &b.Blur,
+		&b.Description, &x.tags, &b.Attribute, &p.Text, &x.proposed, &p.Decorative, &e.Edited, &p.Note, &p.Model, &e.Calls, &e.Bytes,
+		&e.Attempts, &e.Class, &e.Error, &x.flagged, &x.updated}
+}
+
+func (x *scannedEnrichment) enrichment() (Enrichment, error) {
+	if x.flagged != "" {
+		x.e.Flagged = strings.Split(x.flagged, ",")
+	}
+	x.e.Updated = fromMillis(x.updated)
+	return x.e, errors.Join(unpack(x.tags, &x.e.Basis.Tags), unpack(x.proposed, &x.e.Proposal.Tags))
+}
+
+// unpack reads what the journal has as JSON. Numbers stay as they are written: they are
+// somebody else's.
+func unpack(text string, into any) error {
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.UseNumber()
+	return d.Decode(into)
+}

@@ -1,0 +1,173 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const library = "environment/workspace"
+
+// enriching is a journal with a whole survey of these assets, and a run.
+func enriching(tb testing.TB, assets ...string) (*Store, EnrichmentRun) {
+	tb.Helper()
+	s := newStore(tb)
+	survey(tb, s, assets...)
+	run, err := s.BeginEnrichment(tb.Context(), EnrichmentRun{Destination: library, Command: "describe", Service: "ai.example.com", Model: "agent-1"})
+	must(tb, err)
+	return s, run
+}
+
+func survey(tb testing.TB, s *Store, assets ...string) {
+	tb.Helper()
+	number, err := s.BeginSurvey(tb.Context(), library)
+	must(tb, err)
+	var page []Surveyed
+	for _, asset := range assets {
+		page = append(page, surveyedAs(asset))
+	}
+	must(tb, s.SaveSurveyed(tb.Context(), library, number, page))
+	must(tb, s.EndSurvey(tb.Context(), library, number))
+}
+
+func surveyedAs(asset string) Surveyed {
+	return Surveyed{Asset: asset, Category: "c", CategoryName: "Images", Private: true, Folder: "a/b", Name: asset, Extension: "jpg", Size: 10,
+		Width: 3, Height: 2, Blur: "blur", Description: "old", Tags: []string{"one", "two"}, Attributes: map[string]any{"id": json.Number("12345678901234567890")},
+		Modified: fromMillis(1_700_000_000_000), URL: "https://example.com/" + asset, Image: "https://example.com/1024", Findings: "long,language", Language: "de"}
+}
+
+// propose asks for an asset in a conversation and has an answer.
+func propose(tb testing.TB, s *Store, run EnrichmentRun, asset string) int64 {
+	tb.Helper()
+	num := ask(tb, s, run, asset, "conversation of "+asset)
+	must(tb, s.AnswerEnrichments(tb.Context(), run.Num, []Answer{{Num: num, State: EnrichProposed, Proposal: &Proposal{Text: "new", Tags: []string{"three"}}, Model: "agent-1", Calls: 1, Bytes: 7}}))
+	return num
+}
+
+func ask(tb testing.TB, s *Store, run EnrichmentRun, asset, conversation string) int64 {
+	tb.Helper()
+	nums, err := s.AskEnrichments(tb.Context(), run, []Asking{asking(asset, conversation)})
+	must(tb, err)
+	return nums[0]
+}
+
+func asking(asset, conversation string) Asking {
+	return Asking{Asset: asset, Kind: KindDescribe, Language: "en", Conversation: conversation,
+		Basis: Basis{Size: 10, Width: 3, Height: 2, Blur: "blur", Description: "old", Tags: []string{"one", "two"}}}
+}
+
+func TestSurvey(t *testing.T) {
+	s, _ := enriching(t, "a", "b")
+	if diff := cmp.Diff([]Surveyed{surveyedAs("a"), surveyedAs("b")}, collect(t, s.Surveyed(t.Context(), library))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	must(t, s.MarkDecorative(t.Context(), library, []string{"b"}, true))
+	number, err := s.BeginSurvey(t.Context(), library)
+	must(t, err)
+	if v, err := s.LastSurvey(t.Context(), library); err != nil || v.Whole {
+		t.Errorf("a survey that has begun: %+v (%v)", v, err)
+	}
+	must(t, s.SaveSurveyed(t.Context(), library, number, []Surveyed{surveyedAs("b")}))
+	if got := collect(t, s.Surveyed(t.Context(), library)); len(got) != 2 || !got[1].Decorative {
+		t.Errorf("before the end of a survey there is %+v, want a of the one before, and b, which is decorative", got)
+	}
+	must(t, s.EndSurvey(t.Context(), library, number))
+	if got := collect(t, s.Surveyed(t.Context(), library)); len(got) != 1 || got[0].Asset != "b" {
+		t.Errorf("after the survey there is %+v, want b", got)
+	}
+	if err := s.SaveSurveyed(t.Context(), library, number-1, []Surveyed{surveyedAs("c")}); !errors.Is(err, ErrConflict) {
+		t.Errorf("a page of an earlier survey: got %v", err)
+	}
+}
+
+// TestEnrichment follows one through its life.
+func TestEnrichment(t *testing.T) {
+	s, run := enriching(t, "a", "b")
+	num := propose(t, s, run, "a")
+	want := Enrichment{Num: num, Destination: library, Asset: "a", Kind: KindDescribe, Language: "en", State: EnrichProposed, Run: run.ID,
+		Basis: asking("a", "").Basis, Proposal: Proposal{Text: "new", Tags: []string{"three"}, Model: "agent-1"}, Calls: 1, Bytes: 7, Attempts: 1}
+	got, err := s.Enrichment(t.Context(), num)
+	must(t, err)
+	got.Updated = want.Updated
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	all := collect(t, s.Enrichables(t.Context(), library, KindDescribe, "en"))
+	if len(all) != 2 || all[0].Enrichment == nil || all[0].Enrichment.Num != num || all[1].Enrichment != nil {
+		t.Errorf("got %+v", all)
+	}
+	refused, err := s.JudgeEnrichments(t.Context(), library, []Verdict{{Num: num, Accepted: true, Proposal: &Proposal{Text: "better"}}, {Num: 99, Accepted: true}})
+	if err != nil || !slices.Equal(refused, []int64{99}) {
+		t.Errorf("refused %v (%v), want the unknown one", refused, err)
+	}
+	old, text := "old", "better"
+	before, after := Written{Description: &old}, Written{Description: &text, Tags: &[]string{"x"}, Attribute: "description_de"}
+	must(t, s.ApplyEnrichment(t.Context(), run.Num, num, before, after))
+	if _, err := s.AskEnrichments(t.Context(), run, []Asking{asking("a", "again")}); !errors.Is(err, ErrConflict) {
+		t.Errorf("asking for one that is being applied: got %v", err)
+	}
+	must(t, s.EnrichmentApplied(t.Context(), run.ID, num, ChangeApplied, ""))
+	changes := collect(t, s.EnrichmentChanges(t.Context(), run.ID))
+	if len(changes) != 1 || changes[0].State != ChangeApplied || !changes[0].Enrichment.Edited || !cmp.Equal(before, changes[0].Before) || !cmp.Equal(after, changes[0].After) {
+		t.Errorf("got %+v", changes)
+	}
+	must(t, s.TakeBackEnrichment(t.Context(), run.ID, num, run.Num))
+	if open := collect(t, s.OpenEnrichmentChanges(t.Context(), library)); len(open) != 1 {
+		t.Errorf("open are %+v", open)
+	}
+	must(t, s.EnrichmentTakenBack(t.Context(), run.ID, num, ChangeUndone, ""))
+	if got, err := s.Enrichment(t.Context(), num); err != nil || got.State != EnrichUndone {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+	counts, err := s.CountEnrichments(t.Context(), library)
+	if err != nil || counts[KindDescribe][EnrichUndone] != 1 {
+		t.Errorf("counted %v (%v)", counts, err)
+	}
+}
+
+// A conversation is known before it is made, is only to be deleted once there is an answer,
+// and is forgotten when it is gone.
+func TestConversations(t *testing.T) {
+	s, run := enriching(t, "a", "b")
+	a, b := ask(t, s, run, "a", "one"), ask(t, s, run, "b", "two")
+	must(t, s.AnswerEnrichments(t.Context(), run.Num, []Answer{{Num: a, State: EnrichFailed, Class: "transient", Error: "no answer"}}))
+	all := collect(t, s.Conversations(t.Context(), run.Service))
+	if len(all) != 2 || all[0].ID != "one" || !all[0].Spent || all[1].Spent || all[1].Enrichment.Num != b {
+		t.Fatalf("got %+v", all)
+	}
+	if n, err := s.AbandonAsking(t.Context(), library); err != nil || n != 0 {
+		t.Errorf("abandoned %d (%v), and the conversation may have a reply", n, err)
+	}
+	must(t, s.ForgetConversation(t.Context(), run.Service, "two"))
+	if n, err := s.AbandonAsking(t.Context(), library); err != nil || n != 1 {
+		t.Errorf("abandoned %d (%v), want b", n, err)
+	}
+	again := ask(t, s, run, "a", "three")
+	if got, err := s.Enrichment(t.Context(), again); err != nil || again != a || got.Attempts != 2 || got.Error != "" {
+		t.Errorf("after a second question there is %+v (%v)", got, err)
+	}
+}
+
+func TestEnrichmentRuns(t *testing.T) {
+	s, run := enriching(t, "a")
+	propose(t, s, run, "a")
+	credits := 2.5
+	must(t, s.FinishEnrichment(t.Context(), run.Num, &credits))
+	undo, err := s.BeginEnrichment(t.Context(), EnrichmentRun{Destination: library, Command: "undo", Undoes: run.ID})
+	must(t, err)
+	all, err := s.EnrichmentRuns(t.Context(), library, 10)
+	must(t, err)
+	if len(all) != 2 || all[0].ID != undo.ID || all[0].Undoes != run.ID || all[1].Calls != 1 || all[1].Bytes != 7 || *all[1].Credits != credits || all[1].FinishedAt.IsZero() {
+		t.Errorf("got %+v", all)
+	}
+	cost, err := s.EnrichmentCost(t.Context(), run.Service, "describe")
+	if err != nil || cost.Calls != 1 || cost.Credits != credits {
+		t.Errorf("got %+v (%v)", cost, err)
+	}
+	if _, err := s.EnrichmentRun(t.Context(), "none"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}
