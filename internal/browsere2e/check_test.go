@@ -173,7 +173,7 @@ func (p *tab) checkAlone(address string) {
 	p.Helper()
 	requested, _ := p.seen()
 	others := slices.DeleteFunc(slices.Clone(requested), func(r string) bool {
-		return r == address || strings.HasSuffix(r, "/favicon.ico") // which is the browser's wish
+		return r == address || strings.HasPrefix(r, "data:") || strings.HasSuffix(r, "/favicon.ico") // which is the browser's wish
 	})
 	if len(requested) == 0 || len(others) > 0 {
 		p.Errorf("the page made %d requests, of these for others: %q", len(requested), others)

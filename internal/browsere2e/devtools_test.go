@@ -289,8 +289,60 @@ func (p *tab) eval(expression string, value any) {
 // tabulator presses the key that moves the focus.
 func (p *tab) tabulator() {
 	p.Helper()
+	const code = 9
+	p.press("Tab", "Tab", code)
+}
+
+// key presses a key that has no meaning to the browser.
+func (p *tab) key(key, code string) {
+	p.Helper()
+	p.press(key, code, 0)
+}
+
+func (p *tab) press(key, code string, number int) {
+	p.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
-		p.call("Input.dispatchKeyEvent", object{"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}, nil)
+		p.call("Input.dispatchKeyEvent", object{"type": kind, "key": key, "code": code, "windowsVirtualKeyCode": number}, nil)
+	}
+}
+
+// says fails unless an element says something.
+func (p *tab) says(selector, want string) {
+	p.Helper()
+	var got string
+	if p.eval(fmt.Sprintf(`document.querySelector(%q).innerText`, selector), &got); got != want {
+		p.Errorf("%s says %q, want %q", selector, got, want)
+	}
+}
+
+// downloads has the browser save files in a folder. saved waits for the next one and gives
+// its name.
+func (p *tab) downloads(folder string) (saved func() string) {
+	p.Helper()
+	done := make(chan string, 1)
+	var name string
+	p.browser.mu.Lock()
+	p.browser.tabs[""] = func(e event) { // what is of no tab comes here, one after the other
+		var is struct{ SuggestedFilename, State string }
+		_ = json.Unmarshal(e.Params, &is)
+		switch {
+		case e.Method == "Browser.downloadWillBegin":
+			name = is.SuggestedFilename
+		case e.Method == "Browser.downloadProgress" && is.State == "completed":
+			done <- name
+		}
+	}
+	p.browser.mu.Unlock()
+	p.must(p.browser.call(p.ctx, "", "Browser.setDownloadBehavior", object{"behavior": "allow", "downloadPath": folder, "eventsEnabled": true}, nil))
+	return func() string {
+		p.Helper()
+		select {
+		case name := <-done:
+			return name
+		case <-p.ctx.Done():
+			p.Fatal("the browser saved nothing")
+			return ""
+		}
 	}
 }
 

@@ -140,6 +140,15 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
+// safeLines makes a text safe to show and keeps its lines.
+func safeLines(text string) string {
+	all := strings.Split(text, "\n")
+	for i, l := range all {
+		all[i] = ui.Sanitize(l)
+	}
+	return strings.Join(all, "\n")
+}
+
 func (p page) write(w io.Writer) error {
 	zone := p.Zone
 	if zone == nil {
@@ -147,6 +156,7 @@ func (p page) write(w io.Writer) error {
 	}
 	t, err := template.New("").Funcs(template.FuncMap{
 		"clean":   ui.Sanitize,
+		"text":    safeLines,
 		"count":   func(n int) string { return ui.Count(int64(n)) },
 		"credits": func(c float64) string { return strconv.FormatFloat(c, 'f', -1, 64) },
 		"when":    func(t time.Time) string { return t.In(zone).Format(time.DateTime) },
