@@ -1,0 +1,83 @@
+// Package aiservicetest starts stand-ins of the AI content service for tests of their
+// clients, and signs tokens for them.
+package aiservicetest
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
+)
+
+// Environment is the one that Run adds if the options name none.
+func Environment() aiservice.Environment {
+	return aiservice.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: "a-key-for-tests-of-no-use-anywhere-else"}
+}
+
+// A Running stand-in has all that tests may want to know of it.
+type Running struct {
+	Server      *aiservice.Server
+	URL         string
+	Environment aiservice.Environment // the first
+}
+
+// Run runs a stand-in on a loopback address until the test ends.
+func Run(tb testing.TB, o aiservice.Options) Running {
+	tb.Helper()
+	if len(o.Environments) == 0 {
+		o.Environments = []aiservice.Environment{Environment()}
+	}
+	s, err := aiservice.New(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	tb.Cleanup(func() {
+		h.CloseClientConnections()
+		h.Close()
+		if err := s.Close(); err != nil {
+			tb.Errorf("close the AI sandbox: %v", err)
+		}
+	})
+	return Running{s, h.URL, o.Environments[0]}
+}
+
+// Stats are those of the stand-in.
+func (r Running) Stats(tb testing.TB) aiservice.Stats {
+	tb.Helper()
+	v, err := r.Server.Stats()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// Claims are those of a valid token of a user, to be changed at will.
+func Claims(e aiservice.Environment, user string, permissions ...string) map[string]any {
+	return map[string]any{
+		"aud": e.ID, "sub": user, "iat": time.Now().Unix(),
+		"auth": map[string]any{"ai": map[string]any{"permissions": permissions}},
+	}
+}
+
+// Sign makes a token of claims.
+func Sign(key sandbox.AccessKey, claims map[string]any) string {
+	text := encode(map[string]any{"alg": "HS256", "typ": "JWT"}) + "." + encode(claims)
+	m := hmac.New(sha256.New, []byte(key))
+	m.Write([]byte(text))
+	return text + "." + base64.RawURLEncoding.EncodeToString(m.Sum(nil))
+}
+
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // claims of a test that are no JSON
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}

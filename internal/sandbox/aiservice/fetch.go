@@ -1,0 +1,113 @@
+package aiservice
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	maxFetched = 10_000_000 // bytes; a guess
+	fetchTime  = 15 * time.Second
+	maxTitleOf = 200 // characters of a page's title
+)
+
+// A fetcher gets pages and pictures, from few places only: what the stand-in can reach
+// is not for everybody to reach who can reach the stand-in.
+type fetcher struct{ client *http.Client }
+
+// errElsewhere says that an address is not one to fetch from.
+var errElsewhere = errors.New("the sandbox fetches from this machine only, and from where it was told to")
+
+func newFetcher(from []string, anywhere bool) *fetcher {
+	// The addresses are looked at after names have been looked up, for every hop: a
+	// name says nothing of where it leads.
+	allowed := func(network, address string, _ syscall.RawConn) error {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return err
+		}
+		if anywhere || net.ParseIP(host).IsLoopback() {
+			return nil
+		}
+		return errElsewhere
+	}
+	guarded := &net.Dialer{Timeout: fetchTime, Control: allowed}
+	free := &net.Dialer{Timeout: fetchTime}
+	transport := &http.Transport{
+		DisableKeepAlives: true, ResponseHeaderTimeout: fetchTime,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if slices.Contains(from, address) {
+				return free.DialContext(ctx, network, address)
+			}
+			return guarded.DialContext(ctx, network, address)
+		},
+	}
+	return &fetcher{&http.Client{Transport: transport, Timeout: fetchTime}}
+}
+
+// fetched is what was found at an address.
+type fetched struct {
+	name, mediaType string
+	data            []byte
+}
+
+// fetch gets what is at an address: text, PDF or a picture that is not empty.
+func (f *fetcher) fetch(ctx context.Context, address string) (got fetched, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return got, errors.New("it must be an address with http or https, without a password")
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return got, err
+	}
+	response, err := f.client.Do(r)
+	if err != nil {
+		return got, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return got, fmt.Errorf("its server answered %s", response.Status)
+	}
+	got.data, err = io.ReadAll(io.LimitReader(response.Body, maxFetched+1))
+	switch {
+	case err != nil:
+		return got, err
+	case len(bytes.TrimSpace(got.data)) == 0:
+		return got, errors.New("it is empty")
+	case len(got.data) > maxFetched:
+		return got, fmt.Errorf("it has more than %d bytes", maxFetched)
+	}
+	got.mediaType, _, err = mime.ParseMediaType(response.Header.Get("Content-Type"))
+	readable := strings.HasPrefix(got.mediaType, "text/") || strings.HasPrefix(got.mediaType, "image/") || got.mediaType == "application/pdf"
+	if err != nil || !readable {
+		return got, fmt.Errorf("its type %q is not text, PDF or a picture", response.Header.Get("Content-Type"))
+	}
+	got.name = pageTitle(got.data)
+	return got, nil
+}
+
+var titlePattern = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// pageTitle is that of an HTML page, or empty.
+func pageTitle(data []byte) string {
+	found := titlePattern.FindSubmatch(data[:min(len(data), 64<<10)])
+	if found == nil {
+		return ""
+	}
+	title := []rune(strings.Join(strings.Fields(html.UnescapeString(strings.ToValidUTF8(string(found[1]), ""))), " "))
+	return string(title[:min(len(title), maxTitleOf)])
+}

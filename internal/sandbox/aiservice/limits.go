@@ -1,0 +1,162 @@
+package aiservice
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Rates are how much there may be in any 60 seconds; 0 has no limit.
+type Rates struct {
+	LLMRequests, WebSearches, WebScrapes int
+	InputTokens                          int // weighted by model
+}
+
+// Limits are enforced separately for each organisation and each of its users.
+type Limits struct{ PerOrganisation, PerUser Rates }
+
+// SaaS gives the limits of the hosted service.
+func SaaS() Limits {
+	return Limits{
+		PerOrganisation: Rates{LLMRequests: 1000, WebSearches: 300, WebScrapes: 100, InputTokens: 16_000_000},
+		PerUser:         Rates{LLMRequests: 75, WebSearches: 30, WebScrapes: 5, InputTokens: 1_000_000},
+	}
+}
+
+// The kinds of what is limited.
+const (
+	llmRequests = iota
+	webSearches
+	webScrapes
+	inputTokens
+	kinds
+)
+
+func kindNames() [kinds]string {
+	return [kinds]string{"llmRequests", "webSearches", "webScrapes", "inputTokens"}
+}
+
+// A cost is what a request takes of each kind.
+type cost [kinds]int
+
+func (r Rates) each() cost {
+	return cost{llmRequests: r.LLMRequests, webSearches: r.WebSearches, webScrapes: r.WebScrapes, inputTokens: r.InputTokens}
+}
+
+// window is how long a request counts.
+const window = time.Minute
+
+// A limiter holds requests to the limits. What was refused does not use them up, but
+// is seen.
+type limiter struct {
+	limits Limits
+	now    func() time.Time
+
+	mu      sync.Mutex
+	spent   map[spender][]spending
+	most    [2]cost // seen in any window: of an organisation, of a user
+	refused cost
+}
+
+// A spender is an organisation, or one of its users.
+type spender struct {
+	environment, user string
+	isUser            bool
+}
+
+type spending struct {
+	at       time.Time
+	cost     cost
+	admitted bool
+}
+
+func newLimiter(l Limits, now func() time.Time) *limiter {
+	return &limiter{limits: l, now: now, spent: map[spender][]spending{}}
+}
+
+// take lets a request through, or refuses it. How long to wait is not said.
+func (l *limiter) take(who identity, c cost) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	var refusal *problem
+	spenders := [2]spender{{environment: who.environment}, {environment: who.environment, user: who.user, isUser: true}}
+	for i, s := range spenders {
+		l.expire(s, now)
+		limits, name := l.limits.PerOrganisation.each(), "organisation"
+		if i == 1 {
+			limits, name = l.limits.PerUser.each(), "user"
+		}
+		for kind := range c {
+			used := sum(l.spent[s], kind, true)
+			if refusal == nil && c[kind] > 0 && limits[kind] > 0 && used+c[kind] > limits[kind] {
+				l.refused[kind]++
+				refusal = tooMany(name, kindNames()[kind], limits[kind])
+			}
+		}
+	}
+	for i, s := range spenders {
+		l.spent[s] = append(l.spent[s], spending{now, c, refusal == nil})
+		for kind := range c {
+			l.most[i][kind] = max(l.most[i][kind], sum(l.spent[s], kind, false))
+		}
+	}
+	if refusal == nil {
+		return nil
+	}
+	return refusal
+}
+
+func tooMany(of, kind string, limit int) *problem {
+	p := refuse(http.StatusTooManyRequests, "rate-limits-exceeded", "Rate limits exceeded: %d %s a minute for each %s.", limit, kind, of)
+	p.data = map[string]any{"limit": limit, "kind": kind, "of": of}
+	return p
+}
+
+// expire forgets what has left the window.
+func (l *limiter) expire(s spender, now time.Time) {
+	all := l.spent[s]
+	for len(all) > 0 && now.Sub(all[0].at) >= window {
+		all = all[1:]
+	}
+	if l.spent[s] = all; len(all) == 0 {
+		delete(l.spent, s)
+	}
+}
+
+func sum(all []spending, kind int, admittedOnly bool) (total int) {
+	for _, s := range all {
+		if s.admitted || !admittedOnly {
+			total += s.cost[kind]
+		}
+	}
+	return total
+}
+
+// LimitStats say how close requests came to the limits of a kind.
+type LimitStats struct {
+	Kind         string   `json:"kind"`
+	Organisation LimitUse `json:"organisation"`
+	User         LimitUse `json:"user"`
+	Refused      int      `json:"refused"` // requests, because of this kind
+}
+
+// A LimitUse is a limit, and what was asked for.
+type LimitUse struct {
+	Limit int `json:"limit"` // 0: none
+	Most  int `json:"most"`  // seen in any 60 seconds, refused requests included
+}
+
+func (l *limiter) view() (all []LimitStats) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	organisation, user := l.limits.PerOrganisation.each(), l.limits.PerUser.each()
+	for kind, name := range kindNames() {
+		all = append(all, LimitStats{
+			Kind: name, Refused: l.refused[kind],
+			Organisation: LimitUse{organisation[kind], l.most[0][kind]},
+			User:         LimitUse{user[kind], l.most[1][kind]},
+		})
+	}
+	return all
+}

@@ -1,0 +1,187 @@
+package aiservice
+
+import (
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The default and the largest limit are guesses.
+const (
+	defaultLimit = 20
+	maxLimit     = 100
+)
+
+// A listing is a list that is shown page by page.
+type listing struct {
+	columns    string
+	from       string // FROM and WHERE
+	args       []any
+	key        string // what it is ordered by; a whole number or a text
+	seq        string // what tells equals apart; a whole number
+	descending bool
+}
+
+// A page is a part of a list. A cursor is null where nothing lies beyond.
+type page[T any] struct {
+	Items          []T     `json:"items"`
+	NextCursor     *string `json:"nextCursor"`
+	PreviousCursor *string `json:"previousCursor"`
+}
+
+// A cursor is a place in a list, and the direction in which to go on from there.
+type cursor struct {
+	List     uint64 `json:"l"` // which one, with its filters and its order
+	Key      any    `json:"k"`
+	Seq      int64  `json:"s"`
+	Backward bool   `json:"b,omitempty"`
+}
+
+func (c cursor) text() *string {
+	b, _ := json.Marshal(c) // numbers and texts
+	s := base64.RawURLEncoding.EncodeToString(b)
+	return &s
+}
+
+// mark tells lists apart: a cursor of one is refused by others.
+func (l listing) mark() uint64 {
+	h := fnv.New64a()
+	fmt.Fprintln(h, l.from, l.args, l.key, l.descending)
+	return h.Sum64() >> 12 // what a JSON number holds exactly
+}
+
+// list answers with the page that the query asks for.
+func list[T any](c *call, l listing, read func(scan) (T, error)) error {
+	var p page[T]
+	err := c.server.store.do(func(tx *sql.Tx) (err error) {
+		p, err = pageOf(tx, c, l, read)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.Reply(http.StatusOK, p)
+}
+
+// pageOf reads the page that the query asks for.
+func pageOf[T any](tx *sql.Tx, c *call, l listing, read func(scan) (T, error)) (page[T], error) {
+	limit, at, err := c.position(l)
+	if err != nil {
+		return page[T]{}, err
+	}
+	p, places, more, err := stretch(tx, l, at, limit, read)
+	if err != nil || len(places) == 0 && at == nil {
+		return p, err
+	}
+	first, last := cursor{}, cursor{}
+	if len(places) > 0 {
+		first, last = places[0], places[len(places)-1]
+	} else {
+		first, last = *at, *at
+	}
+	backward := at != nil && at.Backward
+	before, after := more, more
+	if !backward {
+		before, err = l.beyond(tx, at, first, true)
+	} else {
+		after, err = l.beyond(tx, at, last, false)
+	}
+	if before {
+		first.Backward = true
+		p.PreviousCursor = first.text()
+	}
+	if after {
+		last.Backward = false
+		p.NextCursor = last.text()
+	}
+	return p, err
+}
+
+// stretch reads at most limit rows from a place on, with their own places, and tells
+// whether there is more.
+func stretch[T any](tx *sql.Tx, l listing, at *cursor, limit int, read func(scan) (T, error)) (p page[T], places []cursor, more bool, err error) {
+	p.Items = []T{}
+	query, args := l.query(l.key+", "+l.seq+", "+l.columns, at, limit+1)
+	err = rows(tx, query, args, func(s scan) error {
+		place := cursor{List: l.mark()}
+		item, err := read(func(into ...any) error { return s(append([]any{&place.Key, &place.Seq}, into...)...) })
+		p.Items, places = append(p.Items, item), append(places, place)
+		return err
+	})
+	if more = len(places) > limit; more {
+		p.Items, places = p.Items[:limit], places[:limit]
+	}
+	if at != nil && at.Backward {
+		slices.Reverse(p.Items)
+		slices.Reverse(places)
+	}
+	return p, places, more, err
+}
+
+// query is the SQL for what lies beyond a place.
+func (l listing) query(columns string, at *cursor, limit int) (string, []any) {
+	descending := l.descending != (at != nil && at.Backward)
+	direction, compare := "ASC", ">"
+	if descending {
+		direction, compare = "DESC", "<"
+	}
+	text, args := "SELECT "+columns+" "+l.from, slices.Clone(l.args)
+	if at != nil {
+		text += fmt.Sprintf(" AND (%s, %s) %s (?, ?)", l.key, l.seq, compare)
+		args = append(args, at.Key, at.Seq)
+	}
+	text += fmt.Sprintf(" ORDER BY %s %s, %s %s LIMIT %d", l.key, direction, l.seq, direction, limit)
+	return text, args
+}
+
+// beyond reports whether anything lies before or after a place. Where the list was
+// read from its beginning, nothing lies before it.
+func (l listing) beyond(tx *sql.Tx, at *cursor, place cursor, before bool) (found bool, err error) {
+	if at == nil {
+		return false, nil
+	}
+	place.Backward = before
+	query, args := l.query("1", &place, 1)
+	err = tx.QueryRow("SELECT EXISTS ("+query+")", args...).Scan(&found)
+	return found, err
+}
+
+// position reads limit and cursor from the query.
+func (c *call) position(l listing) (limit int, at *cursor, err error) {
+	limit = defaultLimit
+	if text := c.query.Get("limit"); c.query.Has("limit") {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxLimit {
+			return 0, nil, malformed("limit", "must be a number from 1 to %d", maxLimit)
+		}
+	}
+	if !c.query.Has("cursor") {
+		return limit, nil, nil
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(c.query.Get("cursor"))
+	if err == nil {
+		d := json.NewDecoder(strings.NewReader(string(b)))
+		err = d.Decode(&at)
+	}
+	if err != nil || at == nil || at.List != l.mark() || !at.placed() {
+		return 0, nil, refuse(http.StatusBadRequest, "invalid-cursor", "The cursor is not one of this list.")
+	}
+	return limit, at, nil
+}
+
+// placed reports whether the key is one that lists have.
+func (c *cursor) placed() bool {
+	switch k := c.Key.(type) {
+	case float64:
+		c.Key = int64(k)
+		return true
+	case string:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,345 @@
+package aiservice
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"assetferry/internal/sandbox/answer"
+)
+
+const (
+	maxPrompt  = 100_000 // characters; that of the service on premises
+	maxContent = 200     // items; a guess
+)
+
+// A message is what a user says.
+type message struct {
+	Prompt       string                     `json:"prompt"`
+	Model        string                     `json:"model"`
+	Content      []contentItem              `json:"content"`
+	Capabilities map[string]json.RawMessage `json:"capabilities"`
+	Attributes   json.RawMessage            `json:"attributes"`
+}
+
+// A contentItem is something that a message is about. Which fields it has depends on
+// its type.
+type contentItem struct {
+	Type          string          `json:"type"`
+	ID            string          `json:"id,omitempty"`
+	Content       string          `json:"content,omitempty"`
+	Selection     json.RawMessage `json:"selection,omitempty"`
+	EditorConfig  json.RawMessage `json:"editorConfig,omitempty"`
+	MCPServerName string          `json:"mcpServerName,omitempty"`
+	ToolName      string          `json:"toolName,omitempty"`
+	Data          json.RawMessage `json:"data,omitempty"`
+	FileID        string          `json:"fileId,omitempty"`
+	PromptID      string          `json:"promptId,omitempty"`
+	Attributes    json.RawMessage `json:"attributes,omitempty"`
+}
+
+// A said part of a message, as it is shown afterwards.
+type said struct {
+	ID            string          `json:"id"`
+	Type          string          `json:"type"`
+	Content       string          `json:"content"`
+	Name          string          `json:"name,omitempty"`
+	URL           string          `json:"url,omitempty"`
+	Title         string          `json:"title,omitempty"`   // of a source
+	Favicon       string          `json:"favicon,omitempty"` // of a source
+	MCPServerName string          `json:"mcpServerName,omitempty"`
+	ToolName      string          `json:"toolName,omitempty"`
+	Data          json.RawMessage `json:"data,omitempty"`
+	Attributes    json.RawMessage `json:"attributes,omitempty"`
+}
+
+// A storedMessage is a message as it is shown afterwards.
+type storedMessage struct {
+	ID           string                     `json:"id"`
+	Role         string                     `json:"role"`
+	Prompt       string                     `json:"prompt,omitempty"`
+	Model        string                     `json:"model,omitempty"`
+	Capabilities map[string]json.RawMessage `json:"capabilities,omitempty"`
+	Attributes   json.RawMessage            `json:"attributes,omitempty"`
+	Content      []said                     `json:"content"`
+}
+
+func (m message) webSearch() bool { _, on := m.Capabilities["webSearch"]; return on }
+func (m message) reasoning() bool { _, on := m.Capabilities["reasoning"]; return on }
+
+// check refuses what does not look like a message.
+func (m message) check() error {
+	var wrong issues
+	byContext := slices.ContainsFunc(m.Content, func(i contentItem) bool { return i.PromptID != "" })
+	if !byContext {
+		wrong.need("prompt", strings.TrimSpace(m.Prompt))
+	}
+	wrong.longer("prompt", m.Prompt, maxPrompt)
+	wrong.need("model", m.Model)
+	for name, value := range m.Capabilities {
+		if name != "webSearch" && name != "reasoning" {
+			wrong.add("capabilities."+name, "is not known")
+		} else if o, ok := decodeObject(value); !ok || len(o) > 0 {
+			wrong.add("capabilities."+name, "must be an empty object; leave it out to switch it off")
+		}
+	}
+	if len(m.Content) > maxContent {
+		wrong.add("content", "must have at most %d items", maxContent)
+	}
+	for i, item := range m.Content {
+		item.check(fmt.Sprintf("content.%d", i), &wrong)
+	}
+	if _, err := attributes(m.Attributes); err != nil {
+		wrong.add("attributes", "must be an object")
+	}
+	return wrong.err()
+}
+
+func (i contentItem) check(path string, wrong *issues) {
+	switch i.Type {
+	case aDocument, aFile, aWebResource:
+		wrong.need(path+".id", i.ID)
+	case "context":
+		wrong.need(path+".id", i.ID)
+		if i.FileID != "" && i.PromptID != "" {
+			wrong.add(path, "must not have both fileId and promptId")
+		}
+	case "text":
+		wrong.need(path+".content", i.Content)
+	case "selection":
+		if i.Content == "" && len(i.Selection) == 0 {
+			wrong.add(path, "needs content or selection")
+		}
+	case "mcp-tool-context":
+		wrong.need(path+".mcpServerName", i.MCPServerName)
+		if len(i.Data) == 0 {
+			wrong.add(path+".data", "is required")
+		}
+		wrong.longer(path+".id", i.ID, 21)
+	default:
+		wrong.add(path+".type", "%q is not known", i.Type)
+	}
+}
+
+// permit holds a message against what its model can do and the token allows.
+func (s *Server) permit(c *call, in message) (Model, error) {
+	m, err := s.usable(c, in.Model)
+	if err != nil {
+		return m, err
+	}
+	var needed [][]string
+	if in.webSearch() {
+		needed = append(needed, useWebSearch())
+	}
+	if in.reasoning() {
+		needed = append(needed, []string{useReasoning})
+	}
+	if slices.ContainsFunc(in.Content, func(i contentItem) bool { return i.Type == "context" }) {
+		needed = append(needed, []string{readContexts})
+	}
+	if err := c.who.need(needed...); err != nil {
+		return m, err
+	}
+	if in.webSearch() && !m.WebSearch {
+		return m, malformed("capabilities.webSearch", "is nothing that %s can do", m.ID)
+	}
+	if in.reasoning() && !m.Reasoning {
+		return m, malformed("capabilities.reasoning", "is nothing that %s can do", m.ID)
+	}
+	return m, nil
+}
+
+// A question is a message with all that belongs to it.
+type question struct {
+	message
+	model     Model
+	with      []answer.Attachment
+	documents []attachment
+	history   []string
+	parts     []said // as they are shown afterwards
+}
+
+// gather finds what a message refers to, and what was said before.
+func (s *Server) gather(tx *sql.Tx, c *call, v conversation, q *question) error {
+	for _, item := range q.Content {
+		if err := q.take(tx, c, v, item); err != nil {
+			return err
+		}
+	}
+	if err := q.takeAutomatic(tx, c); err != nil {
+		return err
+	}
+	return rows(tx, "SELECT said FROM messages WHERE conversation = ? ORDER BY seq", []any{v.seq}, func(s scan) error {
+		var text string
+		err := s(&text)
+		q.history = append(q.history, text)
+		return err
+	})
+}
+
+// take adds an item.
+func (q *question) take(tx *sql.Tx, c *call, v conversation, item contentItem) error {
+	part := said{
+		ID: item.ID, Type: item.Type, Content: item.Content, MCPServerName: item.MCPServerName, ToolName: item.ToolName,
+		Data: item.Data, Attributes: item.Attributes,
+	}
+	switch item.Type {
+	case aDocument, aFile, aWebResource:
+		a, err := selectAttachment(tx, v.seq, item.Type, item.ID)
+		if err != nil {
+			return err
+		}
+		part.Name, part.URL = a.name, a.url
+		q.with = append(q.with, a.forAnswer())
+		if a.kind == aDocument {
+			q.documents = append(q.documents, a)
+		}
+	case "context":
+		if err := q.takeContext(tx, c.who.environment, item); err != nil {
+			return err
+		}
+	case "text", "selection":
+		q.with = append(q.with, answer.Attachment{Type: "text/plain", Data: []byte(item.Content + string(item.Selection))})
+	}
+	if part.ID == "" {
+		part.ID = newID()
+	}
+	q.parts = append(q.parts, part)
+	return nil
+}
+
+// size refuses pictures and texts that are larger than the model takes.
+func (q *question) size() error {
+	characters := utf8.RuneCountInString(q.Prompt)
+	for _, text := range q.history {
+		characters += utf8.RuneCountInString(text)
+	}
+	for _, a := range q.with {
+		if strings.HasPrefix(a.Type, "image/") {
+			if len(a.Data) > q.model.MaxImageSize {
+				return imageTooLarge(q.model.MaxImageSize)
+			}
+			continue
+		}
+		characters += utf8.RuneCountInString(answer.TextOf(a))
+	}
+	if most := q.model.MaxContextLength; characters > most {
+		// Status and code are guesses.
+		return refuse(http.StatusRequestEntityTooLarge, "content-too-large", "All that belongs to the message has %d characters, and %s takes %d.",
+			characters, q.model.ID, most).with("limit", most)
+	}
+	return nil
+}
+
+// bill counts the history, too, even where the model has it cached; but for the models
+// of one provider that is not counted.
+func (q *question) bill(c *call) bill {
+	text := q.Prompt
+	if q.model.Provider != "Anthropic" {
+		text += "\n" + strings.Join(q.history, "\n")
+	}
+	searches := 0
+	if q.webSearch() {
+		searches = 1
+	}
+	return newBill(c, q.model, answer.Tokens(text, q.with), searches)
+}
+
+// sendMessage has a message answered.
+func (s *Server) sendMessage(c *call) error {
+	var in message
+	if err := c.json(&in); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	m, err := s.permit(c, in)
+	if err != nil {
+		return err
+	}
+	var v conversation
+	if err := s.store.do(func(tx *sql.Tx) (err error) { v, err = c.conversation(tx); return err }); err != nil {
+		return err
+	}
+	if !s.replies.begin(v.seq) {
+		p := refuse(http.StatusConflict, "conversation-in-use", "A reply is under way in the conversation %q.", v.id)
+		p.action = "Wait for its end, or use a new conversation."
+		return p
+	}
+	r, err := s.ask(c, v, &question{message: in, model: m})
+	if err != nil {
+		s.replies.finish(v.seq)
+		return err
+	}
+	kept := make(chan struct{})
+	go s.finish(c, v, r, kept)
+	return c.stream(r.events, kept)
+}
+
+// ask bills a question and keeps it, and gives the reply.
+func (s *Server) ask(c *call, v conversation, q *question) (reply, error) {
+	if err := s.store.do(func(tx *sql.Tx) error { return s.gather(tx, c, v, q) }); err != nil {
+		return reply{}, err
+	}
+	if err := q.size(); err != nil {
+		return reply{}, err
+	}
+	if err := flagged(answer.Moderate(q.Prompt)); err != nil {
+		return reply{}, err
+	}
+	r := s.reply(c, v, q)
+	return r, s.charge(c, q.bill(c), func(tx *sql.Tx) error {
+		if _, err := tx.Exec("UPDATE conversations SET model = ? WHERE seq = ?", q.model.ID, v.seq); err != nil {
+			return err
+		}
+		return s.keep(tx, v, q.Prompt, storedMessage{
+			ID: newID(), Role: "user", Prompt: q.Prompt, Model: q.model.ID, Capabilities: q.Capabilities, Attributes: q.Attributes, Content: q.parts,
+		})
+	})
+}
+
+// keep adds a message to a conversation that is still there.
+func (s *Server) keep(tx *sql.Tx, v conversation, text string, m storedMessage) error {
+	if m.Content == nil {
+		m.Content = []said{}
+	}
+	body, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("keep a message: %w", err)
+	}
+	there, err := changed(tx, "INSERT INTO messages (conversation, said, body) SELECT seq, ?, ? FROM conversations WHERE seq = ?", text, string(body), v.seq)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return notFound("conversation", v.id)
+	}
+	return s.touch(tx, v)
+}
+
+// listMessages lists them as they were said.
+func (s *Server) listMessages(c *call) error {
+	var p page[json.RawMessage]
+	err := s.store.do(func(tx *sql.Tx) error {
+		v, err := c.conversation(tx)
+		if err != nil {
+			return err
+		}
+		l := listing{columns: "body", key: "seq", seq: "seq", from: "FROM messages WHERE conversation = ?", args: []any{v.seq}}
+		p, err = pageOf(tx, c, l, func(read scan) (json.RawMessage, error) {
+			var body string
+			err := read(&body)
+			return json.RawMessage(body), err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.Reply(http.StatusOK, p)
+}

@@ -1,0 +1,131 @@
+package aiservice
+
+import (
+	"slices"
+	"strings"
+
+	"assetferry/internal/sandbox/fault"
+)
+
+// A route is a method and a pattern with its handler.
+type route struct {
+	method, pattern string
+	scopes          []string // any one of them is needed; "{}" is the first wildcard's value. None: any token will do
+	handle          func(*Server, *call) error
+	streams         bool // its answer arrives in pieces
+	open            bool // no token is needed
+	guess           bool // nobody has written down that it looks like this
+}
+
+// needs are the scopes with the values of the wildcards in them.
+func (r route) needs(args []string) []string {
+	needs := slices.Clone(r.scopes)
+	for i := range needs {
+		if len(args) > 0 {
+			needs[i] = strings.ReplaceAll(needs[i], "{}", args[0])
+		}
+	}
+	return needs
+}
+
+// routes is the list of everything the stand-in answers, words before wildcards.
+func routes() []route {
+	return slices.Concat(serviceRoutes(), conversationRoutes(), statelessRoutes(), contextRoutes(), adminRoutes())
+}
+
+// offered leaves out what is not there on premises.
+func offered(onPremises bool) []route {
+	return slices.DeleteFunc(routes(), func(r route) bool { return onPremises && r.pattern == usagePattern })
+}
+
+func serviceRoutes() []route {
+	return []route{
+		{method: "GET", pattern: "/health", handle: (*Server).getHealth, open: true},
+		{method: "GET", pattern: "/docs", handle: (*Server).redirectToDocs, open: true},
+		{method: "GET", pattern: "/docs/", handle: (*Server).redirectToDocs, open: true},
+		{method: "GET", pattern: "/v1/docs", handle: (*Server).serveDocs, open: true},
+		{method: "GET", pattern: "/v1/doc.json", handle: (*Server).serveDescription, open: true},
+		{method: "GET", pattern: "/v1/api/doc.json", handle: (*Server).serveDescription, open: true},
+		{method: "GET", pattern: "/token/dev/{hash}", handle: (*Server).issueToken, open: true},
+		{method: "GET", pattern: "/v1/models/{compatibilityVersion}", handle: (*Server).listModels},
+	}
+}
+
+func conversationRoutes() []route {
+	read, write := []string{readConversations}, []string{writeConversations}
+	const one = "/v1/conversations/{conversationId}"
+	return []route{
+		{method: "POST", pattern: "/v1/conversations", scopes: createConversations(), handle: (*Server).createConversation},
+		{method: "GET", pattern: "/v1/conversations", scopes: read, handle: (*Server).listConversations},
+		{method: "GET", pattern: one, scopes: read, handle: (*Server).getConversation},
+		{method: "PATCH", pattern: one, scopes: write, handle: (*Server).patchConversation, guess: true},
+		{method: "DELETE", pattern: one, scopes: deleteConversations(), handle: (*Server).deleteConversation},
+
+		{method: "POST", pattern: "/v1.1/conversations/{conversationId}/messages", scopes: write, handle: (*Server).sendMessage, streams: true},
+		{method: "POST", pattern: one + "/messages", scopes: write, handle: (*Server).sendMessage, streams: true},
+		{method: "GET", pattern: one + "/messages", scopes: read, handle: (*Server).listMessages},
+
+		{method: "POST", pattern: one + "/documents", scopes: write, handle: (*Server).addDocument},
+		{method: "POST", pattern: one + "/documents/batch", scopes: write, handle: (*Server).addDocuments, guess: true},
+		{method: "GET", pattern: one + "/documents", scopes: read, handle: (*Server).listDocuments, guess: true},
+		{method: "GET", pattern: one + "/documents/{documentId}", scopes: read, handle: (*Server).getDocument},
+		{method: "DELETE", pattern: one + "/documents/{documentId}", scopes: write, handle: (*Server).deleteDocument},
+
+		{method: "POST", pattern: one + "/files", scopes: write, handle: (*Server).uploadFile},
+		{method: "GET", pattern: one + "/files", scopes: read, handle: (*Server).listFiles, guess: true},
+		{method: "GET", pattern: one + "/files/{fileId}", scopes: read, handle: (*Server).getFile, guess: true},
+		{method: "DELETE", pattern: one + "/files/{fileId}", scopes: write, handle: (*Server).deleteFile},
+
+		{method: "POST", pattern: one + "/web-resources", scopes: []string{useURLs}, handle: (*Server).addWebResource},
+		{method: "GET", pattern: one + "/web-resources", scopes: read, handle: (*Server).listWebResources, guess: true},
+		{method: "GET", pattern: one + "/web-resources/{webResourceId}", scopes: read, handle: (*Server).getWebResource, guess: true},
+		{method: "DELETE", pattern: one + "/web-resources/{webResourceId}", scopes: write, handle: (*Server).deleteWebResource},
+	}
+}
+
+func statelessRoutes() []route {
+	return nil
+}
+
+func contextRoutes() []route {
+	admin, read := []string{adminScope}, []string{readContexts}
+	const all, one = "/v1/admin/contexts", "/v1/admin/contexts/{contextId}"
+	return guesses(
+		route{method: "GET", pattern: "/v1/contexts", scopes: read, handle: (*Server).listContexts},
+		route{method: "GET", pattern: "/v1/contexts/{contextId}", scopes: read, handle: (*Server).getContext},
+
+		route{method: "POST", pattern: all, scopes: admin, handle: (*Server).createContext},
+		route{method: "GET", pattern: all, scopes: admin, handle: (*Server).listContexts},
+		route{method: "GET", pattern: one, scopes: admin, handle: (*Server).getContext},
+		route{method: "PATCH", pattern: one, scopes: admin, handle: (*Server).patchContext},
+		route{method: "DELETE", pattern: one, scopes: admin, handle: (*Server).deleteContext},
+
+		route{method: "POST", pattern: one + "/files", scopes: admin, handle: (*Server).uploadContextFile},
+		route{method: "POST", pattern: one + "/files/from-url", scopes: admin, handle: (*Server).fetchContextFile},
+		route{method: "GET", pattern: one + "/files", scopes: admin, handle: (*Server).listContextFiles},
+		route{method: "GET", pattern: one + "/files/{fileId}", scopes: admin, handle: (*Server).getContextFile},
+		route{method: "DELETE", pattern: one + "/files/{fileId}", scopes: admin, handle: (*Server).deleteContextFile},
+	)
+}
+
+// guesses marks routes as such.
+func guesses(all ...route) []route {
+	for i := range all {
+		all[i].guess = true
+	}
+	return all
+}
+
+const usagePattern = "/v1/admin/billing/usage"
+
+func adminRoutes() []route {
+	return nil
+}
+
+// named are the routes as faults and the router go by them.
+func named(all []route) (names []fault.Route) {
+	for _, r := range all {
+		names = append(names, fault.Route{Method: r.method, Pattern: r.pattern, Streams: r.streams})
+	}
+	return names
+}

@@ -1,0 +1,52 @@
+package aiservice
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"assetferry/internal/sandbox/standin"
+)
+
+func (s *Server) getHealth(c *call) error {
+	uptime := s.options.Now().Sub(s.started).Seconds()
+	return c.Reply(http.StatusOK, map[string]any{"serviceName": "assetferry-sandbox", "uptime": max(0, uptime)})
+}
+
+// Stats say what was asked of a stand-in. Those of requests and limits begin with its
+// start; the others are kept over restarts.
+type Stats struct {
+	Requests      []standin.Count `json:"requests"`
+	BilledCalls   int             `json:"billedCalls"`
+	Credits       []CreditsOf     `json:"credits"`
+	Limits        []LimitStats    `json:"limits"`
+	Conversations int             `json:"conversations"` // that exist
+}
+
+// CreditsOf are those that a user has used up.
+type CreditsOf struct {
+	Environment string  `json:"environment"`
+	User        string  `json:"user"`
+	Calls       int     `json:"calls"`
+	Credits     float64 `json:"credits"`
+}
+
+// Stats gives them as GET /_sandbox/stats does.
+func (s *Server) Stats() (Stats, error) {
+	v := Stats{Requests: s.stats.Counts(), Limits: s.limits.view(), Credits: []CreditsOf{}}
+	if err := s.store.do(v.readBilling); err != nil {
+		return Stats{}, fmt.Errorf("read what was billed: %w", err)
+	}
+	return v, nil
+}
+
+// serveStats answers without a token; it is neither counted nor disturbed.
+func (s *Server) serveStats(w http.ResponseWriter) {
+	v, err := s.Stats()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_ = json.NewEncoder(w).Encode(v)
+}

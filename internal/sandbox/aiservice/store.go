@@ -1,0 +1,157 @@
+package aiservice
+
+import (
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"assetferry/internal/sandbox"
+)
+
+const (
+	storeFile     = "ai.db"
+	applicationID = 0x41464149 // "AFAI": never open somebody else's database
+	schemaVersion = 1
+)
+
+//go:embed migrations/0001_conversations.sql
+var schema embed.FS
+
+// A store holds everything, what was uploaded included: files are small, and there
+// are few at a time. It has one connection, so that what is done in one transaction
+// is done alone.
+type store struct{ db *sql.DB }
+
+const pragmas = "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=secure_delete(0)"
+
+func openMemory() (*store, error) { return openDatabase("file::memory:" + pragmas) }
+
+// prepareDir makes the directory one of a sandbox, so that nobody takes it for a part
+// of a source.
+func prepareDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	text := "This directory belongs to a sandbox of assetferry. Migrations leave it out.\n"
+	return os.WriteFile(filepath.Join(dir, sandbox.MarkerFile), []byte(text), 0o600)
+}
+
+// openStore opens or creates the store in a directory.
+func openStore(dir string) (*store, error) {
+	path, err := filepath.Abs(filepath.Join(dir, storeFile))
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite itself would let others read it
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // a drive letter
+		path = "/" + path
+	}
+	dsn := (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String() + pragmas
+	st, err := openDatabase(dsn + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", storeFile, err)
+	}
+	return st, nil
+}
+
+func openDatabase(dsn string) (*store, error) {
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	db.SetMaxIdleConns(1) // a database in memory lives in its connection
+	st := &store{db}
+	if err := st.do(migrate); err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	return st, nil
+}
+
+// migrate creates the tables in an empty database, and refuses what is not the
+// stand-in's own.
+func migrate(tx *sql.Tx) error {
+	var application, version, tables int
+	err := errors.Join(
+		tx.QueryRow("PRAGMA application_id").Scan(&application),
+		tx.QueryRow("PRAGMA user_version").Scan(&version),
+		tx.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables))
+	switch {
+	case err != nil:
+		return err
+	case application == applicationID && version == schemaVersion:
+		return nil
+	case application == applicationID:
+		return fmt.Errorf("the data is of another version of the sandbox (schema %d, this one knows %d)", version, schemaVersion)
+	case application != 0 || tables != 0:
+		return errors.New("this is not a database of the AI sandbox")
+	}
+	text, err := schema.ReadFile("migrations/0001_conversations.sql")
+	if err != nil {
+		return err
+	}
+	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion)
+	_, err = tx.Exec(string(text) + mark)
+	return err
+}
+
+// do runs do in a transaction, which is durable once do has returned without an error.
+// It does not look at contexts: a request that has begun goes on to the end.
+func (st *store) do(do func(*sql.Tx) error) error {
+	tx, err := st.db.Begin()
+	if err != nil {
+		return fmt.Errorf("open transaction: %w", err)
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+func (st *store) close() error { return st.db.Close() }
+
+// changed reports whether a statement found something to change.
+func changed(tx *sql.Tx, query string, args ...any) (bool, error) {
+	result, err := tx.Exec(query, args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// rows calls each for every row.
+func rows(tx *sql.Tx, query string, args []any, each func(scan) error) (err error) {
+	found, err := tx.Query(query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, found.Close()) }()
+	for found.Next() {
+		if err := each(found.Scan); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}
+
+// A scan reads the columns of a row.
+type scan func(into ...any) error
+
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+func timestamp(ms int64) string     { return fromMillis(ms).Format("2006-01-02T15:04:05.000Z") }

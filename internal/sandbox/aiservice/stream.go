@@ -1,0 +1,84 @@
+package aiservice
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"assetferry/internal/sandbox/fault"
+	"assetferry/internal/sandbox/standin"
+)
+
+// slowPace is that of streams that are told to be slow.
+const slowPace = 200 * time.Millisecond
+
+// pace is the time between two events of an answer.
+func (s *Server) pace(c *call) time.Duration {
+	if c.fault.Stream != fault.Slow {
+		return s.options.Pace
+	}
+	if c.fault.Delay > 0 {
+		return c.fault.Delay
+	}
+	return slowPace
+}
+
+// ended gives events their end: the event for that, or what the fault of the call has
+// instead. failure is the data of an error event.
+func (s *Server) ended(c *call, events []event, failure fields) []event {
+	middle := (len(events) + 1) / 2
+	switch {
+	case c.fault.Stream == fault.Error:
+		return append(events[:middle], event{"error", failure})
+	case c.fault.Stream == fault.Cut:
+		return events[:middle]
+	case c.fault.Stream == fault.NoDone || s.options.NoDone:
+		return events
+	}
+	return append(events, event{"done", fields{}})
+}
+
+// stream sends events. The last one waits until all that follows from them is kept.
+func (c *call) stream(events []event, kept <-chan struct{}) error {
+	h := c.W.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	c.W.WriteHeader(http.StatusOK)
+	flusher := http.NewResponseController(c.W)
+	for i, e := range events {
+		if i > 0 && !standin.Pause(c.R.Context(), c.server.pace(c)) {
+			c.Abort()
+		}
+		if i == len(events)-1 {
+			<-kept
+		}
+		text, err := e.encode(c.fault.Stream == fault.Envelope)
+		if err != nil {
+			return err
+		}
+		if _, err := c.W.Write(text); err != nil {
+			c.Abort() // nobody is left to listen
+		}
+		_ = flusher.Flush() // not every answer can
+	}
+	if c.fault.Stream == fault.Cut {
+		c.Abort()
+	}
+	return nil
+}
+
+// encode gives the lines of an event; the data are bare, or in an envelope as an
+// earlier version of the service had it.
+func (e event) encode(envelope bool) ([]byte, error) {
+	data := e.data
+	if envelope {
+		data = fields{"event": e.name, "data": e.data}
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		return nil, fmt.Errorf("encode event %s: %w", e.name, err)
+	}
+	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e.name, text), nil
+}

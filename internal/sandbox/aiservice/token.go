@@ -1,0 +1,175 @@
+package aiservice
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"hash"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"assetferry/internal/sandbox"
+)
+
+// leeway is how far the clock of the machine that signs may be off; that of the
+// service on premises.
+const leeway = time.Minute
+
+// maxToken is the longest token looked at; a guess.
+const maxToken = 64 << 10
+
+// An identity is whom a valid token names.
+type identity struct {
+	environment, user string
+	scopes            scopes
+}
+
+// tokenRules say which tokens are valid.
+type tokenRules struct {
+	keys    map[string]sandbox.AccessKey // by environment
+	age     time.Duration
+	noAdmin bool
+}
+
+// claims are the parts of a token, by their exact names. encoding/json would
+// match struct fields whatever their case.
+type claims map[string]json.RawMessage
+
+// verify checks the value of an Authorization header.
+func (t tokenRules) verify(header string, now time.Time) (identity, error) {
+	text, ok := bearer(header)
+	if !ok {
+		return identity{}, invalidToken("", `Authorization must be "Bearer" and a token`)
+	}
+	c, environment, err := t.authenticate(text)
+	if err != nil {
+		return identity{}, err
+	}
+	if err := t.checkTimes(c, now); err != nil {
+		return identity{}, err
+	}
+	user, ok := c.text("sub")
+	if !ok {
+		return identity{}, invalidToken("payload", "sub must be the user ID")
+	}
+	return identity{environment, user, t.scopes(c)}, nil
+}
+
+// authenticate checks the form and the signature.
+func (t tokenRules) authenticate(text string) (c claims, environment string, err error) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 || len(text) > maxToken {
+		return nil, "", invalidToken("", "it is not three parts with dots between them")
+	}
+	head, _ := decodePart(parts[0])
+	alg, _ := head.text("alg")
+	digest, ok := map[string]func() hash.Hash{"HS256": sha256.New, "HS384": sha512.New384, "HS512": sha512.New}[alg]
+	if _, critical := head["crit"]; !ok || critical {
+		return nil, "", invalidToken("signature", "alg must be HS256, HS384 or HS512, without crit")
+	}
+	c, ok = decodePart(parts[1])
+	if !ok {
+		return nil, "", invalidToken("payload", "its claims are not a JSON object")
+	}
+	if environment, ok = c.text("aud"); !ok {
+		return nil, "", invalidToken("payload", "aud must be the environment ID, as a string")
+	}
+	key, ok := t.keys[environment]
+	if !ok {
+		return nil, "", &problem{
+			status: http.StatusUnauthorized, code: "environment-not-found", message: "Environment not found.",
+			explanation: "The aud of the token names no environment of this service.", action: "Check the environment ID and the address of the service.",
+		}
+	}
+	m := hmac.New(digest, []byte(key))
+	m.Write([]byte(parts[0] + "." + parts[1]))
+	signature, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
+	if err != nil || !hmac.Equal(signature, m.Sum(nil)) {
+		return nil, "", invalidToken("signature", "the signature does not fit the access key of the environment")
+	}
+	return c, environment, nil
+}
+
+// checkTimes holds iat and exp against the server's clock. There are clients without
+// exp; their tokens are good as long as they are young.
+func (t tokenRules) checkTimes(c claims, now time.Time) error {
+	iat, ok := c.seconds("iat")
+	if !ok {
+		return invalidToken("payload", "iat is missing, or is not a number of seconds")
+	}
+	switch age := now.Sub(iat); {
+	case age < -leeway:
+		return invalidToken("", "iat is in the future of the server's clock")
+	case age > t.age+leeway:
+		return invalidToken("", "it is too old")
+	}
+	if _, there := c["exp"]; !there {
+		return nil
+	}
+	exp, ok := c.seconds("exp")
+	if !ok {
+		return invalidToken("payload", "exp is not a number of seconds")
+	}
+	if !now.Before(exp.Add(leeway)) {
+		return invalidToken("", "it has expired")
+	}
+	return nil
+}
+
+// scopes are those in auth.ai.permissions. Anything but an array of strings grants
+// nothing, and so do scopes that are spelled wrong.
+func (t tokenRules) scopes(c claims) (granted scopes) {
+	auth, _ := decodeObject(c["auth"])
+	ai, _ := decodeObject(auth["ai"])
+	if json.Unmarshal(ai["permissions"], &granted) != nil {
+		return nil
+	}
+	if t.noAdmin {
+		return granted.without(adminScope)
+	}
+	return granted
+}
+
+func decodePart(s string) (claims, bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil {
+		return nil, false
+	}
+	return decodeObject(b)
+}
+
+func decodeObject(b []byte) (c claims, ok bool) {
+	return c, json.Unmarshal(b, &c) == nil && c != nil
+}
+
+// text is a claim that must be a string with something in it.
+func (c claims) text(name string) (string, bool) {
+	var s *string
+	if json.Unmarshal(c[name], &s) != nil || s == nil {
+		return "", false
+	}
+	return *s, *s != ""
+}
+
+// seconds is a claim that must be a time in seconds.
+func (c claims) seconds(name string) (time.Time, bool) {
+	var n *float64
+	if json.Unmarshal(c[name], &n) != nil || n == nil || *n < 0 || *n > 1e15 {
+		return time.Time{}, false
+	}
+	whole, part := math.Modf(*n)
+	return time.Unix(int64(whole), int64(part*1e9)).UTC(), true
+}
+
+// invalidToken refuses a token; part is the one that is wrong, if it is one.
+func invalidToken(part, why string) *problem {
+	code := "invalid-jwt"
+	if part != "" {
+		code += "-" + part
+	}
+	return &problem{status: http.StatusUnauthorized, code: code, message: "Invalid token: " + why + "."}
+}
