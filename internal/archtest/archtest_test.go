@@ -49,11 +49,11 @@ var allowed = map[string][]string{
 	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/strictyaml"},
 	"internal/sandbox/standin":     {"internal/sandbox/fault"},
 	"internal/sandbox/answer":      {"internal/sandbox/rendition"},
-	"internal/sandbox/openapitest": {"internal/sandbox"},
+	"internal/sandbox/openapitest": {"internal/sandbox", "internal/sandbox/aiservice"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/sandbox/openapitest"},
 
-	"internal/sandbox/aiservice":               {"internal/filelock", "internal/sandbox", "internal/sandbox/answer", "internal/sandbox/fault", "internal/sandbox/standin"},
-	"internal/sandbox/aiservice/aiservicetest": {"internal/sandbox", "internal/sandbox/aiservice"},
+	"internal/sandbox/aiservice":               {"internal/filelock", "internal/sandbox", "internal/sandbox/answer", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/standin"},
+	"internal/sandbox/aiservice/aiservicetest": {"internal/sandbox", "internal/sandbox/aiservice", "internal/sandbox/openapitest"},
 }
 
 // only names libraries that belong to one place, and why.

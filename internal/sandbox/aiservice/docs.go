@@ -1,6 +1,19 @@
 package aiservice
 
-import "net/http"
+import (
+	_ "embed"
+	"net/http"
+
+	"assetferry/internal/sandbox/docs"
+)
+
+//go:embed openapi.yaml
+var openapi []byte
+
+// Description gives the OpenAPI description of all that a stand-in answers, as JSON.
+func Description() ([]byte, error) { return description.JSON() }
+
+var description = docs.New(openapi, "doc.json")
 
 func (s *Server) redirectToDocs(c *call) error {
 	http.Redirect(c.W, c.R, "/v1/docs", http.StatusTemporaryRedirect)
@@ -8,9 +21,17 @@ func (s *Server) redirectToDocs(c *call) error {
 }
 
 func (s *Server) serveDocs(c *call) error {
-	return refuse(http.StatusNotImplemented, "not-implemented", "The page is not there yet.")
+	text, err := description.Page()
+	if err != nil {
+		return err
+	}
+	return c.SendText("text/html; charset=utf-8", text)
 }
 
 func (s *Server) serveDescription(c *call) error {
-	return refuse(http.StatusNotImplemented, "not-implemented", "The description is not there yet.")
+	text, err := Description()
+	if err != nil {
+		return err
+	}
+	return c.SendText("application/json; charset=utf-8", text)
 }

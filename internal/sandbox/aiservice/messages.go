@@ -46,7 +46,7 @@ type contentItem struct {
 type said struct {
 	ID            string          `json:"id"`
 	Type          string          `json:"type"`
-	Content       string          `json:"content"`
+	Content       *string         `json:"content,omitempty"` // nil: a source
 	Name          string          `json:"name,omitempty"`
 	URL           string          `json:"url,omitempty"`
 	Title         string          `json:"title,omitempty"`   // of a source
@@ -184,7 +184,7 @@ func (s *Server) gather(tx *sql.Tx, c *call, v conversation, q *question) error 
 // take adds an item.
 func (q *question) take(tx *sql.Tx, c *call, v conversation, item contentItem) error {
 	part := said{
-		ID: item.ID, Type: item.Type, Content: item.Content, MCPServerName: item.MCPServerName, ToolName: item.ToolName,
+		ID: item.ID, Type: item.Type, Content: &item.Content, MCPServerName: item.MCPServerName, ToolName: item.ToolName,
 		Data: item.Data, Attributes: item.Attributes,
 	}
 	switch item.Type {

@@ -83,7 +83,7 @@ func (r *reply) useTools(q *question) {
 		result, _ := json.Marshal(fields{"data": item.Data, "attributes": fields{}}) // it came as JSON
 		r.say("mcp-tool-notification", fields{"toolName": name, "level": "info", "data": answer.Mark})
 		r.say("mcp-tool-result", fields{"toolName": name, "result": string(result)})
-		r.body.Content = append(r.body.Content, said{ID: newID(), Type: "mcp-tool-result", Content: string(result), ToolName: name})
+		r.body.Content = append(r.body.Content, said{ID: newID(), Type: "mcp-tool-result", Content: new(string(result)), ToolName: name})
 	}
 }
 
@@ -91,7 +91,7 @@ func (r *reply) sayText(text string) {
 	for _, delta := range deltas(text) {
 		r.say("text-delta", fields{"textDelta": delta})
 	}
-	r.body.Content = append(r.body.Content, said{ID: newID(), Type: "text", Content: text})
+	r.body.Content = append(r.body.Content, said{ID: newID(), Type: "text", Content: &text})
 }
 
 func (r *reply) modify(prompt string, d attachment) {
@@ -99,7 +99,7 @@ func (r *reply) modify(prompt string, d attachment) {
 	for _, delta := range deltas(text) {
 		r.say("modification-delta", fields{"id": id, "textDelta": delta, "documentId": d.id})
 	}
-	r.body.Content = append(r.body.Content, said{ID: id, Type: "modification", Content: text})
+	r.body.Content = append(r.body.Content, said{ID: id, Type: "modification", Content: &text})
 }
 
 // finish keeps a reply once it has taken its time, whether or not anybody has listened

@@ -12,7 +12,7 @@ import (
 
 // each runs a test on the description of every stand-in.
 func each(t *testing.T, test func(t *testing.T, d Description)) {
-	for _, file := range []string{"../openapi.yaml"} {
+	for _, file := range []string{"../openapi.yaml", "../aiservice/openapi.yaml"} {
 		t.Run(file, func(t *testing.T) {
 			text, err := os.ReadFile(file)
 			if err != nil {

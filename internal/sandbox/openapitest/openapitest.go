@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
 )
 
 // A Checker is put around a sandbox. It is an http.Handler, safe for concurrent use.
@@ -33,6 +34,11 @@ type Service struct {
 }
 
 var assetService = Service{load("internal/sandbox/openapi.yaml", sandbox.Description)}
+
+var aiService = Service{load("internal/sandbox/aiservice/openapi.yaml", aiservice.Description)}
+
+// AI is the AI content service.
+func AI() Service { return aiService }
 
 // Check puts a check around a sandbox of the asset management service.
 func Check(sandbox http.Handler) (*Checker, error) { return assetService.Check(sandbox) }

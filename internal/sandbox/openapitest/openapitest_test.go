@@ -20,7 +20,7 @@ func TestDescription(t *testing.T) { each(t, testDescription) }
 
 // each runs a test on the description of every sandbox.
 func each(t *testing.T, test func(t *testing.T, d *description)) {
-	for name, service := range map[string]Service{"assets": assetService} {
+	for name, service := range map[string]Service{"assets": assetService, "AI": aiService} {
 		t.Run(name, func(t *testing.T) {
 			d, err := service.description()
 			if err != nil {

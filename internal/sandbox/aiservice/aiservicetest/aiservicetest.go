@@ -13,6 +13,7 @@ import (
 
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/openapitest"
 )
 
 // Environment is the one that Run adds if the options name none.
@@ -23,11 +24,13 @@ func Environment() aiservice.Environment {
 // A Running stand-in has all that tests may want to know of it.
 type Running struct {
 	Server      *aiservice.Server
+	Checker     *openapitest.Checker
 	URL         string
 	Environment aiservice.Environment // the first
 }
 
-// Run runs a stand-in on a loopback address until the test ends.
+// Run runs a stand-in on a loopback address until the test ends. An answer that is not
+// as described fails the test.
 func Run(tb testing.TB, o aiservice.Options) Running {
 	tb.Helper()
 	if len(o.Environments) == 0 {
@@ -37,7 +40,8 @@ func Run(tb testing.TB, o aiservice.Options) Running {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	h := httptest.NewServer(s)
+	c := openapitest.AI().Around(tb, s)
+	h := httptest.NewServer(c)
 	tb.Cleanup(func() {
 		h.CloseClientConnections()
 		h.Close()
@@ -45,7 +49,7 @@ func Run(tb testing.TB, o aiservice.Options) Running {
 			tb.Errorf("close the AI sandbox: %v", err)
 		}
 	})
-	return Running{s, h.URL, o.Environments[0]}
+	return Running{s, c, h.URL, o.Environments[0]}
 }
 
 // Stats are those of the stand-in.
