@@ -84,12 +84,20 @@ func conversationRoutes() []route {
 }
 
 func statelessRoutes() []route {
-	return nil
+	const actions, reviews, process = "/v1/actions/", "/v1/reviews/", "/v1/documents/process"
+	return []route{
+		{method: "POST", pattern: actions + "system/{actionName}/calls", scopes: []string{"ai:actions:system:{}"}, handle: (*Server).callAction, streams: true},
+		{method: "POST", pattern: actions + "custom/calls", scopes: []string{"ai:actions:custom"}, handle: (*Server).callCustomAction, streams: true},
+		{method: "POST", pattern: reviews + "system/{reviewName}/calls", scopes: []string{"ai:reviews:system:{}"}, handle: (*Server).callReview, streams: true},
+		{method: "POST", pattern: reviews + "custom/calls", scopes: []string{"ai:reviews:custom"}, handle: (*Server).callCustomReview, streams: true},
+		{method: "POST", pattern: process, scopes: []string{processDocuments}, handle: (*Server).processDocuments},
+		{method: "POST", pattern: process + "/stream", scopes: []string{processDocuments}, handle: (*Server).streamDocuments, streams: true, guess: true},
+	}
 }
 
 func contextRoutes() []route {
 	admin, read := []string{adminScope}, []string{readContexts}
-	const all, one = "/v1/admin/contexts", "/v1/admin/contexts/{contextId}"
+	const all, one, libraries = "/v1/admin/contexts", "/v1/admin/contexts/{contextId}", "/v1/admin/context-libraries"
 	return guesses(
 		route{method: "GET", pattern: "/v1/contexts", scopes: read, handle: (*Server).listContexts},
 		route{method: "GET", pattern: "/v1/contexts/{contextId}", scopes: read, handle: (*Server).getContext},
@@ -105,6 +113,18 @@ func contextRoutes() []route {
 		route{method: "GET", pattern: one + "/files", scopes: admin, handle: (*Server).listContextFiles},
 		route{method: "GET", pattern: one + "/files/{fileId}", scopes: admin, handle: (*Server).getContextFile},
 		route{method: "DELETE", pattern: one + "/files/{fileId}", scopes: admin, handle: (*Server).deleteContextFile},
+
+		route{method: "POST", pattern: one + "/prompts", scopes: admin, handle: (*Server).createPrompt},
+		route{method: "GET", pattern: one + "/prompts", scopes: admin, handle: (*Server).listPrompts},
+		route{method: "GET", pattern: one + "/prompts/{promptId}", scopes: admin, handle: (*Server).getPrompt},
+		route{method: "PATCH", pattern: one + "/prompts/{promptId}", scopes: admin, handle: (*Server).patchPrompt},
+		route{method: "DELETE", pattern: one + "/prompts/{promptId}", scopes: admin, handle: (*Server).deletePrompt},
+
+		route{method: "POST", pattern: libraries, scopes: admin, handle: (*Server).createLibrary},
+		route{method: "GET", pattern: libraries, scopes: admin, handle: (*Server).listLibraries},
+		route{method: "GET", pattern: libraries + "/{libraryId}", scopes: admin, handle: (*Server).getLibrary},
+		route{method: "PATCH", pattern: libraries + "/{libraryId}", scopes: admin, handle: (*Server).patchLibrary},
+		route{method: "DELETE", pattern: libraries + "/{libraryId}", scopes: admin, handle: (*Server).deleteLibrary},
 	)
 }
 
@@ -116,10 +136,15 @@ func guesses(all ...route) []route {
 	return all
 }
 
+// usagePattern is that of the route that is not there on premises.
 const usagePattern = "/v1/admin/billing/usage"
 
 func adminRoutes() []route {
-	return nil
+	admin := []string{adminScope}
+	return []route{
+		{method: "POST", pattern: usagePattern, scopes: admin, handle: (*Server).getUsage},
+		{method: "GET", pattern: "/v1/admin/conversations", scopes: admin, handle: (*Server).listAllConversations, guess: true},
+	}
 }
 
 // named are the routes as faults and the router go by them.

@@ -1,0 +1,272 @@
+package aiservice
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"assetferry/internal/sandbox/answer"
+)
+
+// A transformation is what actions and reviews are asked for: they keep nothing.
+type transformation struct {
+	Content      []contentItem     `json:"content"`
+	Args         map[string]string `json:"args"`
+	Prompt       string            `json:"prompt"`
+	Model        string            `json:"model"`
+	OutputFormat string            `json:"outputFormat"`
+}
+
+// toneNames are of both kinds, from two sources that do not agree on them.
+func toneNames() []string {
+	return []string{"make-longer", "make-shorter", "make-tone-casual", "make-tone-confident", "make-tone-direct",
+		"make-tone-formal", "make-tone-friendly", "make-tone-professional", "translate"}
+}
+
+func actionNames() []string {
+	return append(toneNames(), "continue", "fix-grammar", "improve-writing")
+}
+
+func reviewNames() []string {
+	return append(toneNames(), "clarity", "correctness", "readability")
+}
+
+// transformation reads what is asked for. A system one has a name, which must be known,
+// and a model of its own; a custom one has a prompt and names its model.
+func (s *Server) transformation(c *call, what string, known []string) (in transformation, m Model, err error) {
+	if known != nil && !slices.Contains(known, c.args[0]) {
+		return in, m, notFound(what, c.args[0])
+	}
+	if err := c.json(&in); err != nil {
+		return in, m, err
+	}
+	if err := in.check(known != nil, known != nil && c.args[0] == "translate"); err != nil {
+		return in, m, err
+	}
+	if known == nil {
+		if m, err = s.usable(c, in.Model); err != nil {
+			return in, m, err
+		}
+	}
+	return in, m, flagged(answer.Moderate(in.Prompt + "\n" + in.text()))
+}
+
+func (t transformation) check(isSystem, isTranslation bool) error {
+	var wrong issues
+	if len(t.Content) == 0 {
+		wrong.add("content", "is required")
+	}
+	for i, item := range t.Content {
+		if path := fmt.Sprintf("content.%d", i); item.Type != "text" {
+			wrong.add(path+".type", "must be text")
+		} else {
+			wrong.need(path+".content", item.Content)
+		}
+	}
+	if isTranslation {
+		wrong.need("args.language", t.Args["language"])
+	}
+	if isSystem {
+		for name, value := range map[string]string{"prompt": t.Prompt, "model": t.Model, "outputFormat": t.OutputFormat} {
+			if value != "" {
+				wrong.add(name, "is chosen by the service")
+			}
+		}
+		return wrong.err()
+	}
+	wrong.need("prompt", strings.TrimSpace(t.Prompt))
+	wrong.longer("prompt", t.Prompt, maxPrompt)
+	wrong.need("model", t.Model)
+	if !slices.Contains([]string{"", "html", "plainText"}, t.OutputFormat) {
+		wrong.add("outputFormat", "must be html or plainText")
+	}
+	return wrong.err()
+}
+
+// text is all that is to be transformed.
+func (t transformation) text() string {
+	var all []string
+	for _, item := range t.Content {
+		all = append(all, item.Content)
+	}
+	return strings.Join(all, "\n")
+}
+
+func (t transformation) tokens() int { return answer.Tokens(t.Prompt+t.text(), nil) }
+
+// sayCall answers a call with events, of which it makes the first and the last.
+func (s *Server) sayCall(c *call, metadata string, all ...event) error {
+	all = append([]event{{metadata, fields{"callId": newID()}}}, all...)
+	all = s.ended(c, all, fields{"message": "The provider failed, as the sandbox was told to.", "retryable": true})
+	kept := make(chan struct{})
+	close(kept) // nothing is
+	return c.stream(all, kept)
+}
+
+func (s *Server) callAction(c *call) error {
+	in, m, err := s.transformation(c, "action", actionNames())
+	if err != nil {
+		return err
+	}
+	return s.act(c, m, in, "html", answer.Act(c.args[0], in.Args, in.text()))
+}
+
+// callCustomAction answers in HTML unless told otherwise: a guess.
+func (s *Server) callCustomAction(c *call) error {
+	in, m, err := s.transformation(c, "action", nil)
+	if err != nil {
+		return err
+	}
+	format := "html"
+	if in.OutputFormat != "" {
+		format = in.OutputFormat
+	}
+	return s.act(c, m, in, format, answer.ActCustom(in.Prompt, in.text(), format))
+}
+
+// act answers in pieces of one modification; plain text comes as such: a guess.
+func (s *Server) act(c *call, m Model, in transformation, format, text string) error {
+	if err := s.charge(c, newBill(c, m, in.tokens(), 0), nil); err != nil {
+		return err
+	}
+	id := newID()
+	var all []event
+	for _, delta := range deltas(c.spoil(text)) {
+		if format == "plainText" {
+			all = append(all, event{"text-delta", fields{"textDelta": delta}})
+			continue
+		}
+		all = append(all, event{"modification-delta", fields{"id": id, "textDelta": delta}})
+	}
+	return s.sayCall(c, "action-metadata", all...)
+}
+
+func (s *Server) callReview(c *call) error {
+	in, m, err := s.transformation(c, "review", reviewNames())
+	if err != nil {
+		return err
+	}
+	return s.review(c, m, in, answer.Review(c.args[0], in.Args, in.text()))
+}
+
+func (s *Server) callCustomReview(c *call) error {
+	in, m, err := s.transformation(c, "review", nil)
+	if err != nil {
+		return err
+	}
+	return s.review(c, m, in, answer.ReviewCustom(in.Prompt, in.text()))
+}
+
+// review answers with suggestions in pieces, for those elements that would change. The
+// fields of an event are guesses, but for data-id being what it hangs on.
+func (s *Server) review(c *call, m Model, in transformation, suggestions []answer.Suggestion) error {
+	if len(in.Content) != 1 {
+		return malformed("content", "must be the whole document as one text")
+	}
+	if !strings.Contains(in.text(), "data-id") {
+		return malformed("content.0.content", "must have a data-id on each element at its top")
+	}
+	if err := s.charge(c, newBill(c, m, in.tokens(), 0), nil); err != nil {
+		return err
+	}
+	var all []event
+	for _, suggestion := range suggestions {
+		for _, delta := range deltas(c.spoil(suggestion.HTML)) {
+			all = append(all, event{"review-delta", fields{"dataId": suggestion.DataID, "textDelta": delta}})
+		}
+	}
+	return s.sayCall(c, "review-metadata", all...)
+}
+
+// A processing is what Document Processing is asked for.
+type processing struct {
+	Content []contentItem `json:"content"`
+	Prompt  string        `json:"prompt"`
+	Model   string        `json:"model"`
+}
+
+type processed struct {
+	Document string `json:"document"`
+	Summary  string `json:"summary"`
+}
+
+// process reads and checks what is asked for, bills it, and carries it out. Pictures
+// that cannot be had stay as they are.
+func (s *Server) process(c *call) ([]answer.Processed, error) {
+	var in processing
+	if err := c.json(&in); err != nil {
+		return nil, err
+	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	m, err := s.usable(c, in.Model)
+	if err != nil {
+		return nil, err
+	}
+	if err := flagged(answer.Moderate(in.Prompt)); err != nil {
+		return nil, err
+	}
+	var documents []string
+	for _, item := range in.Content {
+		documents = append(documents, item.Content)
+	}
+	tokens := answer.Tokens(in.Prompt+strings.Join(documents, "\n"), nil)
+	if err := s.charge(c, newBill(c, m, tokens, 0), nil); err != nil {
+		return nil, err
+	}
+	return answer.Process(in.Prompt, documents, func(url string) ([]byte, error) {
+		f, err := s.fetcher.fetch(c.R.Context(), url)
+		return f.data, err
+	}), nil
+}
+
+func (p processing) check() error {
+	var wrong issues
+	if len(p.Content) == 0 || len(p.Content) > maxDocuments {
+		wrong.add("content", "must have 1 to %d documents", maxDocuments)
+	}
+	for i, item := range p.Content {
+		if path := fmt.Sprintf("content.%d", i); item.Type != aDocument {
+			wrong.add(path+".type", "must be document")
+		} else {
+			wrong.need(path+".content", item.Content)
+		}
+	}
+	wrong.need("prompt", strings.TrimSpace(p.Prompt))
+	wrong.longer("prompt", p.Prompt, maxPrompt)
+	wrong.need("model", p.Model)
+	return wrong.err()
+}
+
+// processDocuments answers with the documents and what changed in each, in their order.
+func (s *Server) processDocuments(c *call) error {
+	done, err := s.process(c)
+	if err != nil {
+		return err
+	}
+	all := []processed{}
+	for _, d := range done {
+		all = append(all, processed{d.Document, d.Summary})
+	}
+	return c.Reply(http.StatusOK, map[string]any{"documents": all})
+}
+
+// streamDocuments answers the same in pieces. Its path and its events are guesses.
+func (s *Server) streamDocuments(c *call) error {
+	done, err := s.process(c)
+	if err != nil {
+		return err
+	}
+	var all []event
+	for i, d := range done {
+		for _, delta := range deltas(c.spoil(d.Document)) {
+			all = append(all, event{"document-delta", fields{"documentIndex": i, "textDelta": delta}})
+		}
+		for _, delta := range deltas(d.Summary) {
+			all = append(all, event{"summary-delta", fields{"documentIndex": i, "textDelta": delta}})
+		}
+	}
+	return s.sayCall(c, "document-processing-metadata", all...)
+}
