@@ -158,6 +158,7 @@ type question struct {
 	message
 	model     Model
 	with      []answer.Attachment
+	earlier   []answer.Attachment // what messages before it brought along
 	documents []attachment
 	history   []string
 	parts     []said // as they are shown afterwards
@@ -173,10 +174,29 @@ func (s *Server) gather(tx *sql.Tx, c *call, v conversation, q *question) error 
 	if err := q.takeAutomatic(tx, c); err != nil {
 		return err
 	}
+	if err := q.remember(tx, v); err != nil {
+		return err
+	}
 	return rows(tx, "SELECT said FROM messages WHERE conversation = ? ORDER BY seq", []any{v.seq}, func(s scan) error {
 		var text string
 		err := s(&text)
 		q.history = append(q.history, text)
+		return err
+	})
+}
+
+// remember finds what earlier messages brought along, as long as it is there: a model has
+// the whole conversation before it.
+func (q *question) remember(tx *sql.Tx, v conversation) error {
+	const query = "SELECT " + attachmentColumns + ` FROM attachments WHERE conversation = ? AND EXISTS (
+		SELECT 1 FROM messages, json_each(messages.body, '$.content') AS part
+		WHERE messages.conversation = attachments.conversation AND messages.body ->> '$.role' = 'user'
+		AND part.value ->> '$.type' = attachments.kind AND part.value ->> '$.id' = attachments.id) ORDER BY seq`
+	return rows(tx, query, []any{v.seq}, func(s scan) error {
+		a, err := readAttachment(s)
+		if !slices.ContainsFunc(q.parts, func(p said) bool { return p.Type == a.kind && p.ID == a.id }) {
+			q.earlier = append(q.earlier, a.forAnswer())
+		}
 		return err
 	})
 }
@@ -218,7 +238,7 @@ func (q *question) size() error {
 	for _, text := range q.history {
 		characters += utf8.RuneCountInString(text)
 	}
-	for _, a := range q.with {
+	for _, a := range slices.Concat(q.with, q.earlier) {
 		if strings.HasPrefix(a.Type, "image/") {
 			if len(a.Data) > q.model.MaxImageSize {
 				return imageTooLarge(q.model.MaxImageSize)
@@ -238,15 +258,15 @@ func (q *question) size() error {
 // bill counts the history, too, even where the model has it cached; but for the models
 // of one provider that is not counted.
 func (q *question) bill(c *call) bill {
-	text := q.Prompt
+	text, with := q.Prompt, q.with
 	if q.model.Provider != "Anthropic" {
-		text += "\n" + strings.Join(q.history, "\n")
+		text, with = text+"\n"+strings.Join(q.history, "\n"), slices.Concat(q.with, q.earlier)
 	}
 	searches := 0
 	if q.webSearch() {
 		searches = 1
 	}
-	return newBill(c, q.model, answer.Tokens(text, q.with), searches)
+	return newBill(c, q.model, answer.Tokens(text, with), searches)
 }
 
 // sendMessage has a message answered.

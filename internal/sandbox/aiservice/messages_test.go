@@ -47,6 +47,25 @@ func TestDescribeAPicture(t *testing.T) {
 	}
 }
 
+// TestAFollowUpIsAboutTheSame asks for a repair: the keys and the picture are those of the
+// message before.
+func TestAFollowUpIsAboutTheSame(t *testing.T) {
+	c := start(t, aiservice.Options{})
+	path := c.conversation("img-1")
+	id := c.file(path, "red-car.png", "image/png", picture(t, 40, 30))
+	first := text(c.say(path, map[string]any{
+		"prompt": `Write in German (de). Answer with one JSON object {"alt": string, "width": number}.`, "content": []any{map[string]string{"type": "file", "id": id}},
+	}), "text-delta")
+	again := map[string]any{"prompt": "Your last answer was not one JSON object; answer with the JSON object only."}
+	if got := text(c.say(path, again), "text-delta"); got != first || !strings.Contains(got, "40 by 30") {
+		t.Errorf("the first answer is %s, the second %s", first, got)
+	}
+	c.must("DELETE", path+"/files/"+id, nil)
+	if got := text(c.say(path, again), "text-delta"); strings.Contains(got, "40 by 30") {
+		t.Errorf("a file that is gone is in %s", got)
+	}
+}
+
 func TestEveryEventOfAReply(t *testing.T) {
 	c := start(t, aiservice.Options{})
 	path := c.conversation("all")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ type reply struct {
 // reply makes the answer up.
 func (s *Server) reply(c *call, v conversation, q *question) reply {
 	r := reply{body: storedMessage{ID: newID(), Role: "assistant"}}
-	r.text = c.spoil(answer.Reply(q.Prompt, q.with, q.history))
+	r.text = c.spoil(answer.Reply(q.Prompt, slices.Concat(q.with, q.earlier), q.history))
 	r.say("message-metadata", fields{"messageId": r.body.ID})
 	if q.reasoning() {
 		r.say("reasoning", fields{})
