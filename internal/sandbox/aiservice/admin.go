@@ -60,8 +60,8 @@ func (u *usage) read(tx *sql.Tx, c *call, from, to int64) (err error) {
 	}
 	u.Credits = credits(thousandths)
 	l := listing{
-		columns: "of.user, of.credits", key: "of.user", seq: "0", args: args,
-		from: "FROM (SELECT user, sum(credits) AS credits " + period + " GROUP BY user) AS of WHERE 1",
+		columns: "of.user, of.credits", key: "of.user", seq: "of.seq", args: args,
+		from: "FROM (SELECT user, sum(credits) AS credits, min(seq) AS seq " + period + " GROUP BY user) AS of WHERE 1",
 	}
 	u.Users, err = pageOf(tx, c, l, func(read scan) (userUsage, error) {
 		var user string
