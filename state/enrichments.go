@@ -75,6 +75,7 @@ type Basis struct {
 	Description   string
 	Tags          []string
 	Attribute     string // name of the custom attribute that the text is for; empty: it is for the description
+	Value         string // of the attribute
 }
 
 // A Proposal is what the service proposed, or what a person made of it.
@@ -197,7 +198,7 @@ func (s *Store) enrichments(ctx context.Context, where string, args ...any) ([]E
 // enrichmentColumns has no NULL, not even where there is no enrichment.
 const enrichmentColumns = `coalesce(e.num, 0), coalesce(e.destination, ''), coalesce(e.asset, ''), coalesce(e.kind, ''), coalesce(e.language, ''),
 	coalesce(e.state, ''), coalesce(r.id, ''), coalesce(e.size, 0), coalesce(e.width, 0), coalesce(e.height, 0), coalesce(e.blur, ''),
-	coalesce(e.description, ''), coalesce(e.tags, '[]'), coalesce(e.attribute, ''), coalesce(e.text, ''), coalesce(e.proposed_tags, '[]'),
+	coalesce(e.description, ''), coalesce(e.tags, '[]'), coalesce(e.attribute, ''), coalesce(e.value, ''), coalesce(e.text, ''), coalesce(e.proposed_tags, '[]'),
 	coalesce(e.decorative, 0), coalesce(e.edited, 0), coalesce(e.note, ''), coalesce(e.model, ''), coalesce(e.calls, 0), coalesce(e.bytes, 0),
 	coalesce(e.attempts, 0), coalesce(e.class, ''), coalesce(e.error, ''), coalesce(e.flagged, ''), coalesce(e.updated_at, 0)`
 
@@ -211,7 +212,7 @@ type scannedEnrichment struct {
 func (x *scannedEnrichment) targets() []any {
 	e, b, p := &x.e, &x.e.Basis, &x.e.Proposal
 	return []any{&e.Num, &e.Destination, &e.Asset, &e.Kind, &e.Language, &e.State, &e.Run, &b.Size, &b.Width, &b.Height, &b.Blur,
-		&b.Description, &x.tags, &b.Attribute, &p.Text, &x.proposed, &p.Decorative, &e.Edited, &p.Note, &p.Model, &e.Calls, &e.Bytes,
+		&b.Description, &x.tags, &b.Attribute, &b.Value, &p.Text, &x.proposed, &p.Decorative, &e.Edited, &p.Note, &p.Model, &e.Calls, &e.Bytes,
 		&e.Attempts, &e.Class, &e.Error, &x.flagged, &x.updated}
 }
 

@@ -55,7 +55,7 @@ type Service interface {
 	Attach(ctx context.Context, conversation string, p Attachment) (file string, err error)
 	// Ask sends a prompt, with files that were attached before, and gives the reply as a
 	// whole. An error that satisfies errors.Is(err, ErrAsked) may have been billed, and the
-	// reply may be there all the same.
+	// reply may be there or come all the same, unless it satisfies errors.Is(err, ErrNoReply).
 	Ask(ctx context.Context, conversation string, q Question) (string, error)
 	// Exchange tells what was said in a conversation; one that is not there is an
 	// fs.ErrNotExist.
@@ -97,6 +97,8 @@ type Exchange struct {
 var (
 	// ErrAsked says that a call may have been billed although there is no usable answer.
 	ErrAsked = errors.New("it may have been billed")
+	// ErrNoReply says, beside ErrAsked, that no reply will come any more.
+	ErrNoReply = errors.New("there is no reply")
 	// ErrBudget says that a run ended because it may not spend more credits.
 	ErrBudget = errors.New("the credits that may be spent are used up")
 	// ErrNoSurvey says that the assets of the destination were never listed to the end.

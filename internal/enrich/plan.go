@@ -112,12 +112,14 @@ func (r Request) decide(c state.Enrichable) (reason Reason, wanted bool) {
 	switch {
 	case len(r.Assets) > 0 && !slices.Contains(r.Assets, c.Asset):
 		return "", false
+	case c.Enrichment != nil && c.Enrichment.State == state.EnrichAsking:
+		return ReasonUnsettled, true
 	case !r.Again && r.isKnown(c):
 		return ReasonKnown, true
-	case c.Decorative:
-		return ReasonDecorative, r.isAbout(c.Surveyed)
-	case !r.isAbout(c.Surveyed):
+	case !r.isAbout(c):
 		return "", false
+	case c.Decorative:
+		return ReasonDecorative, true
 	}
 	if reason := r.Rules.holdsBack(c.Surveyed); reason != "" {
 		return reason, true
@@ -128,11 +130,17 @@ func (r Request) decide(c state.Enrichable) (reason Reason, wanted bool) {
 	return r.afterFailure(c), true
 }
 
-// isAbout reports whether the description of an asset is what a request is about.
-func (r Request) isAbout(a state.Surveyed) bool {
-	found := strings.Split(a.Findings, ",") // as they are, whatever a person says
-	if r.Kind != state.KindDescribe {
-		return !slices.Contains(found, string(FindingNone)) && !slices.Contains(found, string(FindingJunk))
+// isAbout reports whether the description of an asset is what a request is about: what was
+// found wrong, or else that it is asked for once more, or that there is a text to work with.
+func (r Request) isAbout(c state.Enrichable) bool {
+	found := strings.Split(c.Findings, ",") // as they are, whatever a person says
+	switch missing := slices.Contains(found, string(FindingNone)) || slices.Contains(found, string(FindingJunk)); {
+	case r.Again && (c.Enrichment != nil || len(r.Assets) > 0) && (r.Kind == state.KindDescribe || !missing):
+		return true
+	case r.Kind == state.KindTranslate:
+		return !missing && (r.Into == "" || attributeOf(c.Attributes, r.Into) == "")
+	case r.Kind == state.KindReview:
+		return !missing
 	}
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return slices.Contains(found, string(f)) })
 }
@@ -147,6 +155,12 @@ func (r Request) isKnown(c state.Enrichable) bool {
 		return !r.hasChanged(c)
 	}
 	return false
+}
+
+// attributeOf is the text of a custom attribute; empty if there is none.
+func attributeOf(attributes map[string]any, name string) string {
+	text, _ := attributes[name].(string)
+	return text
 }
 
 // hasChanged reports whether an asset is another one than the one that was asked about: its

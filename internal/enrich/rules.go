@@ -44,8 +44,8 @@ const (
 	ReasonTag        Reason = "tag"        // the user keeps assets with one of its tags back
 	ReasonDecorative Reason = "decorative" // a person said that there is nothing to describe
 	ReasonNoPicture  Reason = "no-picture" // it is not a picture, or of a kind that cannot be read
-	ReasonNoText     Reason = "no-text"    // there is no description to review or to translate
 	ReasonKnown      Reason = "known"      // there is a proposal already
+	ReasonUnsettled  Reason = "unsettled"  // it was asked about, and whether there is a reply is not known yet
 	ReasonRefused    Reason = "refused"    // the moderation of the service flagged it; a person has to write the text
 	ReasonFailed     Reason = "failed"     // it failed for good, or too often
 	ReasonConflict   Reason = "conflict"   // somebody else wrote since it was proposed

@@ -143,6 +143,7 @@ CREATE TABLE enrichments (
   description   TEXT NOT NULL,
   tags          TEXT NOT NULL CHECK (json_type(tags) = 'array'),
   attribute     TEXT NOT NULL,
+  value         TEXT NOT NULL,
   text          TEXT,
   proposed_tags TEXT CHECK (json_type(proposed_tags) = 'array'),
   decorative    INTEGER NOT NULL DEFAULT 0 CHECK (decorative IN (0, 1)),

@@ -1,0 +1,333 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+// Apply writes what was accepted into the assets. Each is read first: where the description,
+// the tags or the attribute are not any more what they were when the proposal was made, there
+// is a conflict, and nothing is written. What an earlier process was about to write when it
+// died is settled before. The result is good also with an error.
+func (e *Engine) Apply(ctx context.Context) (Result, error) {
+	return e.write(ctx, state.EnrichmentRun{Command: "apply"}, func(w *writer, ctx context.Context) error {
+		for c, err := range e.Journal.Enrichments(ctx, e.Destination, state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichAccepted}}) {
+			if err != nil {
+				return err
+			}
+			if !w.begin(ctx, c.Asset, func() error { return w.apply(ctx, c) }) {
+				break
+			}
+		}
+		return nil
+	})
+}
+
+// write is a run that writes: it settles what is open, and then does the work.
+func (e *Engine) write(ctx context.Context, run state.EnrichmentRun, work func(w *writer, ctx context.Context) error) (Result, error) {
+	run.Destination = e.Destination
+	run, err := e.Journal.BeginEnrichment(ctx, run)
+	if err != nil {
+		return Result{}, err
+	}
+	w := &writer{Engine: e, run: run, states: map[state.EnrichmentState]int64{}, seed: maphash.MakeSeed()}
+	e.Observer.Phase(run.Command, -1)
+	draining := e.draining(ctx)
+	if err = w.settle(draining); err == nil {
+		err = w.together(draining, func(ctx context.Context) error { return work(w, ctx) })
+	}
+	if errors.Is(err, retry.ErrDraining) {
+		w.stopped, err = true, nil
+	}
+	return w.result(ctx, err)
+}
+
+// A writer is a run that writes into assets.
+type writer struct {
+	*Engine
+	run   state.EnrichmentRun
+	group *errgroup.Group
+
+	seed  maphash.Seed
+	locks [64]sync.Mutex // what concerns one asset is done one after the other
+
+	mu      sync.Mutex
+	states  map[state.EnrichmentState]int64
+	stopped bool
+}
+
+// together runs work that begins things, and waits for all of them.
+func (w *writer) together(ctx context.Context, work func(ctx context.Context) error) error {
+	group, parallel := errgroup.WithContext(ctx)
+	group.SetLimit(w.Concurrency)
+	w.group = group
+	err := work(parallel)
+	return errors.Join(w.group.Wait(), err)
+}
+
+// begin does something with an asset, at the same time as others; false if nothing is to be
+// begun any more.
+func (w *writer) begin(ctx context.Context, asset string, f func() error) bool {
+	select {
+	case <-w.Stop:
+		w.mu.Lock()
+		w.stopped = true
+		w.mu.Unlock()
+		return false
+	case <-ctx.Done():
+		return false
+	default:
+	}
+	w.group.Go(func() error {
+		lock := &w.locks[maphash.String(w.seed, asset)%uint64(len(w.locks))]
+		lock.Lock()
+		defer lock.Unlock()
+		defer w.Observer.Progress(1)
+		return f()
+	})
+	return true
+}
+
+// apply writes one accepted proposal. Its error ends the run.
+func (w *writer) apply(ctx context.Context, c state.Enrichable) error {
+	e := *c.Enrichment
+	now, err := w.Library.Asset(ctx, e.Asset)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w.conflict(ctx, e, "the asset is gone")
+	} else if err != nil {
+		return w.skipped(ctx, e, err)
+	}
+	if why := strayed(e.Basis, now); why != "" {
+		return w.conflict(ctx, e, why)
+	}
+	before, after := changeOf(e, now)
+	if err := w.Journal.ApplyEnrichment(ctx, w.run.Num, e.Num, before, after); err != nil {
+		return err
+	}
+	if e.Proposal.Decorative && e.Proposal.Text == "" {
+		if err := w.Decorative(ctx, true, e.Asset); err != nil {
+			return err
+		}
+	}
+	return w.carryOut(ctx, state.Change{Run: w.run.ID, Enrichment: e, State: state.ChangeApplying, Before: before, After: after}, now)
+}
+
+// strayed tells what somebody else changed since a proposal was made; empty if nothing.
+func strayed(b state.Basis, now assets.Asset) string {
+	switch {
+	case now.Metadata.Description != b.Description:
+		return "the description was changed since"
+	case b.Attribute != "" && attributeOf(now.Metadata.CustomAttributes, b.Attribute) != b.Value:
+		return "the attribute " + b.Attribute + " was changed since"
+	case !sameTags(now.Tags, b.Tags):
+		return "the tags were changed since"
+	}
+	return ""
+}
+
+func sameTags(a, b []string) bool {
+	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))), slices.Compact(slices.Sorted(slices.Values(b))))
+}
+
+// changeOf is what a proposal changes in an asset as it is now.
+func changeOf(e state.Enrichment, now assets.Asset) (before, after state.Written) {
+	p := e.Proposal
+	switch was := now.Metadata.Description; {
+	case p.Text == "":
+	case e.Basis.Attribute != "":
+		before.Attribute, after.Attribute, after.Value = e.Basis.Attribute, e.Basis.Attribute, &p.Text
+		if _, there := now.Metadata.CustomAttributes[e.Basis.Attribute]; there {
+			before.Value = &e.Basis.Value
+		}
+	case was != p.Text:
+		before.Description, after.Description = &was, &p.Text
+	}
+	merged := slices.Clone(now.Tags)
+	for _, tag := range p.Tags {
+		if !contains(merged, tag) {
+			merged = append(merged, tag)
+		}
+	}
+	if len(merged) > len(now.Tags) {
+		was := append([]string{}, now.Tags...)
+		before.Tags, after.Tags = &was, &merged
+	}
+	return before, after
+}
+
+// holds reports whether an asset has what was written.
+func holds(now assets.Asset, w state.Written) bool {
+	if w.Description != nil && now.Metadata.Description != *w.Description || w.Tags != nil && !sameTags(now.Tags, *w.Tags) {
+		return false
+	}
+	if w.Attribute == "" {
+		return true
+	}
+	value, there := now.Metadata.CustomAttributes[w.Attribute]
+	if w.Value == nil {
+		return !there
+	}
+	return there && value == *w.Value
+}
+
+// changesTo are the changes that have an asset hold what is to be written.
+func changesTo(now assets.Asset, w state.Written) assets.Changes {
+	c := assets.Changes{Description: w.Description, Tags: w.Tags}
+	if w.Attribute == "" {
+		return c
+	}
+	c.CustomAttributes = map[string]any{}
+	maps.Copy(c.CustomAttributes, now.Metadata.CustomAttributes)
+	if w.Value == nil {
+		delete(c.CustomAttributes, w.Attribute)
+	} else {
+		c.CustomAttributes[w.Attribute] = *w.Value
+	}
+	return c
+}
+
+// carryOut writes a change that is noted, from an asset as it is now.
+func (w *writer) carryOut(ctx context.Context, c state.Change, now assets.Asset) error {
+	from, to := c.Before, c.After
+	if c.State == state.ChangeUndoing {
+		from, to = to, from
+	}
+	switch {
+	case holds(now, to):
+		return w.record(ctx, c, true, "")
+	case !holds(now, from):
+		return w.record(ctx, c, false, "somebody else wrote meanwhile")
+	}
+	_, err := w.Writer.Update(ctx, c.Enrichment.Asset, changesTo(now, to))
+	if err == nil {
+		return w.record(ctx, c, true, "")
+	}
+	class, _ := retry.Classify(err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return w.record(ctx, c, false, "the asset is gone")
+	case class == retry.Permanent:
+		return w.refused(ctx, c, err)
+	}
+	return w.skipped(ctx, c.Enrichment, err) // it may have been written: the next run looks
+}
+
+// record keeps what came of a change: it is written, or there is a conflict.
+func (w *writer) record(ctx context.Context, c state.Change, written bool, why string) error {
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	outcome, st, save := state.ChangeConflict, state.EnrichConflict, w.Journal.EnrichmentApplied
+	if written {
+		outcome, st = state.ChangeApplied, state.EnrichApplied
+	}
+	if c.State == state.ChangeUndoing {
+		save = w.Journal.EnrichmentTakenBack
+		if written {
+			outcome, st = state.ChangeUndone, state.EnrichUndone
+		}
+	}
+	if err := save(ctx, c.Run, c.Enrichment.Num, outcome, why); err != nil {
+		return err
+	}
+	w.tell(c.Enrichment, st, "", why)
+	return nil
+}
+
+// refused keeps that the service does not take a change. What was accepted is so still, and
+// what was applied is, too.
+func (w *writer) refused(ctx context.Context, c state.Change, err error) error {
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	outcome, save := state.ChangeFailed, w.Journal.EnrichmentApplied
+	if c.State == state.ChangeUndoing {
+		outcome, save = state.ChangeApplied, w.Journal.EnrichmentTakenBack
+	}
+	if err := save(ctx, c.Run, c.Enrichment.Num, outcome, oneLine(err)); err != nil {
+		return err
+	}
+	w.tell(c.Enrichment, state.EnrichFailed, string(retry.Permanent), oneLine(err))
+	return nil
+}
+
+// conflict keeps that a proposal is not written.
+func (w *writer) conflict(ctx context.Context, e state.Enrichment, why string) error {
+	if err := w.Journal.EnrichmentConflict(ctx, e.Num, why); err != nil {
+		return err
+	}
+	w.tell(e, state.EnrichConflict, "", why)
+	return nil
+}
+
+// skipped leaves an asset for the next run after an error that may pass, and ends the run
+// after one that concerns all assets.
+func (w *writer) skipped(ctx context.Context, e state.Enrichment, err error) error {
+	class, _ := retry.Classify(err)
+	if class == retry.Fatal || ctx.Err() != nil || errors.Is(err, retry.ErrDraining) {
+		return err
+	}
+	w.tell(e, state.EnrichFailed, string(class), oneLine(err))
+	return nil
+}
+
+func (w *writer) tell(e state.Enrichment, st state.EnrichmentState, class, why string) {
+	w.mu.Lock()
+	w.states[st]++
+	w.mu.Unlock()
+	o := outcomeOf(e)
+	o.State, o.Proposal, o.Class, o.Error = st, &e.Proposal, class, why
+	w.Observer.Outcome(o)
+}
+
+// settle carries on with what an earlier process was about to write.
+func (w *writer) settle(ctx context.Context) error {
+	return w.together(ctx, func(ctx context.Context) error {
+		for c, err := range w.Journal.OpenEnrichmentChanges(ctx, w.Destination) {
+			if err != nil {
+				return err
+			}
+			if !w.begin(ctx, c.Enrichment.Asset, func() error { return w.settleOne(ctx, c) }) {
+				break
+			}
+		}
+		return nil
+	})
+}
+
+func (w *writer) settleOne(ctx context.Context, c state.Change) error {
+	now, err := w.Library.Asset(ctx, c.Enrichment.Asset)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return w.record(ctx, c, false, "the asset is gone")
+	case err != nil:
+		return w.skipped(ctx, c.Enrichment, err)
+	}
+	return w.carryOut(ctx, c, now)
+}
+
+func (w *writer) result(ctx context.Context, err error) (Result, error) {
+	ctx, cancel := recording(ctx)
+	defer cancel()
+	err = errors.Join(err, w.Journal.FinishEnrichment(ctx, w.run.Num, nil))
+	run, readErr := w.Journal.EnrichmentRun(ctx, w.run.ID)
+	if readErr != nil {
+		run, err = w.run, errors.Join(err, readErr)
+	}
+	if err != nil {
+		err = fmt.Errorf("run %s: %w", run.ID, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Result{Run: run, States: w.states, Stopped: w.stopped}, err
+}

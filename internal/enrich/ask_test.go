@@ -1,0 +1,263 @@
+package enrich
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+func TestDescribe(t *testing.T) {
+	w := newWorld(t, 3)
+	w.add("fine", "A person wrote this about the dog")
+	got, err := w.ask(w.engine(), nil)
+	must(t, err)
+	if got.States[state.EnrichProposed] != 3 || got.Run.Calls != 3 || got.Left != 0 || *got.Run.Credits != 1.5 || got.Run.Bytes == 0 {
+		t.Errorf("got %+v", got)
+	}
+	for _, e := range w.enrichments() {
+		if e.Proposal.Text != "A made-up picture" || len(e.Proposal.Tags) != 2 || e.Proposal.Model != "agent-1" || e.Calls != 1 {
+			t.Errorf("got %+v", e)
+		}
+	}
+	if len(w.talks) != 0 || w.updates != 0 {
+		t.Errorf("%d conversations are left, and %d assets were changed", len(w.talks), w.updates)
+	}
+	if got, err = w.ask(w.engine(), nil); err != nil || w.billed != 3 {
+		t.Errorf("a second run billed %d calls: %+v (%v)", w.billed-3, got, err)
+	}
+	if got, err = w.ask(w.engine(), func(r *Request) { r.Again = true }); err != nil || w.billed != 6 {
+		t.Errorf("told to ask again it billed %d calls, want 3: %+v (%v)", w.billed-3, got, err)
+	}
+}
+
+// TestEveryFault has the n-th call of all fail, for each n, in each way that it can, and
+// runs once more. Whatever happened, each asset has its proposal, each picture was asked about
+// once, nothing is left at the service, and the journal knows each call that was billed.
+func TestEveryFault(t *testing.T) {
+	ways := map[string]fault{
+		"refused": {err: &statusError{"unavailable", retry.Transient, nil}}, "denied": {err: &statusError{"forbidden", retry.Fatal, nil}},
+		"impossible": {err: &statusError{"no", retry.Permanent, nil}}, "lost": {lost: true, err: &statusError{"cut", retry.Transient, nil}},
+		"killed before": {kill: true}, "killed after": {kill: true, lost: true},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n, struck := 1, true; struck; n++ {
+				t.Run(fmt.Sprint("call ", n), func(t *testing.T) {
+					w := newWorld(t, 2)
+					w.fault = way
+					w.fault.at = n
+					_, _ = w.ask(w.engine(), nil) // what comes of it is seen in the end
+					struck = w.fault.struck
+					w.again()
+					if failed := w.failed(); len(failed) > 0 {
+						_, err := w.ask(w.engine(), func(r *Request) { r.Again, r.Assets = true, failed })
+						must(t, err)
+					}
+					result, err := w.ask(w.engine(), nil)
+					must(t, err)
+					w.checkWhole(result, 2)
+				})
+			}
+		})
+	}
+}
+
+// failed are the assets that failed.
+func (w *world) failed() (ids []string) {
+	w.Helper()
+	for _, e := range w.enrichments() {
+		if e.State == state.EnrichFailed {
+			ids = append(ids, e.Asset)
+		}
+	}
+	return ids
+}
+
+// checkWhole checks that all is as if nothing had gone wrong.
+func (w *world) checkWhole(result Result, n int) {
+	w.Helper()
+	if got := w.states(); got[state.EnrichProposed] != n || len(got) != 1 {
+		w.Errorf("there are %v, want %d proposals", got, n)
+	}
+	if len(w.talks) != 0 || result.Left != 0 {
+		w.Errorf("%d conversations are left, and %d are told of", len(w.talks), result.Left)
+	}
+	calls := 0
+	for _, e := range w.enrichments() {
+		calls += e.Calls
+	}
+	if calls != w.billed {
+		w.Errorf("the journal knows of %d calls, and %d were billed", calls, w.billed)
+	}
+	for _, times := range w.asked {
+		if times != 1 {
+			w.Errorf("a picture was asked about %d times", times)
+		}
+	}
+	if len(w.asked) != n {
+		w.Errorf("%d pictures were asked about, want %d", len(w.asked), n)
+	}
+}
+
+// A model that does not answer as it should is asked once more, in the same conversation.
+func TestRepair(t *testing.T) {
+	long := strings.Repeat("word ", 40)
+	for _, tt := range []struct {
+		name          string
+		first, second string
+		text, note    string
+		calls         int
+	}{
+		{"words around", "Sure!\n```json\n{\"alt\": \"A dog\", \"tags\": []}\n```\nAnything else?", "", "A dog", "", 1},
+		{"no object", "A dog.", `{"alt": "A dog"}`, "A dog", "", 2},
+		{"too long, then not", `{"alt": "` + long + `"}`, `{"alt": "A dog"}`, "A dog", "", 2},
+		{"too long twice", `{"alt": "` + long + `"}`, `{"alt": "` + long + `"}`, strings.TrimSpace(long[:120]) + "…", "shortened from 199 characters", 2},
+		{"too long, then nothing", `{"alt": "` + long + `"}`, `no`, strings.TrimSpace(long[:120]) + "…", "shortened from 199 characters", 2},
+		{"nothing twice", "no", "no", "", "", 2},
+		{"says little", `{"alt": "Image"}`, "", "Image", "says little about the picture", 1},
+		{"another language", `{"alt": "Ein Hund mit einem Ball"}`, "", "Ein Hund mit einem Ball", "seems not to be in the language en", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, 1)
+			asked := 0
+			w.answers = func(string) string {
+				if asked++; asked == 1 {
+					return tt.first
+				}
+				return tt.second
+			}
+			_, err := w.ask(w.engine(), nil)
+			must(t, err)
+			e := w.enrichments()[0]
+			if e.Proposal.Text != tt.text || e.Proposal.Note != tt.note || e.Calls != tt.calls || w.billed != tt.calls {
+				t.Errorf("got %+v after %d calls", e, w.billed)
+			}
+			if failed := e.State == state.EnrichFailed; failed != (tt.text == "") || failed && e.Class != string(retry.Transient) {
+				t.Errorf("got %s %s: %s", e.State, e.Class, e.Error)
+			}
+		})
+	}
+}
+
+func TestDecorative(t *testing.T) {
+	w := newWorld(t, 2)
+	must(t, w.engine().Decorative(t.Context(), true, "asset00"))
+	w.answers = func(string) string { return `{"alt": "", "tags": [], "decorative": true}` }
+	_, err := w.ask(w.engine(), nil)
+	must(t, err)
+	if all := w.enrichments(); len(all) != 1 || all[0].Asset != "asset01" || !all[0].Proposal.Decorative || w.billed != 1 {
+		t.Fatalf("got %+v", all)
+	}
+	w.accept()
+	got, err := w.engine().Apply(t.Context())
+	if err != nil || got.States[state.EnrichApplied] != 1 || w.updates != 0 {
+		t.Errorf("got %+v after %d updates (%v)", got, w.updates, err)
+	}
+	must(t, New(Deps{Journal: w.store, Library: w, Destination: library}).Survey(t.Context(), ""))
+	counts, err := w.engine().Findings(t.Context())
+	if err != nil || counts.Findings[FindingDecorative] != 2 {
+		t.Errorf("got %+v (%v)", counts, err)
+	}
+}
+
+// What was said about an asset since the survey counts.
+func TestChangedSinceSurvey(t *testing.T) {
+	w := newWorld(t, 4)
+	e := w.engine()
+	must(t, e.Survey(t.Context(), "en"))
+	w.assets["asset00"].Metadata.Description = "A person wrote this about the dog"
+	w.assets["asset01"].Tags = append(w.assets["asset01"].Tags, "no-ai")
+	w.assets["asset02"].CategoryID = "elsewhere"
+	got, err := e.Ask(t.Context(), Request{Kind: state.KindDescribe, Language: "en", Rules: Rules{Tags: []string{"no-ai"}}})
+	if err != nil || got.States[state.EnrichProposed] != 1 || w.billed != 1 {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	w := newWorld(t, 10)
+	got, err := w.ask(w.engine(), func(r *Request) { r.MaxCredits = 2 })
+	if !errors.Is(err, ErrBudget) || w.billed != 4 || got.States[state.EnrichProposed] != 4 {
+		t.Errorf("billed %d calls, want the 4 that cost 2 credits: %+v (%v)", w.billed, got, err)
+	}
+	got, err = w.ask(w.engine(), func(r *Request) { r.MaxCredits = 1.5 })
+	if !errors.Is(err, ErrBudget) || w.billed != 7 {
+		t.Errorf("billed %d calls, want 3 more: %+v (%v)", w.billed, got, err)
+	}
+	if _, err = w.ask(w.engine(), func(r *Request) { r.Limit = 2 }); err != nil || w.billed != 9 {
+		t.Errorf("billed %d calls, want 2 more (%v)", w.billed, err)
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	w := newWorld(t, 30)
+	for url := range w.files {
+		w.files[url] = []byte("no picture")
+	}
+	_, err := w.ask(w.engine(), nil)
+	e, ok := errors.AsType[*BreakerError](err)
+	if !ok || e.Failures != maxAlike || w.states()[state.EnrichFailed] != maxAlike || w.billed != 0 {
+		t.Errorf("got %v, and %v", err, w.states())
+	}
+	if _, err := w.ask(w.engine(), nil); err != nil || w.states()[state.EnrichFailed] != 30 {
+		t.Errorf("the rest: %v, and %v", err, w.states())
+	}
+	got, err := w.engine().Plan(t.Context(), Request{Kind: state.KindDescribe, Language: "en"})
+	if err != nil || got.Assets != 0 || got.Held[ReasonFailed] != 30 {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+}
+
+// Moderation is nothing that another try could help against.
+func TestRefused(t *testing.T) {
+	w := newWorld(t, 1)
+	w.fault = fault{at: 8, err: &flaggedError{}}
+	for n := 1; ; n++ {
+		w = newWorld(t, 1)
+		w.fault = fault{at: n, err: &flaggedError{}}
+		_, err := w.ask(w.engine(), nil)
+		if !w.fault.struck {
+			t.Fatal("no call was refused")
+		}
+		if err == nil && w.states()[state.EnrichRefused] == 1 {
+			break
+		}
+	}
+	e := w.enrichments()[0]
+	if len(e.Flagged) != 1 || e.Flagged[0] != "violence" || len(w.talks) != 0 {
+		t.Errorf("got %+v", e)
+	}
+	must(t, w.engine().Survey(t.Context(), "en"))
+	if got, err := w.engine().Plan(t.Context(), Request{Kind: state.KindDescribe, Language: "en"}); err != nil || got.Held[ReasonRefused] != 1 {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+	refused, err := w.engine().Import(t.Context(), []Row{{Num: e.Num, Accepted: true, Text: "What a person wrote"}})
+	if err != nil || len(refused) != 0 {
+		t.Errorf("refused %v (%v)", refused, err)
+	}
+	if got, err := w.engine().Apply(t.Context()); err != nil || w.assets["asset00"].Metadata.Description != "What a person wrote" {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+}
+
+type flaggedError struct{}
+
+func (*flaggedError) Error() string               { return "flagged" }
+func (*flaggedError) Class() retry.Class          { return retry.Permanent }
+func (*flaggedError) FlaggedCategories() []string { return []string{"violence"} }
+
+func TestNoSurvey(t *testing.T) {
+	w := newWorld(t, 1)
+	if _, err := w.engine().Ask(t.Context(), Request{Kind: state.KindDescribe, Language: "en"}); !errors.Is(err, ErrNoSurvey) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := w.engine().Findings(t.Context()); !errors.Is(err, ErrNoSurvey) || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}

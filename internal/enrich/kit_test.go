@@ -1,0 +1,408 @@
+package enrich
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// A world is a destination and an AI content service in memory, with a journal of its own.
+// A fault can be set for the n-th call of all that the engine makes.
+type world struct {
+	testing.TB
+	store *state.Store
+
+	mu      sync.Mutex
+	assets  map[string]*assets.Asset
+	files   map[string][]byte
+	talks   map[string]*talk
+	billed  int
+	asked   map[string]int // questions with a picture, by its name
+	answers func(prompt string) string
+	updates int
+
+	calls int
+	fault fault
+}
+
+// A talk is a conversation at the service.
+type talk struct {
+	files     map[string]string // names by id
+	questions int
+	reply     string
+}
+
+// A fault strikes at one call. Lost is an answer that did not come although the call was
+// carried out; after a kill nothing happens any more.
+type fault struct {
+	at         int // from 1; 0: never
+	lost, kill bool
+	err        error
+	struck     bool
+}
+
+var errKilled = errors.New("killed")
+
+const library = "environment/workspace"
+
+// newWorld makes a destination with so many assets without a description.
+func newWorld(tb testing.TB, n int) *world {
+	tb.Helper()
+	store, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "journal.db"))
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, store.Close()) })
+	w := &world{TB: tb, store: store, assets: map[string]*assets.Asset{}, files: map[string][]byte{}, talks: map[string]*talk{}, asked: map[string]int{}}
+	w.answers = func(string) string {
+		return `{"alt": "A made-up picture", "tags": ["one", "two"], "decorative": false}`
+	}
+	for i := range n {
+		w.add(fmt.Sprintf("asset%02d", i), "")
+	}
+	return w
+}
+
+// add makes an asset with a picture of its own.
+func (w *world) add(id, description string) *assets.Asset {
+	w.Helper()
+	var b bytes.Buffer
+	m := image.NewGray(image.Rect(0, 0, 4, 4))
+	m.Set(0, 0, color.Gray{uint8(len(w.assets))})
+	must(w, png.Encode(&b, m))
+	a := &assets.Asset{ID: id, Name: "IMG_" + id, Extension: "png", CategoryID: "images", URL: "https://files.example.com/" + id, Size: int64(b.Len()), Tags: []string{"old"}}
+	a.Metadata.Description, a.Metadata.Width, a.Metadata.Height = description, 4, 4
+	a.Metadata.CustomAttributes = assets.Attributes{"id": json.Number("12345678901234567890")}
+	w.assets[id], w.files[a.URL] = a, b.Bytes()
+	return a
+}
+
+func (w *world) engine() *Engine {
+	j := &faultyJournal{w.store, w}
+	return New(Deps{Journal: j, Library: w, Writer: w, Service: w, Host: "ai.example.com", Destination: library, Concurrency: 1, Settle: time.Nanosecond})
+}
+
+// ask surveys and asks; Again and the like are set by change.
+func (w *world) ask(e *Engine, change func(*Request)) (Result, error) {
+	w.Helper()
+	must(w, New(Deps{Journal: w.store, Library: w.unfailing(), Destination: library}).Survey(w.Context(), "en"))
+	r := Request{Kind: state.KindDescribe, Language: "en", Model: Model{ID: "agent-1"}}
+	if change != nil {
+		change(&r)
+	}
+	return e.Ask(w.Context(), r)
+}
+
+// unfailing is the destination without faults.
+func (w *world) unfailing() Library {
+	return &world{TB: w.TB, assets: w.assets, files: w.files}
+}
+
+// accept accepts all that is proposed.
+func (w *world) accept() {
+	w.Helper()
+	var nums []int64
+	for c, err := range w.store.Enrichments(w.Context(), library, state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichProposed}}) {
+		must(w, err)
+		nums = append(nums, c.Enrichment.Num)
+	}
+	refused, err := w.engine().Accept(w.Context(), nums...)
+	must(w, err)
+	if len(refused) > 0 {
+		w.Errorf("refused to accept %v", refused)
+	}
+}
+
+func (w *world) enrichments() (all []state.Enrichment) {
+	w.Helper()
+	for c, err := range w.store.Enrichments(w.Context(), library, state.EnrichmentFilter{}) {
+		must(w, err)
+		all = append(all, *c.Enrichment)
+	}
+	return all
+}
+
+func (w *world) states() map[state.EnrichmentState]int {
+	w.Helper()
+	counts := map[state.EnrichmentState]int{}
+	for _, e := range w.enrichments() {
+		counts[e.State]++
+	}
+	return counts
+}
+
+// call counts a call and has it fail where that is wanted: before it is carried out, or after.
+func (w *world) call(carryOut func() error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls++
+	f := &w.fault
+	strikes := f.at > 0 && w.calls == f.at || f.kill && f.struck
+	if !strikes {
+		return carryOut()
+	}
+	first := !f.struck
+	f.struck = true
+	if first && f.lost {
+		if err := carryOut(); err != nil {
+			return err
+		}
+	}
+	if f.kill {
+		return errKilled
+	}
+	return f.err
+}
+
+// again has no fault strike any more, as a process that begins anew.
+func (w *world) again() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls, w.fault = 0, fault{}
+}
+
+func (w *world) Categories(context.Context) iter.Seq2[assets.Category, error] {
+	return func(yield func(assets.Category, error) bool) {
+		yield(assets.Category{ID: "images", Name: "Images"}, nil)
+	}
+}
+
+func (w *world) Folders(context.Context) ([]assets.Folder, error) { return nil, nil }
+
+func (w *world) Folder(context.Context, string, int) (assets.Folder, error) {
+	return assets.Folder{}, fs.ErrNotExist
+}
+
+func (w *world) List(_ context.Context, o assets.ListOptions) iter.Seq2[assets.Asset, error] {
+	return func(yield func(assets.Asset, error) bool) {
+		for _, id := range slices.Sorted(maps.Keys(w.assets)) {
+			if !yield(*w.assets[id], nil) {
+				return
+			}
+		}
+	}
+}
+
+func (w *world) Asset(_ context.Context, id string) (a assets.Asset, err error) {
+	err = w.call(func() error {
+		found, ok := w.assets[id]
+		if !ok {
+			return &statusError{"not found", retry.Permanent, fs.ErrNotExist}
+		}
+		a = *found
+		return nil
+	})
+	return a, err
+}
+
+func (w *world) Download(_ context.Context, url string, _ int64) (body io.ReadCloser, _ int64, err error) {
+	err = w.call(func() error {
+		content, ok := w.files[url]
+		if !ok {
+			return &statusError{"not found", retry.Permanent, fs.ErrNotExist}
+		}
+		body = io.NopCloser(bytes.NewReader(content))
+		return nil
+	})
+	return body, -1, err
+}
+
+func (w *world) Update(_ context.Context, id string, c assets.Changes) (a assets.Asset, err error) {
+	err = w.call(func() error {
+		found := w.assets[id]
+		w.updates++
+		if c.Description != nil {
+			found.Metadata.Description = *c.Description
+		}
+		if c.Tags != nil {
+			found.Tags = slices.Clone(*c.Tags)
+		}
+		if c.CustomAttributes != nil {
+			found.Metadata.CustomAttributes = maps.Clone(c.CustomAttributes)
+		}
+		a = *found
+		return nil
+	})
+	return a, err
+}
+
+func (w *world) Converse(_ context.Context, id string) error {
+	return w.call(func() error {
+		if w.talks[id] != nil {
+			return fs.ErrExist
+		}
+		w.talks[id] = &talk{files: map[string]string{}}
+		return nil
+	})
+}
+
+func (w *world) Attach(_ context.Context, id string, a Attachment) (file string, err error) {
+	err = w.call(func() error {
+		t := w.talks[id]
+		if t == nil {
+			return fs.ErrNotExist
+		}
+		file = fmt.Sprint("file", len(t.files))
+		t.files[file] = a.Name
+		return nil
+	})
+	return file, err
+}
+
+// Ask answers. Whatever keeps an answer from coming, the reply is there once it was asked.
+func (w *world) Ask(_ context.Context, id string, q Question) (reply string, err error) {
+	before := 0
+	err = w.call(func() error {
+		t := w.talks[id]
+		if t == nil {
+			return fs.ErrNotExist
+		}
+		before = t.questions
+		for _, file := range q.Files {
+			w.asked[t.files[file]]++
+		}
+		w.billed++
+		t.questions++
+		t.reply = w.answers(q.Prompt)
+		reply = t.reply
+		return nil
+	})
+	if w.talks[id] != nil && w.talks[id].questions > before && err != nil {
+		return "", fmt.Errorf("%w: %w", ErrAsked, err)
+	}
+	return reply, err
+}
+
+func (w *world) Exchange(_ context.Context, id string) (said Exchange, err error) {
+	err = w.call(func() error {
+		t := w.talks[id]
+		if t == nil {
+			return fs.ErrNotExist
+		}
+		said = Exchange{t.questions, t.reply}
+		return nil
+	})
+	return said, err
+}
+
+func (w *world) Forget(_ context.Context, id string) error {
+	return w.call(func() error {
+		delete(w.talks, id)
+		return nil
+	})
+}
+
+func (w *world) Review(_ context.Context, review, html string) (changed map[string]string, err error) {
+	err = w.call(func() error {
+		w.billed++
+		changed = map[string]string{}
+		for n, text := range elements(html) {
+			if strings.Contains(text, "teh") {
+				changed[fmt.Sprint(n)] = "<p>" + strings.ReplaceAll(text, "teh", "the") + "</p>"
+			}
+		}
+		return nil
+	})
+	return changed, err
+}
+
+func (w *world) Translate(_ context.Context, html, language string) (translated string, err error) {
+	err = w.call(func() error {
+		w.billed++
+		translated = strings.ReplaceAll(html, ">A ", ">["+language+"] Ein ")
+		return nil
+	})
+	return translated, err
+}
+
+func (w *world) Credits(context.Context, time.Time) (credits float64, err error) {
+	err = w.call(func() error {
+		credits = float64(w.billed) / 2
+		return nil
+	})
+	return credits, err
+}
+
+// A statusError is what a service says.
+type statusError struct {
+	text  string
+	class retry.Class
+	err   error
+}
+
+func (e *statusError) Error() string      { return e.text }
+func (e *statusError) Class() retry.Class { return e.class }
+func (e *statusError) Unwrap() error      { return e.err }
+
+// A faultyJournal fails as the world has it.
+type faultyJournal struct {
+	Journal
+	w *world
+}
+
+func (j *faultyJournal) BeginEnrichment(ctx context.Context, r state.EnrichmentRun) (run state.EnrichmentRun, err error) {
+	err = j.w.call(func() (err error) { run, err = j.Journal.BeginEnrichment(ctx, r); return err })
+	return run, err
+}
+
+func (j *faultyJournal) AskEnrichments(ctx context.Context, run state.EnrichmentRun, asked []state.Asking) (nums []int64, err error) {
+	err = j.w.call(func() (err error) { nums, err = j.Journal.AskEnrichments(ctx, run, asked); return err })
+	return nums, err
+}
+
+func (j *faultyJournal) AnswerEnrichments(ctx context.Context, run int64, answers []state.Answer) error {
+	return j.w.call(func() error { return j.Journal.AnswerEnrichments(ctx, run, answers) })
+}
+
+func (j *faultyJournal) AbandonAsking(ctx context.Context, destination string) (n int64, err error) {
+	err = j.w.call(func() (err error) { n, err = j.Journal.AbandonAsking(ctx, destination); return err })
+	return n, err
+}
+
+func (j *faultyJournal) ForgetConversation(ctx context.Context, service, id string) error {
+	return j.w.call(func() error { return j.Journal.ForgetConversation(ctx, service, id) })
+}
+
+func (j *faultyJournal) FinishEnrichment(ctx context.Context, run int64, credits *float64) error {
+	return j.w.call(func() error { return j.Journal.FinishEnrichment(ctx, run, credits) })
+}
+
+func (j *faultyJournal) ApplyEnrichment(ctx context.Context, run, num int64, before, after state.Written) error {
+	return j.w.call(func() error { return j.Journal.ApplyEnrichment(ctx, run, num, before, after) })
+}
+
+func (j *faultyJournal) EnrichmentApplied(ctx context.Context, run string, num int64, outcome state.ChangeState, why string) error {
+	return j.w.call(func() error { return j.Journal.EnrichmentApplied(ctx, run, num, outcome, why) })
+}
+
+func (j *faultyJournal) TakeBackEnrichment(ctx context.Context, run string, num, by int64) error {
+	return j.w.call(func() error { return j.Journal.TakeBackEnrichment(ctx, run, num, by) })
+}
+
+func (j *faultyJournal) EnrichmentTakenBack(ctx context.Context, run string, num int64, outcome state.ChangeState, why string) error {
+	return j.w.call(func() error { return j.Journal.EnrichmentTakenBack(ctx, run, num, outcome, why) })
+}

@@ -1,0 +1,187 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"assetferry/state"
+)
+
+// Texts go to the service as paragraphs, each with its number, by which suggestions and
+// translations are told apart. Nobody can look for the answers to these calls, so what was
+// asked for when a process died is asked for once more.
+
+// review has texts reviewed, and proposes those that come back changed.
+func (r *asker) review(ctx context.Context, batch []Leaving) error {
+	return r.askAbout(ctx, batch, func(nums []int64, batch []Leaving) ([]state.Answer, error) {
+		changed, err := r.Service.Review(ctx, r.request.Review, paragraphs(batch))
+		if err != nil {
+			return nil, err
+		}
+		answers := make([]state.Answer, len(batch))
+		for n, l := range batch {
+			text, ok := changed[strconv.Itoa(n)]
+			answers[n] = r.textAnswer(nums[n], l, plain(text))
+			if !ok || answers[n].Proposal.Text == l.Description {
+				answers[n].State = state.EnrichRejected
+				answers[n].Proposal = &state.Proposal{Text: l.Description, Note: "the review changes nothing"}
+			}
+		}
+		answers[0].Calls = 1
+		return answers, nil
+	})
+}
+
+// translate has texts translated. Those that an answer does not hold are asked for one by one.
+func (r *asker) translate(ctx context.Context, batch []Leaving) error {
+	return r.askAbout(ctx, batch, func(nums []int64, batch []Leaving) ([]state.Answer, error) {
+		answer, err := r.Service.Translate(ctx, paragraphs(batch), r.request.Language)
+		if err != nil {
+			return nil, err
+		}
+		texts := elements(answer)
+		answers := make([]state.Answer, len(batch))
+		for n, l := range batch {
+			text, ok := texts[n]
+			if ok {
+				answers[n] = r.textAnswer(nums[n], l, text)
+			} else if answers[n], err = r.translateOne(ctx, nums[n], l); err != nil {
+				return nil, err
+			}
+		}
+		answers[0].Calls++
+		return answers, nil
+	})
+}
+
+// translateOne has one text translated. Its error is one that concerns all of them.
+func (r *asker) translateOne(ctx context.Context, num int64, l Leaving) (state.Answer, error) {
+	answer, err := r.Service.Translate(ctx, paragraphs([]Leaving{l}), r.request.Language)
+	if err != nil {
+		a := r.failed(ctx, num, err)
+		a.Calls = billed(err)
+		return a, nil
+	}
+	text, ok := elements(answer)[0]
+	if !ok {
+		text = plain(answer)
+	}
+	a := r.textAnswer(num, l, text)
+	a.Calls = 1
+	return a, nil
+}
+
+// billed is what is counted for a call that failed.
+func billed(err error) int {
+	if errors.Is(err, ErrAsked) {
+		return 1
+	}
+	return 0
+}
+
+// askAbout notes what is asked for, asks, and records what came of it.
+func (r *asker) askAbout(ctx context.Context, batch []Leaving, ask asking) error {
+	asked := make([]state.Asking, len(batch))
+	for n, l := range batch {
+		asked[n] = r.asking(l.Surveyed, "")
+	}
+	nums, err := r.Journal.AskEnrichments(ctx, r.run, asked)
+	if err != nil {
+		return err
+	}
+	answers := r.answersTo(ctx, nums, batch, ask)
+	outcomes := make([]Outcome, len(batch))
+	for n, l := range batch {
+		outcomes[n] = Outcome{Asset: l.Asset, Path: Path(l.Surveyed), Kind: r.request.Kind, Language: r.request.Language}
+	}
+	return r.record(ctx, outcomes, answers)
+}
+
+// asking asks about texts that have these numbers, with one call or a few.
+type asking func(nums []int64, batch []Leaving) ([]state.Answer, error)
+
+// answersTo asks, and gives what came of it. Where the moderation flags something in one of
+// several texts they are asked about one by one: the others are not to blame.
+func (r *asker) answersTo(ctx context.Context, nums []int64, batch []Leaving, ask asking) []state.Answer {
+	answers, err := ask(nums, batch)
+	switch {
+	case err == nil:
+		return answers
+	case len(batch) > 1 && len(flaggedBy(err)) > 0:
+		for n := range batch {
+			answers = append(answers, r.answersTo(ctx, nums[n:n+1], batch[n:n+1], ask)...)
+		}
+		return answers
+	}
+	one := r.failed(ctx, 0, err)
+	for n := range batch {
+		one.Num, one.Calls = nums[n], 0
+		answers = append(answers, one)
+	}
+	answers[0].Calls = billed(err)
+	return answers
+}
+
+// textAnswer proposes a text.
+func (r *asker) textAnswer(num int64, l Leaving, text string) state.Answer {
+	a := state.Answer{Num: num, State: state.EnrichProposed, Model: r.request.Model.ID}
+	text = clean(text)
+	if text == "" {
+		err := &answerError{errors.New("it is empty")}
+		a.State, a.Class, a.Error = state.EnrichFailed, string(err.Class()), oneLine(err)
+		return a
+	}
+	p := state.Proposal{Text: text}
+	if characters := []rune(text); len(characters) > maxDescription {
+		p.Text = string(characters[:maxDescription-1]) + "…"
+		p.Note = fmt.Sprintf("shortened from %d characters", len(characters))
+	}
+	if r.request.Language != "" {
+		p = remarked(p, l.Surveyed, r.request.Language)
+	}
+	a.Proposal = &p
+	return a
+}
+
+// paragraphs makes HTML of descriptions.
+func paragraphs(batch []Leaving) string {
+	var b strings.Builder
+	for n, l := range batch {
+		fmt.Fprintf(&b, "<p data-id=\"%d\">%s</p>\n", n, html.EscapeString(l.Description))
+	}
+	return b.String()
+}
+
+var (
+	element = regexp.MustCompile(`(?s)<p\b[^>]*\bdata-id="(\d{1,4})"[^>]*>(.*?)</p>`)
+	markup  = regexp.MustCompile(`(?s)<[^>]*>`)
+)
+
+// elements gives the texts of paragraphs by their numbers. One that comes twice has none: who
+// knows which it is.
+func elements(answer string) map[int]string {
+	texts := map[int]string{}
+	twice := map[int]bool{}
+	for _, m := range element.FindAllStringSubmatch(answer, -1) {
+		n, _ := strconv.Atoi(m[1]) // digits, and few
+		_, again := texts[n]
+		twice[n] = twice[n] || again
+		texts[n] = plain(m[2])
+	}
+	for n, is := range twice {
+		if is {
+			delete(texts, n)
+		}
+	}
+	return texts
+}
+
+// plain is the text of HTML.
+func plain(text string) string {
+	return clean(html.UnescapeString(markup.ReplaceAllString(text, "")))
+}
