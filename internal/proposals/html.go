@@ -81,6 +81,7 @@ type card struct {
 	Choices       []choice
 	Picture       template.URL // nothing else than an image, whatever it is said to be
 	Warned        []string
+	Was           string // what Before is
 	Before, After []piece
 	Tags          []tag
 	ProposedTags  string // in JSON
@@ -100,7 +101,11 @@ func newCard(n int, r Row) card {
 		Row: r, N: n, IsOpen: r.isOpen(), Choice: r.choice(), Choices: []choice{{Accept, "Accept"}, {Reject, "Reject"}}, Picture: pictureAddress(r.Thumbnail),
 		Warned: r.Warnings(), Tags: markedTags(r.Old.Tags, r.New.Tags), ProposedTags: string(tags),
 	}
-	c.Before, c.After = marked(r.Old.Description, r.New.Description)
+	if c.Was = "Now"; r.Kind == "translate" { // languages have no words in common
+		c.Was, c.Before, c.After = "Original", add(nil, false, []string{r.Old.Description}), add(nil, false, []string{r.New.Description})
+	} else {
+		c.Before, c.After = marked(r.Old.Description, r.New.Description)
+	}
 	if r.Kind == "describe" {
 		c.Choices = append(c.Choices, choice{Decorative, "Decorative"})
 	}

@@ -35,15 +35,13 @@
     edited.className = "tag calm";
     edited.textContent = "edited";
     place.querySelector(".new .text").replaceChildren(text.description, " ", edited);
-    place.querySelector(".tags")?.remove();
-    if (text.tags.length === 0) return;
-    const row = place.querySelector(".new").cloneNode(true);
-    row.className = "tags";
-    row.querySelector("dt").textContent = "Tags";
-    const list = document.createElement("ul");
-    list.append(...text.tags.map(tag => Object.assign(document.createElement("li"), { textContent: tag })));
-    row.querySelector("dd").replaceChildren(list);
-    place.append(row);
+    const row = place.querySelector(".tags"), list = row.querySelector("ul");
+    list.querySelectorAll("li:has(ins)").forEach(item => item.remove());
+    const there = [...list.children].map(item => item.textContent);
+    text.tags.filter(tag => !there.includes(tag)).forEach(tag => {
+      list.appendChild(document.createElement("li")).appendChild(document.createElement("ins")).textContent = tag;
+    });
+    row.hidden = list.children.length === 0;
   }
 
   function keep(card, text) {

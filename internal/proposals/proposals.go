@@ -24,7 +24,7 @@ type Row struct {
 	State      string // in the journal
 	Thumbnail  string // a data: URL or an address; empty if there is none
 	Link       string // to look at the asset
-	Old, New   Text
+	Old, New   Text   // tags that are there stay, and those of New are added
 	Attribute  string // where a translation goes; empty for the description
 	Decorative bool   // the picture is said to be one that needs no description
 	Calls      int    // that were billed
@@ -76,7 +76,7 @@ func (r Row) Warnings() []string {
 	switch {
 	case text == "" && len(r.New.Tags) == 0 && !r.Decorative:
 		all = append(all, "Nothing is proposed.")
-	case text == r.Old.Description && slices.Equal(r.New.Tags, r.Old.Tags) && !r.Decorative:
+	case (text == "" || text == r.Old.Description) && len(missing(r.Old.Tags, r.New.Tags)) == 0 && !r.Decorative:
 		all = append(all, "It is what is there already.")
 	}
 	if r.Decorative && text != "" {

@@ -118,7 +118,8 @@ func TestWarnings(t *testing.T) {
 		{Row{New: Text{Description: "Images often lie"}}, ""},
 		{Row{}, "Nothing is proposed."},
 		{Row{New: Text{Tags: []string{"a"}}}, ""},
-		{Row{Old: Text{"a", []string{"b"}}, New: Text{"a", []string{"b"}}}, "there already"},
+		{Row{Old: Text{"a", []string{"B", "c"}}, New: Text{"a", []string{"b"}}}, "there already"},
+		{Row{Old: Text{"a", []string{"b"}}, New: Text{"", []string{"b"}}}, "there already"},
 		{Row{Old: Text{"a", []string{"b"}}, New: Text{"a", []string{"c"}}}, ""},
 		{Row{Decorative: true}, ""},
 		{Row{Decorative: true, New: Text{Description: "A line"}}, "decorative, and described"},
@@ -213,6 +214,13 @@ func TestReadTellsOfEditsThatAreNotTaken(t *testing.T) {
 	want := []string{"line 2: the text was edited and nothing is decided, so it was not taken; write accept to take it", "line 3: the text was edited and the decision is reject, so it was not taken"}
 	if err != nil || !slices.Equal(got.Remarks, want) || got.Open != 1 || len(got.All) != 1 || got.All[0].Description != nil {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestReadAcceptsThatAPictureIsDecorative(t *testing.T) {
+	got, err := readText(t, "a.csv", "id,decision,new_description\na,accept,\nb,accept,A line\n", []Row{{ID: "a", State: proposed, Decorative: true}, {ID: "b", State: proposed, Decorative: true}})
+	if want := []Decision{{ID: "a", Choice: Decorative}, {ID: "b", Choice: Accept, Description: pointer("A line")}}; err != nil || !cmp.Equal(got.All, want) {
+		t.Errorf("got %+v, %v", got.All, err)
 	}
 }
 

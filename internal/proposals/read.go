@@ -215,6 +215,9 @@ func (r *reader) take(from rows.Row, s said) error {
 	}
 	d := Decision{ID: id, Choice: choice}
 	d.edit(s, row)
+	if choice == Accept && row.Decorative && d.Description == nil { // that is what is accepted
+		d.Choice, d.Tags = Decorative, nil
+	}
 	return r.decide(d, row, line, mistake)
 }
 

@@ -3,6 +3,7 @@ package proposals
 import (
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // A piece of a text is either in both of two texts or in one only.
@@ -75,24 +76,28 @@ func common(a, b []string) [][2]int {
 	return all
 }
 
-// markedTags gives the tags of both, those first that are there already.
-func markedTags(before, after []string) (tags []tag) {
-	for _, t := range before {
-		kind := "gone"
-		if slices.Contains(after, t) {
-			kind = "kept"
-		}
-		tags = append(tags, tag{t, kind})
+// markedTags gives the tags that are there, and after them those that are to be added.
+func markedTags(there, proposed []string) (tags []tag) {
+	for _, t := range there {
+		tags = append(tags, tag{t, false})
 	}
-	for _, t := range after {
-		if !slices.Contains(before, t) {
-			tags = append(tags, tag{t, "new"})
-		}
+	for _, t := range missing(there, proposed) {
+		tags = append(tags, tag{t, true})
 	}
 	return tags
 }
 
+// missing are proposed tags that are not there yet, in capitals or small letters.
+func missing(there, proposed []string) (all []string) {
+	for _, t := range proposed {
+		if !slices.ContainsFunc(there, func(is string) bool { return strings.EqualFold(is, t) }) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 type tag struct {
-	Text string
-	Kind string // kept, gone or new
+	Text  string
+	IsNew bool
 }
