@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"sources/ckfinder":             {"sources", "internal/retry", "internal/sourcehttp"},
 	"sources/sourcetest":           {"sources", "sources/memory"},
 	"sources/table":                {"sources", "internal/retry", "internal/rows", "internal/sourcehttp"},
-	"internal/assets":              {"internal/pace", "internal/retry", "internal/token"},
+	"internal/assets":              {"internal/outbound", "internal/pace", "internal/retry", "internal/token"},
 	"internal/altpages":            {"internal/picture", "internal/retry"},
 	"internal/approval":            {"migrate", "state"},
 	"internal/enrich":              {"migrate", "sources", "state", "internal/assets", "internal/clock", "internal/picture", "internal/retry"},

@@ -8,30 +8,27 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
-	"unicode"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 )
 
 const (
-	maxAnswer  = 64 << 20  // no page of a listing is larger
-	maxFault   = 64 << 10  // of the body of an error
-	maxDrain   = 256 << 10 // what is read for nothing to keep a connection
-	maxMessage = 300       // characters of a message in an error
+	maxAnswer = 64 << 20 // no page of a listing is larger
+	maxFault  = 64 << 10 // of the body of an error
 
 	statusKey = "statuscode" // in small letters; is in every error of the service, and in no other answer
 )
 
 // receive takes in the answer to a request and judges it.
 func (c *Client) receive(ctx context.Context, r *request, s *sending, secret string, resp *http.Response) error {
-	defer drain(resp.Body)
+	defer outbound.Drain(resp.Body)
 	c.observe(resp, s)
 	complete := s.finish()
 	if complete || r.body == nil { // or the answer came while the body was on its way
 		s.thought = s.now().Sub(s.sent())
 	}
-	s.dog.alive() // all of the answer has to come within the stall timeout
+	s.dog.Alive() // all of the answer has to come within the stall timeout
 	err := c.judge(r, secret, resp)
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -43,7 +40,7 @@ func (c *Client) receive(ctx context.Context, r *request, s *sending, secret str
 	e.InDoubt = r.creates && complete && !definite
 	e.resend = resp.StatusCode == http.StatusTooManyRequests
 	if e.Err != nil && ctx.Err() != nil {
-		e.Err = contextError(ctx)
+		e.Err = outbound.ContextError(ctx)
 	}
 	return e
 }
@@ -109,8 +106,8 @@ func (c *Client) fault(r *request, resp *http.Response, f fault) *Error {
 	if resp.StatusCode < 300 {
 		e.Status = f.status
 	}
-	e.Message = printable(f.message)
-	e.TraceID = printable(f.traceID)
+	e.Message = outbound.Printable(f.message)
+	e.TraceID = outbound.Printable(f.traceID)
 	e.Data = f.data
 	e.Foreign = f.foreign
 	e.RetryAfter = retry.ParseRetryAfter(resp.Header.Get("Retry-After"), serverTime(resp, c.now()))
@@ -141,7 +138,7 @@ func parseFault(body []byte, secret string) fault {
 		Data       json.RawMessage `json:"data"`
 	}
 	if json.Unmarshal(body, &keys) != nil {
-		return fault{message: plain(body), foreign: len(body) > 0}
+		return fault{message: outbound.Plain(body), foreign: len(body) > 0}
 	}
 	f := fault{foreign: keys.StatusCode == nil || keys.Message == nil}
 	// Each key on its own: one of an unexpected type must not hide the others.
@@ -152,29 +149,4 @@ func parseFault(body []byte, secret string) fault {
 		f.message = string(keys.Message)
 	}
 	return f
-}
-
-// plain is the message of a body that is not JSON; pages of proxies say nothing.
-func plain(body []byte) string {
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
-		return ""
-	}
-	return string(body)
-}
-
-// printable makes one short line of what a server says.
-func printable(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	if runes := []rune(s); len(runes) > maxMessage {
-		return string(runes[:maxMessage]) + "…"
-	}
-	return s
-}
-
-// drain reads the rest of a body, within reason, so that its connection can be
-// used again.
-func drain(body io.ReadCloser) {
-	_, _ = io.CopyN(io.Discard, body, maxDrain)
-	_ = body.Close()
 }

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"assetferry/internal/outbound"
 )
 
 // A Question is a request whose answer is looked at as it is, whatever it says: for
@@ -44,7 +46,7 @@ func (c *Client) Ask(ctx context.Context, q Question) (Reply, error) {
 	if err != nil {
 		return Reply{}, c.sendError(ctx, r, s, err)
 	}
-	defer drain(resp.Body)
+	defer outbound.Drain(resp.Body)
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFault))
 	if err != nil {
 		return Reply{}, c.unreadable(r, resp, err)
@@ -62,7 +64,7 @@ func (c *Client) question(ctx context.Context, q Question) (*http.Request, error
 			return nil, errors.New("not a path")
 		}
 	}
-	if err := checkScheme(u, c.allowHTTP); err != nil {
+	if err := outbound.CheckScheme(u, c.allowHTTP); err != nil {
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, q.Method, u.String(), bytes.NewReader(q.Body))
@@ -73,7 +75,7 @@ func (c *Client) question(ctx context.Context, q Question) (*http.Request, error
 		req.Header = q.Header.Clone()
 	}
 	req.Header.Set("User-Agent", c.userAgent)
-	if origin(u) != origin(c.base) {
+	if outbound.Origin(u) != outbound.Origin(c.base) {
 		return req, nil
 	}
 	secret, err := c.credentials.to(strings.TrimPrefix(u.Path, c.base.Path)).token(ctx, c.now())

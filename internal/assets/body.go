@@ -82,9 +82,9 @@ func (b *trackedBody) end(n int, err error) (int, error) {
 		b.err = err
 	}
 	if b.handed < b.total && err == nil {
-		b.sending.dog.alive()
+		b.sending.dog.Alive()
 	} else {
-		b.sending.dog.rest() // from here on the response timeout counts
+		b.sending.dog.Rest() // from here on the response timeout counts
 	}
 	return n, err
 }

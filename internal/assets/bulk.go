@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"assetferry/internal/outbound"
 )
 
 // bulkBatch is how many assets go into one request. The service's own limit is
@@ -43,7 +45,7 @@ func (e *BulkError) Refusal(id string) error {
 	if !failed {
 		return nil
 	}
-	refusal := &Error{Op: e.Op, Subject: printable(id), Status: status}
+	refusal := &Error{Op: e.Op, Subject: outbound.Printable(id), Status: status}
 	refusal.class = classOf(refusal)
 	return refusal
 }
@@ -56,7 +58,7 @@ func (e *BulkError) failures() string {
 			parts = append(parts, fmt.Sprintf("and %d more", len(e.Failed)-most))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s (%d)", printable(id), e.Failed[id]))
+		parts = append(parts, fmt.Sprintf("%s (%d)", outbound.Printable(id), e.Failed[id]))
 	}
 	return strings.Join(parts, ", ")
 }

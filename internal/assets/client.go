@@ -10,14 +10,12 @@ package assets
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/pace"
 	"assetferry/internal/retry"
 	"assetferry/internal/token"
@@ -86,7 +84,7 @@ func New(o Options) (*Client, error) {
 	if o.Tokens == nil {
 		return nil, errors.New("assets: no source of tokens")
 	}
-	base, err := parseBase(o.BaseURL, o.AllowHTTP)
+	base, err := outbound.ParseBase(o.BaseURL, o.AllowHTTP)
 	if err != nil {
 		return nil, err
 	}
@@ -114,50 +112,6 @@ func New(o Options) (*Client, error) {
 	}
 	c.files = &http.Client{Transport: c.transport, CheckRedirect: c.checkRedirect, Jar: c.private}
 	return c, nil
-}
-
-// parseBase checks a base address. Its errors do not repeat the address, which
-// may hold a password.
-func parseBase(raw string, allowHTTP bool) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimRight(raw, "/"))
-	switch {
-	case err != nil || u.Host == "":
-		return nil, errors.New("base address is not of the form https://host")
-	case u.User != nil:
-		return nil, fmt.Errorf("base address %s: must not hold a user name or password", origin(u))
-	case u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("base address %s: must end with its path", origin(u))
-	}
-	return u, checkScheme(u, allowHTTP)
-}
-
-// checkScheme keeps tokens and assets off the open network.
-func checkScheme(u *url.URL, allowHTTP bool) error {
-	switch {
-	case u.Scheme == "https", u.Scheme == "http" && (allowHTTP || isLoopback(u.Hostname())):
-		return nil
-	case u.Scheme == "http":
-		return fmt.Errorf("address %s: plain HTTP is allowed to this computer only, unless --allow-http is given", origin(u))
-	}
-	return fmt.Errorf("address %s: scheme is not https", origin(u))
-}
-
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
-// origin is the part of an address that decides who gets the token, and all of
-// it that errors show.
-func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
 // CloseIdleConnections closes connections that are not in use.

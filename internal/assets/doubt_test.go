@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 )
 
@@ -308,8 +309,8 @@ func (b *blocking) Close() error {
 
 // What a body yields after the judgement would make the judgement wrong.
 func TestFinishedBodyYieldsNothing(t *testing.T) {
-	ctx, dog := watch(t.Context(), time.Minute)
-	defer dog.stop()
+	ctx, dog := outbound.Watch(t.Context(), time.Minute)
+	defer dog.Stop()
 	s := &sending{dog: dog, now: time.Now}
 	u := upload(10)
 	p := newFrame(u, "B").payload(u)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 )
 
@@ -29,7 +30,7 @@ func (c *Client) Download(ctx context.Context, rawURL string, offset int64) (io.
 	if err != nil || u.Host == "" || offset < 0 {
 		return nil, 0, errors.New("download: not an absolute address, or a negative offset")
 	}
-	if err := checkScheme(u, c.allowHTTP); err != nil {
+	if err := outbound.CheckScheme(u, c.allowHTTP); err != nil {
 		return nil, 0, fmt.Errorf("download: %w", err)
 	}
 	d := &download{c: c, ctx: ctx, url: u, at: offset}
@@ -52,12 +53,12 @@ type download struct {
 	err  error  // for good
 
 	body io.ReadCloser
-	dog  *watchdog
+	dog  *outbound.Watchdog
 }
 
 func (d *download) request() *request {
 	return &request{
-		op: "download", subject: origin(d.url) + d.url.EscapedPath(),
+		op: "download", subject: outbound.Origin(d.url) + d.url.EscapedPath(),
 		method: http.MethodGet, route: "(asset url)",
 	}
 }
@@ -84,7 +85,7 @@ func (d *download) open() error {
 func (d *download) try() error {
 	r := d.request()
 	return d.c.policy.Do(d.ctx, d.c.onWait, func(ctx context.Context) error {
-		if origin(d.url) != origin(d.c.base) {
+		if outbound.Origin(d.url) != outbound.Origin(d.c.base) {
 			return d.exchange(ctx, r, "")
 		}
 		return d.c.authorized(ctx, r, d.exchange)
@@ -96,29 +97,29 @@ func (d *download) try() error {
 // that who reads slowly holds up nobody else.
 func (d *download) exchange(ctx context.Context, r *request, secret string) error {
 	s := &sending{now: d.c.now, start: d.c.now()}
-	if origin(d.url) != origin(d.c.base) {
+	if outbound.Origin(d.url) != outbound.Origin(d.c.base) {
 		return d.ask(ctx, r, s, secret)
 	}
 	return d.c.paced(ctx, r, s, func() error { return d.ask(ctx, r, s, secret) })
 }
 
 func (d *download) ask(ctx context.Context, r *request, s *sending, secret string) error {
-	ctx, dog := watch(ctx, stallTimeout)
+	ctx, dog := outbound.Watch(ctx, stallTimeout)
 	s.dog = dog
 	resp, err := d.get(httptrace.WithClientTrace(ctx, s.trace()), secret)
 	if err != nil {
-		dog.stop()
+		dog.Stop()
 		return d.foreign(d.c.sendError(ctx, r, s, err))
 	}
-	if origin(resp.Request.URL) == origin(d.c.base) {
+	if outbound.Origin(resp.Request.URL) == outbound.Origin(d.c.base) {
 		d.c.observe(resp, s)
 	}
-	dog.alive() // skipping to the offset may take a while
+	dog.Alive() // skipping to the offset may take a while
 	err = d.accept(r, secret, resp)
-	dog.rest()
+	dog.Rest()
 	if err != nil {
-		drain(resp.Body)
-		dog.stop()
+		outbound.Drain(resp.Body)
+		dog.Stop()
 		return d.foreign(err)
 	}
 	d.body, d.dog = resp.Body, dog
@@ -148,10 +149,10 @@ func (d *download) get(ctx context.Context, secret string) (*http.Response, erro
 // about this one asset, and none of its errors is about our token.
 func (d *download) foreign(err error) error {
 	e, ok := errors.AsType[*Error](err)
-	if !ok || origin(d.url) == origin(d.c.base) {
+	if !ok || outbound.Origin(d.url) == outbound.Origin(d.c.base) {
 		return err
 	}
-	e.where, e.Skew = origin(d.url), 0
+	e.where, e.Skew = outbound.Origin(d.url), 0
 	if e.class == retry.Fatal && e.Err == nil {
 		e.class = retry.Permanent
 	}
@@ -226,9 +227,9 @@ func (d *download) Read(p []byte) (int, error) {
 		if d.err != nil {
 			return 0, d.err
 		}
-		d.dog.alive()
+		d.dog.Alive()
 		n, err := d.body.Read(p)
-		d.dog.rest() // between reads it is our caller who takes time
+		d.dog.Rest() // between reads it is our caller who takes time
 		d.at += int64(n)
 		if n > 0 {
 			d.cuts = 0
@@ -246,10 +247,10 @@ func (d *download) Read(p []byte) (int, error) {
 // goOn opens the content again where it was cut, if that is sure to be the same
 // content.
 func (d *download) goOn(cut error) error {
-	stalled, isStall := errors.AsType[stallError](cut)
+	stalled, isStall := errors.AsType[outbound.StallError](cut)
 	d.release()
 	if d.ctx.Err() != nil {
-		cut = contextError(d.ctx)
+		cut = outbound.ContextError(d.ctx)
 	} else if d.cuts++; d.etag != "" && d.size >= 0 && d.at < d.size && d.cuts < cmp.Or(d.c.policy.Attempts, 3) {
 		return d.open()
 	}
@@ -257,13 +258,13 @@ func (d *download) goOn(cut error) error {
 		cut = fmt.Errorf("%w: %w", stalled, io.ErrUnexpectedEOF)
 	}
 	e := d.c.newError(d.request())
-	e.Err, e.class = withoutURL(cut), retry.Transient
+	e.Err, e.class = outbound.WithoutURL(cut), retry.Transient
 	return d.foreign(e)
 }
 
 func (d *download) release() {
 	_ = d.body.Close()
-	d.dog.stop()
+	d.dog.Stop()
 }
 
 // Close ends the download. What is left is not read: it may be a lot.

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 )
 
@@ -274,7 +275,7 @@ func TestStalledDownload(t *testing.T) {
 		start := time.Now()
 		got, err := io.ReadAll(body)
 		_ = body.Close()
-		_, stalled := errors.AsType[stallError](err)
+		_, stalled := errors.AsType[outbound.StallError](err)
 		if string(got) != "half" || !stalled || time.Since(start) != stallTimeout {
 			t.Errorf("got %q, %v after %v", got, err, time.Since(start))
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 )
 
@@ -52,7 +53,7 @@ type Error struct {
 
 func (c *Client) newError(r *request) *Error {
 	skew, _ := c.Skew()
-	return &Error{Op: r.op, Subject: r.subject, Method: r.method, Route: r.route, Skew: skew, where: origin(c.base)}
+	return &Error{Op: r.op, Subject: r.subject, Method: r.method, Route: r.route, Skew: skew, where: outbound.Origin(c.base)}
 }
 
 // Error is one line: what we did, to what, what came of it.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"assetferry/internal/outbound"
 )
 
 // An ImageFormat is one in which the service delivers images.
@@ -114,7 +116,7 @@ func (c *Client) await(ctx context.Context, id string, status func(Metadata) Pro
 		case <-time.After(pause):
 			pause *= growth
 		case <-ctx.Done():
-			return a, contextError(ctx)
+			return a, outbound.ContextError(ctx)
 		}
 	}
 }

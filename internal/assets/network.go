@@ -2,16 +2,11 @@ package assets
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
-	"net/url"
-	"syscall"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 )
 
@@ -30,7 +25,7 @@ func (c *Client) sendError(ctx context.Context, r *request, s *sending, err erro
 func (c *Client) tokenError(ctx context.Context, r *request, err error) error {
 	e := c.newError(r)
 	if ctx.Err() != nil {
-		e.Err, e.class = contextError(ctx), retry.Transient
+		e.Err, e.class = outbound.ContextError(ctx), retry.Transient
 		return e
 	}
 	e.Err, e.class, e.auth = err, retry.Fatal, true
@@ -47,35 +42,13 @@ func transportError(ctx context.Context, s *sending, err error) error {
 		return &BodyError{Op: "read", Err: cause}
 	}
 	if ctx.Err() != nil {
-		return contextError(ctx)
+		return outbound.ContextError(ctx)
 	}
-	return withoutURL(err)
-}
-
-// withoutURL strips what net/http wraps around an error: it repeats the whole
-// address.
-func withoutURL(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
-	}
-	return err
-}
-
-// contextError is a context's error together with its cause, so that either can
-// be asked for.
-func contextError(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if cause == nil || errors.Is(cause, err) {
-		return err
-	}
-	if stalled, ok := errors.AsType[stallError](cause); ok {
-		return stalled // our own doing, not the caller's
-	}
-	return fmt.Errorf("%w: %w", err, cause)
+	return outbound.WithoutURL(err)
 }
 
 func transportClass(err error) retry.Class {
-	if errors.Is(err, ErrReadOnly) || isTrustError(err) {
+	if errors.Is(err, ErrReadOnly) || outbound.IsTrustError(err) {
 		return retry.Fatal
 	}
 	if body, ok := errors.AsType[*BodyError](err); ok {
@@ -83,14 +56,6 @@ func transportClass(err error) retry.Class {
 		return class
 	}
 	return retry.Transient
-}
-
-// isTrustError reports whether TLS could not establish who is at the other end,
-// which no repetition changes.
-func isTrustError(err error) bool {
-	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
-	_, header := errors.AsType[tls.RecordHeaderError](err)
-	return bad || header
 }
 
 // Hint is the next step for a person; empty if the text of the error says it all.
@@ -114,31 +79,10 @@ func (e *Error) Hint() string {
 }
 
 func (e *Error) transportHint() string {
-	_, authority := errors.AsType[x509.UnknownAuthorityError](e.Err)
-	_, name := errors.AsType[x509.HostnameError](e.Err)
-	invalid, expired := errors.AsType[x509.CertificateInvalidError](e.Err)
-	_, header := errors.AsType[tls.RecordHeaderError](e.Err)
-	dns, lookup := errors.AsType[*net.DNSError](e.Err)
-	op, dial := errors.AsType[*net.OpError](e.Err)
-	switch {
-	case e.auth:
+	if e.auth {
 		return "check the credentials"
-	case authority:
-		return "if the certificate of " + e.where + " is from a private authority, name that with --ca-file"
-	case name:
-		return "the certificate is not for this address: check the base address"
-	case expired && invalid.Reason == x509.Expired:
-		return "the certificate is not valid at this time: check our clock and the certificate"
-	case header:
-		return e.where + " does not speak TLS: check the scheme and port of the base address"
-	case lookup && dns.IsNotFound:
-		return "host not found: check the base address and the name resolution"
-	case errors.Is(e.Err, syscall.ECONNREFUSED):
-		return "nothing listens at " + e.where + ": check the base address, and whether the service runs"
-	case lookup, dial && op.Op == "dial":
-		return e.where + " is not reachable: check the network, the proxy and the base address"
 	}
-	return ""
+	return outbound.Hint(e.Err, e.where)
 }
 
 // serverTime is the time of an answer by the clock that made it.

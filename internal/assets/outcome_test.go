@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/pace"
 	"assetferry/internal/retry"
 )
@@ -33,7 +34,7 @@ func TestOutcomes(t *testing.T) {
 		{"not now", t.Context(), &Error{Status: 503, RetryAfter: time.Minute}, pace.Outcome{Refused: true, RetryAfter: time.Minute}},
 		{"refused, then aborted", aborted, &Error{Status: 503}, pace.Outcome{Refused: true}},
 		{"cut", t.Context(), &Error{Err: io.EOF, class: retry.Transient}, pace.Outcome{Silent: true}},
-		{"stalled", t.Context(), &Error{Err: stallError{stallTimeout}, class: retry.Transient}, pace.Outcome{Silent: true}},
+		{"stalled", t.Context(), &Error{Err: outbound.StallError{After: stallTimeout}, class: retry.Transient}, pace.Outcome{Silent: true}},
 		{"aborted", aborted, &Error{Err: context.Canceled, class: retry.Transient}, pace.Outcome{Unknown: true}},
 		{"no content", t.Context(), &Error{Err: &BodyError{Op: "read", Err: io.EOF}, class: retry.Transient}, pace.Outcome{Unknown: true}},
 		{"only reads", t.Context(), &Error{Err: ErrReadOnly, class: retry.Fatal}, pace.Outcome{Unknown: true}},
@@ -60,8 +61,8 @@ func TestLatencyIsWithoutTheBody(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, dog := watch(t.Context(), stallTimeout)
-				defer dog.stop()
+				ctx, dog := outbound.Watch(t.Context(), stallTimeout)
+				defer dog.Stop()
 				s := &sending{now: time.Now, start: time.Now(), dog: dog}
 				body, err := s.open(ctx, r.body)
 				if err != nil {

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"assetferry/internal/outbound"
 )
 
 // A Public is what anybody gets at an address.
@@ -28,7 +30,7 @@ func (c *Client) Public(ctx context.Context, rawURL string) (Public, error) {
 	if err != nil || u.Host == "" {
 		return Public{}, errors.New("look at address: it is not an absolute one")
 	}
-	if err := checkScheme(u, c.allowHTTP); err != nil {
+	if err := outbound.CheckScheme(u, c.allowHTTP); err != nil {
 		return Public{}, fmt.Errorf("look at address: %w", err)
 	}
 	found, err := c.peek(ctx, u, http.MethodHead)
@@ -50,9 +52,9 @@ func refusesHead(status int) bool {
 
 // peek asks by one method, several times if that may help.
 func (c *Client) peek(ctx context.Context, u *url.URL, method string) (found Public, err error) {
-	r := &request{op: "look at address", subject: origin(u) + u.EscapedPath(), method: method, route: "(asset url)"}
+	r := &request{op: "look at address", subject: outbound.Origin(u) + u.EscapedPath(), method: method, route: "(asset url)"}
 	err = c.policy.Do(ctx, c.onWait, func(ctx context.Context) error {
-		if origin(u) != origin(c.base) {
+		if outbound.Origin(u) != outbound.Origin(c.base) {
 			return c.peekOnce(ctx, r, u, &sending{now: c.now, start: c.now()}, &found)
 		}
 		s := &sending{now: c.now}
@@ -65,8 +67,8 @@ func (c *Client) peek(ctx context.Context, u *url.URL, method string) (found Pub
 }
 
 func (c *Client) peekOnce(ctx context.Context, r *request, u *url.URL, s *sending, found *Public) error {
-	ctx, dog := watch(ctx, stallTimeout)
-	defer dog.stop()
+	ctx, dog := outbound.Watch(ctx, stallTimeout)
+	defer dog.Stop()
 	s.dog = dog
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, s.trace()), r.method, u.String(), nil)
 	if err != nil {
@@ -83,7 +85,7 @@ func (c *Client) peekOnce(ctx context.Context, r *request, u *url.URL, s *sendin
 		return c.sendError(ctx, r, s, err)
 	}
 	defer resp.Body.Close() // what is left is not read: it may be a lot
-	if origin(resp.Request.URL) == origin(c.base) {
+	if outbound.Origin(resp.Request.URL) == outbound.Origin(c.base) {
 		c.observe(resp, s)
 	}
 	*found = seen(resp)

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/pace"
 	"assetferry/internal/retry"
 )
@@ -117,8 +118,8 @@ func (c *Client) authorized(ctx context.Context, r *request, send func(context.C
 func (c *Client) exchange(ctx context.Context, r *request, secret string) error {
 	s := &sending{now: c.now}
 	return c.paced(ctx, r, s, func() error {
-		ctx, dog := watch(ctx, stallTimeout)
-		defer dog.stop()
+		ctx, dog := outbound.Watch(ctx, stallTimeout)
+		defer dog.Stop()
 		s.dog = dog
 		req, err := c.build(ctx, r, s)
 		if err != nil {
@@ -167,7 +168,7 @@ func (c *Client) address(r *request) string {
 
 // A sending knows how far a request got.
 type sending struct {
-	dog   *watchdog
+	dog   *outbound.Watchdog
 	now   func() time.Time
 	start time.Time
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/outbound"
 )
 
 // What goes over the wire, to the letter.
@@ -348,7 +350,7 @@ func FuzzAnswers(f *testing.F) {
 		var list page[Asset]
 		_ = decode(status, []byte(body), &list)
 		fault := parseFault([]byte(body), secret)
-		if message := printable(fault.message); len([]rune(message)) > maxMessage+1 || strings.ContainsAny(message, "\n\r\x1b\x00") {
+		if message := outbound.Printable(fault.message); len([]rune(message)) > outbound.MaxMessage+1 || strings.ContainsAny(message, "\n\r\x1b\x00") {
 			t.Errorf("message is not printable: %q", message)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 )
 
@@ -118,7 +119,7 @@ func TestStalledUpload(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		_, err := c.Upload(ctx, upload(large))
-		_, stalled := errors.AsType[stallError](err)
+		_, stalled := errors.AsType[outbound.StallError](err)
 		if got := time.Since(start); !stalled || errors.Is(err, ErrInDoubt) || got != stallTimeout {
 			t.Errorf("got %v after %v", err, got)
 		}
@@ -155,7 +156,7 @@ func TestStalledAnswer(t *testing.T) {
 		})
 		defer stop()
 		_, err := c.Folders(t.Context())
-		if _, stalled := errors.AsType[stallError](err); !stalled {
+		if _, stalled := errors.AsType[outbound.StallError](err); !stalled {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"assetferry/internal/outbound"
 )
 
 // ErrReadOnly says that a client made for reading was asked to write.
@@ -95,10 +97,10 @@ func (c *Client) checkRedirect(next *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return errors.New("too many redirects")
 	}
-	if origin(next.URL) != origin(c.base) {
+	if outbound.Origin(next.URL) != outbound.Origin(c.base) {
 		next.Header.Del("Authorization")
 	}
-	return checkScheme(next.URL, c.allowHTTP)
+	return outbound.CheckScheme(next.URL, c.allowHTTP)
 }
 
 // A readOnlyTransport makes a dry run harmless even if there is a mistake in it. It lets
