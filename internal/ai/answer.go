@@ -1,0 +1,131 @@
+package ai
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"assetferry/internal/outbound"
+	"assetferry/internal/pace"
+	"assetferry/internal/retry"
+)
+
+const (
+	maxAnswer = 64 << 20 // of JSON
+	maxFault  = 64 << 10 // of the body of an error
+)
+
+// ask carries a request out and reads its answer into a value; nil if it does not matter.
+func (c *Client) ask(ctx context.Context, r *request, into any) error {
+	return c.do(ctx, r, func(got *reply) (bool, error) { return false, c.read(r, got, into) })
+}
+
+// read reads a successful answer in JSON.
+func (c *Client) read(r *request, got *reply, into any) error {
+	if into == nil {
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))
+	switch {
+	case err != nil && got.ctx.Err() != nil:
+		err = outbound.ContextError(got.ctx)
+	case err == nil && len(body) > maxAnswer:
+		err = errors.New("it is too long")
+	}
+	if err == nil {
+		err = json.Unmarshal(body, into)
+	}
+	if checked, ok := into.(interface{ check() error }); ok && err == nil {
+		err = checked.check()
+	}
+	if err != nil {
+		return c.unreadable(r, got.Response, err)
+	}
+	return nil
+}
+
+// unreadable is a successful answer that is not what it should be. It was carried out.
+func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error {
+	e := c.newError(r)
+	e.Status = resp.StatusCode
+	e.Err = fmt.Errorf("the answer is not readable: %w", outbound.WithoutURL(cause))
+	e.class = retry.Transient
+	e.MayBeBilled, e.InDoubt = r.billable, r.creates
+	return e
+}
+
+// refusal is the error of an answer that says no; nil if it does not.
+func (c *Client) refusal(r *request, resp *http.Response, secret string) error {
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return nil
+	}
+	defer outbound.Drain(resp.Body)
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // half of an error is one, too
+	f := parseFault(body, secret)
+	e := c.newError(r)
+	e.Status = resp.StatusCode
+	e.Code, e.Message, e.TraceID = outbound.Printable(f.code), outbound.Printable(f.message), outbound.Printable(f.traceID)
+	e.Explanation, e.Action, e.Data = outbound.Printable(f.explanation), outbound.Printable(f.action), f.data
+	e.RetryAfter = retry.Asked(resp.Header)
+	e.class = classOf(e)
+	e.resend = e.class == retry.Throttled
+	// Only a 4xx says for certain that nothing was done; 408 is said by somebody on the way.
+	definite := e.Status < 500 && e.Status != http.StatusRequestTimeout
+	e.MayBeBilled, e.InDoubt = r.billable && !definite, r.creates && !definite
+	return e
+}
+
+// A fault is the body of an error.
+type fault struct {
+	code, message, traceID string
+	explanation, action    string
+	data                   map[string]any
+}
+
+// parseFault reads the keys of an error as far as they are there. A body that is something
+// else is its own message. Should the server repeat the token that we sent, it goes no
+// further.
+func parseFault(body []byte, secret string) fault {
+	if secret != "" {
+		body = bytes.ReplaceAll(body, []byte(secret), []byte("[redacted]"))
+	}
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(body, &keys) != nil {
+		return fault{message: outbound.Plain(body)}
+	}
+	// Each key on its own: one of an unexpected type must not hide the others.
+	word := func(key string) (s string) {
+		_ = json.Unmarshal(keys[key], &s)
+		return s
+	}
+	f := fault{
+		code: word("code"), message: word("message"),
+		traceID:     cmp.Or(word("traceId"), word("trace_id")), // the documentation has both
+		explanation: word("explanation"), action: word("action"),
+	}
+	if f.message == "" {
+		f.message = string(keys["message"])
+	}
+	_ = json.Unmarshal(keys["data"], &f.data)
+	return f
+}
+
+// outcome is what the limiter learns from a request. What went wrong at our end says nothing
+// about the service, and how long a model thinks says nothing about its load.
+func outcome(ctx context.Context, err error) pace.Outcome {
+	e, failed := errors.AsType[*Error](err)
+	switch {
+	case failed && (e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable):
+		return pace.Outcome{Refused: true, RetryAfter: e.RetryAfter}
+	case !failed || e.Status != 0:
+		return pace.Outcome{}
+	case ctx.Err() != nil, isContentError(e.Err), e.class == retry.Fatal:
+		return pace.Outcome{Unknown: true}
+	}
+	return pace.Outcome{Silent: true}
+}

@@ -1,0 +1,175 @@
+package ai
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// maxText is how many bytes of an answer are kept at the most.
+const maxText = 32 << 20
+
+// errTooLong says that an answer is above maxText.
+var errTooLong = fmt.Errorf("the answer is longer than %d bytes", maxText)
+
+// each reads an answer to its end, which it closes, and has use make something of the events.
+func each(s *Stream, use func(Event)) error {
+	defer s.release()
+	for {
+		event, err := s.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		use(event)
+	}
+}
+
+// Text reads an answer to its end and joins its text: that of a reply, or what an action made
+// of a text. One that holds none is an [ErrEmpty].
+func Text(s *Stream) (string, error) {
+	var b strings.Builder
+	long := false
+	add := func(text string) {
+		if long = long || b.Len()+len(text) > maxText; !long {
+			b.WriteString(text)
+		}
+	}
+	err := each(s, func(event Event) {
+		switch e := event.(type) {
+		case TextDelta:
+			add(e.Text)
+		case ModificationDelta:
+			if s.request.endpoint != "Send" { // there it is about a document, and no part of the reply
+				add(e.Text)
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case long:
+		return "", s.failure(errTooLong)
+	case strings.TrimSpace(b.String()) == "":
+		return "", s.empty()
+	}
+	return b.String(), nil
+}
+
+// Suggestions reads a review to its end and gives what it makes of elements, by their
+// data-id: the HTML within the element. Elements that it would leave as they are may be missing.
+func Suggestions(s *Stream) (map[string]string, error) {
+	parts := newParts[string]()
+	err := each(s, func(event Event) {
+		if e, ok := event.(ReviewDelta); ok {
+			parts.add(e.DataID, e.Text)
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case parts.size > maxText:
+		return nil, s.failure(errTooLong)
+	}
+	all := map[string]string{}
+	for id, b := range parts.of {
+		all[id] = inner(b.String(), id)
+	}
+	return all, nil
+}
+
+// Documents reads the processing of documents to its end. What is not said of a document
+// leaves it empty.
+func Documents(s *Stream) ([]Processed, error) {
+	documents, summaries := newParts[int](), newParts[int]()
+	err := each(s, func(event Event) {
+		switch e := event.(type) {
+		case DocumentDelta:
+			documents.add(e.Index, e.Text)
+		case SummaryDelta:
+			summaries.add(e.Index, e.Text)
+		}
+	})
+	count := s.request.documents
+	switch {
+	case err != nil:
+		return nil, err
+	case documents.size+summaries.size > maxText:
+		return nil, s.failure(errTooLong)
+	case len(documents.of) == 0:
+		return nil, s.empty()
+	}
+	all := make([]Processed, count)
+	for n := range all {
+		all[n] = Processed{documents.text(n), summaries.text(n)}
+	}
+	for n := range documents.of {
+		if n < 0 || n >= count {
+			return nil, s.failure(errors.New("it is about documents that were not sent"))
+		}
+	}
+	return all, nil
+}
+
+// parts are texts that come in parts.
+type parts[K comparable] struct {
+	of   map[K]*strings.Builder
+	size int
+}
+
+func newParts[K comparable]() *parts[K] { return &parts[K]{of: map[K]*strings.Builder{}} }
+
+func (p *parts[K]) add(key K, text string) {
+	if p.size += len(text); p.size > maxText {
+		return
+	}
+	if p.of[key] == nil {
+		p.of[key] = &strings.Builder{}
+	}
+	p.of[key].WriteString(text)
+}
+
+func (p *parts[K]) text(key K) string {
+	if b := p.of[key]; b != nil {
+		return b.String()
+	}
+	return ""
+}
+
+var (
+	firstTag  = regexp.MustCompile(`^<([a-zA-Z][a-zA-Z0-9-]*)(\s[^<>]*)?>`)
+	dataID    = regexp.MustCompile(`\sdata-id\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	anyTag    = regexp.MustCompile(`<(/?)([a-zA-Z][a-zA-Z0-9-]*)(?:\s[^<>]*)?>`)
+	lastClose = regexp.MustCompile(`</([a-zA-Z][a-zA-Z0-9-]*)\s*>$`)
+)
+
+// inner is what is within the element with a data-id, if a text is that one element, and else
+// the text. Whether a review gives the element or what is within it is not known.
+func inner(text, id string) string {
+	text = strings.TrimSpace(text)
+	open, last := firstTag.FindStringSubmatch(text), lastClose.FindStringSubmatch(text)
+	if open == nil || last == nil || !strings.EqualFold(open[1], last[1]) || len(open[0])+len(last[0]) > len(text) {
+		return text
+	}
+	if named := dataID.FindStringSubmatch(open[0]); named == nil || named[1]+named[2] != id {
+		return text
+	}
+	within := text[len(open[0]) : len(text)-len(last[0])]
+	depth := 0
+	for _, tag := range anyTag.FindAllStringSubmatch(within, -1) {
+		switch {
+		case !strings.EqualFold(tag[2], open[1]):
+		case tag[1] == "":
+			depth++
+		default:
+			if depth--; depth < 0 {
+				return text // several elements side by side
+			}
+		}
+	}
+	return within
+}

@@ -1,0 +1,77 @@
+package ai
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"assetferry/internal/outbound"
+)
+
+// Hint is the next step for a person; empty if the text of the error says it all.
+func (e *Error) Hint() string {
+	switch {
+	case e.auth:
+		return "check the credentials"
+	case e.Err != nil:
+		return outbound.Hint(e.Err, e.where)
+	}
+	if hint := e.hintOfCode(); hint != "" {
+		return hint
+	}
+	return e.hintOfStatus()
+}
+
+// hintOfCode goes by what exactly the service said. The codes about files are guesses.
+func (e *Error) hintOfCode() string {
+	code := strings.ToLower(e.Code)
+	switch {
+	case e.isCredits():
+		return "the credits of the environment are used up: see ai usage, and wait for the next period or have the plan extended"
+	case e.isModel():
+		return "the model is not known, or has been removed: see ai models, and choose another one with --ai-model"
+	case len(e.FlaggedCategories()) > 0, code == "moderation-flagged":
+		return "moderation refused it, and would again: look at the content, and write this one yourself"
+	case code == "environment-not-found":
+		return "the AI content service does not know the environment: check the environment ID, and that " + e.where + " is in its region"
+	case code == "image-too-large":
+		return "the image is above the limit" + e.limitText() + ": send a smaller one"
+	case strings.HasSuffix(code, "-too-large"), code == "total-file-size-exceeded":
+		return "the files are above the limit" + e.limitText() + ": send less at once"
+	case code == "unsupported-file-type":
+		return "send PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text"
+	case code == "too-many-pdf-pages", code == "too-many-files":
+		return "spread it over several conversations"
+	case code == "web-resource-download-error":
+		return "check that the page can be read without signing in, and is not empty"
+	case strings.HasPrefix(code, "invalid-jwt"):
+		return "check the environment ID, the access key and the clock; a token endpoint has to make tokens for this environment"
+	}
+	return ""
+}
+
+func (e *Error) limitText() string {
+	if limit, ok := e.Limit(); ok {
+		return fmt.Sprintf(" of %.0f bytes", limit)
+	}
+	return ""
+}
+
+func (e *Error) hintOfStatus() string {
+	missing := e.MissingPermissions()
+	switch {
+	case len(missing) > 0:
+		return "the token needs " + strings.Join(missing, ", ") + ": have it made with that, in auth.ai.permissions"
+	case e.Status == http.StatusForbidden:
+		return "the token does not allow that: check its scopes, in auth.ai.permissions"
+	case e.Status == http.StatusUnauthorized:
+		return "check the environment ID, the access key and the clock"
+	case e.Status == http.StatusConflict && strings.Contains(e.Message+e.Code, "use"):
+		return "a reply is still on its way there: begin a new conversation"
+	case e.Status == http.StatusTooManyRequests:
+		return "the limits of a minute are used up, perhaps by others: go on later, with less at once"
+	case e.Status >= 300 && e.Status < 400:
+		return "check the base address: " + e.where + " answers with a redirect"
+	}
+	return e.Action
+}

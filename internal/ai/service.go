@@ -1,0 +1,173 @@
+package ai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Health is what a service says of itself; on premises, at least.
+type Health struct {
+	ServiceName string  `json:"serviceName"`
+	Uptime      float64 `json:"uptime"` // seconds
+}
+
+// Health asks whether the service is there. It takes no token.
+func (c *Client) Health(ctx context.Context) (h Health, err error) {
+	err = c.ask(ctx, &request{op: "ask for health", endpoint: "Health", public: true}, &h)
+	return h, err
+}
+
+// A Model is what answers.
+type Model struct {
+	ID, Name, Provider, Description string
+
+	Recommended bool // a hint for people
+	Allowed     bool // false: the token or the plan lacks it
+	WebSearch   Capability
+	Reasoning   Capability
+	Limits      ModelLimits
+	Removal     time.Time // when it goes; zero: that is not planned
+}
+
+// A Capability is something that a model may be able to do.
+type Capability struct {
+	Enabled bool `json:"enabled"`
+	Allowed bool `json:"allowed"` // by the token and the plan
+}
+
+// ModelLimits are what a model takes; 0 says that the service did not tell.
+type ModelLimits struct {
+	MaxContextLength     int64 // characters
+	MaxFiles             int64 // of a conversation
+	MaxFileSize          int64 // bytes
+	MaxImageSize         int64 // bytes
+	MaxTotalFileSize     int64 // bytes, of a conversation
+	MaxTotalPDFFilePages int64 // of a conversation
+}
+
+// UnmarshalJSON reads a model as the service writes it, now or in earlier versions.
+func (m *Model) UnmarshalJSON(data []byte) error {
+	var w struct {
+		ID, Name, Provider, Description string
+		Recommended                     bool
+		Allowed                         *bool
+		Capabilities                    struct{ WebSearch, Reasoning Capability }
+		Limits                          struct {
+			ModelLimits
+			MaxConversationLength int64 // of earlier versions
+		}
+		Removal string
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*m = Model{
+		ID: w.ID, Name: w.Name, Provider: w.Provider, Description: w.Description,
+		Recommended: w.Recommended, Allowed: w.Allowed == nil || *w.Allowed,
+		WebSearch: w.Capabilities.WebSearch, Reasoning: w.Capabilities.Reasoning,
+		Limits: w.Limits.ModelLimits,
+	}
+	if m.Limits.MaxContextLength == 0 {
+		m.Limits.MaxContextLength = w.Limits.MaxConversationLength
+	}
+	if w.Removal == "" {
+		return nil
+	}
+	var err error
+	if m.Removal, err = time.Parse(time.RFC3339, w.Removal); err != nil {
+		m.Removal, err = time.Parse(time.DateOnly, w.Removal)
+	}
+	return err
+}
+
+// IsGone reports whether a model has been removed by a time.
+func (m *Model) IsGone(now time.Time) bool { return !m.Removal.IsZero() && !m.Removal.After(now) }
+
+type models struct {
+	Items  []Model
+	Models []Model // instead, on premises without models
+}
+
+func (m *models) check() error {
+	if m.Items == nil && m.Models == nil {
+		return errors.New("it is no list of models")
+	}
+	return nil
+}
+
+// Models lists the models, those that our token may not use among them.
+func (c *Client) Models(ctx context.Context) ([]Model, error) {
+	query := url.Values{}
+	if c.language != "" {
+		query.Set("language", c.language)
+	}
+	var got models
+	err := c.ask(ctx, &request{op: "list models", endpoint: "Models", ids: []string{c.compatibility}, query: query}, &got)
+	if got.Items == nil {
+		got.Items = got.Models
+	}
+	return got.Items, err
+}
+
+// defaultModel is the only one whose name is sure.
+const defaultModel = "agent-1"
+
+// ChooseModel finds a model among those that the service lists: the wanted one; where none is
+// wanted, the first that is recommended and allowed, else agent-1, else the first that is
+// allowed. Models that have a date of removal come last. The error satisfies
+// errors.Is(err, ErrModel).
+func ChooseModel(all []Model, wanted string) (Model, error) {
+	if wanted != "" {
+		for _, m := range all {
+			if m.ID == wanted && m.Allowed {
+				return m, nil
+			}
+		}
+		return Model{}, fmt.Errorf("%w that our token may use: %q; there are %s", ErrModel, wanted, allowedNames(all))
+	}
+	best, rank := Model{}, 0
+	for _, m := range all {
+		if r := m.rank(); r > rank {
+			best, rank = m, r
+		}
+	}
+	if rank == 0 {
+		return Model{}, fmt.Errorf("%w that our token may use; it needs a scope such as ai:models:agent", ErrModel)
+	}
+	return best, nil
+}
+
+// rank is how much speaks for a model; 0 is nothing.
+func (m *Model) rank() int {
+	rank := 1
+	switch {
+	case !m.Allowed:
+		return 0
+	case m.Recommended:
+		rank = 3
+	case m.ID == defaultModel:
+		rank = 2
+	}
+	if m.Removal.IsZero() {
+		rank += 3
+	}
+	return rank
+}
+
+func allowedNames(all []Model) string {
+	var names []string
+	for _, m := range all {
+		if m.Allowed {
+			names = append(names, m.ID)
+		}
+	}
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
