@@ -38,13 +38,13 @@ var allowed = map[string][]string{
 	"internal/pace":                {"internal/retry"},
 	"internal/picture":             {"internal/header", "internal/metadata"},
 	"internal/ai":                  {"internal/outbound", "internal/pace", "internal/retry", "internal/sse", "internal/token"},
-	"internal/ai/aitest":           {"internal/ai"},
 	"internal/assets/assettest":    {"internal/assets"},
 	"internal/forecast":            {"state", "internal/pace"},
 	"internal/preflight":           {"migrate", "state", "sources", "internal/header", "internal/ui"},
 	"internal/probe":               {"internal/assets"},
 	"internal/proposals":           {"internal/metadata", "internal/rows", "internal/ui"},
 	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/retry", "internal/ui"},
+	"internal/token":               {"internal/outbound", "internal/retry"},
 	"internal/bench":               {"migrate", "state", "sources/local"}, // measures, so nothing imports it
 	"internal/config":              {"internal/addresses", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
@@ -62,7 +62,7 @@ var allowed = map[string][]string{
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/sandbox, internal/sandbox/aiservice", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/ai, internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/standin, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, cmd/assetferry, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
+	{"net/http", "internal/ai, internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/standin, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, internal/token, cmd/assetferry, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},

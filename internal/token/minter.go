@@ -22,6 +22,10 @@ type Claims struct {
 	// Groups are those whose permissions a user has; optional. The name of the
 	// claim, "groups", is a guess.
 	Groups []string
+	// Permissions are scopes such as "ai:conversations:*". If there are any, they are all that
+	// the token says beside whom it is for, as the AI content service wants it: no role, no
+	// workspace, no groups.
+	Permissions []string
 }
 
 const defaultLife = time.Hour
@@ -110,19 +114,27 @@ func (m *Minter) sign(now time.Time) (string, error) {
 		// from the future is refused, one a second old is not.
 		issued = now.Add(*m.skew - time.Second)
 	}
-	permissions := map[string]any{"role": m.claims.Role}
-	if m.claims.Workspace != "" { // an empty array is an error to the service
-		permissions["workspaces"] = []string{m.claims.Workspace}
-	}
-	if len(m.claims.Groups) > 0 {
-		permissions["groups"] = m.claims.Groups
-	}
 	return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
 		"aud":  m.claims.Environment,
 		"sub":  m.claims.User,
 		"iss":  m.claims.Issuer,
 		"iat":  issued.Unix(),
 		"exp":  issued.Add(m.life()).Unix(),
-		"auth": map[string]any{m.claims.Service: permissions},
+		"auth": map[string]any{m.claims.Service: m.claims.auth()},
 	}).SignedString(m.key)
+}
+
+// auth is what a token says under the name of the service.
+func (c *Claims) auth() map[string]any {
+	if len(c.Permissions) > 0 {
+		return map[string]any{"permissions": c.Permissions}
+	}
+	auth := map[string]any{"role": c.Role}
+	if c.Workspace != "" { // an empty array is an error to the service
+		auth["workspaces"] = []string{c.Workspace}
+	}
+	if len(c.Groups) > 0 {
+		auth["groups"] = c.Groups
+	}
+	return auth
 }

@@ -62,6 +62,10 @@ func TestMinterClaims(t *testing.T) {
 			"aud": "env", "sub": "u", "iss": "i", "iat": 1.7e9, "exp": 1.7e9 + 3600,
 			"auth": map[string]any{"other": map[string]any{"role": "superadmin", "workspaces": []any{"w"}, "groups": []any{"g", "h"}}},
 		}},
+		{"scopes", token.Claims{Environment: "env", Service: "ai", Role: "admin", Workspace: "w", Groups: []string{"g"}, Permissions: []string{"ai:conversations:*", "ai:models:agent"}}, map[string]any{
+			"aud": "env", "sub": "assetferry", "iss": "assetferry", "iat": 1.7e9, "exp": 1.7e9 + 3600,
+			"auth": map[string]any{"ai": map[string]any{"permissions": []any{"ai:conversations:*", "ai:models:agent"}}},
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,73 @@
+package token
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// A held token is one that somebody else made. It is used until half of its remaining life.
+type held struct {
+	unknownLife time.Duration // how long a token without exp is used
+
+	turn   chan struct{} // holds one element while nobody touches what is below
+	cached Secret
+	until  time.Time
+	from   time.Time
+}
+
+func newHeld(unknownLife time.Duration) held {
+	h := held{unknownLife: unknownLife, turn: make(chan struct{}, 1)}
+	h.turn <- struct{}{}
+	return h
+}
+
+// get returns the token or has another one made, once at a time.
+func (h *held) get(ctx context.Context, now func() time.Time, another func() (Secret, error)) (Secret, error) {
+	select {
+	case <-h.turn:
+	case <-ctx.Done():
+		return Secret{}, context.Cause(ctx)
+	}
+	defer func() { h.turn <- struct{}{} }()
+	if at := now(); !h.cached.IsEmpty() && at.Before(h.until) && !at.Before(h.from) {
+		return h.cached, nil
+	}
+	made, err := another()
+	if err != nil {
+		return Secret{}, err
+	}
+	at := now()
+	h.cached, h.from, h.until = made, at, at.Add(h.usableFor(made, at))
+	return made, nil
+}
+
+func (h *held) forget() {
+	<-h.turn
+	defer func() { h.turn <- struct{}{} }()
+	h.cached = Secret{}
+}
+
+// usableFor is half of what is left of a token's life.
+func (h *held) usableFor(s Secret, now time.Time) time.Duration {
+	exp, ok := expiry(s)
+	if !ok {
+		return h.unknownLife
+	}
+	return exp.Sub(now) / 2
+}
+
+// expiry reads exp without checking the token: the service does that.
+func expiry(s Secret) (time.Time, bool) {
+	payload, err := payloadOf(s)
+	if err != nil {
+		return time.Time{}, false
+	}
+	var claims struct {
+		Exp float64 `json:"exp"`
+	}
+	if json.Unmarshal(payload, &claims) != nil || claims.Exp <= 0 || claims.Exp > 1<<40 {
+		return time.Time{}, false
+	}
+	return time.Unix(int64(claims.Exp), 0), true
+}
