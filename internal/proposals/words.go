@@ -41,7 +41,7 @@ func add(to []piece, changed bool, words []string) []piece {
 	for _, w := range words {
 		if n := len(to); n > 0 && to[n-1].Changed == changed {
 			to[n-1].Text += w
-		} else {
+		} else if w != "" {
 			to = append(to, piece{w, changed})
 		}
 	}
