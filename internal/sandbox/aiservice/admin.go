@@ -25,10 +25,8 @@ func (s *Server) getUsage(c *call) error {
 		From *time.Time `json:"from"`
 		To   *time.Time `json:"to"`
 	}
-	if c.R.ContentLength != 0 {
-		if err := c.json(&in); err != nil {
-			return err
-		}
+	if err := c.json(&in); err != nil {
+		return err
 	}
 	from, to := int64(0), int64(math.MaxInt64)
 	if in.From != nil {

@@ -12,9 +12,11 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/textproto"
 	"strings"
 	"testing"
+	"time"
 
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
@@ -270,4 +272,43 @@ func picture(t testing.TB, width, height int) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// mustList reads a JSON array.
+func mustList(t testing.TB, text string) (all []any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return all
+}
+
+// A timed answer came without a connection.
+type timed struct {
+	text string
+	took time.Duration
+}
+
+// inProcess starts a stand-in, calls an action so often, and gives the last answer.
+func inProcess(t *testing.T, o aiservice.Options, times int) (last timed) {
+	t.Helper()
+	s, err := aiservice.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	e := o.Environments[0]
+	for range times {
+		body := strings.NewReader(`{"content":[{"type":"text","content":"Text that goes on."}]}`)
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/actions/system/continue/calls", body)
+		r.Header.Set("Authorization", "Bearer "+aiservicetest.Sign(e.AccessKey, aiservicetest.Claims(e, "tester", "ai:actions:*")))
+		w, begun := httptest.NewRecorder(), time.Now()
+		s.ServeHTTP(w, r)
+		last = timed{w.Body.String(), time.Since(begun)}
+	}
+	return last
 }

@@ -31,25 +31,34 @@ type fetcher struct{ client *http.Client }
 // errElsewhere says that an address is not one to fetch from.
 var errElsewhere = errors.New("the sandbox fetches from this machine only, and from where it was told to")
 
-func newFetcher(from []string, anywhere bool) *fetcher {
-	// The addresses are looked at after names have been looked up, for every hop: a
-	// name says nothing of where it leads.
-	allowed := func(network, address string, _ syscall.RawConn) error {
-		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			return err
-		}
-		if anywhere || net.ParseIP(host).IsLoopback() {
-			return nil
-		}
-		return errElsewhere
+// reach says where a fetcher may go.
+type reach struct {
+	from     []string // host:port
+	anywhere bool
+}
+
+// check looks at an address of numbers.
+func (r reach) check(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
 	}
-	guarded := &net.Dialer{Timeout: fetchTime, Control: allowed}
+	if r.anywhere || net.ParseIP(host).IsLoopback() || slices.Contains(r.from, address) {
+		return nil
+	}
+	return errElsewhere
+}
+
+func newFetcher(from []string, anywhere bool) *fetcher {
+	r := reach{from, anywhere}
 	free := &net.Dialer{Timeout: fetchTime}
+	// Addresses are looked at after names have been looked up, for every hop: a name
+	// says nothing of where it leads.
+	guarded := &net.Dialer{Timeout: fetchTime, Control: func(_, address string, _ syscall.RawConn) error { return r.check(address) }}
 	transport := &http.Transport{
 		DisableKeepAlives: true, ResponseHeaderTimeout: fetchTime,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if slices.Contains(from, address) {
+			if slices.Contains(from, address) { // by its name
 				return free.DialContext(ctx, network, address)
 			}
 			return guarded.DialContext(ctx, network, address)

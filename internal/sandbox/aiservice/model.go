@@ -54,7 +54,7 @@ func DefaultModels() []Model {
 		{ID: "claude-4-6-sonnet", Name: "Claude 4.6 Sonnet", Provider: "Anthropic", Weight: 3, MaxImageSize: maxImageSize,
 			Description: "Careful, for long texts."},
 		{ID: "gemini-3-flash", Name: "Gemini 3 Flash", Provider: "Google", Weight: 0.5, Description: "Fast, for pictures."},
-		{ID: "gpt-4.1", Name: "GPT-4.1", Provider: "OpenAI", Removal: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC),
+		{ID: "gpt-4.1", Name: "GPT-4.1", Provider: "OpenAI", Removal: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC),
 			Description: "A model that is gone."},
 	}
 	for i := range all {

@@ -1,0 +1,300 @@
+package aiservice_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/aiservice/aiservicetest"
+)
+
+// never is longer than any test.
+const never = 24 * time.Hour
+
+// begin sends a message and returns once the reply has begun. leave goes away from it.
+func (c *client) begin(conversation string) (leave func()) {
+	c.Helper()
+	ctx, cancel := context.WithCancel(c.Context())
+	r, err := http.NewRequestWithContext(ctx, "POST", c.URL+conversation+"/messages", strings.NewReader(`{"prompt":"Tell me.","model":"agent-1"}`))
+	if err != nil {
+		c.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if line, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil || line != "event: message-metadata\n" {
+		c.Fatalf("%q, %v", line, err)
+	}
+	return func() {
+		cancel()
+		_ = response.Body.Close()
+	}
+}
+
+func TestOneReplyAtATime(t *testing.T) {
+	c := start(t, aiservice.Options{Pace: never})
+	path := c.conversation("one")
+	leave := c.begin(path)
+	defer leave()
+	message := map[string]any{"prompt": "And now?", "model": "agent-1"}
+	c.refused("POST", path+"/messages", message, 409, "conversation-in-use")
+	if roles := column(c.items(path+"/messages"), "role"); !slices.Equal(roles, []string{"user"}) {
+		t.Errorf("kept so far: %v", roles)
+	}
+	other := c.begin(c.conversation("two"))
+	defer other()
+	leave()
+	c.refused("POST", path+"/messages", message, 409, "conversation-in-use") // it goes on
+	if s := c.Stats(t); s.BilledCalls != 2 {
+		t.Errorf("%d calls were billed", s.BilledCalls)
+	}
+	c.must("DELETE", path, nil)
+	c.conversation("one")
+}
+
+// TestReplyGoesOnWithoutListener also ends the stand-in in the midst of it.
+func TestReplyGoesOnWithoutListener(t *testing.T) {
+	dir := t.TempDir()
+	t.Run("first life", func(t *testing.T) {
+		c := start(t, aiservice.Options{Dir: dir, Pace: never})
+		c.file(c.conversation("one"), "a.txt", "", []byte("kept"))
+		c.begin("/v1/conversations/one")()
+		if _, err := aiservice.New(aiservice.Options{Dir: dir}); !errors.Is(err, sandbox.ErrInUse) {
+			t.Errorf("a second one on the directory: %v", err)
+		}
+	})
+	c := start(t, aiservice.Options{Dir: dir})
+	messages := c.items("/v1/conversations/one/messages")
+	if roles := column(messages, "role"); !slices.Equal(roles, []string{"user", "assistant"}) {
+		t.Errorf("kept: %v", roles)
+	}
+	if s := c.Stats(t); s.BilledCalls != 1 || s.Conversations != 1 {
+		t.Errorf("statistics %+v", s)
+	}
+	id := column(c.items("/v1/conversations/one/files"), "id")[0]
+	c.say("/v1/conversations/one", map[string]any{"prompt": "What is in it?", "content": []any{map[string]any{"type": "file", "id": id}}})
+}
+
+func TestDirectoryOfSomethingElse(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ai.db"), []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := aiservice.New(aiservice.Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "ai.db") {
+		t.Errorf("error %v", err)
+	}
+	for name, e := range map[string][]aiservice.Environment{"no key": {{ID: "x"}}, "no ID": {{AccessKey: "x"}}, "twice": {{ID: "x", AccessKey: "y"}, {ID: "x", AccessKey: "z"}}} {
+		if _, err := aiservice.New(aiservice.Options{Environments: e}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := aiservice.New(faulty(t, "POST /v1/conversation status=500")); err == nil || !strings.Contains(err.Error(), "POST /v1/conversations") {
+		t.Errorf("a fault of an unknown route: %v", err)
+	}
+	if _, err := aiservice.New(faulty(t, "GET /health stream=cut")); err == nil || !strings.Contains(err.Error(), messagesRoute) {
+		t.Errorf("a fault of what is no stream: %v", err)
+	}
+}
+
+const childDir = "ASSETFERRY_AI_SANDBOX_TEST_DIR"
+
+// TestChildServes is no test: it is the process that TestKilled kills.
+func TestChildServes(t *testing.T) {
+	dir := os.Getenv(childDir)
+	if dir == "" {
+		return
+	}
+	s, err := aiservice.New(aiservice.Options{Dir: dir, Environments: []aiservice.Environment{aiservicetest.Environment()}, Pace: 200 * time.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("listening", l.Addr())
+	if err := s.Serve(context.Background(), l); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A child is a stand-in in a process of its own.
+type child struct {
+	*client
+	process *exec.Cmd
+}
+
+func startChild(t *testing.T, dir string) *child {
+	t.Helper()
+	process := exec.Command(os.Args[0], "-test.run=^TestChildServes$")
+	process.Env = append(os.Environ(), childDir+"="+dir)
+	out, err := process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	address := ""
+	for lines := bufio.NewScanner(out); address == "" && lines.Scan(); {
+		address, _ = strings.CutPrefix(lines.Text(), "listening ")
+	}
+	c := &client{TB: t, Running: aiservicetest.Running{URL: "http://" + address, Environment: aiservicetest.Environment()}}
+	return &child{client: c.as("tester", adminScope), process: process}
+}
+
+// talk makes conversations until the process is gone, with a message in each, and tells
+// which replies it has seen the end of.
+func (c *child) talk(name string, told func(conversation, reply string)) {
+	for i := 0; ; i++ {
+		id := fmt.Sprint(name, "-", i)
+		a, err := c.send("POST", "/v1/conversations", "application/json", strings.NewReader(`{"id":"`+id+`"}`))
+		if err != nil {
+			return
+		}
+		if a.status != 201 {
+			c.Errorf("conversation %s: %d %s", id, a.status, a.text)
+			return
+		}
+		a, err = c.send("POST", "/v1/conversations/"+id+"/messages", "application/json", strings.NewReader(`{"prompt":"Tell me.","model":"agent-1"}`))
+		if err != nil {
+			return
+		}
+		told(id, text(events(c, a.text), "text-delta"))
+	}
+}
+
+// TestKilled kills a stand-in in the midst of replies: what was told must be there, each
+// reply was billed once, and every conversation is free.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	c := startChild(t, dir)
+	var mu sync.Mutex
+	told := map[string]string{}
+	var clients sync.WaitGroup
+	for i := range 3 {
+		clients.Go(func() {
+			c.talk(fmt.Sprint("life-", i), func(conversation, reply string) {
+				mu.Lock()
+				defer mu.Unlock()
+				if told[conversation] = reply; len(told) == 40 {
+					_ = c.process.Process.Kill()
+				}
+			})
+		})
+	}
+	clients.Wait()
+	_ = c.process.Wait() // it was killed, which is an error
+	if len(told) < 40 {
+		t.Fatalf("only %d replies were told", len(told))
+	}
+	again := start(t, aiservice.Options{Dir: dir})
+	asked := 0
+	for _, id := range everyConversation(again) {
+		path := "/v1/conversations/" + id
+		messages := again.items(path + "/messages")
+		if asked += min(1, len(messages)); len(messages) == 2 {
+			kept := messages[1].(map[string]any)["content"].([]any)[0].(map[string]any)["content"]
+			if reply, there := told[id]; there && reply != kept {
+				t.Errorf("%s: told was %q, kept is %q", id, reply, kept)
+			}
+			delete(told, id)
+		}
+	}
+	if len(told) > 0 {
+		t.Errorf("not kept: %v", told)
+	}
+	if s := again.Stats(t); s.BilledCalls != asked {
+		t.Errorf("%d calls were billed, and %d were asked", s.BilledCalls, asked)
+	}
+	again.say("/v1/conversations/life-0-0", map[string]any{"prompt": "Are you there?"})
+}
+
+func everyConversation(c *client) (ids []string) {
+	c.Helper()
+	cursor := ""
+	for {
+		p := c.must("GET", "/v1/conversations?limit=100"+cursor, nil)
+		ids = append(ids, column(p["items"].([]any), "id")...)
+		if p["nextCursor"] == nil {
+			return ids
+		}
+		cursor = "&cursor=" + p["nextCursor"].(string)
+	}
+}
+
+func TestServe(t *testing.T) {
+	s, err := aiservice.New(aiservice.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	r, err := http.NewRequestWithContext(ctx, "GET", "http://"+l.Addr().String()+"/health", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(response.Body); err != nil || response.StatusCode != 200 {
+		t.Errorf("%s, %v", response.Status, err)
+	}
+	_ = response.Body.Close()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	for range 2 { // twice is no error
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestManyAtOnce is for the race detector: all do everything on one stand-in.
+func TestManyAtOnce(t *testing.T) {
+	c := start(t, aiservice.Options{Limits: aiservice.SaaS()})
+	red := picture(t, 8, 8)
+	var users sync.WaitGroup
+	for i := range 6 {
+		users.Go(func() {
+			c := c.as(fmt.Sprint("user-", i%3), adminScope)
+			path := c.conversation(fmt.Sprint("one-", i))
+			id := c.file(path, "a.png", "image/png", red)
+			for range 3 {
+				c.say(path, map[string]any{"prompt": "Describe it.", "content": []any{map[string]any{"type": "file", "id": id}}})
+				c.items("/v1/conversations")
+				c.must("GET", "/_sandbox/stats", nil)
+			}
+			c.must("DELETE", path, nil)
+		})
+	}
+	users.Wait()
+	if s := c.Stats(t); s.BilledCalls != 18 || s.Conversations != 0 || s.Limits[0].Organisation.Most != 18 || s.Limits[0].User.Most != 6 {
+		t.Errorf("statistics %+v", s)
+	}
+}
