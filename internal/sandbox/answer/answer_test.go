@@ -70,6 +70,23 @@ func TestReply(t *testing.T) {
 	}
 }
 
+func TestAsked(t *testing.T) {
+	for prompt, want := range map[string]tongue{
+		"Write in German (de).":                           "de",
+		"Write alt and tags in the language (pt-BR).":     "pt-br",
+		"Add texts in the language de.":                   "de",
+		"Use the language: fr-CA":                         "fr-ca",
+		"Translate it into Spanish, of a bridge in Paris": "es",
+		"Add texts in the language of the document":       "en",
+		"Describe it in English (en-GB).":                 "en-gb",
+		"A bridge in Paris":                               "en",
+	} {
+		if got, _ := asked(prompt); got != want {
+			t.Errorf("%s: got %s, want %s", prompt, got, want)
+		}
+	}
+}
+
 func TestAltIsShort(t *testing.T) {
 	long := Attachment{Type: "text/plain", Data: []byte(strings.Repeat("a very long text ", 50))}
 	for _, prompt := range []string{"alt text in German (de)", "alt text", "alt text in Chinese (zh-hant-tw)"} {

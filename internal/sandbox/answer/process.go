@@ -18,13 +18,17 @@ type Processed struct {
 
 var (
 	asksToFix     = regexp.MustCompile(`(?i)\bgrammar\b|\bspelling\b|\btypos?\b|\bcorrect\b|\bproofread`)
+	asksForNone   = regexp.MustCompile(`(?i)\bno alt\b|\bwithout (?:an )?alt|\black|\bmissing\b`)
+	asksForEmpty  = regexp.MustCompile(`(?i)\bdecorat`)
 	asksToReplace = regexp.MustCompile(`(?i)\b(?:re-?write|re-?place|improve|over-?write|re-?do)`)
 )
 
 // Process carries out a prompt on HTML documents. One that asks for alternative texts
-// gets an alt for each img that has none or an empty one, and for all of them if it asks
-// to replace or improve them; the picture is taken from a data: URL or from fetch, which
-// may be nil, and else its file name must do. One that asks for corrections or for a
+// gets an alt for each img that has none or an empty one, for only those that have none if
+// it speaks of these, and for all of them if it asks to replace or improve them; the picture
+// is taken from a data: URL or from fetch, which may be nil, and else its file name must do.
+// Where the prompt speaks of decoration the alt of what [Reply] takes for that is empty.
+// One that asks for corrections or for a
 // translation gets what [Act] does. What the prompt does not ask for stays byte for byte
 // as it was.
 func Process(prompt string, documents []string, fetch func(url string) ([]byte, error)) []Processed {
@@ -39,7 +43,7 @@ func process(prompt, document string, fetch func(url string) ([]byte, error)) Pr
 	in, _ := asked(prompt)
 	switch {
 	case wantsAlt.MatchString(prompt):
-		return describeImages(document, in, asksToReplace.MatchString(prompt), fetch)
+		return alts{prompt, in, fetch}.set(document)
 	case asksTo.MatchString(prompt):
 		return changed(document, in.translate(document), "the text was marked as "+string(in))
 	case asksToFix.MatchString(prompt):
@@ -55,8 +59,15 @@ func changed(before, after, what string) Processed {
 	return Processed{after, marked(what)}
 }
 
-// describeImages sets alternative texts.
-func describeImages(document string, in tongue, replace bool, fetch func(url string) ([]byte, error)) Processed {
+// alts are the alternative texts that a prompt asks for.
+type alts struct {
+	prompt string
+	in     tongue
+	fetch  func(url string) ([]byte, error)
+}
+
+// set writes them into a document.
+func (a alts) set(document string) Processed {
 	var b strings.Builder
 	images, set := 0, 0
 	for _, p := range pieces(document) {
@@ -65,17 +76,47 @@ func describeImages(document string, in tongue, replace bool, fetch func(url str
 			continue
 		}
 		images++
-		if !replace && strings.TrimSpace(attribute(p, "alt")) != "" {
+		if !a.isAbout(p) {
 			b.WriteString(p.raw)
 			continue
 		}
 		set++
-		b.WriteString(withAlt(p.raw, altFor(attribute(p, "src"), in, fetch)))
+		b.WriteString(withAlt(p.raw, a.of(attribute(p, "src"))))
 	}
 	if images == 0 {
 		return Processed{document, marked("nothing was changed, for there is no image in the document")}
 	}
 	return Processed{b.String(), marked(fmt.Sprintf("alternative texts were set for %d of %d images", set, images))}
+}
+
+// isAbout reports whether an img is one of those that the prompt is about.
+func (a alts) isAbout(img piece) bool {
+	switch {
+	case asksToReplace.MatchString(a.prompt):
+		return true
+	case asksForNone.MatchString(a.prompt):
+		_, _, has := findAttribute(img.raw, "alt")
+		return !has
+	}
+	return strings.TrimSpace(attribute(img, "alt")) == ""
+}
+
+// of describes the picture at an address, or the address if it cannot be had.
+func (a alts) of(src string) string {
+	name := fileName(src)
+	data, ok := pictureAt(src, a.fetch)
+	s := newSubject([]Attachment{{Name: name, Type: "image/*", Data: data}}, a.in)
+	switch {
+	case asksForEmpty.MatchString(a.prompt) && s.decorative():
+		return ""
+	case ok:
+		return s.alt()
+	}
+	about := "a picture that could not be fetched"
+	if name := words(name); name != "" {
+		about = "a picture in a file called “" + short(name, 60) + "”"
+	}
+	return a.in.alt(about)
 }
 
 func attribute(p piece, name string) string {
@@ -85,18 +126,6 @@ func attribute(p piece, name string) string {
 		}
 	}
 	return ""
-}
-
-// altFor describes the picture at an address, or the address if it cannot be had.
-func altFor(src string, in tongue, fetch func(url string) ([]byte, error)) string {
-	if data, ok := pictureAt(src, fetch); ok {
-		return newSubject([]Attachment{{Type: "image/*", Data: data}}, in).alt()
-	}
-	about := "a picture that could not be fetched"
-	if name := words(fileName(src)); name != "" {
-		about = "a picture in a file called “" + short(name, 60) + "”"
-	}
-	return in.say(altOf(about, mostAlt-len(in.say(" "))+1))
 }
 
 // fileName is the last part of an address. Data has none.

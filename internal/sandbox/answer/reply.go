@@ -128,12 +128,15 @@ func (s subject) excerptOr(prompt string) string {
 }
 
 // alt is a text alternative.
-func (s subject) alt() string { return s.in.say(altOf(s.about(), mostAlt-len(s.in.say(" "))+1)) }
+func (s subject) alt() string { return s.in.alt(s.about()) }
 
-// altOf is a text alternative of at most so many characters.
-func altOf(about string, most int) string {
-	return marked(short(about, most-len(marked("."))))
+// alt is a text alternative in a language.
+func (t tongue) alt(about string) string {
+	return t.say(brief(about, mostAlt-len(t.say(" "))+1)) // without what says the language
 }
+
+// brief is a marked sentence of at most so many characters.
+func brief(about string, most int) string { return marked(short(about, most-len(marked(".")))) }
 
 // description is longer than a text alternative.
 func (s subject) description() string {
@@ -149,7 +152,7 @@ func (s subject) title() string {
 	if name := words(s.of.Name); name != "" {
 		return s.in.say(short(name, 60) + " (" + strings.ToLower(Mark[:1]) + Mark[1:] + ")")
 	}
-	return s.in.say(altOf(s.about(), 80))
+	return s.in.say(brief(s.about(), 80))
 }
 
 // tags are what the subject is and its colours.
