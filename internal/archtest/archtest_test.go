@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"internal/assets":              {"internal/outbound", "internal/pace", "internal/retry", "internal/token"},
 	"internal/altpages":            {"internal/picture", "internal/retry"},
 	"internal/approval":            {"migrate", "state"},
-	"internal/enrich":              {"migrate", "sources", "state", "internal/assets", "internal/clock", "internal/picture", "internal/retry"},
+	"internal/enrich":              {"migrate", "sources", "state", "internal/ai", "internal/assets", "internal/clock", "internal/picture", "internal/retry"},
 	"internal/export":              {"sources", "internal/assets", "internal/retry"},
 	"internal/metadata":            {"internal/rows", "internal/strictyaml"},
 	"internal/mapping":             {"internal/metadata", "internal/strictyaml"},

@@ -180,7 +180,7 @@ func (c *conversation) propose(ctx context.Context) (state.Proposal, error) {
 	c.bytes = int64(len(c.shown.Data))
 	c.shown.Data = nil // nobody needs it any more, and answers take long
 	language := c.request.Language
-	reply, err := c.say(ctx, Question{Prompt: prompt(language, clean(fileNameOf(c.asset))), Model: c.request.Model.ID, Files: []string{file}})
+	reply, err := c.say(ctx, Question{Prompt: prompt(language, clean(fileNameOf(c.asset))), Model: c.request.Model.ID, Files: []string{file}, Pixels: c.shown.Width * c.shown.Height})
 	if err != nil {
 		return state.Proposal{}, err
 	}

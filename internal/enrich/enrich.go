@@ -85,6 +85,7 @@ type Question struct {
 	Prompt string
 	Model  string
 	Files  []string // ids of attached ones
+	Pixels int      // of the attached pictures, all together
 }
 
 // An Exchange is what was said in a conversation.

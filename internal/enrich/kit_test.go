@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"image"
 	"image/color"
 	"image/png"
@@ -316,13 +317,13 @@ func (w *world) Forget(_ context.Context, id string) error {
 	})
 }
 
-func (w *world) Review(_ context.Context, review, html string) (changed map[string]string, err error) {
+func (w *world) Review(_ context.Context, _, text string) (changed map[string]string, err error) {
 	err = w.call(func() error {
 		w.billed++
 		changed = map[string]string{}
-		for n, text := range elements(html) {
-			if strings.Contains(text, "teh") {
-				changed[fmt.Sprint(n)] = "<p>" + strings.ReplaceAll(text, "teh", "the") + "</p>"
+		for n, one := range elements(text) {
+			if strings.Contains(one, "teh") {
+				changed[fmt.Sprint(n)] = "<p>" + html.EscapeString(strings.ReplaceAll(one, "teh", "the")) + "</p>"
 			}
 		}
 		return nil

@@ -1,0 +1,198 @@
+package enrich
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+// proposed is a world in which so many assets have an accepted proposal.
+func proposed(tb testing.TB, n int) *world {
+	tb.Helper()
+	w := newWorld(tb, n)
+	_, err := w.ask(w.engine(), nil)
+	must(tb, err)
+	w.accept()
+	return w
+}
+
+func TestApplyAndUndo(t *testing.T) {
+	w := proposed(t, 2)
+	got, err := w.engine().Apply(t.Context())
+	if err != nil || got.States[state.EnrichApplied] != 2 || w.updates != 2 {
+		t.Fatalf("got %+v after %d updates (%v)", got, w.updates, err)
+	}
+	a := w.assets["asset00"]
+	if a.Metadata.Description != "A made-up picture" || !slices.Equal(a.Tags, []string{"old", "one", "two"}) || len(a.Metadata.CustomAttributes) != 1 {
+		t.Errorf("got %+v", a)
+	}
+	if again, err := w.engine().Apply(t.Context()); err != nil || len(again.States) != 0 || w.updates != 2 {
+		t.Errorf("a second time: %+v (%v)", again, err)
+	}
+	if n, err := w.engine().UndoPlan(t.Context(), got.Run.ID); err != nil || n != 2 {
+		t.Errorf("%d can be taken back (%v)", n, err)
+	}
+	w.assets["asset01"].Metadata.Description = "A person wrote this about the dog"
+	undone, err := w.engine().Undo(t.Context(), got.Run.ID)
+	if err != nil || undone.States[state.EnrichUndone] != 1 || undone.States[state.EnrichConflict] != 1 || undone.Run.Undoes != got.Run.ID {
+		t.Errorf("got %+v (%v)", undone, err)
+	}
+	if a.Metadata.Description != "" || !slices.Equal(a.Tags, []string{"old"}) || w.assets["asset01"].Metadata.Description != "A person wrote this about the dog" {
+		t.Errorf("got %+v", a)
+	}
+	if n, err := w.engine().UndoPlan(t.Context(), got.Run.ID); err != nil || n != 0 {
+		t.Errorf("%d can be taken back still (%v)", n, err)
+	}
+	if _, err := w.engine().Undo(t.Context(), undone.Run.ID); err == nil {
+		t.Error("an undo can be undone")
+	}
+}
+
+// TestNeverOverAPerson has somebody write between the proposal and its writing.
+func TestNeverOverAPerson(t *testing.T) {
+	for name, edit := range map[string]func(*world){
+		"description": func(w *world) { w.assets["asset00"].Metadata.Description = "A person wrote this" },
+		"tags":        func(w *world) { w.assets["asset00"].Tags = append(w.assets["asset00"].Tags, "person") },
+		"gone":        func(w *world) { delete(w.assets, "asset00") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := proposed(t, 1)
+			edit(w)
+			got, err := w.engine().Apply(t.Context())
+			if err != nil || got.States[state.EnrichConflict] != 1 || w.updates != 0 {
+				t.Errorf("got %+v after %d updates (%v)", got, w.updates, err)
+			}
+			if e := w.enrichments()[0]; e.State != state.EnrichConflict || e.Error == "" {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
+}
+
+// TestEveryFaultWriting has the n-th call of writing fail, for each n, in each way that it
+// can, and runs once more; for undo as well.
+func TestEveryFaultWriting(t *testing.T) {
+	ways := map[string]fault{
+		"refused": {err: &statusError{"unavailable", retry.Transient, nil}}, "denied": {err: &statusError{"forbidden", retry.Fatal, nil}},
+		"impossible": {err: &statusError{"no", retry.Permanent, nil}}, "lost": {lost: true, err: &statusError{"cut", retry.Transient, nil}},
+		"killed before": {kill: true}, "killed after": {kill: true, lost: true},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n, struck := 1, true; struck; n++ {
+				t.Run(fmt.Sprint("call ", n), func(t *testing.T) { struck = applyAndUndo(t, way, n) })
+			}
+		})
+	}
+}
+
+func applyAndUndo(t *testing.T, way fault, n int) (struck bool) {
+	w := proposed(t, 2)
+	strike := func() {
+		w.again()
+		w.fault = way
+		w.fault.at = n
+	}
+	strike()
+	first, _ := w.engine().Apply(t.Context()) // what comes of it is seen in the end
+	struck = w.fault.struck
+	w.again()
+	second, err := w.engine().Apply(t.Context())
+	must(t, err)
+	if got := w.states(); got[state.EnrichApplied] != 2 {
+		t.Fatalf("there are %v, want both applied", got)
+	}
+	for _, a := range w.assets {
+		if a.Metadata.Description != "A made-up picture" || !slices.Equal(a.Tags, []string{"old", "one", "two"}) {
+			t.Errorf("got %+v", a)
+		}
+	}
+	for _, run := range []Result{first, second} {
+		if run.Run.ID == "" {
+			continue // it did not even begin
+		}
+		strike()
+		_, _ = w.engine().Undo(t.Context(), run.Run.ID)
+		struck = struck || w.fault.struck
+		w.again()
+		_, err := w.engine().Undo(t.Context(), run.Run.ID)
+		must(t, err)
+	}
+	if got := w.states(); got[state.EnrichUndone] != 2 {
+		t.Fatalf("there are %v, want both undone", got)
+	}
+	for _, a := range w.assets {
+		if a.Metadata.Description != "" || !slices.Equal(a.Tags, []string{"old"}) {
+			t.Errorf("got %+v", a)
+		}
+	}
+	return struck
+}
+
+// A person wrote while the process was dead that had begun to write.
+func TestWrittenMeanwhile(t *testing.T) {
+	for n := 1; ; n++ {
+		w := proposed(t, 1)
+		w.again()
+		w.fault = fault{at: n, kill: true}
+		_, _ = w.engine().Apply(t.Context())
+		struck := w.fault.struck
+		w.again()
+		if !struck {
+			break
+		}
+		if w.updates > 0 {
+			continue // it was written before
+		}
+		w.assets["asset00"].Metadata.Description = "A person wrote this"
+		got, err := w.engine().Apply(t.Context())
+		if err != nil || got.States[state.EnrichConflict] != 1 || w.updates != 0 {
+			t.Errorf("killed at call %d: got %+v (%v)", n, got, err)
+		}
+	}
+}
+
+// A proposal that was undone can be accepted and written again.
+func TestApplyAgain(t *testing.T) {
+	w := proposed(t, 1)
+	got, err := w.engine().Apply(t.Context())
+	must(t, err)
+	_, err = w.engine().Undo(t.Context(), got.Run.ID)
+	must(t, err)
+	refused, err := w.engine().Accept(t.Context(), w.enrichments()[0].Num)
+	if err != nil || len(refused) > 0 {
+		t.Fatalf("refused %v (%v)", refused, err)
+	}
+	got, err = w.engine().Apply(t.Context())
+	if err != nil || got.States[state.EnrichApplied] != 1 || w.assets["asset00"].Metadata.Description != "A made-up picture" {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+}
+
+func TestImport(t *testing.T) {
+	w := newWorld(t, 3)
+	_, err := w.ask(w.engine(), nil)
+	must(t, err)
+	all := w.enrichments()
+	if _, err := w.engine().Import(t.Context(), []Row{{Num: all[0].Num, Accepted: true}}); err == nil {
+		t.Error("a row that says nothing is accepted")
+	}
+	refused, err := w.engine().Import(t.Context(), []Row{
+		{Num: all[0].Num, Accepted: true, Text: " What a person wrote ", Tags: []string{"three"}}, {Num: all[1].Num}, {Num: all[2].Num, Decorative: true, Accepted: true}, {Num: 99}})
+	if err != nil || !slices.Equal(refused, []int64{99}) {
+		t.Errorf("refused %v (%v)", refused, err)
+	}
+	got := w.enrichments()
+	if e := got[0]; e.State != state.EnrichAccepted || !e.Edited || e.Proposal.Text != "What a person wrote" || !cmp.Equal(e.Proposal.Tags, []string{"three"}) {
+		t.Errorf("got %+v", e)
+	}
+	if got[1].State != state.EnrichRejected || got[2].State != state.EnrichRejected {
+		t.Errorf("got %+v and %+v", got[1], got[2])
+	}
+}

@@ -1,0 +1,142 @@
+package enrich
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"assetferry/state"
+)
+
+func TestReview(t *testing.T) {
+	w := newWorld(t, 1)
+	w.add("fine", "The dog <3 & the cat")
+	w.add("wrong", "A dog at teh beach <3 & more")
+	got, err := w.ask(w.engine(), func(r *Request) { r.Kind, r.Review, r.Language = state.KindReview, "correctness", "" })
+	if err != nil || got.Run.Calls != 1 || w.billed != 1 || got.States[state.EnrichProposed] != 1 || got.States[state.EnrichRejected] != 1 {
+		t.Fatalf("got %+v (%v)", got, err)
+	}
+	for _, e := range w.enrichments() {
+		want := map[string]string{"fine": "The dog <3 & the cat", "wrong": "A dog at the beach <3 & more"}[e.Asset]
+		if e.Proposal.Text != want {
+			t.Errorf("%s: got %+v", e.Asset, e.Proposal)
+		}
+	}
+	w.accept()
+	if _, err := w.engine().Apply(t.Context()); err != nil || w.assets["wrong"].Metadata.Description != "A dog at the beach <3 & more" || w.updates != 1 {
+		t.Errorf("got %+v (%v)", w.assets["wrong"], err)
+	}
+	if got, err = w.ask(w.engine(), func(r *Request) { r.Kind, r.Review, r.Language = state.KindReview, "correctness", "" }); err != nil || got.Run.Calls != 0 {
+		t.Errorf("a second time: %+v (%v)", got, err)
+	}
+}
+
+func TestTranslate(t *testing.T) {
+	for _, into := range []string{"", IntoDescription} {
+		w := newWorld(t, 1)
+		a := w.add("dog", "A dog on the beach")
+		translate := func(r *Request) { r.Kind, r.Language, r.Into = state.KindTranslate, "de", into }
+		got, err := w.ask(w.engine(), translate)
+		if err != nil || got.Run.Calls != 1 || got.States[state.EnrichProposed] != 1 {
+			t.Fatalf("got %+v (%v)", got, err)
+		}
+		w.accept()
+		got, err = w.engine().Apply(t.Context())
+		must(t, err)
+		const german = "[de] Ein dog on the beach"
+		attributes := a.Metadata.CustomAttributes
+		if into == "" && (attributes["description_de"] != german || attributes["id"] == nil || a.Metadata.Description != "A dog on the beach") ||
+			into != "" && (a.Metadata.Description != german || len(attributes) != 1) {
+			t.Errorf("into %q: got %+v", into, a.Metadata)
+		}
+		if again, err := w.ask(w.engine(), translate); err != nil || again.Run.Calls != 0 {
+			t.Errorf("into %q, a second time: %+v (%v)", into, again, err)
+		}
+		_, err = w.engine().Undo(t.Context(), got.Run.ID)
+		must(t, err)
+		if a.Metadata.Description != "A dog on the beach" || len(a.Metadata.CustomAttributes) != 1 {
+			t.Errorf("into %q, undone: got %+v", into, a.Metadata)
+		}
+	}
+}
+
+// A translation whose original, or whose place, somebody changed meanwhile is not written.
+func TestTranslateNeverOverAPerson(t *testing.T) {
+	for name, edit := range map[string]func(m *world){
+		"original": func(w *world) { w.assets["dog"].Metadata.Description = "A cat on the beach" },
+		"place":    func(w *world) { w.assets["dog"].Metadata.CustomAttributes["description_de"] = "Ein Mensch schrieb das" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 0)
+			w.add("dog", "A dog on the beach")
+			_, err := w.ask(w.engine(), func(r *Request) { r.Kind, r.Language = state.KindTranslate, "de" })
+			must(t, err)
+			w.accept()
+			edit(w)
+			got, err := w.engine().Apply(t.Context())
+			if err != nil || got.States[state.EnrichConflict] != 1 || w.updates != 0 {
+				t.Errorf("got %+v (%v)", got, err)
+			}
+		})
+	}
+}
+
+// What an answer does not hold is asked for on its own.
+func TestTranslateOneByOne(t *testing.T) {
+	w := newWorld(t, 0)
+	w.add("a", "A dog on the beach")
+	w.add("b", "A cat on the beach")
+	s := &forgetful{world: w}
+	e := w.engine()
+	e.Service = s
+	got, err := w.ask(e, func(r *Request) { r.Kind, r.Language = state.KindTranslate, "de" })
+	if err != nil || got.States[state.EnrichProposed] != 2 || got.Run.Calls != 2 || w.billed != 2 {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+}
+
+// A forgetful service leaves out what is said of a cat where it is not alone.
+type forgetful struct{ *world }
+
+func (f *forgetful) Translate(ctx context.Context, html, language string) (string, error) {
+	answer, err := f.world.Translate(ctx, html, language)
+	lines := strings.Split(strings.TrimSpace(answer), "\n")
+	if len(lines) > 1 {
+		lines = lines[:1]
+	}
+	return strings.Join(lines, "\n"), err
+}
+
+// Where one text of several is flagged, the others are not to blame.
+func TestFlaggedText(t *testing.T) {
+	w := newWorld(t, 0)
+	w.add("a", "A dog on teh beach")
+	w.add("b", "A fight on teh beach")
+	e := w.engine()
+	e.Service = &strict{w}
+	got, err := w.ask(e, func(r *Request) { r.Kind, r.Review, r.Language = state.KindReview, "correctness", "" })
+	if err != nil || got.States[state.EnrichProposed] != 1 || got.States[state.EnrichRefused] != 1 || got.Run.Calls != 1 {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+}
+
+// A strict service takes no fights.
+type strict struct{ *world }
+
+func (s *strict) Review(ctx context.Context, review, html string) (map[string]string, error) {
+	if strings.Contains(html, "fight") {
+		return nil, &flaggedError{}
+	}
+	return s.world.Review(ctx, review, html)
+}
+
+func TestElements(t *testing.T) {
+	for answer, want := range map[string]string{
+		`<p data-id="0">A</p>`: "A", `<p class="x" data-id="0">A &amp; <b>B</b></p>`: "A & B", `<p data-id="0">A</p><p data-id="0">B</p>`: "", `<p>A</p>`: "", "": "",
+		"<p data-id=\"0\">A\nB</p>": "A B", `<pre data-id="0">A</pre>`: "",
+	} {
+		if got := elements(answer)[0]; got != want {
+			t.Errorf("%q: got %q, want %q", answer, got, want)
+		}
+	}
+}
