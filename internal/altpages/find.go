@@ -16,9 +16,12 @@ type Skipped struct{ Path, Why string }
 // find gives the HTML files that paths name and those in folders that they name, each once
 // and those of a folder in order. Symbolic links are not followed.
 func find(paths []string, suffix string) (files []string, skipped []Skipped, err error) {
+	seen := map[string]bool{}
 	take := func(path string, kind fs.FileMode) {
+		again := seen[path]
+		seen[path] = true
 		switch {
-		case slices.Contains(files, path):
+		case again:
 		case kind&fs.ModeSymlink != 0:
 			skipped = append(skipped, Skipped{path, "it is a symbolic link"})
 		case !kind.IsRegular():

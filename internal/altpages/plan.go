@@ -36,14 +36,14 @@ type Page struct {
 func Look(ctx context.Context, paths []string, o Options) (Plan, error) {
 	o = o.orDefault()
 	files, skipped, err := find(paths, o.Suffix)
-	p := Plan{Skipped: skipped}
-	for _, path := range files {
-		if err == nil {
-			err = p.look(ctx, path, o)
-		}
-	}
 	if err != nil {
 		return Plan{}, err
+	}
+	p := Plan{Skipped: skipped}
+	for _, path := range files {
+		if err := p.look(ctx, path, o); err != nil {
+			return Plan{}, err
+		}
 	}
 	p.Calls = len(p.batches(o))
 	return p, nil

@@ -24,12 +24,10 @@ func TestProposals(t *testing.T) {
 	all := proposed(t)
 	address := proposalsPage(t, all)
 	b := startBrowser(t)
-	var p *tab
 	for _, width := range widths {
-		p = checkPage(t, b, address, width)
-		p.checkAlone(address)
+		checkPage(t, b, address, width).checkAlone(address)
 	}
-	folder := t.TempDir()
+	p, folder := b.open(t, address, 1280, "light"), t.TempDir()
 	saved := p.downloads(folder)
 
 	p.eval(`document.querySelector("[data-id=p-1] [data-edit]").click()`, nil)
@@ -48,7 +46,7 @@ func TestProposals(t *testing.T) {
 	p.key("k", "KeyK")
 	p.key("a", "KeyA") // the same key again takes it back
 
-	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 36 open; not saved yet")
+	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 8 open; not saved yet")
 	p.picture(filepath.Join(t.ArtifactDir(), "decided.png"))
 	p.eval(`document.getElementById("save").click()`, nil)
 	decisions, err := proposals.Read(filepath.Join(folder, saved()), find(all))
@@ -60,7 +58,7 @@ func TestProposals(t *testing.T) {
 	if err != nil || !cmp.Equal(decisions, want) {
 		t.Errorf("what was saved is not what was decided: %v\n%s", err, cmp.Diff(want, decisions))
 	}
-	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 36 open")
+	p.says("#sum", "2 accepted, 1 rejected, 1 decorative, 8 open")
 	if _, complains := p.seen(); len(complains) > 0 {
 		t.Errorf("the browser complains: %q", complains)
 	}
@@ -78,7 +76,7 @@ func TestProposalsByKind(t *testing.T) {
 		})()`, kind), &shown)
 		return shown
 	}
-	for kind, want := range map[string]int{"": 41, "warned": 1, "open": 40, "accept": 0, "reject": 0} {
+	for kind, want := range map[string]int{"": 13, "warned": 1, "open": 12, "accept": 0, "reject": 0} {
 		if got := show(kind); got != want {
 			t.Errorf("%q: %d are shown, want %d", kind, got, want)
 		}
@@ -102,7 +100,7 @@ func TestProposalsEditedForNothing(t *testing.T) {
 	if p.eval(`document.querySelector("form") !== null || document.activeElement.dataset.id !== "p-1"`, &editing); editing {
 		t.Error("the key that leaves a text as it was does not, or the focus is lost")
 	}
-	p.says("#sum", "0 accepted, 0 rejected, 40 open")
+	p.says("#sum", "0 accepted, 0 rejected, 12 open")
 }
 
 // proposed are proposals of every kind, and so many that one has to scroll.
@@ -117,14 +115,14 @@ func proposed(t *testing.T) []proposals.Row {
 		{ID: "p-3", Name: "<img src=x onerror=alert(1)>.jpg", Category: "الصور", New: proposals.Text{Description: "ميناء الإسكندرية في الربيع", Tags: []string{"<b>ميناء</b>"}}, Language: "ar"},
 		{ID: "p-4", Name: "line.svg", Category: "Drawings", Decorative: true},
 	}
-	for n := len(all) + 1; n <= 40; n++ {
+	for n := len(all) + 1; n <= 12; n++ {
 		all = append(all, proposals.Row{ID: fmt.Sprint("p-", n), Name: fmt.Sprintf("picture %d.jpg", n), Category: "Photos", New: proposals.Text{Description: fmt.Sprintf("Picture %d", n)}})
 	}
 	for i := range all {
 		all[i].Asset, all[i].Kind, all[i].State, all[i].Thumbnail, all[i].Calls = fmt.Sprint("a-", i), "describe", "proposed", thumbnail, 1
 		all[i].Link = "https://assets.example.com/" + all[i].Asset
 	}
-	return append(all, proposals.Row{ID: "p-41", Name: "done.jpg", Kind: "describe", State: "applied", New: proposals.Text{Description: "Another look"}})
+	return append(all, proposals.Row{ID: "p-13", Name: "done.jpg", Kind: "describe", State: "applied", New: proposals.Text{Description: "Another look"}})
 }
 
 func find(all []proposals.Row) func(id string) (proposals.Row, bool, error) {
