@@ -56,7 +56,7 @@ var allowed = map[string][]string{
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/sandbox/openapitest"},
 
 	"internal/sandbox/aiservice":               {"internal/filelock", "internal/sandbox", "internal/sandbox/answer", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/standin"},
-	"internal/sandbox/aiservice/aiservicetest": {"internal/sandbox", "internal/sandbox/aiservice", "internal/sandbox/openapitest"},
+	"internal/sandbox/aiservice/aiservicetest": {"internal/sandbox", "internal/sandbox/aiservice", "internal/sandbox/openapitest", "internal/sandbox/sandboxtest"},
 }
 
 // only names libraries that belong to one place, and why.

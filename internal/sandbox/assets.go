@@ -8,6 +8,8 @@ import (
 	"maps"
 	"net/http"
 	"time"
+
+	"assetferry/internal/sandbox/standin"
 )
 
 // An asset is a stored file with what is known of it.
@@ -331,8 +333,8 @@ func (p assetPatch) apply(a *asset, merge bool) error {
 // attributes are custom attributes after a change.
 func attributes(old, given json.RawMessage, merge bool) (json.RawMessage, error) {
 	if merge {
-		merged, _ := decodeObject(old)
-		changed, _ := decodeObject(given)
+		merged, _ := standin.DecodeObject(old)
+		changed, _ := standin.DecodeObject(given)
 		maps.Copy(merged, changed)
 		return json.Marshal(merged)
 	}

@@ -15,17 +15,9 @@ func Description() ([]byte, error) { return description.JSON() }
 var description = docs.New(openapi, "docs.json")
 
 func (s *Server) serveDocs(c *call) error {
-	text, err := description.Page()
-	if err != nil {
-		return err
-	}
-	return c.SendText("text/html; charset=utf-8", text)
+	return c.SendMade("text/html; charset=utf-8", description.Page)
 }
 
 func (s *Server) serveDescription(c *call) error {
-	text, err := Description()
-	if err != nil {
-		return err
-	}
-	return c.SendText("application/json; charset=utf-8", text)
+	return c.SendMade("application/json; charset=utf-8", description.JSON)
 }

@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/sandbox/library"
 	"assetferry/internal/sandbox/rendition"
+	"assetferry/internal/sandbox/standin"
 )
 
 func (sh shelves) Assets(in library.Place, o library.Order, s library.Span) ([]library.Asset, int, error) {
@@ -114,12 +115,12 @@ func detail(a asset, shown *library.Details) error {
 	if err := json.Unmarshal(a.Tags, &shown.Tags); err != nil {
 		return fmt.Errorf("tags of asset %s: %w", a.ID, err)
 	}
-	attributes, ok := decodeObject(a.Attributes)
+	attributes, ok := standin.DecodeObject(a.Attributes)
 	if !ok {
 		return fmt.Errorf("custom attributes of asset %s are not an object", a.ID)
 	}
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
-		text, ok := attributes.text(name)
+		text, ok := attributes.Text(name)
 		if !ok {
 			text = string(attributes[name])
 		}

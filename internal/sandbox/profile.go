@@ -17,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/strictyaml"
 )
 
@@ -279,12 +280,12 @@ func (p Profile) checkTexts(in assetPatch) error {
 	if in.Metadata.CustomAttributes == nil {
 		return nil
 	}
-	attributes, _ := decodeObject(in.Metadata.CustomAttributes)
+	attributes, _ := standin.DecodeObject(in.Metadata.CustomAttributes)
 	if p.MaxAttributes > 0 && len(attributes) > p.MaxAttributes {
 		return refuse(http.StatusBadRequest, "There are more than %d custom attributes.", p.MaxAttributes)
 	}
 	for name := range attributes {
-		if value, ok := attributes.text(name); ok {
+		if value, ok := attributes.Text(name); ok {
 			if limit, is := longer(value, p.MaxAttribute, -1); is {
 				return refuse(http.StatusBadRequest, "The custom attribute %q is longer than %d characters.", name, limit)
 			}

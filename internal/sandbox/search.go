@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/sandbox/standin"
+
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
@@ -147,13 +149,13 @@ func (a asset) searchText() (string, error) {
 	if err := json.Unmarshal(a.Tags, &tags); err != nil {
 		return "", fmt.Errorf("tags of asset %s: %w", a.ID, err)
 	}
-	attributes, ok := decodeObject(a.Attributes)
+	attributes, ok := standin.DecodeObject(a.Attributes)
 	if !ok {
 		return "", fmt.Errorf("custom attributes of asset %s are not an object", a.ID)
 	}
 	parts = append(parts, tags...)
 	for name := range attributes {
-		if text, ok := attributes.text(name); ok {
+		if text, ok := attributes.Text(name); ok {
 			parts = append(parts, text)
 		}
 	}

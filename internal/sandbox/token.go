@@ -5,10 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"math"
 	"net/http"
 	"strings"
 	"time"
+
+	"assetferry/internal/sandbox/standin"
 )
 
 // iatLeeway is how far ahead of the server's clock a token may be issued; a guess.
@@ -55,10 +56,6 @@ type tokenRules struct {
 	workspace func(environment, id string) bool
 }
 
-// claims are the parts of a token, by their exact names. encoding/json would
-// match struct fields whatever their case.
-type claims map[string]json.RawMessage
-
 // verify checks the value of an Authorization header.
 func (t tokenRules) verify(header string, now time.Time) (identity, error) {
 	c, who, err := t.authenticate(header)
@@ -76,7 +73,7 @@ func (t tokenRules) verify(header string, now time.Time) (identity, error) {
 
 // authenticate checks the form and the signature, and knows from then on which
 // environment the token belongs to.
-func (t tokenRules) authenticate(header string) (claims, identity, error) {
+func (t tokenRules) authenticate(header string) (standin.Object, identity, error) {
 	switch {
 	case header == "":
 		return nil, identity{}, invalid("there is no Authorization header")
@@ -90,18 +87,18 @@ func (t tokenRules) authenticate(header string) (claims, identity, error) {
 	if len(parts) != 3 {
 		return nil, identity{}, invalid("it does not have three parts")
 	}
-	head, ok := decodePart(parts[0])
-	if alg, _ := head.text("alg"); !ok || alg != "HS256" {
+	head, ok := standin.DecodePart(parts[0])
+	if alg, _ := head.Text("alg"); !ok || alg != "HS256" {
 		return nil, identity{}, invalid("alg must be HS256")
 	}
 	if _, there := head["crit"]; there {
 		return nil, identity{}, invalid("crit is not supported")
 	}
-	c, ok := decodePart(parts[1])
+	c, ok := standin.DecodePart(parts[1])
 	if !ok {
 		return nil, identity{}, invalid("its claims are not a JSON object")
 	}
-	environment, ok := c.text("aud")
+	environment, ok := c.Text("aud")
 	if !ok {
 		return nil, identity{}, invalid("aud must be the environment ID, as a string")
 	}
@@ -123,8 +120,8 @@ func sign(key AccessKey, text string) []byte {
 }
 
 // checkTimes holds iat and exp against the server's clock.
-func (t tokenRules) checkTimes(c claims, now time.Time) error {
-	iat, ok := c.seconds("iat")
+func (t tokenRules) checkTimes(c standin.Object, now time.Time) error {
+	iat, ok := c.Seconds("iat")
 	if !ok {
 		return invalid("iat is missing, or is not a number of seconds")
 	}
@@ -142,7 +139,7 @@ func (t tokenRules) checkTimes(c claims, now time.Time) error {
 	if _, there := c["exp"]; !there {
 		return nil
 	}
-	exp, ok := c.seconds("exp")
+	exp, ok := c.Seconds("exp")
 	if !ok {
 		return invalid("exp is not a number of seconds")
 	}
@@ -153,16 +150,16 @@ func (t tokenRules) checkTimes(c claims, now time.Time) error {
 }
 
 // authorize reads user, role and workspaces.
-func (t tokenRules) authorize(c claims, who *identity) error {
+func (t tokenRules) authorize(c standin.Object, who *identity) error {
 	var ok bool
-	if who.user, ok = c.text("sub"); !ok {
+	if who.user, ok = c.Text("sub"); !ok {
 		return invalid("sub must be the user ID")
 	}
 	service, ok := t.serviceClaim(c)
 	if !ok {
 		return invalid("auth.%s is missing", t.service)
 	}
-	name, _ := service.text("role")
+	name, _ := service.Text("role")
 	if who.role, ok = parseRole(name); !ok {
 		return invalid("auth.%s.role must be user, admin or superadmin", t.service)
 	}
@@ -194,51 +191,20 @@ func (t tokenRules) authorize(c claims, who *identity) error {
 
 // serviceClaim is what stands under auth for this service. Another name is
 // accepted if it is the only one.
-func (t tokenRules) serviceClaim(c claims) (claims, bool) {
-	auth, ok := decodeObject(c["auth"])
+func (t tokenRules) serviceClaim(c standin.Object) (standin.Object, bool) {
+	auth, ok := standin.DecodeObject(c["auth"])
 	if !ok {
 		return nil, false
 	}
 	if v, there := auth[t.service]; there {
-		return decodeObject(v)
+		return standin.DecodeObject(v)
 	}
 	if len(auth) == 1 {
 		for _, v := range auth {
-			return decodeObject(v)
+			return standin.DecodeObject(v)
 		}
 	}
 	return nil, false
-}
-
-func decodePart(s string) (claims, bool) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	if err != nil {
-		return nil, false
-	}
-	return decodeObject(b)
-}
-
-func decodeObject(b []byte) (c claims, ok bool) {
-	return c, json.Unmarshal(b, &c) == nil && c != nil
-}
-
-// text is a claim that must be a string with something in it.
-func (c claims) text(name string) (string, bool) {
-	var s *string
-	if json.Unmarshal(c[name], &s) != nil || s == nil {
-		return "", false
-	}
-	return *s, *s != ""
-}
-
-// seconds is a claim that must be a time in seconds.
-func (c claims) seconds(name string) (time.Time, bool) {
-	var n *float64
-	if json.Unmarshal(c[name], &n) != nil || n == nil || *n < 0 || *n > 1e15 {
-		return time.Time{}, false
-	}
-	whole, part := math.Modf(*n)
-	return time.Unix(int64(whole), int64(part*1e9)).UTC(), true
 }
 
 func invalid(format string, args ...any) *problem {

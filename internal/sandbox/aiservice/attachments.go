@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"assetferry/internal/sandbox/answer"
+	"assetferry/internal/sandbox/standin"
 )
 
 // The kinds of what can hang on a conversation.
@@ -146,7 +147,7 @@ func attributes(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	if _, ok := decodeObject(raw); !ok {
+	if _, ok := standin.DecodeObject(raw); !ok {
 		return nil, malformed("attributes", "must be an object")
 	}
 	return raw, nil

@@ -21,17 +21,9 @@ func (s *Server) redirectToDocs(c *call) error {
 }
 
 func (s *Server) serveDocs(c *call) error {
-	text, err := description.Page()
-	if err != nil {
-		return err
-	}
-	return c.SendText("text/html; charset=utf-8", text)
+	return c.SendMade("text/html; charset=utf-8", description.Page)
 }
 
 func (s *Server) serveDescription(c *call) error {
-	text, err := Description()
-	if err != nil {
-		return err
-	}
-	return c.SendText("application/json; charset=utf-8", text)
+	return c.SendMade("application/json; charset=utf-8", description.JSON)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"assetferry/internal/sandbox/answer"
+	"assetferry/internal/sandbox/standin"
 )
 
 const (
@@ -83,7 +84,7 @@ func (m message) check() error {
 	for name, value := range m.Capabilities {
 		if name != "webSearch" && name != "reasoning" {
 			wrong.add("capabilities."+name, "is not known")
-		} else if o, ok := decodeObject(value); !ok || len(o) > 0 {
+		} else if o, ok := standin.DecodeObject(value); !ok || len(o) > 0 {
 			wrong.add("capabilities."+name, "must be an empty object; leave it out to switch it off")
 		}
 	}

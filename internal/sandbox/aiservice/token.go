@@ -7,12 +7,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"hash"
-	"math"
 	"net/http"
 	"strings"
 	"time"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/standin"
 )
 
 // leeway is how far the clock of the machine that signs may be off; that of the
@@ -35,10 +35,6 @@ type tokenRules struct {
 	noAdmin bool
 }
 
-// claims are the parts of a token, by their exact names. encoding/json would
-// match struct fields whatever their case.
-type claims map[string]json.RawMessage
-
 // verify checks the value of an Authorization header.
 func (t tokenRules) verify(header string, now time.Time) (identity, error) {
 	text, ok := bearer(header)
@@ -52,7 +48,7 @@ func (t tokenRules) verify(header string, now time.Time) (identity, error) {
 	if err := t.checkTimes(c, now); err != nil {
 		return identity{}, err
 	}
-	user, ok := c.text("sub")
+	user, ok := c.Text("sub")
 	if !ok {
 		return identity{}, invalidToken("payload", "sub must be the user ID")
 	}
@@ -60,22 +56,22 @@ func (t tokenRules) verify(header string, now time.Time) (identity, error) {
 }
 
 // authenticate checks the form and the signature.
-func (t tokenRules) authenticate(text string) (c claims, environment string, err error) {
+func (t tokenRules) authenticate(text string) (c standin.Object, environment string, err error) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 || len(text) > maxToken {
 		return nil, "", invalidToken("", "it is not three parts with dots between them")
 	}
-	head, _ := decodePart(parts[0])
-	alg, _ := head.text("alg")
+	head, _ := standin.DecodePart(parts[0])
+	alg, _ := head.Text("alg")
 	digest, ok := map[string]func() hash.Hash{"HS256": sha256.New, "HS384": sha512.New384, "HS512": sha512.New}[alg]
 	if _, critical := head["crit"]; !ok || critical {
 		return nil, "", invalidToken("signature", "alg must be HS256, HS384 or HS512, without crit")
 	}
-	c, ok = decodePart(parts[1])
+	c, ok = standin.DecodePart(parts[1])
 	if !ok {
 		return nil, "", invalidToken("payload", "its claims are not a JSON object")
 	}
-	if environment, ok = c.text("aud"); !ok {
+	if environment, ok = c.Text("aud"); !ok {
 		return nil, "", invalidToken("payload", "aud must be the environment ID, as a string")
 	}
 	key, ok := t.keys[environment]
@@ -96,8 +92,8 @@ func (t tokenRules) authenticate(text string) (c claims, environment string, err
 
 // checkTimes holds iat and exp against the server's clock. There are clients without
 // exp; their tokens are good as long as they are young.
-func (t tokenRules) checkTimes(c claims, now time.Time) error {
-	iat, ok := c.seconds("iat")
+func (t tokenRules) checkTimes(c standin.Object, now time.Time) error {
+	iat, ok := c.Seconds("iat")
 	if !ok {
 		return invalidToken("payload", "iat is missing, or is not a number of seconds")
 	}
@@ -110,7 +106,7 @@ func (t tokenRules) checkTimes(c claims, now time.Time) error {
 	if _, there := c["exp"]; !there {
 		return nil
 	}
-	exp, ok := c.seconds("exp")
+	exp, ok := c.Seconds("exp")
 	if !ok {
 		return invalidToken("payload", "exp is not a number of seconds")
 	}
@@ -122,9 +118,9 @@ func (t tokenRules) checkTimes(c claims, now time.Time) error {
 
 // scopes are those in auth.ai.permissions. Anything but an array of strings grants
 // nothing, and so do scopes that are spelled wrong.
-func (t tokenRules) scopes(c claims) (granted scopes) {
-	auth, _ := decodeObject(c["auth"])
-	ai, _ := decodeObject(auth["ai"])
+func (t tokenRules) scopes(c standin.Object) (granted scopes) {
+	auth, _ := standin.DecodeObject(c["auth"])
+	ai, _ := standin.DecodeObject(auth["ai"])
 	if json.Unmarshal(ai["permissions"], &granted) != nil {
 		return nil
 	}
@@ -132,37 +128,6 @@ func (t tokenRules) scopes(c claims) (granted scopes) {
 		return granted.without(adminScope)
 	}
 	return granted
-}
-
-func decodePart(s string) (claims, bool) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	if err != nil {
-		return nil, false
-	}
-	return decodeObject(b)
-}
-
-func decodeObject(b []byte) (c claims, ok bool) {
-	return c, json.Unmarshal(b, &c) == nil && c != nil
-}
-
-// text is a claim that must be a string with something in it.
-func (c claims) text(name string) (string, bool) {
-	var s *string
-	if json.Unmarshal(c[name], &s) != nil || s == nil {
-		return "", false
-	}
-	return *s, *s != ""
-}
-
-// seconds is a claim that must be a time in seconds.
-func (c claims) seconds(name string) (time.Time, bool) {
-	var n *float64
-	if json.Unmarshal(c[name], &n) != nil || n == nil || *n < 0 || *n > 1e15 {
-		return time.Time{}, false
-	}
-	whole, part := math.Modf(*n)
-	return time.Unix(int64(whole), int64(part*1e9)).UTC(), true
 }
 
 // invalidToken refuses a token; part is the one that is wrong, if it is one.

@@ -55,7 +55,16 @@ func (x *Exchange) Reply(status int, v any) error {
 	return nil
 }
 
-// SendText answers with what was made before.
+// SendMade answers with what is made once, when it is first asked for.
+func (x *Exchange) SendMade(contentType string, made func() ([]byte, error)) error {
+	text, err := made()
+	if err != nil {
+		return err
+	}
+	return x.SendText(contentType, text)
+}
+
+// SendText answers with a text.
 func (x *Exchange) SendText(contentType string, text []byte) error {
 	x.send(http.StatusOK, contentType, text)
 	return nil

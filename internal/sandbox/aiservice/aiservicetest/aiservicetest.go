@@ -3,10 +3,6 @@
 package aiservicetest
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -14,6 +10,7 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/openapitest"
+	"assetferry/internal/sandbox/sandboxtest"
 )
 
 // Environment is the one that Run adds if the options name none.
@@ -71,17 +68,4 @@ func Claims(e aiservice.Environment, user string, permissions ...string) map[str
 }
 
 // Sign makes a token of claims.
-func Sign(key sandbox.AccessKey, claims map[string]any) string {
-	text := encode(map[string]any{"alg": "HS256", "typ": "JWT"}) + "." + encode(claims)
-	m := hmac.New(sha256.New, []byte(key))
-	m.Write([]byte(text))
-	return text + "." + base64.RawURLEncoding.EncodeToString(m.Sum(nil))
-}
-
-func encode(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // claims of a test that are no JSON
-	}
-	return base64.RawURLEncoding.EncodeToString(b)
-}
+func Sign(key sandbox.AccessKey, claims map[string]any) string { return sandboxtest.Sign(key, claims) }
