@@ -30,7 +30,7 @@ var schema embed.FS
 // is done alone.
 type store struct{ db *sql.DB }
 
-const pragmas = "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=secure_delete(0)"
+const pragmas = "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
 
 func openMemory() (*store, error) { return openDatabase("file::memory:" + pragmas) }
 
