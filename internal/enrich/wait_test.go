@@ -1,0 +1,115 @@
+package enrich
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+// A late service loses its connection with each question, and has the reply some time later.
+type late struct {
+	*world
+	takes time.Duration
+	asked time.Time
+}
+
+func (l *late) Ask(ctx context.Context, conversation string, q Question) (string, error) {
+	l.asked = time.Now()
+	_, err := l.world.Ask(ctx, conversation, q)
+	must(l, err)
+	return "", fmt.Errorf("%w: %w", ErrAsked, &statusError{"cut", retry.Transient, nil})
+}
+
+func (l *late) Exchange(ctx context.Context, conversation string) (Exchange, error) {
+	said, err := l.world.Exchange(ctx, conversation)
+	if time.Since(l.asked) < l.takes {
+		said.Reply = ""
+	}
+	return said, err
+}
+
+// A reply whose stream was lost is waited for, and not asked for again; but not for good.
+func TestWaitsForReply(t *testing.T) {
+	for _, tt := range []struct {
+		takes, waits time.Duration
+		want         state.EnrichmentState
+	}{
+		{0, 0, state.EnrichProposed}, {10 * time.Second, 15 * time.Second, state.EnrichProposed},
+		{30 * time.Second, 30 * time.Second, state.EnrichProposed}, {time.Hour, 30 * time.Second, state.EnrichFailed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 1)
+			e := w.engine()
+			e.Service, e.Settle = &late{world: w, takes: tt.takes}, 30*time.Second
+			begin := time.Now()
+			got, err := w.ask(e, nil)
+			if err != nil || got.States[tt.want] != 1 || w.billed != 1 || got.Run.Calls != 1 || got.Left != 0 {
+				t.Errorf("a reply after %v: got %+v (%v)", tt.takes, got, err)
+			}
+			if waited := time.Since(begin); waited != tt.waits {
+				t.Errorf("a reply after %v was waited for for %v, want %v", tt.takes, waited, tt.waits)
+			}
+		})
+	}
+}
+
+// Told to stop, a run begins nothing more and waits for nothing; what it left is found out by
+// the next one.
+func TestStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 3)
+		stop := make(chan struct{})
+		e := w.engine()
+		e.Stop, e.Service, e.Settle = stop, &late{world: w, takes: time.Minute}, 2*time.Minute
+		time.AfterFunc(10*time.Second, func() { close(stop) })
+		begin := time.Now()
+		got, err := w.ask(e, nil)
+		if err != nil || !got.Stopped || w.billed != 1 || got.Left != 1 || time.Since(begin) != 10*time.Second {
+			t.Errorf("after %v: got %+v (%v)", time.Since(begin), got, err)
+		}
+		next := w.engine()
+		got, err = w.ask(next, nil)
+		if err != nil || got.Stopped || got.Left != 0 || w.states()[state.EnrichProposed] != 3 || w.billed != 3 || got.Run.Calls != 3 {
+			t.Errorf("the next run: %+v (%v)", got, err)
+		}
+	})
+}
+
+// Interrupted in the midst of a call, a run leaves what it asked to the next one.
+func TestInterrupt(t *testing.T) {
+	w := newWorld(t, 2)
+	must(t, w.engine().Survey(t.Context(), "en"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	e := w.engine()
+	e.Service = &interrupted{w, cancel}
+	_, err := e.Ask(ctx, Request{Kind: state.KindDescribe, Language: "en"})
+	if err == nil || w.billed != 1 || w.states()[state.EnrichAsking] != 1 {
+		t.Errorf("got %v, %d calls and %v", err, w.billed, w.states())
+	}
+	got, err := w.ask(w.engine(), nil)
+	if err != nil || w.billed != 2 || w.states()[state.EnrichProposed] != 2 || len(w.talks) != 0 || got.Left != 0 {
+		t.Errorf("the next run: %+v, %d calls (%v)", got, w.billed, err)
+	}
+}
+
+// An interrupted service is asked, and then somebody interrupts the run.
+type interrupted struct {
+	*world
+	cancel context.CancelCauseFunc
+}
+
+func (i *interrupted) Ask(ctx context.Context, conversation string, q Question) (string, error) {
+	_, err := i.world.Ask(ctx, conversation, q)
+	must(i, err)
+	i.cancel(errKilled)
+	return "", fmt.Errorf("%w: %w", ErrAsked, context.Cause(ctx))
+}
+
+func (i *interrupted) Exchange(ctx context.Context, conversation string) (Exchange, error) {
+	return Exchange{}, context.Cause(ctx)
+}
