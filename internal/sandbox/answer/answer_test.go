@@ -111,6 +111,7 @@ func TestJSONCanBeRead(t *testing.T) {
 func TestAct(t *testing.T) {
 	for name, tt := range map[string]struct{ action, language, content, want string }{
 		"grammar":            {"fix-grammar", "", "i  recieve the the parcel with teh book", "I receive the parcel with the book."},
+		"blanks":             {"fix-grammar", "", "A  b  c , d\nand  \nso  on", "A b c, d\nand  \nso on."},
 		"names stay":         {"fix-grammar", "", "iPhone and example.com", "iPhone and example.com"},
 		"tags stay":          {"fix-grammar", "", `<P  data-id='1' class=x>a  <B>seperate</B> roof</P ><!-- teh -->`, `<P  data-id='1' class=x>A  <B>separate</B> roof</P ><!-- teh -->`},
 		"stops at the end":   {"fix-grammar", "", "<p>a house at the lake </p><h1>Lake</h1>", "<p>A house at the lake. </p><h1>Lake</h1>"},

@@ -8,16 +8,15 @@ import (
 )
 
 var (
-	doubledBlank = regexp.MustCompile(`([^\s])[ \t]{2,}([^\s])`)
-	blankBefore  = regexp.MustCompile(`(\pL)[ \t]+([,.;!?])(\s|$)`)
-	word         = regexp.MustCompile(`[\pL\pN'’]+`)
+	blanks      = regexp.MustCompile(`[ \t]{2,}`)
+	blankBefore = regexp.MustCompile(`(\pL)[ \t]+([,.])(\s|$)`) // in French others have one before them
+	word        = regexp.MustCompile(`[\pL\pN'’]+`)
 )
 
 // corrected corrects a text within its block.
 func corrected(p piece) string {
-	text := doubledBlank.ReplaceAllString(p.raw, "$1 $2")
+	text := apart(once(swap(p.raw, misspellings())))
 	text = blankBefore.ReplaceAllString(text, "$1$2$3")
-	text = once(swap(text, misspellings()))
 	if p.first {
 		text = begun(text)
 	}
@@ -25,6 +24,22 @@ func corrected(p piece) string {
 		text = stopped(text)
 	}
 	return text
+}
+
+// apart has single blanks between words. Those at the ends of lines are left alone: they
+// mean something in Markdown.
+func apart(text string) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range blanks.FindAllStringIndex(text, -1) {
+		before, _ := utf8.DecodeLastRuneInString(text[:m[0]])
+		after, size := utf8.DecodeRuneInString(text[m[1]:])
+		if m[0] > 0 && size > 0 && !unicode.IsSpace(before) && !unicode.IsSpace(after) {
+			b.WriteString(text[at:m[0]] + " ")
+			at = m[1]
+		}
+	}
+	return b.String() + text[at:]
 }
 
 // once leaves out words that stand twice. "That that" and "had had" can be right.

@@ -54,6 +54,7 @@ func TestProcess(t *testing.T) {
 func FuzzProcess(f *testing.F) {
 	f.Add(`<p data-id="1">a &amp; b<img src=a.png alt></p>`)
 	f.Add(`<img src="data:image/png;base64,AAAA" / alt = 'x>`)
+	f.Add("teh  the , a  b  c . alot of the the .")
 	f.Add("<svg><img/></svg><textarea><img></textarea>\x00\r\n<img")
 	f.Fuzz(func(t *testing.T, document string) {
 		got := Process("Rewrite every alt", []string{document}, nil)[0].Document
@@ -67,6 +68,10 @@ func FuzzProcess(f *testing.F) {
 			t.Errorf("%q was read as %q", document, same)
 		}
 		Review("correctness", nil, document)
+		corrected := Act("fix-grammar", nil, document)
+		if again := Act("fix-grammar", nil, corrected); again != corrected {
+			t.Errorf("%q was corrected to %q and then to %q", document, corrected, again)
+		}
 		Act("translate", map[string]string{"language": document}, document)
 		ActCustom(document, document, "html")
 	})
