@@ -11,6 +11,8 @@ import (
 	"mime/multipart"
 	"net/textproto"
 	"strings"
+
+	"assetferry/internal/outbound"
 )
 
 // A Document is HTML in a conversation, which a reply may change.
@@ -148,7 +150,7 @@ func multipartPayload(f File) (*payload, error) {
 			return struct {
 				io.Reader
 				io.Closer
-			}{io.MultiReader(strings.NewReader(before), content, strings.NewReader(after)), content}, nil
+			}{io.MultiReader(strings.NewReader(before), outbound.Exactly(content, f.Size), strings.NewReader(after)), content}, nil
 		},
 	}, nil
 }

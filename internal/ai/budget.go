@@ -55,7 +55,8 @@ const kinds = 4
 // the wake of that would be refused. A nil Budget lets all pass. Its methods may be called
 // from several goroutines.
 type Budget struct {
-	user         meters
+	turn         chan struct{} // held by the one request of the user that waits to be next
+	user         meters        // locked with those of the organisation
 	organisation *shared
 	limits       Limits
 	now          func() time.Time
@@ -63,7 +64,7 @@ type Budget struct {
 
 // shared is what all users of an organisation draw upon.
 type shared struct {
-	mu sync.Mutex // over the meters of the users, too
+	mu sync.Mutex
 	meters
 }
 
@@ -75,12 +76,14 @@ func NewBudget(l Limits, now func() time.Time) *Budget {
 	if now == nil {
 		now = time.Now
 	}
-	return &Budget{user: metersOf(l.PerUser), organisation: &shared{meters: metersOf(l.PerOrganisation)}, limits: l, now: now}
+	return budgetOf(l, &shared{meters: metersOf(l.PerOrganisation)}, now)
 }
 
 // OfAnotherUser returns the budget of another user of the same organisation.
-func (b *Budget) OfAnotherUser() *Budget {
-	return &Budget{user: metersOf(b.limits.PerUser), organisation: b.organisation, limits: b.limits, now: b.now}
+func (b *Budget) OfAnotherUser() *Budget { return budgetOf(b.limits, b.organisation, b.now) }
+
+func budgetOf(l Limits, organisation *shared, now func() time.Time) *Budget {
+	return &Budget{turn: make(chan struct{}, 1), user: metersOf(l.PerUser), organisation: organisation, limits: l, now: now}
 }
 
 func metersOf(r Rates) (all meters) {
@@ -107,42 +110,55 @@ func (e *CostError) Class() retry.Class { return retry.Permanent }
 // Hint is the next step.
 func (e *CostError) Hint() string { return "send less at once" }
 
-// Wait waits until a request with this cost may be sent, in the order in which it was called.
-// The error is that of the context, retry.ErrDraining where it would have to wait, or a
-// *[CostError].
+// Wait waits until a request with this cost may be sent, for each user in the order in which
+// it was called. The error is the cause of the context, retry.ErrDraining where it would have
+// to wait, or a *[CostError]; nothing is used up then.
 func (b *Budget) Wait(ctx context.Context, cost Cost) error {
 	if b == nil {
 		return nil
 	}
-	wait, err := b.reserve(cost)
-	if err != nil {
-		return err
+	select {
+	case b.turn <- struct{}{}:
+	case <-retry.Draining(ctx):
+		return retry.ErrDraining
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	return retry.Sleep(ctx, wait)
+	defer func() { <-b.turn }()
+	for {
+		wait, err := b.take(cost)
+		if wait == 0 || err != nil {
+			return err
+		}
+		if err := retry.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
 }
 
-// reserve takes the earliest time at which all limits allow a request, and returns how long
-// that is away. Whoever does not wait so long has used it up nevertheless: others have been
-// told their times.
-func (b *Budget) reserve(cost Cost) (time.Duration, error) {
+// take lets a request through, or says how long to wait before asking again at least: other
+// users of the organisation may be faster.
+func (b *Budget) take(cost Cost) (wait time.Duration, err error) {
 	b.organisation.mu.Lock()
 	defer b.organisation.mu.Unlock()
 	now := b.now()
-	at := now
 	amounts := cost.amounts()
 	for kind, amount := range amounts {
 		for _, m := range []*meter{&b.user[kind], &b.organisation.meters[kind]} {
 			if m.limit > 0 && amount > m.limit {
 				return 0, &CostError{cost, m.limit}
 			}
-			at = latest(at, m.earliest(now, amount))
+			wait = max(wait, m.earliest(now, amount).Sub(now))
 		}
 	}
-	for kind, amount := range amounts {
-		b.user[kind].take(at, amount)
-		b.organisation.meters[kind].take(at, amount)
+	if wait > 0 {
+		return wait, nil
 	}
-	return at.Sub(now), nil
+	for kind, amount := range amounts {
+		b.user[kind].take(now, amount)
+		b.organisation.meters[kind].take(now, amount)
+	}
+	return 0, nil
 }
 
 // A meter keeps to one limit. It knows what was let through within the last window, and
@@ -152,7 +168,7 @@ func (b *Budget) reserve(cost Cost) (time.Duration, error) {
 // just before one request and end just behind another; hence the second look.
 type meter struct {
 	limit float64 // within a minute; 0 is none
-	taken []taken // the oldest first; some may be ahead of us
+	taken []taken // the oldest first
 	sum   float64
 }
 
@@ -161,10 +177,10 @@ type taken struct {
 	amount float64
 }
 
-// earliest is when the meter allows so much; the zero time is: at any time.
+// earliest is when the meter allows so much.
 func (m *meter) earliest(now time.Time, amount float64) (at time.Time) {
 	if m.limit == 0 || amount == 0 {
-		return at
+		return now
 	}
 	m.forget(now)
 	if n := len(m.taken); n > 0 {

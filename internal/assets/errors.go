@@ -19,7 +19,7 @@ var (
 	// again before somebody has looked.
 	ErrInDoubt = errors.New("in doubt: it may have been carried out")
 	// ErrSize says that the content of an upload is not of the announced size.
-	ErrSize = errors.New("size is not the announced one")
+	ErrSize = outbound.ErrSize
 	// ErrChanged says that the content of an asset was replaced while it was read.
 	ErrChanged = errors.New("changed while it was read")
 )

@@ -2,10 +2,10 @@ package assets
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"strings"
+
+	"assetferry/internal/outbound"
 )
 
 // A frame is what multipart/form-data puts around a file. It is made by hand so
@@ -54,7 +54,7 @@ func (f frame) payload(u Upload) *payload {
 			if err != nil {
 				return nil, err
 			}
-			body := io.MultiReader(strings.NewReader(f.before), &exactly{r: content, left: u.Size}, strings.NewReader(f.after))
+			body := io.MultiReader(strings.NewReader(f.before), outbound.Exactly(content, u.Size), strings.NewReader(f.after))
 			return &framed{body, content}, nil
 		},
 	}
@@ -76,39 +76,4 @@ func (f *framed) Read(p []byte) (n int, err error) {
 		n += m
 	}
 	return n, err
-}
-
-// exactly reads as many bytes as were announced. Fewer or more are an error, and
-// it comes before the closing boundary, so that no server takes such a body.
-type exactly struct {
-	r    io.Reader
-	left int64
-}
-
-func (e *exactly) Read(p []byte) (int, error) {
-	if e.left == 0 {
-		return 0, e.end()
-	}
-	n, err := e.r.Read(p[:min(int64(len(p)), e.left)])
-	e.left -= int64(n)
-	switch {
-	case err != io.EOF:
-		return n, err
-	case e.left > 0:
-		return n, fmt.Errorf("%w: it ends %d bytes early: %w", ErrSize, e.left, io.ErrUnexpectedEOF)
-	}
-	return n, nil
-}
-
-// end is io.EOF if there is nothing behind the announced bytes. The source may
-// also say only now that what it delivered is not what was listed.
-func (e *exactly) end() error {
-	n, err := io.ReadFull(e.r, make([]byte, 1))
-	switch {
-	case n > 0:
-		return fmt.Errorf("%w: there is more", ErrSize)
-	case errors.Is(err, io.ErrUnexpectedEOF): // a reader may end with it, ReadFull does not for one byte
-		return fmt.Errorf("%w: %w", ErrSize, err)
-	}
-	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -121,5 +122,20 @@ func TestPrintable(t *testing.T) {
 	}
 	if got := outbound.Plain([]byte("\n<html>")); got != "" {
 		t.Errorf("got %q of a page", got)
+	}
+}
+
+func TestExactly(t *testing.T) {
+	for _, c := range []struct {
+		content string
+		size    int64
+		ok      bool
+	}{{"", 0, true}, {"abc", 3, true}, {"abc", 2, false}, {"abc", 4, false}, {"", 1, false}, {"a", 0, false}} {
+		for _, in := range []io.Reader{strings.NewReader(c.content), iotest.DataErrReader(strings.NewReader(c.content))} {
+			got, err := io.ReadAll(outbound.Exactly(in, c.size))
+			if c.ok && (err != nil || string(got) != c.content) || !c.ok && (!errors.Is(err, outbound.ErrSize) || int64(len(got)) > c.size) {
+				t.Errorf("%q of %d: got %q, %v", c.content, c.size, got, err)
+			}
+		}
 	}
 }

@@ -1,0 +1,247 @@
+package ai
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assetferry/internal/retry"
+	"assetferry/internal/seedtest"
+)
+
+// A passed request was let through.
+type passed struct {
+	at   time.Time
+	user int
+	cost Cost
+}
+
+// hammer has users ask for as much as they get for ten minutes, several at once each. The
+// costs are those that next gives.
+func hammer(t *testing.T, l Limits, users int, next func() Cost) (all []passed) {
+	t.Helper()
+	var mu sync.Mutex
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	first := NewBudget(l, nil)
+	var done sync.WaitGroup
+	for user := range users {
+		b := first
+		if user > 0 {
+			b = first.OfAnotherUser()
+		}
+		for range 4 {
+			done.Go(func() {
+				for {
+					mu.Lock()
+					cost := next()
+					mu.Unlock()
+					if b.Wait(ctx, cost) != nil {
+						return
+					}
+					mu.Lock()
+					all = append(all, passed{time.Now(), user, cost})
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	done.Wait()
+	return all
+}
+
+// most is the most that came within any window of so long, both ends counted, and how much it
+// was in all.
+func most(all []passed, long time.Duration, amount func(passed) float64) (peak, sum float64) {
+	for i := range all {
+		sum += amount(all[i])
+		var within float64
+		for j := i; j < len(all) && all[j].at.Sub(all[i].at) <= long; j++ {
+			within += amount(all[j])
+		}
+		peak = max(peak, within)
+	}
+	return peak, sum
+}
+
+// check holds what was let through against limits: none of them, in any minute, and nine
+// tenths of the tightest one in ten minutes.
+func check(t *testing.T, all []passed, l Limits, users int) {
+	t.Helper()
+	best := 0.0
+	of := func(kind int) func(passed) float64 { return func(p passed) float64 { return p.cost.amounts()[kind] } }
+	see := func(whose string, kind int, all []passed, limit float64) {
+		peak, sum := most(all, minute, of(kind))
+		if limit > 0 && peak > limit {
+			t.Errorf("%s, kind %d: %.0f within a minute, above %.0f", whose, kind, peak, limit)
+		}
+		if limit > 0 {
+			best = max(best, sum/(10*limit))
+		}
+	}
+	perUser := make([][]passed, users)
+	for _, p := range all {
+		perUser[p.user] = append(perUser[p.user], p)
+	}
+	for kind := range kinds {
+		see("organisation", kind, all, l.PerOrganisation.amounts()[kind])
+		for _, own := range perUser {
+			see("user", kind, own, l.PerUser.amounts()[kind])
+		}
+	}
+	if best < 0.9 {
+		t.Errorf("no limit was used by nine tenths: %.3f", best)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	random := seedtest.Rand(t)
+	saas := SaaSLimits()
+	for _, c := range []struct {
+		name   string
+		limits Limits
+		users  int
+		next   func() Cost
+	}{
+		{"messages of one user", saas, 1, func() Cost { return Cost{LLM: 1, Tokens: 1000} }},
+		{"searches of one user", saas, 1, func() Cost { return Cost{LLM: 1, Search: 1, Tokens: 1000} }},
+		{"pages of one user", saas, 1, func() Cost { return Cost{Scrape: 1} }},
+		{"tokens of one user", saas, 1, func() Cost { return Cost{LLM: 1, Tokens: 15_000 + random.IntN(20_000)} }},
+		{"small and large of one user", saas, 1, func() Cost { return Cost{Tokens: pick(random, 10, 30_000)} }},
+		{"messages of an organisation", saas, 16, func() Cost { return Cost{LLM: 1, Tokens: 100} }},
+		{"searches of an organisation", saas, 12, func() Cost { return Cost{LLM: 1, Search: 1} }},
+		{"pages of an organisation", saas, 24, func() Cost { return Cost{Scrape: 1} }},
+		{"tokens of an organisation", saas, 20, func() Cost { return Cost{LLM: 1, Tokens: 20_000 + random.IntN(10_000)} }},
+		{"odd limits", Limits{PerUser: Rates{LLMRequests: 7, InputTokens: 1234}}, 1, func() Cost { return Cost{LLM: 1, Tokens: random.IntN(60)} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				all := hammer(t, c.limits, c.users, c.next)
+				check(t, all, c.limits, c.users)
+			})
+		})
+	}
+}
+
+func pick(random *rand.Rand, from ...int) int { return from[random.IntN(len(from))] }
+
+// Requests may be on their way for differently long without more than the limit arriving
+// within a minute.
+func TestBudgetStandsJitter(t *testing.T) {
+	random := seedtest.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		l := Limits{PerUser: Rates{LLMRequests: 75, InputTokens: 1e6}}
+		all := hammer(t, l, 1, func() Cost { return Cost{LLM: 1, Tokens: random.IntN(30_000)} })
+		for i := range all {
+			all[i].at = all[i].at.Add(time.Duration(random.Int64N(int64(jitter))))
+		}
+		for i := range all { // the windows that begin with each of them, in any order
+			var n, tokens float64
+			for j := range all {
+				if d := all[j].at.Sub(all[i].at); d >= 0 && d < minute {
+					n, tokens = n+1, tokens+float64(all[j].cost.Tokens)
+				}
+			}
+			if n > 75 || tokens > 1e6 {
+				t.Fatalf("%.0f requests and %.0f tokens arrive within a minute", n, tokens)
+			}
+		}
+	})
+}
+
+func TestBudgetLetsPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var none *Budget
+		onPremises := NewBudget(Limits{}, nil)
+		idle := NewBudget(SaaSLimits(), nil)
+		for range 100 {
+			for _, b := range []*Budget{none, onPremises} {
+				if err := b.Wait(t.Context(), Cost{LLM: 1, Search: 1, Scrape: 1, Tokens: 1e9}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := idle.Wait(t.Context(), Cost{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("took %v without any limit", took)
+		}
+	})
+}
+
+func TestBudgetTooLarge(t *testing.T) {
+	b := NewBudget(SaaSLimits(), nil)
+	err := b.Wait(t.Context(), Cost{LLM: 1, Tokens: 2e6})
+	large, ok := errors.AsType[*CostError](err)
+	if class, _ := retry.Classify(err); !ok || large.Limit != 1e6 || class != retry.Permanent || large.Hint() == "" {
+		t.Errorf("got %v", err)
+	}
+	if err := b.Wait(t.Context(), Cost{LLM: 1, Tokens: 1e6}); err != nil {
+		t.Errorf("what was refused counts: %v", err)
+	}
+}
+
+// Whoever gives up waiting uses up nothing.
+func TestBudgetGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		b := NewBudget(Limits{PerUser: Rates{LLMRequests: 1}}, nil)
+		if err := b.Wait(t.Context(), Cost{LLM: 1}); err != nil {
+			t.Fatal(err)
+		}
+		enough := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(enough) })
+		for range 2 { // one is next, and one waits for that
+			go func() {
+				if err := b.Wait(ctx, Cost{LLM: 1}); !errors.Is(err, enough) {
+					t.Errorf("got %v", err)
+				}
+			}()
+		}
+		time.Sleep(2 * time.Second)
+		stop := make(chan struct{})
+		close(stop)
+		if err := b.Wait(retry.WithDrain(t.Context(), stop), Cost{LLM: 1}); !errors.Is(err, retry.ErrDraining) {
+			t.Errorf("got %v", err)
+		}
+		if err := b.Wait(t.Context(), Cost{LLM: 1}); err != nil || time.Since(start) != minute+jitter {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// However long a process runs, a budget keeps no more than a window of what it let through.
+func TestBudgetForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(SaaSLimits(), nil)
+		for range 1000 {
+			if err := b.Wait(t.Context(), Cost{LLM: 1, Tokens: 10}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for kind := range kinds {
+			if n := len(b.user[kind].taken); n > 80 {
+				t.Errorf("kind %d: keeps %d", kind, n)
+			}
+		}
+	})
+}
+
+func TestEstimateTokens(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		pixels int
+		want   int
+	}{{"", 0, 0}, {"a", 0, 1}, {"abc", 0, 1}, {"abcd", 0, 2}, {"", 1, 1}, {"", 750_000, 1000}, {"abc", 751, 3}} {
+		if got := EstimateTokens(c.text, c.pixels); got != c.want {
+			t.Errorf("%q and %d pixels: got %d, want %d", c.text, c.pixels, got, c.want)
+		}
+	}
+}
