@@ -3,6 +3,7 @@ package ai
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -205,10 +206,7 @@ func (m *meter) forget(now time.Time) {
 		m.sum -= m.taken[n].amount
 		n++
 	}
-	m.taken = append(m.taken[:0], m.taken[n:]...)
-	if len(m.taken) == 0 {
-		m.sum = 0
-	}
+	m.taken = slices.Delete(m.taken, 0, n)
 }
 
 func (m *meter) take(at time.Time, amount float64) {

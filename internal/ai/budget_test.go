@@ -54,14 +54,13 @@ func hammer(t *testing.T, l Limits, users int, next func() Cost) (all []passed) 
 	return all
 }
 
-// most is the most that came within any window of so long, both ends counted, and how much it
-// was in all.
-func most(all []passed, long time.Duration, amount func(passed) float64) (peak, sum float64) {
-	for i := range all {
-		sum += amount(all[i])
+// most is the most that came within any minute, both ends counted, and how much it was in all.
+func most(at []time.Duration, amounts []float64) (peak, sum float64) {
+	for i := range at {
+		sum += amounts[i]
 		var within float64
-		for j := i; j < len(all) && all[j].at.Sub(all[i].at) <= long; j++ {
-			within += amount(all[j])
+		for j := i; j < len(at) && at[j]-at[i] <= minute; j++ {
+			within += amounts[j]
 		}
 		peak = max(peak, within)
 	}
@@ -73,25 +72,31 @@ func most(all []passed, long time.Duration, amount func(passed) float64) (peak, 
 func check(t *testing.T, all []passed, l Limits, users int) {
 	t.Helper()
 	best := 0.0
-	of := func(kind int) func(passed) float64 { return func(p passed) float64 { return p.cost.amounts()[kind] } }
-	see := func(whose string, kind int, all []passed, limit float64) {
-		peak, sum := most(all, minute, of(kind))
-		if limit > 0 && peak > limit {
-			t.Errorf("%s, kind %d: %.0f within a minute, above %.0f", whose, kind, peak, limit)
-		}
-		if limit > 0 {
-			best = max(best, sum/(10*limit))
+	see := func(whose string, all []passed, limits Rates) {
+		for kind, limit := range limits.amounts() {
+			var at []time.Duration
+			var amounts []float64
+			for _, p := range all {
+				if amount := p.cost.amounts()[kind]; amount > 0 && limit > 0 {
+					at, amounts = append(at, p.at.Sub(all[0].at)), append(amounts, amount)
+				}
+			}
+			peak, sum := most(at, amounts)
+			if peak > limit {
+				t.Errorf("%s, kind %d: %.0f within a minute, above %.0f", whose, kind, peak, limit)
+			}
+			if limit > 0 {
+				best = max(best, sum/(10*limit))
+			}
 		}
 	}
 	perUser := make([][]passed, users)
 	for _, p := range all {
 		perUser[p.user] = append(perUser[p.user], p)
 	}
-	for kind := range kinds {
-		see("organisation", kind, all, l.PerOrganisation.amounts()[kind])
-		for _, own := range perUser {
-			see("user", kind, own, l.PerUser.amounts()[kind])
-		}
+	see("organisation", all, l.PerOrganisation)
+	for _, own := range perUser {
+		see("user", own, l.PerUser)
 	}
 	if best < 0.9 {
 		t.Errorf("no limit was used by nine tenths: %.3f", best)

@@ -9,7 +9,7 @@ import (
 )
 
 // maxText is how many bytes of an answer are kept at the most.
-const maxText = 32 << 20
+const maxText = 8 << 20
 
 // errTooLong says that an answer is above maxText.
 var errTooLong = fmt.Errorf("the answer is longer than %d bytes", maxText)

@@ -91,25 +91,33 @@ func (r *Reader) Retry() time.Duration { return r.retry }
 func (r *Reader) readLine() error {
 	r.line = r.line[:0]
 	for {
-		b, err := r.in.ReadByte()
-		if err != nil {
+		if _, err := r.in.Peek(1); err != nil {
 			return err
 		}
-		second := r.feed && b == '\n'
-		r.feed = b == '\r'
-		switch {
-		case second:
+		chunk, _ := r.in.Peek(r.in.Buffered())
+		if r.feed && chunk[0] == '\n' {
+			r.feed = false
+			_, _ = r.in.Discard(1)
 			continue
-		case b == '\n' || b == '\r':
-			if !r.begun {
-				r.begun, r.line = true, bytes.TrimPrefix(r.line, []byte("\uFEFF"))
-			}
-			return nil
 		}
-		if r.line = append(r.line, b); len(r.line)+len(r.data)+len(r.name) > r.limit {
+		n := bytes.IndexAny(chunk, "\r\n")
+		ends := n >= 0
+		if !ends {
+			n = len(chunk)
+		}
+		if r.line = append(r.line, chunk[:n]...); len(r.line)+len(r.data)+len(r.name) > r.limit {
 			return &TooLargeError{r.limit}
 		}
+		if r.feed = ends && chunk[n] == '\r'; ends {
+			_, _ = r.in.Discard(n + 1)
+			break
+		}
+		_, _ = r.in.Discard(n)
 	}
+	if !r.begun {
+		r.begun, r.line = true, bytes.TrimPrefix(r.line, []byte("\uFEFF"))
+	}
+	return nil
 }
 
 // field takes a line in that is not blank.
