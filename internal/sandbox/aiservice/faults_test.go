@@ -184,7 +184,7 @@ func TestTokensAreWeighed(t *testing.T) {
 		{ID: "heavy", Provider: "Agent", MaxContextLength: 1 << 20, Weight: 4},
 		{ID: "cached", Provider: "Anthropic", MaxContextLength: 1 << 20},
 	}
-	c := start(t, aiservice.Options{Models: models})
+	c := start(t, aiservice.Options{Models: models, Now: newClock().read})
 	most := 0
 	ask := func(path, model string) (tokens int) {
 		c.say(path, map[string]any{"prompt": strings.Repeat("word ", 400), "model": model})

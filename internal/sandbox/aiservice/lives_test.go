@@ -277,7 +277,7 @@ func TestServe(t *testing.T) {
 
 // TestManyAtOnce is for the race detector: all do everything on one stand-in.
 func TestManyAtOnce(t *testing.T) {
-	c := start(t, aiservice.Options{Limits: aiservice.SaaS()})
+	c := start(t, aiservice.Options{Limits: aiservice.SaaS(), Now: newClock().read})
 	red := picture(t, 8, 8)
 	var users sync.WaitGroup
 	for i := range 6 {
