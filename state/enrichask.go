@@ -44,13 +44,13 @@ func (s *Store) ask(ctx context.Context, tx *sql.Tx, run EnrichmentRun, a Asking
 	}
 	b, now := a.Basis, s.now().UnixMilli()
 	err = tx.QueryRowContext(ctx, `INSERT INTO enrichments (destination, asset, kind, language, state, run, size, width, height, blur, description, tags,
-		attribute, value, attempts, updated_at) VALUES (?, ?, ?, ?, 'asking', ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
+		attribute, value, model, attempts, updated_at) VALUES (?, ?, ?, ?, 'asking', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
 		ON CONFLICT (destination, asset, kind, language) DO UPDATE SET state = 'asking', run = excluded.run, size = excluded.size,
 		width = excluded.width, height = excluded.height, blur = excluded.blur, description = excluded.description, tags = excluded.tags,
-		attribute = excluded.attribute, value = excluded.value, text = NULL, proposed_tags = NULL, decorative = 0, edited = 0, note = '', class = '', error = '', flagged = '',
+		attribute = excluded.attribute, value = excluded.value, model = excluded.model, text = NULL, proposed_tags = NULL, decorative = 0, edited = 0, note = '', class = '', error = '', flagged = '',
 		attempts = CASE WHEN state IN ('failed', 'planned') THEN attempts ELSE 0 END + 1, updated_at = excluded.updated_at
 		WHERE state NOT IN ('asking', 'applying') RETURNING num`, run.Destination, a.Asset, string(a.Kind), a.Language, run.Num,
-		b.Size, b.Width, b.Height, b.Blur, b.Description, tags, b.Attribute, b.Value, now).Scan(&num)
+		b.Size, b.Width, b.Height, b.Blur, b.Description, tags, b.Attribute, b.Value, run.Model, now).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, ErrConflict
 	} else if err != nil || a.Conversation == "" {

@@ -171,3 +171,35 @@ func TestEnrichmentRuns(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What is not in the state that a transition expects stays as it is.
+func TestEnrichmentTransitions(t *testing.T) {
+	s, run := enriching(t, "a")
+	num := ask(t, s, run, "a", "one")
+	answer := []Answer{{Num: num, State: EnrichProposed, Proposal: &Proposal{Text: "new"}}}
+	for name, f := range map[string]func() error{
+		"apply what is asked for":         func() error { return s.ApplyEnrichment(background, run.Num, num, Written{}, Written{}) },
+		"a conflict of what is asked for": func() error { return s.EnrichmentConflict(background, num, "why") },
+		"the end of what was not begun":   func() error { return s.EnrichmentApplied(background, run.ID, num, ChangeApplied, "") },
+		"take back what was not applied":  func() error { return s.TakeBackEnrichment(background, run.ID, num, run.Num) },
+		"undo what was not applied":       func() error { return s.EnrichmentTakenBack(background, run.ID, num, ChangeUndone, "") },
+		"answer twice":                    func() error { return s.AnswerEnrichments(background, run.Num, append(answer, answer...)) },
+		"finish twice": func() error {
+			must(t, s.FinishEnrichment(background, run.Num, nil))
+			return s.FinishEnrichment(background, run.Num, nil)
+		},
+	} {
+		if err := f(); !errors.Is(err, ErrConflict) {
+			t.Errorf("%s: got %v, want ErrConflict", name, err)
+		}
+	}
+	if err := s.AnswerEnrichments(t.Context(), run.Num, []Answer{{Num: num, State: EnrichProposed}}); err == nil {
+		t.Error("a proposal may say nothing")
+	}
+	if err := s.AnswerEnrichments(t.Context(), run.Num, []Answer{{Num: num, State: EnrichRefused}}); err == nil {
+		t.Error("a refusal may have no category")
+	}
+	if got, err := s.Enrichment(t.Context(), num); err != nil || got.State != EnrichAsking || got.Calls != 0 {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+}

@@ -109,14 +109,14 @@ func (w *writer) apply(ctx context.Context, c state.Enrichable) error {
 	} else if err != nil {
 		return w.skipped(ctx, e, err)
 	}
-	if why := strayed(e.Basis, now); why != "" {
+	if why := strayed(e, now); why != "" {
 		return w.conflict(ctx, e, why)
 	}
 	before, after := changeOf(e, now)
 	if err := w.Journal.ApplyEnrichment(ctx, w.run.Num, e.Num, before, after); err != nil {
 		return err
 	}
-	if e.Proposal.Decorative && e.Proposal.Text == "" {
+	if isDecorative(e) {
 		if err := w.Decorative(ctx, true, e.Asset); err != nil {
 			return err
 		}
@@ -124,14 +124,18 @@ func (w *writer) apply(ctx context.Context, c state.Enrichable) error {
 	return w.carryOut(ctx, state.Change{Run: w.run.ID, Enrichment: e, State: state.ChangeApplying, Before: before, After: after}, now)
 }
 
-// strayed tells what somebody else changed since a proposal was made; empty if nothing.
-func strayed(b state.Basis, now assets.Asset) string {
-	switch {
+// isDecorative reports whether a proposal is that there is nothing to describe.
+func isDecorative(e state.Enrichment) bool { return e.Proposal.Decorative && e.Proposal.Text == "" }
+
+// strayed tells what somebody else changed since a proposal was made; empty if nothing that
+// the proposal is about.
+func strayed(e state.Enrichment, now assets.Asset) string {
+	switch b := e.Basis; {
 	case now.Metadata.Description != b.Description:
 		return "the description was changed since"
 	case b.Attribute != "" && attributeOf(now.Metadata.CustomAttributes, b.Attribute) != b.Value:
 		return "the attribute " + b.Attribute + " was changed since"
-	case !sameTags(now.Tags, b.Tags):
+	case len(e.Proposal.Tags) > 0 && !sameTags(now.Tags, b.Tags):
 		return "the tags were changed since"
 	}
 	return ""

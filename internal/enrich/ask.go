@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
@@ -46,6 +47,9 @@ type asker struct {
 	request Request
 	run     state.EnrichmentRun
 	budget  budget
+	// categories are those of the destination now, by id: one may have become private since
+	// the survey.
+	categories map[string]assets.Category
 
 	mu      sync.Mutex
 	states  map[state.EnrichmentState]int64
@@ -61,6 +65,9 @@ func (r *asker) all(ctx context.Context) error {
 	}
 	draining := r.draining(ctx)
 	if err := r.settle(draining); err != nil {
+		return r.asStop(err)
+	}
+	if err := r.readCategories(draining); err != nil {
 		return r.asStop(err)
 	}
 	estimate, err := r.Plan(ctx, r.request)
@@ -84,7 +91,7 @@ func (r *asker) each(ctx context.Context) (err error) {
 		switch {
 		case err != nil:
 			return err
-		case l.Reason != "":
+		case l.Reason != "" || !r.mayLeave(&l):
 			continue
 		case parallel.Err() != nil || r.isOver():
 			return nil
@@ -100,6 +107,24 @@ func (r *asker) each(ctx context.Context) (err error) {
 		g.Go(func() error { return r.batch(parallel, batch) })
 	}
 	return nil
+}
+
+func (r *asker) readCategories(ctx context.Context) error {
+	r.categories = map[string]assets.Category{}
+	for c, err := range r.Library.Categories(ctx) {
+		if err != nil {
+			return err
+		}
+		r.categories[c.ID] = c
+	}
+	return nil
+}
+
+// mayLeave reports whether an asset may leave also as its category is now.
+func (r *asker) mayLeave(l *Leaving) bool {
+	c, ok := r.categories[l.Category]
+	l.CategoryName, l.Private = c.Name, c.Private
+	return ok && r.request.Rules.holdsBack(l.Surveyed) == ""
 }
 
 func batchSize(kind state.EnrichmentKind) int {

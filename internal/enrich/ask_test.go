@@ -164,6 +164,11 @@ func TestDecorative(t *testing.T) {
 	if err != nil || counts.Findings[FindingDecorative] != 2 {
 		t.Errorf("got %+v (%v)", counts, err)
 	}
+	_, err = w.engine().Undo(t.Context(), got.Run.ID)
+	must(t, err)
+	if counts, err = w.engine().Findings(t.Context()); err != nil || counts.Findings[FindingDecorative] != 1 || counts.Findings[FindingNone] != 1 {
+		t.Errorf("taken back: %+v (%v)", counts, err)
+	}
 }
 
 // What was said about an asset since the survey counts.
@@ -174,6 +179,11 @@ func TestChangedSinceSurvey(t *testing.T) {
 	w.assets["asset00"].Metadata.Description = "A person wrote this about the dog"
 	w.assets["asset01"].Tags = append(w.assets["asset01"].Tags, "no-ai")
 	w.assets["asset02"].CategoryID = "elsewhere"
+	w.private = true
+	if got, err := e.Ask(t.Context(), Request{Kind: state.KindDescribe, Language: "en"}); err != nil || w.billed != 0 {
+		t.Errorf("from a category that became private: %+v (%v)", got, err)
+	}
+	w.private = false
 	got, err := e.Ask(t.Context(), Request{Kind: state.KindDescribe, Language: "en", Rules: Rules{Tags: []string{"no-ai"}}})
 	if err != nil || got.States[state.EnrichProposed] != 1 || w.billed != 1 {
 		t.Errorf("got %+v (%v)", got, err)
@@ -216,8 +226,7 @@ func TestBreaker(t *testing.T) {
 
 // Moderation is nothing that another try could help against.
 func TestRefused(t *testing.T) {
-	w := newWorld(t, 1)
-	w.fault = fault{at: 8, err: &flaggedError{}}
+	var w *world
 	for n := 1; ; n++ {
 		w = newWorld(t, 1)
 		w.fault = fault{at: n, err: &flaggedError{}}

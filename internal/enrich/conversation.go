@@ -66,7 +66,6 @@ func (r *asker) settleOne(ctx context.Context, c state.Conversation) error {
 	p, err := proposalOf(said.Reply)
 	if isUsable(err) {
 		p = remarked(shortened(p), state.Surveyed{}, c.Enrichment.Language)
-		p.Note = noted(p.Note, "the answer came after the question was interrupted")
 		a.State, a.Proposal = state.EnrichProposed, &p
 	}
 	return r.record(ctx, []Outcome{outcomeOf(c.Enrichment)}, []state.Answer{a})
@@ -98,10 +97,19 @@ func (e *Engine) look(ctx context.Context, conversation string, wait bool) (said
 	}
 }
 
+// forgetTime is how long deleting a conversation may take: what is not deleted now is so by
+// the next run.
+const forgetTime = 10 * time.Second
+
+// maxUndeleted is after how many conversations that the service did not delete no others are
+// tried.
+const maxUndeleted = 5
+
 // CleanUp deletes the conversations that runs left at the service, and gives how many are
 // there still, or may be. It deletes none of which the reply is not known yet.
 func (e *Engine) CleanUp(ctx context.Context) (left int64, err error) {
 	var mu sync.Mutex
+	undeleted := 0
 	e.Observer.Phase("clean up", -1)
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(e.Concurrency)
@@ -110,11 +118,20 @@ func (e *Engine) CleanUp(ctx context.Context) (left int64, err error) {
 			return left, errors.Join(err, g.Wait())
 		}
 		g.Go(func() error {
-			gone, err := e.forget(parallel, c)
+			mu.Lock()
+			giveUp := undeleted >= maxUndeleted
+			mu.Unlock()
+			gone, err := false, error(nil)
+			if !giveUp && c.Spent {
+				gone, err = e.forget(parallel, c.ID)
+			}
+			mu.Lock()
+			defer mu.Unlock()
 			if !gone {
-				mu.Lock()
 				left++
-				mu.Unlock()
+			}
+			if !gone && c.Spent {
+				undeleted++
 			}
 			return err
 		})
@@ -124,14 +141,13 @@ func (e *Engine) CleanUp(ctx context.Context) (left int64, err error) {
 
 // forget deletes a conversation, and only then forgets it. That the service does not do it
 // now is no error: the next run tries again.
-func (e *Engine) forget(ctx context.Context, c state.Conversation) (gone bool, err error) {
-	if !c.Spent {
-		return false, nil
-	}
-	if err := e.Service.Forget(ctx, c.ID); err != nil {
+func (e *Engine) forget(ctx context.Context, id string) (gone bool, err error) {
+	soon, cancel := context.WithTimeout(ctx, forgetTime)
+	defer cancel()
+	if err := e.Service.Forget(soon, id); err != nil {
 		return false, context.Cause(ctx)
 	}
-	ctx, cancel := recording(ctx)
+	ctx, cancel = recording(ctx)
 	defer cancel()
-	return true, e.Journal.ForgetConversation(ctx, e.Host, c.ID)
+	return true, e.Journal.ForgetConversation(ctx, e.Host, id)
 }

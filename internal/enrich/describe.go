@@ -44,7 +44,7 @@ func (r *asker) describe(ctx context.Context, l Leaving) error {
 	if err := r.record(ctx, []Outcome{o}, []state.Answer{answer}); err != nil {
 		return err
 	}
-	_, err = r.forget(ctx, state.Conversation{ID: c.id, Spent: true})
+	_, err = r.forget(ctx, c.id)
 	return err
 }
 

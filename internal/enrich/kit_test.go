@@ -47,6 +47,7 @@ type world struct {
 	asked   map[string]int // questions with a picture, by its name
 	answers func(prompt string) string
 	updates int
+	private bool // the category
 
 	calls int
 	fault fault
@@ -188,7 +189,7 @@ func (w *world) again() {
 
 func (w *world) Categories(context.Context) iter.Seq2[assets.Category, error] {
 	return func(yield func(assets.Category, error) bool) {
-		yield(assets.Category{ID: "images", Name: "Images"}, nil)
+		yield(assets.Category{ID: "images", Name: "Images", Private: w.private}, nil)
 	}
 }
 

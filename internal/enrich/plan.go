@@ -28,6 +28,8 @@ type Request struct {
 	Review     string    // for reviews: the name of one of the service's own, such as correctness
 	Into       string    // for translations: "description", or the name of a custom attribute; empty: description_LANGUAGE
 	MaxCredits float64   // 0: no limit
+
+	only map[string]bool // Assets
 }
 
 // A Model is what answers.
@@ -58,6 +60,10 @@ func (r Request) withDefaults() (Request, error) {
 	}
 	if len(r.Findings) == 0 {
 		r.Findings = []Finding{FindingNone, FindingJunk}
+	}
+	r.only = make(map[string]bool, len(r.Assets))
+	for _, asset := range r.Assets {
+		r.only[asset] = true
 	}
 	switch {
 	case r.Into == IntoDescription, r.Kind != state.KindTranslate:
@@ -110,7 +116,7 @@ func (e *Engine) Leaving(ctx context.Context, r Request) iter.Seq2[Leaving, erro
 // decide says whether a request is about an asset, and what holds it back.
 func (r Request) decide(c state.Enrichable) (reason Reason, wanted bool) {
 	switch {
-	case len(r.Assets) > 0 && !slices.Contains(r.Assets, c.Asset):
+	case len(r.only) > 0 && !r.only[c.Asset]:
 		return "", false
 	case c.Enrichment != nil && c.Enrichment.State == state.EnrichAsking:
 		return ReasonUnsettled, true

@@ -37,7 +37,8 @@ func (c client) Ask(ctx context.Context, conversation string, q Question) (strin
 	for _, file := range q.Files {
 		m.Content = append(m.Content, ai.FileItem(file))
 	}
-	return answered(ai.Text)(c.Send(ctx, conversation, m))
+	reply, err := answered(ai.Text)(c.Send(ctx, conversation, m))
+	return reply, passing(err)
 }
 
 func (c client) Exchange(ctx context.Context, conversation string) (said Exchange, err error) {
@@ -60,11 +61,13 @@ func (c client) Forget(ctx context.Context, conversation string) error {
 }
 
 func (c client) Review(ctx context.Context, review, html string) (map[string]string, error) {
-	return answered(ai.Suggestions)(c.Client.Review(ctx, review, html, nil))
+	changed, err := answered(ai.Suggestions)(c.Client.Review(ctx, review, html, nil))
+	return changed, lasting(err)
 }
 
 func (c client) Translate(ctx context.Context, html, language string) (string, error) {
-	return answered(ai.Text)(c.Action(ctx, "translate", html, map[string]string{"language": language}))
+	translated, err := answered(ai.Text)(c.Action(ctx, "translate", html, map[string]string{"language": language}))
+	return translated, lasting(err)
 }
 
 func (c client) Credits(ctx context.Context, since time.Time) (float64, error) {
@@ -83,7 +86,7 @@ func answered[T any](read func(*ai.Stream) (T, error)) func(*ai.Stream, error) (
 			if errors.Is(err, ai.ErrMayBeBilled) {
 				return answer, fmt.Errorf("%w: %w", ErrAsked, err)
 			}
-			return answer, passing(err)
+			return answer, err
 		}
 		answer, err = read(s)
 		_, given := errors.AsType[*ai.StreamError](err)
@@ -97,8 +100,17 @@ func answered[T any](read func(*ai.Stream) (T, error)) func(*ai.Stream, error) (
 	}
 }
 
-// passing gives some errors another class than they have for a single request: a model that is
-// gone is so for all assets, and a conversation that is gone or in use is followed by another.
+// lasting has what the service does not have, such as a review of that name, end the run.
+func lasting(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &classedError{err, retry.Fatal}
+	}
+	return err
+}
+
+// passing gives errors of conversations another class than they have for a single request: a
+// model that is gone is so for all assets, and a conversation that is gone or in use is
+// followed by another one.
 func passing(err error) error {
 	switch {
 	case errors.Is(err, ai.ErrModel):

@@ -167,6 +167,9 @@ func TestServices(t *testing.T) {
 			t.Errorf("%s: got %+v (%v)", r.Kind, got, err)
 		}
 	}
+	if _, err := e.Ask(t.Context(), enrich.Request{Kind: state.KindReview, Review: "no-such-review", Again: true}); err == nil || l.failed() != nil {
+		t.Errorf("a review that the service does not know: got %v, and %v failed", err, l.failed())
+	}
 	undone, err := e.Undo(t.Context(), applied.Run.ID)
 	if err != nil || undone.States[state.EnrichUndone] != 5 {
 		t.Errorf("got %+v (%v)", undone, err)

@@ -76,6 +76,11 @@ func (w *writer) undo(ctx context.Context, c state.Change) error {
 	if err := w.Journal.TakeBackEnrichment(ctx, c.Run, c.Enrichment.Num, w.run.Num); err != nil {
 		return err
 	}
+	if isDecorative(c.Enrichment) {
+		if err := w.Decorative(ctx, false, c.Enrichment.Asset); err != nil {
+			return err
+		}
+	}
 	c.State = state.ChangeUndoing
 	return w.settleOne(ctx, c)
 }
