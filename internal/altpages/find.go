@@ -14,7 +14,7 @@ import (
 type Skipped struct{ Path, Why string }
 
 // find gives the HTML files that paths name and those in folders that they name, each once
-// and those of a folder in order. Symbolic links are not followed.
+// and those of a folder in order, results left out. Symbolic links are not followed.
 func find(paths []string, suffix string) (files []string, skipped []Skipped, err error) {
 	seen := map[string]bool{}
 	take := func(path string, kind fs.FileMode) {
@@ -46,7 +46,7 @@ func find(paths []string, suffix string) (files []string, skipped []Skipped, err
 			switch {
 			case err != nil:
 				skipped = append(skipped, Skipped{path, err.Error()})
-			case !d.IsDir() && isPage(path):
+			case !d.IsDir() && isPage(path) && !strings.HasSuffix(bare(path), suffix):
 				take(path, d.Type())
 			}
 			return nil

@@ -33,7 +33,7 @@ const MostOnPage = 2000
 
 // A Head is what a page says above the proposals.
 type Head struct {
-	Run         string // the ID; part of the name of the file in which decisions are saved
+	Run         string // part of the name of the file in which decisions are saved, such as the ID of a run
 	Destination string
 	MadeAt      time.Time
 	Zone        *time.Location

@@ -144,7 +144,7 @@ func TestRoundTrip(t *testing.T) {
 	for i, text := range hostile() {
 		all = append(all, Row{ID: fmt.Sprint("id ", i), State: accepted, New: Text{text, []string{text, "and " + text, "third"}}})
 	}
-	for name, table := range map[string]string{"a.csv": csvOf(t, all), "a.jsonl": jsonOf(t, all)} {
+	for name, table := range map[string]string{"a.csv": csvOf(t, all), "a.jsonl": jsonOf(t, all), "a.json": jsonOf(t, all)} {
 		got, err := readText(t, name, table, all)
 		if err != nil || len(got.All) != len(all) || got.Remarks != nil {
 			t.Fatalf("%s: %d of %d, %q, %v", name, len(got.All), len(all), got.Remarks, err)

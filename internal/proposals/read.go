@@ -43,7 +43,7 @@ const maxRemarks = 20
 
 // use is what a table is for.
 func use() rows.Use {
-	return rows.Use{Kind: "table of decisions", Topic: "enrich", Example: `{"id": "…", "decision": "accept"}`}
+	return rows.Use{Kind: "table of decisions", Topic: "enrich", Example: `{"id": "…", "decision": "accept"}`, Lines: true}
 }
 
 // Read reads the decisions in a file: a CSV table with commas, semicolons or tabs, or JSON

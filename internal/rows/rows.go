@@ -25,6 +25,10 @@ type Use struct {
 	Kind    string // such as "metadata table"
 	Topic   string // of assetferry help, that tells the form
 	Example string // of a row in JSON
+
+	// Lines takes a file that ends in .json for JSON Lines, too, which is what this program
+	// writes into one for this use.
+	Lines bool
 }
 
 // A File is a table. It may be read by several goroutines.
@@ -88,14 +92,14 @@ func New(name string, u Use, from io.ReaderAt, size int64) (*File, error) {
 type format func(f *File, from io.Reader) error
 
 func formatOf(name string, u Use) (format, error) {
-	switch extension := strings.ToLower(filepath.Ext(name)); extension {
-	case ".csv", ".tsv":
+	extension := strings.ToLower(filepath.Ext(name))
+	switch {
+	case extension == ".csv", extension == ".tsv":
 		return (*File).beginCSV, nil
-	case ".jsonl", ".ndjson":
+	case extension == ".jsonl", extension == ".ndjson", extension == ".json" && u.Lines:
 		return (*File).beginJSON, nil
-	default:
-		return nil, &FormatError{name, u}
 	}
+	return nil, &FormatError{name, u}
 }
 
 // A FormatError says that the name of a table does not tell its form.

@@ -75,6 +75,22 @@ func TestMistakesDoNotEndATable(t *testing.T) {
 	}
 }
 
+func TestLinesInAFileOfJSON(t *testing.T) {
+	lines := use
+	lines.Lines = true
+	const content = "{\"a\":1}\n"
+	f, err := New("a.JSON", lines, strings.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, wrong := all(t, f); !slices.Equal(got, []string{`1:1 {"a":1}`}) || wrong.Verdict() != nil {
+		t.Errorf("got %q", got)
+	}
+	if _, err := New("a.json", use, strings.NewReader(content), int64(len(content))); err == nil {
+		t.Error("JSON of another use was taken for lines")
+	}
+}
+
 func TestErrorsNameTheTable(t *testing.T) {
 	_, err := Open("a.xlsx", use)
 	if e, ok := errors.AsType[*FormatError](err); !ok || e.Error() != "list a.xlsx is neither .csv nor .tsv nor .jsonl nor .ndjson" || !strings.Contains(e.Hint(), "help lists") {
