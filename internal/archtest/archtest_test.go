@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"internal/notify":              {"internal/retry"},
 	"internal/pace":                {"internal/retry"},
 	"internal/picture":             {"internal/header", "internal/metadata"},
+	"internal/ai/aitest":           {"internal/ai", "internal/retry"},
 	"internal/ai":                  {"internal/outbound", "internal/pace", "internal/retry", "internal/sse", "internal/token"},
 	"internal/assets/assettest":    {"internal/assets"},
 	"internal/forecast":            {"state", "internal/pace"},

@@ -1,0 +1,198 @@
+package aitest
+
+import (
+	"io/fs"
+	"slices"
+	"testing"
+	"time"
+
+	"assetferry/internal/ai"
+)
+
+func administrationLaws() []law {
+	return []law{
+		{guess("an administrator lists conversations, those of a user or all"), listsForAdministrators},
+		{guess("a context is made, changed, listed and deleted"), keepsContexts},
+		{guess("a context keeps files"), keepsContextFiles},
+		{guess("a context keeps prompts"), keepsPrompts},
+		{guess("a library keeps contexts together"), keepsLibraries},
+		{"the context library is for administrators", refusesOthers},
+	}
+}
+
+func (s *scratch) admin() *ai.Client { return s.as(Caller{Permissions: s.service.Admin}) }
+
+func listsForAdministrators(t *testing.T, s *scratch) {
+	id := s.conversation(t)
+	users := map[string]string{} // of the conversation, as listed
+	for _, c := range collect(t, s.admin().AdminConversations(t.Context(), "")) {
+		users[c.ID] = c.UserID
+	}
+	if users[id] == "" {
+		t.Fatal("the conversation is not listed with its user")
+	}
+	own := ids(collect(t, s.admin().AdminConversations(t.Context(), users[id])), conversationID)
+	if !slices.Contains(own, id) {
+		t.Errorf("those of %s: got %v, without %s", users[id], own, id)
+	}
+	if other := ids(collect(t, s.admin().AdminConversations(t.Context(), "assetferry-test-other")), conversationID); slices.Contains(other, id) {
+		t.Errorf("those of somebody else: got %v", other)
+	}
+}
+
+// context makes a context and deletes it in the end.
+func (s *scratch) context(t *testing.T, admin *ai.Client) string {
+	t.Helper()
+	id, err := admin.CreateContext(t.Context(), ai.Context{Name: unique("context"), Instructions: "Be brief."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := admin.DeleteContext(cleaning(t), id); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	})
+	return id
+}
+
+func keepsContexts(t *testing.T, s *scratch) {
+	admin := s.admin()
+	id := s.context(t, admin)
+	changed, err := admin.UpdateContext(t.Context(), id, ai.Changes{"description": "d"})
+	if err != nil || changed.ID != id || changed.Description != "d" || changed.Instructions != "Be brief." {
+		t.Errorf("changed: got %+v, %v", changed, err)
+	}
+	for what, read := range map[string]func() (ai.Context, error){
+		"as administrator": func() (ai.Context, error) { return admin.AdminContext(t.Context(), id) },
+		"as user":          func() (ai.Context, error) { return s.Context(t.Context(), id) },
+	} {
+		if got, err := read(); err != nil || got.ID != id || got.Description != "d" {
+			t.Errorf("read %s: got %+v, %v", what, got, err)
+		}
+	}
+	contextID := func(c ai.Context) string { return c.ID }
+	if all := ids(collect(t, admin.AdminContexts(t.Context())), contextID); !slices.Contains(all, id) {
+		t.Errorf("all contexts: got %v", all)
+	}
+	if all := ids(collect(t, s.Contexts(t.Context())), contextID); !slices.Contains(all, id) {
+		t.Errorf("contexts of a user: got %v", all)
+	}
+	if all := s.say(t, s.conversation(t), ai.Message{Prompt: "Say hello.", Content: []ai.Item{ai.ContextItem(id)}}); joined(all) == "" {
+		t.Error("no reply with a context")
+	}
+	if err := admin.DeleteContext(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	_, err = admin.AdminContext(t.Context(), id)
+	is(t, "after deleting", err, fs.ErrNotExist)
+}
+
+func keepsContextFiles(t *testing.T, s *scratch) {
+	admin := s.admin()
+	in := s.context(t, admin)
+	id, err := admin.UploadContextFile(t.Context(), in, file("a.txt", "text/plain", []byte("text")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{id}
+	if s.service.Page != "" {
+		fetched, err := admin.FetchContextFile(t.Context(), in, s.service.Page, "page.html")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, fetched)
+	}
+	if got, err := admin.ContextFile(t.Context(), in, id); err != nil || got.ID != id || got.Name != "a.txt" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if all := ids(collect(t, admin.ContextFiles(t.Context(), in)), func(f ai.StoredFile) string { return f.ID }); !sameIDs(all, want) {
+		t.Errorf("listed: got %v, want %v", all, want)
+	}
+	if err := admin.DeleteContextFile(t.Context(), in, id); err != nil {
+		t.Error(err)
+	}
+	_, err = admin.ContextFile(t.Context(), in, id)
+	is(t, "after deleting", err, fs.ErrNotExist)
+}
+
+func keepsPrompts(t *testing.T, s *scratch) {
+	admin := s.admin()
+	in := s.context(t, admin)
+	id, err := admin.CreatePrompt(t.Context(), in, ai.Prompt{Name: "n", Prompt: "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := admin.UpdatePrompt(t.Context(), in, id, ai.Changes{"prompt": "q"}); err != nil || got.Prompt != "q" || got.Name != "n" {
+		t.Errorf("changed: got %+v, %v", got, err)
+	}
+	if got, err := admin.Prompt(t.Context(), in, id); err != nil || got != (ai.Prompt{ID: id, Name: "n", Prompt: "q"}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if all := collect(t, admin.Prompts(t.Context(), in)); len(all) != 1 || all[0].ID != id {
+		t.Errorf("listed: got %+v", all)
+	}
+	if err := admin.DeletePrompt(t.Context(), in, id); err != nil {
+		t.Error(err)
+	}
+	_, err = admin.Prompt(t.Context(), in, id)
+	is(t, "after deleting", err, fs.ErrNotExist)
+}
+
+func keepsLibraries(t *testing.T, s *scratch) {
+	admin := s.admin()
+	in := s.context(t, admin)
+	id, err := admin.CreateContextLibrary(t.Context(), ai.ContextLibrary{Name: unique("library"), ContextIDs: []string{in}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := admin.DeleteContextLibrary(cleaning(t), id); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	})
+	if got, err := admin.ContextLibrary(t.Context(), id); err != nil || !slices.Equal(got.ContextIDs, []string{in}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err := admin.UpdateContextLibrary(t.Context(), id, ai.Changes{"contextIds": []string{}}); err != nil || len(got.ContextIDs) > 0 {
+		t.Errorf("changed: got %+v, %v", got, err)
+	}
+	if all := ids(collect(t, admin.ContextLibraries(t.Context())), func(l ai.ContextLibrary) string { return l.ID }); !slices.Contains(all, id) {
+		t.Errorf("listed: got %v", all)
+	}
+	if err := admin.DeleteContextLibrary(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	_, err = admin.ContextLibrary(t.Context(), id)
+	is(t, "after deleting", err, fs.ErrNotExist)
+}
+
+func refusesOthers(t *testing.T, s *scratch) {
+	_, err := s.CreateContext(t.Context(), ai.Context{Name: unique("context")})
+	if e := refused(t, "a context", err); e.Status != 403 || !slices.Contains(e.MissingPermissions(), "ai:admin") {
+		t.Errorf("got %v", err)
+	}
+	for _, err := range s.AdminConversations(t.Context(), "") {
+		if e := refused(t, "the listing", err); e.Status != 403 {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// tellsUsage does not say how much a call costs: that is for the service to tell.
+func tellsUsage(t *testing.T, s *scratch) {
+	s.say(t, s.conversation(t), ai.Message{Prompt: "Say hello."})
+	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	total, err := s.admin().Usage(t.Context(), from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, u := range collect(t, s.admin().UsageByUser(t.Context(), from, to)) {
+		if sum += u.Credits; u.UserID == "" {
+			t.Errorf("credits of nobody: %+v", u)
+		}
+	}
+	if total.Credits <= 0 || sum < total.Credits*0.999 || sum > total.Credits*1.001 {
+		t.Errorf("got %v credits in all, and %v of users", total.Credits, sum)
+	}
+}

@@ -1,0 +1,241 @@
+// Package aitest holds the law of the AI content service: what the client and everything
+// above it rely on. It runs on the stand-in and, opted in, on a real service, so that the one
+// stays honest about the other.
+package aitest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"image"
+	"image/png"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/retry"
+)
+
+// A Caller is whom a client acts for.
+type Caller struct {
+	User        string   // empty: the one that is tested
+	Permissions []string // scopes; nil: those that everything takes which is not for administrators
+	// Unknown has the token name an environment that does not exist.
+	Unknown bool
+	// Forged has somebody else sign the token.
+	Forged bool
+}
+
+// A Service is what is tested. It costs credits: some thirty short calls.
+type Service struct {
+	// NewClient makes clients.
+	NewClient func(t testing.TB, as Caller) *ai.Client
+	// Admin are the scopes of an administrator; none: what takes one is left out.
+	Admin []string
+	// Page is the address of a page that the service can read; empty: such laws are left out.
+	Page string
+	// Flagged is a prompt that moderation refuses; empty: that is left out.
+	Flagged string
+	// Billed says that the service counts credits. On premises it does not.
+	Billed bool
+}
+
+// Permissions are the scopes of a [Caller] that names none. That of document processing is a
+// guess.
+func Permissions() []string {
+	return []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:*", "ai:contexts:*"}
+}
+
+// A law is something that the service is relied upon to do.
+type law struct {
+	name string
+	run  func(*testing.T, *scratch)
+}
+
+// guess marks the name of a law that nothing public says of the service. Where a real service
+// breaks one, the stand-in and whatever relies on it is wrong.
+func guess(name string) string { return "guess: " + name }
+
+func laws(s Service) []law {
+	all := slices.Concat(conversationLaws(), attachmentLaws(), messageLaws(), callLaws(), refusalLaws())
+	if s.Page != "" {
+		all = append(all, pageLaws()...)
+	}
+	if s.Flagged != "" {
+		all = append(all, law{"moderation refuses a prompt and says why", moderatesPrompts})
+	}
+	if s.Admin != nil {
+		all = append(all, administrationLaws()...)
+	}
+	if s.Admin != nil && s.Billed {
+		all = append(all, law{guess("usage tells credits in total and by user"), tellsUsage})
+	}
+	return all
+}
+
+// Run tests a service. It works in conversations and contexts of its own, with unique names,
+// and deletes them in the end.
+func Run(t *testing.T, s Service) {
+	guesses := 0
+	for _, l := range laws(s) {
+		if strings.HasPrefix(l.name, guess("")) {
+			guesses++
+		}
+		t.Run(l.name, func(t *testing.T) { l.run(t, newScratch(t, s)) })
+	}
+	t.Logf("%d cases, %d of them guesses", len(laws(s)), guesses)
+}
+
+// A scratch is what one law works with.
+type scratch struct {
+	*ai.Client
+	service Service
+	as      func(Caller) *ai.Client
+	model   ai.Model
+	group   string // of its conversations
+}
+
+func newScratch(t *testing.T, service Service) *scratch {
+	t.Helper()
+	s := &scratch{service: service, group: unique("law"), as: func(who Caller) *ai.Client { return service.NewClient(t, who) }}
+	s.Client = s.as(Caller{})
+	models, err := s.Models(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.model, err = ai.ChooseModel(models, ""); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func unique(name string) string {
+	return "assetferry-test-" + name + "-" + strings.ToLower(rand.Text())
+}
+
+// cleaning is the context in which things are deleted. The test's own is over by then.
+func cleaning(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// conversation makes a conversation and deletes it in the end.
+func (s *scratch) conversation(t *testing.T) string {
+	t.Helper()
+	id, err := s.CreateConversation(t.Context(), ai.NewConversation{ID: unique("conversation"), Group: s.group})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.DeleteConversation(cleaning(t), id); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	})
+	return id
+}
+
+// say sends a message and gives the events of its reply.
+func (s *scratch) say(t *testing.T, conversation string, m ai.Message) []ai.Event {
+	t.Helper()
+	m.Model = s.model.ID
+	stream, err := s.Send(t.Context(), conversation, m)
+	return events(t, stream, err)
+}
+
+// events reads an answer to its end.
+func events(t *testing.T, stream *ai.Stream, err error) (all []ai.Event) {
+	t.Helper()
+	for err == nil {
+		var e ai.Event
+		if e, err = stream.Next(); err == nil {
+			all = append(all, e)
+		}
+	}
+	if err != io.EOF {
+		t.Fatal(err)
+	}
+	if len(all) == 0 {
+		t.Fatal("an answer without events")
+	}
+	return all
+}
+
+// joined is the text of a reply.
+func joined(all []ai.Event) string {
+	var b strings.Builder
+	for _, e := range all {
+		if d, ok := e.(ai.TextDelta); ok {
+			b.WriteString(d.Text)
+		}
+	}
+	return b.String()
+}
+
+// collect reads a list.
+func collect[T any](t *testing.T, items iter.Seq2[T, error]) (all []T) {
+	t.Helper()
+	for item, err := range items {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, item)
+	}
+	return all
+}
+
+// ids are what something makes of each item.
+func ids[T any](all []T, id func(T) string) (list []string) {
+	for _, item := range all {
+		list = append(list, id(item))
+	}
+	return list
+}
+
+// refused makes sure that an error is a refusal that another try does not change.
+func refused(t *testing.T, what string, err error) *ai.Error {
+	t.Helper()
+	e, ok := errors.AsType[*ai.Error](err)
+	if !ok || e.Status < 400 || e.Status > 499 || e.Class().Repeatable() {
+		t.Fatalf("%s: got %v, want a refusal", what, err)
+	}
+	if e.Message == "" || e.TraceID == "" || e.Code == "" {
+		t.Errorf("%s: got code %q, message %q, trace %q, want all of them", what, e.Code, e.Message, e.TraceID)
+	}
+	return e
+}
+
+// ended closes a stream that should not be there, and gives the error.
+func ended(stream *ai.Stream, err error) error {
+	if err == nil {
+		_ = stream.Close()
+	}
+	return err
+}
+
+// is makes sure that an error is one that callers branch on.
+func is(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		class, _ := retry.Classify(err)
+		t.Errorf("%s: got %v (%s), want one that is %q", what, err, class, want)
+	}
+}
+
+func file(name, mediaType string, data []byte) ai.File {
+	return ai.File{Name: name, Type: mediaType, Size: int64(len(data)), Body: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+}
+
+func picture(t *testing.T, width, height int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

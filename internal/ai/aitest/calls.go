@@ -1,0 +1,122 @@
+package aitest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"assetferry/internal/ai"
+)
+
+func callLaws() []law {
+	return []law{
+		{"an action changes a text", carriesActionsOut},
+		{"an instruction changes a text", carriesInstructionsOut},
+		{"an action that is not known is refused", refusesUnknownActions},
+		{"a review is about elements of what was sent", reviews},
+		{"documents are processed, and nothing but what was asked for is changed", processesDocuments},
+		{guess("documents are processed as a stream"), streamsDocuments},
+	}
+}
+
+func carriesActionsOut(t *testing.T, s *scratch) {
+	for name, args := range map[string]map[string]string{"make-shorter": nil, "translate": {"language": "German"}} {
+		stream, err := s.Action(t.Context(), name, "<p>This is a rather long sentence about nothing in particular.</p>", args)
+		all := events(t, stream, err)
+		if m, ok := all[0].(ai.ActionMetadata); !ok || m.CallID == "" {
+			t.Errorf("%s begins with %#v", name, all[0])
+		}
+		var changes []string
+		var b strings.Builder
+		for _, e := range all {
+			if d, ok := e.(ai.ModificationDelta); ok {
+				changes = append(changes, d.ID)
+				b.WriteString(d.Text)
+			}
+		}
+		if b.Len() == 0 || len(slices.Compact(changes)) != 1 {
+			t.Errorf("%s: got %q in parts of %v", name, b.String(), changes)
+		}
+	}
+}
+
+func carriesInstructionsOut(t *testing.T, s *scratch) {
+	for _, output := range []string{"html", "plainText"} {
+		stream, err := s.CustomAction(t.Context(), ai.CustomAction{Prompt: "Make it polite.", Model: s.model.ID, Output: output, Content: "Give me that."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := ai.Text(stream); err != nil {
+			t.Errorf("%s: got %q, %v", output, text, err)
+		}
+	}
+	err := ended(s.CustomAction(t.Context(), ai.CustomAction{Prompt: "Make it polite.", Output: "html", Content: "x"}))
+	if e := refused(t, "without a model", err); e.Status != 400 {
+		t.Errorf("without a model: got %v", err)
+	}
+}
+
+func refusesUnknownActions(t *testing.T, s *scratch) {
+	refused(t, "an action", ended(s.Action(t.Context(), "no-such-action", "x", nil)))
+	refused(t, "a review", ended(s.Review(t.Context(), "no-such-review", `<p data-id="1">x</p>`, nil)))
+}
+
+func reviews(t *testing.T, s *scratch) {
+	const page = `<p data-id="a">Their is a mistake in this sentence.</p><p data-id="b">IMG_1234.JPG</p>`
+	check := func(what string, stream *ai.Stream, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ai.Suggestions(stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range got {
+			if id != "a" && id != "b" {
+				t.Errorf("%s: a suggestion for %q, which was not sent", what, id)
+			}
+		}
+	}
+	stream, err := s.Review(t.Context(), "correctness", page, nil)
+	check("correctness", stream, err)
+	stream, err = s.Review(t.Context(), "translate", page, map[string]string{"language": "German"})
+	check("translate", stream, err)
+	stream, err = s.CustomReview(t.Context(), "Make captions of file names.", s.model.ID, page)
+	check("an instruction", stream, err)
+}
+
+func processing(s *scratch) ai.Processing {
+	return ai.Processing{
+		Documents: []string{"<h1>First</h1><p>One.</p>", "<h1>Second</h1><p>Two.</p>"},
+		Prompt:    "Leave everything exactly as it is.", Model: s.model.ID,
+	}
+}
+
+func processesDocuments(t *testing.T, s *scratch) {
+	p := processing(s)
+	got, err := s.ProcessDocuments(t.Context(), p)
+	checkProcessed(t, p, got, err)
+}
+
+func streamsDocuments(t *testing.T, s *scratch) {
+	p := processing(s)
+	stream, err := s.StreamDocuments(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ai.Documents(stream)
+	checkProcessed(t, p, got, err)
+}
+
+func checkProcessed(t *testing.T, p ai.Processing, got []ai.Processed, err error) {
+	t.Helper()
+	if err != nil || len(got) != len(p.Documents) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	for n, one := range got {
+		if one.Document != p.Documents[n] {
+			t.Errorf("document %d: got %q, sent %q", n, one.Document, p.Documents[n])
+		}
+	}
+}
