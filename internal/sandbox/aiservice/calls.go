@@ -216,10 +216,15 @@ func (s *Server) process(c *call) ([]answer.Processed, error) {
 	if err := s.charge(c, newBill(c, m, tokens, 0), nil); err != nil {
 		return nil, err
 	}
-	return answer.Process(in.Prompt, documents, func(url string) ([]byte, error) {
+	return answer.Process(in.Prompt, documents, s.pictures(c)), nil
+}
+
+// pictures fetches those that documents refer to.
+func (s *Server) pictures(c *call) func(url string) ([]byte, error) {
+	return func(url string) ([]byte, error) {
 		f, err := s.fetcher.fetch(c.R.Context(), url)
 		return f.data, err
-	}), nil
+	}
 }
 
 func (p processing) check() error {

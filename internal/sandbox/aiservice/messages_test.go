@@ -1,6 +1,7 @@
 package aiservice_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -47,6 +48,19 @@ func TestDescribeAPicture(t *testing.T) {
 	}
 }
 
+// TestPicturesInDocumentsAreSeen has a document of a conversation changed, which only is
+// where the prompt asks for it.
+func TestPicturesInDocumentsAreSeen(t *testing.T) {
+	c := start(t, aiservice.Options{})
+	path := c.conversation("one")
+	img := ` src="data:image/png;base64,` + base64.StdEncoding.EncodeToString(picture(t, 40, 30)) + `"`
+	document := c.must("POST", path+"/documents", map[string]any{"content": "<p>teh cat<img" + img + ">"})["id"]
+	got := text(c.say(path, map[string]any{"prompt": "Add alternative texts.", "content": []any{map[string]any{"type": "document", "id": document}}}), "modification-delta")
+	if !strings.HasPrefix(got, `<p>teh cat<img alt="`) || !strings.HasSuffix(got, img+">") || !strings.Contains(got, "40 by 30") {
+		t.Errorf("the document became %s", got)
+	}
+}
+
 // TestAFollowUpIsAboutTheSame asks for a repair: the keys and the picture are those of the
 // message before.
 func TestAFollowUpIsAboutTheSame(t *testing.T) {
@@ -84,8 +98,8 @@ func TestEveryEventOfAReply(t *testing.T) {
 	if got := names(all); !slices.Equal(got, want) {
 		t.Errorf("events %v, want %v", got, want)
 	}
-	if text(all, "modification-delta") == "" {
-		t.Error("nothing was made of the document")
+	if got := text(all, "modification-delta"); got != "<p>The cat</p>" {
+		t.Errorf("the document became %s", got)
 	}
 	kept := c.items(path + "/messages")[1].(map[string]any)["content"].([]any)
 	if types := column(kept, "type"); !slices.Equal(types, []string{"url", "mcp-tool-result", "text", "modification"}) {

@@ -50,7 +50,7 @@ func (s *Server) reply(c *call, v conversation, q *question) reply {
 	}
 	r.sayText(r.text)
 	for _, d := range q.documents {
-		r.modify(q.Prompt, d)
+		r.modify(d, s.modified(c, q.Prompt, string(d.data)))
 	}
 	if v.title == "" {
 		r.title = answer.Title(q.Prompt)
@@ -95,8 +95,17 @@ func (r *reply) sayText(text string) {
 	r.body.Content = append(r.body.Content, said{ID: newID(), Type: "text", Content: &text})
 }
 
-func (r *reply) modify(prompt string, d attachment) {
-	id, text := newID(), answer.ActCustom(prompt, string(d.data), "html")
+// modified is a document after what a prompt asks for: what Document Processing makes of
+// it, its pictures included, or else something that is made up.
+func (s *Server) modified(c *call, prompt, document string) string {
+	if text := answer.Process(prompt, []string{document}, s.pictures(c))[0].Document; text != document {
+		return text
+	}
+	return answer.ActCustom(prompt, document, "html")
+}
+
+func (r *reply) modify(d attachment, text string) {
+	id := newID()
 	for _, delta := range deltas(text) {
 		r.say("modification-delta", fields{"id": id, "textDelta": delta, "documentId": d.id})
 	}
