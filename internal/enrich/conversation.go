@@ -56,7 +56,7 @@ func (r *asker) settle(ctx context.Context) error {
 // settleOne takes the reply of a conversation, if there is one that can be used. Where nobody
 // can tell the conversation stays for the next run, unless it would fail for all of them.
 func (r *asker) settleOne(ctx context.Context, c state.Conversation) error {
-	said, err := r.look(ctx, c.ID, true)
+	said, err := r.look(ctx, c.ID, r.Settle-r.Now().Sub(c.At))
 	if isFatal(err) {
 		return err
 	} else if err != nil {
@@ -78,15 +78,15 @@ func isUsable(err error) bool {
 }
 
 // look finds out what was said in a conversation. A reply may be on its way still: the
-// service goes on with it when nobody listens. Who waits for it looks again, after ever longer
-// pauses.
-func (e *Engine) look(ctx context.Context, conversation string, wait bool) (said Exchange, err error) {
-	for pause, left := time.Second, e.Settle; ; pause *= 2 {
+// service goes on with it when nobody listens. Then this looks again for so long, after ever
+// longer pauses.
+func (e *Engine) look(ctx context.Context, conversation string, left time.Duration) (said Exchange, err error) {
+	for pause := time.Second; ; pause *= 2 {
 		said, err = e.Service.Exchange(ctx, conversation)
 		if errors.Is(err, fs.ErrNotExist) {
 			return Exchange{}, nil
 		}
-		if err != nil || !wait || said.Questions == 0 || said.Reply != "" || left <= 0 {
+		if err != nil || said.Questions == 0 || said.Reply != "" || left <= 0 {
 			return said, err
 		}
 		pause = min(pause, left)

@@ -231,7 +231,11 @@ func (c *conversation) say(ctx context.Context, q Question) (string, error) {
 	if !errors.Is(err, ErrAsked) {
 		return "", err
 	}
-	said, lookErr := c.look(ctx, c.id, !errors.Is(err, ErrNoReply))
+	patience := c.Settle
+	if errors.Is(err, ErrNoReply) {
+		patience = 0
+	}
+	said, lookErr := c.look(ctx, c.id, patience)
 	if lookErr != nil {
 		return "", &unsettledError{err, lookErr}
 	}

@@ -277,13 +277,13 @@ func (w *world) Attach(_ context.Context, id string, a Attachment) (file string,
 
 // Ask answers. Whatever keeps an answer from coming, the reply is there once it was asked.
 func (w *world) Ask(_ context.Context, id string, q Question) (reply string, err error) {
-	before := 0
+	asked := false
 	err = w.call(func() error {
 		t := w.talks[id]
 		if t == nil {
 			return fs.ErrNotExist
 		}
-		before = t.questions
+		asked = true
 		for _, file := range q.Files {
 			w.asked[t.files[file]]++
 		}
@@ -293,7 +293,7 @@ func (w *world) Ask(_ context.Context, id string, q Question) (reply string, err
 		reply = t.reply
 		return nil
 	})
-	if w.talks[id] != nil && w.talks[id].questions > before && err != nil {
+	if asked && err != nil {
 		return "", fmt.Errorf("%w: %w", ErrAsked, err)
 	}
 	return reply, err

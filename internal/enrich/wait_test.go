@@ -80,6 +80,48 @@ func TestStop(t *testing.T) {
 	})
 }
 
+// What a dead process asked is waited for from the moment on in which it asked.
+func TestWaitsAfterDeath(t *testing.T) {
+	for _, tt := range []struct {
+		takes, dead, waits time.Duration
+		calls              int
+	}{
+		{20 * time.Second, 10 * time.Second, 15 * time.Second, 1}, {20 * time.Second, time.Hour, 0, 1},
+		{time.Hour, 10 * time.Second, 20 * time.Second, 2}, {24 * time.Hour, time.Hour, 0, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, 1)
+			slow := &late{world: w, takes: tt.takes}
+			stop := make(chan struct{})
+			e := w.engine()
+			e.Stop, e.Service, e.Settle = stop, slow, 30*time.Second
+			time.AfterFunc(time.Millisecond, func() { close(stop) })
+			_, err := w.ask(e, nil)
+			must(t, err)
+			time.Sleep(tt.dead - time.Millisecond)
+			next := w.engine()
+			next.Service, next.Settle = slow, 30*time.Second
+			begin := time.Now()
+			must(t, w.settle(next))
+			if waited := time.Since(begin); waited != tt.waits {
+				t.Errorf("a reply after %v was waited for for %v after %v, want %v", tt.takes, waited, tt.dead, tt.waits)
+			}
+			slow.takes = 0
+			if _, err := w.ask(next, nil); err != nil || w.billed != tt.calls || w.states()[state.EnrichProposed] != 1 {
+				t.Errorf("a reply after %v: %d calls, %v (%v)", tt.takes, w.billed, w.states(), err)
+			}
+		})
+	}
+}
+
+// settle finds out what an earlier process left, and does nothing else.
+func (w *world) settle(e *Engine) error {
+	run, err := e.Journal.BeginEnrichment(w.Context(), state.EnrichmentRun{Destination: library, Command: "describe", Service: e.Host})
+	must(w, err)
+	a := &asker{Engine: e, run: run, states: map[state.EnrichmentState]int64{}}
+	return a.settle(w.Context())
+}
+
 // Interrupted in the midst of a call, a run leaves what it asked to the next one.
 func TestInterrupt(t *testing.T) {
 	w := newWorld(t, 2)
