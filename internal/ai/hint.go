@@ -1,6 +1,7 @@
 package ai
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -8,8 +9,17 @@ import (
 	"assetferry/internal/outbound"
 )
 
+// hinted are errors that know the next step, such as those of a token endpoint.
+type hinted interface {
+	error
+	Hint() string
+}
+
 // Hint is the next step for a person; empty if the text of the error says it all.
 func (e *Error) Hint() string {
+	if own, ok := errors.AsType[hinted](e.Err); ok && own.Hint() != "" {
+		return own.Hint()
+	}
 	switch {
 	case e.auth:
 		return "check the credentials"

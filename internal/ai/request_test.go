@@ -18,6 +18,7 @@ import (
 
 	"assetferry/internal/pace"
 	"assetferry/internal/retry"
+	"assetferry/internal/token"
 )
 
 // inTurn answers with one handler after the other, the last one for good, and counts.
@@ -147,6 +148,21 @@ func TestRenewsToken(t *testing.T) {
 				t.Errorf("shows the token: %v", err)
 			}
 		})
+	}
+}
+
+// Whoever knows the next step is asked for it.
+func TestHintOfCause(t *testing.T) {
+	endpoint := &token.EndpointError{Origin: "https://example.com:443", Status: 404}
+	c := newClient(t, Options{BaseURL: nobody, Tokens: &tokens{err: endpoint}, Budget: NewBudget(SaaSLimits(), nil)})
+	_, err := c.Models(t.Context())
+	if e, ok := errors.AsType[*Error](err); !ok || e.Hint() != endpoint.Hint() || !e.IsAuth() {
+		t.Errorf("got %v", err)
+	}
+	c.tokens = &tokens{}
+	_, err = c.Send(t.Context(), "c", Message{InputTokens: 1e7})
+	if e, ok := errors.AsType[*Error](err); !ok || e.Class() != retry.Permanent || e.Hint() != "send less at once" || e.MayBeBilled {
+		t.Errorf("got %v", err)
 	}
 }
 

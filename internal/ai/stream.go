@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"sync"
 	"time"
 
@@ -38,6 +39,10 @@ func (c *Client) stream(ctx context.Context, r *request) (*Stream, error) {
 	var s *Stream
 	r.accept = "text/event-stream"
 	err := c.do(ctx, r, func(got *reply) (bool, error) {
+		if is, _, _ := mime.ParseMediaType(got.Header.Get("Content-Type")); is != "" && is != "text/event-stream" {
+			return false, c.unreadable(r, got.Response, fmt.Errorf("it is %s, and not a stream of events", outbound.Printable(is)))
+		}
+		got.dog.Rest()
 		s = &Stream{client: c, request: r, reply: got, events: sse.NewReader(got.Body, maxEvent)}
 		s.forget = context.AfterFunc(ctx, s.close)
 		return true, nil

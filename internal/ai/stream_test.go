@@ -122,7 +122,8 @@ func TestStreamErrors(t *testing.T) {
 
 // A connection that breaks is no end, although no event was cut.
 func TestStreamBroken(t *testing.T) {
-	c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // what is left unread would have the system drop what was sent
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "event: text-delta\ndata: {\"textDelta\":\"a\"}\n\n")
 		_ = http.NewResponseController(w).Flush()
@@ -132,6 +133,39 @@ func TestStreamBroken(t *testing.T) {
 	if len(got) != 1 || !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, ErrMayBeBilled) {
 		t.Errorf("got %v, %v", got, err)
 	}
+}
+
+// A page of somebody on the way is no answer, and no empty one.
+func TestNoStream(t *testing.T) {
+	c := serve(t, Options{}, answer(200, "text/html; charset=utf-8", "<html>\n\nSign in\n\n"))
+	_, err := c.Send(t.Context(), "c", Message{})
+	if err == nil || !strings.Contains(err.Error(), "text/html") || !errors.Is(err, ErrMayBeBilled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzStream has whatever comes end in an answer or an error, and the text of it be what the
+// parts of it hold.
+func FuzzStream(f *testing.F) {
+	for _, seed := range []string{delta, delta + "event: done\ndata: {}\n\n", "data: {\"event\":\"text-delta\",\"data\":{\"textDelta\":\"a\"}}\n\n", "event: error\ndata: {}\n\n", "event: source\ndata: {\"source\":null}\n\n", "event: review-delta\ndata: []\n\n", "event: text-delta\ndata: {"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, stream string) {
+		c := newClient(t, Options{BaseURL: nobody, Transport: fakeTransport(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(stream))}, nil
+		})})
+		want, last := all(t, send(t, c))
+		var parts strings.Builder
+		for _, e := range want {
+			if d, ok := e.(TextDelta); ok {
+				parts.WriteString(d.Text)
+			}
+		}
+		got, err := Text(send(t, c))
+		if err == nil && (last != io.EOF || got != parts.String()) || err != nil && last == io.EOF && !errors.Is(err, ErrEmpty) {
+			t.Errorf("got %q, %v, after the events %v, %v", got, err, want, last)
+		}
+	})
 }
 
 // A fakeTransport answers without a network, for tests of time.
