@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"internal/export":              {"sources", "internal/assets", "internal/retry"},
 	"internal/metadata":            {"internal/rows", "internal/strictyaml"},
 	"internal/mapping":             {"internal/metadata", "internal/strictyaml"},
-	"internal/notify":              {"internal/retry"},
+	"internal/notify":              {"internal/outbound", "internal/retry"},
 	"internal/pace":                {"internal/retry"},
 	"internal/picture":             {"internal/header", "internal/metadata"},
 	"internal/ai/aitest":           {"internal/ai", "internal/retry"},
@@ -49,7 +49,7 @@ var allowed = map[string][]string{
 	"internal/bench":               {"migrate", "state", "sources/local"}, // measures, so nothing imports it
 	"internal/config":              {"internal/addresses", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
-	"internal/sourcehttp":          {"internal/header"},
+	"internal/sourcehttp":          {"internal/header", "internal/outbound"},
 	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/strictyaml"},
 	"internal/sandbox/standin":     {"internal/sandbox/fault"},
 	"internal/sandbox/answer":      {"internal/sandbox/rendition"},

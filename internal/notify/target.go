@@ -3,11 +3,12 @@ package notify
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"assetferry/internal/outbound"
 )
 
 // A Target is an address and which events it is told of. It shows nobody more of the
@@ -66,8 +67,7 @@ func (t Target) wants(e Event) bool { return len(t.events) == 0 || slices.Contai
 // mayBeReached refuses to show the address, and what is told, to everyone on the way.
 func (t Target) mayBeReached(allowHTTP bool) error {
 	host := t.address.Hostname()
-	ip := net.ParseIP(host)
-	if t.address.Scheme == "https" || allowHTTP || host == "localhost" || ip != nil && ip.IsLoopback() {
+	if t.address.Scheme == "https" || allowHTTP || outbound.IsLoopback(host) {
 		return nil
 	}
 	return fmt.Errorf("plain HTTP to %s would show the notification and its address to everyone on the way; use https:// or --allow-http", host)

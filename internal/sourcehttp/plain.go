@@ -2,8 +2,9 @@ package sourcehttp
 
 import (
 	"errors"
-	"net"
 	"net/url"
+
+	"assetferry/internal/outbound"
 )
 
 // ErrPlain refuses what would show contents and what opens them on the way.
@@ -11,14 +12,8 @@ var ErrPlain = errors.New("plain HTTP to another host than this one is refused")
 
 // CheckPlain lets plain HTTP only go where it may.
 func CheckPlain(to *url.URL, allowHTTP bool) error {
-	if to.Scheme == "https" || allowHTTP || isLoopback(to.Hostname()) {
+	if to.Scheme == "https" || allowHTTP || outbound.IsLoopback(to.Hostname()) {
 		return nil
 	}
 	return ErrPlain
-}
-
-// isLoopback reports whether a host is this one.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
