@@ -94,8 +94,8 @@ func (s *Store) TakeBackEnrichment(ctx context.Context, run string, enrichment, 
 	})
 }
 
-// EnrichmentTakenBack records what came of taking a change back: it is undone, there is a conflict, or
-// it is applied still.
+// EnrichmentTakenBack records what came of taking a change back: it is undone, there is a
+// conflict, or it is applied still.
 func (s *Store) EnrichmentTakenBack(ctx context.Context, run string, enrichment int64, outcome ChangeState, why string) error {
 	return s.write(ctx, "record undo", func(ctx context.Context, tx *sql.Tx) error {
 		now := s.now().UnixMilli()

@@ -280,6 +280,9 @@ func (r *asker) record(ctx context.Context, outcomes []Outcome, answers []state.
 	}
 	for n, a := range answers {
 		o := outcomes[n]
+		if a.State == state.EnrichPlanned {
+			continue // nothing came of it yet
+		}
 		r.mu.Lock()
 		r.states[a.State]++
 		if a.State == state.EnrichProposed {
@@ -287,9 +290,7 @@ func (r *asker) record(ctx context.Context, outcomes []Outcome, answers []state.
 		}
 		r.mu.Unlock()
 		o.State, o.Proposal, o.Class, o.Error, o.Flagged = a.State, a.Proposal, a.Class, a.Error, a.Flagged
-		if a.State != state.EnrichPlanned {
-			r.Observer.Outcome(o)
-		}
+		r.Observer.Outcome(o)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (r *asker) intend(ctx context.Context, a state.Surveyed, conversation strin
 func (r *asker) asking(a state.Surveyed, conversation string) state.Asking {
 	return state.Asking{Asset: a.Asset, Kind: r.request.Kind, Language: r.request.Language, Conversation: conversation, Basis: state.Basis{
 		Size: a.Size, Width: a.Width, Height: a.Height, Blur: a.Blur, Description: a.Description, Tags: a.Tags,
-		Attribute: r.request.Into, Value: attributeOf(a.Attributes, r.request.Into)}}
+		Attribute: r.request.attribute, Value: attributeOf(a.Attributes, r.request.attribute)}}
 }
 
 // failWithout records the failure of an asset that could not even be asked about.

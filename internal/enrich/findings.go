@@ -51,15 +51,18 @@ func findings(description, name, extension, wanted string) (found []Finding) {
 	return found
 }
 
-// camera is what cameras, scanners and programs call pictures.
-var camera = regexp.MustCompile(`^(?:[\p{L}]{0,3}(?:img|dsc|dscn|dscf|dsci|pxl|mvimg|vid|mov|gopr|sam|cimg|pict|hpim|p|kif|imgp|wp|dji|scan|scn|screenshot|screen shot|bildschirmfoto|capture|unnamed|untitled|copy|whatsapp image|signal))[\s\d.()at:-]*$`)
+// camera is what cameras and scanners call pictures: a word and a number of some digits.
+var camera = regexp.MustCompile(`^(?:img|mg|dsc|dscn|dscf|dsci|pxl|mvimg|vid|mov|gopr|sam|cimg|pict|hpim|p|kif|imgp|wp|dji|scan|scn) ?[a-z]?\d{3,}[\d ]*$`)
 
 // emptyWords are all that a description says that says nothing.
 const emptyWords = " a an the this is my new untitled unbenannt ohne titel no without title description beschreibung alt text alternative " +
 	"image images img picture pic photo photograph photography graphic icon logo placeholder thumbnail file asset bild foto grafik datei " +
-	"of von du de todo tbd n na none null undefined test x xx xxx "
+	"of von du de unnamed screenshot screen shot bildschirmfoto scan capture copy whatsapp at todo tbd n na none null undefined test x xx xxx "
 
-func isEmptyWord(word string) bool { return strings.Contains(emptyWords, " "+word+" ") }
+// isEmptyWord takes numbers for empty, too.
+func isEmptyWord(word string) bool {
+	return strings.Contains(emptyWords, " "+word+" ") || !hasLetters(word)
+}
 
 // opening is how many descriptions begin that only give the name of the file.
 var opening = regexp.MustCompile(`^(?:an? |the )?(?:image|picture|photo|photograph|graphic|bild|foto|grafik)(?: of| von|:)? +`)
@@ -84,7 +87,7 @@ func isAddress(text string) bool {
 		return false
 	}
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme != "" && u.Host != "" || strings.HasPrefix(text, "www.") || strings.Contains(strings.Trim(text, "/"), "/"))
+	return err == nil && (u.Scheme != "" && u.Host != "" || strings.HasPrefix(text, "www."))
 }
 
 // isName reports whether a text is nothing but a file name: that of the asset, once or

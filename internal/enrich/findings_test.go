@@ -96,3 +96,13 @@ func TestCheckLanguage(t *testing.T) {
 		}
 	}
 }
+
+// A short description that a person wrote is no junk because its letters are those that
+// cameras use.
+func TestShortDescriptions(t *testing.T) {
+	for _, text := range []string{"Map", "Sam", "Scandinavia", "Camp", "Stamp 3", "A cup", "Lamp", "Chip 2", "Mosam", "Sunset", "Logo of the club", "Ship", "Chimp at 3", "Black/white", "浜辺の犬", "C'est la vie"} {
+		if got := joined(findings(text, "IMG_1", "jpg", "")); got != "" {
+			t.Errorf("%q: got %q", text, got)
+		}
+	}
+}

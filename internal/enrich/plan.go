@@ -29,7 +29,8 @@ type Request struct {
 	Into       string    // for translations: "description", or the name of a custom attribute; empty: description_LANGUAGE
 	MaxCredits float64   // 0: no limit
 
-	only map[string]bool // Assets
+	only      map[string]bool // Assets
+	attribute string          // from Into; empty: the texts are for the description
 }
 
 // A Model is what answers.
@@ -66,10 +67,12 @@ func (r Request) withDefaults() (Request, error) {
 		r.only[asset] = true
 	}
 	switch {
-	case r.Into == IntoDescription, r.Kind != state.KindTranslate:
-		r.Into = ""
+	case r.Kind != state.KindTranslate, r.Into == IntoDescription:
+		r.attribute = ""
 	case r.Into == "":
-		r.Into = "description_" + r.Language
+		r.attribute = "description_" + r.Language
+	default:
+		r.attribute = r.Into
 	}
 	return r, nil
 }
@@ -144,7 +147,7 @@ func (r Request) isAbout(c state.Enrichable) bool {
 	case r.Again && (c.Enrichment != nil || len(r.Assets) > 0) && (r.Kind == state.KindDescribe || !missing):
 		return true
 	case r.Kind == state.KindTranslate:
-		return !missing && (r.Into == "" || attributeOf(c.Attributes, r.Into) == "")
+		return !missing && (r.attribute == "" || attributeOf(c.Attributes, r.attribute) == "")
 	case r.Kind == state.KindReview:
 		return !missing
 	}

@@ -35,10 +35,11 @@ func TestTranslate(t *testing.T) {
 	for _, into := range []string{"", IntoDescription} {
 		w := newWorld(t, 1)
 		a := w.add("dog", "A dog on the beach")
+		w.add("written", "A cat on the beach").Metadata.CustomAttributes["description_de"] = "Ein Mensch schrieb das"
 		translate := func(r *Request) { r.Kind, r.Language, r.Into = state.KindTranslate, "de", into }
 		got, err := w.ask(w.engine(), translate)
-		if err != nil || got.Run.Calls != 1 || got.States[state.EnrichProposed] != 1 {
-			t.Fatalf("got %+v (%v)", got, err)
+		if want := map[string]int64{"": 1, IntoDescription: 2}[into]; err != nil || got.Run.Calls != 1 || got.States[state.EnrichProposed] != want {
+			t.Fatalf("into %q: got %+v (%v)", into, got, err)
 		}
 		w.accept()
 		got, err = w.engine().Apply(t.Context())
