@@ -18,7 +18,7 @@ var (
 )
 
 // Reply answers a message of a conversation. With is what is attached to it and to the
-// messages before it; history holds the prompts before it, oldest first.
+// messages before it; history is what was said before, replies as well, oldest first.
 //
 // A prompt that asks for JSON gets one object and nothing around it. Its keys are those
 // that the prompt names, or the latest prompt before it that names some: so a prompt
