@@ -409,3 +409,25 @@ func TestPaced(t *testing.T) {
 		}
 	})
 }
+
+// FuzzFault has whatever a service says make an error of one line, which
+// does not repeat our token.
+func FuzzFault(f *testing.F) {
+	for _, body := range []string{tooMany, "", "null", "[]", "<html>", `{"message":{},"data":{"missingPermissions":[1,"a\nb"],"flaggedCategories":"x","limit":"y"}}`, `{"statusCode":"x","code":"` + secret + `","trace_id":"t"}`} {
+		f.Add(400, body)
+	}
+	f.Fuzz(func(t *testing.T, status int, body string) {
+		status = 400 + int(uint(status)%200)
+		c := newClient(t, Options{BaseURL: nobody, Retry: retry.Policy{Attempts: 1}, Transport: fakeTransport(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+		})})
+		_, err := c.Conversation(t.Context(), "c")
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Status != status || e.Class() == "" {
+			t.Fatalf("got %v", err)
+		}
+		if text := err.Error() + e.Hint(); strings.ContainsAny(text, "\n\r\x00\x1b") || strings.Contains(text, secret) {
+			t.Errorf("got %q", text)
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package ai_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/ai/aitest"
+	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/token"
+)
+
+// inProcess is a transport to a service in this process, whose time may be another one than
+// that of the network.
+type inProcess struct{ http.Handler }
+
+func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// A client with a budget uses nine tenths of what a service allows in a minute, and is never
+// refused for its rate, however much it has to ask.
+func TestKeepsToLimitsOfService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		environment := aiservicetest.Environment()
+		service, err := aiservice.New(aiservice.Options{Environments: []aiservice.Environment{environment}, Limits: aiservice.SaaS()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		minter, err := token.NewMinter(token.NewSecret(string(environment.AccessKey)), token.Claims{Environment: environment.ID, Service: "ai", Permissions: aitest.Permissions()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := ai.New(ai.Options{BaseURL: "http://localhost", Tokens: minter, Transport: inProcess{service}, Budget: ai.NewBudget(ai.SaaSLimits(), nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const minutes = 3
+		ctx, cancel := context.WithTimeout(t.Context(), minutes*time.Minute)
+		defer cancel()
+		var workers sync.WaitGroup
+		for range 4 {
+			workers.Go(func() { callUntilDone(ctx, t, c) })
+		}
+		workers.Wait()
+		stats, err := service.Stats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if most := minutes * 75; stats.BilledCalls > most || stats.BilledCalls < most*9/10 {
+			t.Errorf("%d calls in %d minutes, of %d that are allowed", stats.BilledCalls, minutes, most)
+		}
+		for _, one := range stats.Requests {
+			if one.Status == http.StatusTooManyRequests {
+				t.Errorf("%+v: refused for the rate", one)
+			}
+		}
+		if err := service.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// callUntilDone has texts made shorter.
+func callUntilDone(ctx context.Context, t *testing.T, c *ai.Client) {
+	for ctx.Err() == nil {
+		stream, err := c.Action(ctx, "make-shorter", "A text that goes on for a while.", nil)
+		if err == nil {
+			_, err = ai.Text(stream)
+		}
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+			return
+		}
+	}
+}
