@@ -62,7 +62,7 @@ func jsonPayload(value any) *payload {
 type reply struct {
 	*http.Response
 	dog    *outbound.Watchdog // over its body
-	ctx    context.Context    //nolint:containedctx // the dog's
+	ctx    context.Context    // the dog's
 	sent   *sending
 	secret string
 }
