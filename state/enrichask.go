@@ -111,16 +111,21 @@ func (s *Store) answer(ctx context.Context, tx *sql.Tx, run int64, a Answer) err
 	return err
 }
 
-// AbandonAsking takes back what is asked for at a destination outside of a conversation, and
-// whose answer was lost with the process that asked. It gives how many there were.
-func (s *Store) AbandonAsking(ctx context.Context, destination string) (abandoned int64, err error) {
+// AbandonAsking takes back what is asked for at a destination, and whose answer was lost with
+// the process that asked: outside of a conversation, or at another service than the one that
+// is asked now. It gives how many there were. Their conversations are only to be deleted.
+func (s *Store) AbandonAsking(ctx context.Context, destination, service string) (abandoned int64, err error) {
 	err = s.write(ctx, "abandon questions", func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE enrichments SET state = 'planned', updated_at = ? WHERE destination = ? AND state = 'asking'
-			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.enrichment = num AND NOT c.spent)`, s.now().UnixMilli(), destination)
+			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.enrichment = num AND NOT c.spent AND c.service = ?)`, s.now().UnixMilli(), destination, service)
 		if err != nil {
 			return err
 		}
-		abandoned, err = res.RowsAffected()
+		if abandoned, err = res.RowsAffected(); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET spent = 1 WHERE NOT spent
+			AND enrichment IN (SELECT num FROM enrichments WHERE destination = ? AND state <> 'asking')`, destination)
 		return err
 	})
 	return abandoned, err

@@ -156,7 +156,7 @@ func (s *Store) enrichmentPage(ctx context.Context, where string, args []any) ([
 		found, err := e.enrichment()
 		c.Asset, c.Enrichment = found.Asset, &found
 		return c, err
-	}, `SELECT coalesce(s.asset, ''), coalesce(s.category, ''), coalesce(s.category_name, ''), coalesce(s.private, 0), coalesce(s.folder, ''),
+	}, `SELECT coalesce(s.asset, ''), coalesce(s.category, ''), coalesce(s.category_name, ''), coalesce(s.private, 0), coalesce(s.folder, ''), coalesce(s.folder_id, ''),
 		coalesce(s.name, ''), coalesce(s.extension, ''), coalesce(s.size, 0), coalesce(s.width, 0), coalesce(s.height, 0), coalesce(s.blur, ''),
 		coalesce(s.description, ''), coalesce(s.tags, '[]'), coalesce(s.attributes, '{}'), coalesce(s.modified, 0), coalesce(s.url, ''),
 		coalesce(s.image, ''), coalesce(s.findings, ''), coalesce(s.language, ''), d.asset IS NOT NULL, `+enrichmentColumns+`

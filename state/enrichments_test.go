@@ -34,7 +34,7 @@ func survey(tb testing.TB, s *Store, assets ...string) {
 }
 
 func surveyedAs(asset string) Surveyed {
-	return Surveyed{Asset: asset, Category: "c", CategoryName: "Images", Private: true, Folder: "a/b", Name: asset, Extension: "jpg", Size: 10,
+	return Surveyed{Asset: asset, Category: "c", CategoryName: "Images", Private: true, Folder: "a/b", FolderID: "b", Name: asset, Extension: "jpg", Size: 10,
 		Width: 3, Height: 2, Blur: "blur", Description: "old", Tags: []string{"one", "two"}, Attributes: map[string]any{"id": json.Number("12345678901234567890")},
 		Modified: fromMillis(1_700_000_000_000), URL: "https://example.com/" + asset, Image: "https://example.com/1024", Findings: "long,language", Language: "de"}
 }
@@ -138,12 +138,14 @@ func TestConversations(t *testing.T) {
 	if len(all) != 2 || all[0].ID != "one" || !all[0].Spent || all[1].Spent || all[1].Enrichment.Num != b {
 		t.Fatalf("got %+v", all)
 	}
-	if n, err := s.AbandonAsking(t.Context(), library); err != nil || n != 0 {
+	if n, err := s.AbandonAsking(t.Context(), library, run.Service); err != nil || n != 0 {
 		t.Errorf("abandoned %d (%v), and the conversation may have a reply", n, err)
 	}
-	must(t, s.ForgetConversation(t.Context(), run.Service, "two"))
-	if n, err := s.AbandonAsking(t.Context(), library); err != nil || n != 1 {
-		t.Errorf("abandoned %d (%v), want b", n, err)
+	if n, err := s.AbandonAsking(t.Context(), library, "elsewhere.example.com"); err != nil || n != 1 {
+		t.Errorf("abandoned %d (%v), want b, which another service was asked about", n, err)
+	}
+	if all := collect(t, s.Conversations(t.Context(), run.Service)); len(all) != 2 || !all[1].Spent {
+		t.Errorf("got %+v, want what was abandoned to be deleted", all)
 	}
 	again := ask(t, s, run, "a", "three")
 	if got, err := s.Enrichment(t.Context(), again); err != nil || again != a || got.Attempts != 2 || got.Error != "" {

@@ -17,6 +17,7 @@ type Surveyed struct {
 	CategoryName string
 	Private      bool   // nobody sees its files without leave
 	Folder       string // path within the category; empty: directly in it
+	FolderID     string
 	Name         string // without the extension
 	Extension    string
 	Size         int64 // bytes
@@ -65,8 +66,8 @@ func (s *Store) SaveSurveyed(ctx context.Context, destination string, survey int
 			return err
 		}
 		stmt, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO surveyed (destination, survey, asset, category, category_name, private, folder,
-			name, extension, size, width, height, blur, description, tags, attributes, modified, url, image, findings, language)
-			VALUES `+list(21))
+			folder_id, name, extension, size, width, height, blur, description, tags, attributes, modified, url, image, findings, language)
+			VALUES `+list(22))
 		if err != nil {
 			return err
 		}
@@ -77,7 +78,7 @@ func (s *Store) SaveSurveyed(ctx context.Context, destination string, survey int
 				return fmt.Errorf("%s: %w", a.Asset, err)
 			}
 			if _, err := stmt.ExecContext(ctx, destination, survey, a.Asset, a.Category, a.CategoryName, a.Private, a.Folder,
-				a.Name, a.Extension, a.Size, a.Width, a.Height, a.Blur, a.Description, tags, attributes, a.Modified.UnixMilli(),
+				a.FolderID, a.Name, a.Extension, a.Size, a.Width, a.Height, a.Blur, a.Description, tags, attributes, a.Modified.UnixMilli(),
 				a.URL, a.Image, a.Findings, a.Language); err != nil {
 				return fmt.Errorf("%s: %w", a.Asset, err)
 			}
@@ -175,7 +176,7 @@ func markDecorative(ctx context.Context, tx *sql.Tx, destination, asset string, 
 }
 
 const (
-	surveyedColumns = `s.asset, s.category, s.category_name, s.private, s.folder, s.name, s.extension, s.size, s.width, s.height, s.blur,
+	surveyedColumns = `s.asset, s.category, s.category_name, s.private, s.folder, s.folder_id, s.name, s.extension, s.size, s.width, s.height, s.blur,
 		s.description, s.tags, s.attributes, s.modified, s.url, s.image, s.findings, s.language, d.asset IS NOT NULL`
 	surveyedTables = `surveyed s LEFT JOIN decorative d ON d.destination = s.destination AND d.asset = s.asset`
 )
@@ -183,7 +184,7 @@ const (
 func scanSurveyed(rows *sql.Rows, a *Surveyed, more ...any) error {
 	var tags, attributes string
 	var modified int64
-	if err := rows.Scan(append([]any{&a.Asset, &a.Category, &a.CategoryName, &a.Private, &a.Folder, &a.Name, &a.Extension, &a.Size,
+	if err := rows.Scan(append([]any{&a.Asset, &a.Category, &a.CategoryName, &a.Private, &a.Folder, &a.FolderID, &a.Name, &a.Extension, &a.Size,
 		&a.Width, &a.Height, &a.Blur, &a.Description, &tags, &attributes, &modified, &a.URL, &a.Image, &a.Findings, &a.Language, &a.Decorative}, more...)...); err != nil {
 		return err
 	}

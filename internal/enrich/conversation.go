@@ -49,7 +49,7 @@ func (r *asker) settle(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	_, err := r.Journal.AbandonAsking(ctx, r.Destination)
+	_, err := r.Journal.AbandonAsking(ctx, r.Destination, r.Host)
 	return err
 }
 

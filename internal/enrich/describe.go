@@ -53,8 +53,8 @@ func (r *asker) describe(ctx context.Context, l Leaving) error {
 func (r *asker) asItIs(l Leaving, now assets.Asset) (a state.Surveyed, changed bool) {
 	c := assets.Category{ID: l.Category, Name: l.CategoryName, Private: l.Private}
 	a = surveyed(now, c, l.Folder, r.request.Language)
-	if now.CategoryID != "" && now.CategoryID != l.Category {
-		return a, true
+	if now.CategoryID != l.Category || now.FolderID != l.FolderID {
+		return a, true // who knows what its new place is called
 	}
 	return a, !r.request.isAbout(state.Enrichable{Surveyed: a, Enrichment: l.Enrichment}) || r.request.Rules.holdsBack(a) != ""
 }

@@ -26,7 +26,7 @@ type Journal interface {
 	Enrichments(ctx context.Context, destination string, f state.EnrichmentFilter) iter.Seq2[state.Enrichable, error]
 	AskEnrichments(ctx context.Context, run state.EnrichmentRun, asked []state.Asking) ([]int64, error)
 	AnswerEnrichments(ctx context.Context, run int64, answers []state.Answer) error
-	AbandonAsking(ctx context.Context, destination string) (int64, error)
+	AbandonAsking(ctx context.Context, destination, service string) (int64, error)
 	Conversations(ctx context.Context, service string) iter.Seq2[state.Conversation, error]
 	ForgetConversation(ctx context.Context, service, id string) error
 	JudgeEnrichments(ctx context.Context, destination string, verdicts []state.Verdict) ([]int64, error)

@@ -380,8 +380,8 @@ func (j *faultyJournal) AnswerEnrichments(ctx context.Context, run int64, answer
 	return j.w.call(func() error { return j.Journal.AnswerEnrichments(ctx, run, answers) })
 }
 
-func (j *faultyJournal) AbandonAsking(ctx context.Context, destination string) (n int64, err error) {
-	err = j.w.call(func() (err error) { n, err = j.Journal.AbandonAsking(ctx, destination); return err })
+func (j *faultyJournal) AbandonAsking(ctx context.Context, destination, service string) (n int64, err error) {
+	err = j.w.call(func() (err error) { n, err = j.Journal.AbandonAsking(ctx, destination, service); return err })
 	return n, err
 }
 

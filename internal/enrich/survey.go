@@ -135,7 +135,7 @@ func (s *surveyor) flush(ctx context.Context) error {
 func surveyed(a assets.Asset, c assets.Category, folder, wanted string) state.Surveyed {
 	m := a.Metadata
 	return state.Surveyed{
-		Asset: a.ID, Category: c.ID, CategoryName: c.Name, Private: c.Private, Folder: folder, Name: a.Name, Extension: a.Extension,
+		Asset: a.ID, Category: c.ID, CategoryName: c.Name, Private: c.Private, Folder: folder, FolderID: a.FolderID, Name: a.Name, Extension: a.Extension,
 		Size: a.Size, Width: m.Width, Height: m.Height, Blur: m.BlurHash, Description: m.Description, Tags: a.Tags, Attributes: m.CustomAttributes,
 		Modified: a.LastModifiedAt, URL: a.URL, Image: imageOf(a),
 		Findings: joined(findings(m.Description, a.Name, a.Extension, wanted)), Language: speechOf(m.Description).language,

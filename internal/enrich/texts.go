@@ -86,6 +86,10 @@ func billed(err error) int {
 
 // askAbout notes what is asked for, asks, and records what came of it.
 func (r *asker) askAbout(ctx context.Context, batch []Leaving, ask asking) error {
+	batch, err := r.asTheyAre(ctx, batch)
+	if len(batch) == 0 {
+		return err
+	}
 	asked := make([]state.Asking, len(batch))
 	for n, l := range batch {
 		asked[n] = r.asking(l.Surveyed, "")
@@ -100,6 +104,27 @@ func (r *asker) askAbout(ctx context.Context, batch []Leaving, ask asking) error
 		outcomes[n] = Outcome{Asset: l.Asset, Path: Path(l.Surveyed), Kind: r.request.Kind, Language: r.request.Language}
 	}
 	return r.record(ctx, outcomes, answers)
+}
+
+// asTheyAre are those assets of a batch that are what they were in the survey, as far as they
+// can be read. The others are left for the next one.
+func (r *asker) asTheyAre(ctx context.Context, batch []Leaving) (same []Leaving, _ error) {
+	for _, l := range batch {
+		now, err := r.Library.Asset(ctx, l.Asset)
+		if isFatal(err) {
+			r.endWith(err)
+			return nil, nil
+		} else if err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			continue
+		}
+		if a, changed := r.asItIs(l, now); !changed && a.Description == l.Description {
+			same = append(same, Leaving{state.Enrichable{Surveyed: a, Enrichment: l.Enrichment}, ""})
+		}
+	}
+	return same, nil
 }
 
 // asking asks about texts that have these numbers, with one call or a few.

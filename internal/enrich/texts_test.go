@@ -141,3 +141,20 @@ func TestElements(t *testing.T) {
 		}
 	}
 }
+
+// What was said about an asset since the survey counts for its texts, too.
+func TestTextsChangedSinceSurvey(t *testing.T) {
+	w := newWorld(t, 0)
+	for _, id := range []string{"a", "b", "c", "d"} {
+		w.add(id, "A dog on teh beach")
+	}
+	e := w.engine()
+	must(t, e.Survey(t.Context(), "en"))
+	w.assets["a"].Metadata.Description = "A cat on teh beach"
+	w.assets["b"].Tags = append(w.assets["b"].Tags, "no-ai")
+	w.assets["c"].FolderID = "elsewhere"
+	review := Request{Kind: state.KindReview, Review: "correctness", Rules: Rules{Tags: []string{"no-ai"}}}
+	if got, err := e.Ask(t.Context(), review); err != nil || got.States[state.EnrichProposed] != 1 || w.enrichments()[0].Asset != "d" || w.billed != 1 {
+		t.Errorf("got %+v (%v)", got, err)
+	}
+}

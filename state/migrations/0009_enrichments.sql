@@ -8,6 +8,7 @@ CREATE TABLE surveyed (
   category_name TEXT NOT NULL,
   private       INTEGER NOT NULL CHECK (private IN (0, 1)),
   folder        TEXT NOT NULL,
+  folder_id     TEXT NOT NULL,
   name          TEXT NOT NULL,
   extension     TEXT NOT NULL,
   size          INTEGER NOT NULL,
