@@ -137,8 +137,8 @@ func offerTopics(help *cobra.Command) {
 	help.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		offered, directive := commands(cmd, args, begun)
 		for _, c := range cmd.Root().Commands() {
-			if len(args) == 0 && isTopic(c) && strings.HasPrefix(c.Name(), begun) {
-				offered = append(offered, cobra.CompletionWithDesc(c.Name(), c.Short))
+			if name := c.Annotations[topic]; len(args) == 0 && name != "" && strings.HasPrefix(name, begun) {
+				offered = append(offered, cobra.CompletionWithDesc(name, c.Short))
 			}
 		}
 		return offered, directive

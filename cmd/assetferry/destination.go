@@ -265,6 +265,17 @@ func startSandbox(ctx context.Context, o sandbox.Options, listen string) (url st
 	if err != nil {
 		return "", nil, err
 	}
+	return serve(ctx, s, listen)
+}
+
+// A standIn is the stand-in of a service.
+type standIn interface {
+	Serve(context.Context, net.Listener) error
+	Close() error
+}
+
+// serve has a stand-in answer at an address until it is stopped.
+func serve(ctx context.Context, s standIn, listen string) (url string, stop func() error, err error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return "", nil, errors.Join(fmt.Errorf("listen: %w", err), s.Close())

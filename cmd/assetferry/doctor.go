@@ -23,7 +23,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Check all that a run relies on, and say what to do about it",
 		Long: `Doctor checks the configuration, the credentials and the token, the way to the
 service and its clock, what the token may do, the workspace, the limits of the
-plan, the categories, the source if one is given, and the journal. Each check
+plan, the categories, the source if one is given, the journal, and the AI content
+service if one is configured. Each check
 ends with a verdict: ok, warning, failed, or not checked; and what is not ok
 comes with a remedy. Everything is checked that can be, also when an early check
 fails.
@@ -149,14 +150,16 @@ func (d *doctor) takeSource(args []string) (err error) {
 	return err
 }
 
+type namedCheck struct {
+	name  string
+	check func(context.Context) finding
+}
+
 func (d *doctor) examine(ctx context.Context) error {
 	began := time.Now()
 	d.summary = &ui.SummaryLine{Command: "doctor"}
 	d.counts = ui.Counts{}
-	checks := []struct {
-		name  string
-		check func(context.Context) finding
-	}{
+	checks := []namedCheck{
 		{"configuration", d.checkConfiguration},
 		{"credentials", d.checkCredentials},
 		{"token", d.checkToken},
@@ -168,6 +171,9 @@ func (d *doctor) examine(ctx context.Context) error {
 		{"categories", d.checkCategories},
 		{"source", d.checkSource},
 		{"journal", d.checkJournal},
+	}
+	if d.usesAI() {
+		checks = append(checks, namedCheck{"AI service", d.checkAI})
 	}
 	for _, c := range checks {
 		f := c.check(ctx)

@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"syscall"
 
+	"assetferry/internal/ai"
 	"assetferry/internal/assets"
 	"assetferry/internal/config"
+	"assetferry/internal/enrich"
 	"assetferry/internal/pace"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/ui"
@@ -100,6 +102,13 @@ func explain(err error) failure {
 		f.code, f.hint = exitBudget, "run the same command again to go on where it stopped"
 	case isBudget(err, &f.hint):
 		f.code = exitBudget
+	case isSpent(err):
+		f.code = exitBudget
+		f.hint = orHint(f.hint, "what was proposed so far is kept; run it again with more --max-credits to go on")
+	case isAIAuth(err):
+		f.code, f.hint = exitAuth, orHint(f.hint, "check what opens the AI content service: assetferry help enrich")
+	case errors.Is(err, enrich.ErrNoSurvey):
+		f.hint = "assetferry enrich survey makes one"
 	case assets.IsAuth(err), sources.IsAuth(err):
 		f.code, f.hint = exitAuth, orHint(f.hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
 	case isEmptySource(err):
@@ -155,6 +164,17 @@ func isBudget(err error, hint *string) bool {
 		*hint = e.Hint()
 	}
 	return ok
+}
+
+// isSpent reports whether the credits are used up: those of the service, or those that a run
+// may spend.
+func isSpent(err error) bool {
+	return errors.Is(err, enrich.ErrBudget) || errors.Is(err, ai.ErrCredits)
+}
+
+func isAIAuth(err error) bool {
+	e, ok := errors.AsType[*ai.Error](err)
+	return ok && e.IsAuth()
 }
 
 func isUsage(err error) bool {

@@ -3,6 +3,7 @@ package main
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,11 +12,12 @@ import (
 //go:embed help/*.txt
 var helpTexts embed.FS
 
-// topic marks a command that is only there to be read about.
+// topic marks a command that is only there to be read about, and holds what it is called.
 const topic = "topic"
 
 // addTopics adds what assetferry help can tell beside its commands. A topic is a
-// file whose first line says what it is about.
+// file whose first line says what it is about. One that is called like a command is kept under
+// another name: of two of a name, cobra runs whichever its sorting happens to put first.
 func addTopics(root *cobra.Command) {
 	entries, err := helpTexts.ReadDir("help")
 	if err != nil {
@@ -27,9 +29,14 @@ func addTopics(root *cobra.Command) {
 			panic(err) // embedded at build time
 		}
 		about, long, _ := strings.Cut(string(text), "\n\n")
+		called := strings.TrimSuffix(e.Name(), ".txt")
+		use := called
+		if slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == called }) {
+			use += "-topic"
+		}
 		root.AddCommand(&cobra.Command{
-			Use: strings.TrimSuffix(e.Name(), ".txt"), Short: about, Long: about + ".\n\n" + long,
-			Annotations: map[string]string{topic: ""},
+			Use: use, Short: about, Long: about + ".\n\n" + long,
+			Annotations: map[string]string{topic: called},
 		})
 	}
 }
@@ -59,7 +66,7 @@ func topicsFirst(root *cobra.Command) {
 // topicCalled is nil if no topic has the name.
 func topicCalled(root *cobra.Command, name []string) *cobra.Command {
 	for _, c := range root.Commands() {
-		if len(name) == 1 && c.Name() == name[0] && isTopic(c) {
+		if len(name) == 1 && isTopic(c) && c.Annotations[topic] == name[0] {
 			return c
 		}
 	}
@@ -71,7 +78,7 @@ func usageTemplate(root *cobra.Command) string {
 	return strings.NewReplacer(
 		".FlagUsages", ".FlagUsagesWrapped 80",
 		"Additional help topics:", "Topics of assetferry help:",
-		"{{rpad .CommandPath .CommandPathPadding}}", "{{rpad .Name .NamePadding}} ",
+		"{{rpad .CommandPath .CommandPathPadding}}", `{{rpad (index .Annotations "topic") .NamePadding}} `,
 	).Replace(root.UsageTemplate())
 }
 
@@ -81,6 +88,7 @@ func groupCommands(root *cobra.Command) {
 		{"To begin:", "demo init doctor sandbox"},
 		{"To migrate:", "plan apply migrate sync adopt verify undo export"},
 		{"To see and to tell:", "status runs explain report urls rewrite assets"},
+		{"To describe what arrived:", "enrich ai"},
 		{"To look after it:", "schedule state completion man help version"},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

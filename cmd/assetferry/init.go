@@ -80,18 +80,19 @@ func (a *app) init(cmd *cobra.Command, o initOptions, asks bool) error {
 	return nil
 }
 
-// meaningOf is what the help of migrate says of a setting.
+// meaningOf is what the help says of a setting. These two commands have them all.
 func meaningOf(root *cobra.Command, flag string) string {
-	sync, _, err := root.Find([]string{"sync"}) // which has them all
-	if err != nil {
-		return ""
+	for _, command := range [][]string{{"sync"}, {"enrich", "describe"}} {
+		c, _, err := root.Find(command)
+		if err != nil {
+			return ""
+		}
+		if found := c.Flag(flag); found != nil {
+			_, meaning := pflag.UnquoteUsage(found)
+			return meaning
+		}
 	}
-	found := sync.Flag(flag)
-	if found == nil {
-		return ""
-	}
-	_, meaning := pflag.UnquoteUsage(found)
-	return meaning
+	return ""
 }
 
 // A dialogue asks for what nobody else can know.

@@ -95,7 +95,12 @@ func manPages(root *cobra.Command, date string) map[string]string {
 	return pages
 }
 
-func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+func manName(c *cobra.Command) string {
+	if isTopic(c) {
+		return manName(c.Parent()) + "-" + c.Annotations[topic]
+	}
+	return strings.ReplaceAll(c.CommandPath(), " ", "-")
+}
 
 func commandPage(c *cobra.Command, date string) string {
 	p := newPage(c, "1", date)

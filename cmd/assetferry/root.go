@@ -63,6 +63,8 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		a.explainCommand(),
 		a.reportCommand(),
 		a.assetsCommand(),
+		a.enrichCommand(),
+		a.aiCommand(),
 		a.stateCommand(),
 		a.scheduleCommand(),
 		a.sandboxCommand(),
@@ -157,6 +159,7 @@ func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	setting(f, "state", "`file` of the journal (default under $XDG_STATE_HOME, one for each destination)")
 	setting(f, "to", "where to write: an address, a `name` from the configuration, or sandbox")
 	setting(f, "workspace", "`ID` of the workspace (default: the environment's own)")
+	setting(f, "ai-url", "`address` of the AI content service")
 	setting(f, "service", "`key` under auth in the token")
 	setting(f, "user", "`ID` of the user in the token")
 	setting(f, "ca-file", "`file` with certificates of private authorities")

@@ -29,7 +29,8 @@ guarded, and one that is not finished and that nobody works on is stopped. Of
 syncs it shows the course from night to night, and how the last
 one differs from the one before: how long it took, and what it created,
 replaced, described, moved and trashed, and what failed. With --json, outcomes
-has these numbers for every run.
+has these numbers for every run. Runs of enrich come last, with the calls of the AI
+content service that were billed.
 
 It reads the journal and nothing else.
 `,
@@ -46,9 +47,13 @@ It reads the journal and nothing else.
 			if err != nil {
 				return err
 			}
-			return a.eachPair(ctx, journal, limit, func(p state.Pair, runs []state.Run) error {
+			err = a.eachPair(ctx, journal, limit, func(p state.Pair, runs []state.Run) error {
 				return a.listRuns(ctx, journal, p, runs, h.Alive)
 			})
+			if err != nil {
+				return err
+			}
+			return a.listEnrichmentRuns(ctx, journal, limit)
 		}),
 	}
 	c.Flags().IntVar(&limit, "limit", listedRuns, "list at most this `number` of runs of a source")

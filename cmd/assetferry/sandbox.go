@@ -23,16 +23,18 @@ type sandboxOptions struct {
 	processing      time.Duration
 	faults          []string
 	limits          sandboxLimits
+	ai              sandboxAI
 }
 
 func (a *app) sandboxCommand() *cobra.Command {
 	var o sandboxOptions
 	c := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Run a stand-in of the service, to rehearse on",
-		Long: `Sandbox runs a stand-in of the asset management service. Once it listens it
-prints what a shell needs to use it and closes stdout, so that one line is all
-the set-up there is:
+		Short: "Run stand-ins of both services, to rehearse on",
+		Long: `Sandbox runs a stand-in of the asset management service, and beside it one of the
+AI content service, at an address of its own. Once they listen it prints what a
+shell needs to use them and closes stdout, so that one line is all the set-up
+there is:
 
     eval "$(assetferry sandbox --data DIR &)"
 
@@ -59,6 +61,25 @@ Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
     seed=N                 of the random rate
 
 Each rule counts every request that matches it; the first that fires wins.
+
+The AI content service takes the same rules with --ai-fault, and for answers that
+are streamed, stream=KIND in place of a status:
+
+    --ai-fault 'POST /v1/actions/custom/calls stream=cut rate=0.1'
+
+    stream=error           an error event, although the status is 200
+    stream=cut             the connection ends in the middle of the answer
+    stream=nodone          no event says that it is over
+    stream=envelope        events in the older form
+    stream=slow            pieces come late
+    stream=garbled         an answer that is no JSON although that was asked for
+    stream=fenced          one with words around it
+    stream=empty           none at all
+
+Its answers are made up from what is sent to it, the size and the colours of a
+picture or the words of a document, and say so. --ai-rates and --ai-credits have
+it refuse what the service would refuse, --ai-on-premises has it answer as an
+installation of your own does. It describes itself at /v1/docs and /v1/doc.json.
 
 The limits of a plan can be tried out: beyond them uploads are refused, and on
 the plan ckbox.personal files are not handed out any more either. Bandwidth
@@ -88,6 +109,7 @@ about all that the sandbox answers, /docs.json the same for programs.
 	f.StringArrayVar(&o.faults, "fault", nil, "`rule` of a fault (repeatable)")
 	f.StringVar(&o.profile, "profile", "", "do as this `file` says, which doctor --probe made of a real service")
 	o.limits.addFlags(f)
+	o.ai.addFlags(f)
 	return c
 }
 
@@ -125,16 +147,27 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	if err != nil {
 		return err
 	}
+	words, err := o.ai.start(ctx, options)
+	if err != nil {
+		return errors.Join(err, stopServer())
+	}
+	stopBoth := func() error { return errors.Join(words.stop(), stopServer()) }
 	a.out.Notef("The sandbox listens on %s until process %d is interrupted.", url, os.Getpid())
 	a.out.Notef("What it answers is described at %s/docs", url)
 	if options.Library && loopback(o.listen) {
 		a.out.Notef("What has arrived is to be seen in a browser at %s", url)
 	}
-	if err := a.announce(url, credentials); err != nil { // after that nobody waits for us
-		return errors.Join(err, stopServer())
+	if words.url != "" {
+		a.out.Notef("The AI content service answers at %s", words.url)
+		if a.out.Verbose() { // whoever has this address needs no key
+			a.out.Notef("It gives tokens at %s%s", words.url, words.tokenPath)
+		}
+	}
+	if err := a.announce(url, words.url, credentials); err != nil { // after that nobody waits for us
+		return errors.Join(err, stopBoth())
 	}
 	<-ctx.Done()
-	return stopServer()
+	return stopBoth()
 }
 
 func readProfile(path string) (sandbox.Profile, error) {
@@ -169,9 +202,13 @@ func (a *app) sandboxCredentials(o sandboxOptions) (sandbox.Credentials, error) 
 // announce prints what a shell needs, in one write, and closes stdout so that a
 // command substitution ends. The key comes last: who reads a line at a time has
 // everything by then.
-func (a *app) announce(url string, c sandbox.Credentials) error {
-	lines := fmt.Sprintf("export ASSETFERRY_URL=%s\nexport ASSETFERRY_ENVIRONMENT_ID=%s\nexport ASSETFERRY_ACCESS_KEY=%s\n",
-		shellQuote(url), shellQuote(c.EnvironmentID), shellQuote(string(c.AccessKey)))
+func (a *app) announce(url, aiURL string, c sandbox.Credentials) error {
+	lines := ""
+	for _, v := range [][2]string{{"URL", url}, {"AI_URL", aiURL}, {"ENVIRONMENT_ID", c.EnvironmentID}, {"ACCESS_KEY", string(c.AccessKey)}} {
+		if v[1] != "" {
+			lines += "export ASSETFERRY_" + v[0] + "=" + shellQuote(v[1]) + "\n"
+		}
+	}
 	if _, err := io.WriteString(a.stdout, lines); err != nil {
 		return fmt.Errorf("print credentials: %w", err)
 	}

@@ -83,6 +83,9 @@ func TestScripts(t *testing.T) {
 			"patch":     cmdPatch,
 			"edit":      cmdEdit,
 			"bare":      cmdBare,
+			"words":     cmdWords,
+			"billed":    cmdBilled,
+			"found":     cmdFound,
 
 			"diagnosis": cmdDiagnosis,
 			"id":        cmdID,
@@ -190,9 +193,22 @@ func fieldsOf(kind string) []string {
 		"unmatched": {"address", "file", "line", "times"},
 		"unused":    {"name", "url"},
 		"mapping":   {"key", "folder", "name"},
-		"category":  {"id", "name", "extensions", "assets", "private"},
-		"folder":    {"id", "name", "path", "category_id", "assets"},
-		"summary":   {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
+
+		"model":        {"id", "name", "provider", "allowed", "recommended"},
+		"usage":        {"from", "to", "credits"},
+		"conversation": {"id", "title", "pinned"},
+		"answer":       {"text", "sources"},
+		"survey":       {"assets", "pictures", "findings"},
+		"finding":      {"asset_id", "path", "findings"},
+		"estimate":     {"service", "kind", "assets", "calls", "seconds", "bytes", "held"},
+		"leaving":      {"asset_id", "path", "leaves"},
+		"enrichment":   {"asset_id", "kind", "state"},
+		"proposal":     {"id", "asset_id", "name", "category", "folder", "kind", "state", "old_description", "old_tags", "description", "tags", "decorative", "calls"},
+		"decisions":    {"accepted", "rejected", "decorative", "open", "late"},
+		"page":         {"file", "state", "images", "described"},
+		"category":     {"id", "name", "extensions", "assets", "private"},
+		"folder":       {"id", "name", "path", "category_id", "assets"},
+		"summary":      {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
 	}[kind]
 }
 
@@ -222,7 +238,7 @@ func (c call) checkJSON() error {
 	switch {
 	case c.code == exitUsage && last["type"] == "error":
 		return nil // there was no run
-	case last["type"] == "mapping", c.command == "status", c.command == "runs", c.command == "report", c.command == "explain", c.command == "state", c.command == "assets":
+	case last["type"] == "mapping", c.command == "status", c.command == "runs", c.command == "report", c.command == "explain", c.command == "state", c.command == "assets", c.command == "ai":
 		return nil // these are no runs
 	case last["type"] != "summary" || last["exit"] != float64(c.code):
 		return fmt.Errorf("the last line is no summary with exit %d: %v", c.code, last)
@@ -233,6 +249,7 @@ func (c call) checkJSON() error {
 // A bench is what a script works with besides files and processes.
 type bench struct {
 	service   *service
+	words     *wordService
 	bucket    *bucket                 // that the script started last
 	connector *ckfindertest.Connector // that the script started last
 	journal   *state.Store            // held by the test

@@ -30,7 +30,8 @@ run created goes to the trash of the service, and is forgotten, so that it comes
 again. What a sync replaced gets its former content back, which the service
 keeps as a revision; what it moved goes back under its former name; what it
 described says what it said before; and what it trashed is restored, as long as
-the service has it in its trash. It never touches what the run adopted, and
+the service has it in its trash. What a run of enrich apply wrote is taken back
+in the same way. It never touches what the run adopted, and
 categories and folders stay. Without --apply it shows what it would do and sends
 nothing but GET and HEAD requests, and one POST for the cookie if it has to read
 a file of a private category.
@@ -88,7 +89,16 @@ func (a *app) undo(ctx context.Context, o undoOptions) error {
 	began := time.Now()
 	a.summary = &ui.SummaryLine{Command: "undo"}
 	defer a.startWindow()()
-	s, undone, err := a.openUndo(ctx, o)
+	s, err := a.openUndo(ctx, o)
+	if err != nil {
+		return err
+	}
+	if run, err := s.journal.EnrichmentRun(ctx, o.run); err == nil {
+		return a.undoEnrichment(ctx, s, run, o)
+	} else if !errors.Is(err, state.ErrNotFound) {
+		return err
+	}
+	undone, err := a.findUndone(ctx, s, o)
 	if err != nil {
 		return err
 	}
@@ -121,42 +131,48 @@ func (a *app) undo(ctx context.Context, o undoOptions) error {
 	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
 }
 
-// openUndo opens what an undo needs, cheapest first: whether there is anything to undo is
-// known before the first request.
-func (a *app) openUndo(ctx context.Context, o undoOptions) (s *endpoints, undone state.Run, err error) {
+// openUndo opens what an undo needs. It makes no request yet.
+func (a *app) openUndo(ctx context.Context, o undoOptions) (s *endpoints, err error) {
 	s = &endpoints{}
 	if s.dest, err = a.openDestination(ctx, !o.apply); err != nil {
-		return nil, undone, err
+		return nil, err
 	}
 	path, err := a.journalPath(s.dest)
 	if err != nil {
-		return nil, undone, err
+		return nil, err
 	}
 	if err := mustExist(path); err != nil {
-		return nil, undone, err
+		return nil, err
 	}
-	if s.journal, err = a.openJournal(ctx, path); err != nil {
-		return nil, undone, err
-	}
-	undone, err = s.journal.Run(ctx, o.run)
+	s.journal, err = a.openJournal(ctx, path)
+	return s, err
+}
+
+// findUndone finds the run to be undone: whether there is anything to undo is known before
+// the first request.
+func (a *app) findUndone(ctx context.Context, s *endpoints, o undoOptions) (state.Run, error) {
+	undone, err := s.journal.Run(ctx, o.run)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
-		return nil, undone, noSuchRun(s.journal, o.run)
+		return undone, noSuchRun(s.journal, o.run)
 	case err != nil:
-		return nil, undone, err
+		return undone, err
 	case undone.Undoes != 0:
-		return nil, undone, &stop{exitError, fmt.Errorf("run %s is an undo itself", undone.ID),
+		return undone, &stop{exitError, fmt.Errorf("run %s is an undo itself", undone.ID),
 			"assetferry migrate brings again what it took back; or restore it from the trash of the service while that has it"}
 	case undone.Pair.Destination != s.dest.identity():
-		return nil, undone, usage(fmt.Errorf("run %s wrote to %s, and this is %s", undone.ID, undone.Pair.Destination, s.dest.identity()),
-			"name the destination of the run with --to and --workspace")
+		return undone, otherDestination(undone.ID, undone.Pair.Destination, s.dest)
 	}
 	s.pair = undone.Pair
 	if _, err := a.greet(ctx, s.dest); err != nil {
-		return nil, undone, err
+		return undone, err
 	}
 	a.startMeter(ctx, s.dest, s.journal)
-	return s, undone, nil
+	return undone, nil
+}
+
+func otherDestination(run, wroteTo string, dest *destination) error {
+	return usage(fmt.Errorf("run %s wrote to %s, and this is %s", run, wroteTo, dest.identity()), "name the destination of the run with --to and --workspace")
 }
 
 func (a *app) undoer(s *endpoints) *migrate.Undoer {

@@ -119,6 +119,17 @@ type Settings struct {
 	Bandwidth   pace.Timetable // nil: no limit
 	KeepRuns    time.Duration  // 0: for good
 
+	AIURL         string // of the AI content service; see AI
+	AILimits      string // auto, saas, off
+	AIModel       string // empty: the one that the service recommends
+	AIPermissions []string
+	AIRoutes      []string // each ENDPOINT=METHOD /path
+	EnrichExclude []string
+	NeverCategory []string // that never leaves for the AI content service
+	NeverTag      []string
+	EnrichPrivate string  // never, allow
+	MaxCredits    float64 // 0: no limit
+
 	Metrics    string
 	Notify     []notify.Target
 	NotifyFile string // see Targets

@@ -85,7 +85,7 @@ func defaults() Settings {
 		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Duplicates: "keep", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
 		Delete: "never", Quarantine: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
 		DriftShare: 1.0 / 30, OnDestinationChange: "keep", OnReplaceRefused: "fail",
-		Precedence: metadata.Precedence(), GPS: "keep", OnLimit: "cut",
+		Precedence: metadata.Precedence(), GPS: "keep", OnLimit: "cut", AILimits: "auto", EnrichPrivate: "never",
 	}
 }
 
@@ -155,6 +155,16 @@ metadata: described/all.csv
 precedence: [exif, table]
 gps: drop
 on_limit: fail
+ai_url: https://ai.example.com/v1
+ai_limits: saas
+ai_model: agent-1
+ai_permission: "ai:conversations:*"
+ai_route: StreamDocuments=POST /v2/documents
+max_credits: 12.5
+enrich_exclude: [people/**]
+never_category: [Contracts]
+never_tag: [no-ai]
+enrich_private: allow
 `, nil, nil)
 	diff(t, *got, Settings{
 		File: DefaultFile,
@@ -176,6 +186,9 @@ on_limit: fail
 		Delete: "trash", Quarantine: 72 * time.Hour, MaxDelete: 9, MaxDeletePercent: 2.5, MaxChanges: 99, MaxChangesPercent: 30,
 		Precedence: []metadata.Origin{metadata.FromEXIF, metadata.FromTable, metadata.FromSidecar, metadata.FromSource, metadata.FromXMP, metadata.FromIPTC},
 		GPS:        "drop", OnLimit: "fail",
+		AIURL: "https://ai.example.com/v1", AILimits: "saas", AIModel: "agent-1", AIPermissions: []string{"ai:conversations:*"},
+		AIRoutes: []string{"StreamDocuments=POST /v2/documents"}, MaxCredits: 12.5,
+		EnrichExclude: []string{"people/**"}, NeverCategory: []string{"Contracts"}, NeverTag: []string{"no-ai"}, EnrichPrivate: "allow",
 		Sentinel: "here.txt", DriftShare: 0.25, OnDestinationChange: "report", OnReplaceRefused: "new-asset",
 		MaxCalls: pace.CallLimit{Calls: 5000, Window: time.Hour},
 		Metrics:  "metrics/assetferry.prom", NotifyFile: "hooks.txt", Notify: []notify.Target{hook(t, "https://hooks.example.com/x"), hook(t, "failure=https://hooks.example.com/y")},

@@ -91,6 +91,16 @@ func (s *Settings) table() []row {
 		{key: "max_calls", example: "20000/d", set: parsed(&s.MaxCalls, pace.ParseCalls)},
 		{key: "bwlimit", example: "08:00,512K 19:00,off", set: parsed(&s.Bandwidth, pace.ParseTimetable)},
 		{key: "keep_runs", initial: "400d", set: duration(&s.KeepRuns)},
+		{key: "ai_url", env: "ASSETFERRY_AI_URL", example: "https://ai.cke-cs.com", set: address(&s.AIURL)},
+		choice("ai_limits", &s.AILimits, "auto", "saas", "off"),
+		{key: "ai_model", example: "agent-1", set: text(&s.AIModel)},
+		{key: "ai_permission", example: "ai:conversations:*", set: list(&s.AIPermissions), list: true},
+		{key: "ai_route", example: "StreamDocuments=POST /v1/documents/process/stream", set: list(&s.AIRoutes), list: true},
+		{key: "max_credits", example: "500", set: parsed(&s.MaxCredits, parseCredits)},
+		{key: "enrich_exclude", example: "Images/people/**", set: list(&s.EnrichExclude), list: true},
+		{key: "never_category", example: "Contracts", set: list(&s.NeverCategory), list: true},
+		{key: "never_tag", example: "no-ai", set: list(&s.NeverTag), list: true},
+		choice("enrich_private", &s.EnrichPrivate, "never", "allow"),
 		choice("progress", &s.Progress, "auto", "bar", "plain", "none"),
 		{key: "log_file", example: "assetferry.log", set: text(&s.LogFile), path: true, written: true},
 		{key: "metrics", example: "/var/lib/node_exporter/assetferry.prom", set: text(&s.Metrics), path: true, written: true},
@@ -258,6 +268,15 @@ func ParseDuration(value string) (time.Duration, error) {
 		return 0, bad
 	}
 	return total + d, nil
+}
+
+// parseCredits reads a number of credits.
+func parseCredits(value string) (float64, error) {
+	credits, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(credits > 0 && credits < 1e12) {
+		return 0, fmt.Errorf("%q is no number of credits above 0", value)
+	}
+	return credits, nil
 }
 
 // parsePercent reads a part of all in percent.

@@ -184,6 +184,9 @@ type SummaryLine struct {
 
 	*Rewritten // of rewrite only
 
+	BilledCalls int64    `json:"billed_calls,omitempty"` // of the AI content service; of enrich only, like the credits
+	Credits     *float64 `json:"credits,omitempty"`
+
 	Refused   int64   `json:"refused,omitempty"`           // answers of the service that asked to slow down
 	Throttled Seconds `json:"throttled_seconds,omitempty"` // for which no request began because of them
 

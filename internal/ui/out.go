@@ -114,6 +114,14 @@ func (o *Out) Printf(format string, args ...any) {
 	}
 }
 
+// Stream writes a piece of a result that comes bit by bit to stdout, with its line breaks and
+// nothing that could drive a terminal. In JSON mode it writes nothing.
+func (o *Out) Stream(piece string) {
+	if !o.json {
+		o.result(clean(piece, true))
+	}
+}
+
 // Notef writes a line for people to stderr, such as where a run writes to.
 func (o *Out) Notef(format string, args ...any) {
 	if !o.quiet {

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/assets"
+	"assetferry/internal/clock"
+	"assetferry/internal/config"
+	"assetferry/internal/enrich"
+	"assetferry/internal/pace"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/token"
+)
+
+// An aiService is the AI content service as a command uses it.
+type aiService struct {
+	url      string
+	user     string // on whose account things are done; empty where a token says so by itself
+	embedded bool   // the stand-in beside the embedded sandbox
+	client   *ai.Client
+	accounts *ai.Client // asks what was spent, with a token that may; that of the client where somebody else signs
+}
+
+// String says where things are sent to.
+func (s *aiService) String() string {
+	if s.embedded {
+		return "sandbox (a rehearsal: its answers are made up), " + s.url
+	}
+	return s.url
+}
+
+// engine is the service as the engine of enrich uses it.
+func (s *aiService) engine() enrich.Service { return &accounted{enrich.Over(s.client), s} }
+
+// An accounted service tells what our user spent, not what everybody did.
+type accounted struct {
+	enrich.Service
+	of *aiService
+}
+
+// Credits tells what was spent since a time.
+func (s *accounted) Credits(ctx context.Context, since time.Time) (float64, error) {
+	if s.of.user == "" {
+		return enrich.Over(s.of.accounts).Credits(ctx, since)
+	}
+	for u, err := range s.of.accounts.UsageByUser(ctx, since, time.Time{}) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return 0, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+		case err != nil:
+			return 0, err
+		case u.UserID == s.of.user:
+			return u.Credits, nil
+		}
+	}
+	return 0, nil // nothing so far
+}
+
+// host is where things are sent to, as short as it can be said.
+func (s *aiService) host() string {
+	if u, err := url.Parse(s.url); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return s.url
+}
+
+// contentScopes are what our tokens may do, and adminScope what those may do besides that
+// look after the environment. The scope of document processing is a guess.
+var contentScopes = []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:*"}
+
+const adminScope = "ai:admin"
+
+// An aiAccess is what a client of the AI content service needs besides its options.
+type aiAccess struct {
+	url           string
+	tokens, admin token.Source // the same where somebody else signs
+	transport     http.RoundTripper
+}
+
+// openAI makes the clients of the AI content service. It sends nothing yet.
+func (a *app) openAI(ctx context.Context) (*aiService, error) {
+	at, err := a.settings.AI()
+	if err != nil {
+		return nil, err
+	}
+	s := &aiService{user: at.User, embedded: at.Kind == config.Sandbox}
+	if !at.TokenURL.IsZero() || at.TokenCommand != "" {
+		s.user = ""
+	}
+	open := a.reachAI
+	if s.embedded {
+		open = a.startEmbeddedAI
+	}
+	acc, err := open(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	s.url = acc.url
+	o, err := a.aiOptions(acc)
+	if err != nil {
+		return nil, err
+	}
+	if s.client, err = a.aiClient(o, acc.tokens); err == nil {
+		s.accounts, err = a.aiClient(o, acc.admin)
+	}
+	return s, err
+}
+
+// aiOptions are those that both clients have.
+func (a *app) aiOptions(acc aiAccess) (ai.Options, error) {
+	routes, err := ai.ParseRoutes(a.settings.AIRoutes)
+	if err != nil {
+		return ai.Options{}, usage(fmt.Errorf("ai_route: %w", err), "assetferry help enrich tells about the routes that are guessed")
+	}
+	return ai.Options{
+		BaseURL: acc.url, Transport: acc.transport, UserAgent: "assetferry/" + version(),
+		AllowHTTP: a.settings.AllowHTTP, Routes: routes, Now: clock.Now,
+		Limiter: pace.New(pace.Options{Max: a.settings.Concurrency, OnPause: a.pauses()}),
+		Budget:  a.aiBudget(acc.url),
+		OnWait: func(w retry.Wait) {
+			a.out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)
+		},
+	}, nil
+}
+
+func (a *app) aiClient(o ai.Options, tokens token.Source) (*ai.Client, error) {
+	o.Tokens = tokens
+	c, err := ai.New(o)
+	if err != nil {
+		return nil, usage(err, "")
+	}
+	a.closeLater(func() error { c.CloseIdleConnections(); return nil })
+	return c, nil
+}
+
+// aiBudget keeps to the limits that the service has. On premises there are none, so what
+// runs elsewhere than at the vendor's has none unless the settings say so.
+func (a *app) aiBudget(address string) *ai.Budget {
+	switch a.settings.AILimits {
+	case "off":
+		return nil
+	case "saas":
+		return ai.NewBudget(ai.SaaSLimits(), clock.Now)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	for _, domain := range []string{"cke-cs.com", "cke-cs-eu.com", "tiny.cloud"} {
+		if host := strings.ToLower(u.Hostname()); host == domain || strings.HasSuffix(host, "."+domain) {
+			return ai.NewBudget(ai.SaaSLimits(), clock.Now)
+		}
+	}
+	return nil
+}
+
+// reachAI prepares the way to a service at an address.
+func (a *app) reachAI(ctx context.Context, at config.AIService) (acc aiAccess, err error) {
+	warn := func(msg string) { a.out.Log().Warn(msg) }
+	acc.url = at.URL
+	if acc.transport, err = transport(at.CAFile); err != nil {
+		return acc, err
+	}
+	switch {
+	case !at.TokenURL.IsZero():
+		address, err := at.TokenURL.Resolve(ctx, warn)
+		if err != nil {
+			return acc, err
+		}
+		acc.tokens, err = a.tokenEndpoint(address, acc.transport)
+		acc.admin = acc.tokens
+		return acc, err
+	case at.TokenCommand != "":
+		c, err := token.NewCommand(at.TokenCommand)
+		if err != nil {
+			return acc, err
+		}
+		c.Now, acc.tokens, acc.admin = clock.Now, c, c
+		return acc, nil
+	}
+	environment, err := at.Environment.Resolve(ctx, warn)
+	if err != nil {
+		return acc, err
+	}
+	key, err := at.AccessKey.Resolve(ctx, warn)
+	if err != nil {
+		return acc, err
+	}
+	return acc, a.mintAI(&acc, key, environment.Reveal(), at.User)
+}
+
+// mintAI makes the sources of tokens: one for what is asked of models, and one that only
+// administrators need.
+func (a *app) mintAI(acc *aiAccess, key token.Secret, environment, user string) error {
+	scopes := contentScopes
+	if len(a.settings.AIPermissions) > 0 {
+		scopes = a.settings.AIPermissions
+	}
+	for source, scopes := range map[*token.Source][]string{&acc.tokens: scopes, &acc.admin: {adminScope}} {
+		m, err := newMinter(key, token.Claims{Environment: environment, User: user, Service: "ai", Permissions: scopes})
+		if err != nil {
+			return err
+		}
+		*source = m
+	}
+	return nil
+}
+
+func (a *app) tokenEndpoint(address token.Secret, transport http.RoundTripper) (token.Source, error) {
+	e, err := token.NewEndpoint(address, token.EndpointOptions{Transport: transport, AllowHTTP: a.settings.AllowHTTP, Now: clock.Now})
+	if err != nil {
+		return nil, usage(err, "ASSETFERRY_AI_TOKEN_URL is the address that answers with a token")
+	}
+	return e, nil
+}
+
+// startEmbeddedAI runs the stand-in beside the embedded sandbox in this process, on a real
+// socket.
+func (a *app) startEmbeddedAI(ctx context.Context, at config.AIService) (acc aiAccess, err error) {
+	dir, err := config.SandboxDir(a.lookup)
+	if err != nil {
+		return acc, err
+	}
+	c, err := sandbox.LoadOrCreateCredentials(dir)
+	if err != nil {
+		return acc, err
+	}
+	acc.transport = assets.NewTransport(nil)
+	if err := a.mintAI(&acc, token.NewSecret(string(c.AccessKey)), c.EnvironmentID, at.User); err != nil {
+		return acc, err
+	}
+	s, err := aiservice.New(aiservice.Options{
+		Dir: besides(dir), Log: a.out.Log(), Now: clock.Now,
+		Environments: []aiservice.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}},
+	})
+	if err != nil {
+		return acc, err
+	}
+	address, stop, err := serve(ctx, s, "127.0.0.1:0")
+	if err != nil {
+		return acc, err
+	}
+	a.closeLater(stop)
+	acc.url = address
+	return acc, nil
+}
