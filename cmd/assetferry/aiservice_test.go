@@ -4,8 +4,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,6 +26,27 @@ type wordService struct {
 	server *httptest.Server
 	conns  *sandboxtest.Connections
 	check  *openapitest.Checker
+
+	mu      sync.Mutex
+	arrived func(*http.Request) // told of each request before it is answered
+}
+
+// ServeHTTP answers a request.
+func (w *wordService) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	arrived := w.arrived
+	w.mu.Unlock()
+	if arrived != nil {
+		arrived(r)
+	}
+	w.check.ServeHTTP(rw, r)
+}
+
+// onRequest has f told of every request from now on.
+func (w *wordService) onRequest(f func(*http.Request)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.arrived = f
 }
 
 func newWordService(o aiservice.Options) (*wordService, error) {
@@ -35,7 +58,8 @@ func newWordService(o aiservice.Options) (*wordService, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	w := &wordService{Server: s, check: checked, server: httptest.NewUnstartedServer(checked)}
+	w := &wordService{Server: s, check: checked}
+	w.server = httptest.NewUnstartedServer(w)
 	w.conns = sandboxtest.KeepConnections(w.server)
 	w.server.Start()
 	w.url = w.server.URL

@@ -162,7 +162,6 @@ func (w *enrichWatch) Outcome(o enrich.Outcome) {
 type surveyOptions struct {
 	language string
 	list     string
-	fresh    bool
 }
 
 func (a *app) enrichSurveyCommand() *cobra.Command {

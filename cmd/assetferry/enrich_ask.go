@@ -26,6 +26,7 @@ type askingOptions struct {
 	language           string
 	findings           []string
 	review, into       string
+	settle             time.Duration
 }
 
 func (o *askingOptions) addFlags(f *pflag.FlagSet) {
@@ -74,6 +75,7 @@ descriptions that are there do not leave beside it.
 	o.addFlags(f)
 	f.StringVar(&o.language, "language", "en", "the `language` of the texts, such as en, de or pt-BR")
 	f.StringArrayVar(&o.findings, "finding", nil, "take pictures with this `finding` (repeatable; default none and junk)")
+	f.DurationVar(&o.settle, "settle-time", enrich.DefaultSettle, "wait this `duration` for a reply that was lost on its way")
 	setting(f, "ai-model", "`ID` of the model (default: the one that the service recommends)")
 	return c
 }
@@ -151,7 +153,7 @@ func (a *app) askFor(ctx context.Context, o askingOptions, r enrich.Request) err
 	if err != nil {
 		return err
 	}
-	if err := a.openService(ctx, e, &r); err != nil {
+	if err := a.openService(ctx, e, o, &r); err != nil {
 		return err
 	}
 	if err := a.surveyFirst(ctx, e); err != nil {
@@ -191,6 +193,8 @@ func (a *app) checkAsking(o askingOptions, r *enrich.Request) error {
 	}
 	r.Again, r.Limit, r.MaxCredits = o.again, o.limit, a.settings.MaxCredits
 	switch {
+	case r.Kind == state.KindDescribe && o.settle <= 0:
+		return usage(errors.New("--settle-time must be more than 0"), "a reply that takes longer is asked for, and billed, twice; leave it out if in doubt")
 	case o.limit < 0:
 		return usage(errors.New("--limit must not be negative"), "leave it out for no limit")
 	case !o.dryRun && !o.yes && !ui.IsTerminal(a.stdin):
@@ -200,7 +204,7 @@ func (a *app) checkAsking(o askingOptions, r *enrich.Request) error {
 }
 
 // openService opens the AI content service and finds the model.
-func (a *app) openService(ctx context.Context, e *enrichment, r *enrich.Request) (err error) {
+func (a *app) openService(ctx context.Context, e *enrichment, o askingOptions, r *enrich.Request) (err error) {
 	if e.service, err = a.openAI(ctx); err != nil {
 		return err
 	}
@@ -214,7 +218,9 @@ func (a *app) openService(ctx context.Context, e *enrichment, r *enrich.Request)
 		a.out.Notef("Model        %s", ui.Sanitize(m.ID))
 		a.tellRemoval(m)
 	}
-	e.Engine = enrich.New(a.enrichDeps(e))
+	d := a.enrichDeps(e)
+	d.Settle = o.settle
+	e.Engine = enrich.New(d)
 	return nil
 }
 

@@ -108,6 +108,9 @@ func (p *process) wait(t testing.TB) int {
 // An event is a JSON line, as far as tests look at it.
 type event struct {
 	Type, Key, Action, State, Run, Class, Message, Old string
+	AssetID                                            string `json:"asset_id"`
+	Description                                        string
+	BilledCalls                                        int `json:"billed_calls"`
 	Actions, States                                    map[string]int64
 	Bytes                                              int64
 	Exit                                               int
@@ -120,6 +123,15 @@ func parseEvent(t testing.TB, line string) event {
 		t.Fatalf("%v: %q", err, line)
 	}
 	return e
+}
+
+// eachEvent are all lines.
+func eachEvent(t testing.TB, stdout string) (all []event) {
+	t.Helper()
+	for line := range strings.Lines(stdout) {
+		all = append(all, parseEvent(t, line))
+	}
+	return all
 }
 
 // lastEvent is the last line.

@@ -140,6 +140,9 @@ type Deps struct {
 	Now         func() time.Time // nil: clock.Now
 }
 
+// DefaultSettle is how long a reply is waited for whose stream was lost.
+const DefaultSettle = 30 * time.Second
+
 // An Engine does the work. Its methods are not to be called at the same time.
 type Engine struct{ Deps }
 
@@ -152,7 +155,7 @@ func New(d Deps) *Engine {
 		d.Concurrency = 4
 	}
 	if d.Settle <= 0 {
-		d.Settle = 30 * time.Second
+		d.Settle = DefaultSettle
 	}
 	if d.Now == nil {
 		d.Now = clock.Now
