@@ -75,6 +75,7 @@ type Client struct {
 	limiter   *pace.Limiter
 	budget    *Budget
 	routes    Routes
+	usual     Routes // the default ones, which say in which order values go into paths
 
 	compatibility string
 	language      string
@@ -95,13 +96,14 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("AI content service: %w", err)
 	}
-	routes, err := DefaultRoutes().with(o.Routes)
+	usual := DefaultRoutes()
+	routes, err := usual.with(o.Routes)
 	if err != nil {
 		return nil, fmt.Errorf("AI content service: %w", err)
 	}
 	c := &Client{
 		base: base, tokens: o.Tokens, transport: o.Transport, userAgent: cmp.Or(o.UserAgent, "assetferry"),
-		policy: withPatience(o.Retry), limiter: o.Limiter, budget: o.Budget, routes: routes,
+		policy: withPatience(o.Retry), limiter: o.Limiter, budget: o.Budget, routes: routes, usual: usual,
 		compatibility: cmp.Or(o.Compatibility, "1"), language: o.Language,
 		idleTimeout: cmp.Or(o.IdleTimeout, defaultIdleTimeout),
 		onWait:      o.OnWait, onCall: o.OnCall, now: o.Now,

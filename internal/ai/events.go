@@ -113,8 +113,8 @@ func decode(raw sse.Event) (Event, error) {
 	case "error":
 		return nil, parseStreamError(data)
 	}
-	read, ok := readers()[name]
-	if !ok {
+	read := reader(name)
+	if read == nil {
 		return nil, nil
 	}
 	event, err := read(data)
@@ -151,25 +151,43 @@ func as[E Event](data []byte) (Event, error) {
 	return e, err
 }
 
-func readers() map[string]func([]byte) (Event, error) {
-	return map[string]func([]byte) (Event, error){
-		"message-metadata":             as[MessageMetadata],
-		"action-metadata":              as[ActionMetadata],
-		"review-metadata":              as[ReviewMetadata],
-		"document-processing-metadata": as[ProcessingMetadata],
-		"text-delta":                   as[TextDelta],
-		"reasoning":                    func([]byte) (Event, error) { return Reasoning{}, nil },
-		"web-search":                   func([]byte) (Event, error) { return WebSearch{}, nil },
-		"source":                       readSource,
-		"document-read":                as[DocumentRead],
-		"modification-delta":           as[ModificationDelta],
-		"conversation-title":           as[ConversationTitle],
-		"mcp-tool-result":              as[MCPToolResult],
-		"mcp-tool-notification":        as[MCPToolNotification],
-		"review-delta":                 readReviewDelta,
-		"document-delta":               as[DocumentDelta],
-		"summary-delta":                as[SummaryDelta],
+// reader is what reads events of a name; nil if that is not known.
+func reader(name string) func([]byte) (Event, error) {
+	switch name {
+	case "message-metadata":
+		return as[MessageMetadata]
+	case "action-metadata":
+		return as[ActionMetadata]
+	case "review-metadata":
+		return as[ReviewMetadata]
+	case "document-processing-metadata":
+		return as[ProcessingMetadata]
+	case "text-delta":
+		return as[TextDelta]
+	case "reasoning":
+		return func([]byte) (Event, error) { return Reasoning{}, nil }
+	case "web-search":
+		return func([]byte) (Event, error) { return WebSearch{}, nil }
+	case "source":
+		return readSource
+	case "document-read":
+		return as[DocumentRead]
+	case "modification-delta":
+		return as[ModificationDelta]
+	case "conversation-title":
+		return as[ConversationTitle]
+	case "mcp-tool-result":
+		return as[MCPToolResult]
+	case "mcp-tool-notification":
+		return as[MCPToolNotification]
+	case "review-delta":
+		return readReviewDelta
+	case "document-delta":
+		return as[DocumentDelta]
+	case "summary-delta":
+		return as[SummaryDelta]
 	}
+	return nil
 }
 
 func readSource(data []byte) (Event, error) {

@@ -61,17 +61,15 @@ func jsonPayload(value any) *payload {
 // A reply is a successful answer whose body has not been read.
 type reply struct {
 	*http.Response
-	dog    *outbound.Watchdog // over its body
-	ctx    context.Context    // the dog's
-	sent   *sending
-	secret string
+	dog *outbound.Watchdog // over its body
+	ctx context.Context    // the dog's
 }
 
 // do carries a request out, repeating it where that is safe, and has take make something of
 // the answer. Take may keep the body; then it returns that it did.
 func (c *Client) do(ctx context.Context, r *request, take func(*reply) (kept bool, err error)) error {
 	route := c.routes[r.endpoint]
-	path, err := route.fill(DefaultRoutes()[r.endpoint].Path, r.ids)
+	path, err := route.fill(c.usual[r.endpoint].Path, r.ids)
 	if err != nil {
 		e := c.newError(r)
 		e.Err, e.class = err, retry.Permanent
@@ -151,7 +149,7 @@ func (c *Client) exchange(ctx context.Context, r *request, path, secret string, 
 	if err != nil {
 		return err
 	}
-	kept, err = take(&reply{resp, dog, watched, s, secret})
+	kept, err = take(&reply{resp, dog, watched})
 	if !kept {
 		outbound.Drain(resp.Body)
 	}
