@@ -103,6 +103,8 @@ func (b *budget) total(ctx context.Context, r *asker) *float64 {
 	if !b.knows {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, forgetTime)
+	defer cancel()
 	now, err := r.Service.Credits(ctx, b.since)
 	if err != nil {
 		return nil

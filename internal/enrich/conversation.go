@@ -25,7 +25,7 @@ func conversationID() string {
 
 // recordTimeout is how long what has happened may take to be written down, also once nobody
 // waits for anything else any more.
-const recordTimeout = 10 * time.Second
+const recordTimeout = 30 * time.Second
 
 // recording is a context for what must be done even after an interrupt.
 func recording(ctx context.Context) (context.Context, context.CancelFunc) {
