@@ -1,17 +1,19 @@
 //go:build curl
 
 // Package curle2e calls every operation of the sandbox with curl, on the built
-// program: a client that shares nothing with ours. calls.txt says what is called.
+// program: a client that shares nothing with ours. calls.txt and calls_ai.txt say what is
+// called.
 //
 //	go test -tags curl ./internal/curle2e -artifacts
 package curle2e
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -25,32 +27,64 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/aiservice/aiservicetest"
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
 )
 
-//go:embed calls.txt
-var calls string
+//go:embed *.txt
+var calls embed.FS
 
 // A session is a shell with curl in it that remembers what was answered.
 type session struct {
 	testing.TB
-	dir         string // where curl finds files and leaves the answer
+	calls       string                   // the file that says what is called
+	token       func(path string) string // the value of Authorization where a call says nothing of it
+	dir         string                   // where curl finds files and leaves the answer
 	environment []string
 	transcript  bytes.Buffer
 }
 
 func TestEveryOperation(t *testing.T) {
-	base, env := startProgram(t)
-	checker := startChecker(t, base)
-	s := &session{TB: t, dir: t.TempDir()}
-	s.setenv("url", checker.url)
+	base, _, env := startProgram(t)
+	s := newSession(t, "calls.txt", func(path string) string { return "$" + role(path) })
 	s.setenv("environment", env.ID)
 	for _, role := range []string{"user", "admin", "superadmin"} {
 		s.setenv(role, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, role)))
 	}
+	s.callAll(t, startChecker(t, base, openapitest.Around))
+}
+
+func TestEveryOperationOfTheAIService(t *testing.T) {
+	_, base, env := startProgram(t)
+	s := newSession(t, "calls_ai.txt", func(string) string { return "Bearer $token" })
+	s.setenv("token", aiservicetest.Sign(env.AccessKey, aiservicetest.Claims(env, "tester", "ai:admin")))
+	beside, err := aiservice.New(aiservice.Options{Environments: []aiservice.Environment{env}}) // its token endpoint has the same path
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.setenv("tokens", beside.TokenPath())
+	if err := beside.Close(); err != nil {
+		t.Error(err)
+	}
+	s.callAll(t, startChecker(t, base, openapitest.AI().Around))
+}
+
+func newSession(t *testing.T, calls string, token func(path string) string) *session {
+	s := &session{TB: t, calls: calls, token: token, dir: t.TempDir()}
 	s.copyFiles("testdata")
-	for n, line := range strings.Split(calls, "\n") {
+	return s
+}
+
+// callAll makes the calls of a file, and wants them to be of every operation.
+func (s *session) callAll(t *testing.T, checker checker) {
+	s.setenv("url", checker.url)
+	text, err := calls.ReadFile(s.calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, line := range strings.Split(string(text), "\n") {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
 			fmt.Fprintf(&s.transcript, "%s\n\n", line)
 		} else if line != "" {
@@ -63,13 +97,14 @@ func TestEveryOperation(t *testing.T) {
 	}
 	for _, op := range checker.Operations() {
 		if !slices.Contains(checker.Called(), op) {
-			t.Errorf("%s is not called in calls.txt", op)
+			t.Errorf("%s is not called in %s", op, s.calls)
 		}
 	}
 }
 
-// startProgram builds assetferry and runs its sandbox until the test ends.
-func startProgram(t *testing.T) (string, sandbox.Environment) {
+// startProgram builds assetferry and runs its sandbox until the test ends. It gives the
+// addresses of the asset management service and of the AI content service.
+func startProgram(t *testing.T) (assets, ai string, env sandbox.Environment) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "assetferry")
 	if out, err := exec.Command("go", "build", "-o", program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
@@ -98,7 +133,7 @@ func startProgram(t *testing.T) (string, sandbox.Environment) {
 	for _, m := range regexp.MustCompile(`(?m)^export (\w+)='(.*)'$`).FindAllStringSubmatch(string(printed), -1) {
 		values[m[1]] = m[2]
 	}
-	return values["ASSETFERRY_URL"], sandbox.Environment{
+	return values["ASSETFERRY_URL"], values["ASSETFERRY_AI_URL"], sandbox.Environment{
 		ID: values["ASSETFERRY_ENVIRONMENT_ID"], AccessKey: sandbox.AccessKey(values["ASSETFERRY_ACCESS_KEY"]),
 	}
 }
@@ -110,13 +145,13 @@ type checker struct {
 }
 
 // startChecker holds what passes against the description.
-func startChecker(t *testing.T, base string) checker {
+func startChecker(t *testing.T, base string, around func(testing.TB, http.Handler) *openapitest.Checker) checker {
 	t.Helper()
 	u, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := openapitest.Around(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	c := around(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(u)
 		r.Out.Host = r.In.Host // addresses in answers are made from it
 	}})
@@ -139,8 +174,8 @@ func (s *session) setenv(name, value string) { s.environment = append(s.environm
 //
 //	STATUS METHOD PATH ARGUMENT... => NAME=FIELD...
 //
-// The shell reads path and arguments. Unless they name a token it is one of the
-// least role that the path asks for. A field of the answer, such as items.0.id, becomes a variable.
+// The shell reads path and arguments. Unless they name a token it is that of the session,
+// which may be one of the least role that the path asks for. A field of the answer, such as items.0.id, becomes a variable.
 func (s *session) call(n int, line string) {
 	s.Helper()
 	line, keep, _ := strings.Cut(line, " => ")
@@ -150,7 +185,7 @@ func (s *session) call(n int, line string) {
 		method = "HEAD --head"
 	}
 	if !strings.Contains(arguments, "Authorization") {
-		arguments = fmt.Sprintf(`-H "Authorization: $%s" `, role(path)) + arguments
+		arguments = fmt.Sprintf(`-H "Authorization: %s" `, s.token(path)) + arguments
 	}
 	command := strings.TrimSpace(fmt.Sprintf(`curl -sS -X %s "$url%s" %s`, method, path, arguments))
 	c := exec.CommandContext(s.Context(), "sh", "-c", command+` -D headers -o body -w "%{http_code}"`)
@@ -159,17 +194,17 @@ func (s *session) call(n int, line string) {
 	c.Stderr = &stderr
 	got, err := c.Output()
 	if err != nil {
-		s.Fatalf("calls.txt:%d: %s: %v: %s", n, command, err, stderr.Bytes())
+		s.Fatalf("%s:%d: %s: %v: %s", s.calls, n, command, err, stderr.Bytes())
 	}
 	body := s.note(command)
 	if string(got) != status {
-		s.Errorf("calls.txt:%d: %s: status %s, want %s: %.400s", n, command, got, status, body)
+		s.Errorf("%s:%d: %s: status %s, want %s: %.400s", s.calls, n, command, got, status, body)
 	}
 	for word := range strings.FieldsSeq(keep) {
 		name, field, _ := strings.Cut(word, "=")
 		value, err := lookUp(body, field)
 		if err != nil {
-			s.Fatalf("calls.txt:%d: %s: %v", n, word, err)
+			s.Fatalf("%s:%d: %s: %v", s.calls, n, word, err)
 		}
 		s.setenv(name, value)
 	}
