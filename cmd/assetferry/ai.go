@@ -188,7 +188,7 @@ func (a *app) aiConversationsCommand() *cobra.Command {
 		Use:   "conversations",
 		Short: "List conversations, ours or with --all those of everybody",
 		Long: `Conversations lists the conversations of the user of the token (--user), the last
-changed first. What enrich makes is in the group assetferry and is deleted once
+changed first. What enrich makes is in the group "assetferry", and is deleted once
 it has an answer; one that is left behind is deleted by the next run of enrich.
 --all lists those of all users, which takes the scope ai:admin.
 `,

@@ -55,8 +55,8 @@ and those whose description says nothing, as the last survey found them; the fir
 time it makes one.
 
 Each picture is asked about once, whatever happens in between: what was answered
-before a kill is looked up, not asked again. Text in a picture, names of files and
-descriptions that are there do not leave beside it.
+before a kill is looked up, not asked again. The name of the file leaves with the
+picture; descriptions, tags and folders do not.
 `,
 		Example: `  assetferry enrich describe --dry-run
   assetferry enrich describe --language de --limit 20 --yes`,
