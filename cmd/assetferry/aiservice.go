@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"assetferry/internal/ai"
-	"assetferry/internal/assets"
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/enrich"
@@ -168,9 +167,11 @@ func (a *app) aiBudget(address string) *ai.Budget {
 func (a *app) reachAI(ctx context.Context, at config.AIService) (acc aiAccess, err error) {
 	warn := func(msg string) { a.out.Log().Warn(msg) }
 	acc.url = at.URL
-	if acc.transport, err = transport(at.CAFile); err != nil {
+	trust, err := trusting(at.CAFile)
+	if err != nil {
 		return acc, err
 	}
+	acc.transport = ai.NewTransport(trust) // which gives a model its time
 	switch {
 	case !at.TokenURL.IsZero():
 		address, err := at.TokenURL.Resolve(ctx, warn)
@@ -235,7 +236,7 @@ func (a *app) startEmbeddedAI(ctx context.Context, at config.AIService) (acc aiA
 	if err != nil {
 		return acc, err
 	}
-	acc.transport = assets.NewTransport(nil)
+	acc.transport = ai.NewTransport(nil)
 	if err := a.mintAI(&acc, token.NewSecret(string(c.AccessKey)), c.EnvironmentID, at.User); err != nil {
 		return acc, err
 	}
