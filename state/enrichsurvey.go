@@ -141,6 +141,15 @@ func (s *Store) Surveyed(ctx context.Context, destination string) iter.Seq2[Surv
 	})
 }
 
+// SurveyedAsset finds one asset of a destination as it was listed last; ErrNotFound if it is not
+// among those.
+func (s *Store) SurveyedAsset(ctx context.Context, destination, asset string) (Surveyed, error) {
+	found, err := query(ctx, s.r, "find asset", func(rows *sql.Rows) (a Surveyed, err error) {
+		return a, scanSurveyed(rows, &a)
+	}, `SELECT `+surveyedColumns+` FROM `+surveyedTables+` WHERE s.destination = ? AND s.asset = ?`, destination, asset)
+	return first(found, err, "asset "+asset)
+}
+
 // Enrichables lists the assets of a destination by their ids, each with what was proposed for
 // it in this kind and language.
 func (s *Store) Enrichables(ctx context.Context, destination string, kind EnrichmentKind, language string) iter.Seq2[Enrichable, error] {

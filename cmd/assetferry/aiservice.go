@@ -65,8 +65,12 @@ func (s *accounted) Credits(ctx context.Context, since time.Time) (float64, erro
 	return 0, nil // nothing so far
 }
 
-// host is where things are sent to, as short as it can be said.
+// host is where things are sent to, as short as it can be said. The journal knows the service
+// by it, so it is the same each time.
 func (s *aiService) host() string {
+	if s.embedded {
+		return "sandbox"
+	}
 	if u, err := url.Parse(s.url); err == nil && u.Host != "" {
 		return u.Host
 	}

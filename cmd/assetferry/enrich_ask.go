@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/ai"
+	"assetferry/internal/clock"
 	"assetferry/internal/enrich"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -156,7 +157,7 @@ func (a *app) askFor(ctx context.Context, o askingOptions, r enrich.Request) err
 	if err := a.openService(ctx, e, o, &r); err != nil {
 		return err
 	}
-	if err := a.surveyFirst(ctx, e); err != nil {
+	if err := a.surveyFirst(ctx, e, r); err != nil {
 		return err
 	}
 	plan, err := e.Plan(ctx, r)
@@ -231,19 +232,26 @@ func (a *app) tellRemoval(m ai.Model) {
 	}
 }
 
-// surveyFirst makes a survey where there is none. One that is there is taken, and its age is
-// told.
-func (a *app) surveyFirst(ctx context.Context, e *enrichment) error {
+// surveyAge is how old a survey may be that says what leaves. An asset is looked at once more
+// before it does, but not what its folders are called.
+const surveyAge = time.Hour
+
+// surveyFirst makes a survey unless there is a new one that knows what is asked about.
+func (a *app) surveyFirst(ctx context.Context, e *enrichment, r enrich.Request) error {
+	wanted := ""
+	if slices.Contains(r.Findings, enrich.FindingLanguage) {
+		wanted = r.Language
+	}
 	last, err := e.journal.LastSurvey(ctx, e.Destination)
 	switch {
 	case err != nil && !errors.Is(err, state.ErrNotFound):
 		return err
-	case err == nil && last.Whole:
+	case err == nil && last.Whole && clock.Now().Sub(last.At) < surveyAge && wanted == "":
 		a.out.Notef("Survey       of %s; assetferry enrich survey makes a new one", last.At.Local().Format(time.DateTime))
 		return nil
 	}
 	defer a.out.Progress().EndPhase()
-	return e.Survey(ctx, "")
+	return e.Survey(ctx, wanted)
 }
 
 // showLeaving says what a request would send, and what it holds back. A dry run names each

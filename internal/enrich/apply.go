@@ -245,7 +245,7 @@ func (w *writer) record(ctx context.Context, c state.Change, written bool, why s
 	if err := save(ctx, c.Run, c.Enrichment.Num, outcome, why); err != nil {
 		return err
 	}
-	w.tell(c.Enrichment, st, "", why)
+	w.tell(ctx, c.Enrichment, st, "", why)
 	return nil
 }
 
@@ -261,7 +261,7 @@ func (w *writer) refused(ctx context.Context, c state.Change, err error) error {
 	if err := save(ctx, c.Run, c.Enrichment.Num, outcome, oneLine(err)); err != nil {
 		return err
 	}
-	w.tell(c.Enrichment, state.EnrichFailed, string(retry.Permanent), oneLine(err))
+	w.tell(ctx, c.Enrichment, state.EnrichFailed, string(retry.Permanent), oneLine(err))
 	return nil
 }
 
@@ -270,7 +270,7 @@ func (w *writer) conflict(ctx context.Context, e state.Enrichment, why string) e
 	if err := w.Journal.EnrichmentConflict(ctx, e.Num, why); err != nil {
 		return err
 	}
-	w.tell(e, state.EnrichConflict, "", why)
+	w.tell(ctx, e, state.EnrichConflict, "", why)
 	return nil
 }
 
@@ -281,15 +281,18 @@ func (w *writer) skipped(ctx context.Context, e state.Enrichment, err error) err
 	if class == retry.Fatal || ctx.Err() != nil || errors.Is(err, retry.ErrDraining) {
 		return err
 	}
-	w.tell(e, state.EnrichFailed, string(class), oneLine(err))
+	w.tell(ctx, e, state.EnrichFailed, string(class), oneLine(err))
 	return nil
 }
 
-func (w *writer) tell(e state.Enrichment, st state.EnrichmentState, class, why string) {
+func (w *writer) tell(ctx context.Context, e state.Enrichment, st state.EnrichmentState, class, why string) {
 	w.mu.Lock()
 	w.states[st]++
 	w.mu.Unlock()
 	o := outcomeOf(e)
+	if a, err := w.Journal.SurveyedAsset(ctx, w.Destination, e.Asset); err == nil { // else people have its id
+		o.Path = Path(a)
+	}
 	o.State, o.Proposal, o.Class, o.Error = st, &e.Proposal, class, why
 	w.Observer.Outcome(o)
 }

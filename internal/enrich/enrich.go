@@ -136,7 +136,7 @@ type Deps struct {
 
 	Concurrency int              // assets at once; 0: 4
 	Stop        <-chan struct{}  // closed: nothing is begun any more, what has begun comes to its end
-	Settle      time.Duration    // how long a reply is waited for whose stream was lost, or whose process died; 0: 30 s
+	Settle      time.Duration    // how long a reply is waited for whose stream was lost, or whose process died; 0: DefaultSettle
 	Now         func() time.Time // nil: clock.Now
 }
 

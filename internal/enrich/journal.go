@@ -14,6 +14,7 @@ type Journal interface {
 	EndSurvey(ctx context.Context, destination string, survey int64) error
 	LastSurvey(ctx context.Context, destination string) (state.Survey, error)
 	Surveyed(ctx context.Context, destination string) iter.Seq2[state.Surveyed, error]
+	SurveyedAsset(ctx context.Context, destination, asset string) (state.Surveyed, error)
 	Enrichables(ctx context.Context, destination string, kind state.EnrichmentKind, language string) iter.Seq2[state.Enrichable, error]
 	MarkDecorative(ctx context.Context, destination string, assets []string, decorative bool) error
 

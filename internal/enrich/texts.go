@@ -26,11 +26,12 @@ func (r *asker) review(ctx context.Context, batch []Leaving) error {
 		answers := make([]state.Answer, len(batch))
 		for n, l := range batch {
 			text, ok := changed[strconv.Itoa(n)]
-			answers[n] = r.textAnswer(nums[n], l, plain(text))
-			if !ok || answers[n].Proposal.Text == l.Description {
-				answers[n].State = state.EnrichRejected
-				answers[n].Proposal = &state.Proposal{Text: l.Description, Note: "the review changes nothing"}
+			if text = plain(text); ok && text != l.Description {
+				answers[n] = r.textAnswer(nums[n], l, text)
+				continue
 			}
+			same := state.Proposal{Text: l.Description, Note: "the review changes nothing"}
+			answers[n] = state.Answer{Num: nums[n], State: state.EnrichRejected, Proposal: &same}
 		}
 		answers[0].Calls = 1
 		return answers, nil
