@@ -47,7 +47,8 @@ type Options struct {
 	// How it is asked for is a guess.
 	Language string
 	// IdleTimeout is how long the service may be silent, before its answer or within it; 0
-	// means three minutes, which is how long it gives a model by default.
+	// means three minutes, which is how long it gives a model by default. What asks no model
+	// has a minute at the most.
 	IdleTimeout time.Duration
 
 	// OnWait is called before each wait between two tries; it may be nil. Like OnCall it is
@@ -85,7 +86,11 @@ type Client struct {
 	now           func() time.Time
 }
 
-const defaultIdleTimeout = 3 * time.Minute // LLM_TIMEOUT_MS on premises is 180 s
+const (
+	defaultIdleTimeout = 3 * time.Minute // LLM_TIMEOUT_MS on premises is 180 s
+	// plainTimeout is for what asks no model.
+	plainTimeout = time.Minute
+)
 
 // New returns a client. It makes no request.
 func New(o Options) (*Client, error) {

@@ -133,7 +133,11 @@ func (c *Client) exchange(ctx context.Context, r *request, path, secret string, 
 		e.class, _ = retry.Classify(err)
 		return e
 	}
-	watched, dog := outbound.Watch(ctx, c.idleTimeout)
+	quiet := c.idleTimeout
+	if !r.billable {
+		quiet = min(quiet, plainTimeout)
+	}
+	watched, dog := outbound.Watch(ctx, quiet)
 	kept := false
 	defer func() {
 		if !kept {

@@ -252,6 +252,11 @@ func TestIdleBeforeAnswer(t *testing.T) {
 		if _, ok := errors.AsType[outbound.StallError](err); !ok || time.Since(start) != defaultIdleTimeout || !errors.Is(err, ErrMayBeBilled) {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
+		c.policy.Attempts = 1
+		start = time.Now()
+		if _, err := c.Models(t.Context()); err == nil || time.Since(start) != plainTimeout {
+			t.Errorf("models: got %v after %v", err, time.Since(start))
+		}
 	})
 }
 
