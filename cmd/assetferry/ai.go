@@ -20,7 +20,7 @@ import (
 func (a *app) aiCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ai",
-		Short: "Look at the AI content service: models, usage, conversations, a question",
+		Short: "Look at the AI content service, and ask it something",
 		Long: `These commands talk to the AI content service at --ai-url. They need no journal
 and change nothing in the library. What enrich does with the service, what is
 sent where, and how to stay on premises: assetferry help enrich.
@@ -44,8 +44,8 @@ func (a *app) aiModelsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "models",
 		Short: "List the models with their limits",
-		Long: `Models lists the models that the service has, whether our token may use them, and
-what they take. One that is to be removed says when.
+		Long: `Models lists the models that the service has, whether our token may use them,
+and what they take. One that is to be removed says when.
 `,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
@@ -187,10 +187,10 @@ func (a *app) aiConversationsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "conversations",
 		Short: "List conversations, ours or with --all those of everybody",
-		Long: `Conversations lists the conversations of the user of the token (--user), the last
-changed first. What enrich makes is in the group "assetferry", and is deleted once
-it has an answer; one that is left behind is deleted by the next run of enrich.
---all lists those of all users, which takes the scope ai:admin.
+		Long: `Conversations lists the conversations of the user of the token (--user), the
+last changed first. What enrich makes is in the group "assetferry", and is
+deleted once it has an answer; one that is left behind is deleted by the next
+run of enrich. --all lists those of all users, which takes the scope ai:admin.
 `,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {

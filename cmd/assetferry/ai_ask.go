@@ -33,9 +33,9 @@ func (a *app) aiAskCommand() *cobra.Command {
 	var o askOptions
 	c := &cobra.Command{
 		Use:   "ask PROMPT",
-		Short: "Ask the service something, with files, and show the answer as it comes",
-		Long: `Ask makes a conversation, sends a prompt with the files and pages given, shows the
-answer as it comes, and deletes the conversation. Each call costs credits.
+		Short: "Ask the service something, with files, and show the answer",
+		Long: `Ask makes a conversation, sends a prompt with the files and pages given, shows
+the answer as it comes, and deletes the conversation. Each call costs credits.
 PROMPT - is read from stdin.
 `,
 		Example: `  assetferry ai ask --file photo.jpg 'What is to be seen here?'`,

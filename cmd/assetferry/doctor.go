@@ -23,11 +23,10 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Check all that a run relies on, and say what to do about it",
 		Long: `Doctor checks the configuration, the credentials and the token, the way to the
 service and its clock, what the token may do, the workspace, the limits of the
-plan, the categories, the source if one is given, the journal, and the AI content
-service if one is configured. Each check
-ends with a verdict: ok, warning, failed, or not checked; and what is not ok
-comes with a remedy. Everything is checked that can be, also when an early check
-fails.
+plan, the categories, the source if one is given, the journal, and the AI
+content service if one is configured. Each check ends with a verdict: ok,
+warning, failed, or not checked; and what is not ok comes with a remedy.
+Everything is checked that can be, also when an early check fails.
 
 It sends GET and HEAD requests only and changes nothing at the destination. The
 access key and the token are never shown; what the token says is.

@@ -18,7 +18,7 @@ import (
 func (a *app) enrichCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enrich",
-		Short: "Have descriptions, tags and alt text proposed, judge them, and apply what is good",
+		Short: "Have descriptions, tags and alt text proposed, and apply them",
 		Long: `Enrich finds assets whose descriptions are missing or no good, and has the AI
 content service at --ai-url propose better ones. A proposal changes nothing: a
 person accepts, edits or rejects it, and apply then writes what was accepted,
@@ -33,9 +33,10 @@ never over a text that somebody wrote since. In this order:
 
 Before anything is sent, describe, review, translate and documents say what
 leaves, where to, how many calls that takes and what they cost as far as that is
-known, and ask. What private categories hold never leaves, nor what never_category,
-never_tag or enrich_exclude name. Everything is in the journal: run a command
-again to go on where it stopped. assetferry help enrich tells all of it.
+known, and ask. What private categories hold never leaves, nor what
+never_category, never_tag or enrich_exclude name. Everything is in the journal:
+run a command again to go on where it stopped. assetferry help enrich tells all
+of it.
 `,
 	}
 	c.AddCommand(
@@ -169,11 +170,11 @@ func (a *app) enrichSurveyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "survey",
 		Short: "Find pictures whose description is missing or no good",
-		Long: `Survey lists the assets of the destination, which takes GET requests only, and says
-of how many pictures the description is missing, says nothing (the name of the
-file, what a camera wrote), is longer than the 125 characters that screen readers
-do well with, or is in another language than the one wanted. --list names them.
-Nothing leaves for the AI content service.
+		Long: `Survey lists the assets of the destination, which takes GET requests only, and
+says of how many pictures the description is missing, says nothing (the name of
+the file, what a camera wrote), is longer than the 125 characters that screen
+readers do well with, or is in another language than the one wanted. --list
+names them. Nothing leaves for the AI content service.
 
 What is only decoration needs no description: enrich decorative marks it.
 `,

@@ -22,14 +22,15 @@ func (a *app) enrichApplyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Write accepted proposals into assets",
-		Long: `Apply writes what was accepted: descriptions, tags beside those that are there, or
-custom attributes. It looks at each asset right before it writes. One whose text is
-not what it was when the proposal was made is left as it is and is a conflict:
-somebody wrote since. Between that look and the write the service has no lock, so a
-person who saves within that moment is overwritten; it is a fraction of a second.
+		Long: `Apply writes what was accepted: descriptions, tags beside those that are there,
+or custom attributes. It looks at each asset right before it writes. One whose
+text is not what it was when the proposal was made is left as it is and is a
+conflict: somebody wrote since. Between that look and the write the service has
+no lock, so a person who saves within that moment is overwritten; it is a
+fraction of a second.
 
-Nothing is sent to the AI content service. assetferry undo --run ID takes all of it
-back, but for what people wrote since.
+Nothing is sent to the AI content service. assetferry undo --run ID takes all of
+it back, but for what people wrote since.
 `,
 		Example: `  assetferry enrich apply --dry-run
   assetferry enrich apply --yes`,

@@ -48,16 +48,16 @@ func (a *app) enrichDescribeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "describe [ASSET...]",
 		Short: "Have alt text and tags proposed for pictures",
-		Long: `Describe sends pictures to the AI content service, one at a time in a conversation
-of its own that is deleted afterwards, and keeps the alternative text and the tags
-that come back as a proposal. Pictures are made smaller first, and nothing of what
-a camera wrote into them leaves. Without ASSETs it takes those without description
-and those whose description says nothing, as the last survey found them; the first
-time it makes one.
+		Long: `Describe sends pictures to the AI content service, one at a time in a
+conversation of its own that is deleted afterwards, and keeps the alternative
+text and the tags that come back as a proposal. Pictures are made smaller first,
+and nothing of what a camera wrote into them leaves. Without ASSETs it takes
+those without description and those whose description says nothing, as the last
+survey found them; the first time it makes one.
 
 Each picture is asked about once, whatever happens in between: what was answered
-before a kill is looked up, not asked again. The name of the file leaves with the
-picture; descriptions, tags and folders do not.
+before a kill is looked up, not asked again. The name of the file leaves with
+the picture; descriptions, tags and folders do not.
 `,
 		Example: `  assetferry enrich describe --dry-run
   assetferry enrich describe --language de --limit 20 --yes`,
@@ -86,9 +86,9 @@ func (a *app) enrichReviewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "review [ASSET...]",
 		Short: "Have descriptions that are there proofread",
-		Long: `Review sends descriptions that are there to the AI content service, many with one
-call, and keeps what it would change as proposals. Pictures do not leave. Without
-ASSETs it takes all that have a description.
+		Long: `Review sends descriptions that are there to the AI content service, many with
+one call, and keeps what it would change as proposals. Pictures do not leave.
+Without ASSETs it takes all that have a description.
 `,
 		Example: `  assetferry enrich review --dry-run
   assetferry enrich review --review clarity --yes`,
@@ -109,12 +109,12 @@ func (a *app) enrichTranslateCommand() *cobra.Command {
 		Use:   "translate --to LANGUAGE [ASSET...]",
 		Short: "Have descriptions that are there translated",
 		Long: `Translate sends descriptions that are there to the AI content service, many with
-one call, and keeps the translations as proposals. Pictures do not leave. What is
-accepted goes to a custom attribute, description_de for German, unless --into names
-another one; --into description has it take the place of the description.
+one call, and keeps the translations as proposals. Pictures do not leave. What
+is accepted goes to a custom attribute, description_de for German, unless --into
+names another one; --into description has it take the place of the description.
 
-Here --to names a language, or a destination as everywhere, or it is given twice;
---language is always a language.
+Here --to names a language, or a destination as everywhere, or it is given
+twice; --language is always a language.
 `,
 		Example: `  assetferry enrich translate --to de --dry-run
   assetferry enrich translate --to de --into description --yes`,

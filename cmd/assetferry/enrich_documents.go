@@ -26,17 +26,20 @@ func (a *app) enrichDocumentsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "documents PATH...",
 		Short: "Have the alt texts written that images in HTML pages lack",
-		Long: `Documents sends HTML pages to the AI content service, with all that is in them, and
-writes PAGE.enriched.html beside each: the page as it was, byte for byte, but for the
-alternative texts that its images lacked. Images that have one, also an empty one,
-keep it. An answer that changed anything else is refused, and the page is named. PATH
-is a page, or a folder with all pages in it; links are not followed.
+		Long: `Documents sends HTML pages to the AI content service, with all that is in them,
+and writes PAGE.enriched.html beside each: the page as it was, byte for byte,
+but for the alternative texts that its images lacked. Images that have one, also
+an empty one, keep it. An answer that changed anything else is refused, and the
+page is named. PATH is a page, or a folder with all pages in it; links are not
+followed.
 
 The service fetches pictures by their addresses, if it can reach them.
---embed-images sends those that are files below the folder of their page, made small.
+--embed-images sends those that are files below the folder of their page, made
+small.
 
-What is written already is not asked again while the page stays the same; a small
-manifest beside it remembers that, and what changed. --summaries gathers these.
+What is written already is not asked again while the page stays the same; a
+small manifest beside it remembers that, and what changed. --summaries gathers
+these.
 `,
 		Example: `  assetferry enrich documents site --dry-run
   assetferry enrich documents site --embed-images --language de --yes`,

@@ -20,11 +20,11 @@ func (a *app) enrichImportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Take the decisions of a page or a table that a person edited",
-		Long: `Import reads the file that the page of proposals saved, or a table that was edited:
-the column decision says accept, reject or decorative, and an edited text counts
-where it says accept. What is empty stays undecided. Either all of the file is
-taken, or nothing, with each mistake named by its line. It changes only the
-journal; enrich apply writes what was accepted.
+		Long: `Import reads the file that the page of proposals saved, or a table that was
+edited: the column decision says accept, reject or decorative, and an edited
+text counts where it says accept. What is empty stays undecided. Either all of
+the file is taken, or nothing, with each mistake named by its line. It changes
+only the journal; enrich apply writes what was accepted.
 `,
 		Example: `  assetferry enrich import decisions.csv`,
 		Args:    one("FILE"),
@@ -160,8 +160,8 @@ func (a *app) enrichJudgeCommand(name, short string, accepted bool) *cobra.Comma
 	c := &cobra.Command{
 		Use:   name + " [ID...]",
 		Short: short,
-		Long: short + `, by the IDs that enrich proposals
-shows, or all that are open with --all.
+		Long: short + `,
+by the IDs that enrich proposals shows, or all that are open with --all.
 `,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
@@ -219,8 +219,8 @@ func (a *app) enrichDecorativeCommand() *cobra.Command {
 		Use:   "decorative ASSET...",
 		Short: "Mark pictures as decoration, which needs no description",
 		Long: `Decorative remembers that these pictures only decorate: nothing is proposed for
-them, and they never leave for the AI content service. ASSET is the ID of an asset,
-as enrich survey --list shows it. It changes only the journal.
+them, and they never leave for the AI content service. ASSET is the ID of an
+asset, as enrich survey --list shows it. It changes only the journal.
 `,
 		Args: cobra.MinimumNArgs(1),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {

@@ -40,10 +40,10 @@ func (a *app) enrichProposalsCommand() *cobra.Command {
 		Use:   "proposals",
 		Short: "Show proposals for a person to accept, edit or reject",
 		Long: `Proposals shows what the AI content service proposed and nobody has decided yet;
---only shows others. As a page it has a picture, the old and the new text and what
-they cost, and each can be edited, accepted or rejected; it saves what was decided
-as a file. As CSV it is for a spreadsheet: write accept, reject or decorative into
-the column decision, and edit the texts. Both come back with
+--only shows others. As a page it has a picture, the old and the new text and
+what they cost, and each can be edited, accepted or rejected; it saves what was
+decided as a file. As CSV it is for a spreadsheet: write accept, reject or
+decorative into the column decision, and edit the texts. Both come back with
 
     assetferry enrich import FILE
 

@@ -77,6 +77,7 @@ func topicCalled(root *cobra.Command, name []string) *cobra.Command {
 func usageTemplate(root *cobra.Command) string {
 	return strings.NewReplacer(
 		".FlagUsages", ".FlagUsagesWrapped 80",
+		"for more information about a command.", "for more about a command.",
 		"Additional help topics:", "Topics of assetferry help:",
 		"{{rpad .CommandPath .CommandPathPadding}}", `{{rpad (index .Annotations "topic") .NamePadding}} `,
 	).Replace(root.UsageTemplate())

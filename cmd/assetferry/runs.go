@@ -26,11 +26,11 @@ failed, wait, changed, are in conflict or in doubt, or are still to be sent.
 Skipped and unchanged objects are counted in All only. A run of which undo took
 anything back is undone, one that a guard kept from being carried out is
 guarded, and one that is not finished and that nobody works on is stopped. Of
-syncs it shows the course from night to night, and how the last
-one differs from the one before: how long it took, and what it created,
-replaced, described, moved and trashed, and what failed. With --json, outcomes
-has these numbers for every run. Runs of enrich come last, with the calls of the AI
-content service that were billed.
+syncs it shows the course from night to night, and how the last one differs from
+the one before: how long it took, and what it created, replaced, described,
+moved and trashed, and what failed. With --json, outcomes has these numbers for
+every run. Runs of enrich come last, with the calls of the AI content service
+that were billed.
 
 It reads the journal and nothing else.
 `,

@@ -31,10 +31,10 @@ func (a *app) sandboxCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Run stand-ins of both services, to rehearse on",
-		Long: `Sandbox runs a stand-in of the asset management service, and beside it one of the
-AI content service, at an address of its own. Once they listen it prints what a
-shell needs to use them and closes stdout, so that one line is all the set-up
-there is:
+		Long: `Sandbox runs a stand-in of the asset management service, and beside it one of
+the AI content service, at an address of its own. Once they listen it prints
+what a shell needs to use them and closes stdout, so that one line is all the
+set-up there is:
 
     eval "$(assetferry sandbox --data DIR &)"
 
@@ -62,8 +62,8 @@ Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
 
 Each rule counts every request that matches it; the first that fires wins.
 
-The AI content service takes the same rules with --ai-fault, and for answers that
-are streamed, stream=KIND in place of a status:
+The AI content service takes the same rules with --ai-fault, and for answers
+that are streamed, stream=KIND in place of a status:
 
     --ai-fault 'POST /v1/actions/custom/calls stream=cut rate=0.1'
 

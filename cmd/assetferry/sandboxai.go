@@ -28,7 +28,7 @@ func (o *sandboxAI) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.off, "no-ai", false, "leave the AI content service out")
 	f.StringVar(&o.listen, "ai-listen", "127.0.0.1:0", "`address` that the AI content service listens on")
 	f.StringArrayVar(&o.faults, "ai-fault", nil, "`rule` of a fault of the AI content service (repeatable)")
-	f.StringVar(&o.rates, "ai-rates", "off", "`limits` a minute, for a user and for all: off, saas, or such as llm=75/1000,search=30/300,scrape=5/100,tokens=1e6/16e6")
+	f.StringVar(&o.rates, "ai-rates", "off", "`limits` a minute, for a user and for all: off, saas, or such as llm=75/1000,search=30/300 (also scrape, tokens)")
 	f.Float64Var(&o.credits, "ai-credits", 0, "refuse what goes beyond this `number` of credits (default no limit)")
 	f.BoolVar(&o.onPremises, "ai-on-premises", false, "answer as an installation on premises does: no billing, no limits")
 }
