@@ -16,6 +16,7 @@ import (
 
 	"assetferry/internal/demo"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
 )
 
 // commandsOf are the command lines that a text shows: what follows "$ ", with the lines
@@ -84,7 +85,8 @@ func topicReader(t *testing.T) *reader {
 	if err := b.putTree(library); err != nil {
 		t.Fatal(err)
 	}
-	r.env = slices.Concat(startService(t, sandbox.Options{}).variables(), b.variables(), []string{
+	service := startService(t, sandbox.Options{})
+	r.env = slices.Concat(service.variables(), startWords(t, service, aiservice.Options{}).variables(), b.variables(), []string{
 		"AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret", "HOME=" + r.home, "XDG_STATE_HOME=" + r.home + "/state",
 		"TZ=" + noonZone(), "CONNECTOR=" + startConnector(t, library, "3f8a09c1b2d4").URL, "XDG_DATA_HOME=" + r.home + "/data", "TMPDIR=" + r.home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0",
 	})
@@ -125,7 +127,9 @@ func beforeTopic(name string) []string {
 // whose ID stands for those in the examples.
 func beforeExamples() []string {
 	return []string{
-		"mkdir -p photos/2024/spring", "echo harbour > photos/2024/spring/harbour.jpg",
+		"mkdir -p photos/2024/spring site", "cp photos/photos/2024/harbour/harbour-01.jpg photos/2024/spring/harbour.jpg",
+		"rm photos/photos/2025/broken.jpg", "cp photos/2024/spring/harbour.jpg photo.jpg", // all of them can be described
+		"echo '<img src=harbour.jpg>' > site/index.html", "printf 'id,decision\n' > decisions.csv",
 		"assetferry migrate ./photos --unmatched skip --json > before.jsonl",
 		`RUN=$(tail -1 before.jsonl | sed -E 's/.*"run":"([^"]+)".*/\1/')`,
 		"mkdir content", `echo '<img src="https://old.example.com/files/2024/spring/harbour.jpg">' | tee content/index.html > blog.sql`,
