@@ -28,18 +28,30 @@ type wordService struct {
 	check  *openapitest.Checker
 
 	mu      sync.Mutex
-	arrived func(*http.Request) // told of each request before it is answered
+	arrived func(*http.Request)             // told of each request before it is answered
+	answer  func(http.Handler) http.Handler // put around the stand-in
 }
 
 // ServeHTTP answers a request.
 func (w *wordService) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
-	arrived := w.arrived
+	arrived, answer := w.arrived, w.answer
 	w.mu.Unlock()
 	if arrived != nil {
 		arrived(r)
 	}
-	w.check.ServeHTTP(rw, r)
+	h := http.Handler(w.check)
+	if answer != nil {
+		h = answer(h)
+	}
+	h.ServeHTTP(rw, r)
+}
+
+// wrap puts something around the stand-in.
+func (w *wordService) wrap(f func(http.Handler) http.Handler) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answer = f
 }
 
 // onRequest has f told of every request from now on.
@@ -79,6 +91,12 @@ func (w *wordService) variables() []string { return []string{"ASSETFERRY_AI_URL=
 func startWords(t testing.TB, beside *service, o aiservice.Options) *wordService {
 	t.Helper()
 	o.Environments = []sandbox.Environment{beside.env}
+	return startWordsOf(t, o)
+}
+
+// startWordsOf runs one with environments of its own until the test ends.
+func startWordsOf(t testing.TB, o aiservice.Options) *wordService {
+	t.Helper()
 	w, err := newWordService(o)
 	if err != nil {
 		t.Fatal(err)
