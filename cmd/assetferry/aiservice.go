@@ -26,6 +26,7 @@ type aiService struct {
 	url      string
 	user     string // on whose account things are done; empty where a token says so by itself
 	embedded bool   // the stand-in beside the embedded sandbox
+	limited  bool   // the limits of the vendor's service are kept to
 	client   *ai.Client
 	accounts *ai.Client // asks what was spent, with a token that may; that of the client where somebody else signs
 }
@@ -108,7 +109,7 @@ func (a *app) openAI(ctx context.Context) (*aiService, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.url = acc.url
+	s.url, s.limited = acc.url, a.isLimited(acc.url)
 	o, err := a.aiOptions(acc)
 	if err != nil {
 		return nil, err
@@ -149,22 +150,27 @@ func (a *app) aiClient(o ai.Options, tokens token.Source) (*ai.Client, error) {
 // aiBudget keeps to the limits that the service has. On premises there are none, so what
 // runs elsewhere than at the vendor's has none unless the settings say so.
 func (a *app) aiBudget(address string) *ai.Budget {
-	switch a.settings.AILimits {
-	case "off":
+	if !a.isLimited(address) {
 		return nil
-	case "saas":
-		return ai.NewBudget(ai.SaaSLimits(), clock.Now)
+	}
+	return ai.NewBudget(ai.SaaSLimits(), clock.Now)
+}
+
+// isLimited reports whether the limits of the vendor's service are kept to.
+func (a *app) isLimited(address string) bool {
+	if a.settings.AILimits != "auto" {
+		return a.settings.AILimits == "saas"
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil
+		return false
 	}
 	for _, domain := range []string{"cke-cs.com", "cke-cs-eu.com", "tiny.cloud"} {
 		if host := strings.ToLower(u.Hostname()); host == domain || strings.HasSuffix(host, "."+domain) {
-			return ai.NewBudget(ai.SaaSLimits(), clock.Now)
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // reachAI prepares the way to a service at an address.

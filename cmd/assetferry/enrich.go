@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/ai"
 	"assetferry/internal/enrich"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -120,6 +121,9 @@ func (a *app) enrichDeps(e *enrichment) enrich.Deps {
 	}
 	if e.service != nil {
 		d.Service, d.Host = e.service.engine(), e.service.host()
+		if e.service.limited {
+			d.PerMinute = int64(ai.SaaSLimits().PerUser.LLMRequests)
+		}
 	}
 	return d
 }
@@ -151,10 +155,10 @@ func (w *enrichWatch) Outcome(o enrich.Outcome) {
 		name = o.Asset
 	}
 	switch {
-	case o.Error != "":
-		w.out.Notef("%s: %s: %s", name, o.State, o.Error)
 	case len(o.Flagged) > 0:
 		w.out.Notef("%s: refused by the moderation of the service (%s); a person has to write its text", name, strings.Join(o.Flagged, ", "))
+	case o.Error != "":
+		w.out.Notef("%s: %s: %s", name, o.State, o.Error)
 	case w.out.Verbose() && o.Proposal != nil:
 		w.out.Notef("%s: %s", name, ui.Sanitize(o.Proposal.Text))
 	}

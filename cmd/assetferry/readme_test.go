@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/demo"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
 )
 
 // notRun are the blocks of the README that this test does not run, and why.
@@ -80,13 +81,18 @@ func TestReadme(t *testing.T) {
 	if _, err := demo.WriteLibrary(filepath.Join(home, "photos")); err != nil {
 		t.Fatal(err)
 	}
+	// One damaged picture is told of, with an exit code, whenever it is asked about.
+	if err := os.Remove(filepath.Join(home, "photos", "photos", "2025", "broken.jpg")); err != nil {
+		t.Fatal(err)
+	}
 	r := reader{root: root, home: home, bin: filepath.Join(home, "bin")}
 	r.goEnv(t)
 	b := startBucket(t, "photos")
 	if err := b.putTree(filepath.Join(home, "photos")); err != nil {
 		t.Fatal(err)
 	}
-	r.env = append(slices.Concat(r.env, startService(t, sandbox.Options{}).variables(), b.variables()), "AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret")
+	s := startService(t, sandbox.Options{})
+	r.env = append(slices.Concat(r.env, s.variables(), startWords(t, s, aiservice.Options{}).variables(), b.variables()), "AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret")
 	if out, err := r.shell("go build -o "+r.bin+"/ ./cmd/assetferry", root); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"time"
 
 	"assetferry/internal/retry"
 	"assetferry/state"
@@ -221,6 +222,20 @@ func TestBreaker(t *testing.T) {
 	got, err := w.engine().Plan(t.Context(), Request{Kind: state.KindDescribe, Language: "en"})
 	if err != nil || got.Assets != 0 || got.Held[ReasonFailed] != 30 {
 		t.Errorf("got %+v (%v)", got, err)
+	}
+}
+
+// TestPlanKnowsTheLimit: what may be called a minute bounds how soon it can be over.
+func TestPlanKnowsTheLimit(t *testing.T) {
+	w := newWorld(t, 30)
+	e := w.engine()
+	e.PerMinute = 10
+	if err := e.Survey(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.Plan(t.Context(), Request{Kind: state.KindDescribe, Language: "en"})
+	if err != nil || got.Duration != 3*time.Minute {
+		t.Errorf("got %v (%v), want 3 minutes for 30 calls at 10 a minute", got.Duration, err)
 	}
 }
 

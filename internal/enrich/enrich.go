@@ -134,6 +134,7 @@ type Deps struct {
 	Destination string  // as in state.Pair
 	Observer    Observer
 
+	PerMinute   int64            // calls that may be billed a minute, for estimates; 0: any number
 	Concurrency int              // assets at once; 0: 4
 	Stop        <-chan struct{}  // closed: nothing is begun any more, what has begun comes to its end
 	Settle      time.Duration    // how long a reply is waited for whose stream was lost, or whose process died; 0: DefaultSettle

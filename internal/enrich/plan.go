@@ -248,6 +248,9 @@ func (e *Engine) Plan(ctx context.Context, r Request) (Estimate, error) {
 		credits := cost.Credits * float64(s.Calls) / float64(cost.Calls)
 		s.Credits, s.Duration = &credits, cost.Took*time.Duration(s.Calls)/time.Duration(cost.Calls)
 	}
+	if e.PerMinute > 0 {
+		s.Duration = max(s.Duration, time.Duration(s.Calls)*time.Minute/time.Duration(e.PerMinute))
+	}
 	return s, nil
 }
 
