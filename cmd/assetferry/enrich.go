@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -213,17 +216,32 @@ func (a *app) enrichSurvey(ctx context.Context, o surveyOptions) error {
 	if err := a.listFound(ctx, e, o.list); err != nil {
 		return err
 	}
-	line := ui.SurveyLine{Assets: found.Assets, Pictures: found.Pictures, Findings: map[string]int64{}}
+	line := ui.SurveyLine{Assets: found.Assets, Pictures: found.Pictures, Findings: map[string]int64{}, Languages: map[string]int64{}}
 	rows := [][]string{}
 	for _, f := range append(enrich.AllFindings(), enrich.FindingDecorative) {
 		line.Findings[string(f)] = found.Findings[f]
 		rows = append(rows, []string{string(f), ui.Count(found.Findings[f]), findingText(f, o.language)})
 	}
+	for language, n := range found.Languages {
+		line.Languages[cmp.Or(language, "unknown")] = n
+	}
 	a.out.Event("survey", line)
 	a.out.Printf("%s, %s of them, looked at in %s:", count(found.Assets, "asset"), count(found.Pictures, "picture"), ui.Duration(time.Since(began)))
 	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Finding"}, {Title: "Pictures", Right: true}, {Title: "The description"}}, rows))
+	if len(line.Languages) > 0 {
+		a.out.Printf("Languages of the descriptions: %s", languagesText(line.Languages))
+	}
 	a.out.Notef("Try: assetferry enrich describe --dry-run shows what it takes to describe what is found")
 	return nil
+}
+
+// languagesText names languages with how many descriptions there are in each.
+func languagesText(all map[string]int64) string {
+	var parts []string
+	for _, language := range slices.Sorted(maps.Keys(all)) {
+		parts = append(parts, fmt.Sprintf("%s %s", language, ui.Count(all[language])))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func checkSurvey(o surveyOptions) error {

@@ -198,7 +198,7 @@ func fieldsOf(kind string) []string {
 		"usage":        {"from", "to", "credits"},
 		"conversation": {"id", "title", "pinned"},
 		"answer":       {"text", "sources"},
-		"survey":       {"assets", "pictures", "findings"},
+		"survey":       {"assets", "pictures", "findings", "languages"},
 		"finding":      {"asset_id", "path", "findings"},
 		"estimate":     {"service", "kind", "assets", "calls", "seconds", "bytes", "held"},
 		"leaving":      {"asset_id", "path", "leaves"},

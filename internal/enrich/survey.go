@@ -187,11 +187,13 @@ type Counts struct {
 	Assets   int64
 	Pictures int64
 	Findings map[Finding]int64 // of pictures
+
+	Languages map[string]int64 // of descriptions of pictures; empty: not known which
 }
 
 // Findings counts what the last survey found. Without a whole one it is an ErrNoSurvey.
 func (e *Engine) Findings(ctx context.Context) (Counts, error) {
-	counts := Counts{Findings: map[Finding]int64{}}
+	counts := Counts{Findings: map[Finding]int64{}, Languages: map[string]int64{}}
 	if err := e.needSurvey(ctx); err != nil {
 		return counts, err
 	}
@@ -204,6 +206,9 @@ func (e *Engine) Findings(ctx context.Context) (Counts, error) {
 			continue
 		}
 		counts.Pictures++
+		if a.Description != "" {
+			counts.Languages[a.Language]++
+		}
 		for _, f := range FindingsOf(a) {
 			counts.Findings[f]++
 		}

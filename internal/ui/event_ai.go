@@ -49,6 +49,8 @@ type SurveyLine struct {
 	Assets   int64            `json:"assets"`
 	Pictures int64            `json:"pictures"` // of these
 	Findings map[string]int64 `json:"findings"` // by name, of pictures
+
+	Languages map[string]int64 `json:"languages"` // of descriptions of pictures; unknown among them
 }
 
 // A FindingLine is a "finding" event: a picture whose description is missing or no good.
