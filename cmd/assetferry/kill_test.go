@@ -77,10 +77,13 @@ func testKill(t *testing.T, what ...string) {
 
 func isUnsafe(r *http.Request) bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
+// A watched service tells of each request before it is answered.
+type watched interface{ onRequest(func(*http.Request)) }
+
 // killAtRequest kills a process when its nth request of a kind arrives: whether it
 // is carried out is then unknown. Those after it get no answer before that, so that the
 // process cannot be done, however late it is killed.
-func killAtRequest(t *testing.T, s *service, p *process, n int, counts func(*http.Request) bool) {
+func killAtRequest(t *testing.T, s watched, p *process, n int, counts func(*http.Request) bool) {
 	t.Helper()
 	arrived, killed := make(chan struct{}), make(chan struct{})
 	defer close(killed)

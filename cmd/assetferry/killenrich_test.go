@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"assetferry/internal/sandbox"
@@ -65,7 +64,7 @@ func TestKillDescribe(t *testing.T) {
 	const kills = 5
 	dice := seedtest.Rand(t)
 	pictures := 2000
-	if watched || testing.Short() {
+	if raced || testing.Short() {
 		pictures = 250
 	}
 	dir := t.TempDir()
@@ -80,7 +79,7 @@ func TestKillDescribe(t *testing.T) {
 	describe := []string{"enrich", "describe", "--yes", "--json", "-j", "8", "--settle-time", "100ms"}
 	for range kills {
 		p := commandWithin(t, 3*patience, dir, env, describe...)
-		killAtMessage(t, w, p, 1+dice.IntN(pictures/(2*kills)))
+		killAtRequest(t, w, p, 1+dice.IntN(pictures/(2*kills)), isMessage)
 		if code := p.wait(t); runtime.GOOS != "windows" && code != -1 {
 			t.Fatalf("exit code %d before it was killed\n%s", code, p.stderr.String())
 		}
@@ -151,41 +150,6 @@ func paint(t *testing.T, dir string, n int) {
 	}
 }
 
-// killAtMessage kills a process when its nth message arrives: whether it is answered is then
-// unknown. Those after it get no answer before that, so that the process cannot be done,
-// however late it is killed.
-func killAtMessage(t *testing.T, w *wordService, p *process, n int) {
-	t.Helper()
-	arrived, killed := make(chan struct{}), make(chan struct{})
-	defer close(killed)
-	left := atomic.Int64{}
-	left.Store(int64(n))
-	w.onRequest(func(r *http.Request) {
-		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/messages") {
-			return
-		}
-		switch left := left.Add(-1); {
-		case left == 0:
-			close(arrived)
-			<-killed
-		case left < 0:
-			<-killed
-		}
-	})
-	defer w.onRequest(nil)
-	p.follow(t)
-	for {
-		select {
-		case <-arrived:
-			if err := p.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			return
-		case line, more := <-p.lines:
-			if !more {
-				return
-			}
-			fmt.Fprintln(&p.stdout, line)
-		}
-	}
+func isMessage(r *http.Request) bool {
+	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/messages")
 }

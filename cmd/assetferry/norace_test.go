@@ -2,4 +2,4 @@
 
 package main
 
-const watched = false
+const raced = false

@@ -2,6 +2,6 @@
 
 package main
 
-// watched says that the race detector is at work, which makes the longest tests ten times
+// raced says that the race detector is at work, which makes the longest tests ten times
 // slower. It looks for races, not for cases.
-const watched = true
+const raced = true
