@@ -160,6 +160,7 @@ func (a *app) workOn(ctx context.Context, began time.Time, command string, e *en
 	a.draining.Store(false)
 	a.out.Progress().EndPhase()
 	a.tellResult(command, result, began)
+	a.backUp(context.WithoutCancel(ctx), e.journal)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

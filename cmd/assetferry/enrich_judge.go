@@ -62,6 +62,7 @@ func (a *app) importDecisions(ctx context.Context, file string, dryRun bool) err
 		} else if err := tooLate(late); err != nil {
 			return err
 		}
+		a.backUp(ctx, j.store)
 	}
 	a.out.Event("decisions", ui.DecisionsLine{
 		Accepted: counts[proposals.Accept], Rejected: counts[proposals.Reject], Decorative: counts[proposals.Decorative], Open: int64(found.Open), Late: int64(found.Late),
