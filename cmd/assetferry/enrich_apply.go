@@ -168,7 +168,7 @@ func (a *app) workOn(ctx context.Context, began time.Time, command string, e *en
 		return err
 	case result.Stopped:
 		return a.whyStopped()
-	case result.States[state.EnrichFailed]+result.States[state.EnrichConflict]+result.States[state.EnrichRefused] > 0:
+	case result.States[state.EnrichFailed]+result.States[state.EnrichConflict]+result.States[state.EnrichRefused]+result.States[state.EnrichPlanned] > 0:
 		return &stop{code: exitItems}
 	}
 	return nil

@@ -319,6 +319,8 @@ func heldText(r enrich.Reason) string {
 		return "not a picture that can be read"
 	case enrich.ReasonKnown:
 		return "proposed already"
+	case enrich.ReasonUnsettled:
+		return "asked about already, and whether there is a reply is not known yet"
 	case enrich.ReasonRefused:
 		return "refused by the moderation of the service"
 	case enrich.ReasonFailed:

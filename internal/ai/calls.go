@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+
+	"assetferry/internal/retry"
 )
 
 // Action has the service carry out one of its own actions, such as "make-shorter" or
@@ -94,7 +96,10 @@ func (c *Client) ProcessDocuments(ctx context.Context, p Processing) ([]Processe
 		return nil, err
 	}
 	if len(got.Documents) != len(p.Documents) {
-		return got.Documents, fmt.Errorf("%s: %d were sent, and %d came back", r.op, len(p.Documents), len(got.Documents))
+		// Nobody knows which is which, and the same documents would come back so again.
+		e := c.newError(r)
+		e.Err, e.class, e.MayBeBilled = fmt.Errorf("%d were sent, and %d came back", len(p.Documents), len(got.Documents)), retry.Permanent, true
+		return got.Documents, e
 	}
 	return got.Documents, nil
 }

@@ -339,6 +339,17 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// TestAnotherNumberOfDocuments: asking again would bring the same, and cost as much.
+func TestAnotherNumberOfDocuments(t *testing.T) {
+	for _, body := range []string{`{"documents":[]}`, `{"documents":[{"document":"a"},{"document":"b"}]}`} {
+		c := serve(t, Options{}, answer(200, "application/json", body))
+		_, err := c.ProcessDocuments(t.Context(), Processing{Documents: []string{"x"}})
+		if e, ok := errors.AsType[*Error](err); !ok || e.Class() != retry.Permanent || !errors.Is(err, ErrMayBeBilled) {
+			t.Errorf("%s: got %v", body, err)
+		}
+	}
+}
+
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

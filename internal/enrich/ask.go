@@ -295,6 +295,13 @@ func (r *asker) record(ctx context.Context, outcomes []Outcome, answers []state.
 	return nil
 }
 
+// leave counts an asset of which nothing can be said yet: a run that left some did not do all.
+func (r *asker) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.states[state.EnrichPlanned]++
+}
+
 // outcomeOf is what is told of an enrichment before anything came of it.
 func outcomeOf(e state.Enrichment) Outcome {
 	return Outcome{Asset: e.Asset, Kind: e.Kind, Language: e.Language}

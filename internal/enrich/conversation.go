@@ -60,6 +60,7 @@ func (r *asker) settleOne(ctx context.Context, c state.Conversation) error {
 	if isFatal(err) {
 		return err
 	} else if err != nil {
+		r.leave()
 		return context.Cause(ctx)
 	}
 	a := state.Answer{Num: c.Enrichment.Num, State: state.EnrichPlanned, Model: c.Enrichment.Proposal.Model, Calls: said.Questions}
@@ -115,7 +116,8 @@ func (e *Engine) CleanUp(ctx context.Context) (left int64, err error) {
 	g.SetLimit(e.Concurrency)
 	for c, err := range e.Journal.Conversations(ctx, e.Host) {
 		if err != nil {
-			return left, errors.Join(err, g.Wait())
+			err = errors.Join(err, g.Wait())
+			return left, err
 		}
 		g.Go(func() error {
 			mu.Lock()
@@ -136,7 +138,8 @@ func (e *Engine) CleanUp(ctx context.Context) (left int64, err error) {
 			return err
 		})
 	}
-	return left, g.Wait()
+	err = g.Wait() // only then nobody counts any more
+	return left, err
 }
 
 // forget deletes a conversation, and only then forgets it. That the service does not do it

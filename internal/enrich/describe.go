@@ -39,6 +39,7 @@ func (r *asker) describe(ctx context.Context, l Leaving) error {
 	}
 	answer, settled := c.hold(ctx)
 	if !settled || ctx.Err() != nil && answer.State == state.EnrichPlanned {
+		r.leave()
 		return context.Cause(ctx) // the next run finds out what came of it
 	}
 	if err := r.record(ctx, []Outcome{o}, []state.Answer{answer}); err != nil {

@@ -123,6 +123,8 @@ func (r Request) decide(c state.Enrichable) (reason Reason, wanted bool) {
 		return "", false
 	case c.Enrichment != nil && c.Enrichment.State == state.EnrichAsking:
 		return ReasonUnsettled, true
+	case r.Kind == state.KindDescribe && len(r.only) == 0 && !IsPicture(c.Surveyed):
+		return "", false // nobody expects a document to be described
 	case !r.Again && r.isKnown(c):
 		return ReasonKnown, true
 	case !r.isAbout(c):

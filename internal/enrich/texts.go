@@ -119,6 +119,7 @@ func (r *asker) asTheyAre(ctx context.Context, batch []Leaving) (same []Leaving,
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
+			r.leave()
 			continue
 		}
 		if a, changed := r.asItIs(l, now); !changed && a.Description == l.Description {

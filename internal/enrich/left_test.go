@@ -1,0 +1,66 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/retry"
+	"assetferry/state"
+)
+
+// An unreadable destination does not tell what an asset is now.
+type unreadable struct{ *world }
+
+func (unreadable) Asset(context.Context, string) (assets.Asset, error) {
+	return assets.Asset{}, &statusError{"unavailable", retry.Transient, nil}
+}
+
+// A mute service takes questions, and then says nothing any more.
+type mute struct{ *world }
+
+func (mute) Ask(context.Context, string, Question) (string, error) {
+	return "", fmt.Errorf("%w: %w", ErrAsked, errors.New("cut"))
+}
+
+func (mute) Exchange(context.Context, string) (Exchange, error) {
+	return Exchange{}, &statusError{"unavailable", retry.Transient, nil}
+}
+
+// A run that left assets must not look like one that did all.
+func TestLeftIsTold(t *testing.T) {
+	w := newWorld(t, 0)
+	w.add("wrong", "A dog at teh beach")
+	e := w.engine()
+	e.Library = unreadable{w}
+	got, err := w.ask(e, func(r *Request) { r.Kind, r.Review, r.Language = state.KindReview, "correctness", "" })
+	if err != nil || got.States[state.EnrichPlanned] != 1 || w.billed != 0 {
+		t.Errorf("an asset that cannot be read: got %+v (%v)", got, err)
+	}
+	w = newWorld(t, 1)
+	for _, when := range []string{"asked", "looked for"} {
+		e = w.engine()
+		e.Service = mute{w}
+		if got, err := w.ask(e, nil); err != nil || got.States[state.EnrichPlanned] != 1 || got.Left != 1 {
+			t.Errorf("a reply that is not known when %s: got %+v (%v)", when, got, err)
+		}
+	}
+}
+
+// Documents are no news to who has pictures described, unless they are named.
+func TestDocumentsAreNotHeldBack(t *testing.T) {
+	w := newWorld(t, 1)
+	w.add("report", "").Extension = "pdf"
+	e := w.engine()
+	if _, err := w.ask(e, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, named := range [][]string{nil, {"report"}} {
+		got, err := e.Plan(t.Context(), Request{Kind: state.KindDescribe, Language: "en", Assets: named})
+		if err != nil || got.Held[ReasonNoPicture] != int64(len(named)) {
+			t.Errorf("named %v: got %+v (%v)", named, got, err)
+		}
+	}
+}
