@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 )
 
 // A ChangeState says how far it has come with a change of an asset.
@@ -121,7 +122,14 @@ func (s *Store) OpenEnrichmentChanges(ctx context.Context, destination string) i
 	return s.changes(ctx, `w.destination = ? AND c.state IN ('applying', 'undoing')`, destination)
 }
 
-func (s *Store) changes(ctx context.Context, where string, arg any) iter.Seq2[Change, error] {
+// LaterEnrichmentChanges lists the changes of an asset that later runs at the same destination
+// applied, and that stand.
+func (s *Store) LaterEnrichmentChanges(ctx context.Context, run, asset string) iter.Seq2[Change, error] {
+	return s.changes(ctx, `c.asset = ? AND c.state = 'applied' AND w.destination = (SELECT destination FROM enrichment_runs WHERE id = ?)
+		AND c.run > (SELECT num FROM enrichment_runs WHERE id = ?)`, asset, run, run)
+}
+
+func (s *Store) changes(ctx context.Context, where string, args ...any) iter.Seq2[Change, error] {
 	type place struct{ run, num int64 }
 	type row struct {
 		Change
@@ -139,7 +147,7 @@ func (s *Store) changes(ctx context.Context, where string, arg any) iter.Seq2[Ch
 				return c, errors.Join(err, unpack(before, &c.Before), unpack(changed, &c.After))
 			}, `SELECT c.run, c.enrichment, w.id, c.state, c.before, c.after, c.error, `+enrichmentColumns+` FROM enrichment_changes c
 				JOIN enrichment_runs w ON w.num = c.run JOIN enrichments e ON e.num = c.enrichment JOIN enrichment_runs r ON r.num = e.run
-				WHERE `+where+` AND (c.run, c.enrichment) > (?, ?) ORDER BY c.run, c.enrichment LIMIT ?`, arg, after.run, after.num, pageSize)
+				WHERE `+where+` AND (c.run, c.enrichment) > (?, ?) ORDER BY c.run, c.enrichment LIMIT ?`, append(slices.Clone(args), after.run, after.num, pageSize)...)
 			if err != nil {
 				yield(Change{}, err)
 				return

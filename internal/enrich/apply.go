@@ -212,7 +212,7 @@ func (w *writer) carryOut(ctx context.Context, c state.Change, now assets.Asset)
 	case holds(now, to):
 		return w.record(ctx, c, true, "")
 	case !holds(now, from):
-		return w.record(ctx, c, false, "somebody else wrote meanwhile")
+		return w.overwritten(ctx, c, now)
 	}
 	_, err := w.Writer.Update(ctx, c.Enrichment.Asset, changesTo(now, to))
 	if err == nil {
@@ -226,6 +226,36 @@ func (w *writer) carryOut(ctx context.Context, c state.Change, now assets.Asset)
 		return w.refused(ctx, c, err)
 	}
 	return w.skipped(ctx, c.Enrichment, err) // it may have been written: the next run looks
+}
+
+// overwritten keeps that an asset is not any more what a change needs it to be. Where a later
+// run is why, an undo of it makes this one possible: so the change stands until then.
+func (w *writer) overwritten(ctx context.Context, c state.Change, now assets.Asset) error {
+	if c.State != state.ChangeUndoing {
+		return w.record(ctx, c, false, "somebody else wrote meanwhile")
+	}
+	for later, err := range w.Journal.LaterEnrichmentChanges(ctx, c.Run, c.Enrichment.Asset) {
+		if err != nil {
+			return err
+		}
+		if !concernSame(c.After, later.After) || !holds(now, later.After) {
+			continue
+		}
+		ctx, cancel := recording(ctx)
+		defer cancel()
+		why := fmt.Sprintf("a later run wrote again: undo run %s first", later.Run)
+		if err := w.Journal.EnrichmentTakenBack(ctx, c.Run, c.Enrichment.Num, state.ChangeApplied, why); err != nil {
+			return err
+		}
+		w.tell(ctx, c.Enrichment, state.EnrichConflict, "", why)
+		return nil
+	}
+	return w.record(ctx, c, false, "somebody else wrote meanwhile")
+}
+
+// concernSame reports whether two changes write the same field.
+func concernSame(a, b state.Written) bool {
+	return a.Description != nil && b.Description != nil || a.Tags != nil && b.Tags != nil || a.Attribute != "" && a.Attribute == b.Attribute
 }
 
 // record keeps what came of a change: it is written, or there is a conflict.

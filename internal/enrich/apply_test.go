@@ -53,6 +53,37 @@ func TestApplyAndUndo(t *testing.T) {
 	}
 }
 
+// TestUndoInTheWrongOrder has two runs write the same text: the first is taken back after the
+// second only, and then wholly.
+func TestUndoInTheWrongOrder(t *testing.T) {
+	w := proposed(t, 1)
+	first, err := w.engine().Apply(t.Context())
+	must(t, err)
+	w.answers = func(string) string { return `{"alt": "Another made-up picture", "tags": []}` }
+	_, err = w.ask(w.engine(), func(r *Request) { r.Again = true })
+	must(t, err)
+	w.accept()
+	second, err := w.engine().Apply(t.Context())
+	must(t, err)
+	got, err := w.engine().Undo(t.Context(), first.Run.ID)
+	if err != nil || got.States[state.EnrichConflict] != 1 || w.assets["asset00"].Metadata.Description != "Another made-up picture" {
+		t.Fatalf("got %+v (%v)", got, err)
+	}
+	for c, err := range w.store.EnrichmentChanges(t.Context(), first.Run.ID) {
+		if err != nil || c.State != state.ChangeApplied || c.Error != "a later run wrote again: undo run "+second.Run.ID+" first" {
+			t.Errorf("got %+v (%v)", c, err)
+		}
+	}
+	for _, run := range []string{second.Run.ID, first.Run.ID} {
+		if got, err = w.engine().Undo(t.Context(), run); err != nil || got.States[state.EnrichUndone] != 1 {
+			t.Errorf("run %s: got %+v (%v)", run, got, err)
+		}
+	}
+	if a := w.assets["asset00"]; a.Metadata.Description != "" || !slices.Equal(a.Tags, []string{"old"}) {
+		t.Errorf("got %+v", a)
+	}
+}
+
 // TestNeverOverAPerson has somebody write between the proposal and its writing.
 func TestNeverOverAPerson(t *testing.T) {
 	for name, edit := range map[string]func(*world){

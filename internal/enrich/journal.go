@@ -38,5 +38,6 @@ type Journal interface {
 	TakeBackEnrichment(ctx context.Context, run string, enrichment, by int64) error
 	EnrichmentTakenBack(ctx context.Context, run string, enrichment int64, outcome state.ChangeState, why string) error
 	EnrichmentChanges(ctx context.Context, run string) iter.Seq2[state.Change, error]
+	LaterEnrichmentChanges(ctx context.Context, run, asset string) iter.Seq2[state.Change, error]
 	OpenEnrichmentChanges(ctx context.Context, destination string) iter.Seq2[state.Change, error]
 }

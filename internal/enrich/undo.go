@@ -9,8 +9,8 @@ import (
 )
 
 // Undo takes back what a run of Apply wrote, as far as it is as it was written; where
-// somebody else wrote since there is a conflict, and nothing is changed. The proposals can be
-// accepted again after it. A run that is not known, or not one of this destination, is an
+// somebody else wrote since there is a conflict, and nothing is changed; where that was a later
+// run of Apply, once more after an undo of that one. The proposals can be accepted again after it. A run that is not known, or not one of this destination, is an
 // error. The result is good also with an error.
 func (e *Engine) Undo(ctx context.Context, run string) (Result, error) {
 	if _, err := e.written(ctx, run); err != nil {
