@@ -64,3 +64,32 @@ func TestDocumentsAreNotHeldBack(t *testing.T) {
 		}
 	}
 }
+
+// A flagging service flags a batch, and has no credits for what comes after it.
+type flagging struct {
+	*world
+	calls int
+}
+
+func (f *flagging) Review(context.Context, string, string) (map[string]string, error) {
+	f.calls++
+	if f.calls > 1 {
+		return nil, &statusError{"no credits", retry.Fatal, nil}
+	}
+	return nil, &flaggedError{}
+}
+
+// What ends a run ends it also between texts that are asked about one by one.
+func TestNothingIsAskedAfterTheEnd(t *testing.T) {
+	w := newWorld(t, 0)
+	for n := range 5 {
+		w.add(fmt.Sprint("dog", n), fmt.Sprint("A dog at teh beach ", n))
+	}
+	e := w.engine()
+	service := &flagging{world: w}
+	e.Service = service
+	_, err := w.ask(e, func(r *Request) { r.Kind, r.Review, r.Language = state.KindReview, "correctness", "" })
+	if err == nil || service.calls != 2 || w.states()[state.EnrichPlanned] != 5 {
+		t.Errorf("%d calls, %v (%v)", service.calls, w.states(), err)
+	}
+}

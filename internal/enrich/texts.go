@@ -51,6 +51,8 @@ func (r *asker) translate(ctx context.Context, batch []Leaving) error {
 			text, ok := texts[n]
 			if ok {
 				answers[n] = r.textAnswer(nums[n], l, text)
+			} else if r.isOver() {
+				answers[n] = r.unasked(nums[n])
 			} else if answers[n], err = r.translateOne(ctx, nums[n], l); err != nil {
 				return nil, err
 			}
@@ -141,6 +143,10 @@ func (r *asker) answersTo(ctx context.Context, nums []int64, batch []Leaving, as
 		return answers
 	case len(batch) > 1 && len(flaggedBy(err)) > 0:
 		for n := range batch {
+			if r.isOver() {
+				answers = append(answers, r.unasked(nums[n]))
+				continue
+			}
 			answers = append(answers, r.answersTo(ctx, nums[n:n+1], batch[n:n+1], ask)...)
 		}
 		return answers
@@ -152,6 +158,11 @@ func (r *asker) answersTo(ctx context.Context, nums []int64, batch []Leaving, as
 	}
 	answers[0].Calls = billed(err)
 	return answers
+}
+
+// unasked leaves a text for the next run.
+func (r *asker) unasked(num int64) state.Answer {
+	return state.Answer{Num: num, State: state.EnrichPlanned, Model: r.request.Model.ID}
 }
 
 // textAnswer proposes a text.
