@@ -90,14 +90,19 @@ func (a *app) ask(ctx context.Context, prompt string, o askOptions) (err error) 
 		return err
 	}
 	a.out.Notef("Asks         %s, model %s", s, model.ID)
-	id, err := s.client.CreateConversation(ctx, ai.NewConversation{ID: "assetferry-" + strings.ToLower(rand.Text()[:16]), Group: "assetferry"})
-	if err != nil {
+	id := "assetferry-" + strings.ToLower(rand.Text()[:16])
+	if !o.keep { // it may be there, also where there was no answer
+		defer func() {
+			if left := forget(ctx, s, id); err == nil { // else that is what to tell
+				err = left
+			}
+		}()
+	}
+	if _, err := s.client.CreateConversation(ctx, ai.NewConversation{ID: id, Group: "assetferry"}); err != nil {
 		return err
 	}
 	if o.keep {
-		a.out.Notef("Conversation %s", ui.Sanitize(id))
-	} else {
-		defer func() { err = errors.Join(err, forget(ctx, s, id)) }()
+		a.out.Notef("Conversation %s", id)
 	}
 	message := ai.Message{Prompt: prompt, Model: model.ID, WebSearch: o.search, Reasoning: o.reasoning}
 	if message.Content, err = attach(ctx, s, id, o); err != nil {

@@ -119,12 +119,9 @@ func (a *app) undoEnrichment(ctx context.Context, s *endpoints, run state.Enrich
 
 // showWritten shows what a run wrote and what stands in the journal for before.
 func (a *app) showWritten(ctx context.Context, e *enrichment, run state.EnrichmentRun) (n int64, err error) {
-	for c, err := range e.journal.EnrichmentChanges(ctx, run.ID) {
+	for c, err := range e.Undoable(ctx, run.ID) {
 		if err != nil {
 			return n, err
-		}
-		if c.State != state.ChangeApplied && c.State != state.ChangeUndoing {
-			continue
 		}
 		n++
 		a.out.Printf("%s: back to%s", ui.Sanitize(c.Enrichment.Asset), orNothing(quoted(textOf(c.Before))))

@@ -33,7 +33,7 @@ type askingOptions struct {
 func (o *askingOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would leave, and what it takes, and send nothing")
 	f.BoolVar(&o.yes, "yes", false, "send without asking")
-	f.BoolVar(&o.again, "again", false, "also what was proposed already, or failed for good")
+	f.BoolVar(&o.again, "again", false, "also what was proposed already, which forgets those proposals and what was decided, or failed for good")
 	f.IntVar(&o.limit, "limit", 0, "ask about at most this `number` of assets")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
 	setting(f, "max-credits", "stop before more than this `number` of credits is spent; takes a token with the scope ai:admin")

@@ -17,7 +17,7 @@ func (e *Engine) Undo(ctx context.Context, run string) (Result, error) {
 		return Result{}, err
 	}
 	return e.write(ctx, state.EnrichmentRun{Command: "undo", Undoes: run}, func(w *writer, ctx context.Context) error {
-		for c, err := range e.undoable(ctx, run) {
+		for c, err := range e.Undoable(ctx, run) {
 			if err != nil {
 				return err
 			}
@@ -27,20 +27,6 @@ func (e *Engine) Undo(ctx context.Context, run string) (Result, error) {
 		}
 		return nil
 	})
-}
-
-// UndoPlan counts what Undo would take back.
-func (e *Engine) UndoPlan(ctx context.Context, run string) (n int64, err error) {
-	if _, err := e.written(ctx, run); err != nil {
-		return 0, err
-	}
-	for _, err := range e.undoable(ctx, run) {
-		if err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
 }
 
 // written finds a run that wrote into the destination.
@@ -57,8 +43,8 @@ func (e *Engine) written(ctx context.Context, id string) (state.EnrichmentRun, e
 	return run, nil
 }
 
-// undoable lists the changes of a run that stand.
-func (e *Engine) undoable(ctx context.Context, run string) iter.Seq2[state.Change, error] {
+// Undoable lists what Undo would take back.
+func (e *Engine) Undoable(ctx context.Context, run string) iter.Seq2[state.Change, error] {
 	return func(yield func(state.Change, error) bool) {
 		for c, err := range e.Journal.EnrichmentChanges(ctx, run) {
 			if err == nil && c.State != state.ChangeApplied && c.State != state.ChangeUndoing {
