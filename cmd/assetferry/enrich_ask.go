@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/ai"
-	"assetferry/internal/clock"
 	"assetferry/internal/enrich"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -232,23 +231,12 @@ func (a *app) tellRemoval(m ai.Model) {
 	}
 }
 
-// surveyAge is how old a survey may be that says what leaves. An asset is looked at once more
-// before it does, but not what its folders are called.
-const surveyAge = time.Hour
-
-// surveyFirst makes a survey unless there is a new one that knows what is asked about.
+// surveyFirst lists what is there now: what was brought, applied or moved since the last survey
+// counts, and so do the folders that decide what never leaves.
 func (a *app) surveyFirst(ctx context.Context, e *enrichment, r enrich.Request) error {
 	wanted := ""
 	if slices.Contains(r.Findings, enrich.FindingLanguage) {
 		wanted = r.Language
-	}
-	last, err := e.journal.LastSurvey(ctx, e.Destination)
-	switch {
-	case err != nil && !errors.Is(err, state.ErrNotFound):
-		return err
-	case err == nil && last.Whole && clock.Now().Sub(last.At) < surveyAge && wanted == "":
-		a.out.Notef("Survey       of %s; assetferry enrich survey makes a new one", last.At.Local().Format(time.DateTime))
-		return nil
 	}
 	defer a.out.Progress().EndPhase()
 	return e.Survey(ctx, wanted)
