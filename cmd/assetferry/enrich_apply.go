@@ -225,7 +225,7 @@ func (a *app) nextOfEnrichment(r enrich.Result) {
 		a.out.Notef("Try: assetferry undo --run %s shows what taking it back would do", r.Run.ID)
 	}
 	if r.States[state.EnrichFailed]+r.States[state.EnrichPlanned] > 0 {
-		a.out.Notef("Try: run the same command again; what was proposed is kept, and what failed is tried again")
+		a.out.Notef("Try: run the same command again; what was proposed is kept, and what did not fail for good is tried again")
 	}
 	if r.States[state.EnrichConflict] > 0 {
 		a.out.Notef("Try: assetferry enrich proposals --only conflict shows where somebody wrote since")

@@ -106,10 +106,10 @@ func (a *app) showPages(s *aiService, plan altpages.Plan, list bool) {
 			a.out.Event("page", ui.PageLine{File: p.Path, State: "planned", Images: p.Images})
 		}
 	}
-	a.out.Printf("To %s would leave: %s with %s that lack an alternative text, %s, in %s", s.host(), count(int64(len(plan.Pages)), "page"),
+	a.out.Printf("To %s would leave: %s with %s without an alternative text, %s, in %s", s.host(), count(int64(len(plan.Pages)), "page"),
 		count(int64(plan.Images), "image"), ui.Bytes(plan.Bytes), count(int64(plan.Calls), "billed call"))
 	if plan.Complete > 0 {
-		a.out.Printf("Left alone: %s that lack nothing", count(int64(plan.Complete), "page"))
+		a.out.Printf("Left alone: %s without such an image", count(int64(plan.Complete), "page"))
 	}
 	if len(plan.Ready) > 0 {
 		a.out.Printf("Left alone: %s whose result is there", count(int64(len(plan.Ready)), "page"))
