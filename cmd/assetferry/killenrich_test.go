@@ -90,7 +90,13 @@ func TestKillDescribe(t *testing.T) {
 		p := commandWithin(t, 3*patience, dir, env, describe...)
 		code := p.run(t)
 		if code == exitDone {
-			break
+			// One in thousands fails five times in a row and is then left alone until it is named.
+			given := failedDescriptions(t, dir, env)
+			if len(given) == 0 {
+				break
+			}
+			command(t, dir, env, append([]string{"enrich", "describe", "--yes", "--again", "--settle-time", "100ms", "--"}, given...)...).run(t)
+			continue
 		}
 		if code != exitItems || n == 20 {
 			t.Fatalf("exit code %d of run %d after the last kill\n%s", code, n, p.stderr.String())
@@ -127,6 +133,17 @@ func TestKillDescribe(t *testing.T) {
 		t.Errorf("the journal knows of %d billed calls, and the service of %d", billed, stats.BilledCalls)
 	}
 	t.Logf("%d pictures with %d billed calls", pictures, stats.BilledCalls)
+}
+
+// failedDescriptions are the assets that failed when they were asked about last.
+func failedDescriptions(t *testing.T, dir string, env []string) (assets []string) {
+	t.Helper()
+	for _, e := range eachEvent(t, command(t, dir, env, "enrich", "proposals", "--only", "failed", "--json").must(t, exitDone)) {
+		if e.Type == "proposal" {
+			assets = append(assets, e.AssetID)
+		}
+	}
+	return assets
 }
 
 // paint makes a folder of small pictures, each of another colour.
