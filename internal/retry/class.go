@@ -36,9 +36,13 @@ type Classified interface {
 }
 
 // Classify returns the class of an error and the wait that was asked for. An
-// error that does not say is transient: tries are limited, lost work is not.
+// error that does not say is transient: tries are limited, lost work is not. Of
+// joined errors a fatal one counts, wherever it is, and else the first that says.
 func Classify(err error) (Class, time.Duration) {
-	classified, ok := errors.AsType[Classified](err)
+	classified, ok := fatalIn(err)
+	if !ok {
+		classified, ok = errors.AsType[Classified](err)
+	}
 	if !ok {
 		return Transient, 0
 	}
@@ -46,4 +50,23 @@ func Classify(err error) (Class, time.Duration) {
 		return classified.Class(), d.Delay()
 	}
 	return classified.Class(), 0
+}
+
+// fatalIn finds a fatal error in a tree of errors. What an error wraps counts only
+// if it does not say its class itself.
+func fatalIn(err error) (Classified, bool) {
+	switch e := err.(type) {
+	case nil:
+		return nil, false
+	case Classified:
+		return e, e.Class() == Fatal
+	case interface{ Unwrap() []error }:
+		for _, joined := range e.Unwrap() {
+			if fatal, ok := fatalIn(joined); ok {
+				return fatal, true
+			}
+		}
+		return nil, false
+	}
+	return fatalIn(errors.Unwrap(err))
 }

@@ -28,6 +28,14 @@ func (s silent) Error() string { return "silent" }
 // silent.Class is a field, so the type is not Classified.
 var _ error = silent{}
 
+// wrapping is an error of a class that wraps one of another class.
+type wrapping struct {
+	classed
+	inner error
+}
+
+func (w wrapping) Unwrap() error { return w.inner }
+
 func TestClassify(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -41,6 +49,8 @@ func TestClassify(t *testing.T) {
 		{"permanent", classed{class: retry.Permanent}, retry.Permanent, 0},
 		{"throttled", classed{retry.Throttled, time.Second}, retry.Throttled, time.Second},
 		{"wrapped", fmt.Errorf("a: %w", classed{retry.Fatal, 0}), retry.Fatal, 0},
+		{"fatal after another", errors.Join(classed{class: retry.Permanent}, fmt.Errorf("b: %w", classed{class: retry.Fatal})), retry.Fatal, 0},
+		{"fatal below another", wrapping{classed{class: retry.Permanent}, classed{class: retry.Fatal}}, retry.Permanent, 0},
 		{"joined", errors.Join(errors.New("x"), classed{retry.Throttled, 3}), retry.Throttled, 3},
 	}
 	for _, tt := range tests {
