@@ -50,15 +50,12 @@ type Source interface {
 type Traits struct {
 	// Precision is the resolution of Object.Time; 0 means that times are unknown.
 	Precision time.Duration
-	// Digest names the algorithm of the digests that come free with a listing,
-	// such as "sha256"; empty if there are none.
-	Digest string
 	// PinsVersions says that Open reads the listed version even if the object
 	// has been overwritten since.
 	PinsVersions bool
 	// ContentTags says that a version tag of 32 hexadecimal digits is made from the
-	// content, so that objects of equal size with equal tags are equal. A tag of another
-	// form proves nothing.
+	// content, so that objects of equal size with equal tags are equal. Different tags, and
+	// tags of another form, prove nothing: the content may have been encrypted before.
 	ContentTags bool
 	// Describes says that what Open returns is a Describer.
 	Describes bool
@@ -77,25 +74,16 @@ type Traits struct {
 }
 
 // An Object is an item at the source. It is a comparable value: Time is in UTC
-// and without a monotonic reading.
+// and without a monotonic reading. All of it is kept with a run, so that a plan and what
+// carries it out see what was listed.
 type Object struct {
 	Key         Key
 	Size        int64     // bytes; 0 where there is an Obstacle and the size is unknown
 	Time        time.Time // last change as far as the source knows; zero if unknown
 	VersionTag  string    // opaque change marker, empty if there is none; never an MD5
 	ContentType string    // only if the source knows it; never guessed from the name
-	Digest      Digest    // only if it comes free with the listing
 	Obstacle    Obstacle  // why the content cannot be taken; empty if it can
 }
-
-// A Digest is a hash of content with its algorithm.
-type Digest struct {
-	Algorithm string // "sha256", "md5", ...
-	Hex       string // lower case
-}
-
-// IsZero reports whether there is no digest.
-func (d Digest) IsZero() bool { return d == Digest{} }
 
 // An Obstacle is the reason why a listed entry cannot be taken over. Its text is
 // stored in journals and shown to people.

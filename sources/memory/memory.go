@@ -148,13 +148,21 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	case !ok:
 		return nil, fail("open", o.Key, fs.ErrNotExist)
 	case current.object.Obstacle != "":
-		return nil, fail("open", o.Key, errors.New(string(current.object.Obstacle)))
+		return nil, fail("open", o.Key, explain(current.object.Obstacle))
 	case current.object.VersionTag != o.VersionTag:
 		return nil, fail("open", o.Key, sources.ErrChanged)
 	case offset < 0 || offset > o.Size:
 		return nil, fail("open", o.Key, fmt.Errorf("offset %d is not between 0 and %d", offset, o.Size))
 	}
 	return &reader{ctx, current.content[offset:]}, nil
+}
+
+// explain gives the error that sources have for what cannot be read.
+func explain(o sources.Obstacle) error {
+	if o == sources.Unreadable {
+		return fmt.Errorf("%s: %w", o, fs.ErrPermission)
+	}
+	return errors.New(string(o))
 }
 
 func fail(op string, key sources.Key, err error) error {

@@ -2,8 +2,8 @@
 // at any service that speaks its protocol. Keys are relative to the prefix.
 //
 // What was listed is what is read: requests ask for the listed ETag, which is an
-// opaque version tag and never taken for a digest. Equal ones of objects that were
-// stored in one piece stand for equal contents, but only to tell people of them. The SDK
+// opaque version tag and never taken for a digest. Equal ones of objects that have one size
+// and were stored in one piece stand for equal contents; different ones prove nothing. The SDK
 // tries requests again; a body that breaks off is taken up where it ended by the reader
 // here. There is no other layer of tries.
 package s3

@@ -27,7 +27,7 @@ type entry struct {
 	path        string   // of the file, below the root
 	size        int64    // unknown if it is negative
 	tag         string
-	digest      sources.Digest
+	digest      digest
 	contentType string
 	fields      map[string][]string
 	wrong       string // why it cannot be taken; empty if it can
@@ -183,10 +183,18 @@ func hasExtension(name string) bool {
 	})
 }
 
+// A digest is a hash of content, as a table gives it, with its algorithm. It is what the
+// content is compared with when it is read, and no more: what somebody wrote into a table
+// proves nothing of a content that nobody has read.
+type digest struct {
+	algorithm string // "sha256", "md5", ...
+	hex       string // lower case
+}
+
 // digestOf reads a digest; what kind it is tells its length.
-func (e *entry) digestOf(text string) sources.Digest {
+func (e *entry) digestOf(text string) digest {
 	if text == "" {
-		return sources.Digest{}
+		return digest{}
 	}
 	_, digits, found := strings.Cut(text, ":")
 	if !found {
@@ -197,9 +205,9 @@ func (e *entry) digestOf(text string) sources.Digest {
 		if e.wrong == "" {
 			e.wrong = fmt.Sprintf("%.80q is not an MD5, SHA-1 or SHA-256 in hexadecimal digits", text)
 		}
-		return sources.Digest{}
+		return digest{}
 	}
-	return sources.Digest{Algorithm: algorithm, Hex: digits}
+	return digest{algorithm, digits}
 }
 
 // describing gives what describes an object.

@@ -127,7 +127,7 @@ func (s *Source) resolve(ctx context.Context, n *snapshot, same []record, r *res
 		r.err = err
 		return
 	}
-	r.object = sources.Object{Key: e.key, Size: max(e.size, 0), VersionTag: e.tag, ContentType: e.contentType, Digest: e.digest}
+	r.object = sources.Object{Key: e.key, Size: max(e.size, 0), VersionTag: e.tag, ContentType: e.contentType}
 	switch {
 	case e.wrong != "":
 		r.object = sources.Object{Key: e.key, Obstacle: sources.Miswritten.Because(e.wrong)}

@@ -54,7 +54,7 @@ type reader struct {
 	description sources.Description
 	from        io.ReadCloser
 	hash        hash.Hash // nil if there is nothing to compare with
-	digest      sources.Digest
+	digest      digest
 	err         error // sticky
 }
 
@@ -84,7 +84,7 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // compare ends the content if it is what the table says.
 func (r *reader) compare() error {
-	if got := hex.EncodeToString(r.hash.Sum(nil)); got != r.digest.Hex {
+	if got := hex.EncodeToString(r.hash.Sum(nil)); got != r.digest.hex {
 		return &digestError{r.digest, got}
 	}
 	return io.EOF
@@ -99,20 +99,20 @@ func (r *reader) Close() error {
 
 // A digestError says that a table gives the digest of another content.
 type digestError struct {
-	want sources.Digest
+	want digest
 	got  string
 }
 
 func (e *digestError) Error() string {
-	return fmt.Sprintf("the content has the %s %s, and the table says %s", e.want.Algorithm, e.got, e.want.Hex)
+	return fmt.Sprintf("the content has the %s %s, and the table says %s", e.want.algorithm, e.got, e.want.hex)
 }
 
 // Class implements retry.Classified.
 func (e *digestError) Class() retry.Class { return retry.Permanent }
 
 // hashOf computes digests like one, nil if there is none.
-func hashOf(d sources.Digest) hash.Hash {
-	switch d.Algorithm {
+func hashOf(d digest) hash.Hash {
+	switch d.algorithm {
 	case "md5":
 		return md5.New()
 	case "sha1":

@@ -60,7 +60,6 @@ type Source struct {
 	root     string
 	options  Options
 	web      *sourcehttp.Anywhere
-	digest   string   // the algorithm of the digests in the table
 	headless sync.Map // hosts that do not answer HEAD as they answer GET
 
 	mu      sync.Mutex
@@ -82,7 +81,6 @@ func New(ctx context.Context, path string, o Options) (*Source, error) {
 	if s.current, err = s.open(ctx); err != nil {
 		return nil, s.failList(ctx, err)
 	}
-	s.digest = s.current.digest
 	hosts := o.Hosts
 	if !o.Headers.IsZero() && len(hosts) == 0 {
 		if hosts = s.current.hosts.all(); len(hosts) > 1 {
@@ -119,7 +117,7 @@ func (s *Source) Identity() string { return Scheme + ":" + s.path }
 
 // Traits implements sources.Source.
 func (s *Source) Traits() sources.Traits {
-	return sources.Traits{Digest: s.digest, Describes: true}
+	return sources.Traits{Describes: true}
 }
 
 // Describe implements sources.Catalog. It makes no request.
@@ -158,7 +156,6 @@ type snapshot struct {
 	told    Columns
 	index   *index
 	hosts   hosts
-	digest  string // the algorithm of the first one
 	users   int
 	retired bool
 }
@@ -201,9 +198,6 @@ func (n *snapshot) read(ctx context.Context) (err error) {
 		e, err := n.entry(r)
 		if err != nil {
 			return err
-		}
-		if n.digest == "" {
-			n.digest = e.digest.Algorithm
 		}
 		n.hosts.add(e.url)
 		line, _ := r.Where(0)
