@@ -13,22 +13,23 @@ import (
 // of the owner says that its asset has that content, so nothing that becomes of the asset
 // can make an alias lead to another content.
 type Alias struct {
-	Key        string
-	Size       int64
-	Time       time.Time
-	VersionTag string
-	Owner      string
-	Run        int64 // that found it
+	Key         string
+	Size        int64
+	Time        time.Time
+	VersionTag  string
+	ContentType string // empty if the source did not say
+	Owner       string
+	Run         int64 // that found it
 }
 
 // ofLiving joins the aliases that count with the receipts of their owners.
 const ofLiving = ` FROM aliases a JOIN receipts r ON r.pair = a.pair AND r.key = a.owner AND r.digest = a.digest `
 
-const aliasColumns = `a.key, a.size, a.time, a.version_tag, a.owner, a.run`
+const aliasColumns = `a.key, a.size, a.time, a.version_tag, a.content_type, a.owner, a.run`
 
 func scanAlias(rows *sql.Rows) (a Alias, err error) {
 	var changed int64
-	err = rows.Scan(&a.Key, &a.Size, &changed, &a.VersionTag, &a.Owner, &a.Run)
+	err = rows.Scan(&a.Key, &a.Size, &changed, &a.VersionTag, (*textOrNull)(&a.ContentType), &a.Owner, &a.Run)
 	a.Time = fromNanos(changed)
 	return a, err
 }
@@ -85,35 +86,21 @@ type Sharer struct {
 // Sharers lists the objects that a run would create, and those with assets that they could
 // share, as far as there are several of a size, ordered by size and key. Of those with a
 // receipt there is only what tells their content. Who is gone, or is to get another content,
-// is not among them; who got it before the run was listed anew is. It reads while it is listed.
+// is not among them; who got it before the run was listed anew is. All are as they are when the list begins.
 func (s *Store) Sharers(ctx context.Context, run, pair int64) iter.Seq2[Sharer, error] {
-	const op = "look for equal objects"
 	const new = ` FROM items WHERE run = ?1 AND action = 'create' AND origin = '' AND state = 'planned' AND size > 0`
-	return func(yield func(Sharer, error) bool) {
-		rows, err := s.r.QueryContext(ctx, `WITH new AS MATERIALIZED (SELECT DISTINCT size`+new+`)
-			SELECT `+itemColumns+`, action <> 'create' OR origin <> '' AS owns FROM items WHERE run = ?1 AND state = 'planned' AND size IN new
-				AND (action = 'create' OR action = 'move' AND digest IS NOT NULL OR action = 'adopt' AND origin = '' AND digest IS NOT NULL)
-			UNION ALL SELECT r.key, r.size, r.time, r.version_tag, '', '', '', '', '', '', '', 0, r.digest, 0, 0, 0, r.asset, '', '', '', 0, 1
-				FROM receipts r WHERE r.pair = ?2 AND r.size IN new
-				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.key = r.key AND i.action NOT IN ('unchanged', 'describe') AND i.state <> 'done')
-				AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.origin = r.key AND i.action <> 'adopt')
-			ORDER BY size, key`, run, pair)
-		if err != nil {
-			yield(Sharer{}, wrap(op, interrupted(ctx, op, err)))
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var c Sharer
-			c.Item, err = scanItemAnd(rows, &c.Owns)
-			if !yield(c, wrap(op, err)) || err != nil {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(Sharer{}, wrap(op, interrupted(ctx, op, err)))
-		}
+	scan := func(rows *sql.Rows) (c Sharer, err error) {
+		c.Item, err = scanItemAnd(rows, &c.Owns)
+		return c, err
 	}
+	return spooled(ctx, s.r, "look for equal objects", scan, `WITH new AS MATERIALIZED (SELECT DISTINCT size`+new+`)
+		SELECT `+itemColumns+`, action <> 'create' OR origin <> '' AS owns FROM items WHERE run = ?1 AND state = 'planned' AND size IN new
+			AND (action = 'create' OR action = 'move' AND digest IS NOT NULL OR action = 'adopt' AND origin = '' AND digest IS NOT NULL)
+		UNION ALL SELECT r.key, r.size, r.time, r.version_tag, '', '', '', '', '', '', '', 0, r.digest, 0, 0, 0, r.asset, '', '', '', r.content_type, 0, 1
+			FROM receipts r WHERE r.pair = ?2 AND r.size IN new
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.key = r.key AND i.action NOT IN ('unchanged', 'describe') AND i.state <> 'done')
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.run = ?1 AND i.origin = r.key AND i.action <> 'adopt')
+		ORDER BY size, key`, run, pair)
 }
 
 // Joins reports whether an item is of an object that shares the asset of another one.
@@ -123,8 +110,8 @@ func (i Item) Joins() bool { return i.Action == Adopt && i.Origin != "" }
 // content that the plan found. Else its item has failed, and no blame stays: the next run
 // looks again.
 func (r *recorder) join(ctx context.Context, o *Outcome) (asset string, err error) {
-	rows, err := r.tx.QueryContext(ctx, `INSERT OR REPLACE INTO aliases (pair, key, size, time, version_tag, owner, run, digest)
-		SELECT ?1, i.key, i.size, i.time, i.version_tag, r.key, i.run, r.digest FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.origin
+	rows, err := r.tx.QueryContext(ctx, `INSERT OR REPLACE INTO aliases (pair, key, size, time, version_tag, content_type, owner, run, digest)
+		SELECT ?1, i.key, i.size, i.time, i.version_tag, i.content_type, r.key, i.run, r.digest FROM items i JOIN receipts r ON r.pair = ?1 AND r.key = i.origin
 		WHERE i.run = ?2 AND i.key = ?3 AND r.size = i.size
 			AND CASE WHEN i.digest IS NULL THEN i.version_tag <> '' AND r.version_tag = i.version_tag ELSE r.digest = i.digest END
 			AND NOT EXISTS (SELECT 1 FROM receipts own WHERE own.pair = ?1 AND own.key = i.key)

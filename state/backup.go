@@ -14,7 +14,7 @@ import (
 // BackupPath is where the backup of a journal is.
 func BackupPath(journal string) string { return journal + ".backup" }
 
-func backupDraft(journal string) string { return BackupPath(journal) + ".draft" }
+func backupDraft(journal string) string { return BackupPath(journal) + draftSuffix }
 
 // Backup writes a copy of the journal beside it, which takes the place of a former
 // one at once or not at all. A copy that is as new as the journal stays.
@@ -107,10 +107,11 @@ func (s *Store) Compact(ctx context.Context) (before, after int64, err error) {
 	if before, err = s.size(ctx); err != nil {
 		return 0, 0, err
 	}
-	for _, stmt := range []string{`VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
-		if _, err := s.w.ExecContext(ctx, stmt); err != nil {
-			return 0, 0, wrap("compact", err)
-		}
+	if _, err := s.w.ExecContext(ctx, `VACUUM`); err != nil {
+		return 0, 0, wrap("compact", err)
+	}
+	if err := s.checkpoint(ctx); err != nil {
+		return 0, 0, wrap("compact", err)
 	}
 	after, err = s.size(ctx)
 	return before, after, err

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"assetferry/internal/filelock"
 )
 
 // shownRows is how many keys a check names of those that are wrong alike.
@@ -22,7 +24,8 @@ var laws = []struct{ broken, query string }{
 			WHERE u.pair = r.pair AND (t.state = 'done' AND (u.undoes IS NOT NULL OR t.action = 'trash')
 				OR t.state = 'skipped' AND u.state = 'finished' AND u.undoes IS NOT NULL))
 		AND i.key NOT IN (SELECT m.origin FROM runs u JOIN items m ON m.run = u.num WHERE u.undoes IS NULL
-			AND m.action IN ('move', 'create') AND m.origin NOT IN ('', m.key) AND m.attempts > 0)
+			AND m.action IN ('move', 'create', 'replace') AND m.origin NOT IN ('', m.key) AND m.attempts > 0)
+		AND NOT EXISTS (SELECT 1 FROM former_keys k WHERE k.pair = r.pair AND k.key = i.key)
 		AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.pair = r.pair AND p.num > r.num AND p.pruned_at IS NOT NULL)`}, // it may tell of it
 	{"shares an asset and has one of its own", `SELECT a.key FROM aliases a JOIN receipts c ON c.pair = a.pair AND c.key = a.key`},
 	{"has a receipt from a run of another source or destination", `SELECT c.key FROM receipts c JOIN runs r ON r.num = c.run WHERE r.pair <> c.pair`},
@@ -49,7 +52,7 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 		return nil, diskError(s.path, err)
 	}
 	defer f.Close()
-	m := newMark(f)
+	m := newMark(s.path, f)
 	left, err := m.read() // before the journal, which may be written meanwhile
 	if err != nil {
 		return nil, diskError(s.path, err)
@@ -64,9 +67,30 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 	return nil, nil
 }
 
+// checkPages compares the pages with their sums, unless somebody is at work, who has
+// done so.
+func (s *Store) checkPages() ([]string, error) {
+	if _, err := os.Stat(s.path + lockSuffix); err != nil {
+		return nil, nil // as in checkMark
+	}
+	lock, err := filelock.Acquire(s.path + lockSuffix)
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, nil
+	} else if err != nil {
+		return nil, diskError(s.path, err)
+	}
+	err = comparePages(s.path)
+	if err := lock.Release(); err != nil {
+		return nil, err
+	}
+	if e, ok := errors.AsType[*DiskError](err); ok && e.Kind == ErrDamaged {
+		return []string{e.Err.Error()}, nil
+	}
+	return nil, err
+}
+
 // Check reads all of the journal and says what is wrong with it, in sentences for
-// people. SQLite keeps no sums of its pages: a bit that flipped within a value, so
-// that it is still a value of its kind, is not found.
+// people.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	problems, err := pragmaCheck(ctx, s.r, `PRAGMA integrity_check`)
 	if err != nil || len(problems) > 0 {
@@ -74,6 +98,11 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 	}
 	if problems, err = s.checkMark(ctx); err != nil {
 		return nil, err
+	}
+	if len(problems) == 0 { // or its pages are others, too
+		if problems, err = s.checkPages(); err != nil {
+			return nil, err
+		}
 	}
 	orphans, err := query(ctx, s.r, "check", func(rows *sql.Rows) (string, error) {
 		var table, parent string

@@ -20,6 +20,9 @@ var (
 	ErrUnwritable = errors.New("the journal cannot be written")
 	ErrDamaged    = errors.New("the journal is damaged")
 	ErrDisk       = errors.New("the disk of the journal does not do what it is told")
+
+	// ErrEmptied is an ErrDamaged: something cut the file to nothing.
+	ErrEmptied = fmt.Errorf("%w: it was cut to 0 bytes", ErrDamaged)
 )
 
 // quickCheckLimit is the size from which a journal is not read as a whole just to
@@ -27,9 +30,9 @@ var (
 const quickCheckLimit = 256 << 20
 
 // A DiskError is trouble with the file of the journal. It is one of ErrFull,
-// ErrUnwritable, ErrDamaged and ErrDisk, if it is known to be.
+// ErrUnwritable, ErrDamaged, ErrEmptied and ErrDisk, if it is known to be.
 type DiskError struct {
-	Kind error // one of the four
+	Kind error // one of the five
 	Err  error
 }
 
@@ -44,8 +47,13 @@ func (e *DiskError) Hint() string {
 		return "make space on that disk, then run the same command again: nothing is lost, and what was in flight is looked up"
 	case ErrUnwritable:
 		return "let this user write the file and its folder, or name another place with --state"
+	case ErrEmptied:
+		return "restore the backup, as assetferry help journal tells. Without one, delete the empty file: a new journal is made, and what is at the destination already is found there and not sent again"
 	case ErrDisk:
 		return "look into the system's log for errors of that disk or share; when it works, run the same command again: nothing is lost, and what was in flight is looked up"
+	}
+	if errors.Is(e.Err, errOtherPages) || errors.Is(e.Err, errBadSums) {
+		return "if you put the backup in its place, or opened it with another program: assetferry state takeover; if not, assetferry help journal tells how to restore the backup; the file was left as it is"
 	}
 	return "assetferry help journal tells how to restore the backup; the file was left as it is"
 }
@@ -145,6 +153,6 @@ func openReading(ctx context.Context, path string, connections int) (*sql.DB, er
 // hasLog reports whether there is a write-ahead log beside a journal with anything
 // in it.
 func hasLog(path string) bool {
-	info, err := os.Stat(path + "-wal")
+	info, err := os.Stat(path + walSuffix)
 	return err == nil && info.Size() > 0
 }

@@ -1,12 +1,18 @@
 package state
 
 import (
+	"bytes"
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -83,13 +89,14 @@ func killed(t *testing.T) (path string, writes int) {
 func frozen(t *testing.T, path string) (there string) {
 	t.Helper()
 	there = filepath.Join(t.TempDir(), "journal.db")
-	for _, f := range []string{"", "-wal", lockSuffix} {
-		copyFile(t, path+f, there+f)
+	for _, f := range []string{"", walSuffix, lockSuffix, sumsSuffix} {
+		if _, err := os.Stat(path + f); err == nil {
+			copyFile(t, path+f, there+f)
+		}
 	}
+	must(t, os.CopyFS(there+generationSuffix, os.DirFS(path+generationSuffix)))
 	m := lockMark(t, there)
-	left, err := m.read()
-	must(t, err)
-	must(t, m.written(left.id, left.seq, left.at))
+	rewrite(t, m, func(*trace) {}) // into another file
 	return there
 }
 
@@ -150,30 +157,319 @@ func TestTruncatedLog(t *testing.T) {
 	}
 }
 
-// Bits flip anywhere in a journal that was not closed. SQLite finds out about those
-// in its structure; one within a text, so that it is another text, it cannot know
-// of. The log has sums: what does not fit is lost, and that is found out.
+// Bits flip anywhere in a journal, whether it was closed or killed, and whether its
+// pages are in the write-ahead log or in the database. It is refused, or has everything
+// as it was because the page is in the log, too.
 func TestFlippedBits(t *testing.T) {
-	path, writes := killed(t)
-	dice := seedtest.Rand(t)
-	seen := map[string]int{}
-	for n := range 150 {
-		there := frozen(t, path)
-		which := there
-		if n%2 == 0 {
-			which += "-wal"
-		}
-		content, err := os.ReadFile(which)
+	seed := seedtest.Seed(t)
+	for name, path := range map[string]string{"closed": closedJournal(t), "killed": halfMoved(t), "all in the log": killedAlone(t)} {
+		t.Run(name, func(t *testing.T) {
+			dice := rand.New(rand.NewPCG(seed, 0))
+			logged, err := readWAL(path)
+			must(t, err)
+			before, seen := dump(t, frozen(t, path)), map[string]int{}
+			for n := range 120 {
+				there := frozen(t, path)
+				which, at := flip(t, dice, there, n)
+				got := outcome(t, there, len(before))
+				_, isLogged := logged.sums[uint32(at/4096+1)]
+				if got == "works" && (which == there && !isLogged || !slices.Equal(dump(t, there), before)) {
+					t.Errorf("what it holds was changed, and it says nothing")
+				}
+				if seen[got]++; t.Failed() {
+					t.Fatalf("bit flipped at %d of %s", at, which)
+				}
+			}
+			t.Log(seen)
+		})
+	}
+}
+
+// A journal that is refused is left as it is, so that it is refused the next time, too.
+func TestRefusedIsLeftAlone(t *testing.T) {
+	path := killedAlone(t)
+	must(t, os.WriteFile(path+sumsSuffix, []byte("assetferry sumz\n\x00\x10\x00\x00"), 0o600))
+	files := []string{"", walSuffix, sumsSuffix}
+	before := map[string][]byte{}
+	for _, f := range files {
+		content, err := os.ReadFile(path + f)
 		must(t, err)
-		at := dice.IntN(len(content))
-		content[at] ^= 1 << dice.IntN(8)
-		must(t, os.WriteFile(which, content, 0o600))
-		seen[outcome(t, there, writes)]++
-		if t.Failed() {
-			t.Fatalf("bit flipped at %d of %s", at, filepath.Base(which))
+		before[f] = content
+	}
+	for n := range 2 {
+		if _, err := Open(t.Context(), path); !errors.Is(err, ErrDamaged) {
+			t.Errorf("attempt %d: got %v, want ErrDamaged", n, err)
+		}
+		for _, f := range files {
+			if content, err := os.ReadFile(path + f); err != nil || !bytes.Equal(content, before[f]) {
+				t.Errorf("attempt %d: journal.db%s was changed (%v)", n, f, err)
+			}
 		}
 	}
-	t.Log(seen)
+}
+
+// flip flips a bit in one of the files of a journal.
+func flip(t *testing.T, dice *rand.Rand, path string, n int) (file string, at int) {
+	t.Helper()
+	for ; ; n++ {
+		file = [...]string{"", walSuffix, lockSuffix, sumsSuffix}[n%4]
+		content, err := os.ReadFile(path + file)
+		if err != nil || len(content) == 0 {
+			continue
+		}
+		at = dice.IntN(len(content))
+		content[at] ^= 1 << dice.IntN(8)
+		must(t, os.WriteFile(path+file, content, 0o600))
+		return path + file, at
+	}
+}
+
+func closedJournal(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal.db")
+	written(t, path, 40)
+	return path
+}
+
+func killedAlone(t *testing.T) string {
+	t.Helper()
+	path, _ := killed(t)
+	return path
+}
+
+// halfMoved is a journal whose owner was killed when half of its writes were in the
+// database and half in the log.
+func halfMoved(t *testing.T) string {
+	t.Helper()
+	alive := filepath.Join(t.TempDir(), "journal.db")
+	s := open(t, alive)
+	for n := range 60 {
+		_, err := s.Pair(t.Context(), fmt.Sprint(n), strings.Repeat("destination", 50), "")
+		must(t, err)
+		if n == 30 {
+			must(t, s.checkpoint(t.Context()))
+		}
+	}
+	return frozen(t, alive)
+}
+
+// dump gives what a journal remembers.
+func dump(t *testing.T, path string) (all []string) {
+	t.Helper()
+	s, err := OpenReadOnly(t.Context(), path)
+	must(t, err)
+	defer s.Close()
+	pairs, err := s.Pairs(t.Context())
+	must(t, err)
+	for _, p := range pairs {
+		all = append(all, fmt.Sprint(p))
+	}
+	return all
+}
+
+// The sums of pages are as good after a kill at any instant of a checkpoint as before.
+func TestKilledInACheckpoint(t *testing.T) {
+	alive := filepath.Join(t.TempDir(), "journal.db")
+	s := open(t, alive)
+	for n := range 60 {
+		_, err := s.Pair(t.Context(), fmt.Sprint(n), strings.Repeat("destination", 50), "")
+		must(t, err)
+		if n == 30 {
+			must(t, s.checkpoint(t.Context()))
+		}
+	}
+	must(t, s.recordSums())
+	if got := outcome(t, frozen(t, alive), 60); got != "works" {
+		t.Errorf("after the sums: it is %s", got)
+	}
+	there := frozen(t, alive)
+	must(t, s.checkpoint(t.Context()))
+	moved, err := os.ReadFile(alive)
+	must(t, err)
+	old, err := os.ReadFile(there)
+	must(t, err)
+	must(t, os.WriteFile(there, append(moved[:2*4096], old[2*4096:]...), 0o600)) // two pages were moved
+	if got := outcome(t, there, 60); got != "works" {
+		t.Errorf("in the middle: it is %s", got)
+	}
+}
+
+// A journal that was cut to nothing is not taken for one that is yet to be made, whichever of
+// the files beside it are left to tell.
+func TestCutToNothing(t *testing.T) {
+	closed, unclosed := closedJournal(t), killedAlone(t)
+	for name, tc := range map[string]struct {
+		path string
+		gone []string
+	}{
+		"closed":              {closed, nil},
+		"killed":              {unclosed, nil},
+		"without a lock file": {closed, []string{lockSuffix, generationSuffix}},
+		"without page sums":   {closed, []string{sumsSuffix}},
+		"with the log alone":  {unclosed, []string{lockSuffix, generationSuffix, sumsSuffix}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := frozen(t, tc.path)
+			for _, f := range tc.gone {
+				must(t, os.RemoveAll(path+f))
+			}
+			must(t, os.Truncate(path, 0))
+			_, err := Open(t.Context(), path)
+			_, reading := OpenReadOnly(t.Context(), path)
+			for _, err := range []error{err, reading, Takeover(t.Context(), path)} {
+				if e, ok := errors.AsType[*DiskError](err); !ok || !errors.Is(err, ErrEmptied) || !errors.Is(err, ErrDamaged) ||
+					!strings.Contains(e.Hint(), "restore the backup") || !strings.Contains(err.Error(), "cut to 0 bytes") {
+					t.Errorf("got %v, want ErrEmptied", err)
+				}
+			}
+			must(t, os.Remove(path)) // the way out without a backup
+			written(t, path, 1)
+		})
+	}
+}
+
+// Another program that opens a journal whose owner was killed moves its log, which our
+// sums do not tell of. That cannot be told from damage, but there is a way on.
+func TestOtherProgramAfterAKill(t *testing.T) {
+	path := halfMoved(t)
+	other, err := sql.Open("sqlite", path)
+	must(t, err)
+	_, err = other.ExecContext(t.Context(), `SELECT count(*) FROM pairs`)
+	must(t, errors.Join(err, other.Close()))
+	wantTakeover(t, path, 60)
+}
+
+// A backup that is as new as the journal has the same writes in other pages.
+func TestNewBackupInItsPlace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	written(t, path, 40)
+	s, err := Open(t.Context(), path)
+	must(t, err)
+	backup, err := s.Backup(t.Context())
+	must(t, errors.Join(err, s.Close()))
+	copyFile(t, backup, path)
+	wantTakeover(t, path, 40)
+}
+
+// wantTakeover expects that a journal is refused for its pages, and that a takeover is the
+// way on.
+func wantTakeover(t *testing.T, path string, writes int) {
+	t.Helper()
+	_, err := Open(t.Context(), path)
+	if e, ok := errors.AsType[*DiskError](err); !ok || e.Kind != ErrDamaged || !strings.Contains(e.Hint(), "another program: assetferry state takeover") {
+		t.Errorf("got %v, want that it may be damaged, and what to do if it is not", err)
+	}
+	must(t, Takeover(t.Context(), path))
+	if got := outcome(t, path, writes); got != "works" {
+		t.Errorf("after a takeover it is %s", got)
+	}
+}
+
+// A header that does not tell of a journal any more is damage where there was one.
+func TestDamagedHeader(t *testing.T) {
+	path := closedJournal(t)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	must(t, err)
+	_, err = f.WriteAt([]byte("X"), 68) // of the application id
+	must(t, errors.Join(err, f.Close()))
+	if _, err := Open(t.Context(), path); !errors.Is(err, ErrDamaged) {
+		t.Errorf("got %v, want ErrDamaged", err)
+	}
+	if _, err := OpenReadOnly(t.Context(), path); !errors.Is(err, ErrDamaged) {
+		t.Errorf("reading: got %v, want ErrDamaged", err)
+	}
+}
+
+// The write-ahead log takes no more room than it is said to.
+func TestRoomOfTheLog(t *testing.T) {
+	j := begin(t)
+	pages := j.fillLog(60)
+	if moved, err := os.Stat(j.Path()); err != nil || moved.Size() < pages-LogRoom {
+		t.Errorf("the database has %d bytes of %d (%v)", moved.Size(), pages, err)
+	}
+}
+
+// fillLog writes more than the log has room for, and gives the size of the journal then.
+func (j *journey) fillLog(writes int) (pages int64) {
+	j.Helper()
+	for n := range writes {
+		p := benchPage(n)
+		for k := range p.Items {
+			p.Items[k].VersionTag = strings.Repeat("x", 500)
+		}
+		must(j, j.Stage(j.Context(), j.run.Num, p))
+	}
+	pages, err := j.size(j.Context())
+	must(j, err)
+	info, err := os.Stat(j.Path() + walSuffix)
+	must(j, err)
+	if info.Size() > LogRoom || pages < LogRoom {
+		j.Errorf("the log takes %d bytes, the journal %d", info.Size(), pages)
+	}
+	return pages
+}
+
+// Readers of which there is always one do not keep the log from being begun anew.
+func TestRoomOfTheLogUnderReaders(t *testing.T) {
+	j := begin(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				_, err := query(ctx, j.r, "read", scanText, `SELECT key FROM items WHERE run = ? LIMIT 1000`, j.run.Num)
+				if err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	j.fillLog(60)
+	stop()
+	readers.Wait()
+}
+
+// A reader that was in the way once does not have the log grow twofold.
+func TestRoomOfTheLogAfterAReader(t *testing.T) {
+	j := begin(t)
+	reader, err := j.r.BeginTx(t.Context(), nil)
+	must(t, err)
+	defer reader.Rollback()
+	var n int
+	must(t, reader.QueryRowContext(t.Context(), `SELECT count(*) FROM items`).Scan(&n))
+	for n := 0; j.due == 0; n++ {
+		must(t, j.Stage(t.Context(), j.run.Num, benchPage(1000+n)))
+	}
+	must(t, reader.Rollback())
+	j.fillLog(60)
+}
+
+// A check finds a page that is not as it was written, and leaves an owner at work alone.
+func TestCheckOfPages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	first, err := Open(t.Context(), path)
+	must(t, err)
+	_, err = first.Pair(t.Context(), "source", "destination", "unmistakable")
+	must(t, errors.Join(err, first.Close()))
+	content, err := os.ReadFile(path)
+	must(t, err)
+	at := bytes.Index(content, []byte("unmistakable"))
+	content[at] ^= 1
+	must(t, os.WriteFile(path, content, 0o600))
+	s, err := OpenReadOnly(t.Context(), path)
+	must(t, err)
+	defer s.Close()
+	if problems, err := s.Check(t.Context()); err != nil || len(problems) != 1 || !strings.Contains(problems[0], "is not as it was written") {
+		t.Errorf("got %q (%v)", problems, err)
+	}
+	content[at] ^= 1
+	must(t, os.WriteFile(path, content, 0o600))
+	owner := open(t, path)
+	_, err = owner.Pair(t.Context(), "another", "destination", "")
+	must(t, err)
+	if problems, err := s.Check(t.Context()); err != nil || len(problems) != 0 {
+		t.Errorf("while somebody is at work: %q (%v)", problems, err)
+	}
 }
 
 // A checkpoint that came to no end, for want of space, leaves a file that is too

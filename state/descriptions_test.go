@@ -65,14 +65,15 @@ func TestDescriptionWithoutReceipt(t *testing.T) {
 	}
 }
 
-// dropEnrichments undoes the last migration.
-var dropEnrichments = []string{`DROP TABLE enrichment_changes`, `DROP TABLE conversations`, `DROP TABLE enrichments`,
-	`DROP TABLE enrichment_runs`, `DROP TABLE decorative`, `DROP TABLE surveys`, `DROP TABLE surveyed`}
+// undoLatest undoes the last migrations: the index of names, the types of contents, and the enrichments.
+var undoLatest = []string{`DROP INDEX receipts_names`, `ALTER TABLE items DROP COLUMN content_type`, `ALTER TABLE aliases DROP COLUMN content_type`, `ALTER TABLE receipts DROP COLUMN content_type`,
+	`DROP TABLE enrichment_changes`, `DROP TABLE conversations`, `DROP TABLE enrichments`,
+	`DROP TABLE enrichment_runs`, `DROP TABLE decorative`, `DROP TABLE surveys`, `DROP TABLE surveyed`, `DROP TABLE namesakes`}
 
 // age makes a journal one of the first version.
 func age(t *testing.T, path string) {
 	t.Helper()
-	execute(t, path, dropEnrichments...)
+	execute(t, path, undoLatest...)
 	execute(t, path, `DROP TABLE given_addresses`, `DROP TABLE sidecars`, `DROP TABLE former_keys`, `DROP TABLE aliases`, `DROP TABLE fields`, `ALTER TABLE items DROP COLUMN origin`, `DROP TABLE former`, `DROP TABLE orphans`, `DROP TABLE described`,
 		`ALTER TABLE failures DROP COLUMN since`, `ALTER TABLE pairs DROP COLUMN drift_cursor`, `ALTER TABLE runs DROP COLUMN stopped`, `ALTER TABLE runs DROP COLUMN drift_cursor`, `ALTER TABLE runs DROP COLUMN pruned_at`)
 	execute(t, path, `UPDATE items SET category = (SELECT category FROM bases WHERE id = base), name = key WHERE base IS NOT NULL`, `DROP TABLE tallies`, `ALTER TABLE items DROP COLUMN base`, `ALTER TABLE receipts DROP COLUMN base`, `DROP TABLE bases`, `ALTER TABLE runs DROP COLUMN tallied`, `ALTER TABLE pairs DROP COLUMN objects`, `ALTER TABLE pairs DROP COLUMN bytes`,

@@ -52,7 +52,8 @@ type Enrichment struct {
 	Kind        EnrichmentKind
 	Language    string
 	State       EnrichmentState
-	Run         string // id of the run that asked last
+	Run         string   // id of the run that asked last
+	Contexts    []string // of that run
 
 	Basis    Basis
 	Proposal Proposal // none in the first states; see the schema
@@ -197,7 +198,7 @@ func (s *Store) enrichments(ctx context.Context, where string, args ...any) ([]E
 
 // enrichmentColumns has no NULL, not even where there is no enrichment.
 const enrichmentColumns = `coalesce(e.num, 0), coalesce(e.destination, ''), coalesce(e.asset, ''), coalesce(e.kind, ''), coalesce(e.language, ''),
-	coalesce(e.state, ''), coalesce(r.id, ''), coalesce(e.size, 0), coalesce(e.width, 0), coalesce(e.height, 0), coalesce(e.blur, ''),
+	coalesce(e.state, ''), coalesce(r.id, ''), coalesce(r.contexts, '[]'), coalesce(e.size, 0), coalesce(e.width, 0), coalesce(e.height, 0), coalesce(e.blur, ''),
 	coalesce(e.description, ''), coalesce(e.tags, '[]'), coalesce(e.attribute, ''), coalesce(e.value, ''), coalesce(e.text, ''), coalesce(e.proposed_tags, '[]'),
 	coalesce(e.decorative, 0), coalesce(e.edited, 0), coalesce(e.note, ''), coalesce(e.model, ''), coalesce(e.calls, 0), coalesce(e.bytes, 0),
 	coalesce(e.attempts, 0), coalesce(e.class, ''), coalesce(e.error, ''), coalesce(e.flagged, ''), coalesce(e.updated_at, 0)`
@@ -205,13 +206,14 @@ const enrichmentColumns = `coalesce(e.num, 0), coalesce(e.destination, ''), coal
 // A scannedEnrichment is an enrichment as its columns are.
 type scannedEnrichment struct {
 	e                       Enrichment
+	contexts                string
 	tags, proposed, flagged string
 	updated                 int64
 }
 
 func (x *scannedEnrichment) targets() []any {
 	e, b, p := &x.e, &x.e.Basis, &x.e.Proposal
-	return []any{&e.Num, &e.Destination, &e.Asset, &e.Kind, &e.Language, &e.State, &e.Run, &b.Size, &b.Width, &b.Height, &b.Blur,
+	return []any{&e.Num, &e.Destination, &e.Asset, &e.Kind, &e.Language, &e.State, &e.Run, &x.contexts, &b.Size, &b.Width, &b.Height, &b.Blur,
 		&b.Description, &x.tags, &b.Attribute, &b.Value, &p.Text, &x.proposed, &p.Decorative, &e.Edited, &p.Note, &p.Model, &e.Calls, &e.Bytes,
 		&e.Attempts, &e.Class, &e.Error, &x.flagged, &x.updated}
 }
@@ -221,6 +223,11 @@ func (x *scannedEnrichment) enrichment() (Enrichment, error) {
 		x.e.Flagged = strings.Split(x.flagged, ",")
 	}
 	x.e.Updated = fromMillis(x.updated)
+	if x.contexts != noContexts {
+		if err := unpack(x.contexts, &x.e.Contexts); err != nil {
+			return x.e, err
+		}
+	}
 	return x.e, errors.Join(unpack(x.tags, &x.e.Basis.Tags), unpack(x.proposed, &x.e.Proposal.Tags))
 }
 

@@ -158,12 +158,15 @@ func TestEnrichmentRuns(t *testing.T) {
 	propose(t, s, run, "a")
 	credits := 2.5
 	must(t, s.FinishEnrichment(t.Context(), run.Num, &credits))
-	undo, err := s.BeginEnrichment(t.Context(), EnrichmentRun{Destination: library, Command: "undo", Undoes: run.ID})
+	undo, err := s.BeginEnrichment(t.Context(), EnrichmentRun{Destination: library, Command: "undo", Contexts: []string{"c1", "c2/prompt/p"}, Undoes: run.ID})
 	must(t, err)
 	all, err := s.EnrichmentRuns(t.Context(), library, 10)
 	must(t, err)
 	if len(all) != 2 || all[0].ID != undo.ID || all[0].Undoes != run.ID || all[1].Calls != 1 || all[1].Bytes != 7 || *all[1].Credits != credits || all[1].FinishedAt.IsZero() {
 		t.Errorf("got %+v", all)
+	}
+	if !slices.Equal(all[0].Contexts, []string{"c1", "c2/prompt/p"}) || len(all[1].Contexts) > 0 {
+		t.Errorf("contexts: got %q and %q", all[0].Contexts, all[1].Contexts)
 	}
 	cost, err := s.EnrichmentCost(t.Context(), run.Service, "describe")
 	if err != nil || cost.Calls != 1 || cost.Credits != credits {

@@ -15,7 +15,8 @@ type EnrichmentRun struct {
 	Command     string // describe, review, translate, apply, undo
 	Service     string // host of the AI content service; empty if it was not asked
 	Model       string
-	Undoes      string // id of the run that this one takes back
+	Contexts    []string // of the service that requests refer to, as people write them
+	Undoes      string   // id of the run that this one takes back
 	StartedAt   time.Time
 	FinishedAt  time.Time // zero until then
 	Calls       int64     // that were billed
@@ -23,14 +24,21 @@ type EnrichmentRun struct {
 	Bytes       int64     // of pictures sent
 }
 
+// noContexts is how the journal says that a run has none.
+const noContexts = "[]"
+
 // BeginEnrichment begins a run and gives it its number and id.
 func (s *Store) BeginEnrichment(ctx context.Context, r EnrichmentRun) (EnrichmentRun, error) {
 	r.StartedAt = s.now().UTC().Truncate(time.Millisecond)
 	r.ID = runID(r.StartedAt)
-	err := s.write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `INSERT INTO enrichment_runs (id, destination, command, service, model, undoes, started_at)
-			VALUES (?, ?, ?, ?, ?, (SELECT num FROM enrichment_runs WHERE id = ?), ?) RETURNING num`,
-			r.ID, r.Destination, r.Command, r.Service, r.Model, r.Undoes, r.StartedAt.UnixMilli()).Scan(&r.Num)
+	contexts, err := packList(r.Contexts)
+	if err != nil {
+		return r, err
+	}
+	err = s.write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `INSERT INTO enrichment_runs (id, destination, command, service, model, contexts, undoes, started_at)
+			VALUES (?, ?, ?, ?, ?, ?, (SELECT num FROM enrichment_runs WHERE id = ?), ?) RETURNING num`,
+			r.ID, r.Destination, r.Command, r.Service, r.Model, contexts, r.Undoes, r.StartedAt.UnixMilli()).Scan(&r.Num)
 	})
 	return r, err
 }
@@ -60,7 +68,8 @@ func (s *Store) enrichmentRuns(ctx context.Context, where string, args ...any) (
 	return query(ctx, s.r, "list runs", func(rows *sql.Rows) (r EnrichmentRun, err error) {
 		var started, finished int64
 		var credits sql.Null[float64]
-		err = rows.Scan(&r.Num, &r.ID, &r.Destination, &r.Command, &r.Service, &r.Model, &r.Undoes, &started, &finished, &r.Calls, &credits, &r.Bytes)
+		var contexts string
+		err = rows.Scan(&r.Num, &r.ID, &r.Destination, &r.Command, &r.Service, &r.Model, &contexts, &r.Undoes, &started, &finished, &r.Calls, &credits, &r.Bytes)
 		r.StartedAt = fromMillis(started)
 		if finished != 0 {
 			r.FinishedAt = fromMillis(finished)
@@ -68,8 +77,11 @@ func (s *Store) enrichmentRuns(ctx context.Context, where string, args ...any) (
 		if credits.Valid {
 			r.Credits = &credits.V
 		}
+		if err == nil && contexts != noContexts {
+			err = unpack(contexts, &r.Contexts)
+		}
 		return r, err
-	}, `SELECT r.num, r.id, r.destination, r.command, r.service, r.model, coalesce(u.id, ''), r.started_at, coalesce(r.finished_at, 0),
+	}, `SELECT r.num, r.id, r.destination, r.command, r.service, r.model, r.contexts, coalesce(u.id, ''), r.started_at, coalesce(r.finished_at, 0),
 		r.calls, r.credits, r.bytes FROM enrichment_runs r LEFT JOIN enrichment_runs u ON u.num = r.undoes `+where, args...)
 }
 

@@ -140,7 +140,7 @@ func (s *Store) MovedTo(ctx context.Context, pair int64, key string) (to, run st
 	all, err := query(ctx, s.r, "find move", func(rows *sql.Rows) (m [2]string, err error) {
 		return m, rows.Scan(&m[0], &m[1])
 	}, `SELECT i.key, r.id FROM runs r JOIN former f ON f.run = r.num JOIN items i ON i.run = r.num AND i.key = f.key
-		WHERE r.pair = ?1 AND f.receipt ->> '$.key' = ?2 AND i.origin = ?2 AND i.action = 'move' AND i.state = 'done' ORDER BY r.num DESC LIMIT 1`, pair, key)
+		WHERE r.pair = ?1 AND f.receipt ->> '$.key' = ?2 AND i.origin = ?2 AND i.action IN ('move', 'replace') AND i.state = 'done' ORDER BY r.num DESC LIMIT 1`, pair, key)
 	m, err := first(all, err, "move of "+key)
 	return m[0], m[1], err
 }

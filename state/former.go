@@ -21,7 +21,7 @@ type Former struct {
 const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time, 'version_tag', r.version_tag, 'digest', hex(r.digest),
 	'asset', r.asset, 'name', r.name, 'extension', r.extension, 'category', r.category, 'folder', r.folder, 'url', r.url, 'slot', r.slot,
 	'adopted', r.adopted, 'undescribed', r.undescribed, 'modified', r.modified, 'run', r.run, 'done_at', r.done_at, 'images', r.images,
-	'base', r.base,
+	'base', r.base, 'content_type', r.content_type,
 	'kept', (SELECT json_object('content_type', d.content_type, 'metadata', d.metadata, 'tags', d.tags)
 		FROM descriptions d WHERE d.pair = r.pair AND d.key = r.key),
 	'described', (SELECT m.metadata FROM described m WHERE m.pair = r.pair AND m.key = r.key),
@@ -75,7 +75,7 @@ const (
 	formerHead    = `receipt ->> '$.key', receipt ->> '$.size', receipt ->> '$.time', receipt ->> '$.version_tag', unhex(receipt ->> '$.digest'),
 	receipt ->> '$.asset', receipt ->> '$.name', receipt ->> '$.extension', receipt ->> '$.category', receipt ->> '$.folder', receipt ->> '$.url',
 	receipt ->> '$.slot', receipt ->> '$.adopted', receipt ->> '$.undescribed'`
-	formerTail = `receipt ->> '$.run', receipt ->> '$.base'`
+	formerTail = `receipt ->> '$.content_type', receipt ->> '$.run', receipt ->> '$.base'`
 )
 
 // A before is what is kept of an item: its former receipt and asset.
@@ -103,7 +103,7 @@ const stillGone = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items i 
 func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, parameter any) (back ReceiptSum, err error) {
 	from := ofUndone + ` AND key IN (` + keys + `)`
 	rows, err := tx.QueryContext(ctx, `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension, category, folder,
-		url, slot, adopted, undescribed, modified, run, base, done_at, images) SELECT ?1, `+formerHead+`, receipt ->> '$.modified', `+formerTail+`,
+		url, slot, adopted, undescribed, modified, content_type, run, base, done_at, images) SELECT ?1, `+formerHead+`, receipt ->> '$.modified', `+formerTail+`,
 		receipt ->> '$.done_at', receipt ->> '$.images'`+from+` RETURNING size`, pair, parameter, undo)
 	if err != nil {
 		return back, fmt.Errorf("bring back receipts: %w", err)

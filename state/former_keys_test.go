@@ -131,7 +131,7 @@ func TestFormerKeysOfEarlierVersion(t *testing.T) {
 	backup, err := j.Backup(t.Context())
 	must(t, err)
 	copyFile(t, backup, path)
-	execute(t, path, dropEnrichments...)
+	execute(t, path, undoLatest...)
 	execute(t, path, `ALTER TABLE aliases DROP COLUMN digest`, `DROP TABLE given_addresses`, `DELETE FROM former_keys`, `PRAGMA user_version = 7`)
 	must(t, Takeover(t.Context(), path))
 	j.Store = open(t, path)

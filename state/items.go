@@ -50,11 +50,12 @@ const (
 
 // An Item is one planned action and its life.
 type Item struct {
-	Key        string
-	Size       int64
-	Time       time.Time
-	VersionTag string
-	Obstacle   string
+	Key         string
+	Size        int64
+	Time        time.Time
+	VersionTag  string
+	ContentType string // empty if the source does not say
+	Obstacle    string
 
 	Action   Action
 	Reason   string
@@ -114,8 +115,8 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 const stagedAtOnce = 50
 
 func insertItems(ctx context.Context, tx *sql.Tx, run int64, items []Item) error {
-	const row = `(?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	args := make([]any, 0, 1+16*stagedAtOnce)
+	const row = `(?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	args := make([]any, 0, 1+18*stagedAtOnce)
 	common := bases{tx: tx}
 	var insert *sql.Stmt
 	prepared := 0
@@ -123,7 +124,7 @@ func insertItems(ctx context.Context, tx *sql.Tx, run int64, items []Item) error
 		if len(chunk) != prepared {
 			var err error
 			if insert, err = tx.PrepareContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, action, reason, state,
-				base, category, folder, name, slot, asset, class, error) VALUES `+row+strings.Repeat(`, `+row, len(chunk)-1)+
+				base, category, folder, name, slot, asset, class, error, content_type, origin) VALUES `+row+strings.Repeat(`, `+row, len(chunk)-1)+
 				` ON CONFLICT (run, key) DO NOTHING`); err != nil {
 				return err
 			}
@@ -143,11 +144,34 @@ func insertItems(ctx context.Context, tx *sql.Tx, run int64, items []Item) error
 				i.Category, i.Name = "", ""
 			}
 			args = append(args, i.Key, i.Size, nanos(i.Time), i.VersionTag, i.Obstacle, action, i.Reason, string(cmp.Or(i.State, ItemStaged)),
-				base, i.Category, i.Folder, i.Name, i.Slot, i.Asset, i.Class, i.Error)
+				base, i.Category, i.Folder, i.Name, i.Slot, i.Asset, i.Class, i.Error, unlessEmpty(i.ContentType), i.Origin)
 		}
 		if _, err := insert.ExecContext(ctx, args...); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// unlessEmpty is a text as the journal keeps it, nothing if there is none.
+func unlessEmpty(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// textOrNull reads that again. To have SQL make an empty text of nothing takes longer.
+type textOrNull string
+
+func (t *textOrNull) Scan(value any) error {
+	switch value := value.(type) {
+	case nil:
+		*t = ""
+	case string:
+		*t = textOrNull(value)
+	default:
+		return fmt.Errorf("%T is no text", value)
 	}
 	return nil
 }
@@ -200,7 +224,7 @@ func inState(ctx context.Context, tx *sql.Tx, run int64, want RunState) error {
 }
 
 const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''), reason, state, ` + categoryColumn + `, folder, name, slot,
-	digest, attempts, coalesce(intent_at, 0), coalesce(due_at, 0), asset, class, error, origin, base IS NOT NULL`
+	digest, attempts, coalesce(intent_at, 0), coalesce(due_at, 0), asset, class, error, origin, content_type, base IS NOT NULL`
 
 func scanItem(rows *sql.Rows) (Item, error) { return scanItemAnd(rows) }
 
@@ -209,7 +233,7 @@ func scanItemAnd(rows *sql.Rows, more ...any) (i Item, err error) {
 	var modified, attempts, intent, due int64
 	var based bool
 	err = rows.Scan(append([]any{&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, (*string)(&i.Action), &i.Reason, (*string)(&i.State),
-		&i.Category, &i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error, &i.Origin, &based}, more...)...)
+		&i.Category, &i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error, &i.Origin, (*textOrNull)(&i.ContentType), &based}, more...)...)
 	if based {
 		i.Name = baseName(i.Key)
 	}
@@ -258,24 +282,25 @@ func (s *Store) Item(ctx context.Context, run int64, key string) (Item, error) {
 // receipt of the pair holds.
 type Collision struct {
 	Item
-	Held bool // by a receipt
+	Held   bool   // by a receipt
+	Holder string // the first key of such a receipt
 }
 
 // Collisions lists the collisions of a run, ordered by place and key. Receipts have no
 // index of their places: to read all of them, if a run wants any, takes a twentieth of
 // what a plan reads of them anyway, and each entry of an index would take 60 bytes.
 func (s *Store) Collisions(ctx context.Context, run, pair int64) ([]Collision, error) {
-	const wanting = ` FROM items WHERE run = ?1 AND action IN ('create', 'adopt', 'move')`
-	return query(ctx, s.r, "find collisions", scanCollision, `WITH held AS MATERIALIZED (
-			SELECT slot FROM receipts WHERE pair = ?2 AND slot IN (SELECT slot`+wanting+`)
-			AND key NOT IN (SELECT origin FROM items WHERE run = ?1 AND origin <> '' AND action <> 'adopt'))
-		SELECT `+itemColumns+`, slot IN held`+wanting+`
-			AND (slot IN (SELECT slot`+wanting+` GROUP BY slot HAVING count(*) > 1) OR slot IN held)
+	const wanting = `run = ?1 AND (action IN ('create', 'adopt', 'move') OR action = 'replace' AND origin NOT IN ('', key))`
+	return query(ctx, s.r, "find collisions", scanCollision, `WITH held (place, holder) AS MATERIALIZED (
+			SELECT slot, min(key) FROM receipts WHERE pair = ?2 AND slot IN (SELECT slot FROM items WHERE `+wanting+`)
+			AND key NOT IN (SELECT origin FROM items WHERE run = ?1 AND origin <> '' AND action NOT IN ('adopt', 'conflict', 'skip')) GROUP BY slot)
+		SELECT `+itemColumns+`, holder IS NOT NULL, coalesce(holder, '') FROM items LEFT JOIN held ON place = slot WHERE `+wanting+`
+			AND (slot IN (SELECT slot FROM items WHERE `+wanting+` GROUP BY slot HAVING count(*) > 1) OR holder IS NOT NULL)
 		ORDER BY slot, key`, run, pair)
 }
 
 func scanCollision(rows *sql.Rows) (c Collision, err error) {
-	c.Item, err = scanItemAnd(rows, &c.Held)
+	c.Item, err = scanItemAnd(rows, &c.Held, &c.Holder)
 	return c, err
 }
 

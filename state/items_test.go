@@ -1,6 +1,7 @@
 package state
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -212,6 +213,45 @@ func TestAssetGivenTwice(t *testing.T) {
 	}
 }
 
+// A receipt that is refused leaves the one whose place it was to take, with all that is kept
+// beside it, and what else is recorded with it.
+func TestRefusedReceiptLeavesTheFormer(t *testing.T) {
+	j := begin(t)
+	j.apply("a", "b", "c")
+	j.take(3)
+	a := done("a")
+	a.Described = aQuay
+	must(t, j.record(a, done("b"), done("c")))
+	j.begin("sync")
+	j.stage("a", "c")
+	must(t, j.Decided(t.Context(), j.run.Num, []Item{decided("a", Replace, ItemPlanned), decided("c", Replace, ItemPlanned)}))
+	must(t, j.FinishPlan(t.Context(), j.run.Num, "hash", json.RawMessage("[]")))
+	must(t, j.SetRunState(t.Context(), j.run.Num, Planned, Applying))
+	j.take(2)
+	other := receipt("c", "asset of c")
+	other.Category = "another" // with a base of its own
+	outcomes := []Outcome{
+		{Key: "a", State: ItemDone, Receipt: receipt("a", "asset of b"), InsteadOf: "a"},
+		{Key: "c", State: ItemDone, Receipt: other, InsteadOf: "c"},
+	}
+	must(t, j.Record(t.Context(), j.run.Num, j.pair.ID, outcomes))
+	if outcomes[0].State != ItemFailed || outcomes[1].State != ItemDone {
+		t.Errorf("got %+v", outcomes)
+	}
+	for key, want := range map[string]string{"a": "asset of a", "b": "asset of b", "c": "asset of c"} {
+		if r, err := j.Receipt(t.Context(), j.pair.ID, key); err != nil || r.Asset != want {
+			t.Errorf("%s has the receipt of %q (%v), want that of %s", key, r.Asset, err, want)
+		}
+	}
+	j.wantDescribed(map[string]string{"a": aQuay})
+	if sum, err := j.SumReceipts(t.Context(), j.pair.ID); err != nil || sum.Objects != 3 {
+		t.Errorf("got %+v (%v), want three receipts", sum, err)
+	}
+	if problems, err := j.Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("got %q (%v)", problems, err)
+	}
+}
+
 func TestReceiptsAreUnique(t *testing.T) {
 	j := begin(t)
 	j.apply("a", "b", "c")
@@ -260,7 +300,7 @@ func TestPaging(t *testing.T) {
 	execute(t, j.Path(),
 		fmt.Sprintf(`WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < %d)
 			INSERT INTO items (run, key, size, time, version_tag, obstacle) SELECT %d, format('%%06d.jpg', n), 1, 0, '', '' FROM c`, len(keys), j.run.Num),
-		fmt.Sprintf(`INSERT INTO receipts SELECT %d, key, 1, 0, '', zeroblob(32), key, 'n', 'e', 'c', 'f', 'u', 0, 0, 0, run, 0, NULL, NULL, NULL FROM items`, j.pair.ID))
+		fmt.Sprintf(`INSERT INTO receipts SELECT %d, key, 1, 0, '', zeroblob(32), key, 'n', 'e', 'c', 'f', 'u', 0, 0, 0, run, 0, NULL, NULL, NULL, NULL FROM items`, j.pair.ID))
 	if got := keysOf(collect(t, j.Items(t.Context(), j.run.Num))); !slices.Equal(got, keys) {
 		t.Errorf("got %d items, not the %d in order", len(got), len(keys))
 	}

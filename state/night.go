@@ -86,7 +86,7 @@ func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[
 			WHERE b.run = ?2 AND b.`+troubled+` AND b.key > ?4
 			AND (i.state = 'done' AND i.action <> 'trash' OR i.action = 'unchanged'
 				OR i.key IS NULL AND EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?3 AND c.key = b.key AND c.run <= ?1)
-					AND b.key NOT IN (SELECT origin FROM items WHERE run = ?1 AND action = 'move'))
+					AND b.key NOT IN (SELECT origin FROM items WHERE run = ?1 AND action IN ('move', 'replace')))
 			ORDER BY b.key LIMIT ?5`, run.Num, before, run.Pair.ID, after, pageSize)
 	})
 }

@@ -43,10 +43,10 @@ func readHeld(ctx context.Context, db *sql.DB) (h held, err error) {
 // takeOwnership makes us the owner, which the lock has made possible, if the
 // journal is as it was left here, or if it is to be taken over as it is.
 //
-// The mark in the lock file is written before anything is counted in the journal,
-// and after each write it is brought up to date. So whenever we are killed the
-// journal is as far as the mark says or farther; if it is not as far, it has lost
-// something.
+// The mark in the lock file is on the disk before anything is counted in the journal,
+// and after each write it is brought up to date. So whenever we are killed, or the power
+// fails, the journal is as far as the mark says or farther; if it is not as far, it has
+// lost something.
 func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -79,14 +79,14 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 	}
 	own := func() error { return wrap("take ownership", s.own(ctx, h.journal, host, takeover)) }
 	note := func() error {
-		if err := s.mark.written(h.journal, h.seq, s.now()); err != nil {
+		if err := s.mark.begin(left, h.journal, h.seq, s.now()); err != nil {
 			return diskError(s.path, err)
 		}
 		return nil
 	}
 	steps := []func() error{note, own}
-	if takeover { // the mark tells of what is wrong until that is seen to
-		steps = []func() error{own, note}
+	if takeover { // the mark and the sums tell of what is wrong until that is seen to
+		steps = []func() error{own, func() error { return dropSums(s.path) }, note}
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -94,6 +94,29 @@ func (s *Store) takeOwnership(ctx context.Context, fresh, takeover bool) error {
 		}
 	}
 	return nil
+}
+
+// refuse is the error of a journal that is damaged: that it is not the one that was
+// here, if it is not, because then its pages are other ones, too. It only reads: the last
+// connection that may write would move the log into what is damaged, and make sums of that.
+func (s *Store) refuse(ctx context.Context, damage error) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	r, err := openReading(ctx, s.path, 1)
+	if err != nil {
+		return diskError(s.path, damage)
+	}
+	defer r.Close()
+	h, err1 := readHeld(ctx, r)
+	left, err2 := s.mark.read()
+	if err1 == nil && err2 == nil {
+		if err := s.trust(h, host, left); err != nil {
+			return err
+		}
+	}
+	return diskError(s.path, damage)
 }
 
 // own writes that we are the owner, and forgets at once what is not to be relied on.
@@ -119,7 +142,8 @@ func (s *Store) own(ctx context.Context, journal, host string, takeover bool) er
 	return err
 }
 
-// trust reports why a journal must not be used as it is.
+// trust reports why a journal must not be used as it is. After a power cut the time of
+// the lock file may be later than its content, so it counts only if the journal was closed.
 func (s *Store) trust(h held, host string, left trace) error {
 	if h.open && h.Host != host {
 		return &InUseError{Path: s.path, Owner: h.Owner, Elsewhere: true}
@@ -127,7 +151,7 @@ func (s *Store) trust(h held, host string, left trace) error {
 	if why := h.wrong(left, s.mark); why != "" {
 		return &DistrustError{Path: s.path, Reason: why}
 	}
-	if left.seq > 0 && s.mark.isTouched(left) {
+	if left.seq > 0 && (!h.open && s.mark.isTouched(left) || left.generation > left.entry+1 || left.entry == 0) {
 		return &DistrustError{s.path, "something else changed its files since, so it may be a copy that was put back in place", true}
 	}
 	return nil
@@ -139,11 +163,13 @@ func (h held) wrong(left trace, m *mark) string {
 	switch {
 	case h.seq == 0 && left.seq == 0: // nothing was ever written to it
 	case left.id == "":
-		return "it was not made on this machine, or was moved without its lock file"
+		return "it was not made on this machine, was moved without its lock file, or that is damaged"
 	case left.id != h.journal && h.seq > 0:
 		return "it is another journal than the one that was here"
 	case h.seq < left.seq:
 		return fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.seq-h.seq)
+	case left.generation < left.entry:
+		return "older copies of all its files were put back in their places"
 	case m.isCopied(left), left.born == 0 && m.isTouched(left):
 		return "it seems to be a copy, with all its files, which would know nothing of what has happened since it was made"
 	}
@@ -161,11 +187,14 @@ func distrust(ctx context.Context, tx *sql.Tx) error {
 }
 
 // giveUp notes that nobody owns the journal any more, which only we can know. Where
-// the disk does not let us, it is as if we had been killed, which harms nobody.
+// the disk does not let us, it is as if we had been killed, which harms nobody. The mark
+// is first, because its time counts once the journal is closed; without it the next owner
+// looks more closely.
 func (s *Store) giveUp() error {
+	s.Alive()
 	_, err := s.w.Exec(`UPDATE owner SET epoch = '' WHERE epoch = ?`, s.epoch)
 	if err == nil {
-		_, err = s.w.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+		err = s.checkpoint(context.Background())
 	}
 	if err = wrap("close", err); errors.Is(err, ErrFull) || errors.Is(err, ErrUnwritable) {
 		return nil
@@ -173,8 +202,8 @@ func (s *Store) giveUp() error {
 	return err
 }
 
-// Alive notes that the owner lives, for who comes after it. It costs one small
-// write into the page cache.
+// Alive notes that the owner lives, for who comes after it, also after a power cut. It
+// costs three small writes that wait for the disk.
 func (s *Store) Alive() { _ = s.mark.alive(s.now()) }
 
 // FormerAlive is when the former owner last gave a sign of life; zero if it closed

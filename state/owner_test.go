@@ -67,13 +67,40 @@ func written(t *testing.T, path string, writes int) {
 	must(t, s.Close())
 }
 
+// TestMarkThatCannotBeWritten has a disk refuse the mark: what was committed before counts, and
+// nothing is begun as long as the mark does not tell of it.
+func TestMarkThatCannotBeWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	s := open(t, path)
+	good := s.mark.f
+	bad, err := os.Open(path + lockSuffix) // for reading
+	must(t, err)
+	defer bad.Close()
+	s.mark.f = bad
+	_, err = s.Pair(t.Context(), "source", "destination", "")
+	must(t, err)
+	if _, err := s.Pair(t.Context(), "another", "destination", ""); err == nil {
+		t.Error("it was written without a mark")
+	}
+	s.mark.f = good
+	_, err = s.Pair(t.Context(), "another", "destination", "")
+	must(t, err)
+	pairs, err := s.Pairs(t.Context())
+	must(t, err)
+	left, err := s.mark.read()
+	must(t, err)
+	if len(pairs) != 2 || left.seq != s.mark.now.seq {
+		t.Errorf("%d pairs, and the mark says %d of %d writes", len(pairs), left.seq, s.mark.now.seq)
+	}
+}
+
 // lockMark gives the mark in the lock file of a journal.
 func lockMark(t *testing.T, path string) *mark {
 	t.Helper()
 	f, err := os.OpenFile(path+lockSuffix, os.O_RDWR, 0)
 	must(t, err)
 	t.Cleanup(func() { f.Close() })
-	return newMark(f)
+	return newMark(path, f)
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -111,6 +138,17 @@ func TestDistrust(t *testing.T) {
 			}
 		}, "seems to be a copy"},
 		"a copy of all its files was put back in place": {touch, "something else changed its files"},
+		"older copies of all its files were put back at once": {func(t *testing.T, path string) {
+			putBack := copyAll(t, path)
+			written(t, path, 4)
+			putBack()
+		}, "older copies of all its files"},
+		"older copies of all its files were put back at once after a kill": {func(t *testing.T, path string) {
+			execute(t, path, `UPDATE owner SET epoch = 'dead'`)
+			putBack := copyAll(t, path)
+			written(t, path, 4)
+			putBack()
+		}, "older copies of all its files"},
 		"it is another journal": {func(t *testing.T, path string) {
 			written(t, path+".other", 9)
 			copyFile(t, path+".other", path)
@@ -133,13 +171,51 @@ func TestDistrust(t *testing.T) {
 	}
 }
 
+// copyAll copies all files of a journal, and gives what copies them back over those that
+// are there then.
+func copyAll(t *testing.T, path string) (putBack func()) {
+	t.Helper()
+	backup := filepath.Join(t.TempDir(), "copy")
+	must(t, os.CopyFS(backup, os.DirFS(filepath.Dir(path))))
+	return func() {
+		t.Helper()
+		must(t, filepath.WalkDir(backup, func(from string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			name, err := filepath.Rel(backup, from)
+			must(t, err)
+			copyFile(t, from, filepath.Join(filepath.Dir(path), name))
+			return nil
+		}))
+	}
+}
+
+// A journal that was killed, or whose disk lost power, is as its owner left it however
+// much later than its content the time of the lock file is: the content may be the one
+// that was synced last.
+func TestLateTimeAfterAPowerCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	written(t, path, 3)
+	execute(t, path, `UPDATE owner SET epoch = 'dead'`)
+	touch(t, path)
+	written(t, path, 1)
+}
+
 // touch has a mark say that it was written a minute ago.
 func touch(t *testing.T, path string) {
 	t.Helper()
-	m := lockMark(t, path)
+	rewrite(t, lockMark(t, path), func(left *trace) { left.at = time.Now().Add(-time.Minute) })
+}
+
+// rewrite changes what a mark says.
+func rewrite(t *testing.T, m *mark, change func(left *trace)) {
+	t.Helper()
 	left, err := m.read()
 	must(t, err)
-	must(t, m.written(left.id, left.seq, time.Now().Add(-time.Minute)))
+	change(&left)
+	m.now = left
+	m.written(left.id, left.seq, left.at)
 }
 
 // A journal whose files somebody else changed may be a copy, put back in place, or just
@@ -156,10 +232,8 @@ func TestTouched(t *testing.T) {
 	written(t, path, 1)
 
 	m := lockMark(t, path) // the file system does not know when a file was made
-	left, err := m.read()
-	must(t, err)
 	m.born = 0
-	must(t, m.written(left.id, left.seq, time.Now().Add(-time.Minute)))
+	rewrite(t, m, func(left *trace) { left.at = time.Now().Add(-time.Minute) })
 	_, err = Open(t.Context(), path)
 	if e, ok := errors.AsType[*DistrustError](err); !ok || e.Touched {
 		t.Errorf("got %v, want that it may be a copy", err)
@@ -223,6 +297,49 @@ func TestTakeoverTrustsNothing(t *testing.T) {
 	}
 }
 
+// Signs of life may fail, on a disk that is full for a while, and their owner may be killed
+// in one: nobody else changed anything.
+func TestSignsOfLifeThatFail(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	s := open(t, path)
+	_, err := s.Pair(t.Context(), "source", "destination", "")
+	must(t, err)
+	good := s.mark.folder
+	s.mark.folder = filepath.Join(t.TempDir(), "none")
+	for range 3 {
+		s.Alive()
+	}
+	_, err = s.Pair(t.Context(), "another", "destination", "")
+	must(t, err)
+	there := frozen(t, path)
+	failFirstSign(t, there)
+	if got := outcome(t, there, 2); got != "works" {
+		t.Errorf("its next owner killed in its first sign of life, too: it is %s", got)
+	}
+	if got := outcome(t, frozen(t, path), 2); got != "works" {
+		t.Errorf("killed: it is %s", got)
+	}
+	s.mark.folder = good
+	s.Alive()
+	left, err := s.mark.read()
+	must(t, err)
+	if left.entry != left.generation {
+		t.Errorf("once signs of life went well again, the mark says %d, and its entry %d", left.generation, left.entry)
+	}
+}
+
+// failFirstSign has an owner begin, whose entry in the folder cannot follow its mark.
+func failFirstSign(t *testing.T, path string) {
+	t.Helper()
+	m := lockMark(t, path)
+	left, err := m.read()
+	must(t, err)
+	m.folder = path + lockSuffix // no folder
+	if err := m.begin(left, left.id, left.seq, time.Now()); err == nil {
+		t.Fatal("it went well")
+	}
+}
+
 // Whether a process on another machine lives cannot be known.
 func TestOwnerOnAnotherMachine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
@@ -254,6 +371,13 @@ func TestDeadOwnersNeverBlock(t *testing.T) {
 		"before the owner": func(t *testing.T, path string) {
 			written(t, path, 0)
 			execute(t, path, `DELETE FROM owner`)
+		},
+		"in the place of a journal that was deleted": func(t *testing.T, path string) {
+			written(t, path, 3)
+			must(t, os.Rename(path, path+walSuffix)) // a log of no journal
+			s := &Store{path: path, mark: lockMark(t, path)}
+			_, err := s.prepareFile()
+			must(t, err)
 		},
 		"between a write and its mark": func(t *testing.T, path string) {
 			written(t, path, 3)

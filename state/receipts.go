@@ -12,19 +12,20 @@ import (
 // A Receipt is what the destination confirmed of an object: the asset that
 // carries it, with the fingerprint and the digest of the content that was sent.
 type Receipt struct {
-	Key        string
-	Size       int64
-	Time       time.Time
-	VersionTag string
-	Digest     []byte // SHA-256
-	Asset      string
-	Name       string // without extension, as the service answered
-	Extension  string
-	Category   string
-	Folder     string // id; empty directly in the category
-	URL        string
-	Slot       int64
-	Adopted    bool // the asset was there before us
+	Key         string
+	Size        int64
+	Time        time.Time
+	VersionTag  string
+	ContentType string // as the source listed it; empty if it does not say
+	Digest      []byte // SHA-256
+	Asset       string
+	Name        string // without extension, as the service answered
+	Extension   string
+	Category    string
+	Folder      string // id; empty directly in the category
+	URL         string
+	Slot        int64
+	Adopted     bool // the asset was there before us
 	// Modified is when the service says that the asset was changed last, as we left it;
 	// zero if that is not known.
 	Modified time.Time
@@ -41,7 +42,7 @@ type Receipt struct {
 }
 
 const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
-	category, folder, url, slot, adopted, undescribed, modified, run, done_at, images, base) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	category, folder, url, slot, adopted, undescribed, modified, run, done_at, images, base, content_type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // Filename is the asset's name with its extension.
 func (r Receipt) Filename() string { return filename(r.Name, r.Extension) }
@@ -71,7 +72,7 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known sql.NullStr
 		c.Name, c.Extension, c.Category, c.URL = "", "", "", ""
 	}
 	_, err = r.receipt.ExecContext(ctx, r.pair, c.Key, c.Size, nanos(c.Time), c.VersionTag, c.Digest, c.Asset, c.Name, c.Extension,
-		c.Category, c.Folder, c.URL, c.Slot, c.Adopted, undescribed, millis(c.Modified), r.run, r.now, images, base)
+		c.Category, c.Folder, c.URL, c.Slot, c.Adopted, undescribed, millis(c.Modified), r.run, r.now, images, base, unlessEmpty(c.ContentType))
 	if err != nil {
 		return fmt.Errorf("save receipt: %w", err)
 	}
@@ -82,7 +83,7 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known sql.NullStr
 }
 
 const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url,
-	slot, adopted, undescribed, coalesce(modified, 0), run, base`
+	slot, adopted, undescribed, coalesce(modified, 0), content_type, run, base`
 
 func scanReceipt(rows *sql.Rows) (Receipt, sql.NullInt64, error) { return scanReceiptAnd(rows) }
 
@@ -90,7 +91,7 @@ func scanReceipt(rows *sql.Rows) (Receipt, sql.NullInt64, error) { return scanRe
 func scanReceiptAnd(rows *sql.Rows, more ...any) (r Receipt, base sql.NullInt64, err error) {
 	var changed, modified int64
 	err = rows.Scan(append([]any{&r.Key, &r.Size, &changed, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
-		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &modified, &r.Run, &base}, more...)...)
+		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &modified, (*textOrNull)(&r.ContentType), &r.Run, &base}, more...)...)
 	r.Time = fromNanos(changed)
 	if modified != 0 {
 		r.Modified = fromMillis(modified)

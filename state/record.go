@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -159,11 +160,7 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 		}
 	} else if o.Receipt != nil {
 		asset = o.Receipt.Asset
-		images, err := r.makeWay(ctx, o)
-		if err != nil {
-			return err
-		}
-		err = r.saveReceipt(ctx, *o.Receipt, images, o.State != ItemDone)
+		err := r.replaceReceipt(ctx, o)
 		if isTaken(err) {
 			*o = Outcome{Key: o.Key, State: ItemFailed, Class: "permanent",
 				Error: fmt.Sprintf("the service answered with asset %s, which stands for another object", asset)}
@@ -240,16 +237,40 @@ func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
 	return nil
 }
 
+// replaceReceipt saves a receipt in the place of the one that it replaces, if any. If it is
+// refused, the former one stays.
+func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
+	if o.InsteadOf == "" {
+		return r.saveReceipt(ctx, *o.Receipt, sql.NullString{}, o.State != ItemDone)
+	}
+	if _, err := r.tx.ExecContext(ctx, `SAVEPOINT replacement`); err != nil {
+		return err
+	}
+	made := r.made
+	images, err := r.makeWay(ctx, o)
+	if err != nil {
+		return err
+	}
+	err = r.saveReceipt(ctx, *o.Receipt, images, o.State != ItemDone)
+	if isTaken(err) {
+		r.made, r.bases = made, bases{tx: r.tx}
+		if _, err := r.tx.ExecContext(ctx, `ROLLBACK TO replacement`); err != nil {
+			return err
+		}
+	}
+	_, released := r.tx.ExecContext(ctx, `RELEASE replacement`)
+	return cmp.Or(err, released)
+}
+
 // makeWay forgets the receipt whose place another one takes, and gives the addresses that
 // its image has in other sizes. What is kept with the object of a move goes with it.
 func (r *recorder) makeWay(ctx context.Context, o *Outcome) (images sql.NullString, err error) {
-	if o.InsteadOf == "" {
-		return images, nil
-	}
 	err = r.tx.QueryRowContext(ctx, `SELECT images FROM receipts WHERE pair = ? AND key = ? AND asset = ?`,
 		r.pair, o.InsteadOf, o.Receipt.Asset).Scan(&images)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = forgetDescribed(ctx, r.tx, r.pair, o.InsteadOf)
+		if err = forgetDescribed(ctx, r.tx, r.pair, o.InsteadOf); err == nil {
+			err = r.noteReplaced(ctx, o.InsteadOf)
+		}
 	}
 	if err != nil {
 		return images, err

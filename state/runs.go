@@ -163,8 +163,10 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 		if err := blameWaiting(ctx, tx, run); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state <> 'done'`, run); err != nil {
-			return err
+		for _, stmt := range []string{`DELETE FROM items WHERE run = ? AND state <> 'done'`, `DELETE FROM inventory WHERE scope = ?`} {
+			if _, err := tx.ExecContext(ctx, stmt, run); err != nil {
+				return err
+			}
 		}
 		return untally(ctx, tx, run)
 	})
@@ -215,7 +217,13 @@ func (s *Store) SetRunState(ctx context.Context, run int64, from, to RunState) e
 // FinishPlan records the outcome of planning.
 func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error {
 	return s.write(ctx, "finish plan", func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, run); err != nil {
+		if err := noteNamesakes(ctx, tx, run); err != nil {
+			return err
+		}
+		// What is in the place of an object that is sent beside it tells the two apart, should the
+		// answer get lost.
+		if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?1 AND slot NOT IN
+			(SELECT slot FROM items WHERE run = ?1 AND state = 'planned' AND action = 'create')`, run); err != nil {
 			return err
 		}
 		if err := tally(ctx, tx, run); err != nil {
@@ -235,6 +243,9 @@ func (s *Store) FinishRun(ctx context.Context, run int64) error {
 
 func finishRun(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
 	if err := settleSidecars(ctx, tx, run); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, run); err != nil {
 		return err
 	}
 	return one(ctx, tx, `UPDATE runs SET state = 'finished', finished_at = ? WHERE num = ? AND state = 'applying'

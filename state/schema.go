@@ -27,6 +27,16 @@ var errNoSchema = fmt.Errorf("no journal has been made: %w", fs.ErrNotExist)
 // read, before any connection that could write to it. If there is nothing
 // yet, that is errNoSchema.
 func probe(ctx context.Context, path string) error {
+	err := inspect(ctx, path)
+	if errors.Is(err, ErrForeign) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
+		if wasOurs(path) {
+			return diskError(path, comparePages(path))
+		}
+	}
+	return err
+}
+
+func inspect(ctx context.Context, path string) error {
 	if err := checkHeader(path); err != nil {
 		return err
 	}
@@ -66,7 +76,7 @@ func isOutdated(ctx context.Context, path string) (bool, error) {
 }
 
 // checkHeader refuses anything that is not a SQLite file. Without a file, or
-// with an empty one, it gives errNoSchema.
+// with an empty one that never held anything, it gives errNoSchema.
 func checkHeader(path string) error {
 	info, err := os.Stat(path) // before opening, which would wait for a named pipe
 	switch {
@@ -85,7 +95,7 @@ func checkHeader(path string) error {
 	head := make([]byte, headerLength)
 	switch n, err := io.ReadFull(f, head); {
 	case errors.Is(err, io.EOF):
-		return errNoSchema
+		return checkEmpty(path)
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return diskError(path, err)
 	case !bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
@@ -102,6 +112,31 @@ func checkHeader(path string) error {
 		return diskError(path, err)
 	}
 	return checkLength(path, head, info.Size())
+}
+
+// checkEmpty refuses an empty file if what lies beside it tells of writes. The header is
+// on the disk before any of that, and a new journal puts it away first.
+func checkEmpty(path string) error {
+	emptied := diskError(path, &DiskError{ErrEmptied, errors.New("the files next to it show that it was written")})
+	_, err := os.Stat(path + sumsSuffix)
+	if hasLog(path) || err == nil {
+		return emptied
+	}
+	lock, err := os.Open(path + lockSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errNoSchema
+	} else if err != nil {
+		return diskError(path, err)
+	}
+	defer lock.Close()
+	left, err := newMark(path, lock).read()
+	if err != nil {
+		return diskError(path, err)
+	}
+	if left.seq > 0 {
+		return emptied
+	}
+	return errNoSchema
 }
 
 // headerLength is that of the header of a SQLite file.

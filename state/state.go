@@ -42,6 +42,8 @@ type Store struct {
 	former time.Time // see FormerAlive
 	mark   *mark     // in the lock file; nil if opened for reading
 	owns   bool
+
+	frames, due int // of the write-ahead log: how many there were last, and when it is moved next
 }
 
 // Open opens the journal at path, makes it if it is not there, brings its schema
@@ -69,7 +71,7 @@ func openAs(ctx context.Context, path string, takeover bool) (_ *Store, err erro
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, diskError(path, err)
 	}
 	if err := probe(ctx, path); err != nil && !errors.Is(err, errNoSchema) {
@@ -81,18 +83,20 @@ func openAs(ctx context.Context, path string, takeover bool) (_ *Store, err erro
 	} else if err != nil {
 		return nil, diskError(path, err)
 	}
-	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: newMark(lock.File()), based: &baseIndex{}, now: clock.Now}
+	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: newMark(path, lock.File()), based: &baseIndex{}, now: clock.Now}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	fresh, err := isFresh(path)
-	if err == nil {
-		err = makeFile(path)
-	}
+	fresh, err := s.prepareFile()
 	if err != nil {
 		return nil, diskError(path, err)
+	}
+	if !fresh && !takeover {
+		if damage := comparePages(path); damage != nil {
+			return nil, s.refuse(ctx, damage)
+		}
 	}
 	if s.w, err = connect(path, writing, 1); err != nil {
 		return nil, err
@@ -105,6 +109,16 @@ func openAs(ctx context.Context, path string, takeover bool) (_ *Store, err erro
 	}
 	s.r, err = connect(path, reading, 4)
 	return s, err
+}
+
+// prepareFile makes the file of a journal that is not there yet, and reports whether it
+// did. What lies beside it then tells of a journal that is no more.
+func (s *Store) prepareFile() (fresh bool, err error) {
+	fresh, err = isFresh(s.path)
+	if err != nil || !fresh {
+		return fresh, err
+	}
+	return true, errors.Join(s.mark.forget(), dropSums(s.path), drop(s.path+walSuffix), makeFile(s.path))
 }
 
 // isFresh reports whether there is no journal at a path, or an empty file.
@@ -124,6 +138,27 @@ func makeFile(path string) error {
 		return err
 	}
 	return f.Close()
+}
+
+// makeDir makes a folder and those around it that are not there, so that they outlast a
+// power cut.
+func makeDir(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeDir(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := syncDir(parent); !errors.Is(err, fs.ErrPermission) { // who may write there may not be allowed to read it
+		return err
+	}
+	return nil
 }
 
 // OpenReadOnly opens the journal at path for reading, also while another process
@@ -165,11 +200,11 @@ func bringUpToDate(ctx context.Context, path string) error {
 // Path is the absolute path of the journal.
 func (s *Store) Path() string { return s.path }
 
-// Files names every file a journal at path may consist of, so that a source
+// Files names every file and folder a journal at path may consist of, so that a source
 // that holds them can leave them out.
 func Files(path string) []string {
-	return []string{path, path + "-wal", path + "-shm", path + "-journal", path + lockSuffix,
-		BackupPath(path), backupDraft(path), backupDraft(path) + "-journal"}
+	return []string{path, path + walSuffix, path + "-shm", path + "-journal", path + lockSuffix, path + generationSuffix,
+		path + sumsSuffix, path + sumsSuffix + draftSuffix, BackupPath(path), backupDraft(path), backupDraft(path) + "-journal"}
 }
 
 // Close gives up ownership and closes the journal.
@@ -177,6 +212,9 @@ func (s *Store) Close() error {
 	var errs []error
 	if s.owns {
 		errs = append(errs, s.giveUp())
+	}
+	if s.w != nil {
+		errs = append(errs, s.keepSums())
 	}
 	if s.r != nil {
 		errs = append(errs, s.r.Close())
@@ -190,7 +228,14 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-const lockSuffix = ".lock"
+// What lies beside a journal has its name and one of these.
+const (
+	walSuffix        = "-wal"
+	lockSuffix       = ".lock"
+	generationSuffix = ".generation" // a folder, see mark
+	sumsSuffix       = ".sums"
+	draftSuffix      = ".draft"
+)
 
 type mode int
 
@@ -211,7 +256,7 @@ func connect(path string, m mode, connections int) (*sql.DB, error) {
 	q := url.Values{"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "cache_size(-4096)"}}
 	switch m {
 	case writing:
-		q["_pragma"] = append(q["_pragma"], "cache_size(-16384)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
+		q["_pragma"] = append(q["_pragma"], "cache_size(-16384)", "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(0)") // see checkpointIfLarge
 		q.Set("_txlock", "immediate")
 	case drafting:
 		q["_pragma"] = append(q["_pragma"], "journal_mode(DELETE)", "synchronous(FULL)")
@@ -237,7 +282,15 @@ func (s *Store) write(ctx context.Context, op string, f func(ctx context.Context
 		return fmt.Errorf("journal: %s: %w", op, ErrReadOnly)
 	}
 	defer func() { err = interrupted(ctx, op, err) }()
-	tx, err := s.w.BeginTx(ctx, nil)
+	if err := s.mark.catchUp(); err != nil {
+		return wrap(op, err)
+	}
+	c, err := s.w.Conn(ctx) // until the end, so that the mark counts up as the journal does
+	if err != nil {
+		return wrap(op, err)
+	}
+	defer c.Close()
+	tx, err := c.BeginTx(ctx, nil)
 	if err != nil {
 		return wrap(op, err)
 	}
@@ -255,7 +308,9 @@ func (s *Store) write(ctx context.Context, op string, f func(ctx context.Context
 	if err := tx.Commit(); err != nil {
 		return wrap(op, err)
 	}
-	return wrap(op, s.mark.written(s.id, seq, s.now()))
+	s.mark.written(s.id, seq, s.now())
+	s.checkpointIfLarge(ctx, c)
+	return nil
 }
 
 // one runs a guarded statement that must change exactly one row.

@@ -16,36 +16,36 @@ type Candidate struct {
 
 // MoveCandidates lists the objects that a run would create, parked ones included, and those
 // that it did not find, which have an obstacle that says so, unless it has trashed their
-// assets already; as far as there are both of a size, ordered by size and key. It reads
-// while it is listed.
+// assets already; as far as there are both of a size, ordered by size and key: as they
+// are when the list begins.
 func (s *Store) MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[Candidate, error] {
-	const op = "look for moves"
-	return func(yield func(Candidate, error) bool) {
-		rows, err := s.r.QueryContext(ctx, `WITH gone AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3 AND state <> 'done')
-			SELECT `+itemColumns+`, obstacle = ?3, (SELECT r.digest FROM receipts r WHERE r.pair = ?2 AND r.key = items.key),
-				coalesce((SELECT r.asset FROM receipts r WHERE r.pair = ?2 AND r.key = items.key), '')
-			FROM items WHERE run = ?1 AND size IN gone AND (obstacle = ?3 AND state <> 'done' OR action = 'create' AND state IN ('planned', 'parked'))
-			ORDER BY size, key`, run, pair, absent)
-		if err != nil {
-			yield(Candidate{}, wrap(op, interrupted(ctx, op, err)))
-			return
+	scan := func(rows *sql.Rows) (c Candidate, err error) {
+		var asset string
+		if c.Item, err = scanItemAnd(rows, &c.Gone, &c.Digest, &asset); c.Gone {
+			c.Asset = asset
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var c Candidate
-			var asset string
-			c.Item, err = scanItemAnd(rows, &c.Gone, &c.Digest, &asset)
-			if c.Gone {
-				c.Asset = asset
-			}
-			if !yield(c, wrap(op, err)) || err != nil {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(Candidate{}, wrap(op, interrupted(ctx, op, err)))
-		}
+		return c, err
 	}
+	return spooled(ctx, s.r, "look for moves", scan, `WITH gone AS MATERIALIZED (SELECT DISTINCT size FROM items WHERE run = ?1 AND obstacle = ?3 AND state <> 'done')
+		SELECT `+itemColumns+`, obstacle = ?3, (SELECT r.digest FROM receipts r WHERE r.pair = ?2 AND r.key = items.key),
+			coalesce((SELECT r.asset FROM receipts r WHERE r.pair = ?2 AND r.key = items.key), '')
+		FROM items WHERE run = ?1 AND size IN gone AND (obstacle = ?3 AND state <> 'done' OR action = 'create' AND state IN ('planned', 'parked'))
+		ORDER BY size, key`, run, pair, absent)
+}
+
+// Recased lists the new objects of a run that want the place of the asset of an object that
+// it did not find, which has an obstacle that says so. Origin is the key of that, and Asset
+// its asset. They are ordered by place and key.
+func (s *Store) Recased(ctx context.Context, run, pair int64, absent string) ([]Item, error) {
+	return query(ctx, s.r, "look for names in another case", func(rows *sql.Rows) (i Item, err error) {
+		var former, asset string
+		i, err = scanItemAnd(rows, &former, &asset)
+		i.Origin, i.Asset = former, asset
+		return i, err
+	}, `WITH gone AS MATERIALIZED (SELECT r.slot AS place, r.key AS former, r.asset AS held FROM items g CROSS JOIN receipts r ON r.pair = ?2 AND r.key = g.key
+			WHERE g.run = ?1 AND g.obstacle = ?3 AND g.state <> 'done')
+		SELECT `+itemColumns+`, former, held FROM items JOIN gone ON slot = place
+		WHERE run = ?1 AND action = 'create' AND state = 'planned' AND origin = '' ORDER BY slot, key, former`, run, pair, absent)
 }
 
 // AddDrift makes items of objects that are unchanged at the source, and so far only counted,
@@ -98,7 +98,7 @@ func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
 				return err
 			}
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE receipts SET time = i.time, version_tag = i.version_tag
+		if _, err := tx.ExecContext(ctx, `UPDATE receipts SET time = i.time, version_tag = i.version_tag, content_type = i.content_type
 			FROM items i WHERE i.run = ?1 AND (i.reason = ?2 OR i.action = 'describe' AND i.state = 'done') AND receipts.pair = ?3 AND receipts.key = i.key AND receipts.size = i.size`,
 			run.Num, e.Touched, run.Pair.ID); err != nil {
 			return err

@@ -5,13 +5,18 @@ package state
 import (
 	"errors"
 	"os"
+	"syscall"
 )
 
-// syncDir makes a renaming in a directory durable.
+// syncDir makes a renaming in a directory durable, where the file system knows how.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
 }

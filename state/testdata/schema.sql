@@ -5,7 +5,7 @@ CREATE TABLE aliases (
   time        INTEGER NOT NULL,
   version_tag TEXT NOT NULL,
   owner       TEXT NOT NULL,
-  run         INTEGER NOT NULL REFERENCES runs (num), digest BLOB NOT NULL DEFAULT x'',
+  run         INTEGER NOT NULL REFERENCES runs (num), digest BLOB NOT NULL DEFAULT x'', content_type TEXT,
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -126,7 +126,7 @@ CREATE TABLE enrichment_runs (
   calls       INTEGER NOT NULL DEFAULT 0,
   credits     REAL,
   bytes       INTEGER NOT NULL DEFAULT 0
-) STRICT;
+, contexts TEXT NOT NULL DEFAULT '[]' CHECK (json_type(contexts) = 'array')) STRICT;
 
 CREATE TABLE enrichments (
   num           INTEGER PRIMARY KEY,
@@ -264,7 +264,7 @@ CREATE TABLE "items" (
   asset       TEXT NOT NULL DEFAULT '',
   class       TEXT NOT NULL DEFAULT '',
   error       TEXT NOT NULL DEFAULT '',
-  base        INTEGER REFERENCES bases (id), origin TEXT NOT NULL DEFAULT '',
+  base        INTEGER REFERENCES bases (id), origin TEXT NOT NULL DEFAULT '', content_type TEXT,
   PRIMARY KEY (run, key),
   CHECK ((state = 'staged') = (action IS NULL)),
   CHECK (state <> 'skipped' OR action = 'skip' OR action = 'unchanged'),
@@ -273,6 +273,12 @@ CREATE TABLE "items" (
     OR action <> 'skip' AND action <> 'unchanged' AND action <> 'conflict' AND intent_at IS NOT NULL),
   CHECK ((state = 'waiting') = (due_at IS NOT NULL)),
   CHECK (state <> 'sent' AND state <> 'done' OR asset <> '')
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE namesakes (
+  pair  INTEGER NOT NULL REFERENCES pairs (id),
+  asset TEXT NOT NULL,
+  PRIMARY KEY (pair, asset)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE orphans (
@@ -325,7 +331,7 @@ CREATE TABLE receipts (
   adopted     INTEGER NOT NULL CHECK (adopted IN (0, 1)),
   undescribed INTEGER NOT NULL CHECK (undescribed IN (0, 1)),
   run         INTEGER NOT NULL REFERENCES runs (num),
-  done_at     INTEGER NOT NULL, modified INTEGER, images TEXT CHECK (json_type(images) = 'array'), base INTEGER REFERENCES bases (id),
+  done_at     INTEGER NOT NULL, modified INTEGER, images TEXT CHECK (json_type(images) = 'array'), base INTEGER REFERENCES bases (id), content_type TEXT,
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -445,6 +451,10 @@ CREATE INDEX items_open ON items (run, state, key)
   WHERE state = 'sending' OR state = 'sent' OR state = 'in_doubt' OR state = 'waiting';
 
 CREATE UNIQUE INDEX receipts_asset ON receipts (pair, asset);
+
+CREATE INDEX receipts_names ON receipts (pair, key) WHERE base IS NULL
+  AND substr('/' || key, -length('/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END))
+    <> '/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END;
 
 CREATE INDEX runs_pair ON runs (pair, num);
 

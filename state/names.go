@@ -1,0 +1,45 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"iter"
+)
+
+// calledOtherwise holds for receipts of assets whose names are not those of their objects,
+// byte for byte. A receipt with a base has the name of its object.
+const calledOtherwise = `base IS NULL
+	AND substr('/' || key, -length('/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END))
+		<> '/' || name || CASE extension WHEN '' THEN '' ELSE '.' || extension END`
+
+// CalledOtherwise lists the receipts of a pair whose assets are not called as their objects
+// are, byte for byte, in key order. Only these are read, however many others there are.
+func (s *Store) CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[Receipt, error] {
+	return paged("", func(r Receipt) string { return r.Key }, func(after string) ([]Receipt, error) {
+		return queryBased(ctx, s, "list names", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_names
+			WHERE pair = ? AND key > ? AND `+calledOtherwise+` ORDER BY key LIMIT ?`, pair, after, pageSize)
+	})
+}
+
+// TakenPlaces finds out which of some places receipts of a pair hold, or items of a run want.
+// It reads all receipts once; see Collisions.
+func (s *Store) TakenPlaces(ctx context.Context, run, pair int64, slots []int64) (map[int64]bool, error) {
+	wanted, err := json.Marshal(slots)
+	if err != nil {
+		return nil, err
+	}
+	all, err := query(ctx, s.r, "find taken places", scanPlace, `WITH wanted AS MATERIALIZED (SELECT value FROM json_each(?3))
+		SELECT slot FROM receipts WHERE pair = ?2 AND slot IN (SELECT value FROM wanted)
+		UNION SELECT slot FROM items WHERE run = ?1 AND slot IN (SELECT value FROM wanted)`, run, pair, string(wanted))
+	taken := make(map[int64]bool, len(all))
+	for _, slot := range all {
+		taken[slot] = true
+	}
+	return taken, err
+}
+
+func scanPlace(rows *sql.Rows) (slot int64, err error) {
+	err = rows.Scan(&slot)
+	return slot, err
+}

@@ -1,0 +1,73 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+)
+
+// spoolPage is how many spooled rows are read at once.
+const spoolPage = 500
+
+// spooled yields the rows of a query in their order, as they are when it begins, without
+// keeping the journal from being checkpointed until the last one is seen: that may take hours
+// where contents are read in between. The rows are copied into a temporary table of a connection,
+// where SQLite would have sorted them anyway, and come from there by the page.
+func spooled[T any](ctx context.Context, db *sql.DB, op string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if err := spool(ctx, db, scan, yield, query, args); err != nil && !errors.Is(err, errStopped) {
+			var none T
+			yield(none, wrap(op, interrupted(ctx, op, err)))
+		}
+	}
+}
+
+// errStopped says that no more rows are wanted.
+var errStopped = errors.New("no more rows are wanted")
+
+func spool[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, error), yield func(T, error) bool, query string, args []any) (err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	// Rows of a table that is made like this are numbered in the order of the query.
+	if _, err := conn.ExecContext(ctx, `CREATE TEMP TABLE spool AS `+query, args...); err != nil {
+		return err
+	}
+	defer func() {
+		_, dropped := conn.ExecContext(context.WithoutCancel(ctx), `DROP TABLE temp.spool`)
+		err = errors.Join(err, dropped)
+	}()
+	for last := 0; ; last += spoolPage {
+		page, err := spoolPageOf(ctx, conn, scan, last)
+		if err != nil {
+			return err
+		}
+		for _, row := range page {
+			if !yield(row, nil) {
+				return errStopped
+			}
+		}
+		if len(page) < spoolPage {
+			return nil
+		}
+	}
+}
+
+func spoolPageOf[T any](ctx context.Context, conn *sql.Conn, scan func(*sql.Rows) (T, error), last int) (page []T, err error) {
+	rows, err := conn.QueryContext(ctx, `SELECT * FROM temp.spool WHERE rowid > ? AND rowid <= ? ORDER BY rowid`, last, last+spoolPage)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, row)
+	}
+	return page, rows.Err()
+}

@@ -1,0 +1,304 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// SQLite keeps no checksums of the pages of a database, so a bit that flips in a value
+// is another value to it: an object that was sent has another key, and is sent again.
+// The file of page sums has a checksum of each page instead, and whoever opens the
+// journal for writing compares the pages with them first, which takes a tenth of a second
+// for a million objects. The pages in the write-ahead log are left to the checksums that
+// it has itself.
+//
+// A page sum is on the disk before a checkpoint writes its page into the database,
+// and only the owner makes checkpoints. Until the checkpoint is complete, the page is in
+// the log, where no sum is needed. So a kill or a power cut leaves no page that
+// differs from its sum.
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const (
+	sumsHead  = "assetferry sums\n" // then the size of a page, and after that four bytes for each page
+	sumsStart = int64(len(sumsHead) + 4)
+
+	// sumsBlock is how many sums are written at once.
+	sumsBlock = 1024
+)
+
+// pageSum is the checksum of a page, never 0, which stands for one that is not known.
+func pageSum(page []byte) uint32 { return max(1, crc32.Checksum(page, castagnoli)) }
+
+// errNoSums says that there are no page sums that could be used.
+var errNoSums = errors.New("no page sums")
+
+// openSums opens the page sums of the journal at path and gives the size of a page.
+func openSums(path string, flag int) (f *os.File, pageSize int, err error) {
+	f, err = os.OpenFile(path+sumsSuffix, flag, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, errNoSums
+	} else if err != nil {
+		return nil, 0, err
+	}
+	head := make([]byte, sumsStart)
+	if _, err := io.ReadFull(f, head); unlessEnd(err) != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	size := binary.LittleEndian.Uint32(head[len(sumsHead):])
+	if string(head[:len(sumsHead)]) != sumsHead || size < 512 || size > 65536 || size&(size-1) != 0 {
+		return nil, 0, errors.Join(errBadSums, f.Close())
+	}
+	return f, int(size), nil
+}
+
+var errBadSums = errors.New("the checksums of its pages are not as they were written")
+
+// errOtherPages says that pages are not as they were written.
+var errOtherPages = errors.New("a bit may have flipped on the disk, or another program, such as sqlite3, has opened it after a run was killed, or written to it")
+
+// comparePages compares the pages of the journal at path with their sums. It gives
+// ErrDamaged if one differs. Nobody may write to the journal meanwhile.
+func comparePages(path string) error {
+	wrong, first, err := wrongPages(path)
+	switch {
+	case errors.Is(err, errNoSums):
+		return nil
+	case errors.Is(err, errBadSums):
+		return &DiskError{ErrDamaged, err}
+	case err != nil:
+		return err
+	case wrong > 0:
+		return &DiskError{ErrDamaged, fmt.Errorf("its page %d is not as it was written (%d are not): %w", first, wrong, errOtherPages)}
+	}
+	return nil
+}
+
+// wasOurs reports whether a file that does not seem to be a journal is one with a header
+// that is damaged: all else is as it was written.
+func wasOurs(path string) bool {
+	wrong, first, err := wrongPages(path)
+	return err == nil && wrong == 1 && first == 1
+}
+
+// wrongPages counts the pages that differ from their sums, or are not there, and tells
+// the first.
+func wrongPages(path string) (wrong int, first uint32, err error) {
+	f, pageSize, err := openSums(path, os.O_RDONLY)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	stored, err := io.ReadAll(f)
+	if err != nil {
+		return 0, 0, err
+	}
+	logged, err := readWAL(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	compare := func(number, sum uint32) {
+		_, inLog := logged.sums[number]
+		if want := sumAt(stored, number); inLog || want == 0 || want == sum {
+			return
+		}
+		if wrong++; wrong == 1 {
+			first = number
+		}
+	}
+	last := uint32(0)
+	err = eachPage(path, pageSize, func(number uint32, page []byte) {
+		last = number
+		compare(number, pageSum(page))
+	})
+	for number := last + 1; int(number) <= len(stored)/4; number++ {
+		compare(number, 0) // is not there
+	}
+	return wrong, first, err
+}
+
+// sumAt is the sum of a page, 0 if it has none.
+func sumAt(stored []byte, number uint32) uint32 {
+	if at := 4 * (int(number) - 1); at+4 <= len(stored) {
+		return binary.LittleEndian.Uint32(stored[at:])
+	}
+	return 0
+}
+
+// eachPage reads the pages of the database at path in order.
+func eachPage(path string, pageSize int, do func(number uint32, page []byte)) error {
+	db, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	chunk := make([]byte, max(1<<20, pageSize))
+	for number := uint32(1); ; {
+		n, err := io.ReadFull(db, chunk)
+		for at := 0; at+pageSize <= n; at += pageSize {
+			do(number, chunk[at:at+pageSize])
+			number++
+		}
+		if err != nil {
+			return unlessEnd(err)
+		}
+	}
+}
+
+// checkpointFrames is how many pages the write-ahead log has before they are moved into
+// the database, if no reader is in the way: 16 MB.
+const checkpointFrames = 4000
+
+// LogRoom is how many bytes the write-ahead log takes beside the journal at most: what a
+// checkpoint moves at once, the pause before the next one if readers use the log, and the
+// transaction that makes it due. It is more only where one reader stays for seconds.
+const LogRoom = 20_000_000
+
+// checkpointIfLarge moves the write-ahead log into the database when it is large. What
+// fails is left to the next attempt, and to the next write: this one is done. The log is
+// begun anew if no reader uses it at that instant. Where readers do, the next attempt waits
+// for those that are there, for which there are five seconds: many that overlap would
+// otherwise never let go of it. One that stays longer makes attempts rarer, because each
+// reads all of the log.
+func (s *Store) checkpointIfLarge(ctx context.Context, c *sql.Conn) {
+	var busy, frames, moved int
+	if c.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &frames, &moved) != nil {
+		return
+	}
+	if frames < s.frames { // it was begun anew
+		s.due = 0
+	}
+	s.frames = frames
+	if frames < max(checkpointFrames, s.due) {
+		return
+	}
+	mode, pause := "PASSIVE", checkpointFrames/16
+	if s.due > 0 {
+		mode, pause = "RESTART", frames/2
+	}
+	s.due = frames + pause
+	_ = s.moveLog(ctx, c, mode)
+}
+
+// checkpoint moves all of the write-ahead log into the database, and leaves the log
+// empty unless a reader is in the way.
+func (s *Store) checkpoint(ctx context.Context) error {
+	c, err := s.w.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return s.moveLog(ctx, c, "TRUNCATE")
+}
+
+// moveLog moves the write-ahead log into the database, after the sums of its pages.
+func (s *Store) moveLog(ctx context.Context, c *sql.Conn, mode string) error {
+	if err := s.recordSums(); err != nil {
+		return err
+	}
+	_, err := c.ExecContext(ctx, `PRAGMA wal_checkpoint(`+mode+`)`)
+	return err
+}
+
+// keepSums sees to it that the page sums are right when the last connection is closed,
+// which moves what is left in the log. Where they cannot be written there are none.
+func (s *Store) keepSums() error {
+	if s.recordSums() == nil {
+		return nil
+	}
+	return dropSums(s.path)
+}
+
+// recordSums writes the sums of the pages in the write-ahead log, and returns when they
+// have reached the disk.
+func (s *Store) recordSums() error {
+	logged, err := readWAL(s.path)
+	if err != nil || logged.size == 0 {
+		return err
+	}
+	f, pageSize, err := openSums(s.path, os.O_RDWR)
+	if err == nil && pageSize != logged.pageSize {
+		err = errors.Join(errBadSums, f.Close())
+	}
+	if errors.Is(err, errNoSums) || errors.Is(err, errBadSums) {
+		return makeSums(s.path, logged)
+	} else if err != nil {
+		return err
+	}
+	err = updateSums(f, logged)
+	return errors.Join(err, f.Close())
+}
+
+// updateSums writes the sums of the pages in a log, in blocks. A block that is torn by a
+// power cut has old sums of pages that are in the log.
+func updateSums(f *os.File, logged walPages) error {
+	blocks := map[int64][]uint32{}
+	for number := range logged.sums {
+		b := int64(number-1) / sumsBlock
+		blocks[b] = append(blocks[b], number)
+	}
+	for b, numbers := range blocks {
+		at := sumsStart + 4*b*sumsBlock
+		block := make([]byte, 4*sumsBlock)
+		n, err := f.ReadAt(block, at)
+		if unlessEnd(err) != nil {
+			return err
+		}
+		for _, number := range numbers {
+			i := 4 * (int64(number-1) % sumsBlock)
+			binary.LittleEndian.PutUint32(block[i:], logged.sums[number])
+			n = max(n, int(i)+4)
+		}
+		if _, err := f.WriteAt(block[:n], at); err != nil {
+			return err
+		}
+	}
+	if err := f.Truncate(sumsStart + 4*int64(logged.size)); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// makeSums makes the file of page sums, for the pages in the database and those in its
+// log.
+func makeSums(path string, logged walPages) error {
+	content := binary.LittleEndian.AppendUint32([]byte(sumsHead), uint32(logged.pageSize))
+	sums := make([]byte, 4*logged.size)
+	put := func(number, sum uint32) {
+		if number >= 1 && number <= logged.size {
+			binary.LittleEndian.PutUint32(sums[4*(number-1):], sum)
+		}
+	}
+	err := eachPage(path, logged.pageSize, func(number uint32, page []byte) { put(number, pageSum(page)) })
+	if err != nil {
+		return err
+	}
+	for number, sum := range logged.sums {
+		put(number, sum)
+	}
+	draft := path + sumsSuffix + draftSuffix
+	if err := os.WriteFile(draft, append(content, sums...), 0o600); err != nil {
+		return err
+	}
+	return replace(draft, path+sumsSuffix)
+}
+
+// dropSums removes the page sums, where they do not tell of the journal at path.
+func dropSums(path string) error { return drop(path + sumsSuffix) }
+
+// drop removes a file if it is there, so that it stays away after a power cut.
+func drop(name string) error {
+	err := os.Remove(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, syncDir(filepath.Dir(name)))
+}
