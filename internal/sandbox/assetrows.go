@@ -3,6 +3,7 @@ package sandbox
 import (
 	"database/sql"
 	"encoding/json"
+	"time"
 )
 
 const assetColumns = `id, workspace_id, category_id, coalesce(folder_id, ''), name, extension,
@@ -67,9 +68,24 @@ func selectOffset(s *session, a asset, order string) (offset int, err error) {
 	return offset, notThere(err)
 }
 
-// selectAssets lists what is directly in a place; order is SQL of ours.
-func selectAssets(s *session, at place, order string, limit, offset int) ([]asset, int, error) {
-	return pageOfAssets(s, here, order, []any{at.category, orNull(at.folder)}, limit, offset)
+// A listing is a page of what is in a place.
+type listing struct {
+	at            place
+	deep          bool      // also what is in the folders of a category
+	until         time.Time // what was uploaded later is not listed yet; zero: all is
+	order         string    // SQL of ours
+	limit, offset int
+}
+
+func (l listing) selectAssets(s *session) ([]asset, int, error) {
+	from, args := here, []any{l.at.category, orNull(l.at.folder)}
+	if l.deep {
+		from, args = " FROM assets WHERE category_id = ? AND trashed_at IS NULL", args[:1]
+	}
+	if !l.until.IsZero() {
+		from, args = from+" AND uploaded_at <= ?", append(args, millis(l.until))
+	}
+	return pageOfAssets(s, from, l.order, args, l.limit, l.offset)
 }
 
 // selectTrash lists the trash of a workspace, newest first, as far as its

@@ -155,7 +155,8 @@ func (s *Server) getAsset(c *call) error {
 	return c.Reply(http.StatusOK, c.view(a, false))
 }
 
-// listAssets lists what is directly in a category or in a folder.
+// listAssets lists what is directly in a category or in a folder. That what is in the
+// folders of a category is not among it is a guess, and a profile may say otherwise.
 func (s *Server) listAssets(c *call) error {
 	limit, offset, err := c.page()
 	if err != nil {
@@ -173,9 +174,20 @@ func (s *Server) listAssets(c *call) error {
 	if at.category == "" {
 		return refuse(http.StatusBadRequest, "A categoryId or a folderId is needed.")
 	}
-	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) {
-		return selectAssets(ses, at, order, limit, offset)
-	})
+	p := s.options.Profile
+	listed := listing{
+		at: at, deep: p.CategoryListing == "deep" && at.folder == "", until: s.listedUntil(),
+		order: p.assetOrder(order), limit: limit, offset: offset,
+	}
+	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) { return listed.selectAssets(ses) })
+}
+
+// listedUntil is when an asset must have come to be listed by now; zero: at any time.
+func (s *Server) listedUntil() time.Time {
+	if s.options.Profile.ListingDelay == 0 {
+		return time.Time{}
+	}
+	return s.now().Add(-s.options.Profile.ListingDelay)
 }
 
 func (c *call) assetOrder() (string, error) {
@@ -259,19 +271,28 @@ func (s *Server) replyAssets(c *call, limit, offset int, find func(*session) ([]
 // A place is where assets lie. The zero value is no place.
 type place struct{ workspace, category, folder string }
 
-// place finds the category or folder that a request names, if any. Both at once
-// are refused: a guess.
+// place finds the category or folder that a request names, if any. Of both at once,
+// which clients send, the folder decides; that it must lie in the category is a guess.
 func (s *Server) place(c *call, categoryID, folderID *string) (place, error) {
 	switch {
-	case categoryID != nil && folderID != nil:
-		return place{}, refuse(http.StatusBadRequest, "Give either categoryId or folderId.")
+	case folderID != nil:
+		return s.folderPlace(c, *folderID, categoryID)
 	case categoryID != nil:
 		return s.categoryPlace(c, *categoryID)
-	case folderID != nil:
-		f, err := s.folderHere(c, *folderID)
-		return place{workspace: f.workspace, category: f.Category, folder: f.ID}, err
 	}
 	return place{}, nil
+}
+
+// folderPlace finds a folder, which lies in the category if one is named.
+func (s *Server) folderPlace(c *call, id string, categoryID *string) (place, error) {
+	f, err := s.folderHere(c, id)
+	if err != nil {
+		return place{}, err
+	}
+	if categoryID != nil && *categoryID != f.Category {
+		return place{}, refuse(http.StatusBadRequest, "The folder %q is in another category.", id)
+	}
+	return place{workspace: f.workspace, category: f.Category, folder: f.ID}, nil
 }
 
 // An assetPatch is what a PATCH may change. What is absent stays.

@@ -51,8 +51,10 @@ func TestListAssets(t *testing.T) {
 	if page := c.get(in); page["limit"] != 50.0 || page["offset"] != 0.0 {
 		t.Errorf("defaults: limit %v, offset %v", page["limit"], page["offset"])
 	}
-	if got := column(c.get("/assets?folderId="+folder), "name"); !slices.Equal(got, []string{"inside"}) {
-		t.Errorf("in the folder: %v", got)
+	for _, query := range []string{"?folderId=" + folder, "?categoryId=" + documents + "&folderId=" + folder} {
+		if got := column(c.get("/assets"+query), "name"); !slices.Equal(got, []string{"inside"}) {
+			t.Errorf("in the folder, %s: %v", query, got)
+		}
 	}
 	if got := c.get("/categories/" + documents)["assetsCount"]; got != 5.0 {
 		t.Errorf("the category counts %v assets, want 5", got)
@@ -60,9 +62,10 @@ func TestListAssets(t *testing.T) {
 	if got := c.get("/folders/" + folder)["assetsCount"]; got != 1.0 {
 		t.Errorf("the folder counts %v assets, want 1", got)
 	}
-	for _, query := range []string{"&limit=0", "&limit=501", "&limit=x", "&offset=-1", "&sortBy=id", "&order=up", "&folderId=" + folder} {
+	for _, query := range []string{"&limit=0", "&limit=501", "&limit=x", "&offset=-1", "&sortBy=id", "&order=up"} {
 		c.do(400, "GET", in+query, nil)
 	}
+	c.do(400, "GET", "/assets?categoryId="+c.category("Images")+"&folderId="+folder, nil)
 	c.do(400, "GET", "/assets", nil)
 	c.do(404, "GET", "/assets?categoryId=none", nil)
 	c.do(404, "GET", "/assets?folderId=none", nil)

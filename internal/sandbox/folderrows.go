@@ -31,9 +31,11 @@ func selectFolder(s *session, id string) (folder, error) {
 	return f, notThere(err)
 }
 
-func selectTopFolders(s *session, workspace string) (found []folder, err error) {
+// selectFolders gives the folders of a workspace: those at the top of their categories, or
+// all of them.
+func selectFolders(s *session, workspace string, all bool) (found []folder, err error) {
 	err = s.rows("SELECT "+folderColumns+` FROM folders f JOIN categories c ON c.id = f.category_id
-		WHERE c.workspace_id = ? AND f.parent_id IS NULL ORDER BY f.seq`, []any{workspace}, func(r *sql.Rows) error {
+		WHERE c.workspace_id = ? AND (? OR f.parent_id IS NULL) ORDER BY f.seq`, []any{workspace, all}, func(r *sql.Rows) error {
 		f, err := scanFolder(r.Scan)
 		found = append(found, f)
 		return err

@@ -81,7 +81,7 @@ func (s *Server) createFolder(c *call) error {
 	if err := s.options.Profile.checkName("folder name", in.Name); err != nil {
 		return err
 	}
-	at, err := s.folderPlace(c, in.CategoryID, in.ParentID)
+	at, err := s.parentPlace(c, in.CategoryID, in.ParentID)
 	if err != nil {
 		return err
 	}
@@ -102,27 +102,19 @@ func (s *Server) createFolder(c *call) error {
 	return c.Reply(http.StatusCreated, f.view())
 }
 
-// folderPlace finds where a new folder goes: into its parent, if it has one, whose
+// parentPlace finds where a new folder goes: into its parent, if it has one, whose
 // category need not be repeated.
-func (s *Server) folderPlace(c *call, categoryID, parentID *string) (at place, err error) {
-	if parentID != nil {
-		if at, err = s.place(c, nil, parentID); err != nil {
-			return at, err
-		}
-	}
-	switch {
-	case categoryID == nil && parentID == nil:
+func (s *Server) parentPlace(c *call, categoryID, parentID *string) (place, error) {
+	at, err := s.place(c, categoryID, parentID)
+	if err == nil && at.category == "" {
 		return at, refuse(http.StatusBadRequest, "A folder needs a categoryId or a parentId.")
-	case parentID == nil:
-		return s.categoryPlace(c, *categoryID)
-	case categoryID != nil && *categoryID != at.category:
-		return at, refuse(http.StatusBadRequest, "The parent is in another category.")
 	}
-	return at, nil
+	return at, err
 }
 
-// listFolders lists the folders at the top of all categories, without those
-// inside: a guess. It is not paged, because no client pages it.
+// listFolders lists the folders at the top of all categories, without those inside: a guess,
+// and a profile may say that they all come, in no tree. It is not paged, because no client
+// pages it.
 func (s *Server) listFolders(c *call) error {
 	ws, r, err := c.here()
 	if err != nil {
@@ -130,7 +122,7 @@ func (s *Server) listFolders(c *call) error {
 	}
 	var found []folder
 	err = s.store.read(func(ses *session) (err error) {
-		found, err = selectTopFolders(ses, ws)
+		found, err = selectFolders(ses, ws, s.options.Profile.Folders == "flat")
 		return err
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ func FuzzToken(f *testing.F) {
 	head := encode(`{"alg":"HS256"}`)
 	for _, claims := range []string{
 		fmt.Sprintf(`{"aud":"env","sub":"u","iat":%d,"auth":{"ckbox":{"role":"user"}}}`, now.Unix()),
-		fmt.Sprintf(`{"aud":"env","sub":"u","iat":%d,"exp":%d,"auth":{"x":{"role":"admin","workspaces":["env"]}}}`, now.Unix(), now.Unix()+9),
+		fmt.Sprintf(`{"aud":"env","sub":"u","iat":%d,"exp":%d,"nbf":%d,"auth":{"ckbox":{"role":"admin","workspaces":["env"]},"x":7}}`, now.Unix(), now.Unix()+9, now.Unix()),
 		`{"aud":null,"iat":1e300}`,
 	} {
 		text := head + "." + encode(claims)

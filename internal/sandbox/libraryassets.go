@@ -21,7 +21,7 @@ func (sh shelves) Assets(in library.Place, o library.Order, s library.Span) ([]l
 		if err != nil {
 			return nil, 0, err
 		}
-		return selectAssets(ses, place{category: in.Category, folder: in.Folder}, order, s.Limit, s.Offset)
+		return listing{at: place{category: in.Category, folder: in.Folder}, order: order, limit: s.Limit, offset: s.Offset}.selectAssets(ses)
 	})
 }
 

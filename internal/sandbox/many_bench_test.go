@@ -85,7 +85,7 @@ func BenchmarkList(b *testing.B) {
 			}
 			for b.Loop() {
 				err := s.store.read(func(ses *session) error {
-					found, total, err := selectAssets(ses, place{"env", category, ""}, order, 500, many-500)
+					found, total, err := listing{at: place{"env", category, ""}, order: order, limit: 500, offset: many - 500}.selectAssets(ses)
 					if len(found) != 500 || total != many {
 						b.Errorf("%d of %d assets", len(found), total)
 					}

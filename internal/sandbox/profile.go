@@ -32,6 +32,11 @@ type Profile struct {
 	EqualFolders    string `yaml:"equal_folders"`    // accept or refuse
 	EqualCategories string `yaml:"equal_categories"` // accept or refuse
 
+	Folders         string `yaml:"folders"`          // GET /folders holds those at the top only, or all of them, flat: top or flat
+	CategoryListing string `yaml:"category_listing"` // of a category: direct, what is in none of its folders; or deep, all that is in it
+	ListOrder       string `yaml:"list_order"`       // sortBy and order of assets: honoured or ignored
+	DateFilter      string `yaml:"date_filter"`      // of a search: honoured, ignored or refused
+
 	DefaultPage   int    `yaml:"default_page"`    // of assets, without a limit in the request
 	LargestPage   int    `yaml:"largest_page"`    // the largest limit
 	TooLargePages string `yaml:"too_large_pages"` // a larger limit: refuse, or shorten to the largest
@@ -51,7 +56,8 @@ type Profile struct {
 
 	TokenAge       time.Duration `yaml:"token_age"` // the oldest iat
 	TimeResolution time.Duration `yaml:"time_resolution"`
-	Processing     time.Duration `yaml:"processing"` // of a small image
+	Processing     time.Duration `yaml:"processing"`    // of a small image
+	ListingDelay   time.Duration `yaml:"listing_delay"` // until lists and searches hold a new asset
 	Latency        time.Duration `yaml:"latency"`
 	UploadLatency  time.Duration `yaml:"upload_latency"`
 	Rate           int           `yaml:"rate"` // requests a second; more are answered with 429
@@ -74,37 +80,41 @@ const maxProfile = 64 << 10
 
 // ReadProfile reads a profile in YAML. What it does not know is an error, which shows
 // the line; name is what the file is called in it.
-func ReadProfile(name string, r io.Reader) (Profile, error) {
+func ReadProfile(name string, r io.Reader) (p Profile, err error) {
+	return p, ReadProfileInto(name, r, &p)
+}
+
+// ReadProfileInto reads a profile into a struct whose fields have yaml tags, and has it check
+// itself: of a value that is not allowed it names the key.
+func ReadProfileInto(name string, r io.Reader, p interface {
+	Check() (key string, err error)
+}) error {
 	data, err := io.ReadAll(io.LimitReader(r, maxProfile+1))
 	if err != nil {
-		return Profile{}, fmt.Errorf("read profile: %w", err)
+		return fmt.Errorf("read profile: %w", err)
 	}
 	if len(data) > maxProfile {
-		return Profile{}, fmt.Errorf("%s: it is too long for a profile", name)
+		return fmt.Errorf("%s: it is too long for a profile", name)
 	}
 	file, err := strictyaml.Parse(name, data)
 	if err != nil {
-		return Profile{}, err
+		return err
 	}
 	if file.Root == nil {
-		return Profile{}, fmt.Errorf("%s: it is empty; a profile begins with version: 1", name)
+		return fmt.Errorf("%s: it is empty; a profile begins with version: 1", name)
 	}
-	var p Profile
-	places, err := p.decode(file)
+	places, err := decodeProfile(file, p)
 	if err != nil {
-		return p, err
+		return err
 	}
-	if p.Version != 1 {
-		return p, file.ErrorAt(cmp.Or(places["version"], file.Root), fmt.Sprintf("its version is %d, and only 1 is known", p.Version))
+	if key, err := p.Check(); err != nil {
+		return file.ErrorAt(cmp.Or(places[key], file.Root), err.Error())
 	}
-	if key, err := p.check(); err != nil {
-		return p, file.ErrorAt(places[key], err.Error())
-	}
-	return p, nil
+	return nil
 }
 
-// decode fills in what a file says, and tells where.
-func (p *Profile) decode(file *strictyaml.File) (map[string]ast.Node, error) {
+// decodeProfile fills in what a file says, and tells where.
+func decodeProfile(file *strictyaml.File, p any) (map[string]ast.Node, error) {
 	entries, err := file.Entries(file.Root)
 	if err != nil {
 		return nil, err
@@ -149,12 +159,23 @@ func wants(field reflect.Value) string {
 	return "a whole number"
 }
 
-// check finds a value that is not allowed, and names its key.
-func (p Profile) check() (key string, err error) {
+// Check finds a value in a file that is not allowed, and names its key.
+func (p *Profile) Check() (key string, err error) {
+	if p.Version != 1 {
+		return "version", fmt.Errorf("its version is %d, and only 1 is known", p.Version)
+	}
+	return p.check()
+}
+
+func (p *Profile) check() (key string, err error) {
 	for _, w := range []struct{ key, value, allowed string }{
 		{"equal_assets", p.EqualAssets, "accept rename refuse"},
 		{"equal_folders", p.EqualFolders, "accept refuse"},
 		{"equal_categories", p.EqualCategories, "accept refuse"},
+		{"folders", p.Folders, "top flat"},
+		{"category_listing", p.CategoryListing, "direct deep"},
+		{"list_order", p.ListOrder, "honoured ignored"},
+		{"date_filter", p.DateFilter, "honoured ignored refused"},
 		{"too_large_pages", p.TooLargePages, "refuse shorten"},
 		{"attributes", p.Attributes, "replace merge"},
 		{"extensions", p.Extensions, "folded exact"},
@@ -170,7 +191,7 @@ func (p Profile) check() (key string, err error) {
 		return "rate", errors.New("rate is negative")
 	}
 	for key, d := range map[string]time.Duration{"token_age": p.TokenAge, "time_resolution": p.TimeResolution, "processing": p.Processing,
-		"latency": p.Latency, "upload_latency": p.UploadLatency} {
+		"listing_delay": p.ListingDelay, "latency": p.Latency, "upload_latency": p.UploadLatency} {
 		if d < 0 {
 			return key, errors.New(key + " is negative")
 		}
@@ -238,6 +259,27 @@ func (p Profile) page(route string) (absent, largest, accepted int) {
 		return absent, largest, math.MaxInt32
 	}
 	return absent, largest, largest
+}
+
+// assetOrder is the order in which assets come, of which a service may take no notice.
+func (p Profile) assetOrder(asked string) string {
+	if p.ListOrder == "ignored" {
+		return "seq"
+	}
+	return asked
+}
+
+// withinDates adds the dates of a search to its conditions.
+func (p Profile) withinDates(cs *conditions, uploaded, modified period) error {
+	none := period{}
+	switch {
+	case p.DateFilter == "refused" && (uploaded != none || modified != none):
+		return refuse(http.StatusBadRequest, "There is no filter by dates here.")
+	case p.DateFilter != "ignored":
+		cs.within("uploaded_at", uploaded)
+		cs.within("modified_at", modified)
+	}
+	return nil
 }
 
 // longer reports whether a text is longer than a limit, where there is one.

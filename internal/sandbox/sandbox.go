@@ -35,8 +35,8 @@ type Options struct {
 	Dir string
 	// Environments are those that tokens may name in aud. Each is isolated.
 	Environments []Environment
-	// Service is the key under the auth claim; default "ckbox". A token with
-	// only one key there may call it as it likes.
+	// Service is the key under the auth claim; default "ckbox". Other keys there
+	// grant nothing.
 	Service string
 	// Latency is waited before every request is handled.
 	Latency time.Duration

@@ -74,7 +74,14 @@ func (s *Server) search(c *call) error {
 		if f := in.Filters.Categories; f != nil {
 			visible = slices.DeleteFunc(visible, func(id string) bool { return !slices.Contains(f.In, id) })
 		}
-		return selectMatches(ses, in.conditions(visible, words), order, limit, offset)
+		p, cs := s.options.Profile, in.conditions(visible, words)
+		if err := p.withinDates(&cs, in.Filters.UploadedAt, in.Filters.LastModifiedAt); err != nil {
+			return nil, 0, err
+		}
+		if until := s.listedUntil(); !until.IsZero() {
+			cs.add("uploaded_at <= ?", millis(until))
+		}
+		return selectMatches(ses, cs, p.assetOrder(order), limit, offset)
 	})
 }
 
@@ -111,7 +118,7 @@ func (in *searchBody) order() (string, error) {
 	return orderBy(by, order, assetFields())
 }
 
-// conditions are SQL of ours with the values for it.
+// conditions are SQL of ours with the values for it, without those of the dates.
 func (in *searchBody) conditions(visible, words []string) conditions {
 	var cs conditions
 	cs.add("category_id IN (SELECT value FROM json_each(?))", jsonArray(visible))
@@ -125,8 +132,6 @@ func (in *searchBody) conditions(visible, words []string) conditions {
 	if f := in.Filters.Tags; f != nil {
 		cs.add("EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN (SELECT value FROM json_each(?)))", jsonArray(f.In))
 	}
-	cs.within("uploaded_at", in.Filters.UploadedAt)
-	cs.within("modified_at", in.Filters.LastModifiedAt)
 	for _, w := range words {
 		cs.add("instr(searchable, ?) > 0", w)
 	}

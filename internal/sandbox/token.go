@@ -12,8 +12,8 @@ import (
 	"assetferry/internal/sandbox/standin"
 )
 
-// iatLeeway is how far ahead of the server's clock a token may be issued; a guess.
-const iatLeeway = time.Minute
+// leeway is how far ahead of the server's clock iat and nbf may be; a guess.
+const leeway = time.Minute
 
 // maxToken is the longest token looked at; a guess.
 const maxToken = 16 << 10
@@ -119,7 +119,7 @@ func sign(key AccessKey, text string) []byte {
 	return m.Sum(nil)
 }
 
-// checkTimes holds iat and exp against the server's clock.
+// checkTimes holds iat, nbf and exp against the server's clock.
 func (t tokenRules) checkTimes(c standin.Object, now time.Time) error {
 	iat, ok := c.Seconds("iat")
 	if !ok {
@@ -129,12 +129,15 @@ func (t tokenRules) checkTimes(c standin.Object, now time.Time) error {
 	switch {
 	case age < -100*365*24*time.Hour:
 		return invalid("iat is in seconds; this looks like milliseconds")
-	case age < -iatLeeway:
+	case age < -leeway:
 		return invalid("iat is %v in the future of the server's clock, which says %s: check the clock of the machine that signs",
 			-age.Round(time.Second), now.Format(time.RFC3339))
 	case age > t.age:
 		return invalid("iat is %v old, and %v is the limit: sign a new token, or check the clock of the machine that signs",
 			age.Round(time.Second), t.age)
+	}
+	if err := checkNotBefore(c, now); err != nil {
+		return err
 	}
 	if _, there := c["exp"]; !there {
 		return nil
@@ -145,6 +148,20 @@ func (t tokenRules) checkTimes(c standin.Object, now time.Time) error {
 	}
 	if !now.Before(exp) {
 		return invalid("it expired at %s, and the server's clock says %s", exp.Format(time.RFC3339), now.Format(time.RFC3339))
+	}
+	return nil
+}
+
+func checkNotBefore(c standin.Object, now time.Time) error {
+	if _, there := c["nbf"]; !there {
+		return nil
+	}
+	nbf, ok := c.Seconds("nbf")
+	switch {
+	case !ok:
+		return invalid("nbf is not a number of seconds")
+	case now.Add(leeway).Before(nbf):
+		return invalid("it is not valid before %s, and the server's clock says %s", nbf.Format(time.RFC3339), now.Format(time.RFC3339))
 	}
 	return nil
 }
@@ -189,22 +206,11 @@ func (t tokenRules) authorize(c standin.Object, who *identity) error {
 	return nil
 }
 
-// serviceClaim is what stands under auth for this service. Another name is
-// accepted if it is the only one.
+// serviceClaim is what stands under auth for this service. What is there for other
+// services is none of its business, whatever it looks like.
 func (t tokenRules) serviceClaim(c standin.Object) (standin.Object, bool) {
-	auth, ok := standin.DecodeObject(c["auth"])
-	if !ok {
-		return nil, false
-	}
-	if v, there := auth[t.service]; there {
-		return standin.DecodeObject(v)
-	}
-	if len(auth) == 1 {
-		for _, v := range auth {
-			return standin.DecodeObject(v)
-		}
-	}
-	return nil, false
+	auth, _ := standin.DecodeObject(c["auth"])
+	return standin.DecodeObject(auth[t.service])
 }
 
 func invalid(format string, args ...any) *problem {

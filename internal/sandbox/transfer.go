@@ -9,8 +9,12 @@ import (
 // A target is a category or a folder, as bodies name it.
 type target struct{ CategoryID, FolderID *string }
 
-// target finds the place that a body names.
+// target finds the place that a body names. Both at once are refused: a guess, since
+// no client is known to send them.
 func (s *Server) target(c *call, t target) (place, error) {
+	if t.CategoryID != nil && t.FolderID != nil {
+		return place{}, refuse(http.StatusBadRequest, "Give either categoryId or folderId.")
+	}
 	at, err := s.place(c, t.CategoryID, t.FolderID)
 	if err == nil && at.category == "" {
 		return at, refuse(http.StatusBadRequest, "The target needs a categoryId or a folderId.")

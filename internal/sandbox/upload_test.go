@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,7 +68,10 @@ func TestUploadPlaces(t *testing.T) {
 		"unknown category":      {"a.txt", []string{"categoryId", "none"}, 404, ""},
 		"empty category":        {"a.txt", []string{"categoryId", ""}, 404, ""},
 		"unknown folder":        {"a.txt", []string{"folderId", "none"}, 404, ""},
-		"folder and category":   {"a.txt", []string{"folderId", folder, "categoryId", documents}, 400, ""},
+		"folder and category":   {"a.txt", []string{"folderId", folder, "categoryId", documents}, 201, documents},
+		"category and folder":   {"a.txt", []string{"categoryId", documents, "folderId", folder}, 201, documents},
+		"another category":      {"a.txt", []string{"folderId", folder, "categoryId", images}, 400, ""},
+		"no such category":      {"a.txt", []string{"folderId", folder, "categoryId", "none"}, 400, ""},
 		"long name":             {strings.Repeat("ä", 257) + ".txt", nil, 400, ""},
 		"longest name":          {strings.Repeat("ä", 256) + ".txt", nil, 201, documents},
 		"name is no text":       {"a\xff.txt", nil, 400, ""},
@@ -89,7 +93,7 @@ func TestUploadPlaces(t *testing.T) {
 			if a["categoryId"] != test.in {
 				t.Errorf("in category %v", a["categoryId"])
 			}
-			if len(test.fields) > 1 && test.fields[0] == "folderId" && a["folderId"] != folder {
+			if slices.Contains(test.fields, "folderId") && a["folderId"] != folder {
 				t.Errorf("in folder %v", a["folderId"])
 			}
 		})

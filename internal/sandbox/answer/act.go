@@ -14,18 +14,30 @@ import (
 // and follow a table of words of their own: what they cut or replace is not marked, what
 // they add is. An unknown action corrects only.
 func Act(action string, args map[string]string, content string) string {
-	return ruleOf(action, args).apply(content)
+	return Style{}.Act(action, args, content)
+}
+
+// Act is [Act] in a house style. Only translate has a language of its own.
+func (s Style) Act(action string, args map[string]string, content string) string {
+	return s.styled(ruleOf(action, args), action == "translate").apply(content)
 }
 
 // ActCustom carries out a prompt on a text or on HTML, by a simple rule that the prompt's
 // words choose, and says so at the end of the text. The answer is HTML if outputFormat is
 // "html", else plain text. A prompt that asks for JSON is answered with an object.
 func ActCustom(prompt, content, outputFormat string) string {
+	return Style{}.ActCustom(prompt, content, outputFormat)
+}
+
+// ActCustom is [ActCustom] in a house style, in whose language the text is unless the prompt
+// names one.
+func (s Style) ActCustom(prompt, content, outputFormat string) string {
 	if wantsJSON.MatchString(prompt) {
-		return Reply(prompt, []Attachment{{Type: "text/html", Data: []byte(content)}}, nil)
+		return s.Reply(prompt, []Attachment{{Type: "text/html", Data: []byte(content)}}, nil)
 	}
 	rule, what := chosen(prompt)
-	text := rule.apply(content)
+	_, named := asked(prompt)
+	text := s.styled(rule, named).apply(content)
 	note := marked(what)
 	if outputFormat == "html" {
 		if !isMarkup(text) {

@@ -32,18 +32,27 @@ var (
 // translation gets what [Act] does. What the prompt does not ask for stays byte for byte
 // as it was.
 func Process(prompt string, documents []string, fetch func(url string) ([]byte, error)) []Processed {
+	return Style{}.Process(prompt, documents, fetch)
+}
+
+// Process is [Process] in a house style, which is about what is written anew: alternative
+// texts, and translations where the prompt names no language.
+func (s Style) Process(prompt string, documents []string, fetch func(url string) ([]byte, error)) []Processed {
 	all := make([]Processed, len(documents))
 	for i, document := range documents {
-		all[i] = process(prompt, document, fetch)
+		all[i] = s.process(prompt, document, fetch)
 	}
 	return all
 }
 
-func process(prompt, document string, fetch func(url string) ([]byte, error)) Processed {
-	in, _ := asked(prompt)
+func (s Style) process(prompt, document string, fetch func(url string) ([]byte, error)) Processed {
+	in, named := asked(prompt)
+	if !named && s.in != "" {
+		in = s.in
+	}
 	switch {
 	case wantsAlt.MatchString(prompt):
-		return alts{prompt, in, fetch}.set(document)
+		return alts{prompt, in, fetch, s}.set(document)
 	case asksTo.MatchString(prompt):
 		return changed(document, in.translate(document), "the text was marked as "+string(in))
 	case asksToFix.MatchString(prompt):
@@ -64,6 +73,7 @@ type alts struct {
 	prompt string
 	in     tongue
 	fetch  func(url string) ([]byte, error)
+	style  Style
 }
 
 // set writes them into a document.
@@ -81,7 +91,7 @@ func (a alts) set(document string) Processed {
 			continue
 		}
 		set++
-		b.WriteString(withAlt(p.raw, a.of(attribute(p, "src"))))
+		b.WriteString(withAlt(p.raw, a.style.text(a.of(attribute(p, "src")))))
 	}
 	if images == 0 {
 		return Processed{document, marked("nothing was changed, for there is no image in the document")}

@@ -24,21 +24,35 @@ var (
 // that the prompt names, or the latest prompt before it that names some: so a prompt
 // that only says "answer with the JSON object" has its answer, too.
 func Reply(prompt string, with []Attachment, history []string) string {
-	in := language(prompt, history)
+	return Style{}.Reply(prompt, with, history)
+}
+
+// Reply is [Reply] in a house style, in whose language the reply is unless the prompt names
+// one.
+func (s Style) Reply(prompt string, with []Attachment, history []string) string {
+	in, named := asked(prompt)
+	switch {
+	case named:
+	case s.in != "":
+		in = s.in
+	default:
+		in = language(prompt, history)
+	}
 	subject := newSubject(with, in)
+	subject.style = s
 	switch {
 	case wantsJSON.MatchString(prompt):
 		return subject.object(keysOf(prompt, history))
 	case wantsAlt.MatchString(prompt) && len(with) > 0:
 		return subject.alt()
 	case wantsSum.MatchString(prompt):
-		return in.say(marked("in short, " + subject.excerptOr(prompt)))
+		return s.text(in.say(marked("in short, " + subject.excerptOr(prompt))))
 	}
 	text := fmt.Sprintf("this answers “%s”", short(line(prompt), 80))
 	if len(with) > 0 {
 		text += ". What came with it is " + subject.list()
 	}
-	return in.say(marked(text))
+	return s.text(in.say(marked(text)))
 }
 
 // language is the one that a prompt asks for, or else the latest prompt that did.
@@ -63,6 +77,7 @@ type subject struct {
 	picture bool
 	view    view
 	text    string
+	style   Style
 }
 
 func newSubject(with []Attachment, in tongue) subject {
@@ -128,7 +143,7 @@ func (s subject) excerptOr(prompt string) string {
 }
 
 // alt is a text alternative.
-func (s subject) alt() string { return s.in.alt(s.about()) }
+func (s subject) alt() string { return s.style.text(s.in.alt(s.about())) }
 
 // alt is a text alternative in a language.
 func (t tongue) alt(about string) string {
@@ -144,7 +159,7 @@ func (s subject) description() string {
 	if name := words(s.of.Name); name != "" {
 		about += ", in a file called “" + short(name, 60) + "”"
 	}
-	return s.in.say(marked(about))
+	return s.style.text(s.in.say(marked(about)))
 }
 
 // title is short.

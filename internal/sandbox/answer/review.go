@@ -11,13 +11,23 @@ type Suggestion struct {
 // those of [Act]: correctness is fix-grammar, clarity and readability have words of
 // their own.
 func Review(review string, args map[string]string, html string) []Suggestion {
-	return suggest(ruleOf(review, args), html)
+	return Style{}.Review(review, args, html)
+}
+
+// Review is [Review] in a house style: what it would change has a suggestion, too.
+func (s Style) Review(review string, args map[string]string, html string) []Suggestion {
+	return suggest(s.styled(ruleOf(review, args), review == "translate"), html)
 }
 
 // ReviewCustom carries out the prompt of a custom review by the rules of [ActCustom].
 // Each suggestion says at its end that it is made up.
-func ReviewCustom(prompt, html string) []Suggestion {
+func ReviewCustom(prompt, html string) []Suggestion { return Style{}.ReviewCustom(prompt, html) }
+
+// ReviewCustom is [ReviewCustom] in a house style.
+func (s Style) ReviewCustom(prompt, html string) []Suggestion {
 	r, what := chosen(prompt)
+	_, named := asked(prompt)
+	r = s.styled(r, named)
 	return suggest(rule{whole: func(element string) string {
 		changed := r.apply(element)
 		if changed == element {

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http/httptest"
+	"reflect"
 	"testing"
 	"time"
 
@@ -28,12 +29,19 @@ type Running struct {
 	Environment sandbox.Environment // the first
 }
 
-// Run runs a stand-in on a loopback address until the test ends. An answer that is
-// not as described fails the test.
+// Run runs a stand-in on a loopback address until the test ends, with the profile of the flag
+// -reading if there is one and the options have none. An answer that is not as described fails
+// the test.
 func Run(tb testing.TB, o sandbox.Options) Running {
 	tb.Helper()
 	if len(o.Environments) == 0 {
 		o.Environments = []sandbox.Environment{Environment()}
+	}
+	if reflect.ValueOf(o.Profile).IsZero() {
+		var err error
+		if o.Profile, err = Flagged(); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	s, err := sandbox.New(o)
 	if err != nil {

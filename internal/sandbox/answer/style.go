@@ -1,0 +1,136 @@
+package answer
+
+import (
+	"html"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Style is a house style: what the prompts and files of contexts say about every text that
+// is written. The zero Style asks for nothing.
+//
+// It is read by fixed phrases, of which the first one of each kind counts, but for lengths the
+// smallest: "at most 60 characters", "begin with “Photo: ”", "end with “.”", and a language
+// such as "in German". No text is cut so short that it does not hold [Mark] any more.
+type Style struct {
+	begin, end string
+	most       int    // characters; 0: any number
+	in         tongue // empty: none is asked for
+}
+
+var (
+	mostCharacters = regexp.MustCompile(`(?i)\b(?:at most|(?:no|not) more than|a maximum of|maximum|up to|within)\s+(\d{1,5})\s+characters\b`)
+	beginsWith     = regexp.MustCompile(`(?i)\b(?:begin|start)s?\b[^."“\n]{0,60}["“]([^"”\n]{1,60})["”]`)
+	endsWith       = regexp.MustCompile(`(?i)\bends?\b[^."“\n]{0,60}["“]([^"”\n]{1,60})["”]`)
+	negated        = regexp.MustCompile(`(?i)\b(?:not|never|n't|n’t)\s+$`)
+)
+
+// StyleOf reads the house style in the texts of contexts.
+func StyleOf(texts []string) Style {
+	var s Style
+	for _, text := range texts {
+		for _, m := range mostCharacters.FindAllStringSubmatch(text, -1) {
+			if n, err := strconv.Atoi(m[1]); err == nil && n > 0 && (s.most == 0 || n < s.most) {
+				s.most = n
+			}
+		}
+		if s.begin == "" {
+			s.begin = quotedAfter(beginsWith, text)
+		}
+		if s.end == "" {
+			s.end = quotedAfter(endsWith, text)
+		}
+		if t, ok := asked(text); ok && s.in == "" {
+			s.in = t
+		}
+	}
+	if s.begin != "" && !strings.HasSuffix(s.begin, " ") {
+		s.begin += " "
+	}
+	return s
+}
+
+// quotedAfter is what a phrase has in quotes, unless it says never to do so.
+func quotedAfter(phrase *regexp.Regexp, text string) string {
+	for _, m := range phrase.FindAllStringSubmatchIndex(text, -1) {
+		if !negated.MatchString(text[:m[0]]) {
+			return text[m[2]:m[3]]
+		}
+	}
+	return ""
+}
+
+// text puts a text into the house style. Nothing stays nothing: it is the alternative text of
+// a decoration.
+func (s Style) text(text string) string {
+	if text == "" {
+		return ""
+	}
+	language := said.FindString(text)
+	body := strings.TrimSuffix(strings.TrimPrefix(text[len(language):], s.begin), s.end)
+	if s.most > 0 {
+		room := s.most - utf8.RuneCountInString(language+s.begin+s.end)
+		if at := strings.Index(body, Mark); at >= 0 {
+			room = max(room, utf8.RuneCountInString(body[:at]+Mark)+3) // short ends a text after a word
+		}
+		body = short(body, max(1, room))
+	}
+	return language + s.begin + body + s.end
+}
+
+// translated is content in the language of the house style, if it has one.
+func (s Style) translated(content string) string {
+	if s.in == "" {
+		return content
+	}
+	return s.in.translate(content)
+}
+
+// dressed is content, each of whose blocks is a text in the house style. In blocks with tags
+// in them only the beginning and the end can be.
+func (s Style) dressed(content string) string {
+	markup := isMarkup(content)
+	return edit(content, func(p piece) string {
+		body := strings.TrimSpace(p.raw)
+		at := strings.Index(p.raw, body)
+		plain := body
+		if markup {
+			plain = html.UnescapeString(body)
+		}
+		styled := s.part(p).text(plain)
+		if styled == plain {
+			return p.raw
+		}
+		if markup {
+			styled = html.EscapeString(styled)
+		}
+		return p.raw[:at] + styled + p.raw[at+len(body):]
+	})
+}
+
+// part is what a house style asks of a part of a block.
+func (s Style) part(p piece) Style {
+	if !p.first {
+		s.begin = ""
+	}
+	if !p.last {
+		s.end = ""
+	}
+	if !p.first || !p.last {
+		s.most = 0
+	}
+	return s
+}
+
+// styled is what a rule makes of content, in the house style.
+func (s Style) styled(r rule, isTranslation bool) rule {
+	return rule{whole: func(content string) string {
+		content = r.apply(content)
+		if !isTranslation {
+			content = s.translated(content)
+		}
+		return s.dressed(content)
+	}}
+}
