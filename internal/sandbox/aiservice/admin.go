@@ -2,15 +2,23 @@ package aiservice
 
 import (
 	"database/sql"
+	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 )
 
+// A usage is documented to hold an object for the environment and an array of users. The names of
+// the fields within are guesses.
 type usage struct {
-	Credits   float64         `json:"credits"`
-	Allowance *float64        `json:"allowance,omitempty"`
-	Users     page[userUsage] `json:"users"`
+	Environment environmentUsage `json:"environment"`
+	Users       []userUsage      `json:"users"`
+}
+
+type environmentUsage struct {
+	Credits   float64  `json:"credits"`
+	Allowance *float64 `json:"allowance,omitempty"`
 }
 
 type userUsage struct {
@@ -18,13 +26,16 @@ type userUsage struct {
 	Credits float64 `json:"credits"`
 }
 
-// getUsage adds up the credits of a period, from its beginning to before its end. The
-// names of the fields are guesses.
+// A usageRequest asks about a period, whose names are guesses, and about users.
+type usageRequest struct {
+	From  *time.Time      `json:"from"`
+	To    *time.Time      `json:"to"`
+	Users json.RawMessage `json:"users"`
+}
+
+// getUsage adds up the credits of a period, from its beginning to before its end.
 func (s *Server) getUsage(c *call) error {
-	var in struct {
-		From *time.Time `json:"from"`
-		To   *time.Time `json:"to"`
-	}
+	var in usageRequest
 	if err := c.json(&in); err != nil {
 		return err
 	}
@@ -38,34 +49,66 @@ func (s *Server) getUsage(c *call) error {
 	if from > to {
 		return malformed("to", "must not be before from")
 	}
-	var u usage
-	if s.options.Credits > 0 {
-		u.Allowance = &s.options.Credits
-	}
-	err := s.store.do(func(tx *sql.Tx) error { return u.read(tx, c, from, to) })
+	all, ids, err := in.users()
 	if err != nil {
 		return err
+	}
+	u := usage{Users: []userUsage{}}
+	if s.options.Credits > 0 {
+		u.Environment.Allowance = &s.options.Credits
+	}
+	if err := s.store.do(func(tx *sql.Tx) error { return u.read(tx, c, from, to) }); err != nil {
+		return err
+	}
+	if !all {
+		u.Users = listed(u.Users, ids, s.options.Profile.IdleUsers == "omit")
 	}
 	return c.Reply(http.StatusOK, u)
 }
 
-func (u *usage) read(tx *sql.Tx, c *call, from, to int64) (err error) {
-	const period = "FROM calls WHERE environment = ? AND at >= ? AND at < ?"
-	args := []any{c.who.environment, from, to}
-	var thousandths int64
-	if err := tx.QueryRow("SELECT coalesce(sum(credits), 0) "+period, args...).Scan(&thousandths); err != nil {
-		return err
+// users reads who is asked about: a list of IDs, or "*" for everybody who was active.
+func (r usageRequest) users() (all bool, ids []string, err error) {
+	var text string
+	switch {
+	case r.Users == nil:
+		return false, nil, nil
+	case json.Unmarshal(r.Users, &text) == nil && text == "*":
+		return true, nil, nil
+	case json.Unmarshal(r.Users, &ids) != nil || ids == nil || slices.Contains(ids, ""):
+		return false, nil, malformed("users", `must be a list of user IDs, or "*"`)
 	}
-	u.Credits = credits(thousandths)
-	l := listing{
-		columns: "of.user, of.credits", key: "of.user", seq: "of.seq", args: args,
-		from: "FROM (SELECT user, sum(credits) AS credits, min(seq) AS seq " + period + " GROUP BY user) AS of WHERE 1",
+	return false, ids, nil
+}
+
+// listed are those of the users that were asked about by ID. That those are among them who used
+// nothing is a guess.
+func listed(active []userUsage, ids []string, omitIdle bool) []userUsage {
+	users := []userUsage{}
+	for _, id := range ids {
+		i := slices.IndexFunc(active, func(u userUsage) bool { return u.UserID == id })
+		switch {
+		case i >= 0:
+			users = append(users, active[i])
+		case !omitIdle:
+			users = append(users, userUsage{UserID: id})
+		}
 	}
-	u.Users, err = pageOf(tx, c, l, func(read scan) (userUsage, error) {
+	return users
+}
+
+// read adds up what was used, in all and by each user who was active.
+func (u *usage) read(tx *sql.Tx, c *call, from, to int64) error {
+	const query = "SELECT user, sum(credits) FROM calls WHERE environment = ? AND at >= ? AND at < ? GROUP BY user ORDER BY min(seq)"
+	total := int64(0)
+	err := rows(tx, query, []any{c.who.environment, from, to}, func(s scan) error {
 		var user string
-		err := read(&user, &thousandths)
-		return userUsage{user, credits(thousandths)}, err
+		var thousandths int64
+		err := s(&user, &thousandths)
+		total += thousandths
+		u.Users = append(u.Users, userUsage{user, credits(thousandths)})
+		return err
 	})
+	u.Environment.Credits = credits(total)
 	return err
 }
 

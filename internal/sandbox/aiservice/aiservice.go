@@ -72,6 +72,8 @@ type Options struct {
 	// TokenAge is the oldest iat of a token accepted; default 24 h, as a sibling of
 	// the service has it.
 	TokenAge time.Duration
+	// Profile says what the stand-in does where the documentation is silent.
+	Profile Profile
 	// NoDone leaves out the event that ends a stream, as some versions do.
 	NoDone bool
 	// FetchFrom are the addresses (host:port) that web pages and pictures are fetched
@@ -96,6 +98,7 @@ type Server struct {
 	stats   *standin.Stats
 	limits  *limiter
 	fetcher *fetcher
+	deleted graveyard
 	store   *store
 	started time.Time
 	lock    *filelock.Lock // nil: in memory

@@ -93,6 +93,10 @@ func (s *Server) handle(c *call) {
 		p = refuse(http.StatusInternalServerError, "internal-server-error", "Something broke in the sandbox: %v", err)
 		s.options.Log.Error("request failed", "method", c.R.Method, "route", c.route.pattern, "error", err)
 	}
+	if c.isGoneAlready(p) {
+		_ = c.Done()
+		return
+	}
 	c.problem(p)
 }
 

@@ -1,7 +1,6 @@
 package aiservice
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +15,8 @@ type transformation struct {
 	Prompt       string            `json:"prompt"`
 	Model        string            `json:"model"`
 	OutputFormat string            `json:"outputFormat"`
+
+	knowledge
 }
 
 // toneNames are of both kinds, from two sources that do not agree on them.
@@ -49,21 +50,34 @@ func (s *Server) transformation(c *call, what string, known []string) (in transf
 			return in, m, err
 		}
 	}
-	return in, m, flagged(answer.Moderate(in.Prompt + "\n" + in.text()))
+	if err := c.permitContexts(in.Content); err != nil {
+		return in, m, err
+	}
+	feature := featureActions
+	if what == "review" {
+		feature = featureReviews
+	}
+	var named bool
+	if in.knowledge, named, err = s.know(c, feature, in.Content); err != nil {
+		return in, m, err
+	}
+	if known == nil && strings.TrimSpace(in.Prompt) == "" && !named {
+		return in, m, malformed("prompt", "is required: the contexts hold none")
+	}
+	return in, m, flagged(answer.Moderate(in.prompt() + "\n" + in.text()))
+}
+
+// prompt is the one of a custom call; that of a system one is empty.
+func (t *transformation) prompt() string {
+	if t.Model == "" {
+		return ""
+	}
+	return t.promptOr(t.Prompt)
 }
 
 func (t transformation) check(isSystem, isTranslation bool) error {
 	var wrong issues
-	if len(t.Content) == 0 {
-		wrong.add("content", "is required")
-	}
-	for i, item := range t.Content {
-		if path := fmt.Sprintf("content.%d", i); item.Type != "text" {
-			wrong.add(path+".type", "must be text")
-		} else {
-			wrong.need(path+".content", item.Content)
-		}
-	}
+	checkContent(t.Content, "text", maxContent, &wrong)
 	if isTranslation {
 		wrong.need("args.language", t.Args["language"])
 	}
@@ -75,7 +89,9 @@ func (t transformation) check(isSystem, isTranslation bool) error {
 		}
 		return wrong.err()
 	}
-	wrong.need("prompt", strings.TrimSpace(t.Prompt))
+	if !hasContext(t.Content) {
+		wrong.need("prompt", strings.TrimSpace(t.Prompt))
+	}
 	wrong.longer("prompt", t.Prompt, maxPrompt)
 	wrong.need("model", t.Model)
 	if !slices.Contains([]string{"", "html", "plainText"}, t.OutputFormat) {
@@ -85,15 +101,11 @@ func (t transformation) check(isSystem, isTranslation bool) error {
 }
 
 // text is all that is to be transformed.
-func (t transformation) text() string {
-	var all []string
-	for _, item := range t.Content {
-		all = append(all, item.Content)
-	}
-	return strings.Join(all, "\n")
-}
+func (t transformation) text() string { return strings.Join(ofType(t.Content, "text"), "\n") }
 
-func (t transformation) tokens() int { return answer.Tokens(t.Prompt+t.text(), nil) }
+func (t transformation) tokens() int {
+	return answer.Tokens(t.Prompt+t.text()+t.knowledge.text(), t.files)
+}
 
 // sayCall answers a call with events, of which it makes the first and the last.
 func (s *Server) sayCall(c *call, metadata string, all ...event) error {
@@ -109,7 +121,7 @@ func (s *Server) callAction(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.act(c, m, in, "html", answer.Act(c.args[0], in.Args, in.text()))
+	return s.act(c, m, in, "html", in.style().Act(c.args[0], in.Args, in.text()))
 }
 
 // callCustomAction answers in HTML unless told otherwise: a guess.
@@ -122,7 +134,7 @@ func (s *Server) callCustomAction(c *call) error {
 	if in.OutputFormat != "" {
 		format = in.OutputFormat
 	}
-	return s.act(c, m, in, format, answer.ActCustom(in.Prompt, in.text(), format))
+	return s.act(c, m, in, format, in.style().ActCustom(in.prompt(), in.text(), format))
 }
 
 // act answers in pieces of one modification; plain text comes as such: a guess.
@@ -147,7 +159,7 @@ func (s *Server) callReview(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.review(c, m, in, answer.Review(c.args[0], in.Args, in.text()))
+	return s.review(c, m, in, in.style().Review(c.args[0], in.Args, in.text()))
 }
 
 func (s *Server) callCustomReview(c *call) error {
@@ -155,13 +167,13 @@ func (s *Server) callCustomReview(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.review(c, m, in, answer.ReviewCustom(in.Prompt, in.text()))
+	return s.review(c, m, in, in.style().ReviewCustom(in.prompt(), in.text()))
 }
 
 // review answers with suggestions in pieces, for those elements that would change. The
 // fields of an event are guesses, but for data-id being what it hangs on.
 func (s *Server) review(c *call, m Model, in transformation, suggestions []answer.Suggestion) error {
-	if len(in.Content) != 1 {
+	if len(ofType(in.Content, "text")) != 1 {
 		return malformed("content", "must be the whole document as one text")
 	}
 	if !strings.Contains(in.text(), "data-id") {
@@ -184,6 +196,7 @@ type processing struct {
 	Content []contentItem `json:"content"`
 	Prompt  string        `json:"prompt"`
 	Model   string        `json:"model"`
+	processingOptions
 }
 
 type processed struct {
@@ -205,43 +218,42 @@ func (s *Server) process(c *call) ([]answer.Processed, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := in.usable(m); err != nil {
+		return nil, err
+	}
+	if err := c.permitContexts(in.Content); err != nil {
+		return nil, err
+	}
+	k, _, err := s.know(c, featureDocuments, in.Content)
+	if err != nil {
+		return nil, err
+	}
 	if err := flagged(answer.Moderate(in.Prompt)); err != nil {
 		return nil, err
 	}
-	var documents []string
-	for _, item := range in.Content {
-		documents = append(documents, item.Content)
-	}
-	tokens := answer.Tokens(in.Prompt+strings.Join(documents, "\n"), nil)
-	if err := s.charge(c, newBill(c, m, tokens, 0), nil); err != nil {
+	documents := ofType(in.Content, aDocument)
+	tokens := answer.Tokens(in.Prompt+strings.Join(documents, "\n")+k.text(), k.files)
+	if err := s.charge(c, newBill(c, m, tokens, in.searches()), nil); err != nil {
 		return nil, err
 	}
-	return answer.Process(in.Prompt, documents, s.pictures(c)), nil
+	return k.style().Process(in.Prompt, documents, s.pictures(c, in.headers)), nil
 }
 
-// pictures fetches those that documents refer to.
-func (s *Server) pictures(c *call) func(url string) ([]byte, error) {
+// pictures fetches those that documents refer to, with the headers for their addresses.
+func (s *Server) pictures(c *call, headers func(url string) http.Header) func(url string) ([]byte, error) {
 	return func(url string) ([]byte, error) {
-		f, err := s.fetcher.fetch(c.R.Context(), url)
+		f, err := s.fetcher.fetch(c.R.Context(), url, headers(url))
 		return f.data, err
 	}
 }
 
 func (p processing) check() error {
 	var wrong issues
-	if len(p.Content) == 0 || len(p.Content) > maxDocuments {
-		wrong.add("content", "must have 1 to %d documents", maxDocuments)
-	}
-	for i, item := range p.Content {
-		if path := fmt.Sprintf("content.%d", i); item.Type != aDocument {
-			wrong.add(path+".type", "must be document")
-		} else {
-			wrong.need(path+".content", item.Content)
-		}
-	}
+	checkContent(p.Content, aDocument, maxDocuments, &wrong)
 	wrong.need("prompt", strings.TrimSpace(p.Prompt))
 	wrong.longer("prompt", p.Prompt, maxPrompt)
 	wrong.need("model", p.Model)
+	p.processingOptions.check(&wrong)
 	return wrong.err()
 }
 

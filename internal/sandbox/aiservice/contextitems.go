@@ -3,54 +3,122 @@ package aiservice
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"assetferry/internal/sandbox/answer"
 )
 
-// takeContext adds what an item refers to in a context: a file, a prompt, or all of it.
-func (q *question) takeContext(tx *sql.Tx, environment string, item contentItem) error {
+// The public documentation of the context library says: a request of any family refers to a
+// context, or to one of its prompts or files, by an item of its content; {id} alone stands for
+// all of its prompts and files. The request keeps the reference only. On every call the service
+// adds the prompts to the instructions and attaches the files for the model to read. A context
+// can also be set to apply to a feature by itself. The prompt of a custom action or review may
+// be left out where a context takes its place.
+
+const aContext = "context"
+
+// features are those to which contexts can apply by themselves. Their names are guesses.
+const (
+	featureConversations = "conversations"
+	featureActions       = "actions"
+	featureReviews       = "reviews"
+	featureDocuments     = "documents"
+)
+
+func features() []string {
+	return []string{featureConversations, featureActions, featureReviews, featureDocuments}
+}
+
+// Knowledge is what contexts add to a request.
+type knowledge struct {
+	instructions []string
+	files        []answer.Attachment
+	taken        map[string]bool // by kind and id: several items may refer to the same thing
+}
+
+// know reads the contexts that the content of a request refers to, and those that apply to a
+// feature by themselves.
+func (s *Server) know(c *call, feature string, content []contentItem) (k knowledge, named bool, err error) {
+	err = s.store.do(func(tx *sql.Tx) error {
+		for _, item := range content {
+			if item.Type != aContext {
+				continue
+			}
+			if err := k.add(tx, c.who.environment, item); err != nil {
+				return err
+			}
+		}
+		named = len(k.instructions) > 0
+		return k.addAutomatic(tx, c.who.environment, feature)
+	})
+	return k, named, err
+}
+
+// hasContext reports whether content refers to one.
+func hasContext(content []contentItem) bool {
+	return slices.ContainsFunc(content, func(i contentItem) bool { return i.Type == aContext })
+}
+
+// permitContexts refuses a token that may not use those that content refers to. What applies
+// by itself takes no scope.
+func (c *call) permitContexts(content []contentItem) error {
+	if !hasContext(content) {
+		return nil
+	}
+	return c.who.need([]string{readContexts})
+}
+
+// add adds what an item refers to in a context: a file, a prompt, or all of it.
+func (k *knowledge) add(tx *sql.Tx, environment string, item contentItem) error {
 	v, err := selectContext(tx, environment, item.ID)
 	switch {
 	case err != nil:
 		return err
 	case item.FileID != "":
 		f, err := selectContextFile(tx, v.seq, item.FileID)
-		q.with = append(q.with, f.forAnswer())
+		if err == nil {
+			k.addFile(f)
+		}
 		return err
-	case item.PromptID == "":
-		return q.takeWhole(tx, v)
+	case item.PromptID != "":
+		p, err := readPrompt(tx.QueryRow("SELECT "+promptColumns+" FROM prompts WHERE context = ? AND id = ?", v.seq, item.PromptID).Scan)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("prompt", item.PromptID)
+		}
+		k.addPrompt(p)
+		return err
 	}
-	var text string
-	err = tx.QueryRow("SELECT prompt FROM prompts WHERE context = ? AND id = ?", v.seq, item.PromptID).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return notFound("prompt", item.PromptID)
-	}
-	if q.Prompt != "" {
-		text = q.Prompt + "\n\n" + text
-	}
-	q.Prompt = text
-	return err
+	return k.addWhole(tx, v)
 }
 
-// takeWhole adds the instructions and the files of a context.
-func (q *question) takeWhole(tx *sql.Tx, v contextRow) error {
-	if v.Instructions != "" {
-		q.history = append(q.history, v.Instructions)
+// addWhole adds all prompts and files of a context.
+func (k *knowledge) addWhole(tx *sql.Tx, v contextRow) error {
+	if v.Instructions != "" && k.isNew("context", v.ID) {
+		k.instructions = append(k.instructions, v.Instructions)
+	}
+	err := rows(tx, "SELECT "+promptColumns+" FROM prompts WHERE context = ? ORDER BY seq", []any{v.seq}, func(s scan) error {
+		p, err := readPrompt(s)
+		k.addPrompt(p)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return rows(tx, "SELECT "+contextFileColumns+" FROM context_files WHERE context = ? ORDER BY seq", []any{v.seq}, func(s scan) error {
 		f, err := readContextFile(s)
-		q.with = append(q.with, f.forAnswer())
+		k.addFile(f)
 		return err
 	})
 }
 
-// takeAutomatic adds the contexts that apply by themselves.
-func (q *question) takeAutomatic(tx *sql.Tx, c *call) error {
+// addAutomatic adds the contexts that apply to a feature by themselves.
+func (k *knowledge) addAutomatic(tx *sql.Tx, environment, feature string) error {
 	var found []contextRow
-	err := rows(tx, "SELECT "+contextColumns+" FROM contexts WHERE environment = ? ORDER BY seq", []any{c.who.environment}, func(s scan) error {
+	err := rows(tx, "SELECT "+contextColumns+" FROM contexts WHERE environment = ? ORDER BY seq", []any{environment}, func(s scan) error {
 		v, err := readContext(s)
-		if slices.Contains(v.AutoApply, featureConversations) {
+		if slices.Contains(v.AutoApply, feature) {
 			found = append(found, v)
 		}
 		return err
@@ -59,11 +127,124 @@ func (q *question) takeAutomatic(tx *sql.Tx, c *call) error {
 		return err
 	}
 	for _, v := range found {
-		if err := q.takeWhole(tx, v); err != nil {
+		if err := k.addWhole(tx, v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addReferred adds what the messages of a conversation refer to: each call reads it anew. What
+// has been deleted since is left out.
+func (k *knowledge) addReferred(tx *sql.Tx, environment string, v conversation) error {
+	const query = `SELECT part.value ->> '$.id', coalesce(part.value ->> '$.fileId', ''), coalesce(part.value ->> '$.promptId', '')
+		FROM messages, json_each(messages.body, '$.content') AS part
+		WHERE messages.conversation = ? AND messages.body ->> '$.role' = 'user' AND part.value ->> '$.type' = 'context' ORDER BY messages.seq`
+	var items []contentItem
+	err := rows(tx, query, []any{v.seq}, func(s scan) error {
+		item := contentItem{Type: aContext}
+		err := s(&item.ID, &item.FileID, &item.PromptID)
+		items = append(items, item)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		err := k.add(tx, environment, item)
+		if _, gone := errors.AsType[*problem](err); err != nil && !gone {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *knowledge) addPrompt(p prompt) {
+	if k.isNew("prompt", p.ID) {
+		k.instructions = append(k.instructions, p.Prompt)
+	}
+}
+
+func (k *knowledge) addFile(f contextFile) {
+	if k.isNew("file", f.id) {
+		k.files = append(k.files, f.forAnswer())
+	}
+}
+
+// isNew reports whether something was not added before, and notes that it is now.
+func (k *knowledge) isNew(kind, id string) bool {
+	name := kind + " " + id
+	if k.taken[name] {
+		return false
+	}
+	if k.taken == nil {
+		k.taken = map[string]bool{}
+	}
+	k.taken[name] = true
+	return true
+}
+
+// promptOr is the prompt of a request, or else what the contexts say.
+func (k *knowledge) promptOr(prompt string) string {
+	if strings.TrimSpace(prompt) != "" {
+		return prompt
+	}
+	return strings.Join(k.instructions, "\n\n")
+}
+
+// text is all that the instructions say.
+func (k *knowledge) text() string { return strings.Join(k.instructions, "\n") }
+
+// style is what the contexts say of how texts are written.
+func (k *knowledge) style() answer.Style {
+	texts := slices.Clone(k.instructions)
+	for _, f := range k.files {
+		if !strings.HasPrefix(f.Type, "image/") {
+			texts = append(texts, answer.TextOf(f))
+		}
+	}
+	return answer.StyleOf(texts)
+}
+
+// checkAs notes what is wrong with an item of content whose other items are of one type.
+func (i contentItem) checkAs(kind, path string, wrong *issues) {
+	switch i.Type {
+	case kind:
+		wrong.need(path+".content", i.Content)
+	case aContext:
+		i.check(path, wrong)
+	default:
+		wrong.add(path+".type", "must be %s or %s", kind, aContext)
+	}
+}
+
+// checkContent notes what is wrong with content that holds items of one type, and contexts.
+func checkContent(content []contentItem, kind string, most int, wrong *issues) {
+	n := len(ofType(content, kind))
+	if n == 0 || n > most {
+		wrong.add("content", "must have %s", numbered(kind, most))
+	}
+	for i, item := range content {
+		item.checkAs(kind, fmt.Sprintf("content.%d", i), wrong)
+	}
+}
+
+// numbered says how many items there must be.
+func numbered(kind string, most int) string {
+	if most == maxContent {
+		return "a " + kind
+	}
+	return fmt.Sprintf("1 to %d %ss", most, kind)
+}
+
+// ofType are the contents of the items of one type.
+func ofType(content []contentItem, kind string) (all []string) {
+	for _, item := range content {
+		if item.Type == kind {
+			all = append(all, item.Content)
+		}
+	}
+	return all
 }
 
 func (f contextFile) forAnswer() answer.Attachment {

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 )
 
-// featureConversations is the one feature to which contexts can apply by themselves. Its
-// name is a guess, as is everything about contexts but that there are some.
-const featureConversations = "conversations"
-
-// A contextRow is a context: instructions, files and prompts for all of an environment.
+// A contextRow is a context: prompts and files for all of an environment, and instructions.
+// The documentation knows of prompts and files only; where contexts are and what they look
+// like is a guess.
 type contextRow struct {
 	seq          int64
 	ID           string   `json:"id"`
@@ -21,18 +21,28 @@ type contextRow struct {
 	Instructions string   `json:"instructions"`
 	AutoApply    []string `json:"autoApply"`
 	CreatedAt    string   `json:"createdAt"`
+	Prompts      []part   `json:"prompts"`
+	Files        []part   `json:"files"`
 }
 
-const contextColumns = "seq, id, name, description, instructions, auto_apply, created"
+// A part is a prompt or a file of a context as the context names it: a picker has to show it.
+type part struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+const contextColumns = "seq, id, name, description, instructions, auto_apply, created, " +
+	"(SELECT json_group_array(json_object('id', id, 'name', name)) FROM (SELECT id, name FROM prompts WHERE context = contexts.seq ORDER BY seq)), " +
+	"(SELECT json_group_array(json_object('id', id, 'name', name)) FROM (SELECT id, name FROM context_files WHERE context = contexts.seq ORDER BY seq))"
 
 func readContext(s scan) (v contextRow, err error) {
-	var features string
+	var features, prompts, files string
 	var created int64
-	if err := s(&v.seq, &v.ID, &v.Name, &v.Description, &v.Instructions, &features, &created); err != nil {
+	if err := s(&v.seq, &v.ID, &v.Name, &v.Description, &v.Instructions, &features, &created, &prompts, &files); err != nil {
 		return v, err
 	}
 	v.CreatedAt = timestamp(created)
-	return v, json.Unmarshal([]byte(features), &v.AutoApply)
+	return v, errors.Join(json.Unmarshal([]byte(features), &v.AutoApply), json.Unmarshal([]byte(prompts), &v.Prompts), json.Unmarshal([]byte(files), &v.Files))
 }
 
 func selectContext(tx *sql.Tx, environment, id string) (contextRow, error) {
@@ -78,8 +88,8 @@ func (p contextPatch) applyTo(v *contextRow) error {
 	wrong.longer("description", v.Description, maxPrompt)
 	wrong.longer("instructions", v.Instructions, maxPrompt)
 	for i, feature := range v.AutoApply {
-		if feature != featureConversations {
-			wrong.add(fmt.Sprintf("autoApply.%d", i), "must be %s", featureConversations)
+		if !slices.Contains(features(), feature) {
+			wrong.add(fmt.Sprintf("autoApply.%d", i), "must be one of %s", strings.Join(features(), ", "))
 		}
 	}
 	return wrong.err()

@@ -74,19 +74,27 @@ func (s *Server) createConversation(c *call) error {
 	}
 	var wrong issues
 	wrong.need("id", in.ID)
-	if utf8.RuneCountInString(in.ID) > maxID || strings.ContainsFunc(in.ID, func(r rune) bool { return unicode.IsControl(r) || r == '/' }) {
-		wrong.add("id", "must have at most %d characters, without control characters and slashes", maxID)
+	p := s.options.Profile
+	longest := limit(p.MaxID, maxID)
+	if utf8.RuneCountInString(in.ID) > longest || strings.ContainsFunc(in.ID, func(r rune) bool { return unicode.IsControl(r) || r == '/' }) {
+		wrong.add("id", "must have at most %d characters, without control characters and slashes", longest)
+	}
+	if p.Group == "required" {
+		wrong.need("group", in.Group)
 	}
 	wrong.longer("group", in.Group, maxID)
 	wrong.longer("title", in.Title, maxTitle)
 	if err := wrong.err(); err != nil {
 		return err
 	}
+	if p.ReusedIDs == "refuse" && s.deleted.has(c.who, in.ID) {
+		return refuse(http.StatusConflict, "conversation-id-used", "There was a conversation %q.", in.ID)
+	}
 	err := s.store.do(func(tx *sql.Tx) error {
 		now := s.now().UnixMilli()
 		made, err := changed(tx, `INSERT INTO conversations (environment, user, id, title, "group", created, updated)
 			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, c.who.environment, c.who.user, in.ID, in.Title, in.Group, now, now)
-		if err == nil && !made {
+		if err == nil && !made && p.TakenIDs != "accept" {
 			return refuse(http.StatusConflict, "conversation-exists", "There is a conversation %q already.", in.ID)
 		}
 		return err
@@ -117,6 +125,9 @@ func (s *Server) listConversations(c *call) error {
 		l.descending = false
 	default:
 		wrong.add("order", "must be asc or desc")
+	}
+	if s.options.Profile.Order == "ignore" {
+		l.descending = true
 	}
 	switch c.query.Get("excludeEmpty") {
 	case "", "false":
@@ -201,6 +212,7 @@ func (s *Server) deleteConversation(c *call) error {
 	if err != nil {
 		return err
 	}
+	s.deleted.bury(c.who, c.args[0])
 	return c.Done()
 }
 

@@ -162,10 +162,16 @@ func callLibraries(c *client) {
 }
 
 func callAdministration(c *client) {
-	used := c.must("POST", "/v1/admin/billing/usage?limit=1", map[string]any{"from": "2000-01-01T00:00:00Z"})
-	if used["credits"].(float64) <= 0 || used["allowance"] != float64(100) || len(used["users"].(map[string]any)["items"].([]any)) != 1 {
+	used := c.must("POST", "/v1/admin/billing/usage", map[string]any{"from": "2000-01-01T00:00:00Z", "users": []string{"tester", "nobody"}})
+	environment, users := used["environment"].(map[string]any), used["users"].([]any)
+	if environment["credits"].(float64) <= 0 || environment["allowance"] != float64(100) || len(users) != 2 ||
+		users[0].(map[string]any)["credits"] != environment["credits"] || users[1].(map[string]any)["credits"] != float64(0) {
 		c.Errorf("used %v", used)
 	}
+	if all := c.must("POST", "/v1/admin/billing/usage", map[string]any{"users": "*"})["users"].([]any); len(all) != 1 {
+		c.Errorf("active: %v", all)
+	}
+	c.refused("POST", "/v1/admin/billing/usage", map[string]any{"users": "tester"}, 400, "invalid-request-data")
 	if all := c.items("/v1/admin/conversations?userId=tester"); len(all) != 2 || all[0].(map[string]any)["userId"] != "tester" {
 		c.Errorf("conversations %v", all)
 	}

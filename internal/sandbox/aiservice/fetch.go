@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -73,8 +74,8 @@ type fetched struct {
 	data            []byte
 }
 
-// fetch gets what is at an address: text, PDF or a picture that is not empty.
-func (f *fetcher) fetch(ctx context.Context, address string) (got fetched, err error) {
+// fetch gets what is at an address: text, PDF or a picture that is not empty. Headers may be nil.
+func (f *fetcher) fetch(ctx context.Context, address string, headers http.Header) (got fetched, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return got, errors.New("it must be an address with http or https, without a password")
@@ -83,6 +84,7 @@ func (f *fetcher) fetch(ctx context.Context, address string) (got fetched, err e
 	if err != nil {
 		return got, err
 	}
+	maps.Copy(r.Header, headers)
 	response, err := f.client.Do(r)
 	if err != nil {
 		return got, err

@@ -145,6 +145,9 @@ func (s *Server) image(name string, data []byte) error {
 	if len(data) > limit {
 		return imageTooLarge(limit)
 	}
+	if err := s.options.Profile.refuseTiny(data); err != nil {
+		return err
+	}
 	return flagged(answer.ModerateImage(name, data))
 }
 

@@ -19,7 +19,7 @@ func FuzzRequests(f *testing.F) {
 	f.Add("POST", "/v1/actions/custom/calls", `{"content":[{"type":"text","content":"y"}],"prompt":"p","model":"agent-1"}`)
 	f.Add("POST", "/v1/reviews/system/clarity/calls", `{"content":[{"type":"text","content":"<p data-id=1>y</p"}]}`)
 	f.Add("POST", "/v1/admin/contexts", `{"name":"x","autoApply":null}`)
-	f.Add("POST", "/v1/admin/billing/usage?cursor=x", `{"from":"0000-01-01T00:00:00Z","to":"9999-12-31T23:59:59Z"}`)
+	f.Add("POST", "/v1/admin/billing/usage", `{"from":"0000-01-01T00:00:00Z","to":"9999-12-31T23:59:59Z","users":"*"}`)
 	f.Fuzz(func(t *testing.T, method, target, body string) {
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://sandbox"+target, strings.NewReader(body))
 		if err != nil || !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "/v1/models/") || strings.Contains(body, "http") {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -33,6 +34,16 @@ type page[T any] struct {
 	Items          []T     `json:"items"`
 	NextCursor     *string `json:"nextCursor"`
 	PreviousCursor *string `json:"previousCursor"`
+	plain          bool    // it is an array, and all that there is
+}
+
+// MarshalJSON writes a page, or an array.
+func (p page[T]) MarshalJSON() ([]byte, error) {
+	if p.plain {
+		return json.Marshal(p.Items)
+	}
+	type paged page[T]
+	return json.Marshal(paged(p))
 }
 
 // A cursor is a place in a list, and the direction in which to go on from there.
@@ -71,6 +82,11 @@ func list[T any](c *call, l listing, read func(scan) (T, error)) error {
 
 // pageOf reads the page that the query asks for.
 func pageOf[T any](tx *sql.Tx, c *call, l listing, read func(scan) (T, error)) (page[T], error) {
+	if c.isPlain() {
+		p, _, _, err := stretch(tx, l, nil, math.MaxInt32, read)
+		p.plain = true
+		return p, err
+	}
 	limit, at, err := c.position(l)
 	if err != nil {
 		return page[T]{}, err
@@ -153,15 +169,15 @@ func (l listing) beyond(tx *sql.Tx, at *cursor, place cursor, before bool) (foun
 }
 
 // position reads limit and cursor from the query.
-func (c *call) position(l listing) (limit int, at *cursor, err error) {
-	limit = defaultLimit
+func (c *call) position(l listing) (size int, at *cursor, err error) {
+	size, most := defaultLimit, limit(c.server.options.Profile.LargestPage, maxLimit)
 	if text := c.query.Get("limit"); c.query.Has("limit") {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxLimit {
-			return 0, nil, malformed("limit", "must be a number from 1 to %d", maxLimit)
+		if size, err = strconv.Atoi(text); err != nil || size < 1 || size > most {
+			return 0, nil, malformed("limit", "must be a number from 1 to %d", most)
 		}
 	}
 	if !c.query.Has("cursor") {
-		return limit, nil, nil
+		return size, nil, nil
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(c.query.Get("cursor"))
 	if err == nil {
@@ -171,7 +187,7 @@ func (c *call) position(l listing) (limit int, at *cursor, err error) {
 	if err != nil || at == nil || at.List != l.mark() || !at.placed() {
 		return 0, nil, refuse(http.StatusBadRequest, "invalid-cursor", "The cursor is not one of this list.")
 	}
-	return limit, at, nil
+	return size, at, nil
 }
 
 // placed reports whether the key is one that lists have.

@@ -55,6 +55,8 @@ type said struct {
 	MCPServerName string          `json:"mcpServerName,omitempty"`
 	ToolName      string          `json:"toolName,omitempty"`
 	Data          json.RawMessage `json:"data,omitempty"`
+	FileID        string          `json:"fileId,omitempty"`   // of a context
+	PromptID      string          `json:"promptId,omitempty"` // of a context
 	Attributes    json.RawMessage `json:"attributes,omitempty"`
 }
 
@@ -75,8 +77,7 @@ func (m message) reasoning() bool { _, on := m.Capabilities["reasoning"]; return
 // check refuses what does not look like a message.
 func (m message) check() error {
 	var wrong issues
-	byContext := slices.ContainsFunc(m.Content, func(i contentItem) bool { return i.PromptID != "" })
-	if !byContext {
+	if !hasContext(m.Content) {
 		wrong.need("prompt", strings.TrimSpace(m.Prompt))
 	}
 	wrong.longer("prompt", m.Prompt, maxPrompt)
@@ -104,7 +105,7 @@ func (i contentItem) check(path string, wrong *issues) {
 	switch i.Type {
 	case aDocument, aFile, aWebResource:
 		wrong.need(path+".id", i.ID)
-	case "context":
+	case aContext:
 		wrong.need(path+".id", i.ID)
 		if i.FileID != "" && i.PromptID != "" {
 			wrong.add(path, "must not have both fileId and promptId")
@@ -139,7 +140,7 @@ func (s *Server) permit(c *call, in message) (Model, error) {
 	if in.reasoning() {
 		needed = append(needed, []string{useReasoning})
 	}
-	if slices.ContainsFunc(in.Content, func(i contentItem) bool { return i.Type == "context" }) {
+	if hasContext(in.Content) {
 		needed = append(needed, []string{readContexts})
 	}
 	if err := c.who.need(needed...); err != nil {
@@ -163,7 +164,14 @@ type question struct {
 	documents []attachment
 	history   []string
 	parts     []said // as they are shown afterwards
+	knowledge
 }
+
+// prompt is that of the message, or else what its contexts say.
+func (q *question) prompt() string { return q.promptOr(q.Prompt) }
+
+// said is all that was said before, what the contexts say first.
+func (q *question) said() []string { return slices.Concat(q.instructions, q.history) }
 
 // gather finds what a message refers to, and what was said before.
 func (s *Server) gather(tx *sql.Tx, c *call, v conversation, q *question) error {
@@ -172,7 +180,13 @@ func (s *Server) gather(tx *sql.Tx, c *call, v conversation, q *question) error 
 			return err
 		}
 	}
-	if err := q.takeAutomatic(tx, c); err != nil {
+	if strings.TrimSpace(q.prompt()) == "" {
+		return malformed("prompt", "is required: the contexts hold none")
+	}
+	if err := q.addReferred(tx, c.who.environment, v); err != nil {
+		return err
+	}
+	if err := q.addAutomatic(tx, c.who.environment, featureConversations); err != nil {
 		return err
 	}
 	if err := q.remember(tx, v); err != nil {
@@ -206,7 +220,7 @@ func (q *question) remember(tx *sql.Tx, v conversation) error {
 func (q *question) take(tx *sql.Tx, c *call, v conversation, item contentItem) error {
 	part := said{
 		ID: item.ID, Type: item.Type, Content: &item.Content, MCPServerName: item.MCPServerName, ToolName: item.ToolName,
-		Data: item.Data, Attributes: item.Attributes,
+		Data: item.Data, Attributes: item.Attributes, FileID: item.FileID, PromptID: item.PromptID,
 	}
 	switch item.Type {
 	case aDocument, aFile, aWebResource:
@@ -219,8 +233,8 @@ func (q *question) take(tx *sql.Tx, c *call, v conversation, item contentItem) e
 		if a.kind == aDocument {
 			q.documents = append(q.documents, a)
 		}
-	case "context":
-		if err := q.takeContext(tx, c.who.environment, item); err != nil {
+	case aContext:
+		if err := q.add(tx, c.who.environment, item); err != nil {
 			return err
 		}
 	case "text", "selection":
@@ -236,10 +250,10 @@ func (q *question) take(tx *sql.Tx, c *call, v conversation, item contentItem) e
 // size refuses pictures and texts that are larger than the model takes.
 func (q *question) size() error {
 	characters := utf8.RuneCountInString(q.Prompt)
-	for _, text := range q.history {
+	for _, text := range q.said() {
 		characters += utf8.RuneCountInString(text)
 	}
-	for _, a := range slices.Concat(q.with, q.earlier) {
+	for _, a := range slices.Concat(q.with, q.earlier, q.files) {
 		if strings.HasPrefix(a.Type, "image/") {
 			if len(a.Data) > q.model.MaxImageSize {
 				return imageTooLarge(q.model.MaxImageSize)
@@ -259,9 +273,9 @@ func (q *question) size() error {
 // bill counts the history, too, even where the model has it cached; but for the models
 // of one provider that is not counted.
 func (q *question) bill(c *call) bill {
-	text, with := q.Prompt, q.with
+	text, with := q.Prompt+"\n"+q.knowledge.text(), slices.Concat(q.with, q.files)
 	if q.model.Provider != "Anthropic" {
-		text, with = text+"\n"+strings.Join(q.history, "\n"), slices.Concat(q.with, q.earlier)
+		text, with = text+"\n"+strings.Join(q.history, "\n"), slices.Concat(with, q.earlier)
 	}
 	searches := 0
 	if q.webSearch() {
@@ -310,7 +324,7 @@ func (s *Server) ask(c *call, v conversation, q *question) (reply, error) {
 	if err := q.size(); err != nil {
 		return reply{}, err
 	}
-	if err := flagged(answer.Moderate(q.Prompt)); err != nil {
+	if err := flagged(answer.Moderate(q.prompt())); err != nil {
 		return reply{}, err
 	}
 	r := s.reply(c, v, q)

@@ -137,7 +137,7 @@ func (s *Server) listModels(c *call) error {
 	for _, m := range s.options.Models {
 		items = append(items, m.view(c.who, lower(c.query.Get("language"))))
 	}
-	return c.Reply(http.StatusOK, map[string]any{"items": items})
+	return c.Reply(http.StatusOK, map[string]any{cmp.Or(s.options.Profile.Models, "items"): items})
 }
 
 // usable finds a model for a call, and refuses one that the token does not allow.

@@ -35,14 +35,14 @@ type reply struct {
 // reply makes the answer up.
 func (s *Server) reply(c *call, v conversation, q *question) reply {
 	r := reply{body: storedMessage{ID: newID(), Role: "assistant"}}
-	r.text = c.spoil(answer.Reply(q.Prompt, slices.Concat(q.with, q.earlier), q.history))
+	r.text = c.spoil(q.style().Reply(q.prompt(), slices.Concat(q.with, q.earlier, q.files), q.said()))
 	r.say("message-metadata", fields{"messageId": r.body.ID})
 	if q.reasoning() {
 		r.say("reasoning", fields{})
 		r.say("reasoning", fields{})
 	}
 	if q.webSearch() {
-		r.search(q.Prompt)
+		r.search(q.prompt())
 	}
 	r.useTools(q)
 	for _, d := range q.documents {
@@ -50,10 +50,10 @@ func (s *Server) reply(c *call, v conversation, q *question) reply {
 	}
 	r.sayText(r.text)
 	for _, d := range q.documents {
-		r.modify(d, s.modified(c, q.Prompt, string(d.data)))
+		r.modify(d, s.modified(c, q, string(d.data)))
 	}
 	if v.title == "" {
-		r.title = answer.Title(q.Prompt)
+		r.title = answer.Title(q.prompt())
 		r.say("conversation-title", fields{"conversationTitle": r.title})
 	}
 	r.events = s.ended(c, r.events, fields{"message": "The provider failed, as the sandbox was told to.", "cause": fields{"providerStatusCode": http.StatusServiceUnavailable}})
@@ -97,11 +97,12 @@ func (r *reply) sayText(text string) {
 
 // modified is a document after what a prompt asks for: what Document Processing makes of
 // it, its pictures included, or else something that is made up.
-func (s *Server) modified(c *call, prompt, document string) string {
-	if text := answer.Process(prompt, []string{document}, s.pictures(c))[0].Document; text != document {
+func (s *Server) modified(c *call, q *question, document string) string {
+	style := q.style()
+	if text := style.Process(q.prompt(), []string{document}, s.pictures(c, processingOptions{}.headers))[0].Document; text != document {
 		return text
 	}
-	return answer.ActCustom(prompt, document, "html")
+	return style.ActCustom(q.prompt(), document, "html")
 }
 
 func (r *reply) modify(d attachment, text string) {

@@ -16,7 +16,7 @@ const (
 	useFiles           = "ai:conversations:context:files:" // and the format
 	useReasoning       = "ai:conversations:reasoning"
 
-	processDocuments = "ai:documents:process" // a guess
+	processDocuments = "ai:documents:process" // as the sister product has it
 	readContexts     = "ai:contexts:read"     // a guess
 )
 

@@ -52,7 +52,12 @@ func (t tokenRules) verify(header string, now time.Time) (identity, error) {
 	if !ok {
 		return identity{}, invalidToken("payload", "sub must be the user ID")
 	}
-	return identity{environment, user, t.scopes(c)}, nil
+	auth, _ := standin.DecodeObject(c["auth"])
+	service, ok := standin.DecodeObject(auth["ai"])
+	if !ok {
+		return identity{}, invalidToken("payload", "auth.ai is missing")
+	}
+	return identity{environment, user, t.scopes(service)}, nil
 }
 
 // authenticate checks the form and the signature.
@@ -90,7 +95,7 @@ func (t tokenRules) authenticate(text string) (c standin.Object, environment str
 	return c, environment, nil
 }
 
-// checkTimes holds iat and exp against the server's clock. There are clients without
+// checkTimes holds iat, nbf and exp against the server's clock. There are clients without
 // exp; their tokens are good as long as they are young.
 func (t tokenRules) checkTimes(c standin.Object, now time.Time) error {
 	iat, ok := c.Seconds("iat")
@@ -102,6 +107,9 @@ func (t tokenRules) checkTimes(c standin.Object, now time.Time) error {
 		return invalidToken("", "iat is in the future of the server's clock")
 	case age > t.age+leeway:
 		return invalidToken("", "it is too old")
+	}
+	if err := checkNotBefore(c, now); err != nil {
+		return err
 	}
 	if _, there := c["exp"]; !there {
 		return nil
@@ -116,12 +124,24 @@ func (t tokenRules) checkTimes(c standin.Object, now time.Time) error {
 	return nil
 }
 
+func checkNotBefore(c standin.Object, now time.Time) error {
+	if _, there := c["nbf"]; !there {
+		return nil
+	}
+	nbf, ok := c.Seconds("nbf")
+	switch {
+	case !ok:
+		return invalidToken("payload", "nbf is not a number of seconds")
+	case now.Add(leeway).Before(nbf):
+		return invalidToken("", "nbf is in the future of the server's clock")
+	}
+	return nil
+}
+
 // scopes are those in auth.ai.permissions. Anything but an array of strings grants
 // nothing, and so do scopes that are spelled wrong.
-func (t tokenRules) scopes(c standin.Object) (granted scopes) {
-	auth, _ := standin.DecodeObject(c["auth"])
-	ai, _ := standin.DecodeObject(auth["ai"])
-	if json.Unmarshal(ai["permissions"], &granted) != nil {
+func (t tokenRules) scopes(service standin.Object) (granted scopes) {
+	if json.Unmarshal(service["permissions"], &granted) != nil {
 		return nil
 	}
 	if t.noAdmin {

@@ -73,6 +73,13 @@ func TestTokens(t *testing.T) {
 		"exp a moment ago":       {sign("exp", seconds(-30*time.Second)), ""},
 		"expired":                {sign("exp", seconds(-61*time.Second)), "invalid-jwt"},
 		"exp as text":            {sign("exp", "soon"), "invalid-jwt-payload"},
+		"valid since now":        {sign("nbf", seconds(0)), ""},
+		"valid in a moment":      {sign("nbf", seconds(55*time.Second)), ""},
+		"valid only later":       {sign("nbf", seconds(61*time.Second)), "invalid-jwt"},
+		"nbf as text":            {sign("nbf", "soon"), "invalid-jwt-payload"},
+		"no auth":                {sign("auth", nil), "invalid-jwt-payload"},
+		"another service":        {sign("auth", map[string]any{"ckbox": map[string]any{"permissions": []string{"ai:admin"}}}), "invalid-jwt-payload"},
+		"further services":       {sign("auth", map[string]any{"ckbox": 7, "ai": map[string]any{"permissions": []string{"ai:admin"}, "color": 7}}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := *c

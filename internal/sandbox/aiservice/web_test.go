@@ -104,8 +104,9 @@ func TestContexts(t *testing.T) {
 		map[string]any{"type": "context", "id": id}, map[string]any{"type": "context", "id": id, "fileId": file},
 		map[string]any{"type": "context", "id": id, "promptId": prompt},
 	}})
-	if m := c.items(conversation + "/messages")[0].(map[string]any); m["prompt"] != "Describe it." {
-		t.Errorf("the message is %v", m)
+	m := c.items(conversation + "/messages")[0].(map[string]any)
+	if referred := m["content"].([]any)[2].(map[string]any); m["prompt"] != nil || referred["promptId"] != prompt {
+		t.Errorf("the message is %v: it does not keep the reference only", m)
 	}
 	item := func(key string) map[string]any {
 		return map[string]any{"prompt": "x", "model": "agent-1", "content": []any{map[string]any{"type": "context", "id": id, key: "none"}}}

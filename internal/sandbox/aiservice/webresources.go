@@ -41,7 +41,7 @@ func (s *Server) scrape(c *call, url string) (fetched, error) {
 	if err := s.limits.take(c.who, cost{webScrapes: 1}); err != nil {
 		return fetched{}, err
 	}
-	f, err := s.fetcher.fetch(c.R.Context(), url)
+	f, err := s.fetcher.fetch(c.R.Context(), url, nil)
 	if err != nil {
 		p := refuse(http.StatusUnprocessableEntity, "web-resource-download-error", "The page could not be fetched: %v.", err)
 		p.action = "See that the address can be reached by the service, without signing in."
