@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -179,6 +180,16 @@ func TestNamesTakenAnswers(t *testing.T) {
 	a := answers(`200 ["id-1"]`, `200 ["id-100","id-101"]`)
 	got, err := serve(t, a.ServeHTTP).NamesTaken(t.Context(), Target{CategoryID: "c"}, numberedIDs(150)...)
 	if err != nil || !cmp.Equal(got, []string{"id-1", "id-100", "id-101"}) || a.count() != 2 {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// To ask for names changes nothing, so a client that only reads may.
+func TestNamesTakenReadOnly(t *testing.T) {
+	srv := httptest.NewServer(answers(`200 ["a.jpg"]`))
+	t.Cleanup(srv.Close)
+	c := newClient(t, Options{BaseURL: srv.URL, ReadOnly: true})
+	if got, err := c.NamesTaken(t.Context(), Target{CategoryID: "c"}, "a.jpg"); err != nil || !cmp.Equal(got, []string{"a.jpg"}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }

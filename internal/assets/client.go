@@ -76,6 +76,7 @@ type Client struct {
 
 	clock     clock
 	sandbox   atomic.Bool // see IsSandbox
+	unordered atomic.Bool // see Unordered
 	pageSizes pageSizes
 }
 
@@ -89,19 +90,19 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		base:        base,
-		workspace:   o.Workspace,
-		userAgent:   cmp.Or(o.UserAgent, "assetferry"),
-		policy:      o.Retry,
-		limiter:     o.Limiter,
-		bandwidth:   o.Bandwidth,
-		onWait:      o.OnWait,
-		now:         o.Now,
-		allowHTTP:   o.AllowHTTP,
-		credentials: credentialsOf(o),
-		compensate:  o.CompensateClock,
-		pageSizes:   pageSizes{routes: map[string]pageSize{}},
+		base:       base,
+		workspace:  o.Workspace,
+		userAgent:  cmp.Or(o.UserAgent, "assetferry"),
+		policy:     o.Retry,
+		limiter:    o.Limiter,
+		bandwidth:  o.Bandwidth,
+		onWait:     o.OnWait,
+		now:        o.Now,
+		allowHTTP:  o.AllowHTTP,
+		compensate: o.CompensateClock,
+		pageSizes:  pageSizes{routes: map[string]pageSize{}},
 	}
+	c.credentials = credentialsOf(o, &c.clock)
 	if c.now == nil {
 		c.now = time.Now
 	}

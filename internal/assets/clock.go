@@ -24,13 +24,16 @@ func (c *clock) skew() (time.Duration, bool) {
 }
 
 // observe learns from the Date header of an answer to a request that was sent
-// and answered at these times of our clock.
+// and answered at these times of our clock. How long that took says the clock that nobody
+// sets, if there is one: ours may have been set in between.
 func (c *clock) observe(date string, sent, received time.Time) {
 	server, err := http.ParseTime(date)
-	if err != nil || received.Sub(sent) > maxRoundTrip {
+	took := received.Sub(sent)
+	if err != nil || took < 0 || took > maxRoundTrip {
 		return
 	}
-	diff := skewOf(server, sent, received)
+	received = received.Round(0)
+	diff := skewOf(server, received.Add(-took), received)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.diff, c.known = diff, true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"net/http"
 	"net/url"
@@ -76,23 +75,11 @@ func (c *Client) DeleteCategory(ctx context.Context, id string, lose ...string) 
 // checkLoss makes sure that no extension is in use in a category but those that
 // stay or may be lost.
 func (c *Client) checkLoss(ctx context.Context, op, id string, spared []string) error {
-	var used []string
-	found := false
-	for category, err := range c.CategoriesInUse(ctx) {
-		if err != nil {
-			return err
-		}
-		if category.ID == id {
-			used, found = category.inUse(), true
-			break
-		}
+	category, err := c.categoryInUse(ctx, op, id)
+	if err != nil {
+		return err
 	}
-	if !found {
-		return fmt.Errorf("%s %s: %w in the workspace", op, id, fs.ErrNotExist)
-	}
-	lost := slices.DeleteFunc(used, func(e string) bool {
-		return slices.ContainsFunc(spared, func(s string) bool { return strings.EqualFold(s, e) })
-	})
+	lost := without(category.inUse(), spared)
 	if len(lost) > 0 {
 		return &InUseError{Op: op, CategoryID: id, Extensions: lost}
 	}

@@ -1,6 +1,7 @@
 package assets
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -51,6 +52,56 @@ func TestConfigureCategoryGuards(t *testing.T) {
 	_, configure := c.ConfigureCategory(t.Context(), "a", NewCategory{})
 	if !errors.Is(configure, fs.ErrNotExist) || !errors.Is(c.DeleteCategory(t.Context(), "a", "jpg"), fs.ErrNotExist) || a.count() != 2 {
 		t.Errorf("a category that is not there: got %v after %d requests", configure, a.count())
+	}
+}
+
+// Whatever the service takes for left out it deletes with its files, so the full set is
+// sent, once, and only while it is the one that was looked at.
+func TestAddExtensions(t *testing.T) {
+	category := func(fields string) string { return `200 {"items":[{"id":"a",` + fields + `}],"totalCount":1}` }
+	const plain = `"name":"n","extensions":["jpg","PNG"],"isPrivate":true`
+	changed, inUse := new(ChangedError), new(InUseError)
+	for _, tt := range []struct {
+		name, before, after, answer string
+		requests                    int
+		want                        any // points to the error; nil: none
+	}{
+		{"as it was", category(plain), category(plain), `200 {"id":"a","extensions":["jpg","PNG","webp"]}`, 3, nil},
+		{"in another order", category(plain), category(`"name":"n","extensions":["PNG","jpg"],"isPrivate":true`), `200 {"id":"a"}`, 3, nil},
+		{"one was added", category(plain), category(`"name":"n","extensions":["jpg","PNG","gif"],"isPrivate":true`), "", 2, &changed},
+		{"one was dropped", category(plain), category(`"name":"n","extensions":["jpg"],"isPrivate":true`), "", 2, &changed},
+		{"renamed", category(plain), category(`"name":"m","extensions":["jpg","PNG"],"isPrivate":true`), "", 2, &changed},
+		{"made public", category(plain), category(`"name":"n","extensions":["jpg","PNG"]`), "", 2, &changed},
+		{"files of what it does not take", category(plain + `,"extensionsInUse":["tif","Jpg"]`), category(plain + `,"extensionsInUse":["tif","Jpg"]`), "", 2, &inUse},
+		{"it does not say what it takes", category(`"name":"n"`), category(`"name":"n"`), "", 2, new(error)},
+		{"it was deleted", category(plain), `200 {"items":[],"totalCount":0}`, "", 2, new(error)},
+		{"no answer", category(plain), category(plain), "503", 3, new(error)},
+		{"too many requests", category(plain), category(plain), "429", 3, new(error)},
+		{"it took nothing", category(plain), category(plain), `200 {"id":"a","extensions":["jpg","png"]}`, 3, new(error)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := answers(tt.before, tt.after, tt.answer)
+			c := serve(t, a.ServeHTTP)
+			was, err := c.CategoryInUse(t.Context(), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.AddExtensions(t.Context(), was, "webp")
+			if tt.want == nil && err != nil || tt.want != nil && !errors.As(err, tt.want) || a.count() != tt.requests {
+				t.Fatalf("got %v after %d requests, want %T after %d", err, a.count(), tt.want, tt.requests)
+			}
+			if tt.requests < 3 {
+				return
+			}
+			var sent NewCategory
+			if err := json.Unmarshal([]byte(a.bodies[2]), &sent); err != nil || a.got[2].Method != http.MethodPut {
+				t.Fatal(a.got[2].Method, err)
+			}
+			slices.Sort(sent.Extensions)
+			if sent.Name != "n" || !sent.Private || !slices.Equal(sent.Extensions, []string{"PNG", "jpg", "webp"}) {
+				t.Errorf("sent %+v", sent)
+			}
+		})
 	}
 }
 

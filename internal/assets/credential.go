@@ -16,23 +16,25 @@ const tokenRest = time.Minute
 // A credential is a source of tokens with what is known of the one in use.
 type credential struct {
 	source token.Source
+	server *clock
 
 	mu      sync.Mutex
-	current string    // the token last used
-	since   time.Time // when we saw it first
+	current string        // the token last used
+	since   time.Time     // when we saw it first
+	skew    time.Duration // of the server's clock, as it was known then
 }
 
 // credentials are used by the beginning of a route. All of them may be the same.
 type credentials struct{ user, admin, superadmin *credential }
 
-func credentialsOf(o Options) credentials {
-	all := credentials{user: &credential{source: o.Tokens}}
+func credentialsOf(o Options, server *clock) credentials {
+	all := credentials{user: &credential{source: o.Tokens, server: server}}
 	all.admin, all.superadmin = all.user, all.user
 	if o.AdminTokens != nil {
-		all.admin = &credential{source: o.AdminTokens}
+		all.admin = &credential{source: o.AdminTokens, server: server}
 	}
 	if o.SuperadminTokens != nil {
-		all.superadmin = &credential{source: o.SuperadminTokens}
+		all.superadmin = &credential{source: o.SuperadminTokens, server: server}
 	}
 	return all
 }
@@ -58,42 +60,44 @@ func (c *credential) token(ctx context.Context, now time.Time) (string, error) {
 	defer c.mu.Unlock()
 	if s := secret.Reveal(); s != c.current {
 		c.current, c.since = s, now
+		c.skew, _ = c.server.skew()
 	}
 	return c.current, nil
 }
 
 // renew replaces a token that was refused, unless it has been replaced already,
 // and reports whether another try makes sense. One that is hardly in use is
-// replaced only if its time was wrong.
-func (c *credential) renew(ctx context.Context, refused string, now time.Time, follow func() (skewed bool)) bool {
+// replaced only if its time was wrong, which is so also where a clock has been set right.
+func (c *credential) renew(ctx context.Context, refused string, now time.Time, follow func() (skew time.Duration, follows bool)) bool {
 	if now, err := c.source.Token(ctx); err != nil || now.Reveal() != refused {
 		return err == nil
 	}
-	skewed := follow()
+	skew, follows := follow()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if refused != c.current {
 		return true
 	}
-	if !skewed && now.Sub(c.since) < tokenRest {
+	wrong := follows && skew != c.skew
+	if !wrong && now.Sub(c.since) < tokenRest {
 		return false
 	}
 	c.source.Invalidate()
 	return true
 }
 
-// followServer sets the tokens' clocks by the server's, if it should, and reports
-// whether that makes a difference.
-func (c *Client) followServer() (skewed bool) {
+// followServer sets the tokens' clocks by the server's, if it should. It says by how much that
+// is ahead of ours, and whether a clock was set by it.
+func (c *Client) followServer() (skew time.Duration, follows bool) {
 	skew, known := c.clock.skew()
 	if !c.compensate || !known {
-		return false
+		return 0, false
 	}
 	for _, of := range []*credential{c.credentials.user, c.credentials.admin, c.credentials.superadmin} {
 		if source, ok := of.source.(interface{ SetSkew(time.Duration) }); ok {
 			source.SetSkew(skew)
-			skewed = skew != 0
+			follows = true
 		}
 	}
-	return skewed
+	return skew, follows
 }

@@ -124,3 +124,28 @@ func TestRefusedTokenOfARole(t *testing.T) {
 		}
 	}
 }
+
+// A token that was made while a clock was wrong is replaced once the clock has been set
+// right, however new it is; one that a new one would be like is not.
+func TestTokenOfAClockSetRight(t *testing.T) {
+	user, ahead, good := &mint{name: "user"}, time.Hour, "user'"
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
+		if r.Header.Get("Authorization") != good {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`{"items":[]}`))
+	})
+	c := newClient(t, Options{BaseURL: srv.base.String(), Tokens: user, CompensateClock: true})
+	if err := c.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ahead, good = 0, "user''"
+	if err := c.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if good = "another's"; c.Ping(t.Context()) == nil || user.lost != 2 {
+		t.Errorf("asked for %d new tokens, want 2", user.lost)
+	}
+}

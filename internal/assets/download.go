@@ -108,8 +108,9 @@ func (d *download) ask(ctx context.Context, r *request, s *sending, secret strin
 	s.dog = dog
 	resp, err := d.get(httptrace.WithClientTrace(ctx, s.trace()), secret)
 	if err != nil {
+		err = d.c.sendError(ctx, r, s, err) // before the watchdog ends the context that it asks for a cause
 		dog.Stop()
-		return d.foreign(d.c.sendError(ctx, r, s, err))
+		return d.foreign(err)
 	}
 	if outbound.Origin(resp.Request.URL) == outbound.Origin(d.c.base) {
 		d.c.observe(resp, s)

@@ -3,6 +3,9 @@ package assets
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +15,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -283,6 +287,36 @@ func TestStalledDownload(t *testing.T) {
 			t.Errorf("after the error: got %v", again)
 		}
 	})
+}
+
+// A failing transport has no answer but an error.
+type failing struct{ err error }
+
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+
+// The watchdog of a download ends with it, and that is not what the download fails with.
+func TestDownloadWithoutAnswer(t *testing.T) {
+	tests := []struct {
+		name  string
+		err   error
+		class retry.Class
+	}{
+		{"refused", &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}, retry.Transient},
+		{"untrusted", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, retry.Fatal},
+		{"forbidden", ErrReadOnly, retry.Fatal},
+	}
+	for _, tt := range tests {
+		for _, host := range []string{"http://localhost", "https://files.example.com"} {
+			t.Run(tt.name+" "+host, func(t *testing.T) {
+				c := newClient(t, Options{BaseURL: "http://localhost", Workspace: "w", Transport: failing{tt.err}})
+				_, _, err := c.Download(t.Context(), host+"/f", 0)
+				class, _ := retry.Classify(err)
+				if !errors.Is(err, tt.err) || errors.Is(err, context.Canceled) || class != tt.class {
+					t.Errorf("got %v, %s, want %v, %s", err, class, tt.err, tt.class)
+				}
+			})
+		}
+	}
 }
 
 func TestContentRange(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -45,10 +46,46 @@ func (f *Folder) check() error {
 	return nil
 }
 
-// Folders returns the top-level folders of all categories. The route is not
-// known to page.
+// Folders returns the top-level folders of all categories. Whether the service lists these
+// alone, all of them, or a tree is not documented; those in other folders are left out here.
 func (c *Client) Folders(ctx context.Context) ([]Folder, error) {
-	return whole[Folder](ctx, c, request{op: "list folders", route: "/folders", query: c.inWorkspace()})
+	all, err := c.FoldersAsListed(ctx)
+	for n := range all {
+		if all[n].ParentID == all[n].CategoryID { // it may pass for the parent of what is at the top
+			all[n].ParentID = ""
+		}
+	}
+	return directlyIn("", all), err
+}
+
+// FoldersAsListed returns what the service lists as folders, top-level or not, each as it is
+// listed.
+func (c *Client) FoldersAsListed(ctx context.Context) ([]Folder, error) {
+	return whole(ctx, c, request{op: "list folders", route: "/folders", query: c.inWorkspace()}, func(f Folder) string { return f.ID })
+}
+
+// directlyIn keeps the folders whose parent is the one given, each once: those that do not tell
+// another one, and do not come within another one either.
+func directlyIn(parent string, all []Folder) []Folder {
+	elsewhere := map[string]bool{}
+	for _, f := range all {
+		f.below(elsewhere)
+	}
+	return slices.DeleteFunc(all, func(f Folder) bool {
+		if elsewhere[f.ID] || f.ParentID != "" && f.ParentID != parent {
+			return true
+		}
+		elsewhere[f.ID] = true // if it comes again
+		return false
+	})
+}
+
+// below notes the folders that came within this one.
+func (f Folder) below(noted map[string]bool) {
+	for _, inside := range f.Folders {
+		noted[inside.ID] = true
+		inside.below(noted)
+	}
 }
 
 // Folder returns a folder with the folders below it, down to depth levels. (That
@@ -61,6 +98,7 @@ func (c *Client) Folder(ctx context.Context, id string, depth int) (Folder, erro
 		query: c.inWorkspace("depth", strconv.Itoa(depth)),
 		into:  &folder,
 	})
+	folder.Folders = directlyIn(folder.ID, folder.Folders)
 	return folder, err
 }
 

@@ -56,14 +56,16 @@ func newClient(t testing.TB, base string, claims token.Claims, key token.Secret,
 	return c
 }
 
-// TestLaw runs on the stand-in, and on a real service if there is one named in
-// the environment: in a workspace of its own, or in the one that is named there.
+// TestLaw runs on the stand-in, in its default workspace as it reads what is not documented,
+// in one of its own under the other reading, and in both as the flag -reading says if there is
+// one. It runs on a real service if there is one named in the environment: in a workspace of
+// its own, or in the one that is named there.
 func TestLaw(t *testing.T) {
 	t.Run("sandbox", func(t *testing.T) {
-		called := testLawOfSandbox(t, func(_ *testing.T, c assettest.NewClient) assettest.NewClient { return c })
+		called := testLawOfSandbox(t, func(_ *testing.T, c assettest.NewClient) assettest.NewClient { return c }, sandboxtest.Reading(0))
 		checkCalled(t, called)
 	})
-	t.Run("scratch workspace", func(t *testing.T) { testLawOfSandbox(t, assettest.InScratchWorkspace) })
+	t.Run("scratch workspace", func(t *testing.T) { testLawOfSandbox(t, assettest.InScratchWorkspace, sandboxtest.Reading(1)) })
 	base := os.Getenv("ASSETFERRY_LAW_URL")
 	if base == "" {
 		return
@@ -74,7 +76,7 @@ func TestLaw(t *testing.T) {
 			return newClient(t, base, token.Claims{
 				Environment: os.Getenv("ASSETFERRY_LAW_ENVIRONMENT_ID"),
 				Workspace:   cmp.Or(as.Workspace, workspace),
-				Service:     os.Getenv("ASSETFERRY_LAW_SERVICE"),
+				Service:     cmp.Or(as.Service, os.Getenv("ASSETFERRY_LAW_SERVICE")),
 				Role:        as.Role, Groups: as.Groups,
 			}, token.NewSecret(os.Getenv("ASSETFERRY_LAW_ACCESS_KEY")), assets.Options{})
 		}
@@ -86,11 +88,11 @@ func TestLaw(t *testing.T) {
 }
 
 // testLawOfSandbox also holds that the law leaves nothing behind.
-func testLawOfSandbox(t *testing.T, within func(*testing.T, assettest.NewClient) assettest.NewClient) *openapitest.Checker {
+func testLawOfSandbox(t *testing.T, within func(*testing.T, assettest.NewClient) assettest.NewClient, reading string) *openapitest.Checker {
 	t.Helper()
-	base, called := newCheckedSandbox(t, sandbox.Options{})
+	base, called := newCheckedSandbox(t, sandbox.Options{Profile: sandboxtest.Read(t, reading)})
 	client := func(t testing.TB, as assettest.Caller) *assets.Client {
-		claims := token.Claims{Environment: environment, Workspace: as.Workspace, Role: as.Role, Groups: as.Groups}
+		claims := token.Claims{Environment: environment, Workspace: as.Workspace, Service: as.Service, Role: as.Role, Groups: as.Groups}
 		return newClient(t, base, claims, token.NewSecret(accessKey), assets.Options{})
 	}
 	owner := client(t, assettest.Caller{Role: "superadmin"})

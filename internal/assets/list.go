@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 // Values of ListOptions.
@@ -26,8 +27,9 @@ const (
 // defaultPageSize is what the vendor's own clients ask for.
 const defaultPageSize = 50
 
-// ListOptions say what to list: a category or a folder. A category's list does
-// not hold what is in its folders.
+// ListOptions say what to list: a category or a folder. A category's list does not hold what
+// is in its folders, and a folder's not what is in those below it, whatever the service says
+// of either: it is not documented, and an asset tells its folder.
 type ListOptions struct {
 	CategoryID string
 	FolderID   string
@@ -38,6 +40,31 @@ type ListOptions struct {
 	// either where as many are added as are removed meanwhile, if the order is one in which
 	// those that were there keep theirs.
 	Overlap bool
+	// Since leaves out what was uploaded, or by ByLastModifiedAt changed, before a time; what
+	// is of no known age stays. A list that is newest first ends with the page that gets there,
+	// unless the service was seen not to keep to that order: then all of it is read.
+	Since time.Time
+	// AsListed has also what the service lists of other places, to find out whether it does.
+	AsListed bool
+}
+
+// holds reports whether an asset is directly in the place that is listed.
+func (o ListOptions) holds(a *wireAsset) bool {
+	switch {
+	case o.AsListed:
+		return true
+	case o.FolderID == "":
+		return a.FolderID == ""
+	}
+	return a.FolderID == o.FolderID || a.FolderID == "" // not every service need repeat it
+}
+
+// age is the time that Since is about.
+func (o ListOptions) age(a *wireAsset) time.Time {
+	if o.SortBy == ByLastModifiedAt {
+		return a.LastModifiedAt.Time
+	}
+	return a.UploadedAt.Time
 }
 
 // List yields the assets of a category or a folder. At most one error comes, it
@@ -57,16 +84,57 @@ func (c *Client) List(ctx context.Context, o ListOptions) iter.Seq2[Asset, error
 	}
 	setUnlessEmpty(query, "sortBy", o.SortBy)
 	setUnlessEmpty(query, "order", o.Order)
-	all := pages(ctx, c, request{op: "list assets", subject: subject, route: "/assets", query: query},
-		pager[wireAsset]{limit: cmp.Or(o.PageSize, defaultPageSize), id: func(a wireAsset) string { return a.ID }, overlap: o.Overlap}, byQuery)
+	r := request{op: "list assets", subject: subject, route: "/assets", query: query}
+	p := pager[wireAsset]{limit: cmp.Or(o.PageSize, defaultPageSize), id: func(a wireAsset) string { return a.ID }, overlap: o.Overlap}
 	return func(yield func(Asset, error) bool) {
-		for a, err := range all {
+		p := p
+		if !o.Since.IsZero() && o.Order == Descending && (o.SortBy == ByUploadedAt || o.SortBy == ByLastModifiedAt) {
+			w := &descent{client: c, options: o}
+			p.last = w.isPast
+		}
+		for a, err := range pages(ctx, c, r, p, byQuery) {
+			age := o.age(&a)
+			if err == nil && (!o.holds(&a) || !age.IsZero() && age.Before(o.Since)) {
+				continue
+			}
 			if !yield(a.asset(), err) {
 				return
 			}
 		}
 	}
 }
+
+// A descent watches a list that is to be newest first. That services keep to the order that
+// they are asked for is documented nowhere, so the list is believed only once the times in it
+// have gone down, and never if they go up.
+type descent struct {
+	client  *Client
+	options ListOptions
+	lowest  time.Time
+	fell    bool
+}
+
+// isPast reports whether all that comes after a page is older than what is wanted.
+func (d *descent) isPast(page []wireAsset) bool {
+	for n := range page {
+		switch age := d.options.age(&page[n]); {
+		case age.IsZero():
+			continue
+		case !d.lowest.IsZero() && age.After(d.lowest):
+			d.client.Unordered()
+		case !d.lowest.IsZero() && age.Before(d.lowest):
+			d.fell = true
+			fallthrough
+		default:
+			d.lowest = age
+		}
+	}
+	return d.fell && d.lowest.Before(d.options.Since) && !d.client.unordered.Load()
+}
+
+// Unordered says that the service does not keep to the order in which a list is asked for. From
+// then on nothing relies on it.
+func (c *Client) Unordered() { c.unordered.Store(true) }
 
 // list yields the items of any paged route.
 func list[T any](ctx context.Context, c *Client, r request, limit int, id func(T) string) iter.Seq2[T, error] {
@@ -76,24 +144,44 @@ func list[T any](ctx context.Context, c *Client, r request, limit int, id func(T
 // byQuery makes a request ask for a page as most routes want it.
 func byQuery(r *request, limit, offset int) {
 	r.method = http.MethodGet
-	r.query = maps.Clone(r.query)
+	if r.query = maps.Clone(r.query); r.query == nil {
+		r.query = url.Values{}
+	}
 	r.query.Set("limit", strconv.Itoa(limit))
 	r.query.Set("offset", strconv.Itoa(offset))
 }
 
-// whole reads a list of a route that is not known to page. Should it do so
-// nevertheless, that is an error: an incomplete list must not pass for a complete
-// one.
-func whole[T any](ctx context.Context, c *Client, r request) ([]T, error) {
-	var got page[T]
-	r.method, r.into = http.MethodGet, &got
-	if err := c.do(ctx, &r); err != nil {
-		return nil, err
+// whole reads a list of a route that is not known to page, and asks for none at first. Should
+// it do so nevertheless, the list is read to its end: an incomplete one must not pass for a
+// complete one.
+func whole[T any](ctx context.Context, c *Client, r request, id func(T) string) ([]T, error) {
+	var size int // of the first page
+	p := pager[T]{id: id, fetch: func(ctx context.Context, _, offset int) (got page[T], err error) {
+		r := r
+		if r.method = http.MethodGet; offset > 0 {
+			byQuery(&r, size, offset)
+		}
+		r.into = &got
+		if err := c.do(ctx, &r); err != nil {
+			return got, err
+		}
+		if offset == 0 {
+			size = len(got.Items)
+		}
+		got.final = got.isWhole(offset)
+		return got, nil
+	}}
+	all := []T{}
+	for item, err := range p.items(ctx) {
+		if _, ok := errors.AsType[*Error](err); err != nil && !ok {
+			err = fmt.Errorf("%s: %w", r.op, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, item)
 	}
-	if got.TotalCount != nil && *got.TotalCount > len(got.Items) {
-		return nil, fmt.Errorf("%s: list ends at %d of %d", r.op, len(got.Items), *got.TotalCount)
-	}
-	return got.Items, nil
+	return all, nil
 }
 
 // pages yields the items of a request that turn makes ask for a page.
@@ -106,6 +194,9 @@ func pages[T any](ctx context.Context, c *Client, r request, p pager[T], turn fu
 			r.into = &got
 			return c.do(ctx, &r)
 		})
+		if got.plain && offset == 0 && len(got.Items) > size {
+			got.final = true // where more come than were asked for, nothing is paged
+		}
 		if got.Limit <= 0 || got.Limit > size { // a service may allow less than we ask for
 			got.Limit = size
 		}

@@ -67,7 +67,7 @@ func (e *Error) Hint() string {
 	case e.Status == http.StatusUnauthorized && e.Skew.Abs() > worthTelling:
 		return "set the clock, or use --compensate-clock"
 	case e.Status == http.StatusUnauthorized:
-		return "check the environment ID, the access key and the workspace"
+		return "check the environment ID, the access key, the workspace and --service"
 	case e.Status == http.StatusPaymentRequired:
 		return "a limit of the plan is used up: see what the service says under its limits"
 	case e.Status == http.StatusForbidden:

@@ -1,7 +1,9 @@
 package assets
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -16,11 +18,34 @@ const (
 	maxRetreats = 100
 )
 
-// A page is the envelope of a list.
+// A page is the envelope of a list. It may be missing, which is not documented either way.
 type page[T any] struct {
 	Items      []T  `json:"items"`
 	TotalCount *int `json:"totalCount"`
 	Limit      int  `json:"limit"` // the length of a page that has another one behind it
+	plain      bool // it came without an envelope
+	final      bool // there is none behind it
+}
+
+// UnmarshalJSON reads a page with its envelope or without.
+func (p *page[T]) UnmarshalJSON(data []byte) error {
+	if p.plain = bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")); p.plain {
+		return json.Unmarshal(data, &p.Items)
+	}
+	type envelope page[T]
+	return json.Unmarshal(data, (*envelope)(p))
+}
+
+// isWhole reports whether a page holds all from the offset on, of a route that need not page:
+// then it may say neither how many there are nor how long its pages are.
+func (p *page[T]) isWhole(offset int) bool {
+	switch n := len(p.Items); {
+	case p.TotalCount != nil:
+		return offset+n >= *p.TotalCount
+	case p.Limit > 0:
+		return n < p.Limit
+	}
+	return offset == 0
 }
 
 func (p *page[T]) check() error {
@@ -38,6 +63,9 @@ type pager[T any] struct {
 	// overlap has a page begin with the last item of the one before. If it does not, items
 	// slipped below the offset, which the total does not tell if as many were added.
 	overlap bool
+	// last reports of what is new on a page whether the rest of the list is of no interest; it
+	// may be nil.
+	last func(fresh []T) bool
 
 	offset   int
 	lapped   bool // the page at the offset overlaps the one before
@@ -74,6 +102,9 @@ func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
 				if !yield(item, nil) {
 					return
 				}
+			}
+			if p.last != nil && p.last(fresh) {
+				return
 			}
 			if more, err = p.advance(got, len(fresh)); err != nil {
 				yield(none, err)
@@ -120,6 +151,9 @@ func (p *pager[T]) fresh(items []T) []T {
 // ends early or does not advance is an error: an incomplete list must not pass
 // for a complete one.
 func (p *pager[T]) advance(got page[T], fresh int) (more bool, err error) {
+	if got.final {
+		return false, nil
+	}
 	seen := p.recent.size()
 	if p.repeats++; fresh > 0 {
 		p.repeats = 0

@@ -54,7 +54,7 @@ type Group struct {
 // Groups returns the groups of the workspace. It takes an admin. The route is not
 // known to page.
 func (c *Client) Groups(ctx context.Context) ([]Group, error) {
-	return whole[Group](ctx, c, request{op: "list groups", route: "/admin/groups", query: c.inWorkspace()})
+	return whole(ctx, c, request{op: "list groups", route: "/admin/groups", query: c.inWorkspace()}, func(g Group) string { return g.ID })
 }
 
 // CreateGroup makes a group and returns its ID. It takes an admin.
@@ -105,10 +105,10 @@ func (g *Grant) body() map[string]any {
 // Grants returns the grants of a group. It takes an admin. The route is not known
 // to page.
 func (c *Client) Grants(ctx context.Context, groupID string) ([]Grant, error) {
-	return whole[Grant](ctx, c, request{
+	return whole(ctx, c, request{
 		op: "list permissions of group", subject: groupID,
 		route: "/admin/permissions", query: c.inWorkspace("groupId", groupID),
-	})
+	}, func(g Grant) string { return g.ID })
 }
 
 // CreateGrant gives a group what it may do, on top of what it has, and returns the

@@ -31,7 +31,9 @@ type request struct {
 
 	// creates says that carrying the request out twice makes a second thing.
 	creates bool
-	into    answer // where a successful answer goes
+	// once says that it is not sent again, whatever comes of it.
+	once bool
+	into answer // where a successful answer goes
 }
 
 // An answer is a value that a JSON document is decoded into, and that says
@@ -88,10 +90,10 @@ func (r *request) checkPath() error {
 
 // stopUnsafe keeps a request that creates something from being repeated unless
 // it certainly did not: it was refused for its rate, or no byte of it was
-// written. A body that failed at its source is not for us to repeat either.
+// written. One that is meant for once is not repeated at all. A body that failed at its source is not for us to repeat either.
 func (r *request) stopUnsafe(err error) error {
 	e, ok := errors.AsType[*Error](err)
-	if !ok || r.creates && !e.resend || isBodyError(e.Err) {
+	if !ok || r.once || r.creates && !e.resend || isBodyError(e.Err) {
 		return retry.Stop(err)
 	}
 	return err

@@ -77,10 +77,10 @@ func (r *Revision) UnmarshalJSON(data []byte) error {
 // Revisions returns the revisions of an asset, the current one among them. The
 // route is not known to page.
 func (c *Client) Revisions(ctx context.Context, id string) ([]Revision, error) {
-	return whole[Revision](ctx, c, request{
+	return whole(ctx, c, request{
 		op: "list revisions", subject: "of " + id,
 		route: "/assets/{id}/revisions", path: revisionsPath(id),
-	})
+	}, func(r Revision) string { return r.ID })
 }
 
 func revisionsPath(id string) string { return "/assets/" + url.PathEscape(id) + "/revisions" }

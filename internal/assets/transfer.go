@@ -95,6 +95,9 @@ func (c *Client) transfer(ctx context.Context, r request, to Target, transfers [
 	}.do(ctx, c)
 }
 
+// namesRoute is where the service tells which names are taken. To ask changes nothing.
+const namesRoute = "/assets/namesExist"
+
 // NamesTaken returns those of several names, with their extensions, that assets
 // in a place have already.
 func (c *Client) NamesTaken(ctx context.Context, in Target, names ...string) ([]string, error) {
@@ -108,7 +111,7 @@ func (c *Client) NamesTaken(ctx context.Context, in Target, names ...string) ([]
 		var got nameList
 		err := c.do(ctx, &request{
 			op: op, subject: strconv.Itoa(len(batch)) + " names",
-			method: http.MethodPost, route: "/assets/namesExist",
+			method: http.MethodPost, route: namesRoute,
 			query: c.inWorkspace(),
 			body:  jsonPayload(map[string]any{"target": target, "names": batch}),
 			into:  &got,

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -86,7 +87,7 @@ func transportOf(o Options, base *url.URL) http.RoundTripper {
 		transport = NewTransport(nil)
 	}
 	if o.ReadOnly {
-		transport = readOnlyTransport{transport, base.String() + accessRoute}
+		transport = readOnlyTransport{transport, base.String() + accessRoute, base.String() + namesRoute}
 	}
 	return transport
 }
@@ -104,21 +105,28 @@ func (c *Client) checkRedirect(next *http.Request, via []*http.Request) error {
 }
 
 // A readOnlyTransport makes a dry run harmless even if there is a mistake in it. It lets
-// pass what only reads, and the way to the cookie without which some files cannot be
-// read.
+// pass what only reads, the question which names are taken, and the way to the cookie without
+// which some files cannot be read.
 type readOnlyTransport struct {
 	next   http.RoundTripper
 	access string // the address that gives the cookie
+	names  string // the address that tells which names are taken
 }
 
 func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost && r.URL.String() == t.access {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost && t.onlyReads(r.URL) {
 		return t.next.RoundTrip(r)
 	}
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
 	return nil, ErrReadOnly
+}
+
+// onlyReads reports whether a POST to an address changes nothing.
+func (t readOnlyTransport) onlyReads(to *url.URL) bool {
+	address, _, _ := strings.Cut(to.String(), "?")
+	return to.String() == t.access || address == t.names
 }
 
 func (t readOnlyTransport) CloseIdleConnections() {

@@ -26,6 +26,7 @@ func administrationLaws() []law {
 		{"permissions of a group", testGrants},
 		{guess("groups in tokens"), testMembers},
 		{"roles", testRoles},
+		{guess("tokens of another service"), testOtherService},
 	}
 }
 
@@ -339,5 +340,12 @@ func testRoles(t *testing.T, s *scratch) {
 	}
 	if _, err := s.as(Caller{Role: "user"}).CreateCategory(t.Context(), assets.NewCategory{Name: strings.Repeat("x", 9), Extensions: extensions()}); !refused(err) {
 		t.Errorf("a user made a category: %v", err)
+	}
+}
+
+// A role for another service opens nothing, else a wrong --service goes unnoticed.
+func testOtherService(t *testing.T, s *scratch) {
+	if err := s.as(Caller{Role: "admin", Service: "another"}).Ping(t.Context()); !assets.IsAuth(err) {
+		t.Errorf("got %v", err)
 	}
 }

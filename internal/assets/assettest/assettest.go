@@ -40,6 +40,7 @@ type Caller struct {
 	Role      string   // "user", "admin" or "superadmin"
 	Workspace string   // empty: the one that is tested
 	Groups    []string // of a user
+	Service   string   // the key under auth; empty: that of the service that is tested
 }
 
 // A NewClient makes clients of the service that is tested.

@@ -53,6 +53,31 @@ func testExtensionsInUse(t *testing.T, s *scratch) {
 	}
 }
 
+// What is added leaves everything else of the category as it was.
+func testAddExtension(t *testing.T, s *scratch) {
+	a := s.upload(t, "a.txt")
+	was, err := s.CategoryInUse(t.Context(), s.category)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.AddExtensions(t.Context(), was, "gif"); err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.Category(t.Context(), s.category)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now.Name != was.Name || now.Private != was.Private || !slices.Equal(sorted(now.Extensions), sorted(append(slices.Clone(was.Extensions), "gif"))) {
+		t.Errorf("got %+v, was %+v", now, was)
+	}
+	if _, err := s.Asset(t.Context(), a.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.AddExtensions(t.Context(), was, "pdf"); err == nil {
+		t.Error("a category that changed meanwhile was changed")
+	}
+}
+
 func testDeleteCategory(t *testing.T, s *scratch) {
 	id := s.newCategory(t, unique("short-lived"))
 	folder := s.newFolder(t, assets.NewFolder{Name: "f", CategoryID: id})

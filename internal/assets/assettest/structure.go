@@ -17,6 +17,7 @@ func structureLaws() []law {
 		{"equal category names", testEqualCategories},
 		{"configured categories", testConfigure},
 		{"extensions in use", testExtensionsInUse},
+		{"added extension", testAddExtension},
 		{"deleted categories", testDeleteCategory},
 		{guess("order of categories"), testCategoryOrder},
 		{"folders", testFolders},

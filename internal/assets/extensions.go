@@ -1,0 +1,86 @@
+package assets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A ChangedError says that somebody changed a category meanwhile, so that a change of it was
+// not made.
+type ChangedError struct{ Op, CategoryID string }
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s %s: not done, because another user changed the category meanwhile", e.Op, e.CategoryID)
+}
+
+// CategoryInUse returns one category with the extensions that are in use. It takes an admin.
+func (c *Client) CategoryInUse(ctx context.Context, id string) (Category, error) {
+	return c.categoryInUse(ctx, "read category", id)
+}
+
+func (c *Client) categoryInUse(ctx context.Context, op, id string) (Category, error) {
+	for category, err := range c.CategoriesInUse(ctx) {
+		if err != nil || category.ID == id {
+			return category, err
+		}
+	}
+	return Category{}, fmt.Errorf("%s %s: %w in the workspace", op, id, fs.ErrNotExist)
+}
+
+// AddExtensions has a category take further extensions; was is what CategoryInUse said of it.
+// It takes an admin.
+//
+// The service only knows how to set all extensions of a category, and deletes the files of
+// those that are left out for good. So the category is read again right before. Nothing is
+// sent if it is not as it was (a [ChangedError]), or if there are files in it whose extension
+// would not be among those that are sent (an [InUseError]). The request is never repeated,
+// as an extension that was added in between would be dropped by that.
+func (c *Client) AddExtensions(ctx context.Context, was Category, extensions ...string) (Category, error) {
+	const op = "add extensions to category"
+	now, err := c.categoryInUse(ctx, op, was.ID)
+	switch {
+	case err != nil:
+		return Category{}, err
+	case len(now.Extensions) == 0:
+		return Category{}, fmt.Errorf("%s %s: the service does not say which ones it takes already", op, was.ID)
+	case !now.isConfiguredAs(was):
+		return Category{}, &ChangedError{op, was.ID}
+	}
+	all := append(slices.Clone(now.Extensions), extensions...)
+	if lost := without(now.inUse(), all); len(lost) > 0 {
+		return Category{}, &InUseError{op, was.ID, lost}
+	}
+	var category Category
+	err = c.do(ctx, &request{
+		op: op, subject: was.ID,
+		method: http.MethodPut, route: "/admin/categories/{id}", path: "/admin/categories/" + url.PathEscape(was.ID),
+		query:   c.inWorkspace(),
+		body:    jsonPayload(map[string]any{"name": now.Name, "extensions": all, "isPrivate": now.Private}),
+		creates: true, // without an answer it is in doubt
+		once:    true,
+		into:    &category,
+	})
+	if missing := without(all, category.Extensions); err == nil && category.Extensions != nil && len(missing) > 0 {
+		err = errors.New(op + " " + was.ID + ": the service answers that it does not take " + strings.Join(missing, ", "))
+	}
+	return category, err
+}
+
+// isConfiguredAs reports whether everything that can be set of two categories is equal.
+func (c Category) isConfiguredAs(other Category) bool {
+	return c.Name == other.Name && c.Private == other.Private &&
+		slices.Equal(slices.Sorted(slices.Values(c.Extensions)), slices.Sorted(slices.Values(other.Extensions)))
+}
+
+// without are the extensions that are not among others, whatever their case.
+func without(extensions, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(extensions), func(e string) bool {
+		return slices.ContainsFunc(others, func(o string) bool { return strings.EqualFold(o, e) })
+	})
+}

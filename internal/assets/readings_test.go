@@ -1,0 +1,242 @@
+package assets
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What is in other folders is not at the top, however a service says so.
+func TestFoldersAtTheTop(t *testing.T) {
+	want := []string{"x", "z"}
+	for name, items := range map[string]string{
+		"top levels":           `{"id":"x","categoryId":"c"},{"id":"z","categoryId":"c","parentId":null}`,
+		"a tree":               `{"id":"x","folders":[{"id":"y","parentId":"x","folders":[{"id":"w","parentId":"y"}]}]},{"id":"z","folders":[]}`,
+		"flat":                 `{"id":"y","parentId":"x"},{"id":"x","parentId":""},{"id":"w","parentId":"y"},{"id":"z"}`,
+		"both":                 `{"id":"x","folders":[{"id":"y","parentId":"x"}]},{"id":"y","parentId":"x","folders":[]},{"id":"z"}`,
+		"both, and no parents": `{"id":"y"},{"id":"x","folders":[{"id":"y","folders":[{"id":"w"}]}]},{"id":"w"},{"id":"z"}`,
+		"twice":                `{"id":"x"},{"id":"z"},{"id":"x"}`,
+		"within categories":    `{"id":"x","categoryId":"c","parentId":"c"},{"id":"y","categoryId":"c","parentId":"x"},{"id":"z","categoryId":"c","parentId":"c"}`,
+	} {
+		for _, body := range []string{`{"items":[` + items + `]}`, `[` + items + `]`} {
+			got, err := newClient(t, Options{BaseURL: "http://localhost", Transport: &parrot{200, nil, body}}).Folders(t.Context())
+			var ids []string
+			for _, f := range got {
+				if ids = append(ids, f.ID); f.ParentID != "" {
+					t.Errorf("%s: %s has the parent %q", name, f.ID, f.ParentID)
+				}
+			}
+			if err != nil || !cmp.Equal(ids, want) {
+				t.Errorf("%s: got %v, %v", name, ids, err)
+			}
+		}
+	}
+}
+
+// Of a folder, those directly in it are given, also if a service tells deeper ones beside them.
+func TestFoldersInAFolder(t *testing.T) {
+	for name, inside := range map[string]string{
+		"a tree": `{"id":"b","parentId":"a","folders":[{"id":"d","parentId":"b"}]},{"id":"c","parentId":"a"}`,
+		"flat":   `{"id":"b","parentId":"a"},{"id":"d","parentId":"b"},{"id":"c","parentId":"a"}`,
+		"both":   `{"id":"b","folders":[{"id":"d"}]},{"id":"d"},{"id":"c"}`,
+	} {
+		body := `{"id":"a","folders":[` + inside + `]}`
+		got, err := newClient(t, Options{BaseURL: "http://localhost", Transport: &parrot{200, nil, body}}).Folder(t.Context(), "a", 1)
+		var ids []string
+		for _, f := range got.Folders {
+			ids = append(ids, f.ID)
+		}
+		if err != nil || !cmp.Equal(ids, []string{"b", "c"}) {
+			t.Errorf("%s: got %v, %v", name, ids, err)
+		}
+	}
+}
+
+// A service may page what no public client pages.
+func TestFoldersInPages(t *testing.T) {
+	for _, s := range []*shelf{{most: 10}, {most: 10, noTotal: true}, {}} {
+		for _, n := range []int{0, 1, 9, 10, 11, 30, 35} {
+			s.ids, s.requests = numbered(n), 0
+			if s.most == 0 {
+				s.most = 1000
+			}
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.FormValue("limit") == "" { // then it is the service's own
+					r.Form.Set("limit", "1000")
+				}
+				s.ServeHTTP(w, r)
+			})
+			got, err := c.Folders(t.Context())
+			var ids []string
+			for _, f := range got {
+				ids = append(ids, f.ID)
+			}
+			if err != nil || !slices.Equal(ids, s.ids) {
+				t.Errorf("pages of %d, %v: got %v, %v, want %v", s.most, s.noTotal, ids, err, s.ids)
+			}
+			if want := n/10 + 1; s.most == 10 && s.requests > want {
+				t.Errorf("%d folders: %d requests", n, s.requests)
+			}
+		}
+	}
+}
+
+// Lists may come without an envelope.
+func TestPlainArrays(t *testing.T) {
+	for _, n := range []int{0, 1, 9, 10, 11, 20, 35} {
+		for _, paged := range []bool{true, false} {
+			if !paged && n > 0 && n%10 == 0 {
+				continue // that there is no more cannot be told, which is an error
+			}
+			s := &shelf{ids: numbered(n)}
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				limit, _ := strconv.Atoi(r.FormValue("limit"))
+				offset, _ := strconv.Atoi(r.FormValue("offset"))
+				if !paged {
+					limit, offset = n, 0
+				}
+				_ = json.NewEncoder(w).Encode(s.page(offset, limit)["items"])
+			})
+			got, err := listIDs(t, c, 10)
+			if err != nil || !slices.Equal(got, s.ids) {
+				t.Errorf("%d, paged %v: got %v, %v", n, paged, got, err)
+			}
+		}
+	}
+}
+
+// An aged asset is one of a shelf that has assets in folders and knows when they came.
+type aged struct {
+	ID         string `json:"id"`
+	FolderID   string `json:"folderId,omitempty"`
+	UploadedAt string `json:"uploadedAt,omitempty"`
+}
+
+// A store lists assets as they are, in pages of ten, whatever order is asked for.
+type store struct {
+	all      []aged
+	requests int
+}
+
+func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.requests++
+	offset, _ := strconv.Atoi(r.FormValue("offset"))
+	_ = json.NewEncoder(w).Encode(map[string]any{"items": s.all[offset:min(offset+10, len(s.all))], "totalCount": len(s.all), "limit": 10, "offset": offset})
+}
+
+func (s *store) list(t *testing.T, o ListOptions) (ids []string) {
+	t.Helper()
+	s.requests = 0
+	for a, err := range serve(t, s.ServeHTTP).List(t.Context(), o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// Of a category, what is in its folders is left out, and whole pages of it end no list.
+func TestListWithoutFolders(t *testing.T) {
+	s := &store{}
+	for n := range 45 {
+		a := aged{ID: fmt.Sprint(n), FolderID: "f"}
+		if n == 3 || n == 44 {
+			a.FolderID = ""
+		}
+		s.all = append(s.all, a)
+	}
+	for _, overlap := range []bool{false, true} {
+		if got := s.list(t, ListOptions{CategoryID: "c", PageSize: 10, Overlap: overlap}); !cmp.Equal(got, []string{"3", "44"}) {
+			t.Errorf("category: got %v", got)
+		}
+	}
+	s.all[7].FolderID = "below f"
+	if got := s.list(t, ListOptions{FolderID: "f", PageSize: 10}); len(got) != 44 || slices.Contains(got, "7") {
+		t.Errorf("folder: got %v", got)
+	}
+}
+
+// A list back to a time ends with the page that gets there, and not before a service has shown
+// that it keeps to the order.
+func TestListSince(t *testing.T) {
+	at := func(minute int) string { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC).Format(time.RFC3339) }
+	since := time.Date(2026, 1, 1, 0, 40, 0, 0, time.UTC)
+	build := func(minute func(n int) int) *store {
+		s := &store{}
+		for n := range 50 {
+			s.all = append(s.all, aged{ID: strconv.Itoa(minute(n)), UploadedAt: at(minute(n))})
+		}
+		return s
+	}
+	for name, tt := range map[string]struct {
+		minute   func(int) int
+		requests int
+	}{
+		"newest first":    {func(n int) int { return 50 - n }, 2},
+		"oldest first":    {func(n int) int { return n + 1 }, 5},
+		"no order":        {func(n int) int { return n*7%50 + 1 }, 5},
+		"turns at a page": {func(n int) int { return (n+20)%50 + 1 }, 5},
+	} {
+		s := build(tt.minute)
+		got := s.list(t, ListOptions{CategoryID: "c", SortBy: ByUploadedAt, Order: Descending, PageSize: 10, Since: since})
+		var want []string
+		for _, a := range s.all {
+			if n, _ := strconv.Atoi(a.ID); n >= 40 {
+				want = append(want, a.ID)
+			}
+		}
+		if !cmp.Equal(got, want) || s.requests != tt.requests {
+			t.Errorf("%s: got %v after %d requests, want %v after %d", name, got, s.requests, want, tt.requests)
+		}
+	}
+	equal := build(func(n int) int { return 1 })
+	for n := range equal.all {
+		equal.all[n].ID += fmt.Sprint(" at ", n)
+	}
+	equal.all[49] = aged{ID: "new", UploadedAt: at(45)}
+	equal.all[48] = aged{ID: "of no age"}
+	if got := equal.list(t, ListOptions{CategoryID: "c", SortBy: ByUploadedAt, Order: Descending, PageSize: 10, Since: since}); !cmp.Equal(got, []string{"of no age", "new"}) {
+		t.Errorf("equal times: got %v", got)
+	}
+}
+
+// Once a service was seen to mind no order, nothing relies on it any more; and what a profile
+// says is known from the beginning.
+func TestListSinceWithoutOrder(t *testing.T) {
+	s := &store{}
+	for n := range 30 {
+		s.all = append(s.all, aged{ID: strconv.Itoa(n), UploadedAt: time.Date(2026, 1, 1, 0, 30-n, 0, 0, time.UTC).Format(time.RFC3339)})
+	}
+	o := ListOptions{CategoryID: "c", SortBy: ByUploadedAt, Order: Descending, PageSize: 10, Since: time.Date(2026, 1, 1, 0, 29, 0, 0, time.UTC)}
+	c := serve(t, s.ServeHTTP)
+	read := func(c *Client) (requests int) {
+		s.requests = 0
+		for _, err := range c.List(t.Context(), o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s.requests
+	}
+	if got := read(c); got != 1 {
+		t.Errorf("in order: %d requests", got)
+	}
+	slices.Reverse(s.all)
+	read(c)
+	slices.Reverse(s.all)
+	if got := read(c); got != 3 {
+		t.Errorf("after there was no order: %d requests", got)
+	}
+	told := serve(t, s.ServeHTTP)
+	told.Unordered()
+	if got := read(told); got != 3 {
+		t.Errorf("where no order is to be expected: %d requests", got)
+	}
+}
