@@ -39,11 +39,18 @@ func upload(tb testing.TB, c *assets.Client, category, folder, name string, cont
 }
 
 // At a service the laws hold with the role of a user and a client that cannot write:
-// for assets in categories and folders, public and private ones, and of equal names.
+// for assets in categories and folders, public and private ones, and of equal names, however
+// the service lists them.
 func TestService(t *testing.T) {
+	for _, reading := range sandboxtest.Readings() {
+		t.Run(reading, func(t *testing.T) { testService(t, sandboxtest.Read(t, reading)) })
+	}
+}
+
+func testService(t *testing.T, reading sandbox.Profile) {
 	var calls atomic.Int64
 	start := time.Now()
-	s := sandboxtest.Run(t, sandbox.Options{Now: func() time.Time { // no two assets are of equal age
+	s := sandboxtest.Run(t, sandbox.Options{Profile: reading, Now: func() time.Time { // no two assets are of equal age
 		return start.Add(time.Duration(calls.Add(1)) * time.Millisecond)
 	}})
 	admin := client(t, s, "admin", false)
@@ -109,7 +116,7 @@ func TestRefused(t *testing.T) {
 	src := ckbox.New(client(t, s, "user", true), ckbox.Options{Environment: s.Environment.ID, Workspace: s.Environment.ID})
 	for _, err := range src.Objects(t.Context(), "") {
 		e, ok := errors.AsType[*sources.Error](err)
-		if !ok || !assets.IsAuth(err) || e.Hint != "check the environment ID, the access key and the workspace" {
+		if !ok || !assets.IsAuth(err) || e.Hint != "check the environment ID, the access key, the workspace and --service" {
 			t.Errorf("got %v", err)
 		}
 	}

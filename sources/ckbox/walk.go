@@ -89,9 +89,7 @@ func (w *walk) topFolders() error {
 	}
 	w.top = map[string][]entry{}
 	for _, f := range all {
-		if f.ParentID == "" {
-			w.top[f.CategoryID] = append(w.top[f.CategoryID], w.folder(f, ""))
-		}
+		w.top[f.CategoryID] = append(w.top[f.CategoryID], w.folder(f, ""))
 	}
 	return nil
 }
