@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"io"
 	"math"
 	"mime/multipart"
 	"net/http"
@@ -39,10 +38,7 @@ const (
 
 // upload makes an asset in the folder.
 func (p *prober) upload(ctx context.Context, name string, content []byte) (assets.Asset, error) {
-	return p.Client.Upload(ctx, assets.Upload{
-		FolderID: p.folder, Filename: name, Size: int64(len(content)),
-		Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
-	})
+	return p.uploadTo(ctx, p.folder, name, content)
 }
 
 func (p *prober) limits(ctx context.Context) error {
@@ -342,11 +338,11 @@ func (p *prober) processing(ctx context.Context) error {
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
 		return err
 	}
-	began := p.Now()
 	a, err := p.upload(ctx, "small.png", picture.Bytes())
 	if err != nil {
 		return err
 	}
+	began, queued := p.Now(), time.Duration(0) // how long it was seen to be queued
 	wait := firstLook
 	for range maxLooks {
 		if a, err = p.Client.Asset(ctx, a.ID); err != nil {
@@ -355,13 +351,14 @@ func (p *prober) processing(ctx context.Context) error {
 		took := p.Now().Sub(began)
 		switch a.Metadata.Status {
 		case assets.Success:
-			if took > 2*firstLook { // else it may have been done at once
+			if queued >= firstLook { // else it may have been done at once, and a look had to wait
 				p.profile.Processing = took.Round(firstLook)
 			}
 			return nil
 		case assets.Failed:
 			return errors.New("the service could not process a small image")
 		}
+		queued = took
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}

@@ -56,6 +56,11 @@ type measurement struct {
 func measurements() []measurement {
 	return []measurement{
 		{"limits", 1, (*prober).limits},
+		{"listing_delay", 1 + maxListings, (*prober).listingDelay},
+		{"folders", 2, (*prober).folders},
+		{"category_listing", 1, (*prober).categoryListing},
+		{"list_order", 2 + 4, (*prober).listOrder},
+		{"date_filter", 3, (*prober).dateFilter},
 		{"equal_assets", 1, (*prober).equalAssets},
 		{"equal_folders", 1, (*prober).equalFolders},
 		{"equal_categories", 1, (*prober).equalCategories},
@@ -101,6 +106,7 @@ type prober struct {
 	category string // the name, of which there may be several
 	in       string // ID of the category
 	folder   string
+	inner    string       // a folder in that one
 	subject  assets.Asset // on which attributes are tried
 }
 

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -168,12 +170,13 @@ func TestProbe(t *testing.T) {
 	got := s.probe(t)
 	want := probe.Profile{
 		Version: 1, EqualAssets: "accept", EqualFolders: "accept", EqualCategories: "accept",
+		Folders: "top", CategoryListing: "direct", ListOrder: "honoured", DateFilter: "honoured",
 		DefaultPage: 50, LargestPage: 500, TooLargePages: "refuse",
 		MaxName: 256, MaxDescription: 1024, MaxTag: -1, MaxTags: -1, MaxAttributes: -1, MaxAttribute: -1,
 		Attributes: "replace", Extensions: "folded", TokenAge: 24 * time.Hour, TimeResolution: time.Millisecond,
 		Plan: "ckbox.personal", MaxFileSize: 5 << 30, MaxMegapixels: 50,
 	}
-	busy := cmpopts.IgnoreFields(probe.Profile{}, "Processing") // on a machine that is, it shows
+	busy := cmpopts.IgnoreFields(probe.Profile{}, "Processing", "ListingDelay") // on a machine that is, it shows
 	if diff := cmp.Diff(want, got, times, busy); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -187,12 +190,14 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// odd are services that differ from the sandbox's own choices.
+// odd are services that differ from the sandbox's own choices; with the first, twelve.
 var odd = map[string]string{
+	"its own": "",
 	"strict": `
 equal_assets: refuse
 equal_folders: refuse
 equal_categories: refuse
+folders: flat
 default_page: 20
 largest_page: 100
 too_large_pages: refuse
@@ -212,6 +217,7 @@ max_megapixels: 3
 `,
 	"lenient": `
 equal_assets: rename
+category_listing: deep
 default_page: 1000
 largest_page: 2000
 too_large_pages: shorten
@@ -230,39 +236,162 @@ processing: 400ms
 	"busy": `
 rate: 12
 retry_after: "0"
+list_order: ignored
+`,
+	"flat and deep": `
+folders: flat
+category_listing: deep
+`,
+	"without an order": `
+list_order: ignored
+date_filter: ignored
+extensions: exact
+`,
+	"without dates": `
+date_filter: refused
+listing_delay: 400ms
+time_resolution: 100ms
+`,
+	"late": `
+listing_delay: 12s
+folders: flat
+category_listing: deep
+list_order: ignored
+date_filter: ignored
+`,
+	"too late": `
+listing_delay: 1h
+folders: flat
+processing: 1h
+`,
+	"slow": `
+latency: 30ms
+processing: 2s
+token_age: 10m
+lacks: [head]
+`,
+	"of small pages": `
+default_page: 5
+largest_page: 10
+too_large_pages: shorten
+category_listing: deep
+equal_categories: refuse
+max_attributes: 1
+`,
+	"without limits": `
+largest_page: -1
+max_name: -1
+max_description: -1
+attributes: merge
+equal_folders: refuse
+trash_served: true
+lacks: [etag]
+max_file_size: 4096
 `,
 }
 
-// TestOddServices probes sandboxes with odd settings: the profile says what they are,
-// and a sandbox with that profile is the same again. What is measured in time would be
-// another on a machine with much else to do, so no real time passes.
+// unmeasured are the keys that cannot be measured at a service, besides the rate where it has
+// no limit.
+var unmeasured = map[string][]string{
+	"too late": {"category_listing", "date_filter", "list_order", "listing_delay", "processing"},
+}
+
+// TestOddServices probes sandboxes with odd settings: the profile says what they are, in all
+// that they are set to and in all else, and what it does not say it names. A sandbox with that
+// profile is the same again. What is measured in time would be another on a machine with much
+// else to do, so no real time passes.
 func TestOddServices(t *testing.T) {
 	t.Parallel()
 	for name, text := range odd {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { probeOdd(t, text) })
+			synctest.Test(t, func(t *testing.T) { probeOdd(t, text, unmeasured[name]) })
 		})
 	}
 }
 
-func probeOdd(t *testing.T, text string) {
+func probeOdd(t *testing.T, text string, unknown []string) {
 	settings := read(t, []byte("version: 1\n"+text))
+	time.Sleep(123456789) // of whole seconds, no resolution could be told
 	first := serveBubble(t, sandbox.Options{Profile: settings}).probe(t)
 	encoded, err := first.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	measured := read(t, encoded)
-	for _, key := range keys(text) {
-		if got, want := value(t, measured, key), value(t, settings, key); !close(key, got, want) {
-			t.Errorf("%s: measured %s, it is %s", key, got, want)
-		}
+	checkKeys(t, text, unknown, measured)
+	if settings.Rate == 0 {
+		unknown = append(slices.Clone(unknown), "rate")
+	}
+	if named := slices.Sorted(maps.Keys(first.Unknown)); !slices.Equal(named, slices.Sorted(slices.Values(unknown))) {
+		t.Errorf("named as not measured: %q, want %q", named, unknown)
+	}
+	if len(unknown) > 1 {
+		return // a sandbox decides itself about what is not known
 	}
 	second := serveBubble(t, sandbox.Options{Profile: measured}).probe(t)
-	round := cmpopts.IgnoreFields(probe.Profile{}, "Processing") // as close as the keys above
+	round := cmpopts.IgnoreFields(probe.Profile{}, "Processing", "ListingDelay") // as close as the keys above
 	if diff := cmp.Diff(first, second, times, round); diff != "" {
 		t.Errorf("-first +second:\n%s", diff)
+	}
+}
+
+// usual is what is measured where a profile says nothing.
+const usual = `
+version: 1
+equal_assets: accept
+equal_folders: accept
+equal_categories: accept
+folders: top
+category_listing: direct
+list_order: honoured
+date_filter: honoured
+default_page: 50
+largest_page: 500
+too_large_pages: refuse
+max_name: 256
+max_description: 1024
+max_tag: -1
+max_tags: -1
+max_attributes: -1
+max_attribute: -1
+attributes: replace
+extensions: folded
+trash_served: false
+bearer: false
+lacks:
+token_age: 24h
+time_resolution: 1ms
+processing: 0s
+listing_delay: 0s
+latency: 100us
+rate: 0
+retry_after: ""
+plan: ckbox.personal
+max_file_size: 5368709120
+max_megapixels: 50
+`
+
+// checkKeys compares every key of a profile that was measured with what the service was set to,
+// or else does.
+func checkKeys(t *testing.T, text string, unknown []string, measured sandbox.Profile) {
+	t.Helper()
+	settings, others := read(t, []byte("version: 1\n"+text)), read(t, []byte(usual))
+	for _, key := range keys(usual) {
+		from := others
+		if slices.Contains(keys(text), key) {
+			from = settings
+		}
+		want := value(t, from, key)
+		if slices.Contains(unknown, key) {
+			want = value(t, sandbox.Profile{}, key)
+		}
+		if key == "too_large_pages" && measured.LargestPage < 0 {
+			want = `""` // there are none
+		}
+		if got := value(t, measured, key); !close(key, got, want) {
+			t.Errorf("%s: measured %s, it is %s", key, got, want)
+		}
 	}
 }
 
@@ -304,15 +433,17 @@ func value(t *testing.T, p sandbox.Profile, key string) string {
 	return ""
 }
 
-// close compares two values. How long an image is processed is measured as finely as it is
-// looked at.
+// close compares two values. How long an image is processed, and an asset not listed, is
+// measured as finely as it is looked at.
 func close(key, got, want string) bool {
 	g, gerr := strconv.ParseInt(got, 10, 64)
 	w, werr := strconv.ParseInt(want, 10, 64)
 	switch {
 	case gerr != nil || werr != nil:
 		return got == want
-	case key == "processing":
+	case key == "latency": // its least is what is shown
+		return max(g, int64(100*time.Microsecond)) == w
+	case w > 0 && (key == "processing" || key == "listing_delay"):
 		return g >= w && g < w*3/2
 	}
 	return g == w
@@ -362,7 +493,7 @@ func TestLeft(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	var faults []sandbox.Fault
-	for _, text := range []string{"GET /limits status=404", "POST /folders status=403 nth=2"} {
+	for _, text := range []string{"GET /limits status=404", "POST /folders status=403 nth=3"} {
 		f, err := sandbox.ParseFault(text)
 		if err != nil {
 			t.Fatal(err)

@@ -23,6 +23,11 @@ type Profile struct {
 	EqualFolders    string `yaml:"equal_folders,omitempty"`
 	EqualCategories string `yaml:"equal_categories,omitempty"`
 
+	Folders         string `yaml:"folders,omitempty"`
+	CategoryListing string `yaml:"category_listing,omitempty"`
+	ListOrder       string `yaml:"list_order,omitempty"`
+	DateFilter      string `yaml:"date_filter,omitempty"`
+
 	DefaultPage   int    `yaml:"default_page,omitempty"`
 	LargestPage   int    `yaml:"largest_page,omitempty"`
 	TooLargePages string `yaml:"too_large_pages,omitempty"`
@@ -43,6 +48,7 @@ type Profile struct {
 	TokenAge         time.Duration `yaml:"token_age,omitempty"`
 	TimeResolution   time.Duration `yaml:"time_resolution,omitempty"`
 	Processing       time.Duration `yaml:"processing,omitempty"`
+	ListingDelay     time.Duration `yaml:"listing_delay,omitempty"`
 	Latency          time.Duration `yaml:"latency,omitempty"`
 	LatencyP95       time.Duration `yaml:"latency_p95,omitempty"`
 	UploadLatency    time.Duration `yaml:"upload_latency,omitempty"`
@@ -80,6 +86,8 @@ func (p Profile) Rows() []Row {
 	}
 	rows := []Row{
 		{"equal asset names", p.EqualAssets}, {"equal folder names", p.EqualFolders}, {"equal category names", p.EqualCategories},
+		{"list of folders", p.Folders}, {"list of a category", p.CategoryListing}, {"order of lists", p.ListOrder}, {"dates in a search", p.DateFilter},
+		{"until a new asset is listed", p.unless("listing_delay", cmp.Or(length(p.ListingDelay), "at once"))},
 		{"default page", number(p.DefaultPage)}, {"largest page", number(p.LargestPage)}, {"larger pages", p.TooLargePages},
 		{"name, characters", number(p.MaxName)}, {"description, characters", number(p.MaxDescription)},
 		{"tag, characters", number(p.MaxTag)}, {"tags", number(p.MaxTags)},
@@ -88,7 +96,7 @@ func (p Profile) Rows() []Row {
 		{"replace in place", has("replace")}, {"restore from the trash", has("restore")}, {"trash is served", yesNo(p.TrashServed)},
 		{"HEAD at delivery", has("head")}, {"ranges at delivery", has("ranges")}, {"ETag at delivery", has("etag")},
 		{`"Bearer " before a token`, yesNo(p.Bearer)}, {"oldest token", length(p.TokenAge)},
-		{"resolution of uploadedAt", length(p.TimeResolution)}, {"processing of a small image", cmp.Or(length(p.Processing), "at once")},
+		{"resolution of uploadedAt", length(p.TimeResolution)}, {"processing of a small image", p.unless("processing", cmp.Or(length(p.Processing), "at once"))},
 		{"small requests, median", length(p.Latency)}, {"small requests, 95 %", length(p.LatencyP95)},
 		{"small uploads, median", length(p.UploadLatency)}, {"small uploads, 95 %", length(p.UploadLatencyP95)},
 		{"requests a second", cmp.Or(number(p.Rate), "no limit seen")}, {"Retry-After", cmp.Or(p.RetryAfter, "none")},
@@ -101,6 +109,14 @@ func (p Profile) Rows() []Row {
 		rows = append(rows, Row{"not measured: " + name, p.Unknown[name]})
 	}
 	return rows
+}
+
+// unless gives a value that zero stands for, too, unless it could not be measured.
+func (p Profile) unless(name, value string) string {
+	if _, unknown := p.Unknown[name]; unknown {
+		return ""
+	}
+	return value
 }
 
 func number(n int) string {
