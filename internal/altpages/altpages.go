@@ -37,6 +37,8 @@ type Options struct {
 	Batch    int    // pages of one call; 5
 	Embed    bool   // send pictures that are files below the folder of the page, made small
 	Again    bool   // send also pages whose result is there
+
+	Contexts []string // that the service is given besides; they only go into the manifests
 }
 
 func (o Options) orDefault() Options {

@@ -14,15 +14,16 @@ import (
 // A manifest beside a result says what it was made of. It is written before the result, so
 // that what was paid for is not lost, and has all of which the result is made again.
 type manifest struct {
-	Version        int    `json:"version"`
-	Original       string `json:"original"` // name of the file
-	OriginalSHA256 string `json:"original_sha256"`
-	Result         string `json:"result"`
-	ResultSHA256   string `json:"result_sha256"`
-	ReplacesSHA256 string `json:"replaces_sha256,omitempty"` // the result that was there before
-	Summary        string `json:"summary"`
-	Added          []Alt  `json:"added"`
-	Left           int    `json:"left"` // images that still have no alternative text
+	Version        int      `json:"version"`
+	Original       string   `json:"original"` // name of the file
+	OriginalSHA256 string   `json:"original_sha256"`
+	Result         string   `json:"result"`
+	ResultSHA256   string   `json:"result_sha256"`
+	ReplacesSHA256 string   `json:"replaces_sha256,omitempty"` // the result that was there before
+	Contexts       []string `json:"contexts,omitempty"`        // that the service was given besides
+	Summary        string   `json:"summary"`
+	Added          []Alt    `json:"added"`
+	Left           int      `json:"left"` // images that still have no alternative text
 }
 
 const (

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 )
 
 // A Plan says what would be sent and written. It was made without either.
 type Plan struct {
 	Pages    []Page    // to be sent, or made from what was sent before
 	Ready    []string  // pages whose result is there
+	Other    int       // pages that are not sent again, although they were sent with other contexts
 	Complete int       // pages of which no image lacks an alternative text
 	Skipped  []Skipped // and why
 	Images   int       // without an alternative text, of the pages to be sent
@@ -26,9 +28,9 @@ type Page struct {
 	Bytes    int64      // that are sent; none if the answer is known already
 	Embedded []Embedded // pictures in what is sent
 
-	digest   string // of the page
-	replaces string // digest of the result that is there; empty if there is none
-	known    *manifest
+	digest   string    // of the page
+	replaces string    // digest of the result that is there; empty if there is none
+	known    *manifest // what was said of the page as it is now; nil: it is to be sent
 }
 
 // Look makes a plan for the pages that paths name: files, or folders with all in them. An
@@ -55,6 +57,9 @@ func (p *Plan) look(ctx context.Context, path string, o Options) error {
 	var sent prepared
 	if err == nil && !ready && page.Images > 0 && page.known == nil {
 		sent, err = prepare(ctx, path, o)
+	}
+	if page.known != nil && !slices.Equal(page.known.Contexts, o.Contexts) {
+		p.Other++
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -101,9 +106,7 @@ func looked(path string, o Options) (page Page, ready bool, err error) {
 		return page, false, nil
 	case m.OriginalSHA256 == page.digest && !o.Again:
 		isOld := !isThere || page.replaces == m.ReplacesSHA256 && page.replaces != m.ResultSHA256 // a crash came between manifest and result
-		if isOld {
-			page.known = m
-		}
+		page.known = m
 		return page, !isOld, nil
 	case isThere && page.replaces != m.ResultSHA256 && page.replaces != m.ReplacesSHA256:
 		return page, false, fmt.Errorf("somebody edited %s, and the page has changed since: move the result away", page.Result)

@@ -226,7 +226,7 @@ func (r *run) keep(page Page, p prepared, result Result) error {
 	filled := []byte(p.fill(result.Added))
 	m := manifest{
 		Version: manifestVersion, Original: filepath.Base(page.Path), OriginalSHA256: page.digest, Result: filepath.Base(page.Result), ResultSHA256: digest(filled),
-		ReplacesSHA256: page.replaces, Summary: result.Summary, Added: result.Added, Left: result.Left,
+		ReplacesSHA256: page.replaces, Contexts: r.options.Contexts, Summary: result.Summary, Added: result.Added, Left: result.Left,
 	}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

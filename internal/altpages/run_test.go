@@ -147,6 +147,30 @@ func TestRunWritesResultsBesidePages(t *testing.T) {
 	}
 }
 
+// A result says with which contexts it was made, and is not paid for again with others unasked.
+func TestContexts(t *testing.T) {
+	f := newFolder(t, map[string]string{"a.html": page})
+	style := Options{Contexts: []string{"style", "terms/file/f"}}
+	if _, _, err := f.run(f.look(style), &service{}, style); err != nil {
+		t.Fatal(err)
+	}
+	if m := must(readManifest(f.in("a.html"), ".enriched"))(t); !slices.Equal(m.Contexts, style.Contexts) {
+		t.Errorf("the manifest has %q", m.Contexts)
+	}
+	again := style
+	again.Again = true
+	for what, tt := range map[string]struct {
+		o            Options
+		calls, other int
+	}{
+		"the same": {style, 0, 0}, "none": {Options{}, 0, 1}, "another one": {Options{Contexts: []string{"style"}}, 0, 1}, "again": {again, 1, 0},
+	} {
+		if p := f.look(tt.o); p.Calls != tt.calls || p.Other != tt.other {
+			t.Errorf("%s: got %d calls and %d others, want %d and %d", what, p.Calls, p.Other, tt.calls, tt.other)
+		}
+	}
+}
+
 func TestRunIsGoneOnWith(t *testing.T) {
 	f := newFolder(t, map[string]string{"a.html": page})
 	s := &service{}
