@@ -190,6 +190,9 @@ type SummaryLine struct {
 	Refused   int64   `json:"refused,omitempty"`           // answers of the service that asked to slow down
 	Throttled Seconds `json:"throttled_seconds,omitempty"` // for which no request began because of them
 
+	Supersedes string `json:"supersedes,omitempty"` // the run that this one took the place of, as objects had changed since that was done with them
+
+	NamesDiffer    int64       `json:"names_differ,omitempty"`    // assets that are called otherwise than their objects, of all at the destination
 	Fields         []FieldLine `json:"fields,omitempty"`          // that were found and went nowhere, of the most objects first
 	Positions      int64       `json:"positions,omitempty"`       // objects that say where on earth they were made
 	BrokenSidecars int64       `json:"broken_sidecars,omitempty"` // objects that have one
@@ -228,6 +231,7 @@ type Checks struct {
 	Checked     int64 `json:"checked"`   // receipts compared with the listing
 	ReadBack    int64 `json:"read_back"` // of these, compared by content
 	Differences int64 `json:"differences"`
+	Further     int64 `json:"further,omitempty"` // of these, those of assets that have further ones beside them
 }
 
 // Addresses are what urls wrote.
@@ -354,6 +358,10 @@ type CategoryLine struct {
 	Extensions []string `json:"extensions"`
 	Assets     int      `json:"assets"`
 	Private    bool     `json:"private"`
+
+	// Of assets category add-extension only.
+	Added []string `json:"added,omitempty"` // those of the extensions that are new
+	State string   `json:"state,omitempty"` // done, planned or unchanged
 }
 
 // A FolderLine is a "folder" event.
@@ -364,4 +372,18 @@ type FolderLine struct {
 	CategoryID string `json:"category_id"`
 	ParentID   string `json:"parent_id,omitempty"`
 	Assets     int    `json:"assets"` // directly in it
+
+	// Of assets folder rename and delete only.
+	Was   string `json:"was,omitempty"`   // its name before
+	State string `json:"state,omitempty"` // done, planned or unchanged
+}
+
+// A QualityLine is a "quality" event: the quality of the images of a format.
+type QualityLine struct {
+	Format  string `json:"format"`
+	Quality int    `json:"quality"` // from 1 to 100
+
+	// Of --set only.
+	Was   int    `json:"was,omitempty"`
+	State string `json:"state,omitempty"` // done, planned or unchanged
 }

@@ -44,6 +44,39 @@ type AnswerLine struct {
 	Sources []string `json:"sources"` // addresses that the service names
 }
 
+// A SuggestionLine is a "suggestion" event: an element that a review would change.
+type SuggestionLine struct {
+	Element string `json:"element"` // its data-id
+	Text    string `json:"text"`    // that it would have, in HTML
+}
+
+// A ContextLine is a "context" event: a context of the AI content service.
+type ContextLine struct {
+	ID           string          `json:"id,omitempty"` // none of one that is to be created
+	Name         string          `json:"name"`
+	Description  string          `json:"description,omitempty"`
+	Instructions string          `json:"instructions,omitempty"`
+	AppliesTo    []string        `json:"applies_to,omitempty"` // by itself
+	Prompts      []ContextPrompt `json:"prompts,omitempty"`
+	Files        []ContextFile   `json:"files,omitempty"`
+	State        string          `json:"state,omitempty"` // done, planned
+}
+
+// A ContextPrompt is a prompt of a context.
+type ContextPrompt struct {
+	ID     string `json:"id,omitempty"`
+	Name   string `json:"name"`
+	Prompt string `json:"prompt,omitempty"`
+}
+
+// A ContextFile is a file of a context.
+type ContextFile struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name"`
+	Type string `json:"type,omitempty"`
+	Size int64  `json:"size,omitempty"`
+}
+
 // A SurveyLine is a "survey" event: what is wrong with how many descriptions.
 type SurveyLine struct {
 	Assets   int64            `json:"assets"`
@@ -119,6 +152,9 @@ type EstimateLine struct {
 	Seconds Seconds          `json:"seconds"`
 	Bytes   int64            `json:"bytes"` // of pictures, at most
 	Held    map[string]int64 `json:"held"`  // back, by reason
+
+	Contexts      []string `json:"contexts,omitempty"`       // that go along
+	OtherContexts int64    `json:"other_contexts,omitempty"` // of those held back as known: proposed with other contexts
 }
 
 // A LeavingLine is a "leaving" event: whether one asset would leave for the AI content
