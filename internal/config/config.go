@@ -57,12 +57,15 @@ type Settings struct {
 	Job    string         // the one that was chosen; empty if none was
 	Source string         // of that job
 
-	State       string // the journal; see DefaultState
-	Workspace   string
-	Service     string
-	User        string
-	SourceName  string
-	CAFile      string
+	State      string // the journal; see DefaultState
+	Workspace  string
+	Service    string
+	User       string
+	SourceName string
+	CAFile     string
+	// ServiceProfile is what was measured of the service at the destination; see probe.Profile.
+	ServiceProfile string
+
 	LogFile     string
 	Metadata    string                // a table that describes objects
 	Mapping     *mapping.Rules        // nil: there are none
@@ -119,9 +122,13 @@ type Settings struct {
 	Bandwidth   pace.Timetable // nil: no limit
 	KeepRuns    time.Duration  // 0: for good
 
-	AIURL         string // of the AI content service; see AI
-	AILimits      string // auto, saas, off
-	AIModel       string // empty: the one that the service recommends
+	AIURL    string // of the AI content service; see AI
+	AILimits string // auto, saas, off
+	// AICompatibility is the version of the list of models that is asked for.
+	AICompatibility string
+
+	AIModel       string   // empty: the one that the service recommends
+	AIContexts    []string // of the AI content service, as ai.ParseContextRef reads them
 	AIPermissions []string
 	AIRoutes      []string // each ENDPOINT=METHOD /path
 	EnrichExclude []string

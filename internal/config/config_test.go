@@ -85,7 +85,7 @@ func defaults() Settings {
 		Unmatched: "stop", OnCollision: "rename", OnExisting: "conflict", Duplicates: "keep", Provenance: "auto", Wait: time.Minute, KeepRuns: 400 * 24 * time.Hour,
 		Delete: "never", Quarantine: 20 * time.Hour, MaxDelete: 500, MaxDeletePercent: 1, MaxChanges: 1000, MaxChangesPercent: 20,
 		DriftShare: 1.0 / 30, OnDestinationChange: "keep", OnReplaceRefused: "fail",
-		Precedence: metadata.Precedence(), GPS: "keep", OnLimit: "cut", AILimits: "auto", EnrichPrivate: "never",
+		Precedence: metadata.Precedence(), GPS: "keep", OnLimit: "cut", AILimits: "auto", AICompatibility: "1", EnrichPrivate: "never",
 	}
 }
 
@@ -106,6 +106,7 @@ destinations:
     service: other
     user: u1
     ca_file: /etc/ca.pem
+    service_profile: measured.yaml
   staging:
     url: https://staging.example.com
     access_key_env: STAGING_KEY
@@ -145,6 +146,7 @@ compensate_clock: true
 least_privilege: true
 allow_http: false
 ca_file: ca.pem
+service_profile: other.yaml
 progress: plain
 log_file: /var/log/assetferry.log
 metrics: metrics/assetferry.prom
@@ -157,7 +159,9 @@ gps: drop
 on_limit: fail
 ai_url: https://ai.example.com/v1
 ai_limits: saas
+ai_compatibility: "2"
 ai_model: agent-1
+ai_context: [house-style, glossary/file/terms]
 ai_permission: "ai:conversations:*"
 ai_route: StreamDocuments=POST /v2/documents
 max_credits: 12.5
@@ -172,7 +176,7 @@ enrich_private: allow
 		Destinations: map[string]Named{
 			"prod": {
 				URL: "https://assets.example.com/", Environment: "env1", AccessKeyFile: "prod.key",
-				Workspace: "w1", Service: "other", User: "u1", CAFile: "/etc/ca.pem",
+				Workspace: "w1", Service: "other", User: "u1", CAFile: "/etc/ca.pem", ServiceProfile: "measured.yaml",
 			},
 			"staging": {URL: "https://staging.example.com", AccessKeyEnv: "STAGING_KEY"},
 			"plain":   {URL: "http://localhost:8080", TokenCommand: "sign --for 'me too'"},
@@ -180,13 +184,13 @@ enrich_private: allow
 		State: "state.db", Workspace: "42", Service: "box", User: "nightly", Concurrency: 8,
 		Include: []string{"*.jpg", "*.png"}, Exclude: []string{"tmp/**"}, MinAge: 36 * time.Hour,
 		Symlinks: "follow", CategoryBy: "folder", Category: "Photos", Unmatched: "skip", OnCollision: "keep",
-		OnExisting: "adopt", Duplicates: "keep", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", Progress: "plain",
+		OnExisting: "adopt", Duplicates: "keep", CompensateClock: true, LeastPrivilege: true, CAFile: "ca.pem", ServiceProfile: "other.yaml", Progress: "plain",
 		LogFile: "/var/log/assetferry.log", SourceName: "library", Metadata: "described/all.csv",
 		Provenance: "always", Wait: 2 * time.Hour, KeepRuns: 400 * 24 * time.Hour, MaxDuration: 6 * time.Hour, Until: &TimeOfDay{6, 30},
 		Delete: "trash", Quarantine: 72 * time.Hour, MaxDelete: 9, MaxDeletePercent: 2.5, MaxChanges: 99, MaxChangesPercent: 30,
 		Precedence: []metadata.Origin{metadata.FromEXIF, metadata.FromTable, metadata.FromSidecar, metadata.FromSource, metadata.FromXMP, metadata.FromIPTC},
 		GPS:        "drop", OnLimit: "fail",
-		AIURL: "https://ai.example.com/v1", AILimits: "saas", AIModel: "agent-1", AIPermissions: []string{"ai:conversations:*"},
+		AIURL: "https://ai.example.com/v1", AILimits: "saas", AICompatibility: "2", AIModel: "agent-1", AIContexts: []string{"house-style", "glossary/file/terms"}, AIPermissions: []string{"ai:conversations:*"},
 		AIRoutes: []string{"StreamDocuments=POST /v2/documents"}, MaxCredits: 12.5,
 		EnrichExclude: []string{"people/**"}, NeverCategory: []string{"Contracts"}, NeverTag: []string{"no-ai"}, EnrichPrivate: "allow",
 		Sentinel: "here.txt", DriftShare: 0.25, OnDestinationChange: "report", OnReplaceRefused: "new-asset",

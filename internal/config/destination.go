@@ -24,7 +24,7 @@ type Named struct {
 	// At most one of these is set.
 	AccessKeyEnv, AccessKeyFile, AccessKeyCommand, TokenCommand string
 
-	Workspace, Service, User, CAFile string
+	Workspace, Service, User, CAFile, ServiceProfile string
 }
 
 // A Kind tells the sandbox from everything else.
@@ -47,7 +47,7 @@ type Destination struct {
 	AccessKey    Reference // either this
 	TokenCommand string    // or this, a command line that prints tokens
 
-	Workspace, Service, User, CAFile string
+	Workspace, Service, User, CAFile, ServiceProfile string
 }
 
 // Destination works out where to write. It is a *UsageError if nothing says
@@ -109,6 +109,8 @@ func (s *Settings) address(name string, n Named) (Destination, error) {
 		Service:   s.prefer("service", n.Service),
 		User:      s.prefer("user", n.User),
 		CAFile:    s.prefer("ca_file", n.CAFile),
+
+		ServiceProfile: s.prefer("service_profile", n.ServiceProfile),
 	}
 	c, err := s.credentials(name, n)
 	if err != nil {
@@ -137,6 +139,8 @@ func (s *Settings) own(key string) string {
 		return s.Service
 	case "user":
 		return s.User
+	case "service_profile":
+		return s.ServiceProfile
 	}
 	return s.CAFile
 }

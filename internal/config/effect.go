@@ -25,6 +25,7 @@ func (s *Settings) Effects() []Effect {
 		s.chosen("service", s.Service, n.Service, ""),
 		s.chosen("user", s.User, n.User, ""),
 		s.chosen("ca_file", s.CAFile, n.CAFile, ""),
+		s.chosen("service_profile", s.ServiceProfile, n.ServiceProfile, ""),
 		s.mapping(),
 		s.oldAddresses(),
 		s.effect("notify", strings.Trim(fmt.Sprint(s.Notify), "[]")),

@@ -41,6 +41,7 @@ func (s *Settings) Inherit(d Destination) (Inheritance, error) {
 	h.token(d)
 	h.read(s.File)
 	h.read(d.CAFile)
+	h.read(d.ServiceProfile)
 	return h.Inheritance, h.err
 }
 

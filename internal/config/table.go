@@ -93,7 +93,9 @@ func (s *Settings) table() []row {
 		{key: "keep_runs", initial: "400d", set: duration(&s.KeepRuns)},
 		{key: "ai_url", env: "ASSETFERRY_AI_URL", example: "https://ai.cke-cs.com", set: address(&s.AIURL)},
 		choice("ai_limits", &s.AILimits, "auto", "saas", "off"),
+		{key: "ai_compatibility", env: "ASSETFERRY_AI_COMPATIBILITY", initial: "1", set: text(&s.AICompatibility)},
 		{key: "ai_model", example: "agent-1", set: text(&s.AIModel)},
+		{key: "ai_context", example: "house-style", set: list(&s.AIContexts), list: true},
 		{key: "ai_permission", example: "ai:conversations:*", set: list(&s.AIPermissions), list: true},
 		{key: "ai_route", example: "StreamDocuments=POST /v1/documents/process/stream", set: list(&s.AIRoutes), list: true},
 		{key: "max_credits", example: "500", set: parsed(&s.MaxCredits, parseCredits)},
@@ -106,6 +108,7 @@ func (s *Settings) table() []row {
 		{key: "metrics", example: "/var/lib/node_exporter/assetferry.prom", set: text(&s.Metrics), path: true, written: true},
 		{key: "notify", env: "ASSETFERRY_NOTIFY", example: "failure=https://hooks.example.com/assetferry", set: targets(&s.Notify), list: true, secret: true},
 		{key: "notify_file", env: "ASSETFERRY_NOTIFY_FILE", example: "notify.txt", set: text(&s.NotifyFile), path: true},
+		{key: "service_profile", example: "assetferry-profile.yaml", set: text(&s.ServiceProfile), path: true},
 		{key: "ca_file", example: "authorities.pem", set: text(&s.CAFile), path: true},
 		{key: "allow_http", set: yesNo(&s.AllowHTTP), yesNo: true},
 	}
@@ -124,6 +127,7 @@ func (n *Named) table() []row {
 		{key: "workspace", example: "your-workspace-id", set: text(&n.Workspace)},
 		{key: "service", initial: "ckbox", set: text(&n.Service)},
 		{key: "user", initial: "assetferry", set: text(&n.User)},
+		{key: "service_profile", example: "assetferry-profile.yaml", set: text(&n.ServiceProfile), path: true},
 		{key: "ca_file", example: "authorities.pem", set: text(&n.CAFile), path: true},
 	}
 }

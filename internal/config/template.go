@@ -161,7 +161,7 @@ func (n *Named) get(key string) string {
 		return value
 	}
 	return map[string]string{"url": n.URL, "environment": n.Environment, "workspace": n.Workspace,
-		"service": n.Service, "user": n.User, "ca_file": n.CAFile}[key]
+		"service": n.Service, "user": n.User, "ca_file": n.CAFile, "service_profile": n.ServiceProfile}[key]
 }
 
 // Put checks and stores the value of a key, as if it stood in the file.

@@ -72,6 +72,7 @@ func (s *Settings) SourceWorkspace(a WorkspaceAddress) (Destination, error) {
 		Environment: chosen.environment, AccessKey: chosen.accessKey, TokenCommand: chosen.tokenCommand,
 		Workspace: cmp.Or(a.Workspace, n.Workspace),
 		Service:   cmp.Or(n.Service, s.Service), User: cmp.Or(n.User, s.User), CAFile: cmp.Or(n.CAFile, s.CAFile),
+		ServiceProfile: n.ServiceProfile,
 	}, nil
 }
 
@@ -128,5 +129,6 @@ func (s *Settings) InheritSource(i Inheritance, d Destination) (Inheritance, err
 		}
 	}
 	h.read(d.CAFile)
+	h.read(d.ServiceProfile)
 	return h.Inheritance, h.err
 }
