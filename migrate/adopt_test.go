@@ -150,9 +150,10 @@ func TestFolderOfAFormerProcess(t *testing.T) {
 func TestFolderOfALongDeadProcess(t *testing.T) {
 	w := newWorld(t)
 	w.put("dir/a.jpg", "a")
-	must(t, w.journal.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, time.Now()))
+	death := time.Now().Add(-2 * time.Hour)
+	must(t, w.journal.Intend(t.Context(), w.pair.Destination, state.PlaceKey{Category: w.images, Path: "dir"}, death))
 	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) {
-		a.Answer, a.FormerAlive = time.Hour, time.Now().Add(-2*time.Hour)
+		a.Answer, a.FormerAlive = time.Hour, death
 	})
 	must(t, err)
 	if n := w.folders()["Images/dir"]; n != 1 {

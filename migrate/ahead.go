@@ -77,7 +77,7 @@ func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[string]
 // mayBePlaced reports whether it is to be decided where an item goes.
 func (d *decider) mayBePlaced(i state.Item) bool {
 	switch {
-	case i.State == state.ItemDone, i.Action == state.Move, i.Reason == string(ReasonSidecar):
+	case i.State == state.ItemDone, i.Action == state.Move, isSuccessor(i) && i.Action != state.Create, i.Reason == string(ReasonSidecar):
 		return false // decided for good, see first
 	case i.Obstacle != "" && i.Obstacle != string(perhaps):
 		return false

@@ -44,7 +44,7 @@ func (w *walk) lostAlias(ctx context.Context, a state.Alias) error {
 		}
 		return w.stage(ctx)
 	}
-	i := state.Item{Key: a.Key, Size: a.Size, Time: a.Time, VersionTag: a.VersionTag, Obstacle: string(unseen)}
+	i := state.Item{Key: a.Key, Size: a.Size, Time: a.Time, VersionTag: a.VersionTag, ContentType: a.ContentType, Obstacle: string(unseen)}
 	if w.decided {
 		if err := w.judge(ctx, &i, w.situation(object(i), Unknown, state.Receipt{}, state.Item{}, false), state.Receipt{}, state.Item{}); err != nil {
 			return err

@@ -67,6 +67,7 @@ type Applier struct {
 	rules      Rules
 	settleOnly bool
 	turns      turns
+	sizes      sizes
 }
 
 // NewApplier makes an applier with the usual settings.
@@ -229,13 +230,24 @@ func keepAlive(j Journal) (stop func()) {
 }
 
 // formerEnd is until when a former process may have sent something that was last
-// alive at a time; zero if that is not known.
+// alive at a time; zero if that is not known. Whoever waits from then on is not held up
+// should our clock be set meanwhile: the result counts by the clock that nobody sets.
 func formerEnd(alive time.Time) time.Time {
 	now := clock.Now()
-	if end := alive.Add(aliveSlack); !alive.IsZero() && end.Before(now) {
-		return end
+	if alive.IsZero() {
+		return now
 	}
-	return now
+	return now.Add(-max(0, now.Sub(alive.Add(aliveSlack))))
+}
+
+// formerEnd is formerEnd for what a former process intended last at a time of the server's
+// clock. Where less has passed by that since, ours was set forward meanwhile.
+func (a *Applier) formerEnd(intended time.Time) time.Time {
+	end, now := formerEnd(a.FormerAlive), clock.Now()
+	if begun := now.Add(-max(0, a.Now().Sub(intended))); begun.After(end) {
+		return begun
+	}
+	return end
 }
 
 // begin opens the phase, and tells which actions there is something left of.

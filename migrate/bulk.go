@@ -250,6 +250,9 @@ func (b *bulk) giveUp(ctx context.Context, batch []state.Item, cause error) erro
 		done = append(done, state.Outcome{Key: i.Key, State: state.ItemInDoubt, Class: string(retry.Transient),
 			Error: fmt.Sprintf("cannot find out what became of its asset: %v", err)})
 	}
+	if isOf(err, retry.Fatal) {
+		why = errors.Join(why, err)
+	}
 	if broken := b.record(ctx, batch, done); broken != nil {
 		why = errors.Join(why, broken)
 	}

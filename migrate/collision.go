@@ -1,11 +1,16 @@
 package migrate
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"slices"
 
+	"assetferry/internal/assets"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -17,7 +22,8 @@ func (d *decider) resolveCollisions(ctx context.Context) error {
 		return err
 	}
 	settled := func(c state.Collision) bool {
-		return c.Action == state.Adopt || c.State == state.ItemDone || c.State == state.ItemParked
+		tookOver := c.Action == state.Move && !d.Rules.followsGone() // in a former pass, see takeOver
+		return c.Action == state.Adopt || takesOver(c.Item) || tookOver || c.State == state.ItemDone || c.State == state.ItemParked
 	}
 	for group := range bySlot(collisions) {
 		held := group[0].Held || slices.ContainsFunc(group, settled)
@@ -29,12 +35,87 @@ func (d *decider) resolveCollisions(ctx context.Context) error {
 				held = true
 				continue
 			}
+			if became, err := d.takeOver(ctx, c); err != nil {
+				return err
+			} else if became {
+				continue
+			}
 			if err := d.resolve(ctx, c.Item); err != nil {
 				return err
 			}
 		}
 	}
 	return d.flush(ctx)
+}
+
+// takeOver decides that an object gets the asset which holds its place, if that has its
+// content and its own object is gone: to send it would make a second one beside it. Where
+// runs follow what is gone, that is settled by now, and nothing is asked here.
+func (d *decider) takeOver(ctx context.Context, c state.Collision) (became bool, err error) {
+	if !c.Held || c.Action != state.Create || c.Origin != "" || d.followed[c.Holder] {
+		return false, nil
+	}
+	if d.Rules.followsGone() || d.Rules.duplicates() || d.Rules.AdoptOnly {
+		return false, nil
+	}
+	r, err := d.Journal.Receipt(ctx, d.run.Pair.ID, c.Holder)
+	if err != nil || r.Size != c.Size {
+		return false, err
+	}
+	if gone, err := d.isGone(ctx, r); err != nil || !gone {
+		return false, err
+	}
+	digest, err := digestOfObject(ctx, d.Source, object(c.Item))
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	if err != nil || !bytes.Equal(digest, r.Digest) { // sending it tells what is wrong with it
+		return false, nil
+	}
+	asset, left, err := d.asLeft(ctx, r)
+	if err != nil || !left {
+		return false, err
+	}
+	holder := state.Item{Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Asset: r.Asset}
+	i, err := d.become(ctx, movement{state.Candidate{Item: holder, Gone: true, Digest: r.Digest}, state.Candidate{Item: c.Item}})
+	if err != nil || i.Action != state.Move {
+		return false, err
+	}
+	if d.gone > 0 { // it is under another key
+		d.gone--
+	}
+	if err := d.store(ctx, i); err != nil {
+		return false, err
+	}
+	former, err := d.formerly(ctx, i, r, asset, AsLeft)
+	if err != nil {
+		return false, err
+	}
+	return true, d.keepFormer(ctx, []state.Former{former}) // for an undo
+}
+
+// asLeft gives the asset of a receipt, if it still is what the receipt says. What people
+// deleted, moved or edited does not stand for the content of another object.
+func (d *decider) asLeft(ctx context.Context, r state.Receipt) (asset assets.Asset, is bool, err error) {
+	all, err := d.lookUp(ctx, []state.Receipt{r})
+	found := all[r.Asset]
+	if err != nil || found.untold != nil {
+		return asset, false, err
+	}
+	standing, err := d.standing(ctx, state.Move, r, found)
+	return found.Asset, standing == AsLeft, err
+}
+
+// isGone asks the source whether an object that has arrived is not there any more.
+func (d *decider) isGone(ctx context.Context, r state.Receipt) (bool, error) {
+	content, err := d.Source.Open(ctx, sources.Object{Key: sources.Key(r.Key), Size: r.Size, Time: r.Time, VersionTag: r.VersionTag}, 0)
+	if err == nil {
+		return false, content.Close()
+	}
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	return errors.Is(err, fs.ErrNotExist), nil
 }
 
 func (d *decider) resolve(ctx context.Context, i state.Item) error {

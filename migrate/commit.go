@@ -102,7 +102,9 @@ func (d *dispatcher) record(ctx context.Context) (err error) {
 func (d *dispatcher) commit(ctx context.Context, c commit) commit {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	c.err = errors.Join(d.write(ctx, &c), d.writeReleased(ctx, &c))
+	if err := errors.Join(d.write(ctx, &c), d.writeReleased(ctx, &c)); err != nil {
+		c.err = &journalError{err}
+	}
 	return c
 }
 

@@ -68,10 +68,12 @@ func (d *decider) awaitOthers(ctx context.Context) error {
 	return retry.Sleep(ctx, until.Sub(clock.Now()))
 }
 
-// inventories stages what is in places beside our assets, and counts it.
+// inventories stages what is in places beside our assets, and counts it. Of several passes
+// the one counts that found the most names more than once: a later one looks at fewer places.
 func (d *decider) inventories(ctx context.Context, places []Place) (found int64, err error) {
 	d.Watch.Phase(PhaseInventory, -1, -1)
 	var all atomic.Int64
+	before := d.doubled.Swap(0)
 	tree := newTree(d.Dest)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(d.Concurrency)
@@ -83,6 +85,7 @@ func (d *decider) inventories(ctx context.Context, places []Place) (found int64,
 		})
 	}
 	err = g.Wait()
+	d.doubled.Store(max(before, d.doubled.Load()))
 	return all.Load(), err
 }
 
@@ -126,37 +129,55 @@ func (d *decider) inventory(ctx context.Context, tree *tree, place Place) (other
 	} else if err != nil {
 		return 0, err
 	}
-	seen := int64(0)
+	names := newNames()
 	for page, err := range pages(list(ctx, d.Dest, state.Container{Category: place.Category, Folder: folder}), stagePage) {
 		if err != nil {
 			return others, err
 		}
-		n, err := d.stageOthers(ctx, place, page)
+		n, err := d.stageOthers(ctx, place, page, names)
 		if err != nil {
 			return others, err
 		}
-		seen, others = seen+int64(len(page)), others+n
+		others += n
 	}
-	if others == 0 && seen > 0 {
+	if others > 0 {
+		d.doubled.Add(names.doubled())
+	} else if len(names.all) > 0 {
 		err = d.Journal.SaveOurs(ctx, d.run.Pair.ID, place.Category, place.Folder)
 	}
 	return others, err
 }
 
-// stageOthers stages those of some assets in a place that are not ours, and counts them.
-func (d *decider) stageOthers(ctx context.Context, place Place, page []assets.Asset) (others int64, err error) {
-	ours, err := d.Journal.ReceiptsOf(ctx, d.run.Pair.ID, idsOf(page))
+// stageOthers stages those of some assets in a place that are not ours, and counts them. It
+// collects the names of all.
+func (d *decider) stageOthers(ctx context.Context, place Place, page []assets.Asset, names *namesOf) (others int64, err error) {
+	receipts, err := d.Journal.ReceiptsOf(ctx, d.run.Pair.ID, idsOf(page))
 	if err != nil {
 		return 0, err
 	}
 	var entries []state.Entry
+	var rest []assets.Asset
 	for _, a := range page {
-		if _, known := ours[a.ID]; !known {
-			entries = append(entries, entryOf(a, Place{place.Category, place.Folder, a.Filename()}.slot()))
+		if _, known := receipts[a.ID]; known {
+			names.add(a, own)
+			continue
 		}
+		rest = append(rest, a)
+		entries = append(entries, entryOf(a, Place{place.Category, place.Folder, a.Filename()}.slot()))
 	}
 	if len(entries) == 0 {
 		return 0, nil
+	}
+	known, err := knownBeside(ctx, d.Journal, d.run.Pair, idsOf(rest))
+	if err != nil {
+		return 0, err
+	}
+	for _, a := range rest {
+		if known[a.ID] {
+			names.add(a, expected)
+		} else {
+			names.add(a, foreign)
+		}
 	}
 	d.Watch.Progress(int64(len(entries)), 0)
 	return int64(len(entries)), d.Journal.StageInventory(ctx, state.RunScope(d.run.Num), entries)
@@ -186,15 +207,15 @@ func entryOf(a assets.Asset, slot int64) state.Entry {
 	}
 }
 
-// pages makes pages of up to so many of a sequence. Each is there until the next one.
+// pages makes pages of up to so many of a sequence. Each is there until the next one. An
+// error of the sequence comes instead of the page that it cuts short: if that page failed as
+// well, the error would be lost.
 func pages[T any](all iter.Seq2[T, error], size int) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var page []T
 		for v, err := range all {
 			if err != nil {
-				if len(page) == 0 || yield(page, nil) {
-					yield(nil, err)
-				}
+				yield(nil, err)
 				return
 			}
 			if page = append(page, v); len(page) == size {

@@ -22,8 +22,11 @@ const (
 	ReasonDrifted     Reason = "drifted since the plan was approved"
 	ReasonParked      Reason = "failed in many runs, see --retry-parked"
 	ReasonUnclear     Reason = "sent before, and nobody can tell whether it arrived, see --retry-parked"
+	ReasonUnsettled   Reason = "sent before, deleted at the source since, and nobody can tell whether an asset is of it, see --retry-parked"
 
 	ReasonContent   Reason = "its content changed"
+	ReasonRecased   Reason = "its content changed, and its name in case or Unicode form only"
+	ReasonNameFree  Reason = "the name that was taken when it arrived is free now"
 	ReasonMaybe     Reason = "it looks changed; its content is still to be compared"
 	ReasonSeeming   Reason = "only its time or version changed, its content is the same"
 	ReasonMetadata  Reason = "its metadata changed"
@@ -85,7 +88,9 @@ func (r Reason) IsFailure() bool {
 
 // parks reports whether an object is left alone for this reason, until it changes or
 // somebody asks for it.
-func (r Reason) parks() bool { return r == ReasonParked || r == ReasonUnclear }
+func (r Reason) parks() bool {
+	return r == ReasonParked || r == ReasonUnclear || r == ReasonUnsettled
+}
 
 // Memory is what the journal knows of an object.
 type Memory int

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"sync/atomic"
 
 	"assetferry/internal/faultpoint"
 	"assetferry/sources"
@@ -20,18 +21,20 @@ type decider struct {
 	placer     *placer        // nil until something has to be placed
 	containers map[Place]bool // where objects go; names left out
 	creates    int
-	memory     recall                 // see walkBeside
-	rest       func() error           // the same: what was remembered after the last object
-	approved   *approvals             // the same
-	anew       redescriber            // the same
-	failures   *beside[state.Failure] // the same
-	claimed    map[string]bool        // assets that stand for an object already
-	vanished   map[string]bool        // assets that were listed and are not there any more
-	others     bool                   // in the place of an object is an asset that is not equal to it
-	followed   map[string]bool        // objects that are gone and go by another key now
-	lost       map[string]*loss       // objects whose assets others were to share
-	perhaps    bool                   // something was listed that may describe another object
-	ahead      map[string]ahead       // what describes objects that are decided next, if that says where they go
+	memory     recall                   // see walkBeside
+	rest       func() error             // the same: what was remembered after the last object
+	approved   *approvals               // the same
+	anew       redescriber              // the same
+	failures   *beside[state.Failure]   // the same
+	claimed    map[string]bool          // assets that stand for an object already
+	vanished   map[string]bool          // assets that were listed and are not there any more
+	doubled    atomic.Int64             // see Plan
+	others     bool                     // in the place of an object is an asset that is not equal to it
+	followed   map[string]bool          // objects that are gone and go by another key now
+	lost       map[string]*loss         // objects whose assets others were to share
+	tags       map[tagBatch]tagEvidence // what reading objects told of how version tags are made
+	perhaps    bool                     // something was listed that may describe another object
+	ahead      map[string]ahead         // what describes objects that are decided next, if that says where they go
 	batch      []state.Item
 
 	sentinel    bool          // was listed
@@ -41,7 +44,7 @@ type decider struct {
 }
 
 func (p *Planner) newDecider(run state.Run) *decider {
-	return &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, vanished: map[string]bool{}, followed: map[string]bool{}, lost: map[string]*loss{}}
+	return &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, vanished: map[string]bool{}, followed: map[string]bool{}, lost: map[string]*loss{}, tags: map[tagBatch]tagEvidence{}}
 }
 
 // decide decides every staged item. It may be repeated after a crash: the same
@@ -51,7 +54,7 @@ func (d *decider) decide(ctx context.Context) error {
 	for _, pass := range []func(context.Context) error{
 		d.confirmSidecars, // what is an object, and what describes one
 		d.decideAll,
-		d.settleMaybes, d.askTouched, d.followSidecars, d.partAliases, d.matchMoves, d.expire,
+		d.settleMaybes, d.askTouched, d.followSidecars, d.partAliases, d.matchMoves, d.matchRecased, d.freeNames, d.expire,
 		d.survey, d.drift, // what people did at the destination
 		d.place,
 		d.sendNothing, d.hold, d.keepNeeded, d.guard, // what of it is not to be done
@@ -157,9 +160,14 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	if sources.Obstacle(i.Obstacle) == perhaps {
 		i.Obstacle = "" // it describes nothing
 	}
-	if i.Action == state.Move { // a former pass has found where it comes from
+	if i.Action == state.Move || isSuccessor(*i) { // a former pass has found where it comes from
 		d.followed[i.Origin] = true
-		return false, nil
+		if i.Action != state.Create {
+			return false, nil
+		}
+		if i.State != state.ItemDone { // which needs its place
+			return true, d.judge(ctx, i, Situation{Memory: Changed, Standing: Deleted}, state.Receipt{}, state.Item{})
+		}
 	}
 	if i.State == state.ItemDone { // an outcome from before this listing
 		if i.Action == state.Create {

@@ -157,7 +157,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 	var last saidLast
 	var err error
 	if !isMade(i, asset) { // else nobody has said anything of it
-		if last, err = a.saidLast(ctx, a.run, cmp.Or(i.Origin, i.Key)); err != nil {
+		if last, err = a.saidLast(ctx, a.run, describedAs(i)); err != nil {
 			return description{}, err
 		}
 	}
@@ -205,6 +205,15 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 		d.modified = left
 	}
 	return d, nil
+}
+
+// describedAs is the key under which the journal has what was said of an object last: its
+// former one until the receipt is that of the new one.
+func describedAs(i state.Item) string {
+	if i.State == state.ItemSent {
+		return i.Key
+	}
+	return cmp.Or(i.Origin, i.Key)
 }
 
 // isMade reports whether the asset of an item is one that the item has made.

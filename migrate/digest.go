@@ -16,12 +16,23 @@ import (
 
 // digestOfObject reads an object and hashes it.
 func digestOfObject(ctx context.Context, s sources.Source, o sources.Object) ([]byte, error) {
+	return digestOfObjectBeside(ctx, s, o, io.Discard)
+}
+
+// digestOfObjectBeside reads an object, hashes it, and passes on what it reads.
+func digestOfObjectBeside(ctx context.Context, s sources.Source, o sources.Object, also io.Writer) ([]byte, error) {
 	r, err := s.Open(ctx, o, 0)
 	if err != nil {
 		return nil, err
 	}
-	digest, _, err := digestOf(r)
+	digest, _, err := digestOf(teed{io.TeeReader(r, also), r})
 	return digest, err
+}
+
+// A teed is a reader that somebody else reads along with.
+type teed struct {
+	io.Reader
+	io.Closer
 }
 
 // A LengthError says that the content of an asset is not as long as the service

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assetferry/internal/clock"
+	"assetferry/internal/retry"
 	"assetferry/state"
 )
 
@@ -56,7 +57,13 @@ func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted [
 		work: make(chan state.Item), results: make(chan result), settled: make(chan []finding, 1),
 		committed: make(chan commit, 1),
 	}
-	due := formerEnd(a.FormerAlive).Add(max(a.Settle, a.Answer)) // all of it may have been sent
+	var last time.Time
+	for _, i := range interrupted {
+		if i.IntentAt.After(last) {
+			last = i.IntentAt
+		}
+	}
+	due := a.formerEnd(last).Add(max(a.Settle, a.Answer)) // all of it may have been sent
 	for _, i := range interrupted {
 		if wasSent(i) {
 			d.queue = append(d.queue, i)
@@ -138,9 +145,13 @@ func (d *dispatcher) toldToStop(ctx context.Context) error {
 	}
 }
 
-// stop takes no more work. What the workers have is waited for.
+// stop takes no more work. What the workers have is waited for. A run that stops already
+// keeps its reason, and the first fatal error beside it.
 func (d *dispatcher) stop(why error) {
 	if d.stopping {
+		if isOf(why, retry.Fatal) && !isOf(d.why, retry.Fatal) {
+			d.why = errors.Join(d.why, why)
+		}
 		return
 	}
 	d.stopping, d.why = true, why

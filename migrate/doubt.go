@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"assetferry/internal/clock"
@@ -14,11 +15,13 @@ import (
 
 // A doubt is an item of which it is not known whether it arrived. It is looked
 // at twice: at once, since most are there by then, and when it is due, because
-// what is not there by then does not come any more.
+// what is not there by then does not come any more. Before it is sent again, all that
+// is in its container is looked at; see lookThroughAll.
 type doubt struct {
 	item   state.Item
 	due    time.Time
 	looked bool
+	unseen bool // it was due, and only that is left to be done
 	fresh  bool // it arose in this process
 	failed int  // how often looking failed, of those times that were the last
 }
@@ -66,7 +69,7 @@ func (d *dispatcher) look(ctx context.Context) error {
 	if d.settling || d.stopping {
 		return nil
 	}
-	now := clock.Now()
+	now, atRest := clock.Now(), d.isAtRest()
 	var ready, later []doubt
 	for _, q := range d.doubts {
 		if q.looked && now.Before(q.due) || d.inHandOf.has(q.item) {
@@ -75,7 +78,7 @@ func (d *dispatcher) look(ctx context.Context) error {
 			ready = append(ready, q)
 		}
 	}
-	if len(ready) == 0 {
+	if !atRest && !slices.ContainsFunc(ready, func(q doubt) bool { return !q.unseen }) {
 		return nil
 	}
 	if err := d.record(ctx); err != nil {
@@ -83,8 +86,20 @@ func (d *dispatcher) look(ctx context.Context) error {
 	}
 	d.doubts, d.settling = later, true
 	ctx = retry.WithDrain(ctx, d.Stop)
-	go func() { d.settled <- d.settleAll(ctx, d.structure, ready, now) }()
+	go func() { d.settled <- d.settleAll(ctx, d.structure, ready, now, atRest) }()
 	return nil
+}
+
+// isAtRest reports whether there is nothing to do any more before whole containers are
+// looked at for what was lost. What is next may have to wait for that.
+func (d *dispatcher) isAtRest() bool {
+	if len(d.doubts) == 0 || d.inHand > 0 || slices.ContainsFunc(d.doubts, func(q doubt) bool { return !q.unseen }) {
+		return false
+	}
+	if len(d.queue) > 0 {
+		return d.doubtsOf.has(d.queue[0])
+	}
+	return d.exhausted
 }
 
 // tellDoubts tells what the run waits for when only items in doubt are left, or
@@ -129,13 +144,17 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 	var again []finding
 	var broken error
 	for _, f := range findings {
-		if f.receipt == nil && (!f.final || d.stopping || d.mayLookAgain(&f)) {
+		if f.receipt == nil && (!f.final || f.later || d.stopping || d.mayLookAgain(&f)) {
 			f.looked = true
+			d.unseen(&f)
 			d.doubts = append(d.doubts, f.doubt)
+			if isOf(f.err, retry.Fatal) && broken == nil { // one look has the same error for all
+				broken = f.err
+			}
 			continue
 		}
 		d.doubtsOf.add(f.item, -1)
-		if f.fresh {
+		if f.fresh && !f.unseen {
 			d.fresh--
 		}
 		switch {
@@ -158,6 +177,16 @@ func (d *dispatcher) learn(ctx context.Context, findings []finding) error {
 		return err
 	}
 	return d.resend(ctx, again)
+}
+
+// unseen has the rest of a run go on while an item waits for a look at all of its container.
+func (d *dispatcher) unseen(f *finding) {
+	if !f.later || f.unseen {
+		return
+	}
+	if f.unseen = true; f.fresh {
+		d.fresh--
+	}
 }
 
 // mayLookAgain lets a little time pass where looking failed for a reason that may
@@ -199,7 +228,7 @@ func (d *dispatcher) unclear(f finding) error {
 func (d *dispatcher) found(f finding) {
 	o := f.outcome()
 	d.row = row{}
-	if f.item.Action != state.Adopt && d.describes() {
+	if f.item.Action != state.Adopt && d.describes() && !f.unproven { // what describes an object that has changed is the next run's
 		o.State = state.ItemSent
 		if f.item.State, f.item.Asset, f.item.Class, f.item.Error = state.ItemSent, f.receipt.Asset, "", o.Error; !d.stopping {
 			d.queue = append(d.queue, f.item)

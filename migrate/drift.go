@@ -108,7 +108,7 @@ func (d *decider) drifts(ctx context.Context, r state.Receipt, standing Standing
 	fresh := errors.Is(err, state.ErrNotFound)
 	switch {
 	case fresh:
-		i = state.Item{Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag}
+		i = arrived(r)
 	case err != nil:
 		return err
 	case i.Action != state.Unchanged && !isDrift(Reason(i.Reason)):

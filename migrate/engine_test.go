@@ -532,6 +532,47 @@ func TestStopDrains(t *testing.T) {
 	}
 }
 
+// A fullJournal cannot write outcomes once after something has happened.
+type fullJournal struct {
+	migrate.Journal
+	after <-chan struct{}
+	once  sync.Once
+}
+
+func (j *fullJournal) Advance(ctx context.Context, run, pair int64, outcomes []state.Outcome, next state.Next) ([]state.Item, error) {
+	failed := false
+	select {
+	case <-j.after:
+		j.once.Do(func() { failed = true })
+	default:
+	}
+	if failed {
+		return nil, errNoDisk
+	}
+	return j.Journal.Advance(ctx, run, pair, outcomes, next)
+}
+
+// Told to stop, a run says all the same that its journal failed meanwhile.
+func TestStopDoesNotHideTheJournal(t *testing.T) {
+	w := newWorld(t)
+	for n := range 20 {
+		w.put(fmt.Sprintf("%03d.jpg", n), "x")
+	}
+	stop := make(chan struct{})
+	w.gate.on(atUpload(5, sync.OnceValue(func() error { close(stop); return nil })))
+	d := w.deps()
+	d.Journal = &fullJournal{Journal: d.Journal, after: stop}
+	_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *migrate.Applier) { a.Stop, a.Concurrency = stop, 1 })
+	if !errors.Is(err, errNoDisk) {
+		t.Errorf("got %v, want the error of the journal", err)
+	}
+	w.gate.on(nil)
+	w.migrate(migrate.DefaultRules())
+	if n := len(w.assetsAt()); n != 20 {
+		t.Errorf("got %d assets, want 20", n)
+	}
+}
+
 func TestResumeWhileScanning(t *testing.T) {
 	w := newWorld(t)
 	want := w.small()

@@ -3,6 +3,7 @@ package migrate
 import (
 	"assetferry/internal/assets"
 	"assetferry/internal/metadata"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -12,3 +13,9 @@ func Changes(r state.Receipt, a assets.Asset) []string { return changes(r, metad
 
 // FormerOf is what is kept of an asset that a run is about to change.
 func FormerOf(a assets.Asset) any { return formerOf(a) }
+
+// ObjectOf is the object of an item, as the engine reads it from the journal.
+func ObjectOf(i state.Item) sources.Object { return object(i) }
+
+// EnoughTags is how many version tags of one day and folder tell of all of them.
+const EnoughTags = enoughTags

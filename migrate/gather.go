@@ -150,8 +150,11 @@ func (d Deps) lookInto(ctx context.Context, o sources.Object, g gathering) (gath
 
 // saysNothing reports whether an object is another one by now, or cannot be read at any other
 // time either.
-func saysNothing(err error) bool {
-	return errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist) || isOf(err, retry.Permanent)
+func saysNothing(err error) bool { return isOther(err) || isOf(err, retry.Permanent) }
+
+// isOther reports whether an object is another one by now, or gone.
+func isOther(err error) bool {
+	return errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
 }
 
 // askSource adds what the source keeps with an object.

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,11 +99,13 @@ func (g goingBack) recall(ctx context.Context, batch []state.Item) ([]*comeback,
 }
 
 // each calls f for the assets that get any further, several at once. An error that is about
-// one of them for good is its refusal; of any other it gives the first, when all are through.
+// one of them for good is its refusal; of the others it gives a fatal one, or else the first,
+// when all are through.
 func (g goingBack) each(ctx context.Context, all []*comeback, f func(context.Context, *comeback) error) error {
+	errs := make([]error, len(all))
 	var parallel errgroup.Group
 	parallel.SetLimit(g.concurrency)
-	for _, c := range all {
+	for n, c := range all {
 		if c.refusal != nil {
 			continue
 		}
@@ -111,10 +114,22 @@ func (g goingBack) each(ctx context.Context, all []*comeback, f func(context.Con
 			if isOf(err, retry.Permanent) {
 				c.refusal, err = err, nil
 			}
-			return err
+			errs[n] = err
+			return nil
 		})
 	}
-	return parallel.Wait()
+	_ = parallel.Wait() // each has its own error
+	return worst(errs)
+}
+
+// worst gives the first fatal error, or else the first, nil if there is none.
+func worst(errs []error) error {
+	for _, err := range errs {
+		if isOf(err, retry.Fatal) {
+			return err
+		}
+	}
+	return cmp.Or(errs...)
 }
 
 // restore takes assets out of the trash. One that is not in there may be back already.

@@ -50,7 +50,8 @@ func (w *walk) missedIn(ctx context.Context) func(state.Receipt) error {
 // missed stages an object that has arrived and is not listed. What is to become of its
 // asset is decided once all is listed.
 func (w *walk) missed(ctx context.Context, r state.Receipt) error {
-	i := state.Item{Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Obstacle: string(absent)}
+	i := arrived(r)
+	i.Obstacle = string(absent)
 	if w.unread.hides(r.Key) {
 		i.Obstacle = string(unseen)
 	}

@@ -36,8 +36,13 @@ func DefaultGuards() Guards {
 // syncCommand is the command of runs that keep a destination in step.
 const syncCommand = "sync"
 
-// fewChanges are never too many, whatever part of a small library they are.
-const fewChanges = 20
+const (
+	// fewChanges are never too many, whatever part of a small library they are.
+	fewChanges = 20
+	// fewDeletes are never too many, as long as at least as many objects are left: one of a
+	// hundred is all that one percent is, and a source of three that lost all of them is empty.
+	fewDeletes = 5
+)
 
 // A GuardError says that a guard keeps a run from being carried out. Nothing was sent.
 type GuardError struct {
@@ -113,7 +118,8 @@ func (d *decider) guardDeletes(ctx context.Context, due int64) (excess bool, err
 		return false, err
 	}
 	g := d.Guards
-	if due <= g.AcceptDeletes || due <= g.MaxDelete && within(due, known.Objects, g.MaxDeletePercent) {
+	few := due <= fewDeletes && 2*due <= known.Objects && g.MaxDeletePercent > 0
+	if due <= g.AcceptDeletes || due <= g.MaxDelete && (few || within(due, known.Objects, g.MaxDeletePercent)) {
 		return false, nil
 	}
 	d.stopped = fmt.Sprintf("%s would be trashed because their objects are gone, of %s: at most %s and %g %% may be; none was",

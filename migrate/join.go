@@ -1,13 +1,12 @@
 package migrate
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"path"
+	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"assetferry/state"
 )
@@ -19,7 +18,7 @@ const oneAsset = "one-asset"
 // instead. What cannot be shared after all takes a place like all else.
 func (d *decider) place(ctx context.Context) error {
 	for again := true; again; {
-		for _, pass := range []func(context.Context) error{d.contact, d.resolveCollisions, d.joinEqual} {
+		for _, pass := range []func(context.Context) error{d.contact, d.resolveCollisions, d.spareForeignNames, d.joinEqual} {
 			if err := pass(ctx); err != nil {
 				return err
 			}
@@ -70,7 +69,7 @@ func creates(tallies []state.Tally) bool {
 // joinGroup joins objects of one size. An owner that has an asset goes before one that is
 // still to be sent.
 func (d *decider) joinGroup(ctx context.Context, group []state.Sharer) error {
-	byExtension := map[string][]state.Sharer{}
+	byExtension := map[string][]*sharing{}
 	for _, c := range group {
 		if may, err := d.mayJoin(ctx, c); err != nil {
 			return err
@@ -78,17 +77,17 @@ func (d *decider) joinGroup(ctx context.Context, group []state.Sharer) error {
 			continue
 		}
 		extension := strings.ToLower(path.Ext(c.Key))
-		byExtension[extension] = append(byExtension[extension], c)
+		byExtension[extension] = append(byExtension[extension], &sharing{Sharer: c})
 	}
-	for _, alike := range byExtension { // their order does not matter: no two of them meet
+	for _, extension := range slices.Sorted(maps.Keys(byExtension)) { // what is read of one tells of the next
+		alike := byExtension[extension]
 		if len(alike) < 2 {
 			continue
 		}
-		contents, err := d.contentsOfSharers(ctx, alike)
-		if err != nil {
+		if err := d.tellApart(ctx, alike); err != nil {
 			return err
 		}
-		if err := d.joinAlike(ctx, alike, contents); err != nil {
+		if err := d.joinAlike(ctx, alike); err != nil {
 			return err
 		}
 	}
@@ -109,23 +108,23 @@ func (d *decider) mayJoin(ctx context.Context, c state.Sharer) (bool, error) {
 
 // joinAlike joins objects of one size and extension, by their contents. Those of which none
 // is known stay as they are: sending them will tell what is wrong with them.
-func (d *decider) joinAlike(ctx context.Context, alike []state.Sharer, contents []string) error {
+func (d *decider) joinAlike(ctx context.Context, alike []*sharing) error {
 	owners := map[[2]string]state.Item{} // by content and category
 	for _, owns := range []bool{true, false} {
-		for n, c := range alike {
-			if c.Owns != owns || contents[n] == "" || d.lost[c.Key] != nil {
+		for _, c := range alike {
+			if c.Owns != owns || c.content == "" || d.lost[c.Key] != nil {
 				continue
 			}
-			if err := d.findCategory(ctx, &c); err != nil {
+			if err := d.findCategory(ctx, &c.Sharer); err != nil {
 				return err
 			}
-			same := [2]string{contents[n], c.Category}
+			same := [2]string{c.content, c.Category}
 			owner, found := owners[same]
 			switch {
 			case !found:
 				owners[same] = c.Item
 			case !owns:
-				if err := d.store(ctx, asAlias(c.Item, owner, contents[n])); err != nil {
+				if err := d.store(ctx, asAlias(c.Item, owner, c.content)); err != nil {
 					return err
 				}
 			}
@@ -218,52 +217,6 @@ func asAlias(i, owner state.Item, content string) state.Item {
 	}
 	write(&i, state.Adopt, ReasonJoined)
 	return i
-}
-
-// contentsOfSharers gives what tells the contents of objects of one size apart: digests, or
-// where each of them has one that proves its content, version tags. It is "" for what cannot
-// be read.
-func (d *decider) contentsOfSharers(ctx context.Context, alike []state.Sharer) ([]string, error) {
-	contents, allTagged := make([]string, len(alike)), true
-	byTag := map[string]string{}
-	for n, c := range alike {
-		proves := d.isDigest(c.VersionTag)
-		allTagged = allTagged && proves
-		if c.Owns {
-			contents[n] = string(c.Digest)
-		}
-		if c.Owns && proves {
-			byTag[c.VersionTag] = contents[n]
-		}
-	}
-	if allTagged {
-		for n, c := range alike {
-			contents[n] = tagged + c.VersionTag
-		}
-		return contents, nil
-	}
-	g, parallel := errgroup.WithContext(ctx)
-	g.SetLimit(max(d.Concurrency, 1))
-	for n, c := range alike {
-		if d.isDigest(c.VersionTag) {
-			contents[n] = cmp.Or(contents[n], byTag[c.VersionTag])
-		}
-		if contents[n] != "" {
-			continue
-		}
-		g.Go(func() error {
-			digest, err := digestOfObject(parallel, d.Source, object(c.Item))
-			if parallel.Err() != nil {
-				return context.Cause(parallel)
-			}
-			if err == nil {
-				contents[n] = string(digest)
-			}
-			d.Watch.Progress(1, c.Size)
-			return nil
-		})
-	}
-	return contents, g.Wait()
 }
 
 // joining has objects share assets. Nothing is asked of the service: the journal tells

@@ -16,8 +16,9 @@ import (
 // is sent.
 //
 // Only objects of one size can be equal, so there is never more in memory than those. Which
-// of several equal ones has become which is told by the longest end that their keys have in
-// common, as long as it is the only one; else nobody can tell, and none of them moves.
+// of several equal ones has become which is told by keys that differ in case only, and then by
+// the longest end that keys have in common, as long as it is the only one; else nobody can
+// tell, and none of them moves.
 func (d *decider) matchMoves(ctx context.Context) error {
 	if !d.Rules.followsGone() {
 		return nil
@@ -95,25 +96,22 @@ func (d *decider) matchGroup(ctx context.Context, group []state.Candidate) error
 	return nil
 }
 
-// contentsOf gives the digests of new objects, as far as they may be those of objects that
-// are gone; "" for all others. What a version tag tells need not be read.
+// contentsOf gives the digests of new objects; "" for those that cannot be read. What a
+// version tag tells need not be read. That tags differ tells nothing: those of objects that are
+// encrypted, or came in parts, are not made from the content, and need not look otherwise.
 func (d *decider) contentsOf(ctx context.Context, of twins) ([]string, error) {
-	byTag, allTagged := map[string]string{}, true
+	byTag := map[string]string{}
 	for _, c := range of.gone {
-		if !d.provesContent(c.VersionTag) {
-			allTagged = false
-			continue
+		if d.provesContent(c.VersionTag) {
+			byTag[c.VersionTag] = string(c.Digest)
 		}
-		byTag[c.VersionTag] = string(c.Digest)
 	}
 	contents := make([]string, len(of.new))
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(d.Concurrency)
 	for n, c := range of.new {
-		if d.provesContent(c.VersionTag) {
-			if contents[n] = byTag[c.VersionTag]; contents[n] != "" || allTagged {
-				continue
-			}
+		if contents[n] = byTag[c.VersionTag]; contents[n] != "" {
+			continue
 		}
 		g.Go(func() error {
 			digest, err := digestOfObject(parallel, d.Source, object(c.Item))
@@ -195,28 +193,15 @@ func (d *decider) canBecome(ctx context.Context, m movement) (bool, error) {
 // A movement is an object under its old key and its new one.
 type movement struct{ gone, new state.Candidate }
 
-// pairUp tells which of equal objects has become which: those whose keys end alike, the
-// longer the better, and what is left on both sides if that is one each. New objects are
-// ambiguous if several are left that any of those which are gone may have become.
+// pairUp tells which of equal objects has become which: those whose keys differ in case only,
+// those whose keys end alike, the longer the better, and what is left on both sides if that is
+// one each. New objects are ambiguous if several are left that any of those which are gone may
+// have become.
 func pairUp(of twins) (pairs []movement, ambiguous []state.Candidate) {
+	pairs, of = of.pairBy(func(key string) (string, bool) { return foldName(key), true })
 	for parts := mostParts(of); parts > 0 && len(of.gone) > 0 && len(of.new) > 0; parts-- {
-		gone, new := byEnd(of.gone, parts), byEnd(of.new, parts)
-		var rest twins
-		for _, c := range of.new {
-			end, ok := endOf(c.Key, parts)
-			if ok && len(new[end]) == 1 && len(gone[end]) == 1 {
-				pairs = append(pairs, movement{gone[end][0], c})
-			} else {
-				rest.new = append(rest.new, c)
-			}
-		}
-		for _, c := range of.gone {
-			end, ok := endOf(c.Key, parts)
-			if !ok || len(new[end]) != 1 || len(gone[end]) != 1 {
-				rest.gone = append(rest.gone, c)
-			}
-		}
-		of = rest
+		more, rest := of.pairBy(func(key string) (string, bool) { return endOf(key, parts) })
+		pairs, of = append(pairs, more...), rest
 	}
 	switch {
 	case len(of.gone) == 1 && len(of.new) == 1:
@@ -227,6 +212,28 @@ func pairUp(of twins) (pairs []movement, ambiguous []state.Candidate) {
 	return pairs, nil
 }
 
+// pairBy pairs those of which nobody else has the same sign, and gives the others.
+func (of twins) pairBy(sign func(key string) (string, bool)) (pairs []movement, rest twins) {
+	gone, new := bySign(of.gone, sign), bySign(of.new, sign)
+	isPair := func(c state.Candidate) (s string, is bool) {
+		s, has := sign(c.Key)
+		return s, has && len(new[s]) == 1 && len(gone[s]) == 1
+	}
+	for _, c := range of.new {
+		if s, is := isPair(c); is {
+			pairs = append(pairs, movement{gone[s][0], c})
+		} else {
+			rest.new = append(rest.new, c)
+		}
+	}
+	for _, c := range of.gone {
+		if _, is := isPair(c); !is {
+			rest.gone = append(rest.gone, c)
+		}
+	}
+	return pairs, rest
+}
+
 // mostParts is how many names the longest of the keys has, folders included.
 func mostParts(of twins) (n int) {
 	for _, c := range slices.Concat(of.gone, of.new) {
@@ -235,14 +242,14 @@ func mostParts(of twins) (n int) {
 	return n
 }
 
-func byEnd(all []state.Candidate, parts int) map[string][]state.Candidate {
-	ends := map[string][]state.Candidate{}
+func bySign(all []state.Candidate, sign func(key string) (string, bool)) map[string][]state.Candidate {
+	signs := map[string][]state.Candidate{}
 	for _, c := range all {
-		if end, ok := endOf(c.Key, parts); ok {
-			ends[end] = append(ends[end], c)
+		if s, has := sign(c.Key); has {
+			signs[s] = append(signs[s], c)
 		}
 	}
-	return ends
+	return signs
 }
 
 // endOf gives the last names of a key, so many of them if it has as many. A library that was

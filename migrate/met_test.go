@@ -28,14 +28,14 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// Pages hold all there is, also what comes before an error.
+// Pages hold all there is, but for the page that an error cuts short.
 func TestPages(t *testing.T) {
 	failed := errors.New("failed")
 	for _, c := range []struct {
 		n    int
 		err  error
 		want string
-	}{{0, nil, ""}, {3, nil, "[0 1][2]"}, {4, nil, "[0 1][2 3]"}, {3, failed, "[0 1][2]failed"}, {2, failed, "[0 1]failed"}} {
+	}{{0, nil, ""}, {3, nil, "[0 1][2]"}, {4, nil, "[0 1][2 3]"}, {3, failed, "[0 1]failed"}, {2, failed, "[0 1]failed"}} {
 		all := func(yield func(int, error) bool) {
 			for n := range c.n {
 				if !yield(n, nil) {

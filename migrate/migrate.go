@@ -35,6 +35,7 @@ type Reader interface {
 	Asset(ctx context.Context, id string) (assets.Asset, error)
 	List(ctx context.Context, o assets.ListOptions) iter.Seq2[assets.Asset, error]
 	Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error)
+	NamesTaken(ctx context.Context, in assets.Target, names ...string) ([]string, error)
 	Limits(ctx context.Context) (assets.Limits, error)
 	Revisions(ctx context.Context, id string) ([]assets.Revision, error)
 	DownloadRevision(ctx context.Context, a assets.Asset, revisionID string, offset int64) (io.ReadCloser, int64, error)
@@ -88,6 +89,9 @@ type Journal interface {
 	RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error)
 	Orphans(ctx context.Context, pair int64, after string) iter.Seq2[state.Orphan, error]
 	MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[state.Candidate, error]
+	CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[state.Receipt, error]
+	TakenPlaces(ctx context.Context, run, pair int64, slots []int64) (map[int64]bool, error)
+	Recased(ctx context.Context, run, pair int64, absent string) ([]state.Item, error)
 	AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[state.Alias, error]
 	AliasesOf(ctx context.Context, pair int64, owner string) iter.Seq2[state.Alias, error]
 	AliasOwner(ctx context.Context, pair int64, key string) (string, error)
@@ -148,6 +152,7 @@ type Journal interface {
 	DecideUndo(ctx context.Context, undo int64, items []state.Item) error
 	UndoContainers(ctx context.Context, undo state.Run) ([]state.Container, error)
 	SharedAssets(ctx context.Context, pair state.Pair, assets []string) (map[string]bool, error)
+	Namesakes(ctx context.Context, pair int64, assets []string) (map[string]bool, error)
 	FinishUndo(ctx context.Context, undo state.Run) error
 
 	SaveCategories(ctx context.Context, destination string, all []state.Category) error

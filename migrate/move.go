@@ -113,7 +113,7 @@ func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Key, r.Size, r.Time, r.VersionTag = i.Key, i.Size, i.Time, i.VersionTag
+	r.Key, r.Size, r.Time, r.VersionTag, r.ContentType = i.Key, i.Size, i.Time, i.VersionTag, i.ContentType
 	p := &passage{item: i, receipt: r, left: was.Left, at: container{r.Category, r.Folder}}
 	if i.Origin != i.Key && !m.rules.overwrites() {
 		return p, nil
@@ -321,7 +321,7 @@ func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error)
 
 // askWhen asks when assets were changed last that were only moved. A service that takes
 // this for a change has them first in the list of their place; of one that does not, the
-// journal knows.
+// journal knows. The service's clock may have been set back since they set out.
 func (m moving) askWhen(ctx context.Context, c container, passages []*passage, began time.Time) error {
 	wanted := map[string]*passage{}
 	for _, p := range passages {
@@ -332,7 +332,10 @@ func (m moving) askWhen(ctx context.Context, c container, passages []*passage, b
 	if len(wanted) == 0 {
 		return nil
 	}
-	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByLastModifiedAt, Order: assets.Descending, PageSize: bulkBatch}
+	if now := m.Now(); now.Before(began) {
+		began = now
+	}
+	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByLastModifiedAt, Order: assets.Descending, PageSize: bulkBatch, Since: began.Add(-clockSlack)}
 	if c.folder != "" {
 		o.CategoryID, o.FolderID = "", c.folder
 	}
@@ -344,7 +347,7 @@ func (m moving) askWhen(ctx context.Context, c container, passages []*passage, b
 			p.takes(asset)
 			delete(wanted, asset.ID)
 		}
-		if len(wanted) == 0 || asset.LastModifiedAt.Before(began.Add(-clockSlack)) {
+		if len(wanted) == 0 {
 			return nil
 		}
 	}

@@ -43,7 +43,7 @@ func (d *decider) keepNeeded(ctx context.Context) error {
 		if i.Action != state.Replace || i.State != state.ItemPlanned || restores(*i) {
 			return false, nil
 		}
-		by, err := d.neededBy(ctx, i.Key)
+		by, err := d.neededBy(ctx, insteadOf(*i))
 		if err != nil || by == "" {
 			return false, err
 		}
@@ -194,7 +194,7 @@ func (p *parting) part(ctx context.Context, a state.Alias) (i state.Item, same b
 	if !errors.Is(err, state.ErrNotFound) {
 		return i, false, err
 	}
-	i = state.Item{Key: a.Key, Size: a.Size, Time: a.Time, VersionTag: a.VersionTag}
+	i = state.Item{Key: a.Key, Size: a.Size, Time: a.Time, VersionTag: a.VersionTag, ContentType: a.ContentType}
 	if err := p.asNew(ctx, &i, state.Item{}, false); err != nil {
 		return i, false, err
 	}
@@ -227,7 +227,8 @@ func (p *parting) end(ctx context.Context) error {
 // have an item of it.
 func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item, isApproved bool) (err error) {
 	if d.Mapping.PlaceNeedsMetadata() {
-		unknown := state.Item{Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, State: state.ItemStaged}
+		unknown := staged(object(*i))
+		unknown.State = state.ItemStaged
 		if d.ahead, err = d.lookAhead(ctx, []state.Item{unknown}); err != nil {
 			return err
 		}

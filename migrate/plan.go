@@ -66,12 +66,14 @@ type Plan struct {
 	Tallies    []state.Tally
 	Categories []NewCategory    // to be made
 	Unmatched  []ExtensionTally // extensions that no category allows
+	Doubled    int64            // names that are more than once at the places looked at, with one size
 	Hidden     int64            // directories that could not be read: there may be more objects
 	Renamed    int64            // objects that get another name, because theirs is taken
 	Gone       int64            // objects that arrived before and are not listed any more; their assets stay
 	Limits     assets.Limits    // of the destination; zero where the plan had nothing to place
 	Guarded    []*GuardError    // why a sync must not be carried out
 	Drift      string           // the key up to which assets were compared with what was left
+	Overtaken  *Overtaken       // the continued run whose place this one takes; nil if it does not
 }
 
 // An ExtensionTally counts the objects with an extension, "" for none.
@@ -103,7 +105,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 			return Plan{}, err
 		}
 	}
-	p.started = p.Now()
+	p.started, p.listed, p.met, p.gone = p.Now(), 0, 0, 0
 	p.unseen = map[sources.Key]bool{}
 	if p.Rules.FilesFrom != nil {
 		p.unseen = maps.Clone(p.Rules.FilesFrom.keys)
@@ -120,7 +122,10 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 		d.guarded = append(d.guarded, e)
 	}
 	if run.State == state.Scanning {
-		if err := d.scan(ctx); err != nil {
+		err := d.scan(ctx)
+		if e, overtaken := errors.AsType[*overtakenError](err); overtaken {
+			return p.planAnew(ctx, run, e.key)
+		} else if err != nil {
 			return Plan{}, err
 		}
 		run.State = state.Planning
@@ -131,7 +136,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 		}
 	}
 	plan, err := p.summary(ctx, run.ID)
-	plan.Guarded, plan.Drift = d.guarded, d.driftCursor
+	plan.Guarded, plan.Drift, plan.Doubled = d.guarded, d.driftCursor, d.doubled.Load()
 	return plan, err
 }
 

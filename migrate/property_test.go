@@ -25,6 +25,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
+	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -83,6 +84,12 @@ func drawRules(t *rapid.T) migrate.Rules {
 	r.OnCollision = rapid.SampledFrom([]string{"rename", "keep", "conflict"}).Draw(t, "on collision")
 	r.Duplicates = rapid.SampledFrom([]string{"", "one-asset"}).Draw(t, "duplicates")
 	return r
+}
+
+// drawReading draws how the service reads what is not documented: with the flag -reading, as
+// that says.
+func drawReading(t *rapid.T) string {
+	return rapid.SampledFrom(sandboxtest.Readings()).Draw(t, "reading")
 }
 
 // drawStrictRules draws rules that leave things out, too.
@@ -179,7 +186,7 @@ func isExtension(e string) bool {
 func TestInterruptedAnywhere(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		library, r := drawLibrary(rt), drawRules(rt)
-		w := newWorld(t, faults(t, drawFaults(rt)...))
+		w := newWorld(t, faults(t, drawFaults(rt)...), reading(t, drawReading(rt)))
 		defer w.close()
 		w.source.Replace(library)
 		want, aliases := oracle(library, r.OnCollision), map[string]string{}
@@ -346,7 +353,7 @@ func (w *world) wantLibrary(t *rapid.T, want map[string]placed) {
 func TestSourceChangesAnytime(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r, provenance := drawStrictRules(rt), drawProvenance(rt)
-		w := newWorld(t, faults(t, drawFaults(rt)...))
+		w := newWorld(t, faults(t, drawFaults(rt)...), reading(t, drawReading(rt)))
 		defer w.close()
 		p := &past{versions: map[sources.Key][]string{}, lost: map[string]string{}}
 		p.put(w, "always.jpg", []byte("there")) // a source that lists nothing is taken for one that is away

@@ -68,6 +68,8 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{"see the error, then --retry-parked", true}
 	case ReasonUnclear:
 		return Remedy{"look for it at the destination, then --retry-parked", true}
+	case ReasonUnsettled:
+		return Remedy{"look for it at the destination, trash it by hand if it is there, then --retry-parked", true}
 	case ReasonUnreadable:
 		return Remedy{"whoever owns the source: let it be read, or leave it out with --exclude", true}
 	case ReasonMiswritten:
@@ -87,7 +89,7 @@ func (r Reason) Remedy() Remedy {
 	case ReasonPublic:
 		return Remedy{"whoever manages the categories: make that one private; or name a private one with --category, or have a rule of the mapping say category beside private: true", true}
 	case ReasonExists:
-		return Remedy{"--on-existing: adopt takes over the asset that is there if it has the same size, duplicate sends beside it", true}
+		return Remedy{"--on-existing: duplicate sends or moves beside it, adopt takes over for a new object what is there and has the same size; or rename one of the two", true}
 	case ReasonCollision:
 		return Remedy{"--on-collision rename, or rename one of the two at the source", true}
 	case ReasonTouched:

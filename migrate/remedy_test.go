@@ -49,7 +49,7 @@ func TestEveryReasonHasRemedy(t *testing.T) {
 		ReasonNew: true, ReasonRenamed: true, ReasonSame: true, ReasonUndescribed: true,
 		ReasonEqual: true, ReasonJoined: true, ReasonTrusted: true, ReasonDuplicate: true,
 		ReasonMade: true, ReasonTrashed: true, ReasonReplaced: true, ReasonMovedOn: true, ReasonDescribed: true,
-		ReasonContent: true, ReasonMaybe: true, ReasonSeeming: true, ReasonMetadata: true, ReasonAgain: true, ReasonMoved: true,
+		ReasonContent: true, ReasonRecased: true, ReasonNameFree: true, ReasonMaybe: true, ReasonSeeming: true, ReasonMetadata: true, ReasonAgain: true, ReasonMoved: true,
 		ReasonBack: true, ReasonRestored: true, ReasonRepair: true, ReasonAmbiguous: true, ReasonOtherKind: true, ReasonExpired: true, ReasonBothGone: true,
 	}
 	all := reasons(t)

@@ -15,7 +15,6 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
-	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -36,7 +35,7 @@ func (e *RefusedError) Class() retry.Class { return retry.Permanent }
 // replace gives the asset of an item the content that its object has now. It keeps its
 // identity, address, name and place, and the service keeps its former content.
 func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, content *content) result {
-	former, err := a.Journal.Receipt(ctx, a.run.Pair.ID, i.Key)
+	former, err := a.Journal.Receipt(ctx, a.run.Pair.ID, insteadOf(i))
 	if err != nil {
 		return judge(ctx, i, &journalError{err})
 	}
@@ -45,6 +44,10 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	asset.Name, asset.Extension = former.Name, former.Extension // wherever people have it: a later run may put it back
 	if _, refused := errors.AsType[*RefusedError](err); refused && a.rules.sendsInstead() {
 		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
+	}
+	keeps := ""
+	if err == nil {
+		keeps, err = a.rename(ctx, i, &asset)
 	}
 	if err != nil {
 		i.Digest = sent.digest // to recognise it by
@@ -56,6 +59,9 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	r := a.finish(ctx, i, &asset, receipt, content.whole())
 	r.outcome.Error = joined(r.outcome.Error, remark)
 	r.outcome.InsteadOf = insteadOf(i)
+	if keeps != "" && r.outcome.State == state.ItemDone {
+		r.outcome.State, r.outcome.Class, r.outcome.Error = state.ItemFailed, string(retry.Permanent), joined(keeps, r.outcome.Error)
+	}
 	return r
 }
 
@@ -63,7 +69,7 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 // none.
 func insteadOf(i state.Item) string {
 	if i.Action == state.Replace {
-		return i.Key
+		return cmp.Or(i.Origin, i.Key)
 	}
 	if i.Reason == string(ReasonRepair) { // the object may have got another key since
 		return cmp.Or(i.Origin, i.Key)
@@ -191,7 +197,7 @@ func (a *Applier) settleEachReplaced(ctx context.Context, doubts []doubt, now ti
 	g.SetLimit(a.Concurrency)
 	for n, q := range doubts {
 		findings[n] = finding{doubt: q, final: !now.Before(q.due)}
-		if q.item.Action == state.Replace {
+		if q.item.Action == state.Replace && !q.unseen {
 			g.Go(func() error { a.settleReplaced(ctx, &findings[n]); return nil })
 		}
 	}
@@ -211,8 +217,18 @@ func (a *Applier) settleEachReplaced(ctx context.Context, doubts []doubt, now ti
 // it cannot be told for good.
 func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	asset, digest, err := a.replaced(ctx, f.item)
-	changed := errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
-	if changed || isOf(err, retry.Permanent) || err == nil && asset == nil {
+	keeps := ""
+	if err == nil && asset != nil {
+		keeps, err = a.rename(ctx, f.item, asset)
+	}
+	locked := a.settleOnly && isLocked(err)
+	untold := locked || isOther(err)
+	if untold && f.final {
+		if err := a.takeReplaced(ctx, f, locked); !isOf(err, retry.Permanent) {
+			f.err = err
+		}
+	}
+	if untold || isOf(err, retry.Permanent) || err == nil && asset == nil {
 		return
 	}
 	if f.err = err; err != nil {
@@ -221,6 +237,7 @@ func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	f.receipt = receiptOf(f.item, *asset, container{asset.CategoryID, asset.FolderID}, digest)
 	a.keepFound(ctx, f)
 	a.inheritFound(ctx, f)
+	f.remark = joined(keeps, f.remark)
 }
 
 // inheritFound is inherit for an item in doubt that was found to have arrived.
@@ -228,7 +245,7 @@ func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 	if f.receipt == nil || f.item.Action != state.Replace {
 		return
 	}
-	former, err := a.Journal.Receipt(ctx, a.run.Pair.ID, f.item.Key)
+	former, err := a.Journal.Receipt(ctx, a.run.Pair.ID, insteadOf(f.item))
 	if err != nil {
 		f.receipt, f.err = nil, &journalError{err}
 		return
@@ -237,12 +254,12 @@ func (a *Applier) inheritFound(ctx context.Context, f *finding) {
 }
 
 // replaced gives the asset of an item and the digest of its content, if it has that of the
-// object since it was sent; no asset if it has not.
+// object; no asset if it has not. Since when does not matter: by no clock is there anything
+// left to be sent then.
 func (a *Applier) replaced(ctx context.Context, i state.Item) (*assets.Asset, []byte, error) {
 	revisions, err := a.Dest.Revisions(ctx, i.Asset)
 	if err != nil || !slices.ContainsFunc(revisions, func(r assets.Revision) bool {
-		before := !r.CreatedAt.IsZero() && r.CreatedAt.Before(i.IntentAt.Add(-clockSlack))
-		return r.Current && r.Size == i.Size && !before
+		return r.Current && r.Size == i.Size
 	}) {
 		return nil, nil, err
 	}

@@ -34,6 +34,12 @@ func (d *decider) scan(ctx context.Context) (err error) {
 	w.aliases = sideBySide(d.Journal.AllAliases(ctx, d.run.Pair.ID, d.run.Cursor), func(a state.Alias) string { return a.Key })
 	w.aliases.passed = func(a state.Alias) error { return w.lostAlias(ctx, a) }
 	defer w.aliases.stop()
+	w.unsettled = sideBySide(w.unclear(ctx), func(f state.Failure) string { return f.Key })
+	w.unsettled.passed = func(f state.Failure) error { return w.unsettledAt(ctx, f) }
+	defer w.unsettled.stop()
+	w.outcomes = sideBySide(w.done(ctx), func(i state.Item) string { return i.Key })
+	w.outcomes.passed = w.goneSince
+	defer w.outcomes.stop()
 	for o, err := range d.Source.Objects(ctx, sources.Key(d.run.Cursor)) {
 		if err != nil {
 			return errors.Join(err, w.stage(ctx))
@@ -51,9 +57,11 @@ type walk struct {
 	page  state.Page // to be staged next
 	chain chain      // of objects that may have sidecars
 
-	sidecars *beside[state.Sidecar] // as they were listed last
-	aliases  *beside[state.Alias]   // the same
-	unread   hidden                 // folders that could not be read, and links that were not followed
+	sidecars  *beside[state.Sidecar] // as they were listed last
+	aliases   *beside[state.Alias]   // the same
+	unsettled *beside[state.Failure] // that may have arrived all the same
+	outcomes  *beside[state.Item]    // of this run, from before it was listed again
+	unread    hidden                 // folders that could not be read, and links that were not followed
 }
 
 // object takes an object of the listing.
@@ -70,6 +78,13 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 		return err
 	}
 	alias, shares, err := w.aliases.find(key) // before the cursor is at an object that is not staged
+	if err != nil {
+		return err
+	}
+	if _, _, err := w.unsettled.find(key); err != nil { // one that is listed is decided as all else
+		return err
+	}
+	_, wasDone, err := w.outcomes.find(key)
 	if err != nil {
 		return err
 	}
@@ -100,6 +115,11 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	s := w.situation(o, known, receipt, approved, isApproved)
 	if err := w.redescribe(&s, o, receipt, isApproved); err != nil {
 		return err
+	}
+	if wasDone {
+		if err := w.changedSince(o, s, receipt, alias); err != nil {
+			return err
+		}
 	}
 	action, _ := Decide(s, w.Rules)
 	switch {
@@ -163,7 +183,7 @@ func (w *walk) end(ctx context.Context) error {
 	if err := w.countGone(ctx); err != nil {
 		return w.notThere(ctx, err)
 	}
-	if err := errors.Join(w.sidecars.rest(), w.aliases.rest()); err != nil { // of a source that is there
+	if err := errors.Join(w.sidecars.rest(), w.aliases.rest(), w.unsettled.rest(), w.outcomes.rest()); err != nil { // of a source that is there
 		return err
 	}
 	if err := w.stageMissing(ctx); err != nil {
@@ -280,6 +300,8 @@ func failed(o sources.Object) Reason {
 		return ReasonMissing
 	case o.Obstacle.IsMiswritten():
 		return ReasonMiswritten
+	case o.Obstacle == unsettled:
+		return ReasonUnsettled
 	case o.Obstacle.IsFailure():
 		return ReasonUnreadable
 	}
@@ -287,13 +309,21 @@ func failed(o sources.Object) Reason {
 }
 
 func staged(o sources.Object) state.Item {
-	return state.Item{Key: string(o.Key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag, Obstacle: string(o.Obstacle)}
+	return state.Item{
+		Key: string(o.Key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag, ContentType: o.ContentType, Obstacle: string(o.Obstacle),
+	}
+}
+
+// arrived is an object as it was when its content arrived, which nobody has listed otherwise.
+func arrived(r state.Receipt) state.Item {
+	return state.Item{Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, ContentType: r.ContentType}
 }
 
 // object is a staged item as the source listed it.
 func object(i state.Item) sources.Object {
 	return sources.Object{
-		Key: sources.Key(i.Key), Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Obstacle: sources.Obstacle(i.Obstacle),
+		Key: sources.Key(i.Key), Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, ContentType: i.ContentType,
+		Obstacle: sources.Obstacle(i.Obstacle),
 	}
 }
 

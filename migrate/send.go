@@ -89,7 +89,7 @@ func wasSent(i state.Item) bool {
 // is that of the category's id, which a plan that wants the category cannot know.
 func receiptOf(i state.Item, a assets.Asset, c container, digest []byte) *state.Receipt {
 	return &state.Receipt{
-		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: digest,
+		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, ContentType: i.ContentType, Digest: digest,
 		Asset: a.ID, Name: a.Name, Extension: a.Extension, Category: c.category, Folder: c.folder,
 		URL: a.URL, Slot: Place{c.category, i.Folder, i.Name}.slot(), Adopted: i.Action == state.Adopt,
 		Images: a.ImageURLs, Modified: a.LastModifiedAt,
@@ -221,6 +221,9 @@ func judge(ctx context.Context, i state.Item, err error) result {
 	case errors.Is(err, assets.ErrInDoubt):
 		r.outcome.State = state.ItemInDoubt
 		r.answer = answered(err)
+		if class == retry.Fatal { // something else went wrong as well
+			r.fatal = err
+		}
 	case ctx.Err() != nil, errors.Is(err, retry.ErrDraining):
 		r.release = true // an interruption is no failure
 	case errors.Is(err, sources.ErrChanged), body && errors.Is(err, assets.ErrSize):

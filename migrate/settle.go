@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,28 +19,36 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
-	"assetferry/sources"
 	"assetferry/state"
 )
 
-// clockSlack is how much earlier than an intent its effect may seem to be: the
-// server's clock is known to a second and may have been set meanwhile.
-const clockSlack = 5 * time.Minute
+const (
+	// clockSlack is how much earlier than an intent its effect may seem to be: the
+	// server's clock is known to a second and may have been set a little meanwhile.
+	clockSlack = 5 * time.Minute
+	// listedPerRequest is how many assets come with one request for a list.
+	listedPerRequest = 50
+)
 
 // A finding is what looking at the destination says about an item in doubt.
 type finding struct {
 	doubt
 	final   bool           // what is not there by now does not come any more
+	later   bool           // it is not known before the whole container has been listed
 	receipt *state.Receipt // the asset that was made, if it is there
 	extra   []string       // further assets that look the same
 	remark  string         // what people are told although all is well
 	err     error          // it could not be found out
+
+	untold   []assets.Asset // that may be it, and of which its object tells nothing any more
+	unproven bool           // the receipt is of the only asset that can be meant; see takeUnproven
 }
 
 // settleAll finds out about items in doubt by looking: at the asset of one that replaces,
 // and else into its container. That is listed once, newest first, back to shortly before
-// the oldest intent.
-func (a *Applier) settleAll(ctx context.Context, s *structure, doubts []doubt, now time.Time) []finding {
+// the oldest intent, and all of it before anything is sent again; see lookThroughAll. If there
+// is nothing else to do, that is not put off.
+func (a *Applier) settleAll(ctx context.Context, s *structure, doubts []doubt, now time.Time, atRest bool) []finding {
 	told, doubts := a.settleEachReplaced(ctx, doubts, now)
 	groups := map[container][]finding{}
 	for _, q := range doubts {
@@ -50,7 +59,7 @@ func (a *Applier) settleAll(ctx context.Context, s *structure, doubts []doubt, n
 	g.SetLimit(a.Concurrency)
 	for c, group := range groups {
 		g.Go(func() error {
-			if err := a.settleGroup(ctx, s, c.category, c.folder, group); err != nil {
+			if err := a.settleGroup(ctx, s, c, group, atRest); err != nil {
 				for n := range group {
 					group[n].err = err
 				}
@@ -63,64 +72,171 @@ func (a *Applier) settleAll(ctx context.Context, s *structure, doubts []doubt, n
 }
 
 // settleGroup completes the findings about items of one place.
-func (a *Applier) settleGroup(ctx context.Context, s *structure, category, folder string, group []finding) error {
-	c, err := s.lookup(ctx, category, folder)
+func (a *Applier) settleGroup(ctx context.Context, s *structure, place container, group []finding, atRest bool) error {
+	c, err := s.lookup(ctx, place.category, place.folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // so nothing can have arrived in it
 	} else if err != nil {
 		return err
 	}
-	candidates, err := a.recent(ctx, c, group)
 	claimed := map[string]bool{}
-	for n := range group {
-		if f := &group[n]; err != nil {
-			f.err = err
-		} else {
-			a.match(ctx, c, f, candidates, claimed)
-		}
-	}
+	a.lookAtRecent(ctx, c, group, claimed)
+	a.lookThroughAll(ctx, c, group, claimed, atRest)
+	a.takeUnproven(ctx, c, group, claimed)
 	if slices.ContainsFunc(group, finding.lost) {
 		// The next plan that wants the place has to look who is there.
-		if err := a.Journal.ForgetOurs(ctx, a.run.Pair.ID, c.category, folder); err != nil {
+		if err := a.Journal.ForgetOurs(ctx, a.run.Pair.ID, c.category, place.folder); err != nil {
 			return &journalError{err}
 		}
 	}
 	return nil
 }
 
-// recent lists the assets with the names of the items that a container got since
-// these were sent, newest first.
-func (a *Applier) recent(ctx context.Context, c container, group []finding) ([]assets.Asset, error) {
-	since := group[0].item.IntentAt
-	names := map[string]bool{}
-	for _, f := range group {
-		names[foldName(f.item.Name)] = true
-		if f.item.IntentAt.Before(since) {
+// lookAtRecent looks for items among what a container got since they were sent.
+func (a *Applier) lookAtRecent(ctx context.Context, c container, group []finding, claimed map[string]bool) {
+	var wanted []*finding
+	var since time.Time
+	for n := range group {
+		f := &group[n]
+		if f.unseen {
+			continue
+		}
+		if wanted = append(wanted, f); since.IsZero() || f.item.IntentAt.Before(since) {
 			since = f.item.IntentAt
 		}
 	}
-	var found []assets.Asset
+	if len(wanted) == 0 {
+		return
+	}
+	candidates, _, err := a.namesakesIn(ctx, c, wanted, since)
+	for _, f := range wanted {
+		if f.err = err; err == nil {
+			since, _ := byAge(f.item, candidates)
+			a.match(ctx, c, f, since, claimed)
+		}
+	}
+}
+
+// lookThroughAll looks for items that would be sent again, among all that is in a container:
+// the service's clock may have been set back since they were sent, or another of its nodes may
+// have made the asset, so that this is older than the intent by all that can be known. No
+// clock has a part in whether something is there twice.
+//
+// All of a large container is listed once as many items wait for it as that takes requests, or
+// once there is nothing else to do.
+func (a *Applier) lookThroughAll(ctx context.Context, c container, group []finding, claimed map[string]bool, atRest bool) {
+	var wanted []*finding
+	for n := range group {
+		if f := &group[n]; f.final && f.receipt == nil && f.err == nil && f.item.Action != state.Adopt {
+			wanted = append(wanted, f)
+		}
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	if !atRest && len(wanted)*listedPerRequest < a.sizes.of(c) {
+		for _, f := range wanted {
+			f.later = true
+		}
+		return
+	}
+	candidates, n, err := a.namesakesIn(ctx, c, wanted, time.Time{})
+	a.sizes.note(c, n)
+	if err == nil {
+		candidates, err = a.withoutPlanned(ctx, wanted, candidates)
+	}
+	for _, f := range wanted {
+		if f.err = err; err != nil {
+			continue
+		}
+		since, before := byAge(f.item, candidates)
+		if a.match(ctx, c, f, since, claimed); f.receipt != nil {
+			continue
+		}
+		if a.match(ctx, c, f, before, claimed); f.receipt != nil { // it may as well have been there
+			f.receipt.Adopted = true
+			f.remark = joined("by the service's clock its asset is older than the upload, so undo leaves it there", f.remark)
+		}
+	}
+}
+
+// namesakesIn lists the assets with the names of items that a container got since a time,
+// newest first, and counts all that it lists.
+func (a *Applier) namesakesIn(ctx context.Context, c container, wanted []*finding, since time.Time) (found []assets.Asset, listed int, err error) {
+	names := map[string]bool{}
+	for _, f := range wanted {
+		names[foldName(f.item.Name)] = true
+	}
 	for asset, err := range newest(ctx, a.Dest, c, since) {
 		if err != nil {
-			return nil, err
+			return nil, listed, err
 		}
-		if names[foldName(asset.Filename())] {
+		if listed++; names[foldName(asset.Filename())] {
 			found = append(found, asset)
 		}
 	}
-	return found, nil
+	return found, listed, nil
 }
 
-// newest lists what a container got since a time, newest first. One that is gone has
-// nothing.
+// withoutPlanned leaves out what the plan knew to be in the places of items: some are sent
+// beside it by order.
+func (a *Applier) withoutPlanned(ctx context.Context, wanted []*finding, candidates []assets.Asset) ([]assets.Asset, error) {
+	var slots []int64
+	for _, f := range wanted {
+		slots = append(slots, f.item.Slot)
+	}
+	entries, err := a.Journal.EntriesAt(ctx, state.RunScope(a.run.Num), slots)
+	if err != nil {
+		return nil, &journalError{err}
+	}
+	known := map[string]bool{}
+	for _, e := range entries {
+		known[e.Asset] = true
+	}
+	return slices.DeleteFunc(candidates, func(asset assets.Asset) bool { return known[asset.ID] }), nil
+}
+
+// byAge gives the assets that are not older than an item, the oldest first, and those that
+// are, the newest first. If the item was sent beside one that was there, the newest of both
+// comes first.
+func byAge(i state.Item, candidates []assets.Asset) (since, before []assets.Asset) {
+	for _, asset := range candidates {
+		if isOlder(asset, i.IntentAt) {
+			before = append(before, asset)
+		} else {
+			since = append(since, asset)
+		}
+	}
+	if i.Reason != string(ReasonDuplicate) {
+		slices.Reverse(since)
+	}
+	return since, before
+}
+
+// sizes are how many assets containers had when all of them were listed last.
+type sizes struct{ known sync.Map }
+
+func (s *sizes) of(c container) int {
+	n, _ := s.known.Load(c)
+	size, _ := n.(int)
+	return size
+}
+
+func (s *sizes) note(c container, n int) { s.known.Store(c, n) }
+
+// newest lists what a container got since a time, newest first, or all of it if that is
+// zero. One that is gone has nothing.
 func newest(ctx context.Context, r Reader, c container, since time.Time) iter.Seq2[assets.Asset, error] {
 	o := assets.ListOptions{CategoryID: c.category, SortBy: assets.ByUploadedAt, Order: assets.Descending}
+	if !since.IsZero() {
+		o.Since = since.Add(-clockSlack)
+	}
 	if c.folder != "" {
 		o.CategoryID, o.FolderID = "", c.folder
 	}
 	return func(yield func(assets.Asset, error) bool) {
 		for asset, err := range r.List(ctx, o) {
-			if errors.Is(err, fs.ErrNotExist) || err == nil && isOlder(asset, since) || !yield(asset, err) {
+			if errors.Is(err, fs.ErrNotExist) || !yield(asset, err) {
 				return
 			}
 		}
@@ -133,18 +249,13 @@ func isOlder(asset assets.Asset, than time.Time) bool {
 	return !asset.UploadedAt.IsZero() && asset.UploadedAt.Before(than.Add(-clockSlack))
 }
 
-// match finds the asset that an item in doubt became. Of several equal ones the
-// oldest is taken and the others are told; but the newest, if the item was sent beside
-// one that was there.
+// match finds the asset that an item in doubt became. Of several equal ones the first is
+// taken and the others are told.
 func (a *Applier) match(ctx context.Context, c container, f *finding, candidates []assets.Asset, claimed map[string]bool) {
 	i := f.item
 	digest := i.Digest // if it was sent by this process
-	inOrder := slices.Backward(candidates)
-	if i.Reason == string(ReasonDuplicate) {
-		inOrder = slices.All(candidates)
-	}
-	for _, asset := range inOrder {
-		if claimed[asset.ID] || asset.Size != i.Size || !sameName(asset, i.Name) || isOlder(asset, i.IntentAt) {
+	for _, asset := range candidates {
+		if claimed[asset.ID] || asset.Size != i.Size || !sameName(asset, i.Name) {
 			continue
 		}
 		equal, err := a.isItem(ctx, i, asset, &digest)
@@ -153,6 +264,9 @@ func (a *Applier) match(ctx context.Context, c container, f *finding, candidates
 			f.receipt, f.err = nil, err
 			return
 		case err != nil:
+			if e, lost := errors.AsType[*lostError](err); lost && e.object {
+				f.untold = append(f.untold, asset)
+			}
 			f.note(err)
 		case !equal:
 		case f.receipt != nil:
@@ -217,9 +331,9 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	}
 	if *digest == nil {
 		*digest, err = digestOfObject(ctx, a.Source, object(i))
-		changed := errors.Is(err, sources.ErrChanged) || errors.Is(err, fs.ErrNotExist)
-		if changed || isOf(err, retry.Permanent) {
-			return false, &lostError{asset.ID, err, changed}
+		changed := isOther(err)
+		if changed || isOf(err, retry.Permanent) || a.settleOnly && isLocked(err) {
+			return false, &lostError{asset.ID, err, changed || isLocked(err), changed}
 		} else if err != nil {
 			return false, err
 		}
@@ -229,7 +343,7 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil // deleted since it was listed
 	case isOf(err, retry.Permanent):
-		return false, &lostError{asset.ID, err, false}
+		return false, &lostError{asset.ID, err, false, false}
 	case err != nil || !bytes.Equal(theirs, *digest):
 		return false, err
 	}
@@ -243,7 +357,8 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 type lostError struct {
 	asset   string
 	err     error
-	changed bool // the object
+	object  bool // it is the object that tells nothing: it changed, is gone, or may not be read
+	changed bool // it changed, or is gone
 }
 
 func (e *lostError) Error() string {
@@ -279,6 +394,9 @@ func (f finding) outcome() state.Outcome {
 			Error: "cannot find out whether it arrived: " + f.err.Error()}
 	}
 	o := state.Outcome{Key: f.item.Key, State: state.ItemDone, Receipt: f.receipt, InsteadOf: insteadOf(f.item)}
+	if f.unproven {
+		o.State = state.ItemChanged
+	}
 	if len(f.extra) > 0 {
 		o.Error = "found more than once at the destination; also as " + strings.Join(f.extra, ", ")
 	}

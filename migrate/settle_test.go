@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"assetferry/migrate"
 )
@@ -29,6 +30,20 @@ func (j *brokenJournal) OwnsAsset(ctx context.Context, destination, asset string
 		return false, errNoDisk
 	}
 	return j.Journal.OwnsAsset(ctx, destination, asset)
+}
+
+// A look is not the last one until the service has had its time, and ends the run as well.
+func TestNothingIsSettledLaterWithoutTheJournal(t *testing.T) {
+	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
+	w.put("a.jpg", "a")
+	d := w.deps()
+	d.Journal = &brokenJournal{Journal: d.Journal, holds: 1}
+	_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *migrate.Applier) { a.Settle, a.Answer = time.Second, time.Second })
+	if !errors.Is(err, errNoDisk) {
+		t.Errorf("got %v, want the error of the journal", err)
+	}
+	w.migrate(migrate.DefaultRules())
+	w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
 }
 
 // A run ends with the journal, also where that fails while it finds out about what is in

@@ -358,7 +358,8 @@ func (d *decider) describedAnew(ctx context.Context, key string) (state.Item, er
 	if err != nil {
 		return state.Item{}, err
 	}
-	i := state.Item{Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Asset: r.Asset}
+	i := arrived(r)
+	i.Asset = r.Asset
 	action, why := Decide(Situation{Memory: Same, Redescribed: true}, d.Rules)
 	write(&i, action, why)
 	return i, nil

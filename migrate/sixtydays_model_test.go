@@ -59,6 +59,7 @@ type remembrance struct {
 	version        sources.Object // as it was listed
 	left           spot
 	said           words
+	undescribed    bool      // its asset was made, and has not been described since
 	missed         int       // by so many finished runs in a row
 	since          time.Time // the first of these began
 }
@@ -173,6 +174,9 @@ func (m *model) listed(f *forecast, key string) (isNew bool) {
 		return true
 	case o.content != known.content:
 		say(state.Replace, migrate.ReasonContent)
+	case known.undescribed:
+		say(state.Describe, migrate.ReasonUndescribed)
+		f.seeming[key] = !sameVersion(o.Object, known.version)
 	case told:
 		say(state.Describe, migrate.ReasonMetadata)
 		f.seeming[key] = !sameVersion(o.Object, known.version)
@@ -271,7 +275,8 @@ func (m *model) bury(f *forecast, gone []string) {
 		}
 	}
 	g, n := f.round.limit, int64(len(due))
-	f.Stopped = n > g.AcceptDeletes && (n > g.MaxDelete || float64(100*n) > g.MaxDeletePercent*float64(len(m.known)))
+	tooLargeAPart := float64(100*n) > g.MaxDeletePercent*float64(len(m.known)) && (n > 5 || n > int64(len(m.known))/2)
+	f.Stopped = n > g.AcceptDeletes && (n > g.MaxDelete || tooLargeAPart)
 	for _, key := range due {
 		f.Items[key] = verdict{state.Trash, migrate.ReasonExpired, ""}
 		if f.Stopped {
@@ -417,15 +422,16 @@ func (m *model) carryOut(f *forecast, assetOf func(key string) string) {
 			m.things[known.asset], m.known[key] = t, known
 		case state.Replace:
 			t.Content, t.rewritten, t.touched = o.content, false, false
-			known.content, known.version = o.content, o.Object
+			known.content, known.version, known.undescribed = o.content, o.Object, false
 			known.said = t.merge(known.said, m.words[key], policy)
 			m.known[key] = known
 		case state.Describe:
-			known.said = t.merge(known.said, m.words[key], policy)
+			known.said, known.undescribed = t.merge(known.said, m.words[key], policy), false
 			m.known[key] = known
 		case state.Move:
 			delete(m.known, v.Origin)
-			if m.tells(key, known.said) {
+			if known.undescribed || m.tells(key, known.said) {
+				known.undescribed = false
 				known.said = t.merge(known.said, m.words[key], policy)
 			}
 			t.At = place(key)

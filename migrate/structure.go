@@ -48,8 +48,8 @@ func newStructure(ctx context.Context, a *Applier) (*structure, error) {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
 	intents, err := a.Journal.Intents(ctx, a.run.Pair.Destination)
-	for place := range intents {
-		s.lost[place] = formerEnd(a.FormerAlive).Add(a.patience(false))
+	for place, at := range intents {
+		s.lost[place] = a.formerEnd(at).Add(a.patience(false))
 	}
 	return s, err
 }

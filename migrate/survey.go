@@ -170,6 +170,9 @@ func (d *decider) reconsider(ctx context.Context, i *state.Item, r state.Receipt
 		}
 		s.Memory = Same
 	case state.Move:
+		if standing == MovedThere && i.Reason == string(ReasonNameFree) && !d.Rules.overwrites() {
+			return d.keepsName(ctx, i)
+		}
 		if standing == EditedThere || standing == AsLeft || standing == MovedThere && (d.Rules.overwrites() || i.Reason == string(ReasonBack)) {
 			return nil // it goes with what people made of it
 		}

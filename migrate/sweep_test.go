@@ -14,6 +14,7 @@ import (
 
 	inject "assetferry/internal/faults"
 	"assetferry/internal/metadata"
+	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/seedtest"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -59,11 +60,12 @@ type sweep struct {
 	restarts                bool // afterwards the run is given up instead of resumed
 	approved                bool // the plan was made before and approved
 	described               bool // each object is described by its key
+	reading                 string
 	want                    shape
 }
 
 func (s sweep) String() string {
-	return fmt.Sprintf("%d workers, restarts %v, approved %v", s.workers, s.restarts, s.approved)
+	return fmt.Sprintf("%d workers, restarts %v, approved %v, %s", s.workers, s.restarts, s.approved, s.reading)
 }
 
 // A byKey describes objects by their keys.
@@ -89,13 +91,14 @@ type shape struct {
 // item, with the shape that they give as long as nothing goes wrong.
 func sweeps(t *testing.T) (all []sweep) {
 	t.Helper()
-	for _, s := range []sweep{
+	for n, s := range []sweep{
 		{workers: 1, provenance: "never", onCollision: "rename"},
 		{workers: 8, provenance: "always", onCollision: "keep", described: true},
 		{workers: 4, provenance: "never", onCollision: "rename", restarts: true, described: true},
 		{workers: 4, provenance: "always", onCollision: "rename", approved: true},
 	} {
-		w := newWorld(t)
+		s.reading = sandboxtest.Reading(n)
+		w := newWorld(t, reading(t, s.reading))
 		if bad := s.finish(w, s.begin(w)); bad != "" {
 			t.Fatalf("without any fault: %s", bad)
 		}
@@ -193,7 +196,7 @@ func (s sweep) try(w *world, d migrate.Deps, a *migrate.Approval) (migrate.Plan,
 // compares the outcome. It reports whether anything went wrong at all.
 func (s sweep) survives(t *testing.T, hits ...hit) bool {
 	t.Helper()
-	w := newWorld(t)
+	w := newWorld(t, reading(t, s.reading))
 	defer w.close()
 	approval := s.begin(w)
 	transport, d := w.gate.next, s.deps(w)
@@ -307,6 +310,13 @@ func (s sweep) check(w *world) (bad string) {
 // of it, n = 0, 1, 2 … until a run meets no fault, is
 //
 //	go test ./migrate -run Sweep -sweep=all -timeout 60m -v
+//
+// Half of the migrations have a service of one reading of what is not documented, half of the
+// other; with the flag -reading, such as
+//
+//	go test ./migrate -run Sweep -sweep=all -timeout 60m -v -reading "folders: flat; category_listing: deep"
+//
+// all have a service that is as it says.
 func TestSweep(t *testing.T) { sweepThrough(t, 12, false) }
 
 // TestSweepOfOutages is the same where nothing works any more after that call
@@ -392,7 +402,7 @@ func TestSweepOfUndo(t *testing.T) {
 // anything did.
 func (s sweep) survivesUndo(t *testing.T, h hit) bool {
 	t.Helper()
-	w := newWorld(t)
+	w := newWorld(t, reading(t, s.reading))
 	defer w.close()
 	w.varied()
 	before := w.assetsAt()

@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	inject "assetferry/internal/faults"
+	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/seedtest"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -51,7 +52,7 @@ func (n night) patient(a *migrate.Applier) { a.Wait = 20 * short }
 // reports whether anything went wrong at all.
 func (n night) survives(t *testing.T, h hit) bool {
 	t.Helper()
-	w := newWorld(t)
+	w := newWorld(t, reading(t, sandboxtest.Reading(h.at)))
 	defer w.close()
 	items := n.begin(w)
 	plan := w.planSync(n.rules, items...)

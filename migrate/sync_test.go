@@ -156,7 +156,7 @@ func TestSyncOnlyWhatFailed(t *testing.T) {
 
 // An asset that cannot be moved is not one whose object is gone, however often that fails.
 func TestSyncKeepsWhatCannotBeMoved(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, faults(t, "POST /assets/namesExist status=404")) // else it would not be tried
 	w.put("old/a.jpg", "a", "b.jpg", "b")
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
 	w.syncs(removing)

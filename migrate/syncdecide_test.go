@@ -283,6 +283,41 @@ func TestSyncGuards(t *testing.T) {
 	}
 }
 
+// In a small library a few assets may be trashed, but not most of what there is.
+func TestSmallLibrariesMayTrashAFew(t *testing.T) {
+	for _, tc := range []struct {
+		objects, gone int
+		most          int64
+		want          bool
+	}{
+		{2, 1, 500, true}, {3, 2, 500, false}, {9, 4, 500, true}, {9, 5, 500, false}, {10, 5, 500, true}, {10, 5, 4, false},
+		{60, 5, 500, true}, {60, 6, 500, false},
+	} {
+		t.Run(fmt.Sprintf("%d of %d, at most %d", tc.gone, tc.objects, tc.most), func(t *testing.T) {
+			w := newWorld(t)
+			w.putMany(tc.objects)
+			removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+			w.syncs(removing)
+			for n := range tc.gone {
+				w.source.Delete(sources.Key(fmt.Sprintf("%03d.jpg", n)))
+			}
+			w.syncs(removing) // which misses them for the first time
+			g := migrate.DefaultGuards()
+			g.MaxDelete = tc.most
+			plan := w.decideSync(removing, func(p *migrate.Planner) { p.Guards = g })
+			trashed := 0
+			for _, tally := range plan.Tallies {
+				if tally.Action == state.Trash {
+					trashed += int(tally.Objects)
+				}
+			}
+			if want := map[bool]int{true: tc.gone}[tc.want]; trashed != want {
+				t.Errorf("%d are trashed, want %d", trashed, want)
+			}
+		})
+	}
+}
+
 // Other rules need somebody's consent once, and not again when the run is gone on with.
 func TestSyncGoesOnWithAcceptedRules(t *testing.T) {
 	w := newWorld(t)

@@ -72,7 +72,7 @@ func DecideUndo(r Remnant) (state.Action, Reason) {
 		return state.Conflict, ReasonTouched
 	case there && r.Content == Unreadable:
 		return state.Conflict, ReasonUnread
-	case r.Was == state.Move && r.Again:
+	case (r.Was == state.Move || r.Was == state.Replace) && r.Again:
 		return state.Conflict, ReasonLater
 	case (r.Was == state.Move || r.Was == state.Trash) && r.NoPlace:
 		return state.Conflict, ReasonNoPlace

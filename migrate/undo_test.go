@@ -26,7 +26,7 @@ func TestDecideUndo(t *testing.T) {
 			ReasonShared:     r.Was == state.Create && r.Shared && known,
 			ReasonTouched:    there && known && (r.Changed || r.Content == Rewritten),
 			ReasonUnread:     there && known && r.Content == Unreadable,
-			ReasonLater:      r.Was == state.Move && known && r.Again,
+			ReasonLater:      (r.Was == state.Move || r.Was == state.Replace) && known && r.Again,
 			ReasonNoPlace:    (r.Was == state.Move || !there) && known && r.NoPlace,
 			ReasonNoRevision: r.Was == state.Replace && known && readable && r.Lost,
 		}

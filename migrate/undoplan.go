@@ -226,14 +226,17 @@ func (p *UndoPlanner) decideChanged(ctx context.Context, u *state.Undoing, r sta
 	}
 	what := t.changes(asset)
 	rest, found := Remnant{Was: u.Was, There: true, Changed: len(what) > 0}, strings.Join(what, ", ")
-	switch {
-	case rest.Changed:
-	case u.Was == state.Move:
-		if rest.Again, err = p.isKnown(ctx, *u); err == nil {
-			var there bool
-			there, err = p.places.has(ctx, p.Dest, t.former.Folder)
-			rest.NoPlace = !there
+	if !rest.Changed {
+		if rest.Again, err = p.isKnown(ctx, *u); err != nil {
+			return err
 		}
+	}
+	switch {
+	case rest.Changed || rest.Again:
+	case u.Was == state.Move:
+		var there bool
+		there, err = p.places.has(ctx, p.Dest, t.former.Folder)
+		rest.NoPlace = !there
 	case u.Was == state.Replace:
 		if changedLater(r, asset) {
 			rest.Content, found, err = p.contentOf(ctx, t, asset)
@@ -246,8 +249,8 @@ func (p *UndoPlanner) decideChanged(ctx context.Context, u *state.Undoing, r sta
 	return err
 }
 
-// isKnown reports whether another asset has come to stand for what the object of a move was
-// called before.
+// isKnown reports whether another asset has come to stand for what an object was called
+// before.
 func (p *UndoPlanner) isKnown(ctx context.Context, u state.Undoing) (bool, error) {
 	if u.Before.Key == u.Key {
 		return false, nil

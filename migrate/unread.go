@@ -81,9 +81,11 @@ func isMistaken(err error) bool {
 // isUnread reports whether a sidecar is another one by now, or may not be read. Another time it
 // may be.
 func isUnread(err error) bool {
-	locked := errors.Is(err, fs.ErrPermission) && !isOf(err, retry.Fatal)
-	return (locked || saysNothing(err)) && !isMistaken(err)
+	return (isLocked(err) || saysNothing(err)) && !isMistaken(err)
 }
+
+// isLocked reports whether something at the source may not be read, unlike all of the source.
+func isLocked(err error) bool { return errors.Is(err, fs.ErrPermission) && !isOf(err, retry.Fatal) }
 
 // tellUnread tries again to read a sidecar that could not be read when an asset was to be
 // described by it, and tells of it, as of an object, if it cannot be read now either.

@@ -5,11 +5,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/maphash"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/text/unicode/norm"
@@ -33,7 +36,11 @@ type Verifier struct {
 	Sample      int // how many contents LevelSample reads
 	Concurrency int
 
-	met *met
+	pair      state.Pair
+	met       *met
+	others    atomic.Bool             // assets were met that are not ours
+	told      map[string]bool         // of these, those that were told of
+	elsewhere map[string]misplacement // folders by ID
 }
 
 // NewVerifier makes a verifier. sample counts only at LevelSample.
@@ -45,7 +52,7 @@ func NewVerifier(d Deps, level string, sample int) *Verifier {
 // of the transfer, such as an image that the service cannot process.
 type Difference struct {
 	Key, Asset string
-	Field      string // "presence", "place", "size", "name", "content" or "processing"
+	Field      string // "presence", "place", "size", "name", "content", "processing" or FieldFurther
 	Want, Got  string // where they can be said in a word
 	What       string // for people: what the asset is or does
 	Note       bool
@@ -62,8 +69,16 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	if err := v.noteCategories(ctx, pair); err != nil {
 		return result, err
 	}
-	v.met = newMet()
-	if err := v.inventory(ctx, pair.ID, scope); err != nil {
+	v.pair, v.met, v.told = pair, newMet(), map[string]bool{}
+	v.others.Store(false)
+	containers, err := v.Journal.Containers(ctx, pair.ID)
+	if err != nil {
+		return result, err
+	}
+	if err := v.inventory(ctx, pair.ID, scope, containers); err != nil {
+		return result, err
+	}
+	if v.elsewhere, err = v.misplaced(ctx, pair.Destination, containers); err != nil {
 		return result, err
 	}
 	differences, err := v.compare(ctx, pair.ID, &result)
@@ -85,11 +100,7 @@ func (v *Verifier) noteCategories(ctx context.Context, pair state.Pair) error {
 	return saveCategories(ctx, v.Journal, pair.Destination, there)
 }
 
-func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope) error {
-	containers, err := v.Journal.Containers(ctx, pair)
-	if err != nil {
-		return err
-	}
+func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope, containers []state.Container) error {
 	v.Watch.Phase(PhaseInventory, -1, -1)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
@@ -110,7 +121,8 @@ func (v *Verifier) inventory(ctx context.Context, pair int64, scope state.Scope)
 }
 
 // meet looks up what was listed. What is as its receipt says is noted and no more, the rest
-// goes into the inventory: to write all of it down took longer than to ask for it.
+// goes into the inventory: to write all of it down took longer than to ask for it. What is
+// not ours is there under what makes it like one that is.
 func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page []assets.Asset) error {
 	receipts, err := v.Journal.ReceiptsOf(ctx, pair, idsOf(page))
 	if err != nil {
@@ -118,7 +130,12 @@ func (v *Verifier) meet(ctx context.Context, pair int64, scope state.Scope, page
 	}
 	var others []state.Entry
 	for _, a := range page {
-		if r, ours := receipts[a.ID]; ours && !v.met.add(a.ID, v.isAsReceived(a, r)) {
+		if r, ours := receipts[a.ID]; !ours {
+			e := entryOf(a, 0)
+			e.Slot = likenessOf(e)
+			others = append(others, e)
+			v.others.Store(true)
+		} else if !v.met.add(a.ID, v.isAsReceived(a, r)) {
 			others = append(others, entryOf(a, 0))
 		}
 	}
@@ -136,11 +153,22 @@ func (v *Verifier) isAsReceived(a assets.Asset, r state.Receipt) bool {
 		a.Metadata.Status != assets.Failed && (v.Level == LevelListing || a.URL == r.URL)
 }
 
+// sightings are the receipts with what was listed of their assets.
+func (v *Verifier) sightings(ctx context.Context) iter.Seq2[state.Sighting, error] {
+	return func(yield func(state.Sighting, error) bool) {
+		for s, err := range v.Journal.Sightings(ctx, v.pair.ID) {
+			if !yield(v.sighting(s), err) {
+				return
+			}
+		}
+	}
+}
+
 // sighting is a receipt with what was listed of its asset, be it noted or in the inventory.
 func (v *Verifier) sighting(s state.Sighting) state.Sighting {
 	if r := s.Receipt; !s.Seen && v.met.has(r.Asset) {
 		s.Seen = true
-		s.Entry = state.Entry{Asset: r.Asset, Category: r.Category, Folder: r.Folder, Name: r.Name, Extension: r.Extension, Size: r.Size, URL: r.URL}
+		s.Entry = receivedAs(r)
 	}
 	return s
 }
@@ -203,39 +231,49 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(v.Concurrency)
 	v.met.sort()
-	for s, err := range v.Journal.Sightings(ctx, pair) {
+	for page, err := range pages(v.sightings(ctx), stagePage) {
+		if err == nil {
+			err = v.tellFurther(ctx, page, found)
+		}
 		if err != nil {
 			return nil, endGroup(g, err)
 		}
-		s = v.sighting(s)
-		if ctx.Err() != nil {
-			return nil, endGroup(g, context.Cause(ctx))
-		}
-		n := result.Receipts
-		result.Receipts++
-		ok := v.look(s, found)
-		if !ok || !wanted(n) {
-			v.Watch.Progress(1, 0)
-			continue
-		}
-		result.Contents++
-		g.Go(func() error {
-			err := v.readBack(ctx, s, found)
-			if err == nil {
-				v.Watch.Progress(1, s.Receipt.Size)
+		for _, s := range page {
+			if ctx.Err() != nil {
+				return nil, endGroup(g, context.Cause(ctx))
 			}
-			return err
-		})
+			n := result.Receipts
+			result.Receipts++
+			ok := v.look(s, found)
+			if !ok || !wanted(n) {
+				v.Watch.Progress(1, 0)
+				continue
+			}
+			result.Contents++
+			g.Go(func() error {
+				err := v.readBack(ctx, s, found)
+				if err == nil {
+					v.Watch.Progress(1, s.Receipt.Size)
+				}
+				return err
+			})
+		}
 	}
 	err = g.Wait()
 	return all, err
 }
 
+// endGroup waits for a group whose loop ended with an error, and gives that beside the error
+// of the group, unless the loop ended because the group had failed.
 func endGroup(g *errgroup.Group, err error) error {
-	if e := g.Wait(); e != nil {
-		return e
+	rest := g.Wait()
+	switch {
+	case rest == nil:
+		return err
+	case errors.Is(rest, err), errors.Is(err, context.Canceled):
+		return rest
 	}
-	return err
+	return errors.Join(err, rest)
 }
 
 // choose tells which receipts, by their position, have their content read back.
@@ -274,6 +312,8 @@ func (v *Verifier) look(s state.Sighting, found func(Difference)) bool {
 	}
 	if e.Category != r.Category || e.Folder != r.Folder {
 		tell("place", cmp.Or(r.Folder, r.Category), cmp.Or(e.Folder, e.Category), "was moved")
+	} else if m, is := v.elsewhere[r.Folder]; is {
+		tell("place", m.want, m.got, fmt.Sprintf("is in the folder %q instead of %q", m.got, m.want))
 	}
 	if e.Size != r.Size {
 		tell("size", fmt.Sprint(r.Size), fmt.Sprint(e.Size), fmt.Sprintf("has %d bytes instead of %d", e.Size, r.Size))

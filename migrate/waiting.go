@@ -38,11 +38,27 @@ func (d *dispatcher) findDue(ctx context.Context) (err error) {
 	return err
 }
 
+// dueIn is how long the next item waits from a time on; not at all if that is longer than
+// any is put off: then our clock was set back since.
+func (d *dispatcher) dueIn(now time.Time) time.Duration {
+	in, longest := d.nextDue.Sub(now), retry.MaxRetryAfter
+	for _, pause := range d.Again {
+		longest = max(longest, pause)
+	}
+	if in > longest {
+		return 0
+	}
+	return in
+}
+
 // wake takes the items whose time has come.
 func (d *dispatcher) wake(ctx context.Context) error {
 	now := clock.Now()
-	if d.stopping || d.settleOnly || d.nextDue.IsZero() || now.Before(d.nextDue) || len(d.queue) > d.Concurrency/2 {
+	if d.stopping || d.settleOnly || d.nextDue.IsZero() || d.dueIn(now) > 0 || len(d.queue) > d.Concurrency/2 {
 		return nil
+	}
+	if d.nextDue.After(now) {
+		now = d.nextDue
 	}
 	items, err := d.Journal.TakeDue(ctx, d.run.Num, now, min(2*d.Concurrency, holdMost), d.Now())
 	if err != nil {
@@ -63,8 +79,9 @@ func (d *dispatcher) stays() bool {
 	if !told {
 		d.since = clock.Now()
 	}
-	stays := !d.nextDue.After(d.since.Add(d.Wait))
-	if !told && d.nextDue.Sub(d.since) > worthTelling {
+	in := d.dueIn(d.since)
+	stays := in <= d.Wait
+	if !told && in > worthTelling {
 		d.Watch.Waits(d.nextDue, stays)
 	}
 	return stays

@@ -50,17 +50,20 @@ func value[T any](j *Journal, call func() (T, error)) (v T, err error) {
 	return v, err
 }
 
-// rows may fail before or after each row.
+// rows may fail before or after each row. Who stops listening to a listing does not hear of a
+// failure after the row, so that one does not come.
 func rows[T any](j *Journal, all iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
-		for row, err := range all {
-			more := true
-			if e := j.do(func() error { more = yield(row, err); return nil }); e != nil && more {
-				yield(none, e)
-				return
+		fails := func() bool {
+			err := j.do(func() error { return nil })
+			if err != nil {
+				var none T
+				yield(none, err)
 			}
-			if !more {
+			return err != nil
+		}
+		for row, err := range all {
+			if !j.Kind.done && fails() || !yield(row, err) || j.Kind.done && fails() {
 				return
 			}
 		}
@@ -329,6 +332,11 @@ func (j *Journal) UndoContainers(ctx context.Context, undo state.Run) ([]state.C
 	return value(j, func() ([]state.Container, error) { return j.Journal.UndoContainers(ctx, undo) })
 }
 
+// Namesakes implements migrate.Journal.
+func (j *Journal) Namesakes(ctx context.Context, pair int64, assets []string) (map[string]bool, error) {
+	return value(j, func() (map[string]bool, error) { return j.Journal.Namesakes(ctx, pair, assets) })
+}
+
 // SharedAssets implements migrate.Journal.
 func (j *Journal) SharedAssets(ctx context.Context, pair state.Pair, assets []string) (map[string]bool, error) {
 	return value(j, func() (map[string]bool, error) { return j.Journal.SharedAssets(ctx, pair, assets) })
@@ -357,6 +365,21 @@ func (j *Journal) Orphans(ctx context.Context, pair int64, after string) iter.Se
 // MoveCandidates implements migrate.Journal.
 func (j *Journal) MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[state.Candidate, error] {
 	return rows(j, j.Journal.MoveCandidates(ctx, run, pair, absent))
+}
+
+// Recased implements migrate.Journal.
+func (j *Journal) Recased(ctx context.Context, run, pair int64, absent string) ([]state.Item, error) {
+	return value(j, func() ([]state.Item, error) { return j.Journal.Recased(ctx, run, pair, absent) })
+}
+
+// CalledOtherwise implements migrate.Journal.
+func (j *Journal) CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[state.Receipt, error] {
+	return rows(j, j.Journal.CalledOtherwise(ctx, pair))
+}
+
+// TakenPlaces implements migrate.Journal.
+func (j *Journal) TakenPlaces(ctx context.Context, run, pair int64, slots []int64) (map[int64]bool, error) {
+	return value(j, func() (map[int64]bool, error) { return j.Journal.TakenPlaces(ctx, run, pair, slots) })
 }
 
 // RunsOf implements migrate.Journal.

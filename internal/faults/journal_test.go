@@ -80,3 +80,17 @@ func TestJournalFailsOnce(t *testing.T) {
 		}
 	}
 }
+
+// A fault after a row comes only if somebody listens on.
+func TestUnheardFaultDoesNotCome(t *testing.T) {
+	for n, want := range []bool{true, false} {
+		kind := faults.JournalKinds()[n]
+		j := &faults.Journal{Journal: &counting{}, Moment: faults.At(0), Kind: kind}
+		for range j.Items(t.Context(), 1) {
+			break
+		}
+		if j.Came() != want {
+			t.Errorf("%s: came %v, want %v", kind.Name, j.Came(), want)
+		}
+	}
+}

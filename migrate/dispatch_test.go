@@ -1,0 +1,31 @@
+package migrate
+
+import (
+	"errors"
+	"testing"
+)
+
+// Why a run stops first must not hide that it cannot go on at all.
+func TestStopKeepsTheFatalError(t *testing.T) {
+	fatal, other := &journalError{errors.New("the disk is full")}, errors.New("the service is down")
+	for _, tc := range []struct {
+		name         string
+		first, later error
+		want, not    error
+	}{
+		{"a fatal one later", ErrStopped, fatal, fatal, nil},
+		{"the first is kept beside it", ErrStopped, fatal, ErrStopped, nil},
+		{"another one later", fatal, other, fatal, other},
+		{"none is fatal", ErrStopped, other, ErrStopped, other},
+		{"a second fatal one", fatal, &journalError{other}, fatal, other},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := &dispatcher{}
+			d.stop(tc.first)
+			d.stop(tc.later)
+			if !errors.Is(d.why, tc.want) || tc.not != nil && errors.Is(d.why, tc.not) {
+				t.Errorf("got %v, want %v", d.why, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,42 @@
+package migrate
+
+import (
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+)
+
+// failsAfter is a sequence of the numbers below n that ends with an error.
+func failsAfter(n int, err error) iter.Seq2[int, error] {
+	return func(yield func(int, error) bool) {
+		for v := range n {
+			if !yield(v, nil) {
+				return
+			}
+		}
+		yield(0, err)
+	}
+}
+
+// What is asked about a page may fail as well, and then nobody would hear of the error that
+// the sequence ended with. So a page that such an error cuts short is not given at all.
+func TestPagesGiveTheErrorOfTheirSequence(t *testing.T) {
+	journal := errors.New("the disk is full")
+	for n := range 5 {
+		var got []int
+		var last error
+		for page, err := range pages(failsAfter(n, journal), 2) {
+			if last = err; err != nil {
+				break
+			}
+			if got = append(got, page...); len(page) < 2 {
+				last = errors.New("the service is down")
+				break
+			}
+		}
+		if want := []int{0, 1, 2, 3}[:n/2*2]; !errors.Is(last, journal) || !slices.Equal(got, want) {
+			t.Errorf("after %d: got %v, %v, want %v and the error of the sequence", n, got, last, want)
+		}
+	}
+}

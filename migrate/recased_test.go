@@ -1,0 +1,139 @@
+package migrate_test
+
+import (
+	"testing"
+
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// An object that got another name, in case or Unicode form only, and other content at once
+// keeps its asset, which gets both.
+func TestSyncOfARecasedName(t *testing.T) {
+	for _, tc := range []struct{ before, after, name string }{
+		{"Photo.jpg", "photo.jpg", "photo.jpg"},
+		{"dir/a.JPG", "dir/a.jpg", "a.jpg"},
+		{"Re\u0301sume\u0301.jpg", "R\u00e9sum\u00e9.jpg", "R\u00e9sum\u00e9.jpg"},
+		{"r\u00c9sum\u00c9.jpg", "R\u00e9sum\u00e9.jpg", "R\u00e9sum\u00e9.jpg"},
+	} {
+		w := newWorld(t)
+		w.put(tc.before, "before", "z.jpg", "z")
+		w.syncs(syncing())
+		before, evening := w.receipt(tc.before), w.evening()
+		w.source.Delete(sources.Key(tc.before))
+		w.put(tc.after, "after, and more")
+		plan := w.syncs(syncing())
+		w.wantStates(plan, map[string]int64{"replace done": 1, "unchanged skipped": 1})
+		if i := w.item(plan, tc.after); i.Reason != string(migrate.ReasonRecased) || i.Origin != tc.before {
+			t.Errorf("%s: planned %+v", tc.after, i)
+		}
+		after := w.receipt(tc.after)
+		if after.Asset != before.Asset || after.URL != before.URL || after.Filename() != tc.name || after.Slot != before.Slot {
+			t.Errorf("%s: before %+v, after %+v", tc.after, before, after)
+		}
+		if a := w.assetOf(after.Key); a.Filename() != tc.name || w.content(a) != "after, and more" {
+			t.Errorf("%s: the asset is %q with %q", tc.after, a.Filename(), w.content(a))
+		}
+		if asked := w.during(func() { w.syncs(syncing()) }); len(asked) > 0 {
+			t.Errorf("%s: the next run asked %v", tc.after, asked)
+		}
+		w.wantSound()
+		w.undo(plan)
+		w.wantEvening(evening, "undone")
+		w.wantSound()
+	}
+}
+
+// What is not certain about such a name is not done: two objects cannot have one asset, and
+// one that others share must keep its content.
+func TestSyncOfARecasedNameThatIsWantedTwice(t *testing.T) {
+	w := newWorld(t)
+	w.put("Photo.jpg", "before")
+	w.syncs(syncing())
+	before := w.receipt("Photo.jpg")
+	w.source.Delete("Photo.jpg")
+	w.put("PHOTO.jpg", "one", "photo.jpg", "another")
+	w.wantStates(w.syncs(syncing()), map[string]int64{"replace done": 1, "create done": 1})
+	if r := w.receipt("PHOTO.jpg"); r.Asset != before.Asset || r.Filename() != "PHOTO.jpg" {
+		t.Errorf("the first has %+v", r)
+	}
+	if r := w.receipt("photo.jpg"); r.Asset == before.Asset || r.Filename() == "photo.jpg" {
+		t.Errorf("the second has %+v", r)
+	}
+	w.wantSound()
+}
+
+// A name that could not be given at once is given by another attempt, without another asset.
+func TestRecasedNameAfterAFailure(t *testing.T) {
+	for _, fault := range []string{
+		"POST /assets/{id} drop=after once=1", "POST /assets/{id} drop=before once=1",
+		"PATCH /assets/{id} drop=after once=1", "PATCH /assets/{id} drop=before once=1", "PATCH /assets/{id} status=500 once=1",
+	} {
+		w := newWorld(t, faults(t, fault))
+		w.put("Photo.jpg", "before")
+		w.syncs(syncing())
+		before := w.receipt("Photo.jpg")
+		w.source.Delete("Photo.jpg")
+		w.put("photo.jpg", "after")
+		w.syncs(syncing())
+		if r := w.receipt("photo.jpg"); r.Asset != before.Asset || r.Filename() != "photo.jpg" {
+			t.Errorf("%s: got %+v", fault, r)
+		}
+		if all := w.assetsAt(); len(all) != 1 || all[0].Name != "photo.jpg" || all[0].Digest != digest("after") {
+			t.Errorf("%s: at the destination is %v", fault, all)
+		}
+		w.wantSound()
+	}
+}
+
+// A name that was taken when an object arrived is given back once it is free.
+func TestSyncGivesAFreeNameBack(t *testing.T) {
+	w := newWorld(t)
+	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
+	w.put("dir/Photo.jpg", "one", "dir/photo.jpg", "another", "z.jpg", "z")
+	w.syncs(removing)
+	before := w.receipt("dir/photo.jpg")
+	if before.Filename() == "photo.jpg" {
+		t.Fatalf("got %+v", before)
+	}
+	if asked := w.during(func() { w.syncs(removing) }); len(asked) > 0 {
+		t.Errorf("while the name was taken, a run asked %v", asked)
+	}
+	w.source.Delete("dir/Photo.jpg")
+	w.syncs(removing)
+	w.wantStates(w.syncs(removing), map[string]int64{"trash done": 1, "unchanged skipped": 2})
+	plan := w.syncs(removing)
+	w.wantStates(plan, map[string]int64{"move done": 1, "unchanged skipped": 1})
+	if i := w.item(plan, "dir/photo.jpg"); i.Reason != string(migrate.ReasonNameFree) || i.State != state.ItemDone {
+		t.Errorf("got %+v", i)
+	}
+	after := w.receipt("dir/photo.jpg")
+	if after.Asset != before.Asset || after.Filename() != "photo.jpg" || w.assetOf(after.Key).Filename() != "photo.jpg" {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+	if asked := w.during(func() { w.syncs(removing) }); len(asked) > 0 {
+		t.Errorf("the run after that asked %v", asked)
+	}
+	w.wantSound()
+}
+
+// Of several objects with one content that are gone, the one whose name differs in case only
+// is it: its content did not change, and none is sent.
+func TestSyncOfARecasedNameAmongEquals(t *testing.T) {
+	w := newWorld(t)
+	w.put("Photo.jpg", "equal", "x/other.jpg", "equal", "z.jpg", "z")
+	w.syncs(syncing())
+	photo, other := w.receipt("Photo.jpg"), w.receipt("x/other.jpg")
+	w.source.Delete("Photo.jpg")
+	w.source.Delete("x/other.jpg")
+	w.put("photo.jpg", "equal", "y/another.jpg", "equal")
+	w.wantStates(w.syncs(syncing()), map[string]int64{"move done": 2, "unchanged skipped": 1})
+	if got := w.receipt("photo.jpg"); got.Asset != photo.Asset {
+		t.Errorf("photo.jpg has asset %s, want %s", got.Asset, photo.Asset)
+	}
+	if got := w.receipt("y/another.jpg"); got.Asset != other.Asset {
+		t.Errorf("y/another.jpg has asset %s, want %s", got.Asset, other.Asset)
+	}
+	w.wantSound()
+}
