@@ -20,6 +20,19 @@ var (
 		remedy: "--exclude; or who can tell whether the source is damaged"}
 )
 
+// doubledNames is what shows of another journal that is used for the same destination.
+var doubledNames = definition{id: "doubled-names", severity: Warning, unit: "name",
+	title:  "more than once at the destination, in the same place and with the same size; another state database may be at work on it",
+	remedy: "who runs the other one: one state database for each destination; assetferry verify lists the further assets"}
+
+// Doubled is the finding that names are at the destination more than once, if any are.
+func Doubled(names int64) []Finding {
+	if names == 0 {
+		return nil
+	}
+	return []Finding{(&sum{definition: doubledNames, objects: names}).finding()}
+}
+
 // places counts what comes from each folder at the top of the source. What such a
 // folder holds comes in a row, so that only one of them is counted at a time.
 type places struct {

@@ -36,7 +36,7 @@ func (s Severity) rank() int { return slices.Index([]Severity{Stop, Loss, Warnin
 type Finding struct {
 	ID       string // stable, for programs
 	Severity Severity
-	Unit     string // what is counted: "object", "folder" or "group"
+	Unit     string // what is counted: "object", "folder", "group" or "name"
 	Title    string
 	Objects  int64 // of the unit
 	Bytes    int64
