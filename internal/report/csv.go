@@ -23,7 +23,7 @@ func newCSVForm(clean func(string) string) *csvForm {
 }
 
 func csvColumns() []string {
-	return []string{"key", "action", "state", "reason", "size", "category", "folder", "name", "asset_id", "url", "error", "attempts", "origin"}
+	return []string{"key", "action", "state", "reason", "size", "category", "folder", "name", "asset_id", "url", "error", "attempts", "origin", "asset_name"}
 }
 
 func (*csvForm) extension() string { return ".csv" }
@@ -32,7 +32,7 @@ func (f *csvForm) begin(w io.Writer, _ Report) error { return f.write(w, csvColu
 
 func (f *csvForm) line(w io.Writer, l Line) error {
 	return f.write(w, []string{l.Key, l.Action, l.State, l.Reason, strconv.FormatInt(l.Size, 10), l.Category, l.Folder, l.Name,
-		l.AssetID, l.URL, l.Error, strconv.Itoa(l.Attempts), l.Origin})
+		l.AssetID, l.URL, l.Error, strconv.Itoa(l.Attempts), l.Origin, l.AssetName})
 }
 
 func (*csvForm) end(io.Writer, Folder) error { return nil }

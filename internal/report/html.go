@@ -63,6 +63,7 @@ type page struct {
 	Lines       excerpt[Line]
 	Differences excerpt[Difference]
 	Alterations excerpt[Alteration]
+	NameRows    excerpt[Name]
 	Categories  excerpt[Category]
 	Unmapped    excerpt[Field]
 	Remarks     excerpt[Remark]
@@ -90,6 +91,7 @@ func layOut(r Report, lines iter.Seq2[Line, error], folders iter.Seq2[Folder, er
 		Troubles:    cut(r.Troubles, all+"json", troubleTexts),
 		Differences: cut(r.Proof.First, "assetferry verify --content", differenceTexts),
 		Alterations: cut(r.Alterations, all+"json", alterationTexts),
+		NameRows:    fewOf(r.Names.First, r.Names.Count-int64(len(r.Names.First)), all+"json", nameTexts),
 		Categories:  cut(r.Privacy.Categories, all+"json", categoryTexts),
 		Unmapped:    fewOf(r.Found.Unmapped, r.Found.UnmappedFields-int64(len(r.Found.Unmapped)), all+"json", fieldTexts),
 		Remarks:     fewOf(r.Found.Remarks, 0, "assetferry report --run "+r.Run.ID+" --only remarked", remarkTexts),

@@ -124,6 +124,8 @@ func alterationTexts(a Alteration) []string {
 	return append(append([]string{a.Action}, a.Examples...), froms(a.Moves)...)
 }
 
+func nameTexts(n Name) []string { return []string{n.Key, n.AssetName} }
+
 func froms(all []Move) (keys []string) {
 	for _, m := range all {
 		keys = append(keys, m.From)

@@ -45,6 +45,8 @@ type jsonLine struct {
 	Error    string `json:"error,omitempty"`
 	Attempts int    `json:"attempts"`
 	Origin   string `json:"origin,omitempty"`
+
+	AssetName string `json:"asset_name,omitempty"`
 }
 
 func (*jsonForm) extension() string { return ".json" }

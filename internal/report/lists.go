@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -87,12 +88,22 @@ func (r Report) Lines(ctx context.Context, told ...string) iter.Seq2[Line, error
 // lines lists the chosen objects in key order.
 func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
+		next, stop := iter.Pull2(migrate.Names(ctx, l.journal, l.run.Pair.ID))
+		defer stop()
+		differs, failed, more := next()
 		for a, err := range l.accounts(ctx, statesOf(c.told)...) {
-			if err != nil {
+			for more && failed == nil && differs.Key < a.Key {
+				differs, failed, more = next()
+			}
+			if err = errors.Join(err, failed); err != nil {
 				yield(Line{}, err)
 				return
 			}
-			if line := l.line(a); c.takes(line) && !yield(line, nil) {
+			line := l.line(a)
+			if more && differs.Key == a.Key {
+				line.AssetName = differs.Filename()
+			}
+			if c.takes(line) && !yield(line, nil) {
 				return
 			}
 		}

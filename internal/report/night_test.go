@@ -276,7 +276,7 @@ func TestFormsOfNight(t *testing.T) {
 		&text: {"Against the sync before, run ", "New: 2 objects, 20 B", "    c\n      -> folder/c\n", "↓ 1", "Gone from the source: 2 objects, 2 of them new",
 			"In quarantine of these: 1.", "in 2 runs in a row", "Came through again: 1 object", "What people did at the destination"},
 		&page: {`<section id="night"`, "Described anew", "somebody", `<data value="-1">↓ 1</data>`},
-		&list: {",origin\n", ",1,c\n"},
+		&list: {",origin,asset_name\n", ",1,c,\n"},
 	} {
 		for _, want := range says {
 			if !strings.Contains(form.String(), want) {

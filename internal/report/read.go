@@ -16,6 +16,7 @@ import (
 const (
 	shownExamples    = 5   // of one group
 	shownDifferences = 20  // of a verification
+	shownNames       = 20  // that differ
 	shownPoints      = 120 // of the chart of throughput
 	shownTypes       = 12  // all others are one more
 )
@@ -25,7 +26,7 @@ const (
 func Read(ctx context.Context, journal *state.Store, run state.Run) (Report, error) {
 	r := begin(journal, run)
 	l := r.lists
-	err := r.read(ctx, l.work, l.names, l.sums, l.count, l.night, l.proof, l.undo, l.behind, l.rest)
+	err := r.read(ctx, l.work, l.names, l.sums, l.count, l.night, l.proof, l.undo, l.behind, l.differing, l.rest)
 	if err != nil {
 		return Report{}, err
 	}
@@ -267,6 +268,19 @@ func (l *lists) takenBackBy(ctx context.Context, undo state.Run) (gone, back Amo
 		}
 	}
 	return gone, back, err
+}
+
+// differing counts the assets that are called otherwise than their objects.
+func (l *lists) differing(ctx context.Context, r *Report) error {
+	r.Names.First = []Name{}
+	for n, err := range migrate.Names(ctx, l.journal, l.run.Pair.ID) {
+		if err != nil {
+			return err
+		}
+		r.Names.Count++
+		r.Names.First = appendUpTo(shownNames, r.Names.First, Name{n.Key, n.Filename(), n.Asset})
+	}
+	return nil
 }
 
 // rest reads what is summed up by the journal itself.

@@ -41,6 +41,8 @@ type Report struct {
 	Alterations []Alteration `json:"alterations"` // what was overwritten, described, moved or trashed; none if only new assets were made
 	Undo        Undo         `json:"undo"`
 
+	// Names is of all that is at the destination, by whichever runs.
+	Names     Names     `json:"names_differ"`
 	Privacy   Privacy   `json:"privacy"`
 	Metadata  Metadata  `json:"metadata"`
 	Found     Found     `json:"found"`
@@ -242,6 +244,20 @@ type UndoneBy struct {
 	PutBack Amount    `json:"put_back"` // as they were before
 }
 
+// Names are the assets that are called otherwise than their objects: since the name was taken,
+// since a rule says so, or since the service or people call them so.
+type Names struct {
+	Count int64  `json:"count"`
+	First []Name `json:"first"` // in key order, at most 20
+}
+
+// A Name is an object, and what its asset is called.
+type Name struct {
+	Key       string `json:"key"`
+	AssetName string `json:"asset_name"`
+	AssetID   string `json:"asset_id"`
+}
+
 // Privacy says who can see what the run made and adopted.
 type Privacy struct {
 	Public  Amount `json:"public"`
@@ -308,7 +324,9 @@ type Line struct {
 	Class    string // of Error
 	Error    string
 	Attempts int
-	Origin   string // the key it went by before, if it is moved
+	Origin   string // the key it went by before, if it is moved or was replaced under another one
+	// AssetName is what its asset is called, if that is not the name of the object.
+	AssetName string
 }
 
 // A Folder is a top-level folder of the source, and what became of what it holds.

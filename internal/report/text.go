@@ -17,7 +17,7 @@ const textWidth = 80
 func (r Report) WriteText(w io.Writer, zone *time.Location) error {
 	t := &text{zone: zone}
 	for _, write := range []func(Report){
-		t.verdict, t.about, t.night, t.sum, t.leftOut, t.troubles, t.proof, t.privacy, t.alterations, t.undo, t.metadata, t.found, t.addresses, t.charts,
+		t.verdict, t.about, t.night, t.sum, t.leftOut, t.troubles, t.proof, t.names, t.privacy, t.alterations, t.undo, t.metadata, t.found, t.addresses, t.charts,
 	} {
 		write(r)
 	}
@@ -218,6 +218,22 @@ func (t *text) privacy(r Report) {
 	t.table([]ui.Column{{Title: "Category"}, {Title: "It is"}, {Title: "Objects", Right: true}, {Title: "Bytes", Right: true}, {Right: true}}, rows)
 	if r.Privacy.Unknown.Objects > 0 {
 		t.say(2, "Where it is not known, take it for private. assetferry verify finds it out.")
+	}
+}
+
+func (t *text) names(r Report) {
+	if r.Names.Count == 0 {
+		return
+	}
+	t.heading("Names that differ from the source")
+	t.say(2, "%s of all that is at the destination:", assets(r.Names.Count))
+	shown := r.Names.First[:min(shownExamples, len(r.Names.First))]
+	for _, n := range shown {
+		t.quote(4, n.Key)
+		t.quote(6, "-> "+n.AssetName)
+	}
+	if rest := r.Names.Count - int64(len(shown)); rest > 0 {
+		t.say(4, "… and %s more: --format json lists the first %d", ui.Count(rest), shownNames)
 	}
 }
 
