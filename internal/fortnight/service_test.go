@@ -35,6 +35,7 @@ type service struct {
 	binary  binary
 	env     sandbox.Environment
 	front   *httptest.Server
+	profile string        // a file
 	moved   time.Duration // of the clock
 	process *exec.Cmd
 	stderr  bytes.Buffer
@@ -44,8 +45,8 @@ type service struct {
 	requests []string // of the tool, method and path
 }
 
-func newService(t *testing.T, b binary) *service {
-	s := &service{t: t, binary: b, env: sandboxtest.Environment()}
+func newService(t *testing.T, b binary, profile string) *service {
+	s := &service{t: t, binary: b, env: sandboxtest.Environment(), profile: profile}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(s.note(r.In))
@@ -86,7 +87,7 @@ func (s *service) variables() []string {
 // start has the sandbox run at a time, with faults, until it is stopped.
 func (s *service) start(moved time.Duration, faults ...string) {
 	s.t.Helper()
-	args := []string{"sandbox", "--data", "sandbox", "--credentials-from-env"}
+	args := []string{"sandbox", "--data", "sandbox", "--credentials-from-env", "--profile", s.profile}
 	for _, f := range faults {
 		args = append(args, "--fault", f)
 	}
@@ -227,8 +228,8 @@ func form(t *testing.T, fields map[string]string, name, content string) (body *b
 type container struct{ id, where string } // where is the query that lists it
 
 type folder struct {
-	ID, Name, CategoryID string
-	Folders              []folder
+	ID, Name, CategoryID, ParentID string
+	Folders                        []folder
 }
 
 // containers gives the categories and folders by path; none may be there twice.
@@ -256,6 +257,9 @@ func (s *service) containers() map[string]container {
 	}
 	s.get("/folders", &top)
 	for _, f := range top.Items {
+		if f.ParentID != "" { // a profile may have them all in the list
+			continue
+		}
 		var deep folder
 		s.get("/folders/"+f.ID+"?depth=1000", &deep)
 		walk(name[f.CategoryID], []folder{deep})
@@ -278,6 +282,9 @@ func (s *service) assets() (all []asset) {
 	for path, c := range s.containers() {
 		paths[c.id] = path
 		for _, a := range s.list("/assets?" + c.where + "&") {
+			if cmp.Or(a.FolderID, a.CategoryID) != c.id { // a category may list all that is in it
+				continue
+			}
 			found := a.asset(path)
 			s.get(a.URL, &found.content)
 			all = append(all, found)

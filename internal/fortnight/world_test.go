@@ -19,6 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"assetferry/internal/faultpoint"
+
+	"assetferry/internal/sandbox/sandboxtest"
 )
 
 // A world is a source, a service and the tool between them, and a model of what they
@@ -49,14 +51,14 @@ type scene struct {
 	exit   int          // of a run that comes to nothing, and may be none
 }
 
-func newWorld(t *testing.T, seed uint64) *world {
+func newWorld(t *testing.T, seed uint64, reading string) *world {
 	dir := t.TempDir()
 	for _, d := range []string{filepath.Dir(dir), dir} { // somebody else looks into them
 		must(t, os.Chmod(d, 0o755))
 	}
 	b := build(t, dir)
 	l := newLibrary(t, dir)
-	return &world{T: t, binary: b, service: newService(t, b), library: l,
+	return &world{T: t, binary: b, service: newService(t, b, sandboxtest.ReadingFile(t, dir, reading)), library: l,
 		model: &model{library: l, known: map[string]*memory{}}, dice: rand.New(rand.NewPCG(seed, 0))}
 }
 
