@@ -20,15 +20,17 @@ import (
 func (a *app) aiCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ai",
-		Short: "Look at the AI content service, and ask it something",
+		Short: "Look at the AI content service, and use it",
 		Long: `These commands talk to the AI content service at --ai-url. They need no journal
 and change nothing in the library. What enrich does with the service, what is
 sent where, and how to stay on premises: assetferry help enrich.
 `,
 	}
-	c.AddCommand(a.aiModelsCommand(), a.aiUsageCommand(), a.aiConversationsCommand(), a.aiAskCommand())
+	c.AddCommand(a.aiModelsCommand(), a.aiUsageCommand(), a.aiConversationsCommand(), a.aiAskCommand(), a.aiActionCommand(), a.aiReviewCommand(), a.aiContextsCommand())
 	for _, sub := range c.Commands() {
-		addAIFlags(sub.Flags())
+		if !sub.HasSubCommands() || sub.Runnable() {
+			addAIFlags(sub.Flags())
+		}
 	}
 	return c
 }
@@ -36,6 +38,7 @@ sent where, and how to stay on premises: assetferry help enrich.
 // addAIFlags adds what decides how the AI content service is talked to.
 func addAIFlags(f *pflag.FlagSet) {
 	setting(f, "ai-limits", "which `limits` to keep to: auto keeps to those of the service at the vendor's, and to none elsewhere")
+	setting(f, "ai-compatibility", "compatibility `version` of the models to ask for: GET /v1/models/VERSION")
 	f.StringArray("ai-permission", nil, "ask for this `scope` in tokens, in place of those that a command needs (repeatable)")
 	f.StringArray("ai-route", nil, "`ENDPOINT=METHOD /path` of an endpoint whose address is a guess (repeatable)")
 }
@@ -104,15 +107,21 @@ func removalText(at time.Time) string {
 
 func (a *app) aiUsageCommand() *cobra.Command {
 	var since, before string
+	var users []string
 	c := &cobra.Command{
 		Use:   "usage",
-		Short: "Tell the credits that were used, in total and by user",
-		Long: `Usage tells which credits were used in a period: since the first of this month,
-unless --since says otherwise. It takes a token with the scope ai:admin, and a
-service that bills: one on premises does not.
+		Short: "Show the credits that were used, in total and by user",
+		Long: `Usage shows the credits that were used in a period: since the first of this
+month, unless --since says otherwise. The total is that of the environment; the
+users are all who were active in the period, or those that --of names. A user
+whom the service does not list is an error, and never taken for 0.
+
+It takes a token with the scope ai:admin, and a service that bills: one on
+premises does not.
 `,
-		Example: `  assetferry ai usage --since 2026-01-01`,
-		Args:    cobra.NoArgs,
+		Example: `  assetferry ai usage --since 2026-01-01
+  assetferry ai usage --of anna --of ben`,
+		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			from, to, err := period(since, before, clock.Now())
 			if err != nil {
@@ -122,11 +131,12 @@ service that bills: one on premises does not.
 			if err != nil {
 				return err
 			}
-			return a.showUsage(ctx, s, from, to)
+			return a.showUsage(ctx, s, from, to, users)
 		}),
 	}
 	c.Flags().StringVar(&since, "since", "", "from this `date` on, such as 2026-01-31")
 	c.Flags().StringVar(&before, "before", "", "up to this `date`, which does not count")
+	c.Flags().StringArrayVar(&users, "of", nil, "only this `user`, by the ID in sub of its tokens (repeatable; default all who were active)")
 	return c
 }
 
@@ -150,24 +160,24 @@ func period(since, before string, now time.Time) (from, to time.Time, err error)
 	return from, to, nil
 }
 
-func (a *app) showUsage(ctx context.Context, s *aiService, from, to time.Time) error {
-	total, err := s.accounts.Usage(ctx, from, to)
+func (a *app) showUsage(ctx context.Context, s *aiService, from, to time.Time, users []string) error {
+	if len(users) == 0 {
+		users = []string{ai.AllUsers}
+	}
+	used, err := s.accounts.Usage(ctx, from, to, users...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &stop{exitError, err, "a service on premises bills nothing; if this is the vendor's, check --ai-url"}
 	} else if err != nil {
 		return err
 	}
-	a.out.Printf("Credits from %s to %s: %s", from.Format(time.DateTime), to.Format(time.DateTime), creditsText(total.Credits))
-	line := ui.UsageLine{From: utc(from), To: utc(to), Credits: total.Credits, Allowance: total.Allowance}
-	if total.Allowance != nil {
-		a.out.Printf("Allowance: %s", creditsText(*total.Allowance))
+	a.out.Printf("Credits from %s to %s: %s", from.Format(time.DateTime), to.Format(time.DateTime), creditsText(used.Credits))
+	line := ui.UsageLine{From: utc(from), To: utc(to), Credits: used.Credits, Allowance: used.Allowance}
+	if used.Allowance != nil {
+		a.out.Printf("Allowance: %s", creditsText(*used.Allowance))
 	}
 	a.out.Event("usage", line)
 	var rows [][]string
-	for u, err := range s.accounts.UsageByUser(ctx, from, to) {
-		if err != nil {
-			return err
-		}
+	for _, u := range used.Users {
 		a.out.Event("usage", ui.UsageLine{From: line.From, To: line.To, User: u.UserID, Credits: u.Credits})
 		rows = append(rows, []string{u.UserID, creditsText(u.Credits)})
 	}

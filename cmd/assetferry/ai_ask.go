@@ -55,6 +55,7 @@ PROMPT - is read from stdin.
 	f.BoolVar(&o.reasoning, "reasoning", false, "let the model think longer")
 	f.BoolVar(&o.keep, "keep", false, "keep the conversation, and say its ID")
 	setting(f, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	addContextFlag(f)
 	return c
 }
 
@@ -81,15 +82,10 @@ func (a *app) ask(ctx context.Context, prompt string, o askOptions) (err error) 
 			return usage(fmt.Errorf("--file: %w", err), "")
 		}
 	}
-	s, err := a.openAI(ctx)
+	s, model, contexts, err := a.openToAsk(ctx)
 	if err != nil {
 		return err
 	}
-	model, err := a.chooseModel(ctx, s)
-	if err != nil {
-		return err
-	}
-	a.out.Notef("Asks         %s, model %s", s, model.ID)
 	id := "assetferry-" + strings.ToLower(rand.Text()[:16])
 	if !o.keep { // it may be there, also where there was no answer
 		defer func() {
@@ -108,11 +104,14 @@ func (a *app) ask(ctx context.Context, prompt string, o askOptions) (err error) 
 	if message.Content, err = attach(ctx, s, id, o); err != nil {
 		return err
 	}
+	for _, ref := range contexts {
+		message.Content = append(message.Content, ref.Item())
+	}
 	answer, err := s.client.Send(ctx, id, message)
 	if err != nil {
 		return err
 	}
-	return a.showAnswer(answer)
+	return a.showAnswer(answer, false)
 }
 
 // forget deletes a conversation, also after an interrupt.
@@ -148,8 +147,9 @@ func attach(ctx context.Context, s *aiService, conversation string, o askOptions
 	return items, nil
 }
 
-// showAnswer shows an answer as it comes; in JSON, as a whole.
-func (a *app) showAnswer(answer *ai.Stream) error {
+// showAnswer shows an answer as it comes; in JSON, as a whole. Modifications are a part of it where
+// they are of the text that was sent, and not of a document beside a conversation.
+func (a *app) showAnswer(answer *ai.Stream, modifications bool) error {
 	defer answer.Close()
 	var text strings.Builder
 	line := ui.AnswerLine{Sources: []string{}}
@@ -165,6 +165,11 @@ func (a *app) showAnswer(answer *ai.Stream) error {
 		case ai.TextDelta:
 			text.WriteString(e.Text)
 			a.out.Stream(e.Text)
+		case ai.ModificationDelta:
+			if modifications {
+				text.WriteString(e.Text)
+				a.out.Stream(e.Text)
+			}
 		case ai.Source:
 			line.Sources = append(line.Sources, e.URL)
 		}

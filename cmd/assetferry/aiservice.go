@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"assetferry/internal/ai"
+	"assetferry/internal/aiprobe"
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/enrich"
@@ -29,6 +31,9 @@ type aiService struct {
 	limited  bool   // the limits of the vendor's service are kept to
 	client   *ai.Client
 	accounts *ai.Client // asks what was spent, with a token that may; that of the client where somebody else signs
+
+	// newClients makes clients like these two, with something around their transport.
+	newClients func(aiprobe.Wrap) (client, accounts *ai.Client, err error)
 }
 
 // String says where things are sent to.
@@ -48,22 +53,20 @@ type accounted struct {
 	of *aiService
 }
 
-// Credits tells what was spent since a time.
+// Credits tells what was spent since a time. A user whom the service does not list is an error:
+// taken for 0, no limit would ever be reached.
 func (s *accounted) Credits(ctx context.Context, since time.Time) (float64, error) {
 	if s.of.user == "" {
 		return enrich.Over(s.of.accounts).Credits(ctx, since)
 	}
-	for u, err := range s.of.accounts.UsageByUser(ctx, since, time.Time{}) {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return 0, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
-		case err != nil:
-			return 0, err
-		case u.UserID == s.of.user:
-			return u.Credits, nil
-		}
+	used, err := s.of.accounts.Usage(ctx, since, time.Time{}, s.of.user)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	} else if err != nil {
+		return 0, err
 	}
-	return 0, nil // nothing so far
+	i := slices.IndexFunc(used.Users, func(u ai.UserUsage) bool { return u.UserID == s.of.user })
+	return used.Users[i].Credits, nil
 }
 
 // host is where things are sent to, as short as it can be said. The journal knows the service
@@ -79,10 +82,15 @@ func (s *aiService) host() string {
 }
 
 // contentScopes are what our tokens may do, and adminScope what those may do besides that
-// look after the environment. The scope of document processing is a guess.
-var contentScopes = []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:*"}
+// look after the environment. That of document processing is the one that the documentation of
+// the sister product has.
+var contentScopes = []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:process"}
 
 const adminScope = "ai:admin"
+
+// contextScope is what a token needs besides to refer to contexts, and to list them. Its name is a
+// guess; --ai-permission names another one.
+const contextScope = "ai:contexts:read"
 
 // An aiAccess is what a client of the AI content service needs besides its options.
 type aiAccess struct {
@@ -91,8 +99,9 @@ type aiAccess struct {
 	transport     http.RoundTripper
 }
 
-// openAI makes the clients of the AI content service. It sends nothing yet.
-func (a *app) openAI(ctx context.Context) (*aiService, error) {
+// openAI makes the clients of the AI content service. It sends nothing yet. Tokens have the scopes
+// named besides the usual ones.
+func (a *app) openAI(ctx context.Context, besides ...string) (*aiService, error) {
 	at, err := a.settings.AI()
 	if err != nil {
 		return nil, err
@@ -105,7 +114,7 @@ func (a *app) openAI(ctx context.Context) (*aiService, error) {
 	if s.embedded {
 		open = a.startEmbeddedAI
 	}
-	acc, err := open(ctx, at)
+	acc, err := open(ctx, at, slices.Concat(contentScopes, besides))
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +123,15 @@ func (a *app) openAI(ctx context.Context) (*aiService, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.client, err = a.aiClient(o, acc.tokens); err == nil {
-		s.accounts, err = a.aiClient(o, acc.admin)
+	s.newClients = func(wrap aiprobe.Wrap) (client, accounts *ai.Client, err error) {
+		wrapped := o
+		wrapped.Transport = wrap(o.Transport)
+		if client, err = a.aiClient(wrapped, acc.tokens); err == nil {
+			accounts, err = a.aiClient(wrapped, acc.admin)
+		}
+		return client, accounts, err
 	}
+	s.client, s.accounts, err = s.newClients(func(plain http.RoundTripper) http.RoundTripper { return plain })
 	return s, err
 }
 
@@ -128,7 +143,7 @@ func (a *app) aiOptions(acc aiAccess) (ai.Options, error) {
 	}
 	return ai.Options{
 		BaseURL: acc.url, Transport: acc.transport, UserAgent: "assetferry/" + version(),
-		AllowHTTP: a.settings.AllowHTTP, Routes: routes, Now: clock.Now,
+		AllowHTTP: a.settings.AllowHTTP, Routes: routes, Now: clock.Now, Compatibility: a.settings.AICompatibility,
 		Limiter: pace.New(pace.Options{Max: a.settings.Concurrency, OnPause: a.pauses()}),
 		Budget:  a.aiBudget(acc.url),
 		OnWait: func(w retry.Wait) {
@@ -174,7 +189,7 @@ func (a *app) isLimited(address string) bool {
 }
 
 // reachAI prepares the way to a service at an address.
-func (a *app) reachAI(ctx context.Context, at config.AIService) (acc aiAccess, err error) {
+func (a *app) reachAI(ctx context.Context, at config.AIService, scopes []string) (acc aiAccess, err error) {
 	warn := func(msg string) { a.out.Log().Warn(msg) }
 	acc.url = at.URL
 	trust, err := trusting(at.CAFile)
@@ -207,17 +222,18 @@ func (a *app) reachAI(ctx context.Context, at config.AIService) (acc aiAccess, e
 	if err != nil {
 		return acc, err
 	}
-	return acc, a.mintAI(&acc, key, environment.Reveal(), at.User)
+	return acc, a.mintAI(&acc, key, environment.Reveal(), at.User, scopes)
 }
 
 // mintAI makes the sources of tokens: one for what is asked of models, and one that only
-// administrators need.
-func (a *app) mintAI(acc *aiAccess, key token.Secret, environment, user string) error {
-	scopes := contentScopes
+// administrators need. Scopes that somebody chose hold for both: nobody who narrows them down
+// expects a token with ai:admin to be made beside.
+func (a *app) mintAI(acc *aiAccess, key token.Secret, environment, user string, scopes []string) error {
+	admin := []string{adminScope}
 	if len(a.settings.AIPermissions) > 0 {
-		scopes = a.settings.AIPermissions
+		scopes, admin = a.settings.AIPermissions, a.settings.AIPermissions
 	}
-	for source, scopes := range map[*token.Source][]string{&acc.tokens: scopes, &acc.admin: {adminScope}} {
+	for source, scopes := range map[*token.Source][]string{&acc.tokens: scopes, &acc.admin: admin} {
 		m, err := newMinter(key, token.Claims{Environment: environment, User: user, Service: "ai", Permissions: scopes})
 		if err != nil {
 			return err
@@ -237,7 +253,7 @@ func (a *app) tokenEndpoint(address token.Secret, transport http.RoundTripper) (
 
 // startEmbeddedAI runs the stand-in beside the embedded sandbox in this process, on a real
 // socket.
-func (a *app) startEmbeddedAI(ctx context.Context, at config.AIService) (acc aiAccess, err error) {
+func (a *app) startEmbeddedAI(ctx context.Context, at config.AIService, scopes []string) (acc aiAccess, err error) {
 	dir, err := config.SandboxDir(a.lookup)
 	if err != nil {
 		return acc, err
@@ -247,7 +263,7 @@ func (a *app) startEmbeddedAI(ctx context.Context, at config.AIService) (acc aiA
 		return acc, err
 	}
 	acc.transport = ai.NewTransport(nil)
-	if err := a.mintAI(&acc, token.NewSecret(string(c.AccessKey)), c.EnvironmentID, at.User); err != nil {
+	if err := a.mintAI(&acc, token.NewSecret(string(c.AccessKey)), c.EnvironmentID, at.User, scopes); err != nil {
 		return acc, err
 	}
 	s, err := aiservice.New(aiservice.Options{

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -112,7 +115,10 @@ func startWordsOf(t testing.TB, o aiservice.Options) *wordService {
 // cmdWords starts a stand-in of the AI content service beside the service, with the same
 // credentials, and points the script at it:
 //
-//	words [-fault RULE]... [-credits N] [-rates LIMITS] [-premises]
+//	words [-fault RULE]... [-credits N] [-rates LIMITS] [-premises] [-usage JSON] [-describe FILE] [-profile FILE]
+//
+// With -usage it answers that to whoever asks what was used, and with -describe it describes
+// itself as the file does.
 func cmdWords(ts *testscript.TestScript, _ bool, args []string) {
 	o := aiservice.Options{Environments: []sandbox.Environment{serviceOf(ts).env}}
 	f := flag.NewFlagSet("words", flag.ContinueOnError)
@@ -127,12 +133,38 @@ func cmdWords(ts *testscript.TestScript, _ bool, args []string) {
 		o.Faults = append(o.Faults, fault)
 		return err
 	})
+	f.Func("profile", "", func(name string) (err error) {
+		o.Profile, err = readAIProfile(ts.MkAbs(name))
+		return err
+	})
+	used := f.String("usage", "", "")
+	described := f.String("describe", "", "")
 	ts.Check(f.Parse(args))
 	w, err := newWordService(o)
 	ts.Check(err)
+	if *described != "" {
+		w.wrap(answering("/v1/doc.json /v1/api/doc.json", ts.ReadFile(*described)))
+	}
+	if *used != "" {
+		w.wrap(answering("/v1/admin/billing/usage", *used))
+	}
 	ts.Defer(func() { ts.Check(w.close()) })
 	ts.Setenv("ASSETFERRY_AI_URL", w.url)
 	benchOf(ts).words = w
+}
+
+// answering has another answer than the stand-in's at some paths.
+func answering(paths, body string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !slices.Contains(strings.Fields(paths), r.URL.Path) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, body)
+		})
+	}
 }
 
 // cmdBilled prints what the stand-in of the AI content service counted: calls that were

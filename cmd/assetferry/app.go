@@ -47,7 +47,7 @@ type app struct {
 	command  string // its name
 	planFile string // that is written or carried out, empty without one
 
-	embedded string             // the address of the embedded sandbox, once it runs
+	embedded sandboxAt          // where the embedded sandbox is, once it runs
 	read     *destination       // what is read as a source, if that is a workspace
 	headers  sourcehttp.Headers // that open the source, once they were asked for
 

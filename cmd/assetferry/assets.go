@@ -19,9 +19,10 @@ import (
 func (a *app) assetsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "assets",
-		Short: "Look at the destination: list, search and download assets",
-		Long: `These commands look at what is at the destination, whoever put it there, and
-change nothing. On a terminal they show tables; elsewhere, or with --json, they
+		Short: "Look at the destination, and change it asset by asset",
+		Long: `These commands look at what is at the destination, whoever put it there. Only
+copy, folder, category and quality --set change anything there, and --dry-run
+shows what. On a terminal they show tables; elsewhere, or with --json, they
 write JSON Lines: an object for each asset, category or folder. --table shows
 tables everywhere.
 
@@ -31,7 +32,8 @@ Where several have the same name, the message gives their IDs.
 	}
 	c.PersistentFlags().Bool("table", false, "show tables also where stdout is no terminal")
 	c.AddCommand(a.assetsListCommand(), a.assetsSearchCommand(), a.assetsRecentCommand(), a.assetsGetCommand(),
-		a.assetsImageCommand(), a.assetsCategoriesCommand(), a.assetsFoldersCommand())
+		a.assetsImageCommand(), a.assetsCategoriesCommand(), a.assetsFoldersCommand(),
+		a.assetsCopyCommand(), a.assetsFolderCommand(), a.assetsCategoryCommand(), a.assetsQualityCommand())
 	return c
 }
 
@@ -57,6 +59,7 @@ type listing struct {
 	sort       string
 	descending bool
 	deep       bool
+	unordered  bool // the service is known not to sort
 }
 
 // sorts are the values of --sort, and what the service calls them.
@@ -93,13 +96,15 @@ func (l *listing) order() string {
 	return ""
 }
 
+// usualPage is how many assets are asked for at once.
+const usualPage = 50
+
 // pageSize asks for no more than is shown.
 func (l *listing) pageSize() int {
-	const usual = 50
-	if l.limit > 0 && l.limit < usual {
+	if l.limit > 0 && l.limit < usualPage {
 		return l.limit
 	}
-	return usual
+	return usualPage
 }
 
 // sorted yields the assets of several folders in one order. With a limit it keeps
@@ -162,9 +167,10 @@ func (a *app) assetsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			l.unordered = dest.profile.ListOrder == "ignored"
 			all := assetsIn(ctx, dest.client, at, l)
-			if l.deep && l.order() != "" {
-				all = l.sorted(all) // the service sorts each folder by itself
+			if (l.deep || l.unordered) && l.order() != "" {
+				all = l.sorted(all) // the service sorts each folder by itself, if at all
 			}
 			n, bytes, err := a.showAssets(all, l.limit)
 			if err != nil {
@@ -225,13 +231,14 @@ func yieldAll(ctx context.Context, c *assets.Client, at place, l listing, yield 
 	o := assets.ListOptions{SortBy: sorts()[l.sort], Order: l.order(), PageSize: l.pageSize()}
 	if o.FolderID = at.folder.ID; o.FolderID == "" {
 		o.CategoryID = at.category.ID
+		o.PageSize = usualPage // of which the service may have put most into folders
 	}
 	n := 0
 	for asset, err := range c.List(ctx, o) {
 		if !yield(found{asset, at.path}, err) || err != nil {
 			return false
 		}
-		if n++; n == l.limit {
+		if n++; n == l.limit && !(l.unordered && l.order() != "") {
 			break
 		}
 	}
@@ -247,7 +254,8 @@ func (a *app) assetsSearchCommand() *cobra.Command {
 		Use:   "search PHRASE",
 		Short: "Search names, tags, descriptions and custom attributes",
 		Long: `Search finds assets in the whole workspace. What it looks at, and how, is the
-service's to decide.
+service's to decide. With --since older assets are also left out here, because
+a service may ignore the date that it is asked for.
 `,
 		Args: one("PHRASE"),
 		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
@@ -273,8 +281,11 @@ service's to decide.
 				}
 				s.Categories = append(s.Categories, at.category.ID)
 			}
-			s.Phrase, s.SortBy, s.Order, s.PageSize = args[0], sorts()[l.sort], l.order(), l.pageSize()
-			return a.showAll(withoutFolder(dest.client.Search(ctx, s)), l.limit)
+			s.Phrase, s.SortBy, s.Order = args[0], sorts()[l.sort], l.order()
+			if s.UploadedFrom.IsZero() { // else more may be found than is shown
+				s.PageSize = l.pageSize()
+			}
+			return a.showAll(withoutFolder(uploadedSince(s.UploadedFrom, dest.client.Search(ctx, s))), l.limit)
 		}),
 	}
 	l.addFlags(c)
@@ -285,6 +296,19 @@ service's to decide.
 	f.StringVar(&since, "since", "", "only what was uploaded since this `date`, such as 2026-01-31")
 	f.BoolVar(&s.AI, "ai", false, "also what is alike in meaning, where the service can")
 	return c
+}
+
+// uploadedSince leaves out what is older: how the service wants to be asked for times is
+// not documented, so it may ignore that. What has no time is for the service to judge.
+func uploadedSince(from time.Time, all iter.Seq2[assets.Asset, error]) iter.Seq2[assets.Asset, error] {
+	return func(yield func(assets.Asset, error) bool) {
+		for asset, err := range all {
+			older := err == nil && !asset.UploadedAt.IsZero() && asset.UploadedAt.Before(from)
+			if !older && !yield(asset, err) {
+				return
+			}
+		}
+	}
 }
 
 func (a *app) assetsRecentCommand() *cobra.Command {

@@ -32,6 +32,7 @@ type destination struct {
 	client      *assets.Client
 	calls       *pace.Calls // nil if there is no budget of them
 	limiter     *pace.Limiter
+	profile     sandbox.Profile // what was measured of it; zero: nothing
 }
 
 // identity names the destination in the journal, whatever its address.
@@ -87,6 +88,9 @@ func (a *app) enter(ctx context.Context, d config.Destination) (dest *destinatio
 	} else {
 		acc, err = a.reach(ctx, d)
 	}
+	if err == nil && d.ServiceProfile != "" {
+		dest.profile, err = readProfile("--service-profile", d.ServiceProfile)
+	}
 	if err != nil {
 		return nil, acc, err
 	}
@@ -115,6 +119,9 @@ func (a *app) dial(dest *destination, acc access, readOnly bool) (err error) {
 	})
 	if err != nil {
 		return usage(err, "")
+	}
+	if dest.profile.ListOrder == "ignored" {
+		dest.client.Unordered()
 	}
 	a.closeLater(func() error { dest.client.CloseIdleConnections(); return nil })
 	return nil
@@ -233,6 +240,9 @@ func trusting(caFile string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
+// sandboxAt is where a sandbox is, and which service it goes by in tokens.
+type sandboxAt struct{ url, service string }
+
 // startEmbedded runs the embedded sandbox in this process, on a real socket.
 func (a *app) startEmbedded(ctx context.Context, d config.Destination, dest *destination) (acc access, err error) {
 	if dest.dir, err = config.SandboxDir(a.lookup); err != nil {
@@ -243,7 +253,7 @@ func (a *app) startEmbedded(ctx context.Context, d config.Destination, dest *des
 	if err != nil {
 		return acc, err
 	}
-	if a.embedded == "" { // else it is source and destination
+	if a.embedded.url == "" { // else it is source and destination
 		url, stop, err := startSandbox(ctx, sandbox.Options{
 			Dir: dest.dir, Log: a.out.Log(), Service: d.Service,
 			Environments: []sandbox.Environment{{ID: credentials.EnvironmentID, AccessKey: credentials.AccessKey}},
@@ -252,9 +262,10 @@ func (a *app) startEmbedded(ctx context.Context, d config.Destination, dest *des
 			return acc, err
 		}
 		a.closeLater(stop)
-		a.embedded = url
+		a.embedded = sandboxAt{url, d.Service}
 	}
-	acc = access{url: a.embedded, environment: credentials.EnvironmentID, workspace: d.Workspace, transport: assets.NewTransport(nil)}
+	d.Service = a.embedded.service // there is only the one for both
+	acc = access{url: a.embedded.url, environment: credentials.EnvironmentID, workspace: d.Workspace, transport: assets.NewTransport(nil)}
 	return acc, a.mint(&acc, token.NewSecret(string(credentials.AccessKey)), d)
 }
 

@@ -28,6 +28,11 @@ content service if one is configured. Each check ends with a verdict: ok,
 warning, failed, or not checked; and what is not ok comes with a remedy.
 Everything is checked that can be, also when an early check fails.
 
+The endpoints of the AI content service are compared with those that it lists
+itself, in OpenAPI at /v1/doc.json: confirmed, missing, or moved, with lines for
+the configuration file (ai_route) that have the moved ones called where they
+are.
+
 It sends GET and HEAD requests only and changes nothing at the destination. The
 access key and the token are never shown; what the token says is.
 
@@ -35,13 +40,19 @@ Warnings alone exit with 0, a failed check with 1, or with 12 if the trouble is
 authentication.
 
 With --probe it then finds out what the documentation of the service leaves
-open, such as whether equal names are accepted, how long a name may be, and how
-many requests are too many. That takes an administrator. It makes a category
+open, such as whether equal names are accepted, how long a name may be, what a
+list holds and how soon a new asset is in it, and how many requests are too
+many. That takes an administrator. It makes a category
 whose name begins with "assetferry probe", works in it, and deletes it for good,
 also after an error or an interrupt; what could not be deleted is named. It asks
 before it begins, unless --yes is given. The result is a profile with which a
 sandbox can do the same:
 assetferry help profile.
+
+Where an AI content service is configured, the probe goes on with that: it makes
+conversations whose IDs begin with "assetferry-probe-", uploads a picture of one
+pixel, lists and deletes them, and writes a second profile. No model is asked,
+so nothing is billed. What cannot be measured that way is named.
 `,
 		Args:              atMostOne("SOURCE"),
 		ValidArgsFunction: directories,
@@ -67,8 +78,10 @@ assetferry help profile.
 	f := c.Flags()
 	addS3Flags(f)
 	addTableFlags(f)
+	addAIFlags(f)
 	f.BoolVar(&o.probe, "probe", false, "find out what the service does where its documentation is silent")
 	f.StringVar(&o.output, "output", "assetferry-profile.yaml", "write the profile to this `file`")
+	f.StringVar(&o.aiOutput, "ai-output", "assetferry-ai-profile.yaml", "write the profile of the AI content service to this `file`")
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what --probe would do, and do not do it")
 	f.BoolVar(&o.yes, "yes", false, "do not ask before --probe begins")
 	return c
@@ -86,7 +99,9 @@ const (
 type finding struct {
 	verdict, message, hint string
 	facts                  []ui.Fact
-	code                   int // the exit code of a failure
+	details                []ui.Fact // for programs only: after has them for people
+	after                  string    // what is shown below, as it is, so that it can be pasted
+	code                   int       // the exit code of a failure
 }
 
 func ok(format string, args ...any) finding {
@@ -132,7 +147,8 @@ type doctor struct {
 	claims token.Contents
 	met    bool // the first contact was tried
 	ping   error
-	admin  error // what came of asking as an administrator
+	admin  error      // what came of asking as an administrator
+	ai     *aiService // nil: none is configured, or it cannot be used
 
 	counts   ui.Counts
 	code     int
@@ -172,7 +188,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		{"journal", d.checkJournal},
 	}
 	if d.usesAI() {
-		checks = append(checks, namedCheck{"AI service", d.checkAI})
+		checks = append(checks, namedCheck{"AI service", d.checkAI}, namedCheck{"AI routes", d.checkAIRoutes})
 	}
 	for _, c := range checks {
 		f := c.check(ctx)
@@ -199,6 +215,10 @@ func (d *doctor) failed() string { return fmt.Sprintf("%d failed", d.failures) }
 func (d *doctor) tell(check string, f finding) {
 	line := ui.CheckLine{Check: check, Result: f.verdict, Message: f.message, Hint: f.hint, Facts: f.facts}
 	d.out.Printf("%s", ui.Diagnosis(line))
+	if f.after != "" {
+		d.out.Printf("%s", f.after)
+	}
+	line.Facts = slices.Concat(f.facts, f.details)
 	d.out.Event("check", line)
 	d.counts[f.verdict]++
 	if f.verdict == verdictFailed {

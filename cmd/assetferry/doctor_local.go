@@ -167,11 +167,9 @@ func judgeHolder(h state.Holder) finding {
 	return ok("it is whole, and nobody has it")
 }
 
-// Room that a journal needs: a million objects take some hundred megabytes.
-const (
-	scarceSpace  = 1 << 30
-	missingSpace = 16 << 20
-)
+// scarceSpace is room that a journal may need: a million objects take some hundred
+// megabytes.
+const scarceSpace = 1 << 30
 
 func diskFacts(path string) []ui.Fact {
 	n, err := diskspace.Free(nearest(path))
@@ -187,8 +185,8 @@ func judgeDisk(path string, f finding) finding {
 	switch {
 	case err != nil, n >= scarceSpace:
 		return f
-	case n < missingSpace:
-		return failed("make room, or name another place with --state", "there is no room on its disk")
+	case n < state.LogRoom:
+		return failed("make room, or name another place with --state", "there is no room on its disk: its latest writes alone take %s", ui.Bytes(state.LogRoom))
 	}
 	return warning("make room, or name another place with --state: a million objects take some hundred megabytes", "there is little room on its disk")
 }

@@ -20,11 +20,11 @@ import (
 
 type probeOptions struct {
 	probe, dryRun, yes bool
-	output             string
+	output, aiOutput   string
 }
 
 func (o probeOptions) check(cmd *cobra.Command) error {
-	for _, name := range []string{"output", "dry-run", "yes"} {
+	for _, name := range []string{"output", "ai-output", "dry-run", "yes"} {
 		if cmd.Flags().Changed(name) && !o.probe {
 			return usage(fmt.Errorf("--%s is for --probe", name), "")
 		}
@@ -32,12 +32,20 @@ func (o probeOptions) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// runProbe probes the service, after everything was found to be in order.
+// runProbe probes the services, after everything was found to be in order.
 func (d *doctor) runProbe(ctx context.Context, o probeOptions) error {
 	begin, err := d.agree(ctx, o)
 	if err != nil || !begin {
 		return err
 	}
+	if err = d.probeAssets(ctx, o); ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, d.probeAI(ctx, o.aiOutput))
+}
+
+// probeAssets probes the asset management service.
+func (d *doctor) probeAssets(ctx context.Context, o probeOptions) error {
 	counted := &countingTransport{next: d.access.transport}
 	acc := d.access
 	acc.transport = counted
@@ -70,6 +78,9 @@ func (d *doctor) saveProfile(p probe.Profile, name string, requests int64) error
 	}
 	d.showProfile(p)
 	d.out.Printf("\n%s. The profile is in %s.", count(requests, "request"), ui.Sanitize(name))
+	if p.ListOrder == "ignored" || p.ListingDelay > 0 {
+		d.out.Printf("Reckon with it: --service-profile %s, or service_profile in the configuration.", ui.Sanitize(name))
+	}
 	return nil
 }
 
@@ -77,6 +88,7 @@ func (d *doctor) saveProfile(p probe.Profile, name string, requests int64) error
 func (d *doctor) agree(ctx context.Context, o probeOptions) (begin bool, err error) {
 	d.out.Notef("The probe makes a category %q... at %s\n(workspace %s), works in it with at most %s\n(more if some have to be repeated), and deletes it for good.",
 		probe.Prefix, ui.Sanitize(d.dest.url), ui.Sanitize(d.workspace()), count(int64(probe.MostCalls()), "request"))
+	d.announceAIProbe()
 	switch {
 	case o.dryRun:
 		return false, nil

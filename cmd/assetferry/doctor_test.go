@@ -60,6 +60,7 @@ func cmdNewer(ts *testscript.TestScript, _ bool, args []string) {
 	_, err = f.WriteAt(binary.BigEndian.AppendUint32(nil, 99), userVersion)
 	ts.Check(err)
 	ts.Check(f.Close())
+	ts.Check(os.Remove(ts.MkAbs(args[0]) + ".sums")) // the newer version would have those of its own
 }
 
 // cmdToken writes a token, whose claims may be changed by JSON: token FILE ROLE [CLAIMS]

@@ -16,6 +16,7 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/diskspace"
 	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -122,6 +123,7 @@ func (a *app) greet(ctx context.Context, d *destination) (journal string, err er
 // openJournal opens a journal until the command is over. One whose files somebody
 // touched is taken over, unless what it would send is sent beside whatever is there.
 func (a *app) openJournal(ctx context.Context, path string) (*state.Store, error) {
+	a.tellRoom(path)
 	journal, err := state.Open(ctx, path)
 	if e, ok := errors.AsType[*state.DistrustError](err); ok && e.Touched && a.settings.OnExisting != "duplicate" {
 		a.out.Notef("The files of the journal were changed by something else since it was closed. It may be a copy, so what it remembers of the destination is looked at again.")
@@ -137,10 +139,40 @@ func (a *app) openJournal(ctx context.Context, path string) (*state.Store, error
 	return journal, nil
 }
 
-// tellLoss says that a journal is gone of which there is a backup.
+// tellRoom says, before anything begins, that the disk of a journal is small for it.
+func (a *app) tellRoom(path string) {
+	free, err := diskspace.Free(nearest(path))
+	if err != nil {
+		return // doctor says that it is not known
+	}
+	size := int64(0)
+	if info, err := os.Stat(path); err == nil {
+		size = info.Size()
+	}
+	if say := scarceRoom(free, size); say != "" {
+		a.out.Notef("%s", say)
+		a.out.Notef("Try: make room, or name another place with --state")
+	}
+}
+
+// scarceRoom says what a journal of a size takes beside it, if more than is free: its
+// write-ahead log, and a backup of itself.
+func scarceRoom(free, size int64) string {
+	if free >= state.LogRoom+size {
+		return ""
+	}
+	say := fmt.Sprintf("The disk of the journal has %s free. While a run is at work, its write-ahead log takes up to %s there", ui.Bytes(free), ui.Bytes(state.LogRoom))
+	if size > 0 {
+		say += fmt.Sprintf(", and its backup another %s", ui.Bytes(size))
+	}
+	return say + "."
+}
+
+// tellLoss says that a journal is gone of which there is a backup. Of a file that is
+// there and empty, opening it says more.
 func (a *app) tellLoss(path string) {
 	backup := state.BackupPath(path)
-	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+	if _, err := os.Stat(path); err == nil {
 		return
 	}
 	if _, err := os.Stat(backup); err == nil {

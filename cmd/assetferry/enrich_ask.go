@@ -39,6 +39,7 @@ func (o *askingOptions) addFlags(f *pflag.FlagSet) {
 	setting(f, "max-duration", "stop after this `duration`")
 	setting(f, "until", "stop at this `time` of day, such as 06:00")
 	addRuleFlags(f)
+	addContextFlag(f)
 	addAIFlags(f)
 }
 
@@ -205,7 +206,8 @@ func (a *app) checkAsking(o askingOptions, r *enrich.Request) error {
 
 // openService opens the AI content service and finds the model.
 func (a *app) openService(ctx context.Context, e *enrichment, o askingOptions, r *enrich.Request) (err error) {
-	if e.service, err = a.openAI(ctx); err != nil {
+	var contexts []ai.Context
+	if e.service, r.Contexts, contexts, err = a.openAIWithContexts(ctx); err != nil {
 		return err
 	}
 	a.out.Notef("Sends to     %s", e.service)
@@ -218,6 +220,7 @@ func (a *app) openService(ctx context.Context, e *enrichment, o askingOptions, r
 		a.out.Notef("Model        %s", ui.Sanitize(m.ID))
 		a.tellRemoval(m)
 	}
+	a.noteContexts(r.Contexts, contexts)
 	d := a.enrichDeps(e)
 	d.Settle = o.settle
 	e.Engine = enrich.New(d)
@@ -250,7 +253,7 @@ func (a *app) showLeaving(ctx context.Context, e *enrichment, r enrich.Request, 
 			return err
 		}
 	}
-	line := ui.EstimateLine{Service: plan.Host, Kind: string(r.Kind), Assets: plan.Assets, Calls: plan.Calls, Credits: plan.Credits, Seconds: ui.Seconds(plan.Duration), Bytes: plan.Bytes, Held: map[string]int64{}}
+	line := ui.EstimateLine{Service: plan.Host, Kind: string(r.Kind), Assets: plan.Assets, Calls: plan.Calls, Credits: plan.Credits, Seconds: ui.Seconds(plan.Duration), Bytes: plan.Bytes, Held: map[string]int64{}, Contexts: namesOf(r.Contexts), OtherContexts: plan.Other}
 	for reason, n := range plan.Held {
 		line.Held[string(reason)] = n
 	}
@@ -272,6 +275,9 @@ func (a *app) showLeaving(ctx context.Context, e *enrichment, r enrich.Request, 
 	}
 	for _, reason := range slices.Sorted(maps.Keys(plan.Held)) {
 		a.out.Printf("Held back: %s, %s", ui.Count(plan.Held[reason]), heldText(reason))
+	}
+	if plan.Other > 0 {
+		a.out.Printf("    %s of those proposed already were proposed with other contexts; --again proposes for them again", ui.Count(plan.Other))
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ type documentsOptions struct {
 	altpages.Options
 	dryRun, yes bool
 	summaries   string
+	options     []string
+	processing  ai.Processing // with the options that these are
 }
 
 func (a *app) enrichDocumentsCommand() *cobra.Command {
@@ -37,12 +39,19 @@ The service fetches pictures by their addresses, if it can reach them.
 --embed-images sends those that are files below the folder of their page, made
 small.
 
+What else Document Processing can do goes along as it is given, with --option:
+capabilities, or HTTP headers with which the service fetches pictures. How such
+options are called is for the description of the service to say; the names are
+not checked here. Headers and other credentials have to be in a file
+(NAME=@FILE) or a variable (NAME=env:VARIABLE), and are never printed.
+
 What is written already is not asked again while the page stays the same; a
 small manifest beside it remembers that, and what changed. --summaries gathers
 these.
 `,
 		Example: `  assetferry enrich documents site --dry-run
-  assetferry enrich documents site --embed-images --language de --yes`,
+  assetferry enrich documents site --embed-images --language de --yes
+  assetferry enrich documents site --yes --option extraHttpHeaders=@headers.json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error { return a.documents(ctx, args, o) }),
 	}
@@ -52,10 +61,12 @@ these.
 	f.BoolVar(&o.Embed, "embed-images", false, "send pictures along that are files below the folder of their page")
 	f.BoolVar(&o.Again, "again", false, "also pages whose result is there")
 	f.StringVar(&o.summaries, "summaries", "", "write what changed in each page to this `file`, as JSON Lines")
+	f.StringArrayVar(&o.options, "option", nil, "send this `NAME=JSON` along, or NAME=@FILE or NAME=env:VARIABLE (repeatable)")
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would leave, and what it takes, and send nothing")
 	f.BoolVar(&o.yes, "yes", false, "send without asking")
 	setting(f, "ai-model", "`ID` of the model (default: the one that the service recommends)")
 	addWindowFlags(f)
+	addContextFlag(f)
 	addAIFlags(f)
 	return c
 }
@@ -68,16 +79,22 @@ func (a *app) documents(ctx context.Context, paths []string, o documentsOptions)
 	case enrich.CheckLanguage(o.Language) != nil:
 		return usage(enrich.CheckLanguage(o.Language), "")
 	}
+	var err error
+	if o.processing, err = a.processingOptions(o.options); err != nil {
+		return err
+	}
 	a.sumUpEnrich()
-	s, err := a.openAI(ctx)
+	s, contexts, found, err := a.openAIWithContexts(ctx)
 	if err != nil {
 		return err
 	}
+	o.Contexts, o.processing.Contexts = namesOf(contexts), contexts
 	plan, err := altpages.Look(ctx, paths, o.Options)
 	if err != nil {
 		return err
 	}
 	a.out.Notef("Sends to     %s", s)
+	a.noteContexts(contexts, found)
 	a.showPages(s, plan, o.dryRun)
 	if o.dryRun {
 		a.out.Notef("Nothing was sent: this was a dry run.")
@@ -114,6 +131,9 @@ func (a *app) showPages(s *aiService, plan altpages.Plan, list bool) {
 	if len(plan.Ready) > 0 {
 		a.out.Printf("Left alone: %s whose result is there", count(int64(len(plan.Ready)), "page"))
 	}
+	if plan.Other > 0 {
+		a.out.Printf("    %s of those sent before had other contexts; --again sends them again", ui.Count(int64(plan.Other)))
+	}
 	for _, skipped := range plan.Skipped {
 		a.out.Printf("Left alone: %s: %s", ui.Sanitize(skipped.Path), skipped.Why)
 	}
@@ -128,7 +148,8 @@ func (a *app) workOnPages(ctx context.Context, s *aiService, plan altpages.Plan,
 			return err
 		}
 		a.out.Notef("Model        %s", ui.Sanitize(m.ID))
-		processor = &pageService{s.client, m.ID}
+		o.processing.Model = m.ID
+		processor = &pageService{s.client, o.processing}
 	}
 	defer a.startWindow()()
 	a.out.Progress().StartPhase("documents", int64(len(plan.Pages)), -1)
@@ -180,13 +201,15 @@ func (a *app) tellPage(r altpages.Result) {
 
 // A pageService has a model process pages.
 type pageService struct {
-	client *ai.Client
-	model  string
+	client     *ai.Client
+	processing ai.Processing // but for documents and prompt
 }
 
 // Process carries out a prompt on documents.
 func (s *pageService) Process(ctx context.Context, documents []string, prompt string) ([]altpages.Processed, error) {
-	answers, err := s.client.ProcessDocuments(ctx, ai.Processing{Documents: documents, Prompt: prompt, Model: s.model})
+	p := s.processing
+	p.Documents, p.Prompt = documents, prompt
+	answers, err := s.client.ProcessDocuments(ctx, p)
 	all := make([]altpages.Processed, len(answers))
 	for n, p := range answers {
 		all[n] = altpages.Processed{Document: p.Document, Summary: p.Summary}

@@ -22,6 +22,7 @@ func (a *app) findings(ctx context.Context, s *endpoints, plan migrate.Plan, pro
 	case s.source.Traits().ContentTags:
 		more, err = preflight.EqualTags(ctx, s.journal, plan.Run.Num)
 	}
+	found = append(found, preflight.Doubled(plan.Doubled)...)
 	return preflight.Sorted(append(found, more...)), err
 }
 
@@ -81,6 +82,15 @@ func checkLine(f preflight.Finding) ui.CheckLine {
 		l.Facts = append(l.Facts, ui.Fact{Name: p.Name, Value: p.String()})
 	}
 	return l
+}
+
+// tellDoubled says, before a plan is carried out, that names are at the destination more
+// than once.
+func (a *app) tellDoubled(names int64) {
+	for _, f := range preflight.Doubled(names) {
+		a.out.Event("check", checkLine(f))
+		a.out.Notef("%s.", f.Message())
+	}
 }
 
 // tellLosses says, before a plan is carried out, that not everything will arrive.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/token"
 )
 
@@ -90,5 +92,50 @@ func TestLeastPrivilegeNeedsTheKey(t *testing.T) {
 	}
 	if got := s.drain(); len(got) != 0 {
 		t.Errorf("sent %v", got)
+	}
+}
+
+// Tokens have the scope for contexts only where contexts are named or listed, and that of
+// administrators only where contexts are changed, or all of them are listed.
+func TestLeastPrivilegeOfContexts(t *testing.T) {
+	s := startService(t, sandbox.Options{})
+	w := startWords(t, s, aiservice.Options{})
+	var mu sync.Mutex
+	with := map[string]bool{}
+	w.onRequest(func(r *http.Request) {
+		_, payload, _ := strings.Cut(r.Header.Get("Authorization"), ".")
+		payload, _, _ = strings.Cut(payload, ".")
+		claims, err := base64.RawURLEncoding.DecodeString(payload)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, scope := range []string{contextScope, adminScope} {
+			with[scope] = with[scope] || strings.Contains(string(claims), scope)
+		}
+	})
+	for _, tt := range []struct {
+		args            string
+		code            int
+		contexts, admin bool
+	}{
+		{"ai models", exitDone, false, false},
+		{"ai ask Hello", exitDone, false, false},
+		{"ai ask Hello --ai-context none", exitError, true, false},
+		{"enrich describe --dry-run --ai-context none", exitError, true, false},
+		{"ai contexts ls", exitDone, true, false},
+		{"ai contexts ls --all", exitDone, false, true},
+		{"ai contexts create one", exitDone, false, true},
+	} {
+		mu.Lock()
+		clear(with)
+		mu.Unlock()
+		command(t, t.TempDir(), slices.Concat(s.variables(), w.variables()), strings.Fields(tt.args)...).must(t, tt.code)
+		mu.Lock()
+		if with[contextScope] != tt.contexts || with[adminScope] != tt.admin {
+			t.Errorf("%s: got %v", tt.args, with)
+		}
+		mu.Unlock()
 	}
 }

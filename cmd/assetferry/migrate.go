@@ -109,7 +109,7 @@ func addSendingFlags(f *pflag.FlagSet, o *migrateOptions) {
 	setting(f, "provenance", "`when` assets get an attribute that says where they come from: auto where they are described anyway")
 	addDescribingFlags(f)
 	setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
-	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none)",
+	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none; twice the listing_delay of --service-profile is added)",
 		migrate.DefaultSettle, migrate.DefaultAnswer))
 }
 
@@ -148,7 +148,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	}
 	a.introduce(s)
 	a.beginBulletin(ctx, s)
-	applier := a.applier(cmd, s, o)
+	applier := a.applier(s, o)
 	run, err := a.resumeOrBegin(ctx, s, applier, o)
 	if err != nil {
 		return err
@@ -158,6 +158,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	planner.Answer, planner.Describes = applier.Answer, applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)
 	a.out.Progress().EndPhase()
+	a.tellOvertaken(plan)
 	if err != nil {
 		return err
 	}
@@ -178,6 +179,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	if err := a.agreeToRepair(ctx, s, plan, o.sync); err != nil {
 		return err
 	}
+	a.tellDoubled(plan.Doubled)
 	if o.approved == nil { // else who approved it has looked
 		a.tellLosses(s, plan.Tallies, source)
 	}
@@ -203,14 +205,22 @@ func (a *app) carryOut(ctx context.Context, apply func(context.Context, state.Ru
 }
 
 // applier makes what carries out the plan.
-func (a *app) applier(cmd *cobra.Command, s *endpoints, o migrateOptions) *migrate.Applier {
+func (a *app) applier(s *endpoints, o migrateOptions) *migrate.Applier {
 	applier := migrate.NewApplier(s.deps(a, a.watch()), s.dest.client)
 	applier.Concurrency, applier.Stop, applier.Wait = a.settings.Concurrency, a.stop, a.settings.Wait
 	applier.Provenance, applier.FormerAlive = a.settings.Provenance, s.journal.FormerAlive()
-	if cmd.Flags().Changed("settle-time") {
-		applier.Settle, applier.Answer = o.settle, o.settle
-	}
+	applier.Settle, applier.Answer = settleTimes(o.settle, s.dest.profile.ListingDelay)
 	return applier
+}
+
+// settleTimes are how long an upload may take to show up after its answer was lost, and where
+// there was none: as given, or else the usual ones and more where new assets are listed late,
+// since what is not listed yet passes for lost. It may take longer than it was seen to.
+func settleTimes(given, listingDelay time.Duration) (settle, answer time.Duration) {
+	if given > 0 {
+		return given, given
+	}
+	return migrate.DefaultSettle + 2*listingDelay, migrate.DefaultAnswer + 2*listingDelay
 }
 
 // conclude tells what became of a run, from the journal alone.
@@ -249,6 +259,12 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	if run.Undoes == 0 {
 		sent = fmt.Sprintf("; %s sent", ui.Bytes(bytesSent(tallies)))
 	}
+	names := ""
+	if run.Undoes == 0 {
+		if names, err = a.countNames(ctx, s.journal, run); err != nil {
+			return errors.Join(failure, err)
+		}
+	}
 	line := fmt.Sprintf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
 	a.out.Printf("%s", line)
 	if a.bulletin != nil {
@@ -256,6 +272,9 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	}
 	if skips != "" {
 		a.out.Printf("%s", wrapped(skips, "  "))
+	}
+	if names != "" {
+		a.out.Printf("%s", names)
 	}
 	if slowed := throttledText(throttling, took); slowed != "" {
 		a.out.Printf("%s", slowed)
@@ -284,6 +303,26 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 		return &stop{code: exitItems}
 	}
 	return failure
+}
+
+// countNames counts the assets whose names differ from the source, by whichever runs, and says
+// so with one of them; "" if there are none.
+func (a *app) countNames(ctx context.Context, journal *state.Store, run state.Run) (line string, err error) {
+	for r, err := range migrate.Names(ctx, journal, run.Pair.ID) {
+		if err != nil {
+			return "", err
+		}
+		if a.summary.NamesDiffer++; a.summary.NamesDiffer == 1 {
+			line = fmt.Sprintf("such as %q for %s. The report lists them.", r.Filename(), ui.Sanitize(r.Key))
+		}
+	}
+	switch a.summary.NamesDiffer {
+	case 0:
+		return "", nil
+	case 1:
+		return "1 name differs from the source, " + line, nil
+	}
+	return ui.Count(a.summary.NamesDiffer) + " names differ from the source, " + line, nil
 }
 
 // showProblems tells which items need a person, those of some states, the worst first,
@@ -420,5 +459,5 @@ func stillInDoubt(run state.Run, err error) error {
 		return err
 	}
 	return &stop{exitItems, fmt.Errorf("run %s has items of which it cannot be found out whether they arrived", run.ID),
-		"run the same command again when the destination answers; assetferry status tells more"}
+		"run the same command again when source and destination answer; assetferry status tells more"}
 }

@@ -22,9 +22,10 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan SOURCE",
 		Short: "Show what migrate would do: a dry run",
 		Long: `Plan lists the source, looks at the destination, and decides for every object
-what has to happen and why. It sends nothing but GET and HEAD requests, and one
-POST for the cookie if it has to read a file of a private category; and it
-changes no file but the journal.
+what has to happen and why. It changes no file but the journal, and sends
+nothing but GET and HEAD requests and two kinds of POST that change nothing: for
+the cookie, if it has to read a file of a private category, and to ask which
+names exist where a sync would move assets.
 
 With --verbose, or with --json, every object is shown.
 
@@ -184,9 +185,10 @@ func wrongWith(i state.Item) string {
 	return ""
 }
 
-// origin is the key that an object had before it was moved, "" for all others.
+// origin is the key that an object had before, of one that is moved or replaced; "" for all
+// others.
 func origin(i state.Item) string {
-	if i.Action != state.Move || i.Origin == i.Key {
+	if i.Action != state.Move && i.Action != state.Replace || i.Origin == i.Key {
 		return ""
 	}
 	return i.Origin

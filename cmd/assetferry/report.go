@@ -39,10 +39,11 @@ Formats:
   text   for people
   json   one document. Its fields are named below
   csv    a row for each object: key, action, state, reason, size, category,
-         folder, name, asset_id, url, error, attempts, and origin: the key that
-         a moved object went by before. A cell that begins with = + - @, a tab
-         or a line break has an apostrophe in front, so that no spreadsheet
-         takes it for a formula
+         folder, name, asset_id, url, error, attempts, origin (the key that a
+         moved object went by before), and asset_name: what the asset is
+         called, if that is not the name of the object. A cell that begins
+         with = + - @, a tab or a line break has an apostrophe in front, so that
+         no spreadsheet takes it for a formula
   html   one page that needs nothing else, with charts
   keys   the key of each object on a line of its own, as --files-from takes it:
          assetferry report --only failed --format keys |
@@ -72,6 +73,9 @@ Fields of the json document, all in objects and bytes where they are amounts:
   proof                     of the last verification; covers_all says whether it
                             came after the last arrival
   alterations, undo         what was there before, and how to take the run back
+  names_differ              count and first of the assets that are not called as
+                            their objects are, by whichever runs: key,
+                            asset_name, asset_id. In lists, asset_name says so
   privacy, metadata, addresses
   found                     fields that went nowhere, positions, times, and
                             remarks, such as on what was cut or is unreadable

@@ -72,9 +72,7 @@ Start with "assetferry demo": it needs nothing and shows everything.
 		versionCommand(a),
 	)
 	for _, c := range root.Commands() {
-		for _, c := range append(c.Commands(), c) {
-			c.Long = strings.TrimRight(cmp.Or(c.Long, c.Short+"."), "\n") + "\n\n" + exitHelp
-		}
+		addExitCodes(c)
 	}
 	addTopics(root)
 	root.InitDefaultHelpCmd()
@@ -84,6 +82,14 @@ Start with "assetferry demo": it needs nothing and shows everything.
 	a.addCompletions(root)
 	mistakesAreUsage(root)
 	return root
+}
+
+// addExitCodes ends the help of a command, and of those below it, with the exit codes.
+func addExitCodes(c *cobra.Command) {
+	c.Long = strings.TrimRight(cmp.Or(c.Long, c.Short+"."), "\n") + "\n\n" + exitHelp
+	for _, sub := range c.Commands() {
+		addExitCodes(sub)
+	}
 }
 
 // mistakesAreUsage makes mistakes in the arguments of a command, and of those
@@ -145,6 +151,35 @@ func atMostOne(name string) cobra.PositionalArgs {
 	}
 }
 
+// both takes exactly two arguments, called by their names in messages.
+func both(first, second string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return fmt.Errorf("%s: %s is missing", cmd.Name(), first)
+		case 1:
+			return fmt.Errorf("%s: %s is missing", cmd.Name(), second)
+		case 2:
+			return nil
+		}
+		return fmt.Errorf("%s: %s and %s are taken, not %d arguments", cmd.Name(), first, second, len(args))
+	}
+}
+
+// oneAndMore takes an argument and then at least one of another kind.
+func oneAndMore(first, rest string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		return both(first, rest)(cmd, args[:min(len(args), 2)])
+	}
+}
+
+// atLeastOne takes any number of arguments but none.
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		return one(name)(cmd, args[:min(len(args), 1)])
+	}
+}
+
 // together refuses switches that contradict each other.
 func together(cmd *cobra.Command, one, other, hint string) error {
 	if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
@@ -162,6 +197,7 @@ func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	setting(f, "ai-url", "`address` of the AI content service")
 	setting(f, "service", "`key` under auth in the token")
 	setting(f, "user", "`ID` of the user in the token")
+	setting(f, "service-profile", "`file` that doctor --probe wrote about the service: its delays and its order are reckoned with")
 	setting(f, "ca-file", "`file` with certificates of private authorities")
 	setting(f, "log-file", "append log records to this `file`, as JSON")
 	setting(f, "progress", "`kind` of progress")
@@ -183,7 +219,7 @@ func addSelectionFlags(f *pflag.FlagSet) {
 	setting(f, "category-by", "`what` categories are chosen by")
 	setting(f, "category", "put everything into the category of this `name`")
 	setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
-	setting(f, "on-existing", "`policy` where another asset has the name (equal content is taken over; adopt does so with equal size, duplicate sends beside it)")
+	setting(f, "on-existing", "`policy` where another asset has the name (equal content is taken over; adopt does so with equal size, duplicate sends or moves beside it)")
 	setting(f, "duplicates", "`policy` for objects with the same content: an asset for each, or one asset for all that have the same category and extension")
 	setting(f, "source-name", "`name` of the source in the journal (default: its absolute path or its address)")
 	addS3Flags(f)

@@ -85,7 +85,8 @@ The limits of a plan can be tried out: beyond them uploads are refused, and on
 the plan ckbox.personal files are not handed out any more either. Bandwidth
 counts from the start of the sandbox.
 
-A profile makes it do as a real service was seen to do: assetferry help profile.
+A profile makes it do as a real service was seen to do: --profile, and
+--ai-profile for the AI content service: assetferry help profile.
 
 A browser on this machine sees at / what has arrived: categories, folders,
 assets with pictures and metadata, the trash. Whoever can log in here can read
@@ -113,6 +114,9 @@ about all that the sandbox answers, /docs.json the same for programs.
 	return c
 }
 
+// usualService is the key under auth that every command expects unless told otherwise.
+const usualService = "ckbox"
+
 func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	if a.out.JSON() {
 		return usage(errors.New("--json is not for sandbox: it prints lines for a shell"), "")
@@ -124,7 +128,7 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	}
 	if o.profile != "" {
 		var err error
-		if options.Profile, err = readProfile(o.profile); err != nil {
+		if options.Profile, err = readProfile("--profile", o.profile); err != nil {
 			return err
 		}
 	}
@@ -170,15 +174,16 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	return stopBoth()
 }
 
-func readProfile(path string) (sandbox.Profile, error) {
+// readProfile reads the profile that a flag names.
+func readProfile(flag, path string) (sandbox.Profile, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return sandbox.Profile{}, usage(fmt.Errorf("--profile: %w", err), "assetferry doctor --probe makes one")
+		return sandbox.Profile{}, usage(fmt.Errorf("%s: %w", flag, err), "assetferry doctor --probe makes one")
 	}
 	defer f.Close()
 	p, err := sandbox.ReadProfile(path, f)
 	if err != nil {
-		return p, usage(fmt.Errorf("--profile: %w", err), "assetferry help profile lists what it may hold")
+		return p, usage(fmt.Errorf("%s: %w", flag, err), "assetferry help profile lists what it may hold")
 	}
 	return p, nil
 }
@@ -201,10 +206,13 @@ func (a *app) sandboxCredentials(o sandboxOptions) (sandbox.Credentials, error) 
 
 // announce prints what a shell needs, in one write, and closes stdout so that a
 // command substitution ends. The key comes last: who reads a line at a time has
-// everything by then.
+// everything by then. The service is only named where it is not the usual one.
 func (a *app) announce(url, aiURL string, c sandbox.Credentials) error {
-	lines := ""
-	for _, v := range [][2]string{{"URL", url}, {"AI_URL", aiURL}, {"ENVIRONMENT_ID", c.EnvironmentID}, {"ACCESS_KEY", string(c.AccessKey)}} {
+	lines, service := "", a.settings.Service
+	if service == usualService {
+		service = ""
+	}
+	for _, v := range [][2]string{{"URL", url}, {"AI_URL", aiURL}, {"SERVICE", service}, {"ENVIRONMENT_ID", c.EnvironmentID}, {"ACCESS_KEY", string(c.AccessKey)}} {
 		if v[1] != "" {
 			lines += "export ASSETFERRY_" + v[0] + "=" + shellQuote(v[1]) + "\n"
 		}

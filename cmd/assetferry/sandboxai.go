@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ type sandboxAI struct {
 	rates      string
 	credits    float64
 	onPremises bool
+	profile    string
 }
 
 func (o *sandboxAI) addFlags(f *pflag.FlagSet) {
@@ -30,6 +32,7 @@ func (o *sandboxAI) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.faults, "ai-fault", nil, "`rule` of a fault of the AI content service (repeatable)")
 	f.StringVar(&o.rates, "ai-rates", "off", "`limits` a minute, for a user and for all: off, saas, or such as llm=75/1000,search=30/300 (also scrape, tokens)")
 	f.Float64Var(&o.credits, "ai-credits", 0, "refuse what goes beyond this `number` of credits (default no limit)")
+	f.StringVar(&o.profile, "ai-profile", "", "have the AI content service do as this `file` says, which doctor --probe made of a real one")
 	f.BoolVar(&o.onPremises, "ai-on-premises", false, "answer as an installation on premises does: no billing, no limits")
 }
 
@@ -46,6 +49,9 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 	if options.Limits, err = parseRates(o.rates); err != nil {
 		return nil, usage(fmt.Errorf("--ai-rates %q: %w", o.rates, err), "off, saas, or such as llm=75/1000,tokens=1e6/16e6")
 	}
+	if options.Profile, err = readAIProfile(o.profile); err != nil {
+		return nil, err
+	}
 	for _, text := range o.faults {
 		f, err := aiservice.ParseFault(text)
 		if err != nil {
@@ -60,6 +66,22 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 	r := &runningAI{tokenPath: s.TokenPath()}
 	r.url, r.stop, err = serve(ctx, s, o.listen)
 	return r, err
+}
+
+// readAIProfile reads the profile of an AI content service; without a name it is the sandbox's own.
+func readAIProfile(name string) (p aiservice.Profile, err error) {
+	if name == "" {
+		return p, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return p, usage(fmt.Errorf("--ai-profile: %w", err), "assetferry doctor --probe makes one")
+	}
+	defer f.Close()
+	if p, err = aiservice.ReadProfile(name, f); err != nil {
+		return p, usage(fmt.Errorf("--ai-profile: %w", err), "assetferry help profile lists what it may hold")
+	}
+	return p, nil
 }
 
 // besides is where the stand-in of the AI content service keeps everything, in the directory of

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -76,6 +77,7 @@ func TestScripts(t *testing.T) {
 			"files":     cmdFiles,
 			"hold":      cmdHold,
 			"halve":     cmdHalve,
+			"empty":     cmdEmpty,
 			"touched":   cmdTouched,
 			"newer":     cmdNewer,
 			"token":     cmdToken,
@@ -198,6 +200,8 @@ func fieldsOf(kind string) []string {
 		"usage":        {"from", "to", "credits"},
 		"conversation": {"id", "title", "pinned"},
 		"answer":       {"text", "sources"},
+		"suggestion":   {"element", "text"},
+		"context":      {"name"},
 		"survey":       {"assets", "pictures", "findings", "languages"},
 		"finding":      {"asset_id", "path", "findings"},
 		"estimate":     {"service", "kind", "assets", "calls", "seconds", "bytes", "held"},
@@ -208,6 +212,7 @@ func fieldsOf(kind string) []string {
 		"page":         {"file", "state", "images", "described"},
 		"category":     {"id", "name", "extensions", "assets", "private"},
 		"folder":       {"id", "name", "path", "category_id", "assets"},
+		"quality":      {"format", "quality"},
 		"summary":      {"run", "command", "source", "destination", "actions", "states", "bytes", "seconds", "exit"},
 	}[kind]
 }
@@ -283,7 +288,7 @@ func cmdService(ts *testscript.TestScript, _ bool, args []string) {
 	f.Int64Var(&o.Limits.MaxStorageInBytes, "storage", 0, "")
 	tls := f.String("tls", "", "")
 	f.Func("profile", "", func(name string) (err error) {
-		o.Profile, err = readProfile(ts.MkAbs(name))
+		o.Profile, err = readProfile("-profile", ts.MkAbs(name))
 		return err
 	})
 	f.Func("fault", "", func(text string) error {
@@ -436,6 +441,11 @@ func cmdAged(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Chtimes(ts.MkAbs(args[0]), at, at))
 }
 
+// cmdEmpty cuts a file to nothing: empty FILE
+func cmdEmpty(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), 0))
+}
+
 // cmdTouched makes a journal look as if its files had been changed long after it was
 // closed: touched FILE
 func cmdTouched(ts *testscript.TestScript, _ bool, args []string) {
@@ -446,7 +456,9 @@ func cmdTouched(ts *testscript.TestScript, _ bool, args []string) {
 	at, err := strconv.ParseInt(words[4], 10, 64)
 	ts.Check(err)
 	aged := strings.Replace(string(mark), words[4], fmt.Sprintf("%019d", at-time.Minute.Milliseconds()), 1)
-	ts.Check(os.WriteFile(path, []byte(aged), 0o600))
+	text := strings.TrimSuffix(aged, " "+words[7]+"\n") // the last is the checksum of all before
+	sealed := fmt.Sprintf("%s %08x\n", text, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)))
+	ts.Check(os.WriteFile(path, []byte(sealed), 0o600))
 }
 
 // What differs from run to run; what is always there gets something of the usual width instead.

@@ -12,6 +12,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +52,12 @@ func newService(o sandbox.Options) (*service, error) {
 func serveWith(o sandbox.Options, start func(*httptest.Server)) (*service, error) {
 	if len(o.Environments) == 0 {
 		o.Environments = []sandbox.Environment{sandboxtest.Environment()}
+	}
+	if reflect.ValueOf(o.Profile).IsZero() {
+		var err error
+		if o.Profile, err = sandboxtest.Flagged(); err != nil {
+			return nil, err
+		}
 	}
 	h, err := sandbox.New(o)
 	if err != nil {
@@ -218,8 +225,8 @@ func (a stored) String() string {
 }
 
 type folderTree struct {
-	ID, Name, CategoryID string
-	Folders              []folderTree
+	ID, Name, CategoryID, ParentID string
+	Folders                        []folderTree
 }
 
 // structure gives the categories with their folders.
@@ -229,6 +236,9 @@ func (s *service) structure() ([]folderTree, error) {
 		return nil, err
 	}
 	for _, f := range top.Items {
+		if f.ParentID != "" { // a profile may have them all in the list
+			continue
+		}
 		i := slices.IndexFunc(categories.Items, func(c folderTree) bool { return c.ID == f.CategoryID })
 		if i < 0 {
 			return nil, fmt.Errorf("folder %s is in no category", f.ID)
@@ -291,8 +301,8 @@ func (s *service) walk(f folderTree, at stored, all *[]stored) error {
 func (s *service) list(where string, at stored, all *[]stored) error {
 	var page struct {
 		Items []struct {
-			ID, Name, Extension, URL string
-			Metadata                 struct{ Description string }
+			ID, FolderID, Name, Extension, URL string
+			Metadata                           struct{ Description string }
 		}
 		TotalCount int
 	}
@@ -301,6 +311,9 @@ func (s *service) list(where string, at stored, all *[]stored) error {
 			return err
 		}
 		for _, i := range page.Items {
+			if at.folder == "" && i.FolderID != "" { // as may be of a category
+				continue
+			}
 			a := at
 			a.id, a.name, a.description = i.ID, i.Name, i.Metadata.Description
 			if i.Extension != "" {

@@ -22,9 +22,10 @@ assetferry help journal tells the whole story, with a drill for restoring it.
 	}
 	c.AddCommand(
 		a.stateSub("check", "Read all of the journal and say whether it is whole",
-			`Check reads every page of the journal and compares its parts with each other. It
-changes nothing, and it works while another process is at work. Damage that is
-found is told line by line, and ends with exit code 4.
+			`Check reads every page of the journal, compares it with its checksum, and its
+parts with each other. It changes nothing. It works while another process is at
+work, which has compared the checksums when it began. Damage that is found is
+told line by line, and ends with exit code 4.
 `, a.stateCheck),
 		a.stateSub("backup", "Write a copy of the journal beside it",
 			`Backup writes the journal to a file of the same name with .backup at its end. A
@@ -89,7 +90,7 @@ func (a *app) stateCheck(ctx context.Context, path string) error {
 	}
 	if len(problems) > 0 {
 		a.out.Notef("The journal is damaged: %s", count(int64(len(problems)), "problem"))
-		a.out.Notef("Try: assetferry help journal tells how to restore the backup; the file was left as it is")
+		a.out.Notef("Try: assetferry help journal tells how to restore the backup, or take the journal over; the file was left as it is")
 		return &stop{code: exitDifference}
 	}
 	a.out.Printf("The journal is whole.")

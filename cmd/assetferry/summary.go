@@ -15,7 +15,7 @@ import (
 // then. The command is the one that was called: plan also for migrate -n.
 func (a *app) sumUp(run state.Run, tallies []state.Tally, took time.Duration) {
 	s := summaryOf(run, tallies, took, exitDone)
-	s.Command = a.summary.Command
+	s.Command, s.Supersedes = a.summary.Command, a.summary.Supersedes
 	a.summary = &s
 }
 

@@ -153,6 +153,17 @@ func (a *app) goOnSyncing(ctx context.Context, s *endpoints, applier *migrate.Ap
 	return a.relist(ctx, s, applier, run)
 }
 
+// tellOvertaken says that a run was not gone on with, since it could not follow what changed.
+func (a *app) tellOvertaken(plan migrate.Plan) {
+	former := plan.Overtaken
+	if former == nil {
+		return
+	}
+	a.summary.Supersedes = former.Run
+	a.out.Notef("%s has changed since run %s was done with it. That run ends here; what it did is kept, and a new run does what is left.",
+		ui.Sanitize(former.Key), former.Run)
+}
+
 // guard gives a planner the limits of a sync.
 func (a *app) guard(p *migrate.Planner, o syncOptions) {
 	c := a.settings

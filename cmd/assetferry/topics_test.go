@@ -129,13 +129,19 @@ func beforeExamples() []string {
 	return []string{
 		"mkdir -p photos/2024/spring site", "cp photos/photos/2024/harbour/harbour-01.jpg photos/2024/spring/harbour.jpg",
 		"rm photos/photos/2025/broken.jpg", "cp photos/2024/spring/harbour.jpg photo.jpg", // all of them can be described
-		"echo '<img src=harbour.jpg>' > site/index.html", "printf 'id,decision\n' > decisions.csv",
+		"echo '<img src=harbour.jpg>' > site/index.html", `echo '[{"domain":"https://example.com","headers":{"authorization":"Bearer x"}}]' > headers.json`, "printf 'id,decision\n' > decisions.csv",
 		"assetferry migrate ./photos --unmatched skip --json > before.jsonl",
 		`RUN=$(tail -1 before.jsonl | sed -E 's/.*"run":"([^"]+)".*/\1/')`,
 		"mkdir content", `echo '<img src="https://old.example.com/files/2024/spring/harbour.jpg">' | tee content/index.html > blog.sql`,
 		"assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv",
+		"echo 'Write alt texts in plain words.' | tee alt.txt > glossary.md",
+		"assetferry ai contexts create 'House style' --prompt alt=@alt.txt --file glossary.md > style.txt",
+		`STYLE=$(sed -nE 's/^Context +([^ ]+).*/\1/p' style.txt) PROMPT=$(sed -nE 's/^Prompt +([^ ]+).*/\1/p' style.txt) FILE=$(sed -nE 's/^File +([^ ]+).*/\1/p' style.txt)`,
 	}
 }
+
+// exampleIDs puts the IDs of the context that is there in place of those in the examples.
+var exampleIDs = strings.NewReplacer("house-style/prompt/alt", `"$STYLE/prompt/$PROMPT"`, "house-style/file/glossary", `"$STYLE/file/$FILE"`, "house-style", `"$STYLE"`)
 
 // TestTopics follows each topic as a reader would.
 func TestTopics(t *testing.T) {
@@ -165,7 +171,7 @@ func TestExamples(t *testing.T) {
 			t.Parallel()
 			commands := beforeExamples()
 			for line := range strings.Lines(c.Example) {
-				commands = append(commands, runID.ReplaceAllLiteralString(strings.TrimSpace(line), `"$RUN"`))
+				commands = append(commands, exampleIDs.Replace(runID.ReplaceAllLiteralString(strings.TrimSpace(line), `"$RUN"`)))
 			}
 			topicReader(t).follow(t, commands)
 		})

@@ -20,6 +20,7 @@ import (
 
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/seedtest"
 )
 
@@ -31,10 +32,15 @@ const killsPerWorld = 6
 // come to their end: nothing is missing then, and nothing is there twice. At every
 // named point of an item's life the process that dies is one that was built with
 // the tag faultpoints; at other moments it is assetferry as it is shipped, with 1
-// to 32 uploads at once. The short form has each point once. The long one, each
-// point ten times, is
+// to 32 uploads at once. The services read what is not documented one way and the
+// other by turns, or all as the flag -reading says. The short form has each point
+// once. The long one, each point ten times, is
 //
 //	go test ./cmd/assetferry -run Torture -torture 500 -seed 1 -timeout 60m -v
+//
+// and at services of one reading
+//
+//	go test ./cmd/assetferry -run Torture -torture 500 -seed 1 -timeout 60m -v -reading "folders: flat; category_listing: deep"
 func TestTorture(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process that was killed cannot be told from one that failed")
@@ -46,7 +52,7 @@ func TestTorture(t *testing.T) {
 	t.Run("worlds", func(t *testing.T) {
 		for n, deaths := range sentences(random, *tortureFlag) {
 			r.want += len(deaths)
-			o := &ordeal{torture: r, random: rand.New(rand.NewPCG(seed, uint64(n)+1))}
+			o := &ordeal{torture: r, reading: sandboxtest.Reading(n), random: rand.New(rand.NewPCG(seed, uint64(n)+1))}
 			t.Run(strconv.Itoa(n), func(t *testing.T) {
 				t.Parallel()
 				o.suffer(t, deaths)
@@ -148,6 +154,7 @@ func sentences(random *rand.Rand, kills int) [][]death {
 // reliable.
 type ordeal struct {
 	*torture
+	reading    string // of what services do not document
 	random     *rand.Rand
 	dir        string
 	files      tree
@@ -160,7 +167,7 @@ type ordeal struct {
 // suffer deals out deaths on one journal and lets the migration come to its end.
 func (o *ordeal) suffer(t *testing.T, deaths []death) {
 	o.dir, o.files = t.TempDir(), tree{}
-	o.s = startService(t, sandbox.Options{Faults: o.faults(t, deaths[0])})
+	o.s = startService(t, sandbox.Options{Faults: o.faults(t, deaths[0]), Profile: sandboxtest.Read(t, o.reading)})
 	o.provenance = "always"
 	if !slices.ContainsFunc(deaths, func(d death) bool { return d.point == faultpoint.Described }) && o.random.IntN(2) == 0 {
 		o.provenance = "never"

@@ -28,10 +28,10 @@ func (a *app) undoCommand() *cobra.Command {
 		Long: `Undo takes back what a run did, so that everything is as it was before. What the
 run created goes to the trash of the service, and is forgotten, so that it comes
 again. What a sync replaced gets its former content back, which the service
-keeps as a revision; what it moved goes back under its former name; what it
-described says what it said before; and what it trashed is restored, as long as
-the service has it in its trash. What a run of enrich apply wrote is taken back
-in the same way. It never touches what the run adopted, and
+keeps as a revision; what it or a migrate moved goes back under its former name;
+what it described says what it said before; and what it trashed is restored, as
+long as the service has it in its trash. What a run of enrich apply wrote is
+taken back in the same way. It never touches what the run adopted, and
 categories and folders stay. Without --apply it shows what it would do and sends
 nothing but GET and HEAD requests, and one POST for the cookie if it has to read
 a file of a private category.
@@ -256,9 +256,9 @@ func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undon
 	}
 	a.summary.Run, a.summary.Source, a.summary.Destination = undone.ID, undone.Pair.Source, undone.Pair.Destination
 	did, nothing := "created", "created no asset"
-	if sync, err := isSync(undone); err != nil {
+	if changed, err := changedSome(ctx, journal, undone); err != nil {
 		return err
-	} else if sync {
+	} else if changed {
 		did, nothing = "did", "changed no asset"
 	}
 	if back.Objects > 0 {
@@ -267,6 +267,16 @@ func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undon
 		a.out.Printf("Nothing to undo: run %s %s.", undone.ID, nothing)
 	}
 	return nil
+}
+
+// changedSome reports whether a run was to do more than to create assets: each sync is, and
+// one that moved an asset which held the name of an object.
+func changedSome(ctx context.Context, journal *state.Store, run state.Run) (bool, error) {
+	if sync, err := isSync(run); sync || err != nil {
+		return sync, err
+	}
+	tallies, err := journal.Tallies(ctx, run.Num)
+	return slices.ContainsFunc(tallies, func(t state.Tally) bool { return t.Action == state.Move && t.State == state.ItemDone }), err
 }
 
 // inTheWay is why a run has to be finished first.
@@ -326,9 +336,9 @@ func (a *app) showUndo(ctx context.Context, s *endpoints, plan migrate.Plan, und
 		return err
 	}
 	did := "created by run "
-	if sync, err := isSync(undone); err != nil {
+	if changed, err := changedSome(ctx, s.journal, undone); err != nil {
 		return err
-	} else if sync {
+	} else if changed {
 		did = "done by run "
 	}
 	a.showTallies(plan.Tallies, did+undone.ID)

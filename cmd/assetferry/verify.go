@@ -23,6 +23,10 @@ func (a *app) verifyCommand() *cobra.Command {
 receipt of is there, with its name and size. With --content the content of each
 is read back and compared by its SHA-256 digest with what was sent; with
 --sample N that is done for N of them, chosen at random.
+
+A further asset with the name and size of one of ours, in the same folder, is a
+difference, too, unless it was there before ours. So it shows that another
+journal was used for the destination: no run sees that one is at work.
 `,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
@@ -133,11 +137,17 @@ func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair)
 	}
 	w.sayHidden()
 	a.out.Printf("%s", verdict(result, took))
-	a.summary.Checks = &ui.Checks{Checked: result.Receipts, ReadBack: result.Contents, Differences: result.Differences}
+	a.summary.Checks = &ui.Checks{Checked: result.Receipts, ReadBack: result.Contents, Differences: result.Differences, Further: w.further}
 	if result.Differences == 0 {
 		return exitDone, nil
 	}
-	a.out.Notef("Try: somebody changed it there; restore it from the trash or a former revision, and verify again")
+	if w.further > 0 {
+		a.out.Printf("There are further assets of the same name, size and folder for %s: uploaded by another user, or by a run with another state database.", count(w.further, "asset"))
+		a.out.Notef("Try: assetferry undo --state FILE counts what a run with that state database sent, and --apply trashes it. Use one for each destination")
+	}
+	if result.Differences > w.further {
+		a.out.Notef("Try: another user changed it there; restore it from the trash or a former revision, and verify again")
+	}
 	return exitDifference, nil
 }
 

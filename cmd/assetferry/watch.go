@@ -18,6 +18,7 @@ const shownFindings = 20
 type watch struct {
 	out                *ui.Out
 	differences, notes int
+	further            int64 // of the differences, those that further assets are
 }
 
 func (a *app) watch() *watch { return &watch{out: a.out} }
@@ -56,6 +57,8 @@ func (w *watch) Found(d migrate.Difference) {
 	result, mark, seen := "difference", "!", &w.differences
 	if d.Note {
 		result, mark, seen = "note", " ", &w.notes
+	} else if d.Field == migrate.FieldFurther {
+		w.further++
 	}
 	w.out.Event("check", ui.CheckLine{
 		Key: d.Key, AssetID: d.Asset, Result: result, Field: d.Field, Want: d.Want, Got: d.Got, Message: d.What,

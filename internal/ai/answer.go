@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	"assetferry/internal/outbound"
 	"assetferry/internal/pace"
@@ -30,21 +31,25 @@ func (c *Client) read(r *request, got *reply, into any) error {
 	if into == nil {
 		return nil
 	}
-	body, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))
+	most := cmp.Or(r.most, maxAnswer)
+	body, err := io.ReadAll(io.LimitReader(got.Body, most+1))
 	switch {
 	case err != nil && got.ctx.Err() != nil:
-		err = outbound.ContextError(got.ctx)
-	case err == nil && len(body) > maxAnswer:
+		return c.unreadable(r, got.Response, outbound.ContextError(got.ctx))
+	case err != nil:
+		return c.unreadable(r, got.Response, err) // it broke off, and may not the next time
+	case int64(len(body)) > most:
 		err = errors.New("it is too long")
-	}
-	if err == nil {
+	default:
 		err = json.Unmarshal(body, into)
 	}
 	if checked, ok := into.(interface{ check() error }); ok && err == nil {
 		err = checked.check()
 	}
 	if err != nil {
-		return c.unreadable(r, got.Response, err)
+		e := c.unreadable(r, got.Response, err)
+		e.final = true // the whole of it is here, and the next one would look the same
+		return e
 	}
 	return nil
 }
@@ -66,7 +71,7 @@ func (c *Client) refusal(r *request, resp *http.Response, secret string) error {
 	}
 	defer outbound.Drain(resp.Body)
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // half of an error is one, too
-	f := parseFault(body, secret)
+	f := parseFault(body, append(slices.Clone(r.secrets), secret))
 	e := c.newError(r)
 	e.Status = resp.StatusCode
 	e.Code, e.Message, e.TraceID = outbound.Printable(f.code), outbound.Printable(f.message), outbound.Printable(f.traceID)
@@ -88,11 +93,15 @@ type fault struct {
 }
 
 // parseFault reads the keys of an error as far as they are there. A body that is something
-// else is its own message. Should the server repeat the token that we sent, it goes no
-// further.
-func parseFault(body []byte, secret string) fault {
-	if secret != "" {
-		body = bytes.ReplaceAll(body, []byte(secret), []byte("[redacted]"))
+// else is its own message. Should the server repeat the token that we sent, or another secret,
+// it goes no further.
+func parseFault(body []byte, secrets []string) fault {
+	for _, secret := range secrets {
+		for _, spelled := range spelledAs(secret) {
+			if spelled != "" {
+				body = bytes.ReplaceAll(body, []byte(spelled), []byte("[redacted]"))
+			}
+		}
 	}
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(body, &keys) != nil {

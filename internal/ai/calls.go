@@ -2,6 +2,7 @@ package ai
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 
@@ -11,34 +12,45 @@ import (
 // Action has the service carry out one of its own actions, such as "make-shorter" or
 // "translate", on a text or HTML; translate takes the argument "language". It chooses the
 // model. The answer is billed; see [Text].
-func (c *Client) Action(ctx context.Context, name, content string, args map[string]string) (*Stream, error) {
-	return c.call(ctx, request{op: "call action", subject: name, endpoint: "Action", ids: []string{name}}, content, withArgs(args))
+func (c *Client) Action(ctx context.Context, name, content string, args map[string]string, contexts ...ContextRef) (*Stream, error) {
+	return c.call(ctx, request{op: "call action", subject: name, endpoint: "Action", ids: []string{name}}, content, contexts, withArgs(args))
 }
 
 // A CustomAction is an instruction for one text.
 type CustomAction struct {
-	Prompt  string
-	Model   string
-	Output  string // "html" or "plainText"
-	Content string
+	Prompt   string // may be empty where a context takes its place
+	Model    string
+	Output   string // "html" or "plainText"
+	Content  string
+	Contexts []ContextRef
 }
 
 // CustomAction has a model follow an instruction. The answer is billed; see [Text].
 func (c *Client) CustomAction(ctx context.Context, a CustomAction) (*Stream, error) {
-	return c.call(ctx, request{op: "call custom action", endpoint: "CustomAction"}, a.Content,
-		map[string]any{"prompt": a.Prompt, "model": a.Model, "outputFormat": a.Output})
+	more := withPrompt(a.Prompt, a.Model)
+	more["outputFormat"] = a.Output
+	return c.call(ctx, request{op: "call custom action", endpoint: "CustomAction"}, a.Content, a.Contexts, more)
 }
 
 // Review has the service review HTML, such as for its "correctness" or "clarity"; each element
 // at its top has a data-id. It chooses the model. The answer is billed; see [Suggestions].
-func (c *Client) Review(ctx context.Context, name, html string, args map[string]string) (*Stream, error) {
-	return c.call(ctx, request{op: "call review", subject: name, endpoint: "Review", ids: []string{name}}, html, withArgs(args))
+func (c *Client) Review(ctx context.Context, name, html string, args map[string]string, contexts ...ContextRef) (*Stream, error) {
+	return c.call(ctx, request{op: "call review", subject: name, endpoint: "Review", ids: []string{name}}, html, contexts, withArgs(args))
 }
 
-// CustomReview has a model review HTML by an instruction. The answer is billed; see
-// [Suggestions].
-func (c *Client) CustomReview(ctx context.Context, prompt, model, html string) (*Stream, error) {
-	return c.call(ctx, request{op: "call custom review", endpoint: "CustomReview"}, html, map[string]any{"prompt": prompt, "model": model})
+// CustomReview has a model review HTML by an instruction, which may be empty where a context
+// takes its place. The answer is billed; see [Suggestions].
+func (c *Client) CustomReview(ctx context.Context, prompt, model, html string, contexts ...ContextRef) (*Stream, error) {
+	return c.call(ctx, request{op: "call custom review", endpoint: "CustomReview"}, html, contexts, withPrompt(prompt, model))
+}
+
+// withPrompt leaves an empty prompt out: the service takes one, or none.
+func withPrompt(prompt, model string) map[string]any {
+	more := map[string]any{"model": model}
+	if prompt != "" {
+		more["prompt"] = prompt
+	}
+	return more
 }
 
 func withArgs(args map[string]string) map[string]any {
@@ -48,9 +60,10 @@ func withArgs(args map[string]string) map[string]any {
 	return map[string]any{"args": args}
 }
 
-// call makes a call about one text.
-func (c *Client) call(ctx context.Context, r request, content string, more map[string]any) (*Stream, error) {
-	body := map[string]any{"content": []Item{TextItem(content)}}
+// call makes a call about one text, with contexts beside it. What these add to the tokens is
+// not known.
+func (c *Client) call(ctx context.Context, r request, content string, contexts []ContextRef, more map[string]any) (*Stream, error) {
+	body := map[string]any{"content": withContexts([]Item{TextItem(content)}, contexts)}
 	maps.Copy(body, more)
 	prompt, _ := more["prompt"].(string)
 	r.body, r.billable = jsonPayload(body), true
@@ -63,6 +76,13 @@ type Processing struct {
 	Documents []string // HTML
 	Prompt    string
 	Model     string
+	Contexts  []ContextRef
+	// Options are sent along as they are. What is documented of them is what they can do:
+	// capabilities, contexts, fragments instead of whole documents, and HTTP headers with which
+	// pictures are fetched. Their spelling is not; see [Processing.CheckOptions].
+	Options map[string]json.RawMessage
+	// Secret names the options whose texts must not be shown, should the service repeat them.
+	Secret map[string]bool
 }
 
 // Processed is a document after its processing, and what was done to it. Only what the prompt
@@ -79,9 +99,17 @@ func (p Processing) request(endpoint Endpoint) *request {
 		content = append(content, Item{Type: "document", Content: html})
 		cost.Tokens += EstimateTokens(html, 0)
 	}
+	if p.searchesWeb() {
+		cost.Search = 1
+	}
+	body := map[string]any{}
+	for name, value := range p.Options {
+		body[name] = value
+	}
+	maps.Copy(body, map[string]any{"content": withContexts(content, p.Contexts), "prompt": p.Prompt, "model": p.Model})
 	return &request{
 		op: "process documents", endpoint: endpoint, billable: true, cost: cost, documents: len(p.Documents),
-		body: jsonPayload(map[string]any{"content": content, "prompt": p.Prompt, "model": p.Model}),
+		body: jsonPayload(body), secrets: p.secrets(),
 	}
 }
 

@@ -5,18 +5,30 @@ import (
 	"iter"
 )
 
-// The context library holds what may be given to a model besides a prompt. Where its parts
-// are and what they look like is a guess, all of it. What changes it takes the scope ai:admin;
-// what makes something there is not repeated if it may have arrived, see [ErrInDoubt].
+// The context library holds what may be given to a model besides a prompt. The public
+// documentation says that a context holds prompts and files, that requests of every family
+// refer to it, or that it applies to a family by itself, and that only administrators change
+// it. Where its parts are and what they look like is a guess, all of it. What changes it takes
+// the scope ai:admin; what makes something there is not repeated if it may have arrived, see
+// [ErrInDoubt].
 
-// A Context is a collection of instructions, files and prompts.
+// A Context is a collection of prompts and files, and of instructions, which the documentation
+// does not know of.
 type Context struct {
 	ID           string   `json:"id,omitempty"`
 	Name         string   `json:"name"`
 	Description  string   `json:"description,omitempty"`
 	Instructions string   `json:"instructions,omitempty"`
-	AutoApply    []string `json:"autoApply,omitempty"` // features for which it need not be named
+	AutoApply    []string `json:"autoApply,omitempty"` // features for which it need not be named; see Features
+
+	// Prompts and Files are what it holds, without what is in them; nil where the service does
+	// not say. To set them changes nothing.
+	Prompts []Prompt     `json:"prompts,omitempty"`
+	Files   []StoredFile `json:"files,omitempty"`
 }
+
+// Features are those that a context may apply to by itself. Their names are guesses.
+func Features() []string { return []string{"conversations", "actions", "reviews", "documents"} }
 
 // A Prompt is one that a context keeps for use again.
 type Prompt struct {
@@ -47,6 +59,7 @@ func (c *Client) Context(ctx context.Context, id string) (Context, error) {
 
 // CreateContext makes a context and returns its ID.
 func (c *Client) CreateContext(ctx context.Context, n Context) (string, error) {
+	n.Prompts, n.Files = nil, nil
 	return c.create(ctx, request{op: "create context", subject: n.Name, endpoint: "CreateContext", body: jsonPayload(n)})
 }
 

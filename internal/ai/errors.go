@@ -58,6 +58,7 @@ type Error struct {
 	auth   bool   // there was no token to send
 	where  string // origin of the address
 	resend bool   // certainly not carried out, and worth another try
+	final  bool   // the next try would have the same outcome, if a later run may not
 }
 
 func (c *Client) newError(r *request) *Error {
@@ -156,6 +157,8 @@ func (e *Error) Is(target error) bool {
 		return e.isCredits()
 	case ErrModel:
 		return e.isModel()
+	case ErrContext:
+		return e.isContext()
 	case ErrMayBeBilled:
 		return e.MayBeBilled
 	case ErrInDoubt:
@@ -167,6 +170,10 @@ func (e *Error) Is(target error) bool {
 // isModel goes without case: this code is written unlike all others.
 func (e *Error) isModel() bool {
 	return strings.EqualFold(strings.ReplaceAll(e.Code, "-", "_"), "model_not_found")
+}
+
+func (e *Error) isContext() bool {
+	return e.Status == http.StatusNotFound && (e.Code == "context-not-found" || e.Code == "prompt-not-found")
 }
 
 func (e *Error) isCredits() bool {

@@ -23,6 +23,10 @@ func (e *Error) Hint() string {
 	switch {
 	case e.auth:
 		return "check the credentials"
+	case errors.Is(e.Err, ErrNoUsage):
+		return "check the user ID, which is the sub claim of its tokens; assetferry ai usage lists the users with activity"
+	case e.final:
+		return "check the base address, and look with assetferry doctor at what the service says of its endpoints"
 	case e.Err != nil:
 		return outbound.Hint(e.Err, e.where)
 	}
@@ -40,8 +44,12 @@ func (e *Error) hintOfCode() string {
 		return "the credits of the environment are used up: see ai usage, and wait for the next period or have the plan extended"
 	case e.isModel():
 		return "the model is not known, or has been removed: see ai models, and choose another one with --ai-model"
+	case e.isContext():
+		return "the context is not there: assetferry ai contexts ls lists those that are"
 	case len(e.FlaggedCategories()) > 0, code == "moderation-flagged":
 		return "moderation refused it, and would again: look at the content, and write this one yourself"
+	case code == "unknown-compatibility-version":
+		return "1 is the compatibility version that every service has: leave out --ai-compatibility"
 	case code == "environment-not-found":
 		return "the AI content service does not know the environment: check the environment ID, and that " + e.where + " is in its region"
 	case code == "image-too-large":

@@ -1,7 +1,9 @@
 package ai
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"maps"
@@ -22,11 +24,28 @@ type Page struct {
 	OnPage func(next, previous string)
 }
 
-// A pageOf items is an answer to a listing request.
+// A pageOf items is an answer to a listing request. Which lists come in pages is documented for
+// most; for some, such as messages, types of the editor name a plain array. So each is read in
+// either form.
 type pageOf[T any] struct {
-	Items          []T    `json:"items"`
-	NextCursor     string `json:"nextCursor"`
-	PreviousCursor string `json:"previousCursor"`
+	Items          []T
+	NextCursor     string
+	PreviousCursor string
+}
+
+// UnmarshalJSON reads a page, or an array, which is all that there is.
+func (p *pageOf[T]) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		return json.Unmarshal(data, &p.Items)
+	}
+	var w struct {
+		Items          []T    `json:"items"`
+		NextCursor     string `json:"nextCursor"`
+		PreviousCursor string `json:"previousCursor"`
+	}
+	err := json.Unmarshal(data, &w)
+	p.Items, p.NextCursor, p.PreviousCursor = w.Items, w.NextCursor, w.PreviousCursor
+	return err
 }
 
 func (p *pageOf[T]) check() error {

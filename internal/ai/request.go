@@ -33,6 +33,8 @@ type request struct {
 	billable  bool         // each time it is carried out it costs, see ErrMayBeBilled
 	creates   bool         // each time it is carried out it makes another thing that stays, see ErrInDoubt
 	public    bool         // takes no token
+	secrets   []string     // that are sent, and not shown where an answer repeats them
+	most      int64        // bytes that are read of its answer; 0: maxAnswer
 	cost      Cost         // what it takes of the limits
 	documents int          // that are to be processed
 	onError   func(*Error) // is told of each try that failed; may be nil
@@ -88,7 +90,7 @@ func (c *Client) do(ctx context.Context, r *request, take func(*reply) (kept boo
 		if ok && e.class == retry.Transient {
 			transient++
 		}
-		if !ok || transient >= maxTransient || (r.billable || r.creates) && !e.resend {
+		if !ok || e.final || transient >= maxTransient || (r.billable || r.creates) && !e.resend {
 			return retry.Stop(err)
 		}
 		return err

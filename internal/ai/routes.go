@@ -42,6 +42,9 @@ func DefaultRoutes() Routes {
 		"Health": known("GET", "/health"),
 		"Models": known("GET", "/v1/models/{compatibilityVersion}"),
 
+		"Description":           known("GET", "/v1/doc.json"),
+		"DescriptionOnPremises": known("GET", "/v1/api/doc.json"),
+
 		"CreateConversation": known("POST", "/v1/conversations"),
 		"Conversations":      known("GET", "/v1/conversations"),
 		"Conversation":       known("GET", conversation),

@@ -31,7 +31,7 @@ func (e *Engine) Ask(ctx context.Context, r Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	run, err := e.Journal.BeginEnrichment(ctx, state.EnrichmentRun{Destination: e.Destination, Command: string(r.Kind), Service: e.Host, Model: r.Model.ID})
+	run, err := e.Journal.BeginEnrichment(ctx, state.EnrichmentRun{Destination: e.Destination, Command: string(r.Kind), Service: e.Host, Model: r.Model.ID, Contexts: r.contexts()})
 	if err != nil {
 		return Result{}, err
 	}

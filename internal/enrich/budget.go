@@ -36,7 +36,7 @@ func (b *budget) begin(ctx context.Context, r *asker) error {
 	base, err := r.Service.Credits(ctx, b.since)
 	if err != nil {
 		if b.most > 0 {
-			return fmt.Errorf("a limit for credits cannot be kept to, because the service does not tell what was spent: %w", err)
+			return fmt.Errorf("the limit of %g credits cannot be kept to, because the service does not say what was spent: %w", b.most, err)
 		}
 		return context.Cause(ctx)
 	}

@@ -181,7 +181,7 @@ func (c *conversation) propose(ctx context.Context) (state.Proposal, error) {
 	c.bytes = int64(len(c.shown.Data))
 	c.shown.Data = nil // nobody needs it any more, and answers take long
 	language := c.request.Language
-	reply, err := c.say(ctx, Question{Prompt: prompt(language, clean(fileNameOf(c.asset))), Model: c.request.Model.ID, Files: []string{file}, Pixels: c.shown.Width * c.shown.Height})
+	reply, err := c.say(ctx, Question{Prompt: prompt(language, clean(fileNameOf(c.asset))), Model: c.request.Model.ID, Files: []string{file}, Pixels: c.shown.Width * c.shown.Height, Contexts: c.request.Contexts})
 	if err != nil {
 		return state.Proposal{}, err
 	}
@@ -197,7 +197,7 @@ func (c *conversation) propose(ctx context.Context) (state.Proposal, error) {
 // again asks once more in the same conversation, because an answer cannot be used. One that
 // is only too long is better than none.
 func (c *conversation) again(ctx context.Context, first state.Proposal, problem error) (state.Proposal, error) {
-	reply, err := c.say(ctx, Question{Prompt: repair(problem, c.request.Language), Model: c.request.Model.ID})
+	reply, err := c.say(ctx, Question{Prompt: repair(problem, c.request.Language), Model: c.request.Model.ID, Contexts: c.request.Contexts})
 	p, second := state.Proposal{}, error(nil)
 	if err == nil {
 		p, second = proposalOf(reply)

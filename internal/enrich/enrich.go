@@ -24,6 +24,7 @@ import (
 	"iter"
 	"time"
 
+	"assetferry/internal/ai"
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
 	"assetferry/internal/retry"
@@ -65,9 +66,9 @@ type Service interface {
 	Forget(ctx context.Context, conversation string) error
 	// Review has elements of HTML reviewed and gives those that the review would change, by
 	// their data-id. Errors are as those of Ask.
-	Review(ctx context.Context, review, html string) (map[string]string, error)
+	Review(ctx context.Context, review, html string, contexts []ai.ContextRef) (map[string]string, error)
 	// Translate gives HTML in another language. Errors are as those of Ask.
-	Translate(ctx context.Context, html, language string) (string, error)
+	Translate(ctx context.Context, html, language string, contexts []ai.ContextRef) (string, error)
 	// Credits tells what was spent since a time; an error that satisfies
 	// errors.Is(err, errors.ErrUnsupported) says that the service does not count.
 	Credits(ctx context.Context, since time.Time) (float64, error)
@@ -86,6 +87,8 @@ type Question struct {
 	Model  string
 	Files  []string // ids of attached ones
 	Pixels int      // of the attached pictures, all together
+
+	Contexts []ai.ContextRef
 }
 
 // An Exchange is what was said in a conversation.

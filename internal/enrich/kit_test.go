@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/ai"
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/state"
@@ -47,7 +48,8 @@ type world struct {
 	asked   map[string]int // questions with a picture, by its name
 	answers func(prompt string) string
 	updates int
-	private bool // the category
+	private bool     // the category
+	given   []string // the contexts of each call that was billed
 
 	calls int
 	fault fault
@@ -284,6 +286,7 @@ func (w *world) Ask(_ context.Context, id string, q Question) (reply string, err
 			return fs.ErrNotExist
 		}
 		asked = true
+		w.given = append(w.given, fmt.Sprint(q.Contexts))
 		for _, file := range q.Files {
 			w.asked[t.files[file]]++
 		}
@@ -318,8 +321,9 @@ func (w *world) Forget(_ context.Context, id string) error {
 	})
 }
 
-func (w *world) Review(_ context.Context, _, text string) (changed map[string]string, err error) {
+func (w *world) Review(_ context.Context, _, text string, contexts []ai.ContextRef) (changed map[string]string, err error) {
 	err = w.call(func() error {
+		w.given = append(w.given, fmt.Sprint(contexts))
 		w.billed++
 		changed = map[string]string{}
 		for n, one := range elements(text) {
@@ -332,8 +336,9 @@ func (w *world) Review(_ context.Context, _, text string) (changed map[string]st
 	return changed, err
 }
 
-func (w *world) Translate(_ context.Context, html, language string) (translated string, err error) {
+func (w *world) Translate(_ context.Context, html, language string, contexts []ai.ContextRef) (translated string, err error) {
 	err = w.call(func() error {
+		w.given = append(w.given, fmt.Sprint(contexts))
 		w.billed++
 		translated = strings.ReplaceAll(html, ">A ", ">["+language+"] Ein ")
 		return nil

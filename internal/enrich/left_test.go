@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"assetferry/internal/ai"
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/state"
@@ -71,7 +72,7 @@ type flagging struct {
 	calls int
 }
 
-func (f *flagging) Review(context.Context, string, string) (map[string]string, error) {
+func (f *flagging) Review(context.Context, string, string, []ai.ContextRef) (map[string]string, error) {
 	f.calls++
 	if f.calls > 1 {
 		return nil, &statusError{"no credits", retry.Fatal, nil}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/ai"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
@@ -25,9 +26,10 @@ type Request struct {
 
 	Findings   []Finding // for descriptions: which assets, empty: those with none or junk
 	Model      Model     // for descriptions
-	Review     string    // for reviews: the name of one of the service's own, such as correctness
-	Into       string    // for translations: "description", or the name of a custom attribute; empty: description_LANGUAGE
-	MaxCredits float64   // 0: no limit
+	Contexts   []ai.ContextRef
+	Review     string  // for reviews: the name of one of the service's own, such as correctness
+	Into       string  // for translations: "description", or the name of a custom attribute; empty: description_LANGUAGE
+	MaxCredits float64 // 0: no limit
 
 	only      map[string]bool // Assets
 	attribute string          // from Into; empty: the texts are for the description
@@ -75,6 +77,14 @@ func (r Request) withDefaults() (Request, error) {
 		r.attribute = r.Into
 	}
 	return r, nil
+}
+
+// contexts are those of a request as the journal has them.
+func (r Request) contexts() (all []string) {
+	for _, ref := range r.Contexts {
+		all = append(all, ref.String())
+	}
+	return all
 }
 
 // A Leaving is an asset that a request is about.
@@ -212,6 +222,7 @@ type Estimate struct {
 	Host     string // where the assets would leave for
 	Assets   int64  // that would leave
 	Held     map[Reason]int64
+	Other    int64         // of those held back as proposed already: proposed with other contexts
 	Calls    int64         // that are billed, if each is answered well at once
 	Credits  *float64      // nil: unknown, because no earlier run knows what its calls cost
 	Duration time.Duration // a guess, unless earlier runs know
@@ -226,13 +237,16 @@ const callTime = 5 * time.Second
 
 // Plan says what a request would come to, and changes nothing.
 func (e *Engine) Plan(ctx context.Context, r Request) (Estimate, error) {
-	s := Estimate{Host: e.Host, Held: map[Reason]int64{}}
+	s, contexts := Estimate{Host: e.Host, Held: map[Reason]int64{}}, r.contexts()
 	for l, err := range e.Leaving(ctx, r) {
 		if err != nil {
 			return s, err
 		}
 		if l.Reason != "" {
 			s.Held[l.Reason]++
+			if l.Reason == ReasonKnown && !slices.Equal(l.Enrichment.Contexts, contexts) {
+				s.Other++
+			}
 			continue
 		}
 		s.Assets++

@@ -37,6 +37,9 @@ func (c client) Ask(ctx context.Context, conversation string, q Question) (strin
 	for _, file := range q.Files {
 		m.Content = append(m.Content, ai.FileItem(file))
 	}
+	for _, ref := range q.Contexts {
+		m.Content = append(m.Content, ref.Item())
+	}
 	reply, err := answered(ai.Text)(c.Send(ctx, conversation, m))
 	return reply, passing(err)
 }
@@ -60,13 +63,13 @@ func (c client) Forget(ctx context.Context, conversation string) error {
 	return c.DeleteConversation(ctx, conversation)
 }
 
-func (c client) Review(ctx context.Context, review, html string) (map[string]string, error) {
-	changed, err := answered(ai.Suggestions)(c.Client.Review(ctx, review, html, nil))
+func (c client) Review(ctx context.Context, review, html string, contexts []ai.ContextRef) (map[string]string, error) {
+	changed, err := answered(ai.Suggestions)(c.Client.Review(ctx, review, html, nil, contexts...))
 	return changed, lasting(err)
 }
 
-func (c client) Translate(ctx context.Context, html, language string) (string, error) {
-	translated, err := answered(ai.Text)(c.Action(ctx, "translate", html, map[string]string{"language": language}))
+func (c client) Translate(ctx context.Context, html, language string, contexts []ai.ContextRef) (string, error) {
+	translated, err := answered(ai.Text)(c.Action(ctx, "translate", html, map[string]string{"language": language}, contexts...))
 	return translated, lasting(err)
 }
 
@@ -109,11 +112,11 @@ func lasting(err error) error {
 }
 
 // passing gives errors of conversations another class than they have for a single request: a
-// model that is gone is so for all assets, and a conversation that is gone or in use is
+// model or a context that is gone is so for all assets, and a conversation that is gone or in use is
 // followed by another one.
 func passing(err error) error {
 	switch {
-	case errors.Is(err, ai.ErrModel):
+	case errors.Is(err, ai.ErrModel), errors.Is(err, ai.ErrContext):
 		return &classedError{err, retry.Fatal}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ai.ErrConversationInUse):
 		return &classedError{err, retry.Transient}

@@ -179,6 +179,41 @@ func TestServices(t *testing.T) {
 	}
 }
 
+// What the contexts of a request ask for is heeded, whatever kind it is.
+func TestServicesHeedContexts(t *testing.T) {
+	for _, kind := range []state.EnrichmentKind{state.KindDescribe, state.KindReview, state.KindTranslate} {
+		t.Run(string(kind), func(t *testing.T) {
+			l := newLibrary(t, nil, nil)
+			l.fill(1)
+			style, err := l.ai.CreateContext(t.Context(), ai.Context{Name: "House style"})
+			must(t, err)
+			_, err = l.ai.CreatePrompt(t.Context(), style, ai.Prompt{Name: "Begin", Prompt: `Begin every text with "HOUSE:".`})
+			must(t, err)
+			e := l.engine()
+			must(t, e.Survey(t.Context(), "en"))
+			if kind != state.KindDescribe {
+				for a, err := range l.store.Surveyed(t.Context(), destination) {
+					must(t, err)
+					text := "A dog on teh beach"
+					_, err = l.assets.Update(t.Context(), a.Asset, assets.Changes{Description: &text})
+					must(t, err)
+				}
+				must(t, e.Survey(t.Context(), "en"))
+			}
+			got, err := e.Ask(t.Context(), enrich.Request{Kind: kind, Language: "en", Review: "correctness", Model: enrich.Model{ID: "agent-1"}, Contexts: []ai.ContextRef{{ID: style}}})
+			if err != nil || got.States[state.EnrichProposed] != 1 {
+				t.Fatalf("got %+v (%v)", got, err)
+			}
+			for c, err := range e.Proposals(t.Context(), state.EnrichmentFilter{}) {
+				must(t, err)
+				if text := c.Enrichment.Proposal.Text; !strings.Contains(text, "HOUSE:") {
+					t.Errorf("it proposes %q", text)
+				}
+			}
+		})
+	}
+}
+
 // TestBadServices describes many pictures while nearly a third of all that is asked of either
 // service goes wrong, in every way that it can: in as many runs as that takes each picture
 // gets its proposal, no conversation is left, and the journal knows each call that was billed.

@@ -19,7 +19,7 @@ import (
 // review has texts reviewed, and proposes those that come back changed.
 func (r *asker) review(ctx context.Context, batch []Leaving) error {
 	return r.askAbout(ctx, batch, func(nums []int64, batch []Leaving) ([]state.Answer, error) {
-		changed, err := r.Service.Review(ctx, r.request.Review, paragraphs(batch))
+		changed, err := r.Service.Review(ctx, r.request.Review, paragraphs(batch), r.request.Contexts)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (r *asker) review(ctx context.Context, batch []Leaving) error {
 // translate has texts translated. Those that an answer does not hold are asked for one by one.
 func (r *asker) translate(ctx context.Context, batch []Leaving) error {
 	return r.askAbout(ctx, batch, func(nums []int64, batch []Leaving) ([]state.Answer, error) {
-		answer, err := r.Service.Translate(ctx, paragraphs(batch), r.request.Language)
+		answer, err := r.Service.Translate(ctx, paragraphs(batch), r.request.Language, r.request.Contexts)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (r *asker) translate(ctx context.Context, batch []Leaving) error {
 
 // translateOne has one text translated. Its error is one that concerns all of them.
 func (r *asker) translateOne(ctx context.Context, num int64, l Leaving) (state.Answer, error) {
-	answer, err := r.Service.Translate(ctx, paragraphs([]Leaving{l}), r.request.Language)
+	answer, err := r.Service.Translate(ctx, paragraphs([]Leaving{l}), r.request.Language, r.request.Contexts)
 	if err != nil {
 		a := r.failed(ctx, num, err)
 		a.Calls = billed(err)

@@ -2,9 +2,11 @@ package enrich
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
+	"assetferry/internal/ai"
 	"assetferry/state"
 )
 
@@ -90,17 +92,22 @@ func TestTranslateOneByOne(t *testing.T) {
 	s := &forgetful{world: w}
 	e := w.engine()
 	e.Service = s
-	got, err := w.ask(e, func(r *Request) { r.Kind, r.Language = state.KindTranslate, "de" })
+	got, err := w.ask(e, func(r *Request) {
+		r.Kind, r.Language, r.Contexts = state.KindTranslate, "de", []ai.ContextRef{{ID: "c1"}}
+	})
 	if err != nil || got.States[state.EnrichProposed] != 2 || got.Run.Calls != 2 || w.billed != 2 {
 		t.Errorf("got %+v (%v)", got, err)
+	}
+	if want := []string{"[c1]", "[c1]"}; !slices.Equal(w.given, want) {
+		t.Errorf("calls were given the contexts %q, want %q", w.given, want)
 	}
 }
 
 // A forgetful service leaves out what is said of a cat where it is not alone.
 type forgetful struct{ *world }
 
-func (f *forgetful) Translate(ctx context.Context, html, language string) (string, error) {
-	answer, err := f.world.Translate(ctx, html, language)
+func (f *forgetful) Translate(ctx context.Context, html, language string, contexts []ai.ContextRef) (string, error) {
+	answer, err := f.world.Translate(ctx, html, language, contexts)
 	lines := strings.Split(strings.TrimSpace(answer), "\n")
 	if len(lines) > 1 {
 		lines = lines[:1]
@@ -124,11 +131,11 @@ func TestFlaggedText(t *testing.T) {
 // A strict service takes no fights.
 type strict struct{ *world }
 
-func (s *strict) Review(ctx context.Context, review, html string) (map[string]string, error) {
+func (s *strict) Review(ctx context.Context, review, html string, contexts []ai.ContextRef) (map[string]string, error) {
 	if strings.Contains(html, "fight") {
 		return nil, &flaggedError{}
 	}
-	return s.world.Review(ctx, review, html)
+	return s.world.Review(ctx, review, html, contexts)
 }
 
 func TestElements(t *testing.T) {

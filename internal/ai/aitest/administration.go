@@ -178,7 +178,8 @@ func refusesOthers(t *testing.T, s *scratch) {
 	}
 }
 
-// tellsUsage does not say how much a call costs: that is for the service to tell.
+// tellsUsage does not say how much a call costs: that is for the service to tell. Everybody who
+// is asked about by ID is in the answer, and with "*" everybody who was active.
 func tellsUsage(t *testing.T, s *scratch) {
 	s.say(t, s.conversation(t), ai.Message{Prompt: "Say hello."})
 	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
@@ -186,13 +187,48 @@ func tellsUsage(t *testing.T, s *scratch) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := 0.0
-	for _, u := range collect(t, s.admin().UsageByUser(t.Context(), from, to)) {
-		if sum += u.Credits; u.UserID == "" {
-			t.Errorf("credits of nobody: %+v", u)
-		}
+	if len(total.Users) > 0 {
+		t.Errorf("nobody was asked about: got %+v", total.Users)
 	}
-	if total.Credits <= 0 || sum < total.Credits*0.999 || sum > total.Credits*1.001 {
-		t.Errorf("got %v credits in all, and %v of users", total.Credits, sum)
+	all, err := s.admin().Usage(t.Context(), from, to, ai.AllUsers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, u := range all.Users {
+		sum += u.Credits
+	}
+	if all.Credits <= 0 || all.Credits < total.Credits || sum < all.Credits*0.999 || sum > all.Credits*1.001 {
+		t.Errorf("got %v credits in all, and %v of users", all.Credits, sum)
+	}
+	if len(all.Users) == 0 {
+		t.Fatal("no user is listed")
+	}
+	one, err := s.admin().Usage(t.Context(), from, to, all.Users[0].UserID)
+	if err != nil || len(one.Users) != 1 || one.Users[0].UserID != all.Users[0].UserID || one.Users[0].Credits <= 0 {
+		t.Errorf("of %s: got %+v, %v", all.Users[0].UserID, one, err)
+	}
+	if nothing, err := s.admin().Usage(t.Context(), from.Add(-2*time.Hour), from.Add(-time.Hour), ai.AllUsers); err != nil || nothing.Credits >= all.Credits {
+		t.Errorf("in another hour: got %+v, %v", nothing, err)
+	}
+}
+
+// describesItself does not ask for what is a guess: that is what the description is there to set
+// right.
+func describesItself(t *testing.T, s *scratch) {
+	d, err := s.Description(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range s.Compare(d) {
+		if c.Standing == ai.Confirmed {
+			continue
+		}
+		switch {
+		case c.Route.Guess, c.Endpoint == "Usage" && !s.service.Billed, c.Endpoint == "Health":
+			t.Logf("%s, which is %s, is %s %s", c.Endpoint, c.Route, c.Standing, c.At)
+		default:
+			t.Errorf("%s, which is %s, is %s %s", c.Endpoint, c.Route, c.Standing, c.At)
+		}
 	}
 }

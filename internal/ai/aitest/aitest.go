@@ -31,7 +31,7 @@ type Caller struct {
 	Forged bool
 }
 
-// A Service is what is tested. It costs credits: some thirty short calls.
+// A Service is what is tested. It costs credits: some eighty short calls.
 type Service struct {
 	// NewClient makes clients.
 	NewClient func(t testing.TB, as Caller) *ai.Client
@@ -45,10 +45,9 @@ type Service struct {
 	Billed bool
 }
 
-// Permissions are the scopes of a [Caller] that names none. That of document processing is a
-// guess.
+// Permissions are the scopes of a [Caller] that names none. That of contexts is a guess.
 func Permissions() []string {
-	return []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:*", "ai:contexts:*"}
+	return []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:process", "ai:contexts:*"}
 }
 
 // A law is something that the service is relied upon to do.
@@ -62,7 +61,7 @@ type law struct {
 func guess(name string) string { return "guess: " + name }
 
 func laws(s Service) []law {
-	all := slices.Concat(conversationLaws(), attachmentLaws(), messageLaws(), callLaws(), refusalLaws())
+	all := slices.Concat([]law{{"it describes its endpoints", describesItself}}, conversationLaws(), attachmentLaws(), messageLaws(), callLaws(), refusalLaws())
 	if s.Page != "" {
 		all = append(all, pageLaws()...)
 	}
@@ -70,10 +69,10 @@ func laws(s Service) []law {
 		all = append(all, law{"moderation refuses a prompt and says why", moderatesPrompts})
 	}
 	if s.Admin != nil {
-		all = append(all, administrationLaws()...)
+		all = append(all, slices.Concat(administrationLaws(), contextLaws())...)
 	}
 	if s.Admin != nil && s.Billed {
-		all = append(all, law{guess("usage tells credits in total and by user"), tellsUsage})
+		all = append(all, law{"usage shows credits of the environment and of users", tellsUsage})
 	}
 	return all
 }

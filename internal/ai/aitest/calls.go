@@ -1,6 +1,7 @@
 package aitest
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ func callLaws() []law {
 		{"a review is about elements of what was sent", reviews},
 		{"documents are processed, and nothing but what was asked for is changed", processesDocuments},
 		{guess("documents are processed as a stream"), streamsDocuments},
+		{guess("documents are processed with the capabilities that messages have"), takesProcessingOptions},
 	}
 }
 
@@ -119,4 +121,18 @@ func checkProcessed(t *testing.T, p ai.Processing, got []ai.Processed, err error
 			t.Errorf("document %d: got %q, sent %q", n, one.Document, p.Documents[n])
 		}
 	}
+}
+
+func takesProcessingOptions(t *testing.T, s *scratch) {
+	p := ai.Processing{Documents: []string{"<p>teh cat</p>"}, Prompt: "Correct the spelling.", Model: s.model.ID}
+	p.Options = map[string]json.RawMessage{"capabilities": json.RawMessage(`{}`)}
+	if s.model.Reasoning.Enabled && s.model.Reasoning.Allowed {
+		p.Options["capabilities"] = json.RawMessage(`{"reasoning":{}}`)
+	}
+	if done, err := s.ProcessDocuments(t.Context(), p); err != nil || len(done) != 1 || !strings.Contains(done[0].Document, "the cat") && !strings.Contains(done[0].Document, "The cat") {
+		t.Errorf("got %+v, %v", done, err)
+	}
+	p.Options = map[string]json.RawMessage{"noSuchOption": json.RawMessage(`1`)}
+	_, err := s.ProcessDocuments(t.Context(), p)
+	refused(t, "an option that is not known", err)
 }

@@ -98,6 +98,9 @@ func pagesConversations(t *testing.T, s *scratch) {
 	if !slices.Equal(forward, made) {
 		t.Fatalf("got %v, made were %v", forward, made)
 	}
+	if slices.Equal(met, []cursors{{}}) {
+		return // the whole list at once, as a plain array
+	}
 	if len(met) != 3 || met[0].previous != "" || met[2].next != "" {
 		t.Fatalf("got the cursors %+v", met)
 	}

@@ -1,0 +1,227 @@
+package ai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"assetferry/internal/retry"
+)
+
+// What is documented of usage (pages usage-and-billing of the service and tinymceai-usage of its
+// sister product, read in November 2026):
+//   - POST /v1/admin/billing/usage, at the vendor's only, with a token that grants ai:admin. The
+//     aud claim of the token says which environment is reported on.
+//   - Chat messages, actions, reviews and calls of document processing are billed in credits, to
+//     the sub claim of the token. One allowance covers the environment; users have none.
+//   - The request names the period. It may carry users: a list of user IDs, which are sub claims,
+//     or "*" for every user with activity in the period.
+//   - The answer holds an object environment with the total, and an array users with the credits
+//     of each.
+//
+// Guesses: how the ends of the period are spelled, and the fields in environment and users.
+// What is sent is one spelling; of what comes back several are read.
+
+// AllUsers has [Client.Usage] list every user with activity in the period.
+const AllUsers = "*"
+
+// ErrNoUsage says that the answer lacks a user that was asked about. That is not a usage of 0.
+var ErrNoUsage = errors.New("the service does not say what was used")
+
+// Usage is what was used in a period.
+type Usage struct {
+	Credits   float64  // of the environment
+	Allowance *float64 // of the environment; nil if the service does not say
+	Users     []UserUsage
+}
+
+// UserUsage is the part of one user.
+type UserUsage struct {
+	UserID  string
+	Credits float64
+}
+
+// Usage asks for the credits that were used from one time up to another; zero times are no
+// bounds. Users are those to list besides the total: none, some IDs, or [AllUsers]. One that is
+// asked about by ID and missing in the answer is an error that satisfies
+// errors.Is(err, ErrNoUsage). It takes the scope ai:admin. On premises there is no such thing,
+// and the error is an fs.ErrNotExist.
+func (c *Client) Usage(ctx context.Context, from, to time.Time, users ...string) (Usage, error) {
+	r := request{op: "ask for usage", endpoint: "Usage", body: jsonPayload(usageBody(from, to, users))}
+	var total Usage
+	// No page of the documentation has usage among the lists with cursors; one that comes in
+	// pages all the same is read to its end.
+	for u, err := range walk(nil, func(query url.Values) (pageOf[UserUsage], error) {
+		asked, got := r, usageAnswer{needsUsers: len(users) > 0}
+		asked.query = query
+		err := c.ask(ctx, &asked, &got)
+		total.Credits, total.Allowance = got.credits, got.allowance
+		return got.users, err
+	}) {
+		if err != nil {
+			return Usage{}, err
+		}
+		total.Users = append(total.Users, u)
+	}
+	for _, user := range users {
+		if user != AllUsers && !slices.ContainsFunc(total.Users, func(u UserUsage) bool { return u.UserID == user }) {
+			e := c.newError(&r)
+			e.Subject, e.Err, e.class = "of user "+user, ErrNoUsage, retry.Permanent
+			return total, e
+		}
+	}
+	return total, nil
+}
+
+func usageBody(from, to time.Time, users []string) map[string]any {
+	body := map[string]any{}
+	if !from.IsZero() {
+		body["from"] = from.UTC()
+	}
+	if !to.IsZero() {
+		body["to"] = to.UTC()
+	}
+	switch {
+	case slices.Equal(users, []string{AllUsers}):
+		body["users"] = AllUsers
+	case len(users) > 0:
+		body["users"] = users
+	}
+	return body
+}
+
+// A usageAnswer is an answer about usage.
+type usageAnswer struct {
+	needsUsers bool
+	credits    float64
+	allowance  *float64
+	users      pageOf[UserUsage]
+}
+
+func (a *usageAnswer) UnmarshalJSON(data []byte) error {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(data, &keys); err != nil {
+		return err
+	}
+	var environment map[string]any
+	if err := json.Unmarshal(keys["environment"], &environment); err != nil || environment == nil {
+		return fmt.Errorf("it holds no object environment, but %s", names(keys))
+	}
+	var ok bool
+	if a.credits, ok = creditsIn(environment); !ok {
+		return fmt.Errorf("environment holds no credits, but %s", names(environment))
+	}
+	if allowance, ok := allowanceIn(environment); ok {
+		a.allowance = &allowance
+	}
+	if users, ok := keys["users"]; ok && string(users) != "null" {
+		if err := json.Unmarshal(users, &a.users); err != nil {
+			return fmt.Errorf("users: %w", err)
+		}
+		return a.users.check()
+	}
+	if a.needsUsers {
+		return fmt.Errorf("it holds no users, but %s", names(keys))
+	}
+	return nil
+}
+
+// UnmarshalJSON reads the usage of a user, which never is 0 for want of a number.
+func (u *UserUsage) UnmarshalJSON(data []byte) error {
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	var ok bool
+	if u.UserID, ok = userIn(fields); !ok {
+		return fmt.Errorf("a user has no ID, but %s", names(fields))
+	}
+	if u.Credits, ok = creditsIn(fields); !ok {
+		return fmt.Errorf("user %s has no credits, but %s", u.UserID, names(fields))
+	}
+	return nil
+}
+
+// Plausible spellings, without case and underscores. Those that can only mean what was used go
+// first: credits may be the allowance where there is another field beside it.
+var (
+	usedSpellings = []string{"creditsused", "usedcredits", "creditsconsumed", "consumedcredits", "usedamount", "used", "consumed",
+		"creditusage", "creditsusage", "credits", "usage", "totalcredits", "creditstotal", "total", "amount"}
+	allowanceSpellings = []string{"allowance", "creditallowance", "creditsallowance", "creditlimit", "creditslimit", "limit", "quota",
+		"creditquota", "creditsquota", "included", "includedcredits"}
+	userSpellings = []string{"userid", "id", "sub", "user"}
+)
+
+func creditsIn(fields map[string]any) (float64, bool) { return numberIn(fields, usedSpellings) }
+
+// allowanceIn looks beside what was used, too: {"usage": {"used": 1, "limit": 2}}.
+func allowanceIn(fields map[string]any) (float64, bool) {
+	if n, ok := numberIn(fields, allowanceSpellings); ok {
+		return n, true
+	}
+	for _, inner := range []string{"usage", "credits"} {
+		if nested, ok := spelled(fields, inner).(map[string]any); ok {
+			if n, ok := allowanceIn(nested); ok {
+				return n, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// numberIn finds the first of some spellings that holds a number: as such, as text, or within an
+// object.
+func numberIn(fields map[string]any, spellings []string) (float64, bool) {
+	for _, spelling := range spellings {
+		switch v := spelled(fields, spelling).(type) {
+		case float64:
+			return v, v >= 0
+		case string:
+			n, err := strconv.ParseFloat(v, 64)
+			return n, err == nil && n >= 0 && !math.IsInf(n, 0)
+		case map[string]any:
+			if n, ok := numberIn(v, spellings); ok {
+				return n, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func userIn(fields map[string]any) (string, bool) {
+	for _, spelling := range userSpellings {
+		switch v := spelled(fields, spelling).(type) {
+		case string:
+			return v, v != ""
+		case map[string]any:
+			return userIn(v)
+		}
+	}
+	return "", false
+}
+
+// spelled is the field of a name, whatever its case and underscores; nil if there is none.
+func spelled(fields map[string]any, spelling string) any {
+	for name, value := range fields {
+		if strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) == spelling {
+			return value
+		}
+	}
+	return nil
+}
+
+// names are those of fields, to show what there is instead of what should be.
+func names[T any](fields map[string]T) string {
+	if len(fields) == 0 {
+		return "nothing"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(fields)), ", ")
+}

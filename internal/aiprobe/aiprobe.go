@@ -1,0 +1,417 @@
+// Package aiprobe finds out what an AI content service does where its documentation is silent: in
+// which form lists come, which IDs are taken, what statuses say. It works in conversations of its
+// own with unmistakable IDs, which it deletes in the end, whatever happens. It asks no model, so
+// nothing is billed.
+package aiprobe
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"assetferry/internal/ai"
+)
+
+// Prefix begins the ID of every conversation that a probe makes.
+const Prefix = "assetferry-probe-"
+
+// group is that of the conversations.
+const group = "assetferry-probe"
+
+// A Wrap puts something around the transport of a client.
+type Wrap func(http.RoundTripper) http.RoundTripper
+
+// Options say what to probe.
+type Options struct {
+	// NewClients makes a client, and one whose token may ask for usage.
+	NewClients func(Wrap) (client, accounts *ai.Client, err error)
+	Service    string // its address, for the profile
+	// Step is told what is measured next; it may be nil.
+	Step func(what string)
+	// Now is our clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// A Result is what came of probing.
+type Result struct {
+	Profile  Profile
+	Measured bool  // to the end, whatever became of cleaning up
+	Requests int64 // that were sent
+	// Left names what could not be deleted in the end, for a person to delete.
+	Left []string
+}
+
+// A measurement finds out one thing, or a few that go together.
+type measurement struct {
+	name string
+	most int // requests
+	run  func(*prober, context.Context) error
+}
+
+// The longest ID and the largest page that are tried.
+const (
+	longestID   = 1024
+	largestPage = 1000
+)
+
+// measurements are all there is to find out, in an order that lets each rely on those before.
+func measurements() []measurement {
+	return []measurement{
+		{"models", 1, (*prober).models},
+		{"lists", 1, (*prober).lists},
+		{"messages", 1, (*prober).messages},
+		{"order", 3, (*prober).order},
+		{"largest_page", bisection(largestPage), (*prober).pages},
+		{"taken_ids", 1, (*prober).takenIDs},
+		{"group", 1, (*prober).groups},
+		{"tiny_images", 1, (*prober).tinyImages},
+		{"deleted", 3, (*prober).deletes},
+		{"reused_ids", 1, (*prober).reusedIDs},
+		{"max_id", bisection(longestID), (*prober).idLengths},
+		{"idle_users", 1, (*prober).idleUsers},
+	}
+}
+
+// bisection is how many tries it takes to find a limit up to so much.
+func bisection(most int) (tries int) {
+	for tries = 2; most > 1; tries++ {
+		most /= 2
+	}
+	return tries
+}
+
+// MostCalls is how many requests a probe makes at most, besides repetitions of those that get
+// lost: each conversation that is made has to be deleted, too.
+func MostCalls() int {
+	n := 1
+	for _, m := range measurements() {
+		n += m.most
+	}
+	return n + 6 + bisection(longestID)
+}
+
+// A prober is at work.
+type prober struct {
+	Options
+	client, accounts *ai.Client
+	recorder         *recorder
+	profile          Profile
+	subject          string   // the conversation on which things are tried
+	deleted          string   // one that was deleted
+	made             []string // conversations that may be there
+}
+
+// Run probes a service. Where something cannot be measured it says so in the profile and goes on.
+// What it made is deleted also after an error, and after the context has ended.
+func Run(ctx context.Context, o Options) (result Result, err error) {
+	p := &prober{Options: o, recorder: &recorder{}}
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.client, p.accounts, err = o.NewClients(p.recorder.around); err != nil {
+		return Result{}, err
+	}
+	p.profile = Profile{Version: 1, Service: o.Service, MeasuredAt: p.Now().UTC().Format(time.RFC3339), Unknown: unmeasurable()}
+	defer func() {
+		left, cerr := p.clean(context.WithoutCancel(ctx))
+		result = Result{Profile: p.profile, Measured: err == nil, Left: left, Requests: p.recorder.requests.Load()}
+		err = errors.Join(err, cerr)
+	}()
+	p.subject = newID()
+	if err := p.make(ctx, p.subject, group); err != nil {
+		return Result{}, fmt.Errorf("make a conversation to probe in: %w", err)
+	}
+	p.profile.Created = p.recorder.last.status
+	for _, m := range measurements() {
+		if p.Step != nil {
+			p.Step(m.name)
+		}
+		err := m.run(p, ctx)
+		if ctx.Err() != nil {
+			return Result{}, context.Cause(ctx)
+		}
+		if err != nil {
+			p.profile.Unknown[m.name] = err.Error()
+		}
+	}
+	return Result{}, nil
+}
+
+func newID() string { return Prefix + strings.ToLower(rand.Text()) }
+
+// make makes a conversation. It is remembered beforehand: where the answer is lost it may be there.
+func (p *prober) make(ctx context.Context, id, group string) error {
+	if !slices.Contains(p.made, id) {
+		p.made = append(p.made, id)
+	}
+	_, err := p.client.CreateConversation(ctx, ai.NewConversation{ID: id, Group: group})
+	return err
+}
+
+// remove deletes a conversation.
+func (p *prober) remove(ctx context.Context, id string) error {
+	err := p.client.DeleteConversation(ctx, id)
+	if err == nil {
+		p.made = slices.DeleteFunc(p.made, func(made string) bool { return made == id })
+	}
+	return err
+}
+
+// cleanTime is how long deleting may take in the end.
+const cleanTime = time.Minute
+
+// clean deletes all that was made, and names what could not be.
+func (p *prober) clean(ctx context.Context) (left []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, cleanTime)
+	defer cancel()
+	for _, id := range slices.Clone(p.made) {
+		if failed := p.remove(ctx, id); failed != nil {
+			left, err = append(left, "the conversation "+id), errors.Join(err, failed)
+		}
+	}
+	return left, err
+}
+
+// refused reports whether the service said no; any other error is one.
+func refused(err error) (bool, error) {
+	e, ok := errors.AsType[*ai.Error](err)
+	switch {
+	case err == nil:
+		return false, nil
+	case ok && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests && !e.IsAuth():
+		return true, nil
+	}
+	return false, err
+}
+
+// verdict is one word if the service took something, and another one if it refused that.
+func verdict(err error, taken, not string) (string, error) {
+	no, err := refused(err)
+	switch {
+	case err != nil:
+		return "", err
+	case no:
+		return not, nil
+	}
+	return taken, nil
+}
+
+func (p *prober) models(ctx context.Context) error {
+	if _, err := p.client.Models(ctx); err != nil {
+		return err
+	}
+	for _, key := range []string{"items", "models"} {
+		if slices.Contains(p.recorder.last.keys, key) {
+			p.profile.Models = key
+			return nil
+		}
+	}
+	return fmt.Errorf("the answer has %v", p.recorder.last.keys)
+}
+
+// listed reads one page of the conversations.
+func (p *prober) listed(ctx context.Context, order string, limit int) (ids []string, err error) {
+	f := ai.ConversationFilter{Group: group}
+	if order != "" {
+		f.SortBy, f.Order = "createdAt", order
+	}
+	for c, err := range p.client.Conversations(ctx, f, ai.Page{Limit: limit}) {
+		if err != nil {
+			return nil, err
+		}
+		if ids = append(ids, c.ID); len(ids) >= 20 {
+			break // what others left behind is nothing to this
+		}
+	}
+	return ids, nil
+}
+
+func (p *prober) lists(ctx context.Context) error {
+	ids, err := p.listed(ctx, "", 20)
+	if err != nil {
+		return err
+	}
+	p.profile.Lists = p.recorder.last.form()
+	if !slices.Contains(ids, p.subject) {
+		return errors.New("the form is known, but a conversation is not listed at once, or not by the ID that was chosen")
+	}
+	return nil
+}
+
+func (p *prober) messages(ctx context.Context) error {
+	for _, err := range p.client.Messages(ctx, p.subject) {
+		if err != nil {
+			return err
+		}
+	}
+	p.profile.Messages = p.recorder.last.form()
+	return nil
+}
+
+// order makes a second conversation, and has both listed in either order.
+func (p *prober) order(ctx context.Context) error {
+	second := newID()
+	if err := p.make(ctx, second, group); err != nil {
+		return err
+	}
+	p.deleted = second // it will be
+	newestFirst := map[string]bool{}
+	for _, order := range []string{"asc", "desc"} {
+		ids, err := p.listed(ctx, order, 20)
+		if err != nil {
+			return err
+		}
+		old, young := slices.Index(ids, p.subject), slices.Index(ids, second)
+		if old < 0 || young < 0 {
+			return errors.New("conversations are not listed at once")
+		}
+		newestFirst[order] = young < old
+	}
+	p.profile.Order = "ignore"
+	if newestFirst["desc"] && !newestFirst["asc"] {
+		p.profile.Order = "honour"
+	}
+	return nil
+}
+
+// pages finds the largest limit that is not refused. Whether a larger one is shortened could only be
+// seen with more conversations than a probe makes.
+func (p *prober) pages(ctx context.Context) (err error) {
+	if p.profile.Lists != "page" {
+		return errors.New("lists do not come in pages")
+	}
+	p.profile.LargestPage, err = largest(1, largestPage, func(n int) error {
+		for _, err := range p.client.Conversations(ctx, ai.ConversationFilter{Group: group}, ai.Page{Limit: n}) {
+			return err // one page is enough
+		}
+		return nil
+	})
+	return err
+}
+
+// largest finds the largest number that is not refused, from one that is known not to be; -1 if
+// none is.
+func largest(least, most int, try func(int) error) (int, error) {
+	taken := func(n int) (bool, error) {
+		no, err := refused(try(n))
+		return !no, err
+	}
+	if ok, err := taken(most); err != nil || ok {
+		return -1, err
+	}
+	if ok, err := taken(least); err != nil || !ok {
+		return 0, errors.Join(err, fmt.Errorf("even %d is refused", least))
+	}
+	for most-least > 1 {
+		middle := (least + most) / 2
+		ok, err := taken(middle)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			least = middle
+		} else {
+			most = middle
+		}
+	}
+	return least, nil
+}
+
+func (p *prober) takenIDs(ctx context.Context) (err error) {
+	p.profile.TakenIDs, err = verdict(p.make(ctx, p.subject, group), "accept", "refuse")
+	return err
+}
+
+func (p *prober) groups(ctx context.Context) (err error) {
+	p.profile.Group, err = verdict(p.make(ctx, newID(), ""), "optional", "required")
+	return err
+}
+
+// pixel is a PNG of a single one.
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+
+func (p *prober) tinyImages(ctx context.Context) error {
+	data, err := base64.StdEncoding.DecodeString(pixel)
+	if err != nil {
+		return fmt.Errorf("the picture of the probe: %w", err)
+	}
+	_, err = p.client.UploadFile(ctx, p.subject, ai.File{
+		Name: "pixel.png", Type: "image/png", Size: int64(len(data)),
+		Body: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
+	})
+	p.profile.TinyImages, err = verdict(err, "accept", "refuse")
+	return err
+}
+
+func (p *prober) deletes(ctx context.Context) error {
+	if p.deleted == "" {
+		return errors.New("there is no second conversation")
+	}
+	if err := p.remove(ctx, p.deleted); err != nil {
+		return err
+	}
+	p.profile.Deleted = p.recorder.last.status
+	if err := p.remove(ctx, p.deleted); err != nil { // that it is gone is no error to the client
+		return err
+	}
+	p.profile.DeletedAgain = "accept"
+	if p.recorder.last.status == http.StatusNotFound {
+		p.profile.DeletedAgain = "refuse"
+	}
+	return nil
+}
+
+func (p *prober) reusedIDs(ctx context.Context) (err error) {
+	if p.profile.Deleted == 0 {
+		return errors.New("nothing could be deleted")
+	}
+	p.profile.ReusedIDs, err = verdict(p.make(ctx, p.deleted, group), "accept", "refuse")
+	return err
+}
+
+func (p *prober) idLengths(ctx context.Context) (err error) {
+	p.profile.MaxID, err = largest(len(p.subject), longestID, func(n int) error {
+		id := newID()
+		id += strings.Repeat("x", n-len(id))
+		if err := p.make(ctx, id, group); err != nil {
+			return err
+		}
+		return p.remove(ctx, id)
+	})
+	return err
+}
+
+// idleUsers asks for the usage of somebody who is not there.
+func (p *prober) idleUsers(ctx context.Context) error {
+	_, err := p.accounts.Usage(ctx, p.Now().Add(-time.Hour), time.Time{}, newID())
+	switch {
+	case errors.Is(err, ai.ErrNoUsage):
+		p.profile.IdleUsers = "omit"
+	case err != nil:
+		return err
+	default:
+		p.profile.IdleUsers = "list"
+	}
+	return nil
+}
+
+// keysOf are those of an object; nil if it is none.
+func keysOf(body []byte) (keys []string) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) == nil {
+		for key := range object {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,215 @@
+package aiprobe_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/aiprobe"
+	"assetferry/internal/retry"
+	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/token"
+)
+
+// clients makes clients of a stand-in, with waits that take no time.
+func clients(t *testing.T, s aiservicetest.Running, permissions ...string) func(aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
+	return func(wrap aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
+		minter, err := token.NewMinter(token.NewSecret(string(s.Environment.AccessKey)), token.Claims{Environment: s.Environment.ID, User: "tester", Service: "ai", Permissions: permissions})
+		if err != nil {
+			return nil, nil, err
+		}
+		c, err := ai.New(ai.Options{BaseURL: s.URL, Tokens: minter, Transport: wrap(ai.NewTransport(nil)), Retry: retry.Policy{Rand: func(time.Duration) time.Duration { return 0 }}})
+		if err == nil {
+			t.Cleanup(c.CloseIdleConnections)
+		}
+		return c, c, err
+	}
+}
+
+// probed probes a stand-in, which bills nothing for it and has nothing left of it.
+func probed(t *testing.T, o aiservice.Options, permissions ...string) aiprobe.Profile {
+	t.Helper()
+	if permissions == nil {
+		permissions = []string{"ai:conversations:*", "ai:models:*", "ai:admin"}
+	}
+	s := aiservicetest.Run(t, o)
+	got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, permissions...), Service: s.URL})
+	if err != nil || !got.Measured || got.Left != nil {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if got.Requests > int64(aiprobe.MostCalls()) || got.Requests == 0 {
+		t.Errorf("%d requests, and at most %d were said", got.Requests, aiprobe.MostCalls())
+	}
+	if stats := s.Stats(t); stats.BilledCalls != 0 || stats.Conversations != 0 {
+		t.Errorf("%d calls were billed, and %d conversations are left", stats.BilledCalls, stats.Conversations)
+	}
+	for what := range unmeasured() {
+		if got.Profile.Unknown[what] == "" {
+			t.Errorf("%s is not named as what cannot be measured", what)
+		}
+	}
+	return got.Profile
+}
+
+func unmeasured() map[string]bool {
+	return map[string]bool{"stream": true, "credits": true, "rate": true, "moderation": true, "default_page": true, "contexts": true}
+}
+
+func own() aiservice.Profile {
+	return aiservice.Profile{Version: 1, Lists: "page", Messages: "page", Models: "items", LargestPage: 100, Order: "honour", Created: 201, Deleted: 204,
+		DeletedAgain: "refuse", TakenIDs: "refuse", ReusedIDs: "accept", MaxID: 128, Group: "optional", TinyImages: "accept", IdleUsers: "list"}
+}
+
+// asRead is a measured profile as a stand-in reads it.
+func asRead(t *testing.T, p aiprobe.Profile) aiservice.Profile {
+	t.Helper()
+	text, err := p.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := aiservice.ReadProfile("profile.yaml", strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return read
+}
+
+// TestProfiles probes stand-ins with twelve profiles: every key comes out as it is set, and a
+// stand-in with the profile that was measured is the same again.
+func TestProfiles(t *testing.T) {
+	for name, change := range map[string]func(*aiservice.Profile){
+		"its own":     func(*aiservice.Profile) {},
+		"arrays":      func(p *aiservice.Profile) { p.Lists, p.Messages, p.LargestPage = "array", "array", 0 },
+		"an array":    func(p *aiservice.Profile) { p.Messages = "array" },
+		"models":      func(p *aiservice.Profile) { p.Models, p.Group = "models", "required" },
+		"statuses":    func(p *aiservice.Profile) { p.Created, p.Deleted = 200, 200 },
+		"forgiving":   func(p *aiservice.Profile) { p.DeletedAgain, p.TakenIDs = "accept", "accept" },
+		"small pages": func(p *aiservice.Profile) { p.LargestPage, p.Order = 37, "ignore" },
+		"large pages": func(p *aiservice.Profile) { p.LargestPage = -1 },
+		"short IDs":   func(p *aiservice.Profile) { p.MaxID, p.ReusedIDs = 50, "refuse" },
+		"long IDs":    func(p *aiservice.Profile) { p.MaxID, p.IdleUsers = -1, "omit" },
+		"picky":       func(p *aiservice.Profile) { p.TinyImages, p.Group, p.MaxID = "refuse", "required", 255 },
+		"all other than its own": func(p *aiservice.Profile) {
+			*p = aiservice.Profile{Version: 1, Lists: "array", Messages: "array", Models: "models", Order: "ignore", Created: 200, Deleted: 200,
+				DeletedAgain: "accept", TakenIDs: "accept", ReusedIDs: "refuse", MaxID: 64, Group: "required", TinyImages: "refuse", IdleUsers: "omit"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := own()
+			change(&set)
+			measured := asRead(t, probed(t, aiservice.Options{Profile: set}))
+			ignored := cmpopts.IgnoreFields(aiservice.Profile{}, "Service", "MeasuredAt", "Unknown")
+			if diff := cmp.Diff(set, measured, ignored); diff != "" {
+				t.Errorf("-set +measured:\n%s", diff)
+			}
+			wantUnknown := unmeasured()
+			if set.Lists == "array" {
+				wantUnknown["largest_page"] = true
+			}
+			if got, want := slices.Sorted(maps.Keys(measured.Unknown)), slices.Sorted(maps.Keys(wantUnknown)); !slices.Equal(got, want) {
+				t.Errorf("not measured: got %v, want %v", got, want)
+			}
+			again := asRead(t, probed(t, aiservice.Options{Profile: measured}))
+			if diff := cmp.Diff(measured, again, ignored); diff != "" {
+				t.Errorf("-first +second:\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a token may not ask for, or what is not there, is named, and the rest is measured.
+func TestLess(t *testing.T) {
+	p := probed(t, aiservice.Options{}, "ai:conversations:*", "ai:models:*")
+	if p.IdleUsers != "" || !strings.Contains(p.Unknown["idle_users"], "ai:admin") || p.ReusedIDs != "accept" {
+		t.Errorf("without ai:admin: got %+v", p)
+	}
+	p = probed(t, aiservice.Options{OnPremises: true})
+	if p.IdleUsers != "" || !strings.Contains(p.Unknown["idle_users"], "404") {
+		t.Errorf("on premises: got %+v", p)
+	}
+}
+
+// Whatever goes wrong, what was made is deleted, or else named.
+func TestCleansUp(t *testing.T) {
+	for name, rule := range map[string]string{
+		"lists fail":               "GET /v1/conversations status=500",
+		"uploads fail":             "POST /v1/conversations/{conversationId}/files status=500",
+		"answers of making lost":   "POST /v1/conversations drop=after nth=2",
+		"the first one fails late": "POST /v1/conversations status=500 commit=after",
+		"deleting fails once":      "DELETE /v1/conversations/{conversationId} status=500 once=1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, rule)}})
+			got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
+			if stats := s.Stats(t); stats.Conversations != 0 || stats.BilledCalls != 0 || got.Left != nil {
+				t.Errorf("%d conversations are left (%v), %d calls were billed; %v", stats.Conversations, got.Left, stats.BilledCalls, err)
+			}
+		})
+	}
+	t.Run("deleting fails", func(t *testing.T) {
+		s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "DELETE /v1/conversations/{conversationId} status=500")}})
+		got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
+		if n := s.Stats(t).Conversations; err == nil || n == 0 || len(got.Left) < n || !got.Measured || got.Profile.Lists != "page" {
+			t.Errorf("got %+v, %v, and %d are left", got, err, n)
+		}
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		s := aiservicetest.Run(t, aiservice.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		step := func(what string) {
+			if what == "tiny_images" {
+				cancel()
+			}
+		}
+		got, err := aiprobe.Run(ctx, aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*"), Step: step})
+		if n := s.Stats(t).Conversations; err == nil || n != 0 || got.Measured {
+			t.Errorf("got %+v, %v, and %d are left", got, err, n)
+		}
+	})
+}
+
+func fault(t *testing.T, rule string) aiservice.Fault {
+	t.Helper()
+	f, err := aiservice.ParseFault(rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// No request of a probe is one that is billed.
+func TestAsksNoModel(t *testing.T) {
+	s := aiservicetest.Run(t, aiservice.Options{})
+	plain := clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")
+	_, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: func(wrap aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
+		return plain(func(next http.RoundTripper) http.RoundTripper { return wrap(&watched{t, next}) })
+	}})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+type watched struct {
+	t    *testing.T
+	next http.RoundTripper
+}
+
+func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	for _, billed := range []string{"/calls", "/documents/process", "/messages"} {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, billed) {
+			w.t.Errorf("%s %s is billed", r.Method, r.URL.Path)
+		}
+	}
+	return w.next.RoundTrip(r)
+}
