@@ -133,6 +133,9 @@ func decodeProfile(file *strictyaml.File, p any) (map[string]ast.Node, error) {
 		if e.Value.Type() == ast.NullType { // "key:" without a value
 			continue
 		}
+		if !strictyaml.Plain(e.Value) { // the decoder panics at a tag without a value
+			return nil, file.ErrorAt(e.Value, "a profile has no tags, anchors or aliases")
+		}
 		_, isFraction := e.Value.(*ast.FloatNode) // which would lose what is behind the point
 		if err := yaml.NodeToValue(e.Value, field.Addr().Interface()); err != nil || isFraction && field.CanInt() {
 			return nil, file.ErrorAt(e.Value, fmt.Sprintf("%s takes %s", key, wants(field)))

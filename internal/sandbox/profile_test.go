@@ -35,6 +35,10 @@ func TestReadProfile(t *testing.T) {
 		{"version: 1\nrate: 1\nrate: 2\n", Profile{}, "p.yaml:3:1: \"rate\" is there twice, first in line 2"},
 		{"version: 1\n---\nversion: 1\n", Profile{}, "p.yaml:3:1: the file has a second document"},
 		{"version: 1\n\trate: 1\n", Profile{}, "p.yaml:2:1: a tab cannot indent"},
+		{"version: 1\nlacks: !list ", Profile{}, "p.yaml:2:8: a profile has no tags, anchors or aliases"},
+		{"version: 1\nlacks: [head, !x a]\n", Profile{}, "p.yaml:2:8: a profile has no tags"},
+		{"version: 1\nunknown:\n  rate: &a b\n", Profile{}, "a profile has no tags"},
+		{"version: 1\nunknown: {rate: *a}\n", Profile{}, "a profile has no tags"},
 		{"- version\n", Profile{}, "p.yaml:1:1: \"key: value\" lines are expected here"},
 		{"version: 1\n#" + strings.Repeat("x", maxProfile), Profile{}, "too long"},
 	}
@@ -59,6 +63,7 @@ func FuzzReadProfile(f *testing.F) {
 	f.Add("version: 1\nlacks: [replace]\n")
 	f.Add("{")
 	f.Add("version: *a\n")
+	f.Add("version: 0\nlacks: !x ")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := ReadProfile("p.yaml", strings.NewReader(text))
 		if err != nil {

@@ -124,6 +124,29 @@ func Scalar(node ast.Node) (string, bool) {
 	return "", false
 }
 
+// Plain says whether neither a node nor any node in it has a tag, an anchor or an alias.
+func Plain(node ast.Node) bool {
+	plain := true
+	ast.Walk(visitor(func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.TagNode, *ast.AnchorNode, *ast.AliasNode:
+			plain = false
+		}
+		return plain // what is below a tag may be nil, which Walk cannot pass
+	}), node)
+	return plain
+}
+
+// visitor is called for each node, and says whether to go on below it.
+type visitor func(ast.Node) bool
+
+func (v visitor) Visit(n ast.Node) ast.Visitor {
+	if v(n) {
+		return v
+	}
+	return nil
+}
+
 // ErrorAt is a mistake at the place of a node.
 func (f *File) ErrorAt(node ast.Node, message string) error {
 	if m, ok := node.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
