@@ -95,8 +95,29 @@ func takeContents(text []byte) (objects []types.Object, rest []byte) {
 // isInRoot reports whether what comes after the head of a document is in its outermost
 // element and in no other.
 func isInRoot(head []byte) bool {
-	count := func(s string) int { return bytes.Count(head, []byte(s)) }
-	return count("<")-count("<?")-2*count("</")-count("/>") == 1 && count("<!") == 0
+	if bytes.HasPrefix(head, []byte("<?xml ")) {
+		_, head, _ = bytes.Cut(head, []byte("?>"))
+	}
+	depth := 0
+	for {
+		_, after, isTag := bytes.Cut(head, []byte("<"))
+		if !isTag {
+			return depth == 1
+		}
+		tag, rest, _ := bytes.Cut(after, []byte(">"))
+		switch {
+		case bytes.ContainsAny(tag, "!?<'") || bytes.Count(tag, []byte(`"`))%2 != 0: // its end may be elsewhere
+			return false
+		case bytes.HasPrefix(tag, []byte("/")):
+			depth--
+		case !bytes.HasSuffix(tag, []byte("/")):
+			depth++
+		}
+		if depth == 0 { // what follows is in a second root
+			return false
+		}
+		head = rest
+	}
 }
 
 // A scanner reads elements that hold nothing but text.

@@ -60,6 +60,9 @@ func FuzzContents(f *testing.F) {
 		head + `<Contents><Key>a<!-- b --></Key><Key a="b">c</Key></Contents>` + tail,
 		head + oneObject + `<x/>` + oneObject + tail,
 		head + `<!--` + oneObject + `-->` + tail,
+		head + `<x a="/>">` + oneObject + `</x>` + tail,
+		head + `/><x>` + oneObject + `</x>` + tail,
+		`<?A<0?><Contents></Contents>`, `<a></a><b>` + oneObject + `</b>`,
 		head + oneObject, "<Contents>", "<Contents><Key>a</Size></Contents>", oneObject, "",
 	} {
 		f.Add([]byte(text))
