@@ -149,11 +149,18 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 func newID() string { return Prefix + strings.ToLower(rand.Text()) }
 
 // make makes a conversation. It is remembered beforehand: where the answer is lost it may be there.
+// It is not given up half-way, since the service could make it after it was deleted.
 func (p *prober) make(ctx context.Context, id, group string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if !slices.Contains(p.made, id) {
 		p.made = append(p.made, id)
 	}
-	_, err := p.client.CreateConversation(ctx, ai.NewConversation{ID: id, Group: group})
+	making, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(cleanTime, end) })()
+	_, err := p.client.CreateConversation(making, ai.NewConversation{ID: id, Group: group})
 	return err
 }
 
@@ -166,7 +173,7 @@ func (p *prober) remove(ctx context.Context, id string) error {
 	return err
 }
 
-// cleanTime is how long deleting may take in the end.
+// cleanTime is how long deleting may take in the end, and what was begun before an interrupt.
 const cleanTime = time.Minute
 
 // clean deletes all that was made, and names what could not be.
@@ -328,6 +335,9 @@ func largest(least, most int, try func(int) error) (int, error) {
 
 func (p *prober) takenIDs(ctx context.Context) (err error) {
 	p.profile.TakenIDs, err = verdict(p.make(ctx, p.subject, group), "accept", "refuse")
+	if p.recorder.last.status == http.StatusConflict { // behind a lost answer the client takes that for its own success
+		p.profile.TakenIDs = "refuse"
+	}
 	return err
 }
 

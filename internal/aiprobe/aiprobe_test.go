@@ -179,6 +179,68 @@ func TestCleansUp(t *testing.T) {
 	})
 }
 
+// An interrupt while a conversation is being made does not have the service make it behind the
+// back of what deletes it.
+func TestInterruptedWhileMaking(t *testing.T) {
+	s := aiservicetest.Run(t, aiservice.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	last := &late{cancel: cancel, nth: 2}
+	plain := clients(t, s, "ai:conversations:*", "ai:models:*")
+	got, err := aiprobe.Run(ctx, aiprobe.Options{NewClients: func(wrap aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
+		return plain(func(next http.RoundTripper) http.RoundTripper { last.next = next; return wrap(last) })
+	}})
+	last.arrive(t)
+	if n := s.Stats(t).Conversations; err == nil || n != 0 || got.Left != nil {
+		t.Errorf("got %+v, %v, and %d are left", got, err, n)
+	}
+}
+
+// late has a probe interrupted while the nth conversation is being made. If that request is given
+// up, it reaches the service once everything else has.
+type late struct {
+	next     http.RoundTripper
+	cancel   func()
+	nth, now int
+	given    *http.Request
+}
+
+func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/conversations") {
+		if l.now++; l.now == l.nth {
+			l.cancel()
+			select {
+			case <-r.Context().Done():
+				l.given = r
+				return nil, r.Context().Err()
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+	return l.next.RoundTrip(r)
+}
+
+func (l *late) arrive(t *testing.T) {
+	if l.given == nil {
+		return
+	}
+	r := l.given.Clone(t.Context())
+	r.Body, _ = l.given.GetBody()
+	answer, err := l.next.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+}
+
+// A lost answer is no reason to take a refused ID for an accepted one.
+func TestTakenIDAfterALostAnswer(t *testing.T) {
+	s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "POST /v1/conversations drop=before nth=3")}})
+	got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
+	if err != nil || got.Profile.TakenIDs != "refuse" {
+		t.Errorf("got %+v, %v", got.Profile, err)
+	}
+}
+
 func fault(t *testing.T, rule string) aiservice.Fault {
 	t.Helper()
 	f, err := aiservice.ParseFault(rule)
