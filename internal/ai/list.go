@@ -31,6 +31,7 @@ type pageOf[T any] struct {
 	Items          []T
 	NextCursor     string
 	PreviousCursor string
+	text           string // of the items
 }
 
 // UnmarshalJSON reads a page, or an array, which is all that there is.
@@ -39,13 +40,15 @@ func (p *pageOf[T]) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(data, &p.Items)
 	}
 	var w struct {
-		Items          []T    `json:"items"`
-		NextCursor     string `json:"nextCursor"`
-		PreviousCursor string `json:"previousCursor"`
+		Items          json.RawMessage `json:"items"`
+		NextCursor     string          `json:"nextCursor"`
+		PreviousCursor string          `json:"previousCursor"`
 	}
-	err := json.Unmarshal(data, &w)
-	p.Items, p.NextCursor, p.PreviousCursor = w.Items, w.NextCursor, w.PreviousCursor
-	return err
+	if err := json.Unmarshal(data, &w); err != nil || w.Items == nil {
+		return err
+	}
+	p.NextCursor, p.PreviousCursor, p.text = w.NextCursor, w.PreviousCursor, string(w.Items)
+	return json.Unmarshal(w.Items, &p.Items)
 }
 
 func (p *pageOf[T]) check() error {
@@ -69,8 +72,13 @@ func list[T any](ctx context.Context, c *Client, r request, pages []Page) iter.S
 	})
 }
 
+// maxEmptyPages is how many pages in a row may hold nothing, before we take it that there is no
+// end.
+const maxEmptyPages = 100
+
 // walk goes from page to page. A cursor that comes again is an error: the list would never end.
-// That is found out in Brent's way, without keeping all of them.
+// That is found out in Brent's way, without keeping all of them. Cursors that are ever new lead
+// nowhere either if what they lead to stays the same.
 func walk[T any](pages []Page, fetch func(url.Values) (pageOf[T], error)) iter.Seq2[T, error] {
 	var p Page
 	if len(pages) > 0 {
@@ -79,12 +87,21 @@ func walk[T any](pages []Page, fetch func(url.Values) (pageOf[T], error)) iter.S
 	return func(yield func(T, error) bool) {
 		var none T
 		mark, turn := p.Cursor, 1
+		last, empty := "", 0
 		for cursor, n := p.Cursor, 0; ; n++ {
 			got, err := fetch(p.query(cursor))
 			if err != nil {
 				yield(none, err)
 				return
 			}
+			if empty++; len(got.Items) > 0 {
+				empty = 0
+			}
+			if empty == maxEmptyPages || empty == 0 && got.text != "" && got.text == last {
+				yield(none, errors.New("list does not advance: a page comes again"))
+				return
+			}
+			last = got.text
 			if p.OnPage != nil {
 				p.OnPage(got.NextCursor, got.PreviousCursor)
 			}

@@ -65,9 +65,11 @@ func TestPaging(t *testing.T) {
 // Cursors that go round would be read for ever.
 func TestPagingThatGoesRound(t *testing.T) {
 	for _, length := range []int{1, 2, 3, 10} {
+		pages := 0
 		c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
 			at, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
-			_, _ = fmt.Fprintf(w, `{"items":[{"id":"x"}],"nextCursor":"%d"}`, at%length+1)
+			pages++
+			_, _ = fmt.Fprintf(w, `{"items":[{"id":"%d"}],"nextCursor":"%d"}`, pages, at%length+1)
 		})
 		n := 0
 		var last error
@@ -79,6 +81,45 @@ func TestPagingThatGoesRound(t *testing.T) {
 		if last == nil || !strings.Contains(last.Error(), "comes again") {
 			t.Errorf("%d pages: got %v", length, last)
 		}
+	}
+}
+
+// A page that comes again under cursors that are ever new would be read for ever, too, and so would
+// pages that hold nothing.
+func TestPagingWithoutEnd(t *testing.T) {
+	for _, items := range []string{`[{"id":"x"}]`, `[]`} {
+		asked := 0
+		c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			next := fmt.Sprintf(`"%d"`, asked)
+			if asked > 1000 {
+				next = "null" // the test has failed then
+			}
+			_, _ = fmt.Fprintf(w, `{"items":%s,"nextCursor":%s}`, items, next)
+		})
+		n := 0
+		var last error
+		for _, last = range c.Conversations(t.Context(), ConversationFilter{}) {
+			n++
+		}
+		if last == nil || !strings.Contains(last.Error(), "does not advance") || asked > 200 || n > 2 {
+			t.Errorf("%s: got %v after %d pages with %d items", items, last, asked, n)
+		}
+	}
+}
+
+// A few pages without items are no reason to end: what is on them may have been left out.
+func TestPagingOverEmptyPages(t *testing.T) {
+	asked := 0
+	c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked <= 20 {
+			_, _ = fmt.Fprintf(w, `{"items":[],"nextCursor":"%d"}`, asked)
+			return
+		}
+		_, _ = fmt.Fprint(w, `{"items":[{"id":"x"}]}`)
+	})
+	if got := ids(t, c); fmt.Sprint(got) != "[x]" {
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -151,13 +151,13 @@ func (u *UserUsage) UnmarshalJSON(data []byte) error {
 }
 
 // Plausible spellings, without case and underscores. Those that can only mean what was used go
-// first: credits may be the allowance where there is another field beside it.
+// first: credits may be the allowance where there is another field beside it, and id that of a row.
 var (
 	usedSpellings = []string{"creditsused", "usedcredits", "creditsconsumed", "consumedcredits", "usedamount", "used", "consumed",
 		"creditusage", "creditsusage", "credits", "usage", "totalcredits", "creditstotal", "total", "amount"}
 	allowanceSpellings = []string{"allowance", "creditallowance", "creditsallowance", "creditlimit", "creditslimit", "limit", "quota",
 		"creditquota", "creditsquota", "included", "includedcredits"}
-	userSpellings = []string{"userid", "id", "sub", "user"}
+	userSpellings = []string{"userid", "sub", "id", "user"}
 )
 
 func creditsIn(fields map[string]any) (float64, bool) { return numberIn(fields, usedSpellings) }

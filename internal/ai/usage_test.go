@@ -19,6 +19,7 @@ func TestUsage(t *testing.T) {
 		"consumed":    `{"environment":{"credits_consumed":"7.5","quota":"100"},"users":[{"sub":"a","credits_consumed":"3"},{"sub":"b","credits_consumed":"4.5"}]}`,
 		"nested":      `{"environment":{"usage":{"credits":{"used":7.5,"limit":100,"remaining":92.5}}},"users":[{"user":{"id":"a"},"usage":{"credits":{"used":3}}},{"user":{"id":"b"},"credits":{"total":4.5}}]}`,
 		"both":        `{"environment":{"credits":100,"creditsUsed":7.5,"creditAllowance":100},"users":[{"user_id":"a","credits":3},{"user_id":"b","credits":4.5}]}`,
+		"row and sub": `{"environment":{"credits":7.5,"allowance":100},"users":[{"id":"1","sub":"a","credits":3},{"id":"2","sub":"b","credits":4.5}]}`,
 		"page":        `{"environment":{"credits":7.5,"allowance":100},"users":{"items":[{"userId":"a","credits":3},{"userId":"b","credits":4.5}],"nextCursor":null}}`,
 	} {
 		c := serve(t, Options{}, answer(200, "application/json", answered))
