@@ -103,8 +103,10 @@ func MostCalls() int {
 type prober struct {
 	Options
 	profile  Profile
-	category string // the name, of which there may be several
-	in       string // ID of the category
+	category string   // the name, of which there may be several
+	made     []string // IDs of the categories of that name
+	lost     bool     // another one may have been made
+	in       string   // ID of the category that is worked in
 	folder   string
 	inner    string       // a folder in that one
 	subject  assets.Asset // on which attributes are tried
@@ -164,38 +166,52 @@ func (p *prober) prepare(ctx context.Context) (err error) {
 // makeCategory makes a category of ours. It is not given up half-way, since the
 // service could make it after we have looked for what to delete.
 func (p *prober) makeCategory(ctx context.Context, extensions ...string) (id string, err error) {
-	return p.Client.CreateCategory(context.WithoutCancel(ctx), assets.NewCategory{Name: p.category, Extensions: extensions})
+	id, err = p.Client.CreateCategory(context.WithoutCancel(ctx), assets.NewCategory{Name: p.category, Extensions: extensions})
+	if err != nil {
+		p.lost = true
+		return "", err
+	}
+	p.made = append(p.made, id)
+	return id, nil
 }
 
 // cleanTime is how long cleaning may take.
 const cleanTime = time.Minute
 
-// clean deletes every category of ours. It looks for them by name: one may have been
-// made by a request that got no answer.
+// clean deletes every category of ours. It looks for them by name only if one may have been
+// made by a request that got no answer: a list may not be had, or not hold new ones yet.
 func (p *prober) clean(ctx context.Context) (left []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cleanTime)
 	defer cancel()
 	p.step("clean up")
-	var ours []assets.Category
+	if p.lost {
+		if err = p.findMade(ctx); err != nil {
+			left, err = append(left, fmt.Sprintf("the category %q, if it was made", p.category)), fmt.Errorf("clean up: %w", err)
+		}
+	}
+	for _, id := range p.made {
+		r, failed := p.ask(ctx, assets.Question{Op: "delete category", Method: http.MethodDelete, Address: p.Client.InWorkspace("/admin/categories/" + url.PathEscape(id))})
+		if failed == nil && r.Status >= 300 && r.Status != http.StatusNotFound {
+			failed = fmt.Errorf("delete category: %w", answered(r))
+		}
+		if failed != nil {
+			left, err = append(left, fmt.Sprintf("the category %q (%s), with all that is in it", p.category, id)), errors.Join(err, failed)
+		}
+	}
+	return left, err
+}
+
+// findMade finds the categories of ours that are listed.
+func (p *prober) findMade(ctx context.Context) error {
 	for c, err := range p.Client.Categories(ctx) {
 		if err != nil {
-			return []string{fmt.Sprintf("the category %q, if it was made", p.category)}, fmt.Errorf("clean up: %w", err)
+			return err
 		}
-		if c.Name == p.category {
-			ours = append(ours, c)
-		}
-	}
-	var errs []error
-	for _, c := range ours {
-		r, err := p.ask(ctx, assets.Question{Op: "delete category", Method: http.MethodDelete, Address: p.Client.InWorkspace("/admin/categories/" + url.PathEscape(c.ID))})
-		if err == nil && r.Status >= 300 && r.Status != http.StatusNotFound {
-			err = fmt.Errorf("delete category: %w", answered(r))
-		}
-		if err != nil {
-			left, errs = append(left, fmt.Sprintf("the category %q (%s), with all that is in it", c.Name, c.ID)), append(errs, err)
+		if c.Name == p.category && !slices.Contains(p.made, c.ID) {
+			p.made = append(p.made, c.ID)
 		}
 	}
-	return left, errors.Join(errs...)
+	return nil
 }
 
 // answered is a reply as an error.

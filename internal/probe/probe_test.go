@@ -489,6 +489,26 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+// TestUnlisted deletes what it made by the IDs that it was given, also where the list of
+// categories cannot be had, or does not hold new ones yet.
+func TestUnlisted(t *testing.T) {
+	t.Parallel()
+	f, err := sandbox.ParseFault("GET /categories status=500")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, sandbox.Options{Faults: []sandbox.Fault{f}})
+	got, err := probe.Run(t.Context(), s.options(t))
+	if err != nil || len(got.Left) > 0 {
+		t.Errorf("%v, left %v", err, got.Left)
+	}
+	for c, err := range s.client(t, "admin", 0).CategoriesInUse(t.Context()) {
+		if err != nil || strings.HasPrefix(c.Name, probe.Prefix) {
+			t.Errorf("left: %q (%v)", c.Name, err)
+		}
+	}
+}
+
 // TestUnknown goes on where something cannot be measured, and says why.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
