@@ -210,9 +210,6 @@ func WebResourceItem(id string) Item { return Item{Type: "web-resource", ID: id}
 // TextItem is a text, Markdown or HTML as it is.
 func TextItem(text string) Item { return Item{Type: "text", Content: text} }
 
-// ContextItem refers to a context.
-func ContextItem(id string) Item { return ContextRef{ID: id}.Item() }
-
 // Send sends a message and returns its reply, which is billed. If what came of it is not
 // known, the error satisfies errors.Is(err, ErrMayBeBilled), here or from the stream; the
 // reply may be among the messages of the conversation then.

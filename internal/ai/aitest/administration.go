@@ -77,7 +77,7 @@ func keepsContexts(t *testing.T, s *scratch) {
 	if all := ids(collect(t, s.Contexts(t.Context())), contextID); !slices.Contains(all, id) {
 		t.Errorf("contexts of a user: got %v", all)
 	}
-	if all := s.say(t, s.conversation(t), ai.Message{Prompt: "Say hello.", Content: []ai.Item{ai.ContextItem(id)}}); joined(all) == "" {
+	if all := s.say(t, s.conversation(t), ai.Message{Prompt: "Say hello.", Content: []ai.Item{ai.ContextRef{ID: id}.Item()}}); joined(all) == "" {
 		t.Error("no reply with a context")
 	}
 	if err := admin.DeleteContext(t.Context(), id); err != nil {

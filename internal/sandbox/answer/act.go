@@ -12,25 +12,16 @@ import (
 // fix-grammar corrects what a small table says, and doubled words, doubled blanks, a
 // small letter at the beginning and a missing full stop. The others correct these, too,
 // and follow a table of words of their own: what they cut or replace is not marked, what
-// they add is. An unknown action corrects only.
-func Act(action string, args map[string]string, content string) string {
-	return Style{}.Act(action, args, content)
-}
-
-// Act is [Act] in a house style. Only translate has a language of its own.
+// they add is. An unknown action corrects only. All of it is in the style; only
+// translate has a language of its own.
 func (s Style) Act(action string, args map[string]string, content string) string {
 	return s.styled(ruleOf(action, args), action == "translate").apply(content)
 }
 
 // ActCustom carries out a prompt on a text or on HTML, by a simple rule that the prompt's
 // words choose, and says so at the end of the text. The answer is HTML if outputFormat is
-// "html", else plain text. A prompt that asks for JSON is answered with an object.
-func ActCustom(prompt, content, outputFormat string) string {
-	return Style{}.ActCustom(prompt, content, outputFormat)
-}
-
-// ActCustom is [ActCustom] in a house style, in whose language the text is unless the prompt
-// names one.
+// "html", else plain text. A prompt that asks for JSON is answered with an object. The
+// language is that of the style unless the prompt names one.
 func (s Style) ActCustom(prompt, content, outputFormat string) string {
 	if wantsJSON.MatchString(prompt) {
 		return s.Reply(prompt, []Attachment{{Type: "text/html", Data: []byte(content)}}, nil)

@@ -14,6 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// plain is no house style.
+var plain Style
+
 // picture is a PNG of so many pixels, the upper part of one colour and the rest of
 // another.
 func picture(t testing.TB, width, height int, above, below color.Color) []byte {
@@ -63,7 +66,7 @@ func TestReply(t *testing.T) {
 		"damaged": {`JSON {"alt"}`, []Attachment{{Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\nno more")}}, nil, `{"alt":"Made up by the sandbox: a picture that cannot be read."}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Reply(tt.prompt, tt.with, tt.history)); diff != "" {
+			if diff := cmp.Diff(tt.want, plain.Reply(tt.prompt, tt.with, tt.history)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -90,7 +93,7 @@ func TestAsked(t *testing.T) {
 func TestAltIsShort(t *testing.T) {
 	long := Attachment{Type: "text/plain", Data: []byte(strings.Repeat("a very long text ", 50))}
 	for _, prompt := range []string{"alt text in German (de)", "alt text", "alt text in Chinese (zh-hant-tw)"} {
-		alt := Reply(prompt, []Attachment{long}, nil)
+		alt := plain.Reply(prompt, []Attachment{long}, nil)
 		if n := utf8.RuneCountInString(alt); n > 125 || n < 60 || !strings.Contains(alt, Mark) {
 			t.Errorf("%d characters: %s", n, alt)
 		}
@@ -100,7 +103,7 @@ func TestAltIsShort(t *testing.T) {
 func TestJSONCanBeRead(t *testing.T) {
 	text := Attachment{Type: "text/plain", Data: []byte("\"quoted\"\nand <b> \\ \xff\u2028")}
 	var got map[string]any
-	if err := json.Unmarshal([]byte(Reply(`JSON {"alt", "description", "tags", "text"}`, []Attachment{text}, nil)), &got); err != nil {
+	if err := json.Unmarshal([]byte(plain.Reply(`JSON {"alt", "description", "tags", "text"}`, []Attachment{text}, nil)), &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != 4 {
@@ -134,7 +137,7 @@ func TestAct(t *testing.T) {
 		"nothing to correct": {"fix-grammar", "", "Made up by the sandbox: a square picture of 4 by 4 pixels.", "Made up by the sandbox: a square picture of 4 by 4 pixels."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Act(tt.action, map[string]string{"language": tt.language}, tt.content)); diff != "" {
+			if diff := cmp.Diff(tt.want, plain.Act(tt.action, map[string]string{"language": tt.language}, tt.content)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -151,7 +154,7 @@ func TestActCustom(t *testing.T) {
 		"expanding": {"Expand it", "Ours.", "plainText", "Ours. (Made up by the sandbox: more would stand here.)\n\nMade up by the sandbox: made longer."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, ActCustom(tt.prompt, tt.content, tt.format)); diff != "" {
+			if diff := cmp.Diff(tt.want, plain.ActCustom(tt.prompt, tt.content, tt.format)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -169,21 +172,21 @@ func TestReview(t *testing.T) {
 		{"c", `<div data-id="c"><p data-id="d">The nested one</p></div>`},
 		{"e", `<p data-id="e">Never closed, which is bad.`},
 	}
-	if diff := cmp.Diff(want, Review("correctness", nil, captions)); diff != "" {
+	if diff := cmp.Diff(want, plain.Review("correctness", nil, captions)); diff != "" {
 		t.Error(diff)
 	}
-	translated := Review("translate", map[string]string{"language": "fr"}, `<p data-id="x">A car</p><img data-id="y" alt="A">`)
+	translated := plain.Review("translate", map[string]string{"language": "fr"}, `<p data-id="x">A car</p><img data-id="y" alt="A">`)
 	if diff := cmp.Diff([]Suggestion{{"x", `<p data-id="x">[fr] A car</p>`}}, translated); diff != "" {
 		t.Error(diff)
 	}
-	if got := Review("clarity", nil, `<p data-id="x">Walk in order to see.</p>`); len(got) != 1 || got[0].HTML != `<p data-id="x">Walk to see.</p>` {
+	if got := plain.Review("clarity", nil, `<p data-id="x">Walk in order to see.</p>`); len(got) != 1 || got[0].HTML != `<p data-id="x">Walk to see.</p>` {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestReviewCustom(t *testing.T) {
 	want := []Suggestion{{"b", `<p data-id="b">A BAD CAR (Made up by the sandbox: put into capitals.)</p>`}}
-	if diff := cmp.Diff(want, ReviewCustom("capitals", `<p data-id="a">A</p><p data-id="b">A bad car</p>`)); diff != "" {
+	if diff := cmp.Diff(want, plain.ReviewCustom("capitals", `<p data-id="a">A</p><p data-id="b">A bad car</p>`)); diff != "" {
 		t.Error(diff)
 	}
 }

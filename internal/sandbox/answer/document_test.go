@@ -118,7 +118,7 @@ func FuzzTextOf(f *testing.F) {
 		if text := TextOf(a); !utf8.ValidString(text) || text != TextOf(a) {
 			t.Errorf("%q", text)
 		}
-		if alt := Reply("alt text in German (de)", []Attachment{a}, nil); utf8.RuneCountInString(alt) > mostAlt {
+		if alt := plain.Reply("alt text in German (de)", []Attachment{a}, nil); utf8.RuneCountInString(alt) > mostAlt {
 			t.Errorf("%d characters: %s", utf8.RuneCountInString(alt), alt)
 		}
 		PDFPages(data)

@@ -27,16 +27,10 @@ var (
 // gets an alt for each img that has none or an empty one, for only those that have none if
 // it speaks of these, and for all of them if it asks to replace or improve them; the picture
 // is taken from a data: URL or from fetch, which may be nil, and else its file name must do.
-// Where the prompt speaks of decoration the alt of what [Reply] takes for that is empty.
-// One that asks for corrections or for a
-// translation gets what [Act] does. What the prompt does not ask for stays byte for byte
-// as it was.
-func Process(prompt string, documents []string, fetch func(url string) ([]byte, error)) []Processed {
-	return Style{}.Process(prompt, documents, fetch)
-}
-
-// Process is [Process] in a house style, which is about what is written anew: alternative
-// texts, and translations where the prompt names no language.
+// Where the prompt speaks of decoration the alt of what [Style.Reply] takes for that is empty.
+// One that asks for corrections or for a translation gets what [Style.Act] does. What the
+// prompt does not ask for stays byte for byte as it was. The style is about what is written anew: alternative texts, and translations where
+// the prompt names no language.
 func (s Style) Process(prompt string, documents []string, fetch func(url string) ([]byte, error)) []Processed {
 	all := make([]Processed, len(documents))
 	for i, document := range documents {
@@ -56,7 +50,7 @@ func (s Style) process(prompt, document string, fetch func(url string) ([]byte, 
 	case asksTo.MatchString(prompt):
 		return changed(document, in.translate(document), "the text was marked as "+string(in))
 	case asksToFix.MatchString(prompt):
-		return changed(document, Act("fix-grammar", nil, document), "spelling and grammar were corrected by a small table")
+		return changed(document, Style{}.Act("fix-grammar", nil, document), "spelling and grammar were corrected by a small table")
 	}
 	return Processed{document, marked("nothing was changed, for the prompt asks for nothing that is known here")}
 }

@@ -33,7 +33,7 @@ func TestProcess(t *testing.T) {
 		"unknown":         {"Make it nice", "<p>teh car</p>", "<p>teh car</p>", "nothing was changed, for the prompt asks for nothing that is known here."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Process(tt.prompt, []string{tt.document, "<p>teh"}, func(url string) ([]byte, error) {
+			got := plain.Process(tt.prompt, []string{tt.document, "<p>teh"}, func(url string) ([]byte, error) {
 				if url != "https://host.example/a.png" {
 					return nil, errors.New("no such page")
 				}
@@ -57,22 +57,22 @@ func FuzzProcess(f *testing.F) {
 	f.Add("teh  the , a  b  c . alot of the the .")
 	f.Add("<svg><img/></svg><textarea><img></textarea>\x00\r\n<img")
 	f.Fuzz(func(t *testing.T, document string) {
-		got := Process("Rewrite every alt", []string{document}, nil)[0].Document
+		got := plain.Process("Rewrite every alt", []string{document}, nil)[0].Document
 		if !strings.Contains(strings.ToLower(document), "<img") && got != document {
 			t.Errorf("%q became %q", document, got)
 		}
-		if again := Process("Rewrite every alt", []string{got}, nil)[0].Document; again != got {
+		if again := plain.Process("Rewrite every alt", []string{got}, nil)[0].Document; again != got {
 			t.Errorf("%q became %q at first and then %q", document, got, again)
 		}
 		if same := edit(document, func(p piece) string { return p.raw }); same != document {
 			t.Errorf("%q was read as %q", document, same)
 		}
-		Review("correctness", nil, document)
-		corrected := Act("fix-grammar", nil, document)
-		if again := Act("fix-grammar", nil, corrected); again != corrected {
+		plain.Review("correctness", nil, document)
+		corrected := plain.Act("fix-grammar", nil, document)
+		if again := plain.Act("fix-grammar", nil, corrected); again != corrected {
 			t.Errorf("%q was corrected to %q and then to %q", document, corrected, again)
 		}
-		Act("translate", map[string]string{"language": document}, document)
-		ActCustom(document, document, "html")
+		plain.Act("translate", map[string]string{"language": document}, document)
+		plain.ActCustom(document, document, "html")
 	})
 }

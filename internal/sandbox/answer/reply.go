@@ -22,13 +22,8 @@ var (
 //
 // A prompt that asks for JSON gets one object and nothing around it. Its keys are those
 // that the prompt names, or the latest prompt before it that names some: so a prompt
-// that only says "answer with the JSON object" has its answer, too.
-func Reply(prompt string, with []Attachment, history []string) string {
-	return Style{}.Reply(prompt, with, history)
-}
-
-// Reply is [Reply] in a house style, in whose language the reply is unless the prompt names
-// one.
+// that only says "answer with the JSON object" has its answer, too. The language is that of the
+// style unless the prompt names one.
 func (s Style) Reply(prompt string, with []Attachment, history []string) string {
 	in, named := asked(prompt)
 	switch {

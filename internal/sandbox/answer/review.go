@@ -8,22 +8,14 @@ type Suggestion struct {
 
 // Review carries out a system review on HTML. There is a suggestion for each outermost
 // element with a data-id that would change, in the order of the document. The rules are
-// those of [Act]: correctness is fix-grammar, clarity and readability have words of
-// their own.
-func Review(review string, args map[string]string, html string) []Suggestion {
-	return Style{}.Review(review, args, html)
-}
-
-// Review is [Review] in a house style: what it would change has a suggestion, too.
+// those of [Style.Act]: correctness is fix-grammar, clarity and readability have words of
+// their own. What the style would change has a suggestion, too.
 func (s Style) Review(review string, args map[string]string, html string) []Suggestion {
 	return suggest(s.styled(ruleOf(review, args), review == "translate"), html)
 }
 
-// ReviewCustom carries out the prompt of a custom review by the rules of [ActCustom].
+// ReviewCustom carries out the prompt of a custom review by the rules of [Style.ActCustom].
 // Each suggestion says at its end that it is made up.
-func ReviewCustom(prompt, html string) []Suggestion { return Style{}.ReviewCustom(prompt, html) }
-
-// ReviewCustom is [ReviewCustom] in a house style.
 func (s Style) ReviewCustom(prompt, html string) []Suggestion {
 	r, what := chosen(prompt)
 	_, named := asked(prompt)
