@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 
 	"assetferry/internal/aiprobe"
 	"assetferry/internal/clock"
@@ -30,23 +29,11 @@ func (d *doctor) probeAI(ctx context.Context, name string) error {
 }
 
 func (d *doctor) saveAIProfile(result aiprobe.Result, name string) error {
-	text, err := result.Profile.Encode()
-	if err != nil {
-		return err
+	err := d.saveProfile(result.Profile, name, "AI probe", "What the AI content service does")
+	if err == nil {
+		d.out.Printf("\n%s, none of them billed. The profile is in %s.", count(result.Requests, "request"), ui.Sanitize(name))
 	}
-	if err := writeNew(name, true, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
-		return err
-	}
-	var rows [][]string
-	var facts []ui.Fact
-	for _, r := range result.Profile.Rows() {
-		rows = append(rows, []string{r.Name, r.Value})
-		facts = append(facts, ui.Fact{Name: r.Name, Value: r.Value})
-	}
-	d.out.Printf("\n%s", ui.Table([]ui.Column{{Title: "What the AI content service does"}, {Title: "Measured"}}, rows))
-	d.out.Event("check", ui.CheckLine{Check: "AI probe", Result: verdictOK, Facts: facts})
-	d.out.Printf("\n%s, none of them billed. The profile is in %s.", count(result.Requests, "request"), ui.Sanitize(name))
-	return nil
+	return err
 }
 
 // announceAIProbe says what a probe of the AI content service does.

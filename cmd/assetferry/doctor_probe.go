@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
 	"assetferry/internal/probe"
+	"assetferry/internal/profile"
 	"assetferry/internal/token"
 	"assetferry/internal/ui"
 )
@@ -62,13 +63,27 @@ func (d *doctor) probeAssets(ctx context.Context, o probeOptions) error {
 		d.out.Notef("Left at the service: %s. Delete it there by hand.", ui.Sanitize(left))
 	}
 	if result.Measured {
-		err = errors.Join(d.saveProfile(result.Profile, o.output, counted.n.Load()), err)
+		err = errors.Join(d.saveAssetProfile(result.Profile, o.output, counted.n.Load()), err)
 	}
 	return err
 }
 
+func (d *doctor) saveAssetProfile(p probe.Profile, name string, requests int64) error {
+	if err := d.saveProfile(p, name, "probe", "What the service does"); err != nil {
+		return err
+	}
+	d.out.Printf("\n%s. The profile is in %s.", count(requests, "request"), ui.Sanitize(name))
+	if p.ListOrder == "ignored" || p.ListingDelay > 0 {
+		d.out.Printf("Reckon with it: --service-profile %s, or service_profile in the configuration.", ui.Sanitize(name))
+	}
+	return nil
+}
+
 // saveProfile writes a profile and shows what is in it.
-func (d *doctor) saveProfile(p probe.Profile, name string, requests int64) error {
+func (d *doctor) saveProfile(p interface {
+	Encode() ([]byte, error)
+	Rows() []profile.Row
+}, name, check, title string) error {
 	text, err := p.Encode()
 	if err != nil {
 		return err
@@ -76,11 +91,14 @@ func (d *doctor) saveProfile(p probe.Profile, name string, requests int64) error
 	if err := writeNew(name, true, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return err
 	}
-	d.showProfile(p)
-	d.out.Printf("\n%s. The profile is in %s.", count(requests, "request"), ui.Sanitize(name))
-	if p.ListOrder == "ignored" || p.ListingDelay > 0 {
-		d.out.Printf("Reckon with it: --service-profile %s, or service_profile in the configuration.", ui.Sanitize(name))
+	var rows [][]string
+	var facts []ui.Fact
+	for _, r := range p.Rows() {
+		rows = append(rows, r[:])
+		facts = append(facts, ui.Fact{Name: r[0], Value: r[1]})
 	}
+	d.out.Printf("\n%s", ui.Table([]ui.Column{{Title: title}, {Title: "Measured"}}, rows))
+	d.out.Event("check", ui.CheckLine{Check: check, Result: verdictOK, Facts: facts})
 	return nil
 }
 
@@ -125,17 +143,6 @@ func (d *doctor) agedClient(acc access, age time.Duration) (*assets.Client, erro
 	m.Life, m.Now = age+time.Hour, func() time.Time { return clock.Now().Add(skew - age) }
 	acc.tokens = m
 	return d.proberClient(acc)
-}
-
-func (d *doctor) showProfile(p probe.Profile) {
-	var rows [][]string
-	var facts []ui.Fact
-	for _, r := range p.Rows() {
-		rows = append(rows, []string{r.Name, r.Value})
-		facts = append(facts, ui.Fact{Name: r.Name, Value: r.Value})
-	}
-	d.out.Printf("\n%s", ui.Table([]ui.Column{{Title: "What the service does"}, {Title: "Measured"}}, rows))
-	d.out.Event("check", ui.CheckLine{Check: "probe", Result: verdictOK, Facts: facts})
 }
 
 // A countingTransport counts requests.

@@ -1,14 +1,6 @@
 package aiprobe
 
-import (
-	"cmp"
-	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-
-	"github.com/goccy/go-yaml"
-)
+import "assetferry/internal/profile"
 
 // A Profile is what was found out. What was not has its zero value and a reason in Unknown. Of
 // numbers, -1 says that no limit was found.
@@ -54,42 +46,16 @@ func unmeasurable() map[string]string {
 }
 
 // Encode writes the profile as YAML, in which assetferry sandbox --ai-profile reads it.
-func (p Profile) Encode() ([]byte, error) {
-	text, err := yaml.Marshal(p)
-	if err != nil {
-		return nil, fmt.Errorf("encode profile: %w", err)
-	}
-	head := "# What an AI content service does where its documentation is silent; assetferry help profile\n# says what each line means.\n"
-	return append([]byte(head), text...), nil
-}
-
-// A Row is a part of the profile in words.
-type Row struct{ Name, Value string }
+func (p Profile) Encode() ([]byte, error) { return profile.Encode(p, "an AI content service") }
 
 // Rows gives the profile for people.
-func (p Profile) Rows() []Row {
-	rows := []Row{
+func (p Profile) Rows() []profile.Row {
+	number := profile.Number
+	return profile.Rows([]profile.Row{
 		{"lists", p.Lists}, {"list of messages", p.Messages}, {"models", p.Models},
 		{"largest page", number(p.LargestPage)}, {"order of lists", p.Order},
 		{"status of what is made", number(p.Created)}, {"status of what is deleted", number(p.Deleted)}, {"deleting it again", p.DeletedAgain},
 		{"ID that is taken", p.TakenIDs}, {"ID that was deleted", p.ReusedIDs}, {"ID, characters", number(p.MaxID)}, {"group", p.Group},
 		{"image of a single pixel", p.TinyImages}, {"usage of an idle user", p.IdleUsers},
-	}
-	for i, r := range rows {
-		rows[i].Value = cmp.Or(r.Value, "not known")
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Unknown)) {
-		rows = append(rows, Row{"not measured: " + name, p.Unknown[name]})
-	}
-	return rows
-}
-
-func number(n int) string {
-	switch {
-	case n < 0:
-		return "no limit found"
-	case n == 0:
-		return ""
-	}
-	return strconv.Itoa(n)
+	}, p.Unknown)
 }

@@ -17,7 +17,7 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry": {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/assets", "internal/clock", "internal/config", "internal/demo",
-		"internal/diskspace", "internal/export", "internal/forecast", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/proposals", "internal/sandbox/aiservice"},
+		"internal/diskspace", "internal/export", "internal/forecast", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/profile", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/proposals", "internal/sandbox/aiservice"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/header", "internal/mapping", "internal/metadata", "internal/retry", "internal/rows"},
 	"state":                        {"internal/addresses", "internal/clock", "internal/faultpoint", "internal/filelock"},
 	"sources/local":                {"sources"},
@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"sources/sourcetest":           {"sources", "sources/memory"},
 	"sources/table":                {"sources", "internal/retry", "internal/rows", "internal/sourcehttp"},
 	"internal/assets":              {"internal/outbound", "internal/pace", "internal/retry", "internal/token"},
-	"internal/aiprobe":             {"internal/ai"},
+	"internal/aiprobe":             {"internal/ai", "internal/profile"},
 	"internal/altpages":            {"internal/picture", "internal/retry"},
 	"internal/approval":            {"migrate", "state"},
 	"internal/enrich":              {"migrate", "sources", "state", "internal/ai", "internal/assets", "internal/clock", "internal/picture", "internal/retry"},
@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"internal/assets/assettest":    {"internal/assets"},
 	"internal/forecast":            {"state", "internal/pace"},
 	"internal/preflight":           {"migrate", "state", "sources", "internal/header", "internal/ui"},
-	"internal/probe":               {"internal/assets"},
+	"internal/probe":               {"internal/assets", "internal/profile"},
 	"internal/proposals":           {"internal/metadata", "internal/rows", "internal/ui"},
 	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/retry", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},

@@ -2,14 +2,12 @@ package probe
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"assetferry/internal/profile"
 )
 
 // A Profile is what was found out. What was not has its zero value and a reason in
@@ -64,27 +62,18 @@ type Profile struct {
 }
 
 // Encode writes the profile as YAML, in which assetferry sandbox --profile reads it.
-func (p Profile) Encode() ([]byte, error) {
-	text, err := yaml.Marshal(p)
-	if err != nil {
-		return nil, fmt.Errorf("encode profile: %w", err)
-	}
-	head := "# What a service does where its documentation is silent; assetferry help profile\n# says what each line means.\n"
-	return append([]byte(head), text...), nil
-}
-
-// A Row is a part of the profile in words.
-type Row struct{ Name, Value string }
+func (p Profile) Encode() ([]byte, error) { return profile.Encode(p, "a service") }
 
 // Rows gives the profile for people.
-func (p Profile) Rows() []Row {
+func (p Profile) Rows() []profile.Row {
+	number := profile.Number
 	has := func(what string) string {
 		if slices.Contains(p.Lacks, what) {
 			return "no"
 		}
 		return "yes"
 	}
-	rows := []Row{
+	return profile.Rows([]profile.Row{
 		{"equal asset names", p.EqualAssets}, {"equal folder names", p.EqualFolders}, {"equal category names", p.EqualCategories},
 		{"list of folders", p.Folders}, {"list of a category", p.CategoryListing}, {"order of lists", p.ListOrder}, {"dates in a search", p.DateFilter},
 		{"until a new asset is listed", p.unless("listing_delay", cmp.Or(length(p.ListingDelay), "at once"))},
@@ -101,14 +90,7 @@ func (p Profile) Rows() []Row {
 		{"small uploads, median", length(p.UploadLatency)}, {"small uploads, 95 %", length(p.UploadLatencyP95)},
 		{"requests a second", cmp.Or(number(p.Rate), "no limit seen")}, {"Retry-After", cmp.Or(p.RetryAfter, "none")},
 		{"plan", p.Plan}, {"largest file, bytes", strings.TrimPrefix(strconv.FormatInt(p.MaxFileSize, 10), "0")}, {"largest image, megapixels", number(p.MaxMegapixels)},
-	}
-	for i, r := range rows {
-		rows[i].Value = cmp.Or(r.Value, "not known")
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Unknown)) {
-		rows = append(rows, Row{"not measured: " + name, p.Unknown[name]})
-	}
-	return rows
+	}, p.Unknown)
 }
 
 // unless gives a value that zero stands for, too, unless it could not be measured.
@@ -117,16 +99,6 @@ func (p Profile) unless(name, value string) string {
 		return ""
 	}
 	return value
-}
-
-func number(n int) string {
-	switch {
-	case n < 0:
-		return "no limit found"
-	case n == 0:
-		return ""
-	}
-	return strconv.Itoa(n)
 }
 
 func length(d time.Duration) string {

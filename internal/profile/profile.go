@@ -1,0 +1,47 @@
+// Package profile writes down what probes found out of services: as files, and as rows for people.
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/goccy/go-yaml"
+)
+
+// A Row is a part of a profile in words: what it is about, and its value.
+type Row [2]string
+
+// Encode returns a profile as YAML. Its head names the service that the profile is of.
+func Encode(p any, of string) ([]byte, error) {
+	text, err := yaml.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode profile: %w", err)
+	}
+	return fmt.Appendf(nil, "# What %s does where its documentation is silent; assetferry help profile\n# says what each line means.\n%s", of, text), nil
+}
+
+// Rows returns rows for people: what has no value is not known, and what could not be measured
+// comes last, with the reason.
+func Rows(rows []Row, unknown map[string]string) []Row {
+	for i, r := range rows {
+		rows[i][1] = cmp.Or(r[1], "not known")
+	}
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		rows = append(rows, Row{"not measured: " + name, unknown[name]})
+	}
+	return rows
+}
+
+// Number returns a limit in words: empty if it is not known, which is 0; less is none.
+func Number(n int) string {
+	switch {
+	case n < 0:
+		return "no limit found"
+	case n == 0:
+		return ""
+	}
+	return strconv.Itoa(n)
+}
