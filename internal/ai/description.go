@@ -73,6 +73,7 @@ func (d *document) check() error {
 var (
 	httpMethods   = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
 	colonName     = regexp.MustCompile(`:([A-Za-z_][A-Za-z0-9_]*)`)
+	plainPath     = regexp.MustCompile(`^[!-~]+$`)
 	versionPrefix = regexp.MustCompile(`^/v[0-9]+(\.[0-9]+)?(/|$)`)
 )
 
@@ -86,6 +87,9 @@ func (d *document) operations(at *url.URL, base string) (all []operation) {
 				continue // parameters, summary and the like
 			}
 			for _, path := range fullPaths(places, written) {
+				if !plainPath.MatchString(path) || strings.ContainsAny(path, "?#") {
+					continue // nothing that could be called, or pasted
+				}
 				all = append(all, operation{Route: known(method, path), shape: shape(path)})
 			}
 		}

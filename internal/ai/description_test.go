@@ -66,6 +66,10 @@ func TestCompare(t *testing.T) {
 		{"Prompts", `{"paths":{"/v2/admin/contexts/{a}/files":{"get":{}}}}`, "missing"},
 		{"Prompts", `{"paths":{"/v2/admin/contexts/{a}/prompts":{"get":{}},"/v3/admin/contexts/{a}/prompts":{"get":{}}}}`, "missing"},
 		{"Usage", `{"paths":{}}`, "missing"},
+		{"Usage", `{"paths":{"/v2/admin/billing/usage?all":{"post":{}}}}`, "missing"},
+		{"Usage", `{"paths":{"/v2/admin/billing/usage#all":{"post":{}}}}`, "missing"},
+		{"Usage", `{"paths":{"/v2/admin/billing/usage/\nai_url":{"post":{}}}}`, "missing"},
+		{"Usage", `{"servers":[{"url":"/a%1b[2Jb/v2"}],"paths":{"/admin/billing/usage":{"post":{}}}}`, "missing"},
 		{"Usage", `{"paths":{"/v1/admin/billing/usage":null,"/v1/x":{"$ref":"#/y"}}}`, "missing"},
 	} {
 		got := comparison(t, describing(t, "/v1/doc.json", test.description), test.endpoint)
