@@ -105,6 +105,7 @@ type prober struct {
 	client, accounts *ai.Client
 	recorder         *recorder
 	profile          Profile
+	fine             bool     // times are more than whole seconds
 	subject          string   // the conversation on which things are tried
 	deleted          string   // one that was deleted
 	made             []string // conversations that may be there
@@ -225,7 +226,7 @@ func (p *prober) models(ctx context.Context) error {
 	return fmt.Errorf("the answer has %v", p.recorder.last.keys)
 }
 
-// listed reads one page of the conversations.
+// listed reads one page of the conversations, and notes how fine their times are.
 func (p *prober) listed(ctx context.Context, order string, limit int) (ids []string, err error) {
 	f := ai.ConversationFilter{Group: group}
 	if order != "" {
@@ -235,6 +236,7 @@ func (p *prober) listed(ctx context.Context, order string, limit int) (ids []str
 		if err != nil {
 			return nil, err
 		}
+		p.fine = p.fine || c.CreatedAt.Nanosecond() > 0
 		if ids = append(ids, c.ID); len(ids) >= 20 {
 			break // what others left behind is nothing to this
 		}
@@ -264,8 +266,19 @@ func (p *prober) messages(ctx context.Context) error {
 	return nil
 }
 
+// apart is how long two conversations are apart for their times to differ where these are whole
+// seconds.
+const apart = time.Second
+
 // order makes a second conversation, and has both listed in either order.
 func (p *prober) order(ctx context.Context) error {
+	if !p.fine {
+		select {
+		case <-time.After(apart):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	second := newID()
 	if err := p.make(ctx, second, group); err != nil {
 		return err

@@ -2,11 +2,14 @@ package aiprobe_test
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -239,6 +242,48 @@ func TestTakenIDAfterALostAnswer(t *testing.T) {
 	if err != nil || got.Profile.TakenIDs != "refuse" {
 		t.Errorf("got %+v, %v", got.Profile, err)
 	}
+}
+
+// A service that keeps times in whole seconds sorts by them, too, and is seen to do so.
+func TestOrderByWholeSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plain := clients(t, aiservicetest.Running{URL: "https://localhost", Environment: aiservicetest.Environment()})
+		got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: func(wrap aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
+			return plain(func(http.RoundTripper) http.RoundTripper { return wrap(&coarse{}) })
+		}})
+		if err != nil || got.Profile.Order != "honour" {
+			t.Errorf("got %+v, %v", got.Profile, err)
+		}
+	})
+}
+
+// coarse is a service that has nothing but conversations, which are sorted by the second.
+type coarse struct{ made []ai.Conversation }
+
+func (s *coarse) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := httptest.NewRecorder()
+	switch {
+	case r.Method == http.MethodGet && r.URL.Path == "/v1/conversations":
+		items := slices.Clone(s.made)
+		slices.SortStableFunc(items, func(a, b ai.Conversation) int {
+			if r.URL.Query().Get("order") == "desc" {
+				return b.CreatedAt.Compare(a.CreatedAt)
+			}
+			return a.CreatedAt.Compare(b.CreatedAt)
+		})
+		_ = json.NewEncoder(answer).Encode(map[string]any{"items": items})
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/conversations":
+		n := ai.Conversation{CreatedAt: time.Now().Truncate(time.Second)}
+		_ = json.NewDecoder(r.Body).Decode(&n)
+		s.made = append(s.made, n)
+		answer.WriteHeader(http.StatusCreated)
+	case r.Method == http.MethodDelete:
+	default:
+		answer.WriteHeader(http.StatusNotFound)
+	}
+	result := answer.Result()
+	result.Request = r
+	return result, nil
 }
 
 func fault(t *testing.T, rule string) aiservice.Fault {
