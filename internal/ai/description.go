@@ -37,13 +37,18 @@ type operation struct {
 }
 
 // Description reads what the service says of its endpoints: at /v1/doc.json, or, as one source
-// has it of installations on premises, at /v1/api/doc.json. Where there is none that can be read,
-// the error satisfies errors.Is(err, ErrNoDescription).
+// has it of installations on premises, at /v1/api/doc.json. It takes no token unless the service
+// wants one. Where there is none that can be read, the error satisfies errors.Is(err, ErrNoDescription).
 func (c *Client) Description(ctx context.Context) (Description, error) {
 	var why []error
 	for _, endpoint := range []Endpoint{"Description", "DescriptionOnPremises"} {
 		var d document
-		err := c.ask(ctx, &request{op: "read description of the service", endpoint: endpoint, public: true, most: maxDescription}, &d)
+		r := request{op: "read description of the service", endpoint: endpoint, public: true, most: maxDescription}
+		err := c.ask(ctx, &r, &d)
+		if e, ok := errors.AsType[*Error](err); ok && e.IsAuth() {
+			r.public = false
+			err = c.ask(ctx, &r, &d)
+		}
 		if err == nil {
 			return Description{Path: c.routes[endpoint].Path, operations: d.operations(c.base.JoinPath(c.routes[endpoint].Path), c.base.Path)}, nil
 		}

@@ -108,6 +108,21 @@ func TestDescriptionOnPremises(t *testing.T) {
 	}
 }
 
+// That no token is needed is what the documentation says of its own pages; of every request it
+// says that it carries one.
+func TestDescriptionThatTakesAToken(t *testing.T) {
+	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			answer(401, "application/json", `{"message":"no token"}`)(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, `{"paths":{"/v1/conversations":{"post":{}}}}`)
+	})
+	if d, err := c.Description(t.Context()); err != nil || d.Path != "/v1/doc.json" {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
 // What is none says nothing of any route, and none of it is an endless read.
 func TestNoDescription(t *testing.T) {
 	for name, description := range map[string]string{
