@@ -20,7 +20,7 @@ const dataID = "data-id"
 var errEmpty = errors.New("nothing in it can be reviewed")
 
 var (
-	anyTag    = regexp.MustCompile(`<[a-zA-Z][^<>]*>`)
+	anyTag    = regexp.MustCompile(`<[a-zA-Z][a-zA-Z0-9-]*(?:[\s/][^<>]*)?>`) // no <anna@example.org>
 	blankLine = regexp.MustCompile(`\r?\n[ \t]*\r?\n\s*`)
 )
 

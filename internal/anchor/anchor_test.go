@@ -9,6 +9,8 @@ func TestElements(t *testing.T) {
 		`<p>A</p><p data-id="1">B</p><p>C</p>`: "<p data-id=\"2\">A</p>\n<p data-id=\"1\">B</p>\n<p data-id=\"3\">C</p>\n",
 		`A <div><p data-id="x">B</p></div>`:    "<p data-id=\"1\">A </p>\n<div data-id=\"2\"><p data-id=\"x\">B</p></div>\n",
 		"<html><head><title>T</title><style>s</style></head><body><script>x</script><p>A</p><hr></body></html>": "<p data-id=\"1\">A</p>\n",
+		"Write to <anna@example.org>, see <https://example.org>.":                                               "<p data-id=\"1\">Write to &lt;anna@example.org&gt;, see &lt;https://example.org&gt;.</p>\n",
+		"One<br/>two":     "<p data-id=\"1\">One</p>\n<p data-id=\"2\">two</p>\n",
 		"3 < 4 and 5 > 2": "<p data-id=\"1\">3 &lt; 4 and 5 &gt; 2</p>\n",
 	} {
 		if got, err := Elements(text); err != nil || got != want {
