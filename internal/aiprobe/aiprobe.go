@@ -131,7 +131,7 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 	if err := p.make(ctx, p.subject, group); err != nil {
 		return Result{}, fmt.Errorf("make a conversation to probe in: %w", err)
 	}
-	p.profile.Created = p.recorder.last.status
+	p.profile.Created = p.status("created", http.StatusCreated, http.StatusOK)
 	for _, m := range measurements() {
 		if p.Step != nil {
 			p.Step(m.name)
@@ -145,6 +145,16 @@ func Run(ctx context.Context, o Options) (result Result, err error) {
 		}
 	}
 	return Result{}, nil
+}
+
+// status is the one of the last answer, if it is among those that a sandbox can have.
+func (p *prober) status(what string, known ...int) int {
+	status := p.recorder.last.status
+	if !slices.Contains(known, status) {
+		p.profile.Unknown[what] = fmt.Sprintf("the status is %d, which no sandbox has", status)
+		return 0
+	}
+	return status
 }
 
 func newID() string { return Prefix + strings.ToLower(rand.Text()) }
@@ -382,7 +392,7 @@ func (p *prober) deletes(ctx context.Context) error {
 	if err := p.remove(ctx, p.deleted); err != nil {
 		return err
 	}
-	p.profile.Deleted = p.recorder.last.status
+	p.profile.Deleted = p.status("deleted", http.StatusNoContent, http.StatusOK)
 	if err := p.remove(ctx, p.deleted); err != nil { // that it is gone is no error to the client
 		return err
 	}
@@ -394,7 +404,7 @@ func (p *prober) deletes(ctx context.Context) error {
 }
 
 func (p *prober) reusedIDs(ctx context.Context) (err error) {
-	if p.profile.Deleted == 0 {
+	if p.deleted == "" || slices.Contains(p.made, p.deleted) {
 		return errors.New("nothing could be deleted")
 	}
 	p.profile.ReusedIDs, err = verdict(p.make(ctx, p.deleted, group), "accept", "refuse")

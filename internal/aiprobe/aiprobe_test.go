@@ -1,6 +1,7 @@
 package aiprobe_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -12,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"assetferry/internal/ai"
@@ -112,7 +113,7 @@ func TestProfiles(t *testing.T) {
 			change(&set)
 			measured := asRead(t, probed(t, aiservice.Options{Profile: set}))
 			ignored := cmpopts.IgnoreFields(aiservice.Profile{}, "Service", "MeasuredAt", "Unknown")
-			if diff := cmp.Diff(set, measured, ignored); diff != "" {
+			if diff := gocmp.Diff(set, measured, ignored); diff != "" {
 				t.Errorf("-set +measured:\n%s", diff)
 			}
 			wantUnknown := unmeasured()
@@ -123,7 +124,7 @@ func TestProfiles(t *testing.T) {
 				t.Errorf("not measured: got %v, want %v", got, want)
 			}
 			again := asRead(t, probed(t, aiservice.Options{Profile: measured}))
-			if diff := cmp.Diff(measured, again, ignored); diff != "" {
+			if diff := gocmp.Diff(measured, again, ignored); diff != "" {
 				t.Errorf("-first +second:\n%s", diff)
 			}
 		})
@@ -257,8 +258,26 @@ func TestOrderByWholeSeconds(t *testing.T) {
 	})
 }
 
+// Statuses that a stand-in does not know are named, and the profile is one that it reads.
+func TestOtherStatuses(t *testing.T) {
+	plain := clients(t, aiservicetest.Running{URL: "https://localhost", Environment: aiservicetest.Environment()})
+	got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: func(wrap aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
+		return plain(func(http.RoundTripper) http.RoundTripper { return wrap(&coarse{status: http.StatusAccepted}) })
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := asRead(t, got.Profile)
+	if read.Created != 0 || read.Deleted != 0 || !strings.Contains(read.Unknown["created"], "202") || !strings.Contains(read.Unknown["deleted"], "202") || read.ReusedIDs != "accept" {
+		t.Errorf("got %+v", read)
+	}
+}
+
 // coarse is a service that has nothing but conversations, which are sorted by the second.
-type coarse struct{ made []ai.Conversation }
+type coarse struct {
+	made   []ai.Conversation
+	status int // of what is made or deleted; zero: the usual ones
+}
 
 func (s *coarse) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer := httptest.NewRecorder()
@@ -276,8 +295,9 @@ func (s *coarse) RoundTrip(r *http.Request) (*http.Response, error) {
 		n := ai.Conversation{CreatedAt: time.Now().Truncate(time.Second)}
 		_ = json.NewDecoder(r.Body).Decode(&n)
 		s.made = append(s.made, n)
-		answer.WriteHeader(http.StatusCreated)
+		answer.WriteHeader(cmp.Or(s.status, http.StatusCreated))
 	case r.Method == http.MethodDelete:
+		answer.WriteHeader(cmp.Or(s.status, http.StatusOK))
 	default:
 		answer.WriteHeader(http.StatusNotFound)
 	}
