@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"io/fs"
 	"slices"
 	"strings"
@@ -15,8 +16,8 @@ import (
 	"assetferry/state"
 )
 
-// spareForeignNames asks whether assets of others have the names of what is to be moved, where
-// it goes: a service may refuse the name, or have two assets of it. Such an object is a
+// spareForeignNames asks whether assets of others have the names that assets are to get, where
+// they go: a service may refuse the name, or have two assets of it. Such an object is a
 // conflict, as a new one is; an asset that was only to get its name back keeps the one it has.
 //
 // It comes when all names are decided, and asks for those of one place together.
@@ -24,26 +25,27 @@ func (d *decider) spareForeignNames(ctx context.Context) error {
 	if d.Rules.Sync == nil || d.Rules.duplicates() || d.Rules.AdoptOnly {
 		return nil // without a sync an asset goes nowhere but to the name that it has, case aside
 	}
-	if n, err := d.countPlanned(ctx, state.Move); err != nil || n == 0 {
+	if n, err := d.countPlanned(ctx, state.Move, state.Replace); err != nil || n == 0 {
 		return err
 	}
 	tree := newTree(d.Dest)
+	theirs := foreignNames{decider: d, tree: tree, seed: maphash.MakeSeed(), at: map[Place]map[uint64]bool{}}
 	for page, err := range pages(d.Journal.Items(ctx, d.run.Num, state.ItemPlanned), stagePage) {
 		if err != nil {
 			return err
 		}
-		moves := slices.DeleteFunc(page, func(i state.Item) bool {
-			return i.Action != state.Move || strings.HasPrefix(i.Category, newPrefix)
+		renames := slices.DeleteFunc(page, func(i state.Item) bool {
+			return i.Action != state.Move && !takesOver(i) || strings.HasPrefix(i.Category, newPrefix)
 		})
-		if err := d.spareForeignNamesOf(ctx, tree, moves); err != nil {
+		if err := d.spareForeignNamesOf(ctx, tree, &theirs, renames); err != nil {
 			return err
 		}
 	}
 	return d.flush(ctx)
 }
 
-func (d *decider) spareForeignNamesOf(ctx context.Context, tree *tree, moves []state.Item) error {
-	taken, err := d.takenAmong(ctx, tree, moves)
+func (d *decider) spareForeignNamesOf(ctx context.Context, tree *tree, theirs *foreignNames, renames []state.Item) error {
+	taken, err := d.takenAmong(ctx, tree, renames)
 	if err != nil || len(taken) == 0 {
 		return err
 	}
@@ -55,8 +57,15 @@ func (d *decider) spareForeignNamesOf(ctx context.Context, tree *tree, moves []s
 	if err != nil {
 		return err
 	}
+	recased, err := d.recasedAmong(ctx, taken)
+	if err != nil {
+		return err
+	}
+	if err := d.eachPlace(ctx, recased, theirs.list); err != nil {
+		return err
+	}
 	for _, i := range taken {
-		if ours[i.Slot] && i.Reason != string(ReasonBack) { // it goes elsewhere, or has that name but for case
+		if ours[i.Slot] && i.Reason != string(ReasonBack) && !theirs.has(i) { // ours goes elsewhere, or has that name but for case
 			continue
 		}
 		if has, err := d.hasItsName(ctx, tree, i); err != nil {
@@ -83,32 +92,105 @@ func (d *decider) spareForeignName(ctx context.Context, i state.Item) error {
 	return d.store(ctx, i)
 }
 
-// takenAmong gives those of some moves whose names are taken where they go, whoever has them.
-func (d *decider) takenAmong(ctx context.Context, tree *tree, moves []state.Item) (taken []state.Item, err error) {
+// takenAmong gives those of some items whose names are taken where they go, whoever has them.
+func (d *decider) takenAmong(ctx context.Context, tree *tree, items []state.Item) (taken []state.Item, err error) {
+	var mu sync.Mutex
+	err = d.eachPlace(ctx, items, func(ctx context.Context, at Place, items []state.Item) error {
+		names, err := d.namesTaken(ctx, tree, at, items)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, i := range items {
+			if names[normal(i.Name)] {
+				taken = append(taken, i)
+			}
+		}
+		return err
+	})
+	slices.SortFunc(taken, func(a, b state.Item) int { return strings.Compare(a.Key, b.Key) })
+	return taken, err
+}
+
+// eachPlace calls f with what goes into one place, several at once.
+func (d *decider) eachPlace(ctx context.Context, items []state.Item, f func(ctx context.Context, at Place, items []state.Item) error) error {
 	byPlace := map[Place][]state.Item{}
-	for _, i := range moves {
+	for _, i := range items {
 		at := Place{Category: i.Category, Folder: i.Folder}
 		byPlace[at] = append(byPlace[at], i)
 	}
-	var mu sync.Mutex
-	g, parallel := errgroup.WithContext(ctx)
+	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(d.Concurrency, 1))
 	for at, items := range byPlace {
-		g.Go(func() error {
-			names, err := d.namesTaken(parallel, tree, at, items)
-			mu.Lock()
-			defer mu.Unlock()
-			for _, i := range items {
-				if names[normal(i.Name)] {
-					taken = append(taken, i)
-				}
-			}
-			return err
-		})
+		g.Go(func() error { return f(ctx, at, items) })
 	}
-	err = g.Wait()
-	slices.SortFunc(taken, func(a, b state.Item) int { return strings.Compare(a.Key, b.Key) })
-	return taken, err
+	return g.Wait()
+}
+
+// recasedAmong gives those of some items whose assets have their places, and so their names but
+// for case. A service may not tell these apart.
+func (d *decider) recasedAmong(ctx context.Context, items []state.Item) (recased []state.Item, err error) {
+	receipts, err := d.receiptsOf(ctx, items)
+	for _, i := range items {
+		if r, known := receipts[i.Asset]; known && r.Slot == i.Slot && i.Reason != string(ReasonBack) {
+			recased = append(recased, i)
+		}
+	}
+	return recased, err
+}
+
+// foreignNames are the names of assets that are not ours, as hashes, at places where only a list
+// tells whose a name is. Each place is listed once.
+type foreignNames struct {
+	*decider
+	tree *tree
+	seed maphash.Seed
+
+	mu sync.Mutex
+	at map[Place]map[uint64]bool
+}
+
+func (f *foreignNames) list(ctx context.Context, at Place, _ []state.Item) error {
+	f.mu.Lock()
+	_, listed := f.at[at]
+	f.mu.Unlock()
+	if listed {
+		return nil
+	}
+	folder, err := f.tree.find(ctx, at.Category, at.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	names := map[uint64]bool{}
+	for page, err := range pages(list(ctx, f.Dest, state.Container{Category: at.Category, Folder: folder}), stagePage) {
+		if err != nil {
+			return err
+		}
+		ours, err := f.Journal.ReceiptsOf(ctx, f.run.Pair.ID, idsOf(page))
+		if err != nil {
+			return err
+		}
+		for _, a := range page {
+			if _, is := ours[a.ID]; !is {
+				names[f.hash(a.Name, a.Extension)] = true
+			}
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at[at] = names
+	return nil
+}
+
+// has reports whether an asset that is not ours has the name of an item, where that was listed.
+func (f *foreignNames) has(i state.Item) bool {
+	name, extension := splitName(i.Name)
+	return f.at[Place{Category: i.Category, Folder: i.Folder}][f.hash(name, extension)]
+}
+
+// hash stands for a name, whose extension services need not keep the case of.
+func (f *foreignNames) hash(name, extension string) uint64 {
+	return maphash.String(f.seed, normal(name)+"\x00"+foldName(extension))
 }
 
 // namesTaken asks which names of some items are taken in their place. Of a service that does

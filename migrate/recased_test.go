@@ -137,3 +137,37 @@ func TestSyncOfARecasedNameAmongEquals(t *testing.T) {
 	}
 	w.wantSound()
 }
+
+// A name that an asset of others has, in another case than ours, is not taken: the object is a
+// conflict in each run until the name is free, and no asset is changed until then.
+func TestRecasedNameOfOthers(t *testing.T) {
+	for _, content := range []string{"before", "after"} { // what is moved, and what is replaced
+		t.Run(content, func(t *testing.T) {
+			policies(t, func(w *world) {
+				w.put("dir/Photo.jpg", "before", "z.jpg", "z")
+				w.syncs(trashing())
+				r := w.receipt("dir/Photo.jpg")
+				theirs := w.upload(w.images, r.Folder, "photo.jpg", "theirs")
+				w.source.Delete("dir/Photo.jpg")
+				w.put("dir/photo.jpg", content)
+				for range 6 { // more than it takes to give a failure up
+					plan := w.syncs(trashing())
+					w.wantStates(plan, map[string]int64{"conflict conflict": 1, "unchanged skipped": 1})
+					if i := w.item(plan, "dir/photo.jpg"); i.Reason != string(migrate.ReasonExists) {
+						w.Errorf("got %+v", i)
+					}
+				}
+				if got, err := w.other.Asset(w.Context(), r.Asset); err != nil || got.Filename() != "Photo.jpg" || w.content(got) != "before" {
+					w.Errorf("its asset is %+v (%v)", got, err)
+				}
+				must(w, w.other.Trash(w.Context(), theirs.ID))
+				w.syncs(trashing())
+				if got := w.assetOf("dir/photo.jpg"); got.ID != r.Asset || got.Filename() != "photo.jpg" || w.content(got) != content {
+					w.Errorf("its asset is %+v", got)
+				}
+				w.wantStates(w.syncs(trashing()), map[string]int64{"unchanged skipped": 2})
+				w.wantSound()
+			})
+		})
+	}
+}
