@@ -251,18 +251,33 @@ func (m moving) giveName(ctx context.Context, p *passage) error {
 	if p.isNamed() {
 		return nil
 	}
+	former := p.receipt.Filename()
 	err := m.rename(ctx, p, p.item.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p.refusal = &deletedError{p.item.Asset}
 	case isOf(err, retry.Permanent):
-		p.failure = fmt.Sprintf("its asset is moved, but keeps the name %q: %v", p.receipt.Filename(), err)
+		p.failure = fmt.Sprintf("its asset is moved, but keeps the name %q: %v", former, err)
 	case err == nil && foldName(p.receipt.Filename()) != foldName(p.item.Name):
 		p.failure = fmt.Sprintf("the service named its asset %q", p.receipt.Filename())
 	default:
 		return err
 	}
+	if p.failure != "" && p.item.Reason == string(ReasonNameFree) {
+		return m.keepName(ctx, p, former)
+	}
 	return nil
+}
+
+// keepName leaves an asset the name that it has, where the one that was to be free is not: a
+// later run tries again, and none fails for that.
+func (m moving) keepName(ctx context.Context, p *passage, former string) error {
+	p.remark, p.failure = fmt.Sprintf("its name is not free yet, so its asset is still called %q", former), ""
+	p.item.Name = former
+	if p.isNamed() {
+		return nil
+	}
+	return m.rename(ctx, p, former)
 }
 
 // redescribe brings an asset in line with what the source says of its object under the new
@@ -283,7 +298,7 @@ func (m moving) redescribe(ctx context.Context, p *passage) error {
 	} else if err != nil {
 		return err
 	}
-	p.receipt.Modified, p.told, p.remark = d.modified, d, d.remark
+	p.receipt.Modified, p.told, p.remark = d.modified, d, joined(p.remark, d.remark)
 	return nil
 }
 

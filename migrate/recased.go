@@ -60,25 +60,48 @@ func isSuccessor(i state.Item) bool {
 }
 
 // rename gives the asset of an item that takes it over its new name, unless it has that, and
-// says why it keeps the former one if the service refuses. What was sent as a new asset has it.
+// says why it does not if the service refuses. It gets the name of a collision then, from which
+// a later run gives it its own once that is free. What was sent as a new asset has its name.
 func (a *Applier) rename(ctx context.Context, i state.Item, asset *assets.Asset) (refusal string, err error) {
-	name, extension := splitName(i.Name)
-	if !takesOver(i) || asset.ID != i.Asset || norm.NFC.String(asset.Name) == norm.NFC.String(name) && asset.Extension == extension {
+	if !takesOver(i) || asset.ID != i.Asset {
 		return "", nil
 	}
+	refused, err := a.giveName(ctx, asset, i.Name)
+	if err == nil && refused != nil {
+		_, err = a.giveName(ctx, asset, rename(i.Name, i.Key))
+	}
+	if err != nil {
+		return "", fmt.Errorf("its asset has the new content, but not the name %q yet: %w", i.Name, err)
+	}
+	if refused != nil {
+		refusal = fmt.Sprintf("its asset has the new content, but is called %q: %v", asset.Filename(), refused)
+	}
+	return refusal, nil
+}
+
+// giveName gives an asset a name, unless it has that. A service that has the name already may
+// refuse it, or give the asset another one.
+func (a *Applier) giveName(ctx context.Context, asset *assets.Asset, to string) (refused, err error) {
+	name, extension := splitName(to)
 	var changes assets.Changes
-	if asset.Name != name {
+	if norm.NFC.String(asset.Name) != norm.NFC.String(name) {
 		changes.Name = &name
 	}
 	if asset.Extension != extension {
 		changes.Extension = &extension
 	}
+	if changes.Name == nil && changes.Extension == nil {
+		return nil, nil
+	}
 	renamed, err := a.Write.Update(ctx, asset.ID, changes)
 	if isOf(err, retry.Permanent) {
-		return fmt.Sprintf("its asset has the new content, but keeps the name %q: %v", asset.Filename(), err), nil
+		return err, nil
 	} else if err != nil {
-		return "", fmt.Errorf("its asset has the new content, but not the name %q yet: %w", i.Name, err)
+		return nil, err
 	}
 	*asset = renamed
-	return "", nil
+	if foldName(renamed.Filename()) != foldName(to) {
+		refused = fmt.Errorf("the service named it %q instead of %q", renamed.Filename(), to)
+	}
+	return refused, nil
 }

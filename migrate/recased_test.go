@@ -1,8 +1,13 @@
 package migrate_test
 
 import (
+	"fmt"
+	"net/http"
+	"sync"
 	"testing"
 
+	"assetferry/internal/assets"
+	"assetferry/internal/sandbox"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -170,4 +175,61 @@ func TestRecasedNameOfOthers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A name that is taken between the plan and its run makes that run a failed one. The first run
+// for which it is free gives it, and no run in between fails.
+func TestRecasedNameThatIsTakenMeanwhile(t *testing.T) {
+	for _, policy := range []string{"rename", "refuse"} {
+		for _, asks := range []bool{true, false} {
+			t.Run(fmt.Sprint(policy, asks), func(t *testing.T) {
+				options := []func(*sandbox.Options){func(o *sandbox.Options) { o.Profile.EqualAssets = policy }}
+				if !asks {
+					options = append(options, faults(t, "POST /assets/namesExist status=404"))
+				}
+				w := newWorld(t, options...)
+				w.put("dir/Photo.jpg", "before", "z.jpg", "z")
+				w.syncs(trashing())
+				r := w.receipt("dir/Photo.jpg")
+				w.source.Delete("dir/Photo.jpg")
+				w.put("dir/photo.jpg", "after")
+				var theirs assets.Asset
+				taken := sync.OnceFunc(func() { theirs = w.upload(w.images, r.Folder, "photo.jpg", "theirs") })
+				w.gate.on(func(_ int, r *http.Request) error {
+					if r.Method == http.MethodPatch {
+						taken()
+					}
+					return nil
+				})
+				plan := w.syncs(trashing())
+				w.gate.on(nil)
+				w.wantStates(plan, map[string]int64{"replace failed": 1, "unchanged skipped": 1})
+				for range 4 {
+					if failed := w.statesOf(w.syncs(trashing()), state.ItemFailed); failed > 0 {
+						t.Errorf("%d failed", failed)
+					}
+				}
+				must(t, w.other.Trash(t.Context(), theirs.ID))
+				w.syncs(trashing())
+				if got := w.assetOf("dir/photo.jpg"); got.ID != r.Asset || got.Filename() != "photo.jpg" || w.content(got) != "after" {
+					t.Errorf("its asset is %+v", got)
+				}
+				w.wantStates(w.syncs(trashing()), map[string]int64{"unchanged skipped": 2})
+				w.wantSound()
+			})
+		}
+	}
+}
+
+// statesOf counts the items of a run in a state.
+func (w *world) statesOf(p migrate.Plan, wanted state.ItemState) (n int64) {
+	w.Helper()
+	tallies, err := w.journal.Tallies(w.Context(), p.Run.Num)
+	must(w, err)
+	for _, t := range tallies {
+		if t.State == wanted {
+			n += t.Objects
+		}
+	}
+	return n
 }

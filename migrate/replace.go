@@ -45,9 +45,9 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	if _, refused := errors.AsType[*RefusedError](err); refused && a.rules.sendsInstead() {
 		asset, c, sent, err = a.sendInstead(ctx, s, i, content)
 	}
-	keeps := ""
+	misnamed := ""
 	if err == nil {
-		keeps, err = a.rename(ctx, i, &asset)
+		misnamed, err = a.rename(ctx, i, &asset)
 	}
 	if err != nil {
 		i.Digest = sent.digest // to recognise it by
@@ -59,8 +59,9 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 	r := a.finish(ctx, i, &asset, receipt, content.whole())
 	r.outcome.Error = joined(r.outcome.Error, remark)
 	r.outcome.InsteadOf = insteadOf(i)
-	if keeps != "" && r.outcome.State == state.ItemDone {
-		r.outcome.State, r.outcome.Class, r.outcome.Error = state.ItemFailed, string(retry.Permanent), joined(keeps, r.outcome.Error)
+	if misnamed != "" && r.outcome.State == state.ItemDone {
+		r.outcome.State, r.outcome.Class, r.outcome.Error = state.ItemFailed, string(retry.Permanent), joined(misnamed, r.outcome.Error)
+		r.outcome.Misnamed = true
 	}
 	return r
 }
@@ -169,6 +170,9 @@ const SentAnew = "sent as a new asset"
 func (a *Applier) inherit(ctx context.Context, r *state.Receipt, i state.Item, former state.Receipt) (remark string) {
 	if r.Asset == former.Asset {
 		r.Slot, r.Adopted = former.Slot, former.Adopted
+		if takesOver(i) && foldName(r.Filename()) != foldName(i.Name) { // its own name is another's so far
+			r.Slot = Place{i.Category, i.Folder, r.Filename()}.slot()
+		}
 		return ""
 	}
 	remark = fmt.Sprintf("%s, since the service does not replace the content of asset %s, which ", SentAnew, former.Asset)
@@ -217,9 +221,9 @@ func (a *Applier) settleEachReplaced(ctx context.Context, doubts []doubt, now ti
 // it cannot be told for good.
 func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	asset, digest, err := a.replaced(ctx, f.item)
-	keeps := ""
+	misnamed := ""
 	if err == nil && asset != nil {
-		keeps, err = a.rename(ctx, f.item, asset)
+		misnamed, err = a.rename(ctx, f.item, asset)
 	}
 	locked := a.settleOnly && isLocked(err)
 	untold := locked || isOther(err)
@@ -237,7 +241,7 @@ func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	f.receipt = receiptOf(f.item, *asset, container{asset.CategoryID, asset.FolderID}, digest)
 	a.keepFound(ctx, f)
 	a.inheritFound(ctx, f)
-	f.remark = joined(keeps, f.remark)
+	f.remark = joined(misnamed, f.remark)
 }
 
 // inheritFound is inherit for an item in doubt that was found to have arrived.

@@ -450,6 +450,8 @@ type Outcome struct {
 	Receipt *Receipt
 	// Undescribed says that an item that was sent is done without a description.
 	Undescribed bool
+	// Misnamed says that an item which failed lacks nothing but its name.
+	Misnamed bool
 	// Unclear says that an item which failed was sent, and may have arrived.
 	Unclear bool
 	// TakenBack says that the asset of an item that is done is not at the destination
@@ -475,6 +477,9 @@ type Outcome struct {
 	// is taken back, was changed last; see Receipt.
 	Modified time.Time
 }
+
+// lacksDescription reports whether the asset of an item is there without a description.
+func (o Outcome) lacksDescription() bool { return o.State != ItemDone && !o.Misnamed }
 
 // noTime stands for a time that is not known; 0 is the year 1970.
 const noTime = math.MinInt64

@@ -241,7 +241,7 @@ func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
 // refused, the former one stays.
 func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 	if o.InsteadOf == "" {
-		return r.saveReceipt(ctx, *o.Receipt, sql.NullString{}, o.State != ItemDone)
+		return r.saveReceipt(ctx, *o.Receipt, sql.NullString{}, o.lacksDescription())
 	}
 	if _, err := r.tx.ExecContext(ctx, `SAVEPOINT replacement`); err != nil {
 		return err
@@ -251,7 +251,7 @@ func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 	if err != nil {
 		return err
 	}
-	err = r.saveReceipt(ctx, *o.Receipt, images, o.State != ItemDone)
+	err = r.saveReceipt(ctx, *o.Receipt, images, o.lacksDescription())
 	if isTaken(err) {
 		r.made, r.bases = made, bases{tx: r.tx}
 		if _, err := r.tx.ExecContext(ctx, `ROLLBACK TO replacement`); err != nil {
