@@ -109,6 +109,9 @@ func (a *Applier) lookAtRecent(ctx context.Context, c container, group []finding
 		return
 	}
 	candidates, _, err := a.namesakesIn(ctx, c, wanted, since)
+	if err == nil {
+		candidates, err = a.withoutPlanned(ctx, wanted, candidates)
+	}
 	for _, f := range wanted {
 		if f.err = err; err == nil {
 			since, _ := byAge(f.item, candidates)
@@ -181,6 +184,9 @@ func (a *Applier) namesakesIn(ctx context.Context, c container, wanted []*findin
 // withoutPlanned leaves out what the plan knew to be in the places of items: some are sent
 // beside it by order.
 func (a *Applier) withoutPlanned(ctx context.Context, wanted []*finding, candidates []assets.Asset) ([]assets.Asset, error) {
+	if len(candidates) == 0 {
+		return nil, nil
+	}
 	var slots []int64
 	for _, f := range wanted {
 		slots = append(slots, f.item.Slot)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,5 +62,27 @@ func TestNothingIsSettledWithoutTheJournal(t *testing.T) {
 			w.migrate(migrate.DefaultRules())
 			w.wantAssets([]placed{{"Images", "", "a.jpg", digest("a")}})
 		})
+	}
+}
+
+// What is sent beside an asset of somebody else by order is not taken for that one, however
+// new it is, when its request got lost on the way.
+func TestLostUploadBesideANewNamesake(t *testing.T) {
+	for _, fault := range []string{"POST /assets drop=before nth=2", "POST /assets drop=after nth=2"} {
+		w := newWorld(t, faults(t, fault))
+		theirs := w.upload(w.images, "", "a.jpg", "equal") // the first
+		rules := migrate.DefaultRules()
+		rules.OnExisting = "duplicate"
+		w.put("a.jpg", "equal")
+		plan := w.migrate(rules)
+		if r := w.receipt("a.jpg"); r.Asset == theirs.ID {
+			t.Errorf("%s: the asset of somebody else stands for it", fault)
+		}
+		if i := w.item(plan, "a.jpg"); strings.Contains(i.Error, theirs.ID) {
+			t.Errorf("%s: people are told %q", fault, i.Error)
+		}
+		if n := len(w.assetsAt()); n != 2 {
+			t.Errorf("%s: there are %d assets, want 2", fault, n)
+		}
 	}
 }
