@@ -132,12 +132,12 @@ func tellOf(r state.Receipt, further []state.Entry, before bool, found func(Diff
 
 // furtherText says how many assets are beside one of ours, and if so that they were before.
 func furtherText(n int, before bool) string {
-	text, was := "1 further asset of its name and size is in the same place", "was"
+	text, was := "has 1 further asset of its name and size in the same place", "was"
 	if n > 1 {
-		text, was = fmt.Sprintf("%d further assets of its name and size are in the same place", n), "were"
+		text, was = fmt.Sprintf("has %d further assets of its name and size in the same place", n), "were"
 	}
 	if before {
-		text += " and " + was + " there before"
+		text += ", which " + was + " there before"
 	}
 	return text
 }

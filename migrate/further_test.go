@@ -42,7 +42,7 @@ func withoutIDs(found []string) []string {
 	return found
 }
 
-const oneFurther = " 1 further asset of its name and size is in the same place"
+const oneFurther = " has 1 further asset of its name and size in the same place"
 
 func TestVerifyFindsWhatAnotherStateSent(t *testing.T) {
 	w := newWorld(t)
@@ -95,8 +95,8 @@ func TestVerifyLeavesOtherAssetsAlone(t *testing.T) {
 		ids = []string{two.ID, one.ID}
 	}
 	want := []string{
-		"a.jpg 2 further assets of its name and size are in the same place: " + strings.Join(ids, ", "),
-		"u\u0308.jpg 1 further asset of its name and size is in the same place: " + three.ID,
+		"a.jpg has 2 further assets of its name and size in the same place: " + strings.Join(ids, ", "),
+		"u\u0308.jpg has 1 further asset of its name and size in the same place: " + three.ID,
 	}
 	if diff := gocmp.Diff(want, found); diff != "" {
 		t.Errorf("found (-want +got):\n%s", diff)
@@ -126,7 +126,7 @@ func TestVerifyNotesWhatWasThereBefore(t *testing.T) {
 			if v.Differences != 0 || len(found) > 0 {
 				t.Errorf("got %+v, %q", v, found)
 			}
-			want := []string{"a.txt" + oneFurther + " and was there before"}
+			want := []string{"a.txt" + oneFurther + ", which was there before"}
 			if diff := gocmp.Diff(want, withoutIDs(w.watch.found(true))); diff != "" {
 				t.Errorf("noted (-want +got):\n%s", diff)
 			}
@@ -214,7 +214,7 @@ func TestVerifyNotesWhatGaveWayToANewAsset(t *testing.T) {
 	if v, found := w.verify(w.deps(), migrate.LevelContent, 0); v.Differences != 0 || len(found) > 0 {
 		t.Errorf("got %+v, %q", v, found)
 	}
-	want := []string{"a.txt 1 further asset of its name and size is in the same place and was there before: " + former}
+	want := []string{"a.txt has 1 further asset of its name and size in the same place, which was there before: " + former}
 	if diff := gocmp.Diff(want, w.watch.found(true)); diff != "" {
 		t.Errorf("noted (-want +got):\n%s", diff)
 	}

@@ -143,7 +143,7 @@ func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair)
 	}
 	if w.further > 0 {
 		a.out.Printf("There are further assets of the same name, size and folder for %s: uploaded by another user, or by a run with another state database.", count(w.further, "asset"))
-		a.out.Notef("Try: assetferry undo --state FILE counts what a run with that state database sent, and --apply trashes it. Use one for each destination")
+		a.out.Notef("Try: assetferry runs --state FILE lists the runs of that state database; assetferry undo --state FILE --run ID shows what a run sent, and --apply trashes it. Use one for each destination")
 	}
 	if result.Differences > w.further {
 		a.out.Notef("Try: another user changed it there; restore it from the trash or a former revision, and verify again")
