@@ -158,6 +158,11 @@ func noContext(err error, id string) error {
 // showContext shows a context. The state is that of a change; empty: nothing is changed.
 func (a *app) showContext(v ai.Context, state string) {
 	a.out.Event("context", contextLine(v, state))
+	a.printContext(v)
+}
+
+// printContext shows people a context.
+func (a *app) printContext(v ai.Context) {
 	a.out.Printf("Context      %s", ui.Sanitize(strings.TrimSpace(v.ID+" "+v.Name)))
 	for _, line := range [][2]string{{"About", v.Description}, {"Instructions", v.Instructions}, {"Applies to", strings.Join(v.AutoApply, ", ")}} {
 		if line[1] != "" {
@@ -572,23 +577,44 @@ func (a *app) deleteContext(ctx context.Context, s *aiService, ref ai.ContextRef
 	if err != nil {
 		return noContext(err, ref.String())
 	}
-	a.showContext(v, ch.state())
+	a.printContext(v)
 	if err := a.agree(ctx, ch, "Delete it?", "%s was not deleted: nobody said yes", ref); err != nil {
 		return err
 	}
-	switch {
-	case ch.dryRun:
-		a.noteDryRun(ch)
-		return nil
-	case ref.PromptID != "":
-		err = s.accounts.DeletePrompt(ctx, ref.ID, ref.PromptID)
-	case ref.FileID != "":
-		err = s.accounts.DeleteContextFile(ctx, ref.ID, ref.FileID)
-	default:
-		err = s.accounts.DeleteContext(ctx, ref.ID)
-	}
-	if err == nil {
+	if !ch.dryRun {
+		if err := deletePart(ctx, s.accounts, ref); err != nil {
+			return err
+		}
+		if err := checkDeleted(ctx, s, ref); err != nil {
+			return err
+		}
 		a.out.Notef("Deleted %s.", ui.Sanitize(ref.String()))
 	}
+	a.out.Event("context", contextLine(v, ch.state()))
+	a.noteDryRun(ch)
+	return nil
+}
+
+// checkDeleted makes sure that something is gone: that there is no such endpoint looks the same as
+// that it was gone already, and the endpoints of contexts are guesses.
+func checkDeleted(ctx context.Context, s *aiService, ref ai.ContextRef) error {
+	_, err := partOf(ctx, s, ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = &stop{exitError, fmt.Errorf("%s was not deleted: it is still there", ref), "assetferry doctor compares the endpoints with those of the service; --ai-route names another one"}
+	}
 	return err
+}
+
+// deletePart deletes a context, or the part of one that is referred to.
+func deletePart(ctx context.Context, c *ai.Client, ref ai.ContextRef) error {
+	switch {
+	case ref.PromptID != "":
+		return c.DeletePrompt(ctx, ref.ID, ref.PromptID)
+	case ref.FileID != "":
+		return c.DeleteContextFile(ctx, ref.ID, ref.FileID)
+	}
+	return c.DeleteContext(ctx, ref.ID)
 }
