@@ -251,7 +251,8 @@ func readText(from io.Reader, name string) (string, error) {
 	return string(text), nil
 }
 
-// put puts prompts and files into a context that is there, and shows each.
+// put puts prompts and files into a context that is there. It returns those that it put there,
+// also with an error.
 func (p *contextParts) put(ctx context.Context, s *aiService, id string) (added ai.Context, err error) {
 	for _, n := range p.prompts {
 		if n.ID, err = s.accounts.CreatePrompt(ctx, id, n); err != nil {
@@ -299,6 +300,20 @@ func (p *contextParts) planned() (v ai.Context) {
 		v.Files = append(v.Files, f)
 	}
 	return v
+}
+
+// notePut names what was put into a context before an error: added again, it would be there twice.
+func (a *app) notePut(parts ai.Context) {
+	var names []string
+	for _, p := range parts.Prompts {
+		names = append(names, "prompt "+p.Name)
+	}
+	for _, f := range parts.Files {
+		names = append(names, "file "+f.Name)
+	}
+	if len(names) > 0 {
+		a.out.Notef("Added before the error, so leave it out next time: %s", ui.Sanitize(strings.Join(names, ", ")))
+	}
 }
 
 // contextFields are what a context, or a prompt in one, says of itself.
@@ -407,6 +422,7 @@ func (a *app) contextsAddCommand() *cobra.Command {
 			parts := p.planned()
 			if !ch.dryRun {
 				if parts, err = p.put(ctx, s, v.ID); err != nil {
+					a.notePut(parts)
 					return createdInDoubt(err, "assetferry ai contexts show --all "+v.ID)
 				}
 			}
