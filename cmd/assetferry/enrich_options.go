@@ -49,7 +49,11 @@ func (a *app) processingOptions(given []string) (p ai.Processing, err error) {
 		p.Options[name] = bytes.TrimSpace(typed)
 	}
 	if err := p.CheckOptions(); err != nil {
-		return p, usage(fmt.Errorf("--option: %w", err), `text in JSON has quotes: --option 'name="text"'`)
+		hint := `text in JSON has quotes: --option 'name="text"'`
+		if errors.Is(err, ai.ErrReserved) {
+			hint = "leave it out: the command sets it, the model by --ai-model"
+		}
+		return p, usage(fmt.Errorf("--option: %w", err), hint)
 	}
 	return p, nil
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// ErrReserved means that an option is one that the client sets itself.
+var ErrReserved = errors.New("is no option: it is set for each call")
+
 // CheckOptions finds options that cannot be sent: those that the client sets itself, and what is
 // no JSON. How options are spelled is not public, so any other name is passed on as it is.
 func (p Processing) CheckOptions() error {
@@ -16,7 +19,7 @@ func (p Processing) CheckOptions() error {
 		case name == "":
 			return errors.New("an option has no name")
 		case slices.Contains([]string{"content", "prompt", "model"}, name):
-			return fmt.Errorf("%s is no option: it is set for each call", name)
+			return fmt.Errorf("%s %w", name, ErrReserved)
 		case !json.Valid(value):
 			return fmt.Errorf("the value of the option %s is not JSON", name)
 		}
