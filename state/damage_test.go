@@ -444,6 +444,12 @@ func TestRoomOfTheLogAfterAReader(t *testing.T) {
 	j.fillLog(60)
 }
 
+func TestOtherPages(t *testing.T) {
+	if got := otherPages(2, 7).Error(); !strings.HasPrefix(got, "2 pages are not as they were written, the first is page 7: ") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // A check finds a page that is not as it was written, and leaves an owner at work alone.
 func TestCheckOfPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
@@ -459,7 +465,8 @@ func TestCheckOfPages(t *testing.T) {
 	s, err := OpenReadOnly(t.Context(), path)
 	must(t, err)
 	defer s.Close()
-	if problems, err := s.Check(t.Context()); err != nil || len(problems) != 1 || !strings.Contains(problems[0], "is not as it was written") {
+	want := fmt.Sprintf("page %d is not as it was written: ", at/4096+1)
+	if problems, err := s.Check(t.Context()); err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0], want) {
 		t.Errorf("got %q (%v)", problems, err)
 	}
 	content[at] ^= 1

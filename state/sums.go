@@ -77,9 +77,17 @@ func comparePages(path string) error {
 	case err != nil:
 		return err
 	case wrong > 0:
-		return &DiskError{ErrDamaged, fmt.Errorf("its page %d is not as it was written (%d are not): %w", first, wrong, errOtherPages)}
+		return &DiskError{ErrDamaged, otherPages(wrong, first)}
 	}
 	return nil
+}
+
+// otherPages says how many pages are not as they were written, and the first of them.
+func otherPages(wrong int, first uint32) error {
+	if wrong == 1 {
+		return fmt.Errorf("page %d is not as it was written: %w", first, errOtherPages)
+	}
+	return fmt.Errorf("%d pages are not as they were written, the first is page %d: %w", wrong, first, errOtherPages)
 }
 
 // wasOurs reports whether a file that does not seem to be a journal is one with a header
