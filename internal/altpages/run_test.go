@@ -90,7 +90,7 @@ func (s *service) Process(_ context.Context, documents []string, prompt string) 
 		}
 	}
 	var all []Processed
-	for _, p := range answer.Process(prompt, documents, nil) {
+	for _, p := range (answer.Style{}).Process(prompt, documents, nil) {
 		made := Processed(p)
 		if s.alter != nil {
 			made = s.alter(made)
