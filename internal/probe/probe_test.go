@@ -509,6 +509,22 @@ func TestUnlisted(t *testing.T) {
 	}
 }
 
+// TestMadeWithoutAnAnswer finds by their name the categories of which no answer told the ID.
+func TestMadeWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, rule := range []string{"POST /admin/categories status=500 commit=after", "POST /admin/categories drop=after nth=2"} {
+		f, err := sandbox.ParseFault(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := serve(t, sandbox.Options{Faults: []sandbox.Fault{f}})
+		if got, _ := probe.Run(t.Context(), s.options(t)); len(got.Left) > 0 {
+			t.Errorf("%s: left %v", rule, got.Left)
+		}
+		s.checkClean(t)
+	}
+}
+
 // TestUnknown goes on where something cannot be measured, and says why.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
