@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A Page says where a list is read, and how. The zero Page begins at its beginning.
@@ -60,7 +61,7 @@ func (p *pageOf[T]) check() error {
 
 // list reads a list page by page. The request is that of a page, without cursor and limit.
 func list[T any](ctx context.Context, c *Client, r request, pages []Page) iter.Seq2[T, error] {
-	return walk(pages, func(query url.Values) (got pageOf[T], err error) {
+	return walk(strings.TrimSpace(r.op+" "+r.subject), pages, func(query url.Values) (got pageOf[T], err error) {
 		asked := r
 		asked.query = maps.Clone(r.query)
 		if asked.query == nil {
@@ -78,8 +79,8 @@ const maxEmptyPages = 100
 
 // walk goes from page to page. A cursor that comes again is an error: the list would never end.
 // That is found out in Brent's way, without keeping all of them. Cursors that are ever new lead
-// nowhere either if what they lead to stays the same.
-func walk[T any](pages []Page, fetch func(url.Values) (pageOf[T], error)) iter.Seq2[T, error] {
+// nowhere either if what they lead to stays the same. Op is what is done, for these errors.
+func walk[T any](op string, pages []Page, fetch func(url.Values) (pageOf[T], error)) iter.Seq2[T, error] {
 	var p Page
 	if len(pages) > 0 {
 		p = pages[0]
@@ -98,7 +99,7 @@ func walk[T any](pages []Page, fetch func(url.Values) (pageOf[T], error)) iter.S
 				empty = 0
 			}
 			if empty == maxEmptyPages || empty == 0 && got.text != "" && got.text == last {
-				yield(none, errors.New("list does not advance: a page comes again"))
+				yield(none, errors.New(op+": list does not advance: a page comes again"))
 				return
 			}
 			last = got.text
@@ -118,7 +119,7 @@ func walk[T any](pages []Page, fetch func(url.Values) (pageOf[T], error)) iter.S
 			case cursor == "":
 				return
 			case cursor == mark:
-				yield(none, errors.New("list does not advance: a cursor comes again"))
+				yield(none, errors.New(op+": list does not advance: a cursor comes again"))
 				return
 			case n == turn:
 				mark, turn = cursor, 2*turn

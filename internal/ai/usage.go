@@ -59,7 +59,7 @@ func (c *Client) Usage(ctx context.Context, from, to time.Time, users ...string)
 	var total Usage
 	// No page of the documentation has usage among the lists with cursors; one that comes in
 	// pages all the same is read to its end.
-	for u, err := range walk(nil, func(query url.Values) (pageOf[UserUsage], error) {
+	for u, err := range walk(r.op, nil, func(query url.Values) (pageOf[UserUsage], error) {
 		asked, got := r, usageAnswer{needsUsers: len(users) > 0}
 		asked.query = query
 		err := c.ask(ctx, &asked, &got)
