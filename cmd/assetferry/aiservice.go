@@ -65,8 +65,13 @@ func (s *accounted) Credits(ctx context.Context, since time.Time) (float64, erro
 	} else if err != nil {
 		return 0, err
 	}
-	i := slices.IndexFunc(used.Users, func(u ai.UserUsage) bool { return u.UserID == s.of.user })
-	return used.Users[i].Credits, nil
+	spent := 0.0
+	for _, u := range used.Users { // who is listed twice, such as by model, spent both
+		if u.UserID == s.of.user {
+			spent += u.Credits
+		}
+	}
+	return spent, nil
 }
 
 // host is where things are sent to, as short as it can be said. The journal knows the service
