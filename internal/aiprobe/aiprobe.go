@@ -165,21 +165,29 @@ func (p *prober) make(ctx context.Context, id, group string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !slices.Contains(p.made, id) {
+	isNew := !slices.Contains(p.made, id)
+	if isNew {
 		p.made = append(p.made, id)
 	}
 	making, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(cleanTime, end) })()
 	_, err := p.client.CreateConversation(making, ai.NewConversation{ID: id, Group: group})
+	if no, _ := refused(err); no && isNew {
+		p.forget(id)
+	}
 	return err
+}
+
+func (p *prober) forget(id string) {
+	p.made = slices.DeleteFunc(p.made, func(made string) bool { return made == id })
 }
 
 // remove deletes a conversation.
 func (p *prober) remove(ctx context.Context, id string) error {
 	err := p.client.DeleteConversation(ctx, id)
 	if err == nil {
-		p.made = slices.DeleteFunc(p.made, func(made string) bool { return made == id })
+		p.forget(id)
 	}
 	return err
 }
@@ -199,13 +207,11 @@ func (p *prober) clean(ctx context.Context) (left []string, err error) {
 	return left, err
 }
 
-// refused reports whether the service said no; any other error is one.
+// refused reports whether the service said no to what was asked; any other error is one.
 func refused(err error) (bool, error) {
 	e, ok := errors.AsType[*ai.Error](err)
-	switch {
-	case err == nil:
-		return false, nil
-	case ok && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests && !e.IsAuth():
+	if ok && e.Err == nil && slices.Contains([]int{http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge,
+		http.StatusRequestURITooLong, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}, e.Status) {
 		return true, nil
 	}
 	return false, err

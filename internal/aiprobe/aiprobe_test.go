@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -236,6 +237,17 @@ func (l *late) arrive(t *testing.T) {
 	_ = answer.Body.Close()
 }
 
+// Neither somebody on the way who loses patience nor a missing endpoint says what the service takes.
+func TestWhatIsNoRefusal(t *testing.T) {
+	for _, status := range []string{"408", "404"} {
+		s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "POST /v1/conversations/{conversationId}/files status="+status)}})
+		got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
+		if err != nil || got.Profile.TinyImages != "" || !strings.Contains(got.Profile.Unknown["tiny_images"], status) {
+			t.Errorf("%s: got %+v, %v", status, got.Profile, err)
+		}
+	}
+}
+
 // A lost answer is no reason to take a refused ID for an accepted one.
 func TestTakenIDAfterALostAnswer(t *testing.T) {
 	s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "POST /v1/conversations drop=before nth=3")}})
@@ -273,10 +285,22 @@ func TestOtherStatuses(t *testing.T) {
 	}
 }
 
+// An ID that was refused needs no deleting, which a service that checks IDs everywhere refuses, too.
+func TestIDsAreCheckedEverywhere(t *testing.T) {
+	plain := clients(t, aiservicetest.Running{URL: "https://localhost", Environment: aiservicetest.Environment()})
+	got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: func(wrap aiprobe.Wrap) (*ai.Client, *ai.Client, error) {
+		return plain(func(http.RoundTripper) http.RoundTripper { return wrap(&coarse{longest: 64}) })
+	}})
+	if err != nil || got.Left != nil || got.Profile.MaxID != 64 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 // coarse is a service that has nothing but conversations, which are sorted by the second.
 type coarse struct {
-	made   []ai.Conversation
-	status int // of what is made or deleted; zero: the usual ones
+	made    []ai.Conversation
+	status  int // of what is made or deleted; zero: the usual ones
+	longest int // ID, whatever is asked of it; zero: any
 }
 
 func (s *coarse) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -294,8 +318,14 @@ func (s *coarse) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/conversations":
 		n := ai.Conversation{CreatedAt: time.Now().Truncate(time.Second)}
 		_ = json.NewDecoder(r.Body).Decode(&n)
+		if s.longest > 0 && len(n.ID) > s.longest {
+			answer.WriteHeader(http.StatusBadRequest)
+			break
+		}
 		s.made = append(s.made, n)
 		answer.WriteHeader(cmp.Or(s.status, http.StatusCreated))
+	case r.Method == http.MethodDelete && s.longest > 0 && len(path.Base(r.URL.Path)) > s.longest:
+		answer.WriteHeader(http.StatusBadRequest)
 	case r.Method == http.MethodDelete:
 		answer.WriteHeader(cmp.Or(s.status, http.StatusOK))
 	default:
