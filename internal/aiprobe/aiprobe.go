@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -109,6 +110,7 @@ type prober struct {
 	subject          string   // the conversation on which things are tried
 	deleted          string   // one that was deleted
 	made             []string // conversations that may be there
+	certain          []string // those of them that were there
 }
 
 // Run probes a service. Where something cannot be measured it says so in the profile and goes on.
@@ -173,23 +175,33 @@ func (p *prober) make(ctx context.Context, id, group string) error {
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(cleanTime, end) })()
 	_, err := p.client.CreateConversation(making, ai.NewConversation{ID: id, Group: group})
-	if no, _ := refused(err); no && isNew {
+	if err == nil {
+		p.certain = append(p.certain, id)
+	} else if no, _ := refused(err); no && isNew {
 		p.forget(id)
 	}
 	return err
 }
 
 func (p *prober) forget(id string) {
-	p.made = slices.DeleteFunc(p.made, func(made string) bool { return made == id })
+	is := func(other string) bool { return other == id }
+	p.made, p.certain = slices.DeleteFunc(p.made, is), slices.DeleteFunc(p.certain, is)
 }
 
-// remove deletes a conversation.
+// remove deletes a conversation. To the client one that is not found is gone, so one that was
+// there is looked for: it may be the endpoint that was not found.
 func (p *prober) remove(ctx context.Context, id string) error {
-	err := p.client.DeleteConversation(ctx, id)
-	if err == nil {
-		p.forget(id)
+	if err := p.client.DeleteConversation(ctx, id); err != nil {
+		return err
 	}
-	return err
+	if answered := p.recorder.last; answered.status == http.StatusNotFound && slices.Contains(p.certain, id) {
+		if _, err := p.client.Conversation(ctx, id); !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(fmt.Errorf("delete conversation %s: it was not found, and is still there", id), err)
+		}
+		p.recorder.last = answered
+	}
+	p.forget(id)
+	return nil
 }
 
 // cleanTime is how long deleting may take in the end, and what was begun before an interrupt.

@@ -169,6 +169,20 @@ func TestCleansUp(t *testing.T) {
 			t.Errorf("got %+v, %v, and %d are left", got, err, n)
 		}
 	})
+	t.Run("deleting is somewhere else", func(t *testing.T) {
+		s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "DELETE /v1/conversations/{conversationId} status=404")}})
+		got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
+		if n := s.Stats(t).Conversations; err == nil || n == 0 || len(got.Left) != n {
+			t.Errorf("got %v, %v, and %d are left", got.Left, err, n)
+		}
+	})
+	t.Run("answers of deleting are lost", func(t *testing.T) {
+		s := aiservicetest.Run(t, aiservice.Options{Faults: []aiservice.Fault{fault(t, "DELETE /v1/conversations/{conversationId} drop=after nth=2")}})
+		got, err := aiprobe.Run(t.Context(), aiprobe.Options{NewClients: clients(t, s, "ai:conversations:*", "ai:models:*", "ai:admin")})
+		if n := s.Stats(t).Conversations; err != nil || n != 0 || got.Left != nil {
+			t.Errorf("got %v, %v, and %d are left", got.Left, err, n)
+		}
+	})
 	t.Run("interrupted", func(t *testing.T) {
 		s := aiservicetest.Run(t, aiservice.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
