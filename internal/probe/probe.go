@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"slices"
@@ -190,15 +191,26 @@ func (p *prober) clean(ctx context.Context) (left []string, err error) {
 		}
 	}
 	for _, id := range p.made {
-		r, failed := p.ask(ctx, assets.Question{Op: "delete category", Method: http.MethodDelete, Address: p.Client.InWorkspace("/admin/categories/" + url.PathEscape(id))})
-		if failed == nil && r.Status >= 300 && r.Status != http.StatusNotFound {
-			failed = fmt.Errorf("delete category: %w", answered(r))
-		}
-		if failed != nil {
+		if failed := p.remove(ctx, id); failed != nil {
 			left, err = append(left, fmt.Sprintf("the category %q (%s), with all that is in it", p.category, id)), errors.Join(err, failed)
 		}
 	}
 	return left, err
+}
+
+// remove deletes a category. One that is not found is looked for: it may be the endpoint that
+// was not found.
+func (p *prober) remove(ctx context.Context, id string) error {
+	r, err := p.ask(ctx, assets.Question{Op: "delete category", Method: http.MethodDelete, Address: p.Client.InWorkspace("/admin/categories/" + url.PathEscape(id))})
+	switch {
+	case err != nil || r.Status < 300:
+		return err
+	case r.Status == http.StatusNotFound:
+		if _, err := p.Client.Category(ctx, id); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return fmt.Errorf("delete category: %w", answered(r))
 }
 
 // findMade finds the categories of ours that are listed.

@@ -473,19 +473,21 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestLeft tells what cannot be deleted.
+// TestLeft tells what cannot be deleted, also where it is the endpoint that is not found.
 func TestLeft(t *testing.T) {
 	t.Parallel()
-	f, err := sandbox.ParseFault("DELETE /admin/categories/{id} status=500")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := probe.Run(t.Context(), serve(t, sandbox.Options{Faults: []sandbox.Fault{f}}).options(t))
-	if err == nil || len(got.Left) != 2 || !strings.Contains(got.Left[0], probe.Prefix) {
-		t.Errorf("got %v, left %v", err, got.Left)
-	}
-	if !got.Measured || got.Profile.MaxName != 256 {
-		t.Errorf("what was measured is lost: %+v", got.Profile)
+	for _, status := range []string{"500", "404"} {
+		f, err := sandbox.ParseFault("DELETE /admin/categories/{id} status=" + status)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := probe.Run(t.Context(), serve(t, sandbox.Options{Faults: []sandbox.Fault{f}}).options(t))
+		if err == nil || len(got.Left) != 2 || !strings.Contains(got.Left[0], probe.Prefix) {
+			t.Errorf("%s: got %v, left %v", status, err, got.Left)
+		}
+		if !got.Measured || got.Profile.MaxName != 256 {
+			t.Errorf("%s: what was measured is lost: %+v", status, got.Profile)
+		}
 	}
 }
 
