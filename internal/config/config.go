@@ -16,6 +16,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"assetferry/internal/addresses"
@@ -255,14 +256,16 @@ func (s *Settings) loadFile(flag []string, rows []row) error {
 }
 
 // Keys returns what can be said of every setting, in the
-// order in which they are best explained.
-func Keys() []Key {
-	var keys []Key
+// order in which they are best explained. It is shared: callers must not change it.
+func Keys() []Key { return keys() }
+
+// keys is built once: every start needs it at each flag of each command.
+var keys = sync.OnceValue(func() (all []Key) {
 	for _, r := range new(Settings).table() {
-		keys = append(keys, Key{Name: r.key, Flag: r.flag(), Env: r.env, Default: r.initial, Example: r.example, Values: r.values})
+		all = append(all, Key{Name: r.key, Flag: r.flag(), Env: r.env, Default: r.initial, Example: r.example, Values: r.values})
 	}
-	return keys
-}
+	return all
+})
 
 // A Key names a setting.
 type Key struct {
