@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -324,6 +327,33 @@ func TestPaging(t *testing.T) {
 		}
 	}
 	j.stage() // nothing is held by a listing that was left
+}
+
+// TestFingerprintsReuseTheirPage: every plan reads all of them, so what a page allocates counts.
+func TestFingerprintsReuseTheirPage(t *testing.T) {
+	const n = 8*pageSize + 1
+	j := begin(t)
+	execute(t, j.Path(), fmt.Sprintf(`WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < %d)
+		INSERT INTO receipts SELECT %d, format('%%06d.jpg', n), n, 0, '', zeroblob(32), n, 'n', 'e', 'c', 'f', 'u', 0, 0, 0, %d, 0, NULL, NULL, NULL, NULL FROM c`,
+		n, j.pair.ID, j.run.Num))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, err := range j.Fingerprints(t.Context(), j.pair.ID, "") {
+		must(t, err)
+	}
+	runtime.ReadMemStats(&after)
+	if took := int(after.TotalAlloc-before.TotalAlloc) / n; took > 2*int(reflect.TypeFor[Receipt]().Size()) {
+		t.Errorf("%d bytes are allocated for each fingerprint", took)
+	}
+	got := collect(t, j.Fingerprints(t.Context(), j.pair.ID, ""))
+	if len(got) != n {
+		t.Fatalf("got %d fingerprints, want %d", len(got), n)
+	}
+	for i, r := range got {
+		if r.Key != fmt.Sprintf("%06d.jpg", i) || r.Size != int64(i) || r.Asset != strconv.Itoa(i) {
+			t.Fatalf("fingerprint %d is %+v", i, r)
+		}
+	}
 }
 
 func TestOddKeys(t *testing.T) {

@@ -326,18 +326,27 @@ func first[T any](all []T, err error, what string) (T, error) {
 }
 
 // query collects the rows of a statement; it is for results of bounded size.
-func query[T any](ctx context.Context, db *sql.DB, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) (all []T, err error) {
+func query[T any](ctx context.Context, db *sql.DB, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) ([]T, error) {
+	return queryInto(ctx, nil, db, op, scan, stmt, args...)
+}
+
+// queryInto is query, with the rows in the place of those of a former page.
+func queryInto[T any](ctx context.Context, former []T, db *sql.DB, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) (all []T, err error) {
 	defer func() { err = interrupted(ctx, op, err) }()
 	rows, err := db.QueryContext(ctx, stmt, args...)
 	if err != nil {
 		return nil, wrap(op, err)
 	}
-	all, err = scanAll(rows, scan)
+	all, err = appendAll(former[:0], rows, scan)
 	return all, wrap(op, err)
 }
 
 // scanAll collects rows and closes them.
-func scanAll[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) (all []T, err error) {
+func scanAll[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	return appendAll(nil, rows, scan)
+}
+
+func appendAll[T any](all []T, rows *sql.Rows, scan func(*sql.Rows) (T, error)) (_ []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		v, err := scan(rows)
