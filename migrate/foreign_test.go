@@ -1,12 +1,15 @@
 package migrate_test
 
 import (
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"assetferry/internal/assets"
 	"assetferry/internal/sandbox"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -111,6 +114,46 @@ func TestNameOfOthersIsNotFree(t *testing.T) {
 		}
 		w.wantSound()
 	})
+}
+
+// A name that is taken between the plan and its run makes that run a failed one, and its asset
+// goes back. From the next run on it is a conflict, until the name is free.
+func TestMoveToANameThatIsTakenMeanwhile(t *testing.T) {
+	for _, policy := range []string{"rename", "refuse"} {
+		for _, before := range []string{"old/a.jpg", "dir/a.jpg"} {
+			t.Run(policy+" "+before, func(t *testing.T) {
+				w := newWorld(t, func(o *sandbox.Options) { o.Profile.EqualAssets = policy })
+				w.put(before, "a", "dir/z.jpg", "z")
+				w.syncs(trashing())
+				r := w.receipt(before)
+				folder := w.receipt("dir/z.jpg").Folder
+				w.source.Delete(sources.Key(before))
+				w.put("dir/b.jpg", "a")
+				var theirs assets.Asset
+				taken := sync.OnceFunc(func() { theirs = w.upload(w.images, folder, "b.jpg", "theirs") })
+				w.gate.on(func(_ int, r *http.Request) error {
+					if r.Method == http.MethodPatch {
+						taken()
+					}
+					return nil
+				})
+				w.wantStates(w.syncs(trashing()), map[string]int64{"move failed": 1, "unchanged skipped": 1})
+				w.gate.on(nil)
+				for range 6 {
+					w.wantStates(w.syncs(trashing()), map[string]int64{"conflict conflict": 1, "unchanged skipped": 1})
+				}
+				if got, err := w.other.Asset(w.Context(), r.Asset); err != nil || got.Filename() != "a.jpg" || got.FolderID != r.Folder {
+					t.Errorf("its asset is %+v (%v)", got, err)
+				}
+				must(t, w.other.Trash(t.Context(), theirs.ID))
+				w.wantStates(w.syncs(trashing()), map[string]int64{"move done": 1, "unchanged skipped": 1})
+				if got := w.assetOf("dir/b.jpg"); got.ID != r.Asset || got.Filename() != "b.jpg" || got.FolderID != folder {
+					t.Errorf("its asset is %+v", got)
+				}
+				w.wantSound()
+			})
+		}
+	}
 }
 
 // Where the service does not tell which names are taken, what is to be moved is. An asset that

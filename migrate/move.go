@@ -28,7 +28,8 @@ type passage struct {
 	item    state.Item
 	receipt state.Receipt // of the object, as it becomes
 	left    time.Time     // when we left the asset, if somebody has changed it since; see leftBefore
-	at      container     // where the asset is
+	from    container     // where the asset was
+	at      container     // where it is
 	current bool          // the service told of the asset since it was changed last
 	refusal error         // why it stays where it is
 	failure string        // why it is in its place, but not as it should be
@@ -115,6 +116,7 @@ func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
 	}
 	r.Key, r.Size, r.Time, r.VersionTag, r.ContentType = i.Key, i.Size, i.Time, i.VersionTag, i.ContentType
 	p := &passage{item: i, receipt: r, left: was.Left, at: container{r.Category, r.Folder}}
+	p.from = p.at
 	if i.Origin != i.Key && !m.rules.overwrites() {
 		return p, nil
 	}
@@ -125,6 +127,7 @@ func (m moving) passage(ctx context.Context, i state.Item) (*passage, error) {
 	}
 	p.takes(asset)
 	p.at = container{asset.CategoryID, asset.FolderID}
+	p.from = p.at
 	return p, err
 }
 
@@ -177,7 +180,7 @@ func (m moving) move(ctx context.Context, c container, passages []*passage) erro
 	if len(transfers) == 0 {
 		return nil
 	}
-	refused, err := refusals(m.Write.Move(ctx, assets.Target{CategoryID: c.category, FolderID: c.folder}, transfers...))
+	refused, err := refusals(m.Write.Move(ctx, targetIn(c), transfers...))
 	if err != nil {
 		return err
 	}
@@ -195,6 +198,11 @@ func (m moving) move(ctx context.Context, c container, passages []*passage) erro
 		}
 	}
 	return nil
+}
+
+// targetIn is a container as what is moved names it.
+func targetIn(c container) assets.Target {
+	return assets.Target{CategoryID: c.category, FolderID: c.folder}
 }
 
 // renameAndMove gives an asset its new name before it is moved, and its former one again
@@ -237,7 +245,7 @@ func (m moving) complete(ctx context.Context, c container, passages []*passage, 
 		if p.refusal != nil {
 			return nil
 		}
-		if err := m.giveName(ctx, p); err != nil {
+		if err := m.giveName(ctx, c, p); err != nil {
 			return err
 		}
 		return m.redescribe(ctx, p)
@@ -247,7 +255,7 @@ func (m moving) complete(ctx context.Context, c container, passages []*passage, 
 	return m.askWhen(ctx, c, passages, began)
 }
 
-func (m moving) giveName(ctx context.Context, p *passage) error {
+func (m moving) giveName(ctx context.Context, c container, p *passage) error {
 	if p.isNamed() {
 		return nil
 	}
@@ -256,6 +264,7 @@ func (m moving) giveName(ctx context.Context, p *passage) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p.refusal = &deletedError{p.item.Asset}
+		return nil
 	case isOf(err, retry.Permanent):
 		p.failure = fmt.Sprintf("its asset is moved, but keeps the name %q: %v", former, err)
 	case err == nil && foldName(p.receipt.Filename()) != foldName(p.item.Name):
@@ -263,10 +272,42 @@ func (m moving) giveName(ctx context.Context, p *passage) error {
 	default:
 		return err
 	}
-	if p.failure != "" && p.item.Reason == string(ReasonNameFree) {
+	if p.item.Reason == string(ReasonNameFree) {
 		return m.keepName(ctx, p, former)
 	}
+	if foldName(former) == foldName(p.item.Name) { // which may itself be why it is refused
+		return nil
+	}
+	return unlessPermanent(m.takeBack(ctx, c, p, former))
+}
+
+// takeBack puts an asset back where it was, under its former name, if another has got the new
+// one since the plan: the next run decides about its object again. Where the service does not
+// tell, or does not let it go back, the asset stays.
+func (m moving) takeBack(ctx context.Context, c container, p *passage, former string) error {
+	taken, err := m.Dest.NamesTaken(ctx, targetIn(c), p.item.Name)
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	if p.receipt.Filename() != former {
+		if err := m.rename(ctx, p, former); err != nil {
+			return err
+		}
+	}
+	if err := m.move(ctx, p.from, []*passage{p}); err != nil {
+		return err
+	}
+	if p.refusal = nil; p.at == p.from {
+		p.refusal = &takenError{p.item.Name}
+	}
 	return nil
+}
+
+func unlessPermanent(err error) error {
+	if isOf(err, retry.Permanent) {
+		return nil
+	}
+	return err
 }
 
 // keepName leaves an asset the name that it has, where the one that was to be free is not: a
@@ -430,3 +471,13 @@ func (e *deletedError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Class is permanent: the next plan decides what becomes of it.
 func (e *deletedError) Class() retry.Class { return retry.Permanent }
+
+// A takenError says that another asset has got the name that an asset was to get.
+type takenError struct{ name string }
+
+func (e *takenError) Error() string {
+	return fmt.Sprintf("its asset stays where it was, as another one has got the name %q since the plan", e.name)
+}
+
+// Class is permanent: the next plan decides what becomes of it.
+func (e *takenError) Class() retry.Class { return retry.Permanent }
