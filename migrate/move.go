@@ -25,16 +25,17 @@ func (m moving) kind() state.Kind { return state.Moves }
 
 // A passage is an asset on its way.
 type passage struct {
-	item    state.Item
-	receipt state.Receipt // of the object, as it becomes
-	left    time.Time     // when we left the asset, if somebody has changed it since; see leftBefore
-	from    container     // where the asset was
-	at      container     // where it is
-	current bool          // the service told of the asset since it was changed last
-	refusal error         // why it stays where it is
-	failure string        // why it is in its place, but not as it should be
-	told    description   // what was written into it
-	remark  string        // for people
+	item     state.Item
+	receipt  state.Receipt // of the object, as it becomes
+	left     time.Time     // when we left the asset, if somebody has changed it since; see leftBefore
+	from     container     // where the asset was
+	at       container     // where it is
+	current  bool          // the service told of the asset since it was changed last
+	refusal  error         // why it stays where it is
+	failure  string        // why it is in its place, but not as it should be
+	misnamed bool          // only its name is not as it should be
+	told     description   // what was written into it
+	remark   string        // for people
 }
 
 // takes notes what the service says of the asset.
@@ -275,10 +276,22 @@ func (m moving) giveName(ctx context.Context, c container, p *passage) error {
 	if p.item.Reason == string(ReasonNameFree) {
 		return m.keepName(ctx, p, former)
 	}
-	if foldName(former) == foldName(p.item.Name) { // which may itself be why it is refused
-		return nil
+	if foldName(former) == foldName(p.item.Name) { // so whether another has it is not easily told
+		return unlessPermanent(m.nameApart(ctx, p))
 	}
 	return unlessPermanent(m.takeBack(ctx, c, p, former))
+}
+
+// nameApart gives an asset the name of a collision, from which a later run gives it its own once
+// that is free.
+func (m moving) nameApart(ctx context.Context, p *passage) error {
+	name := rename(p.item.Name, p.item.Key)
+	if err := m.rename(ctx, p, name); err != nil {
+		return err
+	}
+	p.failure, p.misnamed = fmt.Sprintf("%s; it is called %q for now", p.failure, p.receipt.Filename()), true
+	p.item.Name = name
+	return nil
 }
 
 // takeBack puts an asset back where it was, under its former name, if another has got the new
@@ -334,7 +347,7 @@ func (m moving) redescribe(ctx context.Context, p *passage) error {
 	p.takes(asset)
 	d, err := m.describe(ctx, p.item, &asset, &p.receipt, nil)
 	if isOf(err, retry.Permanent) {
-		p.failure = joined(p.failure, "its asset is moved, but not described: "+err.Error())
+		p.failure, p.misnamed = joined(p.failure, "its asset is moved, but not described: "+err.Error()), false
 		return nil
 	} else if err != nil {
 		return err
@@ -423,7 +436,7 @@ func (p *passage) outcome(c container) state.Outcome {
 	o := state.Outcome{Key: p.item.Key, State: state.ItemDone, Receipt: &p.receipt, InsteadOf: p.item.Origin, Error: p.remark}
 	p.told.into(&o)
 	if p.failure != "" {
-		o.State, o.Class, o.Error = state.ItemFailed, string(retry.Permanent), p.failure
+		o.State, o.Class, o.Error, o.Misnamed = state.ItemFailed, string(retry.Permanent), p.failure, p.misnamed
 	}
 	return o
 }

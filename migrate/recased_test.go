@@ -1,7 +1,6 @@
 package migrate_test
 
 import (
-	"fmt"
 	"net/http"
 	"sync"
 	"testing"
@@ -181,44 +180,45 @@ func TestRecasedNameOfOthers(t *testing.T) {
 // for which it is free gives it, and no run in between fails.
 func TestRecasedNameThatIsTakenMeanwhile(t *testing.T) {
 	for _, policy := range []string{"rename", "refuse"} {
-		for _, asks := range []bool{true, false} {
-			t.Run(fmt.Sprint(policy, asks), func(t *testing.T) {
-				options := []func(*sandbox.Options){func(o *sandbox.Options) { o.Profile.EqualAssets = policy }}
-				if !asks {
-					options = append(options, faults(t, "POST /assets/namesExist status=404"))
-				}
-				w := newWorld(t, options...)
-				w.put("dir/Photo.jpg", "before", "z.jpg", "z")
-				w.syncs(trashing())
-				r := w.receipt("dir/Photo.jpg")
-				w.source.Delete("dir/Photo.jpg")
-				w.put("dir/photo.jpg", "after")
-				var theirs assets.Asset
-				taken := sync.OnceFunc(func() { theirs = w.upload(w.images, r.Folder, "photo.jpg", "theirs") })
-				w.gate.on(func(_ int, r *http.Request) error {
-					if r.Method == http.MethodPatch {
-						taken()
-					}
-					return nil
-				})
-				plan := w.syncs(trashing())
-				w.gate.on(nil)
-				w.wantStates(plan, map[string]int64{"replace failed": 1, "unchanged skipped": 1})
-				for range 4 {
-					if failed := w.statesOf(w.syncs(trashing()), state.ItemFailed); failed > 0 {
-						t.Errorf("%d failed", failed)
-					}
-				}
-				must(t, w.other.Trash(t.Context(), theirs.ID))
-				w.syncs(trashing())
-				if got := w.assetOf("dir/photo.jpg"); got.ID != r.Asset || got.Filename() != "photo.jpg" || w.content(got) != "after" {
-					t.Errorf("its asset is %+v", got)
-				}
-				w.wantStates(w.syncs(trashing()), map[string]int64{"unchanged skipped": 2})
-				w.wantSound()
-			})
+		for _, content := range []string{"before", "after"} { // what is moved, and what is replaced
+			t.Run(policy+" "+content, func(t *testing.T) { isTakenMeanwhile(t, policy, content) })
+			untold := faults(t, "POST /assets/namesExist status=404")
+			t.Run(policy+" "+content+" untold", func(t *testing.T) { isTakenMeanwhile(t, policy, content, untold) })
 		}
 	}
+}
+
+func isTakenMeanwhile(t *testing.T, policy, content string, options ...func(*sandbox.Options)) {
+	w := newWorld(t, append(options, func(o *sandbox.Options) { o.Profile.EqualAssets = policy })...)
+	w.put("dir/Photo.jpg", "before", "z.jpg", "z")
+	w.syncs(trashing())
+	r := w.receipt("dir/Photo.jpg")
+	w.source.Delete("dir/Photo.jpg")
+	w.put("dir/photo.jpg", content)
+	var theirs assets.Asset
+	taken := sync.OnceFunc(func() { theirs = w.upload(w.images, r.Folder, "photo.jpg", "theirs") })
+	w.gate.on(func(_ int, r *http.Request) error {
+		if r.Method == http.MethodPatch {
+			taken()
+		}
+		return nil
+	})
+	if failed := w.statesOf(w.syncs(trashing()), state.ItemFailed); failed != 1 {
+		t.Errorf("%d failed, want 1", failed)
+	}
+	w.gate.on(nil)
+	for range 4 {
+		if failed := w.statesOf(w.syncs(trashing()), state.ItemFailed); failed > 0 {
+			t.Errorf("%d failed", failed)
+		}
+	}
+	must(t, w.other.Trash(t.Context(), theirs.ID))
+	w.syncs(trashing())
+	if got := w.assetOf("dir/photo.jpg"); got.ID != r.Asset || got.Filename() != "photo.jpg" || w.content(got) != content {
+		t.Errorf("its asset is %+v", got)
+	}
+	w.wantStates(w.syncs(trashing()), map[string]int64{"unchanged skipped": 2})
+	w.wantSound()
 }
 
 // statesOf counts the items of a run in a state.
