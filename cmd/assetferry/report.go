@@ -39,11 +39,12 @@ Formats:
   text   for people
   json   one document. Its fields are named below
   csv    a row for each object: key, action, state, reason, size, category,
-         folder, name, asset_id, url, error, attempts, origin (the key that a
-         moved object went by before), and asset_name: what the asset is
-         called, if that is not the name of the object. A cell that begins
-         with = + - @, a tab or a line break has an apostrophe in front, so that
-         no spreadsheet takes it for a formula
+         folder, name, asset_id, url, error, attempts, origin (the key that an
+         object went by before it was moved, or replaced under another name),
+         and asset_name: what the asset is called, if that is not the name of
+         the object. A cell that begins with = + - @, a tab or a line break
+         has an apostrophe in front, so that no spreadsheet takes it for a
+         formula
   html   one page that needs nothing else, with charts
   keys   the key of each object on a line of its own, as --files-from takes it:
          assetferry report --only failed --format keys |
