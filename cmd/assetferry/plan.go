@@ -25,7 +25,7 @@ func (a *app) planCommand() *cobra.Command {
 what has to happen and why. It changes no file but the journal, and sends
 nothing but GET and HEAD requests and two kinds of POST that change nothing: for
 the cookie, if it has to read a file of a private category, and to ask which
-names exist where a sync would move assets.
+names exist where a sync would move or rename assets.
 
 With --verbose, or with --json, every object is shown.
 
