@@ -228,7 +228,9 @@ func (d *dispatcher) unclear(f finding) error {
 func (d *dispatcher) found(f finding) {
 	o := f.outcome()
 	d.row = row{}
-	if f.item.Action != state.Adopt && d.describes() && !f.unproven { // what describes an object that has changed is the next run's
+	if o.Misnamed && d.describes() {
+		o.Misnamed = false // it lacks its description, too, which the next run gives it
+	} else if f.item.Action != state.Adopt && d.describes() && !f.unproven { // what describes an object that has changed is the next run's
 		o.State = state.ItemSent
 		if f.item.State, f.item.Asset, f.item.Class, f.item.Error = state.ItemSent, f.receipt.Asset, "", o.Error; !d.stopping {
 			d.queue = append(d.queue, f.item)

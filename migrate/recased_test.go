@@ -188,6 +188,15 @@ func TestRecasedNameThatIsTakenMeanwhile(t *testing.T) {
 	}
 }
 
+// The same where the answer to the new content got lost.
+func TestRecasedNameThatIsTakenMeanwhileInDoubt(t *testing.T) {
+	for _, policy := range []string{"rename", "refuse"} {
+		t.Run(policy, func(t *testing.T) {
+			isTakenMeanwhile(t, policy, "after", faults(t, "POST /assets/{id} drop=after once=1"))
+		})
+	}
+}
+
 func isTakenMeanwhile(t *testing.T, policy, content string, options ...func(*sandbox.Options)) {
 	w := newWorld(t, append(options, func(o *sandbox.Options) { o.Profile.EqualAssets = policy })...)
 	w.put("dir/Photo.jpg", "before", "z.jpg", "z")

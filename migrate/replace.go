@@ -221,9 +221,8 @@ func (a *Applier) settleEachReplaced(ctx context.Context, doubts []doubt, now ti
 // it cannot be told for good.
 func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	asset, digest, err := a.replaced(ctx, f.item)
-	misnamed := ""
 	if err == nil && asset != nil {
-		misnamed, err = a.rename(ctx, f.item, asset)
+		f.refused, err = a.rename(ctx, f.item, asset)
 	}
 	locked := a.settleOnly && isLocked(err)
 	untold := locked || isOther(err)
@@ -241,7 +240,6 @@ func (a *Applier) settleReplaced(ctx context.Context, f *finding) {
 	f.receipt = receiptOf(f.item, *asset, container{asset.CategoryID, asset.FolderID}, digest)
 	a.keepFound(ctx, f)
 	a.inheritFound(ctx, f)
-	f.remark = joined(misnamed, f.remark)
 }
 
 // inheritFound is inherit for an item in doubt that was found to have arrived.

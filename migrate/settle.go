@@ -38,6 +38,7 @@ type finding struct {
 	receipt *state.Receipt // the asset that was made, if it is there
 	extra   []string       // further assets that look the same
 	remark  string         // what people are told although all is well
+	refused string         // why it has arrived under another name
 	err     error          // it could not be found out
 
 	untold   []assets.Asset // that may be it, and of which its object tells nothing any more
@@ -407,5 +408,8 @@ func (f finding) outcome() state.Outcome {
 		o.Error = "found more than once at the destination; also as " + strings.Join(f.extra, ", ")
 	}
 	o.Error = joined(o.Error, f.remark)
+	if f.refused != "" && !f.unproven {
+		o.State, o.Class, o.Error, o.Misnamed = state.ItemFailed, string(retry.Permanent), joined(f.refused, o.Error), true
+	}
 	return o
 }
