@@ -199,7 +199,11 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, at
 	case r.Stopped != "":
 		items = strings.TrimPrefix(items+"\n    "+ui.Sanitize(r.Stopped), "\n    ")
 	case isStopped(r, atWork):
-		items += "\n    Nobody works on it; to go on: " + a.finishIt(r)
+		command, err := a.toGoOn(ctx, journal, r)
+		if err != nil {
+			return err
+		}
+		items += "\n    Nobody works on it; to go on: " + command
 	}
 	a.out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)
 	a.out.Event("summary", recorded(r, tallies))

@@ -59,7 +59,7 @@ func (a *app) follow(ctx context.Context, journal *state.Store) error {
 	if err != nil {
 		return because(ctx, err)
 	}
-	return a.endOfWatch(last)
+	return a.endOfWatch(ctx, journal, last)
 }
 
 // observe looks who has the journal before it looks at the run: of a process that had
@@ -187,7 +187,7 @@ func (f *follower) tellStall(o observation) {
 }
 
 // endOfWatch tells how it came out, and does not let what is missing look like success.
-func (a *app) endOfWatch(o observation) error {
+func (a *app) endOfWatch(ctx context.Context, journal *state.Store, o observation) error {
 	if o.run.ID == "" {
 		a.out.Printf("No run has begun yet.")
 		return nil
@@ -198,8 +198,12 @@ func (a *app) endOfWatch(o observation) error {
 	}
 	a.out.Event("summary", recorded(o.run, o.tallies))
 	if o.run.Open() {
+		command, err := a.toGoOn(ctx, journal, o.run)
+		if err != nil {
+			return err
+		}
 		a.out.Printf("Run %s is not finished, and nobody works on it: %s", o.run.ID, items)
-		a.out.Notef("Try: %s goes on with it", a.finishIt(o.run))
+		a.out.Notef("Try: %s goes on with it", command)
 		return &stop{code: exitItems}
 	}
 	a.out.Printf("Run %s is %s: %s", o.run.ID, o.run.State, items)

@@ -293,7 +293,24 @@ func (a *app) inTheWay(ctx context.Context, journal *state.Store, open state.Run
 }
 
 func (a *app) finishUndo(undone state.Run) string {
-	return a.again("undo", nil, "--run", undone.ID, "--apply") + " goes on with it"
+	return a.applyUndo(undone) + " goes on with it"
+}
+
+// applyUndo is the command that undoes a run, or finishes that.
+func (a *app) applyUndo(undone state.Run) string {
+	return a.again("undo", nil, "--run", undone.ID, "--apply")
+}
+
+// toGoOn is the command that finishes a run, of undo as well.
+func (a *app) toGoOn(ctx context.Context, journal *state.Store, run state.Run) (string, error) {
+	if run.Undoes == 0 {
+		return a.finishIt(run), nil
+	}
+	undone, err := journal.UndoneRun(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	return a.applyUndo(undone), nil
 }
 
 // afterUndo lets a migration begin where the last run of its source was an undo that is
