@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -94,6 +97,20 @@ func TestWorse(t *testing.T) {
 	}
 	if got := worse(exitDone, exitDifference); got != exitDifference {
 		t.Errorf("worse(0, 4) = %d", got)
+	}
+}
+
+// The page about JSON lists every class that an error may have.
+func TestClassesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("help/json.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, listed, _ := strings.Cut(string(page), "\n    class      ")
+	listed, _, _ = strings.Cut(listed, ":")
+	documented := strings.FieldsFunc(listed, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	if want := slices.Sorted(maps.Values(classes)); !slices.Equal(slices.Sorted(slices.Values(documented)), want) {
+		t.Errorf("the page lists %q, want %q", documented, want)
 	}
 }
 
