@@ -378,8 +378,8 @@ func (a *app) createContext(ctx context.Context, s *aiService, o contextFields, 
 			return createdInDoubt(err, "assetferry ai contexts ls --all")
 		}
 		if parts, err = p.put(ctx, s, v.ID); err != nil {
-			a.out.Notef("The context %s was created, and does not hold everything yet.", ui.Sanitize(v.ID))
-			return createdInDoubt(err, "assetferry ai contexts show --all "+v.ID)
+			a.out.Notef("The context %s was created, and does not hold everything yet: assetferry ai contexts add puts the rest into it.", ui.Sanitize(v.ID))
+			return addedInDoubt(err, v.ID)
 		}
 	}
 	v.Prompts, v.Files = parts.Prompts, parts.Files
@@ -392,6 +392,14 @@ func (a *app) createContext(ctx context.Context, s *aiService, o contextFields, 
 func createdInDoubt(err error, look string) error {
 	if errors.Is(err, ai.ErrInDoubt) {
 		return &stop{exitItems, err, look + " shows whether it is there; only then run it again"}
+	}
+	return err
+}
+
+// addedInDoubt says how to find out what a context holds, and how to complete it.
+func addedInDoubt(err error, id string) error {
+	if errors.Is(err, ai.ErrInDoubt) {
+		return &stop{exitItems, err, "assetferry ai contexts show --all " + id + " shows what is in it; assetferry ai contexts add adds what is missing"}
 	}
 	return err
 }
@@ -423,7 +431,7 @@ func (a *app) contextsAddCommand() *cobra.Command {
 			if !ch.dryRun {
 				if parts, err = p.put(ctx, s, v.ID); err != nil {
 					a.notePut(parts)
-					return createdInDoubt(err, "assetferry ai contexts show --all "+v.ID)
+					return addedInDoubt(err, v.ID)
 				}
 			}
 			v.Prompts, v.Files = parts.Prompts, parts.Files
