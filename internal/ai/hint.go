@@ -24,7 +24,7 @@ func (e *Error) Hint() string {
 	case e.auth:
 		return "check the credentials"
 	case errors.Is(e.Err, ErrNoUsage):
-		return "check the user ID, which is the sub claim of its tokens; assetferry ai usage lists the users with activity"
+		return "check the user ID, which is the sub claim of its tokens; assetferry ai usage lists the users with activity. A service may leave out a user who has used nothing yet: the first run then goes without --max-credits"
 	case e.final:
 		return "check the base address, and look with assetferry doctor at what the service says of its endpoints"
 	case e.Err != nil:
