@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/text/unicode/norm"
@@ -35,17 +36,19 @@ type Verifier struct {
 	Level       string
 	Sample      int // how many contents LevelSample reads
 	Concurrency int
+	Unlisted    time.Duration // see DefaultUnlisted
 
 	pair      state.Pair
 	met       *met
 	others    atomic.Bool             // assets were met that are not ours
+	gone      atomic.Int64            // assets in a row that are nowhere
 	told      map[string]bool         // of these, those that were told of
 	elsewhere map[string]misplacement // folders by ID
 }
 
 // NewVerifier makes a verifier. sample counts only at LevelSample.
 func NewVerifier(d Deps, level string, sample int) *Verifier {
-	return &Verifier{Deps: d.withDefaults(), Level: level, Sample: sample, Concurrency: DefaultConcurrency}
+	return &Verifier{Deps: d.withDefaults(), Level: level, Sample: sample, Concurrency: DefaultConcurrency, Unlisted: DefaultUnlisted}
 }
 
 // A Difference is one thing that is not as the journal says. A Note is no fault
@@ -71,6 +74,7 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	}
 	v.pair, v.met, v.told = pair, newMet(), map[string]bool{}
 	v.others.Store(false)
+	v.gone.Store(0)
 	containers, err := v.Journal.Containers(ctx, pair.ID)
 	if err != nil {
 		return result, err
@@ -232,6 +236,9 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 	g.SetLimit(v.Concurrency)
 	v.met.sort()
 	for page, err := range pages(v.sightings(ctx), stagePage) {
+		if err == nil {
+			err = v.askForUnlisted(ctx, page)
+		}
 		if err == nil {
 			err = v.tellFurther(ctx, page, found)
 		}

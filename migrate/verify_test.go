@@ -6,10 +6,12 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/sandbox"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -138,5 +140,42 @@ func TestVerifyManyContainers(t *testing.T) {
 	w.migrate(migrate.DefaultRules())
 	if v, found := w.verify(w.deps(), migrate.LevelListing, 0); v.Receipts != 150 || len(found) > 0 {
 		t.Errorf("got %+v, %q", v, found)
+	}
+}
+
+// What the service does not list yet is asked for. What is in no list long after it was sent is
+// a difference, whatever the service says of it by its ID: it may be in the trash.
+func TestVerifyOfWhatIsNotListedYet(t *testing.T) {
+	w := newWorld(t, func(o *sandbox.Options) { o.Profile.ListingDelay = time.Hour })
+	w.put("a.jpg", "1", "dir/b.jpg", "2", "gone.jpg", "3", "moved.jpg", "4")
+	w.migrate(migrate.DefaultRules())
+	must(t, w.other.Trash(t.Context(), w.receipt("gone.jpg").Asset))
+	must(t, w.other.Move(t.Context(), assets.Target{FolderID: w.receipt("dir/b.jpg").Folder}, assets.Transfer{AssetID: w.receipt("moved.jpg").Asset}))
+	v, found := w.verify(w.deps(), migrate.LevelContent, 0)
+	if diff := gocmp.Diff([]string{"gone.jpg is not where it was put", "moved.jpg was moved"}, found); diff != "" || v.Contents != 3 {
+		t.Errorf("got %+v, found (-want +got):\n%s", v, diff)
+	}
+	later := w.deps()
+	later.Now = func() time.Time { return time.Now().Add(2 * time.Minute) }
+	if v, _ := w.verify(later, migrate.LevelListing, 0); v.Differences != 4 {
+		t.Errorf("got %+v, want all four", v)
+	}
+}
+
+// Where very much is gone, not all of it is asked for.
+func TestVerifyOfMuchThatIsGone(t *testing.T) {
+	const n = 300
+	w := newWorld(t)
+	for i := range n {
+		w.put(fmt.Sprintf("%03d.jpg", i), fmt.Sprint(i))
+	}
+	w.migrate(migrate.DefaultRules())
+	for i := range n {
+		must(t, w.other.Trash(t.Context(), w.receipt(fmt.Sprintf("%03d.jpg", i)).Asset))
+	}
+	var v state.Verification
+	asked := w.during(func() { v, _ = w.verify(w.deps(), migrate.LevelListing, 0) })
+	if v.Differences != n || len(asked) > n/2 {
+		t.Errorf("%d differences with %d requests", v.Differences, len(asked))
 	}
 }

@@ -22,7 +22,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: `Verify lists the destination and checks that every asset that the journal has a
 receipt of is there, with its name and size. With --content the content of each
 is read back and compared by its SHA-256 digest with what was sent; with
---sample N that is done for N of them, chosen at random.
+--sample N that is done for N of them, chosen at random. An asset that is in no
+list is asked for by its ID: a service need not list at once what it has got.
 
 A further asset with the name and size of one of ours, in the same folder, is a
 difference, too, unless it was there before ours. So it shows that another
@@ -58,7 +59,7 @@ func (a *app) verify(ctx context.Context, level string, sample int) error {
 		return err
 	}
 	v := migrate.NewVerifier(migrate.Deps{Dest: dest.client, Journal: journal, Log: a.out.Log(), Now: dest.now}, level, sample)
-	v.Concurrency = a.settings.Concurrency
+	v.Concurrency, v.Unlisted = a.settings.Concurrency, migrate.DefaultUnlisted+2*dest.profile.ListingDelay
 	verified, code := 0, exitDone
 	for _, p := range pairs {
 		run, err := journal.LastApplied(ctx, p.ID)
