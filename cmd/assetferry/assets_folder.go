@@ -44,8 +44,8 @@ what is in the folder, in a new one of the old name.
   assetferry assets folder rename Images/2024 2024-archive`,
 		Args: both("FOLDER", "NAME"),
 		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			if args[1] == "" || strings.Contains(args[1], "/") {
-				return usage(fmt.Errorf("NAME %q is not a name: it is empty or has a slash", args[1]), "a folder stays in the folder or category that it is in")
+			if slices.Contains([]string{"", ".", ".."}, args[1]) || strings.Contains(args[1], "/") {
+				return usage(fmt.Errorf("NAME %q is not a name: it is empty, consists of dots or has a slash", args[1]), "a folder stays in the folder or category that it is in")
 			}
 			dest, at, err := a.folderToChange(ctx, args[0], ch)
 			if err != nil {

@@ -97,7 +97,14 @@ GET /_sandbox/stats tells which requests came, without a token. /docs is a page
 about all that the sandbox answers, /docs.json the same for programs.
 `,
 		Args: cobra.NoArgs,
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.sandbox(ctx, o) }),
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			for _, flag := range []string{"ai-listen", "ai-fault", "ai-rates", "ai-credits", "ai-profile", "ai-on-premises"} {
+				if err := together(cmd, "no-ai", flag, "leave one of them out"); err != nil {
+					return err
+				}
+			}
+			return a.sandbox(ctx, o)
+		}),
 	}
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on")
