@@ -230,10 +230,8 @@ func (d *decider) targetAt(ctx context.Context, tree *tree, at Place) (assets.Ta
 // hasItsName reports whether the asset of an item is in its place under its name already, as a
 // run left it whose outcome was lost.
 func (d *decider) hasItsName(ctx context.Context, tree *tree, i state.Item) (bool, error) {
-	asset, err := d.Dest.Asset(ctx, i.Asset)
-	if isOf(err, retry.Permanent) || errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	} else if err != nil {
+	asset, err := ask(ctx, d.Dest, i.Asset)
+	if err != nil || !asset.there {
 		return false, err
 	}
 	folder, err := tree.find(ctx, i.Category, i.Folder)

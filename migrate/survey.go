@@ -310,21 +310,29 @@ func (d *decider) askForRest(ctx context.Context, receipts []state.Receipt, all 
 			continue
 		}
 		g.Go(func() error {
-			a, err := d.Dest.Asset(ctx, r.Asset)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				all.add(r.Asset, seen{})
-			case isOf(err, retry.Permanent):
-				all.add(r.Asset, seen{untold: err})
-			case err != nil:
-				return err
-			default:
-				all.add(r.Asset, seen{Asset: a, there: true})
+			a, err := ask(ctx, d.Dest, r.Asset)
+			if err == nil {
+				all.add(r.Asset, a)
 			}
-			return nil
+			return err
 		})
 	}
 	return g.Wait()
+}
+
+// ask asks for one asset by its ID. What the service says for good is no error: it is not
+// there, or cannot be told.
+func ask(ctx context.Context, from Reader, id string) (seen, error) {
+	a, err := from.Asset(ctx, id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return seen{}, nil
+	case isOf(err, retry.Permanent):
+		return seen{untold: err}, nil
+	case err != nil:
+		return seen{}, err
+	}
+	return seen{Asset: a, there: true}, nil
 }
 
 // standing says what became of an asset, as far as it matters for what is to be done with

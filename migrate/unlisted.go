@@ -2,14 +2,11 @@ package migrate
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"assetferry/internal/assets"
-	"assetferry/internal/retry"
 	"assetferry/state"
 )
 
@@ -27,18 +24,18 @@ func (v *Verifier) askForUnlisted(ctx context.Context, page []state.Sighting) er
 			continue
 		}
 		g.Go(func() error {
-			a, err := v.Dest.Asset(ctx, page[i].Receipt.Asset)
-			switch {
-			case errors.Is(err, fs.ErrNotExist), isOf(err, retry.Permanent):
+			a, err := ask(ctx, v.Dest, page[i].Receipt.Asset)
+			if err != nil {
+				return err
+			}
+			if !a.there {
 				v.gone.Add(1)
 				return nil
-			case err != nil:
-				return err
 			}
 			v.gone.Store(0)
 			r := page[i].Receipt
-			if moved := a.CategoryID != r.Category || a.FolderID != r.Folder; moved || v.isNew(a) {
-				page[i].Seen, page[i].Entry = true, entryOf(a, 0)
+			if moved := a.CategoryID != r.Category || a.FolderID != r.Folder; moved || v.isNew(a.Asset) {
+				page[i].Seen, page[i].Entry = true, entryOf(a.Asset, 0)
 			}
 			return nil
 		})
