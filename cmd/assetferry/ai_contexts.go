@@ -602,7 +602,7 @@ func (a *app) deleteContext(ctx context.Context, s *aiService, ref ai.ContextRef
 		return noContext(err, ref.String())
 	}
 	a.printContext(v)
-	if err := a.agree(ctx, ch, "Delete it?", "%s was not deleted: nobody said yes", ref); err != nil {
+	if err := a.agree(ctx, ch, "Delete it?", "not confirmed, so %s was not deleted", ref); err != nil {
 		return err
 	}
 	if !ch.dryRun {
