@@ -2,10 +2,11 @@ package addresses
 
 import (
 	"bufio"
-	"encoding/csv"
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"assetferry/internal/rows"
 )
 
 // tsv is old address, tab, new address, without a head: the form of the map that the
@@ -13,7 +14,7 @@ import (
 type tsv struct{ w *bufio.Writer }
 
 func (t tsv) Write(r Row) error {
-	_, err := t.w.WriteString(r.Old + "\t" + r.New + "\n")
+	_, err := t.w.WriteString(rows.Guard(r.Old) + "\t" + rows.Guard(r.New) + "\n")
 	return err
 }
 
@@ -22,11 +23,11 @@ func (t tsv) Close() error { return t.w.Flush() }
 // A csvWriter writes one line for an asset, under a head.
 type csvWriter struct {
 	buffer *bufio.Writer
-	w      *csv.Writer
+	w      *rows.Writer
 }
 
 func newCSV(b *bufio.Writer) (*csvWriter, error) {
-	c := &csvWriter{b, csv.NewWriter(b)}
+	c := &csvWriter{b, rows.NewWriter(b)}
 	return c, c.w.Write([]string{"old", "new", "key", "asset_id", "size", "verified", "widths", "default_image", "kind"})
 }
 
@@ -37,13 +38,7 @@ func (c *csvWriter) Write(r Row) error {
 	})
 }
 
-func (c *csvWriter) Close() error {
-	c.w.Flush()
-	if err := c.w.Error(); err != nil {
-		return err
-	}
-	return c.buffer.Flush()
-}
+func (c *csvWriter) Close() error { return c.buffer.Flush() }
 
 // A jsonWriter writes one object for an asset and line.
 type jsonWriter struct {

@@ -16,18 +16,17 @@ import (
 // libraries that belong to one place. What is not listed may import nothing of
 // ours.
 var allowed = map[string][]string{
-	"cmd/assetferry": {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/assets", "internal/clock", "internal/config", "internal/demo",
-		"internal/diskspace", "internal/export", "internal/forecast", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/probe", "internal/profile", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/proposals", "internal/sandbox/aiservice"},
+	"cmd/assetferry":               {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/diskspace", "internal/export", "internal/forecast", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/proposals", "internal/sandbox/aiservice"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/header", "internal/mapping", "internal/metadata", "internal/retry", "internal/rows"},
-	"state":                        {"internal/addresses", "internal/clock", "internal/faultpoint", "internal/filelock"},
+	"state":                        {"internal/addresses", "internal/clock", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/private"},
 	"sources/local":                {"sources"},
 	"sources/ckbox":                {"sources", "internal/assets"},
 	"sources/memory":               {"sources"},
 	"sources/s3":                   {"sources", "internal/retry", "internal/sourcehttp"},
-	"sources/ckfinder":             {"sources", "internal/retry", "internal/sourcehttp"},
+	"sources/ckfinder":             {"sources", "internal/outbound", "internal/retry", "internal/sourcehttp"},
 	"sources/sourcetest":           {"sources", "sources/memory"},
-	"sources/table":                {"sources", "internal/retry", "internal/rows", "internal/sourcehttp"},
-	"internal/assets":              {"internal/outbound", "internal/pace", "internal/retry", "internal/token"},
+	"sources/table":                {"sources", "internal/outbound", "internal/retry", "internal/rows", "internal/sourcehttp"},
+	"internal/assets":              {"internal/outbound", "internal/pace", "internal/redact", "internal/retry", "internal/token"},
 	"internal/aiprobe":             {"internal/ai", "internal/profile"},
 	"internal/altpages":            {"internal/picture", "internal/retry"},
 	"internal/approval":            {"migrate", "state"},
@@ -37,34 +36,39 @@ var allowed = map[string][]string{
 	"internal/mapping":             {"internal/metadata", "internal/strictyaml"},
 	"internal/notify":              {"internal/outbound", "internal/retry"},
 	"internal/pace":                {"internal/retry"},
-	"internal/picture":             {"internal/header", "internal/metadata"},
+	"internal/picture":             {"internal/header", "internal/metadata", "internal/pixels"},
 	"internal/ai/aitest":           {"internal/ai", "internal/retry"},
-	"internal/ai":                  {"internal/outbound", "internal/pace", "internal/retry", "internal/sse", "internal/token"},
+	"internal/ai":                  {"internal/outbound", "internal/pace", "internal/redact", "internal/retry", "internal/sse", "internal/token"},
 	"internal/assets/assettest":    {"internal/assets"},
 	"internal/forecast":            {"state", "internal/pace"},
 	"internal/preflight":           {"migrate", "state", "sources", "internal/header", "internal/ui"},
 	"internal/probe":               {"internal/assets", "internal/profile"},
 	"internal/proposals":           {"internal/metadata", "internal/rows", "internal/ui"},
-	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/retry", "internal/ui"},
+	"internal/addresses":           {"internal/rows"},
+	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/retry", "internal/rows", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},
 	"internal/bench":               {"migrate", "state", "sources/local"}, // measures, so nothing imports it
 	"internal/config":              {"internal/addresses", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/faults":              {"migrate", "sources", "state"}, // for tests, so nothing imports it
-	"internal/sourcehttp":          {"internal/header", "internal/outbound"},
-	"internal/sandbox":             {"internal/filelock", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/strictyaml"},
+	"internal/sourcehttp":          {"internal/header", "internal/outbound", "internal/redact"},
+	"internal/sandbox":             {"internal/filelock", "internal/mount", "internal/pixels", "internal/private", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/strictyaml"},
 	"internal/sandbox/standin":     {"internal/sandbox/fault"},
+	"internal/sandbox/rendition":   {"internal/pixels"},
 	"internal/sandbox/answer":      {"internal/sandbox/rendition"},
 	"internal/sandbox/openapitest": {"internal/sandbox", "internal/sandbox/aiservice"},
 	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/sandbox/openapitest"},
 
 	"internal/sandbox/aiservice":               {"internal/filelock", "internal/sandbox", "internal/sandbox/answer", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/standin"},
 	"internal/sandbox/aiservice/aiservicetest": {"internal/sandbox", "internal/sandbox/aiservice", "internal/sandbox/openapitest", "internal/sandbox/sandboxtest"},
+
+	"internal/outbound/hostiletest":  {"internal/outbound"}, // for tests
+	"internal/schedule/scheduletest": {},                    // for tests
 }
 
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/sandbox, internal/sandbox/aiservice", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/ai, internal/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/standin, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, internal/token, cmd/assetferry, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
+	{"net/http", "internal/ai, internal/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/standin, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, internal/token, cmd/assetferry, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},
@@ -72,6 +76,7 @@ var only = []struct{ library, owner, why string }{
 	{"github.com/fsnotify/fsnotify", "internal/turns", "what the system tells of changes is a hint, and only that package takes it for one"},
 	{"github.com/expr-lang/expr", "internal/mapping", "one place says what expressions may do"},
 	{"golang.org/x/net/html", "internal/altpages, internal/anchor, internal/sandbox/answer", "elsewhere HTML is searched for addresses, not understood"},
+	{"github.com/hiddeco/sshsig", "internal/approvers, cmd/assetferry", "signatures of approvers are verified in one place; tests make some"},
 	{"github.com/spf13/cobra", "cmd/assetferry", "flags stay in the command"},
 }
 

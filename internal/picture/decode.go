@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/image/webp"
 
 	"assetferry/internal/header"
+	"assetferry/internal/pixels"
 )
 
 func decoder(kind header.Kind) func(io.Reader) (image.Image, error) {
@@ -36,37 +38,47 @@ func decoder(kind header.Kind) func(io.Reader) (image.Image, error) {
 	return nil
 }
 
-// decode reads a picture of no more than so many pixels.
-func decode(content []byte, pixels int) (m image.Image, err error) {
+// decode reads a picture of no more than so many pixels. The caller has the memory that it
+// takes until it calls release.
+func decode(ctx context.Context, content []byte, most int) (m image.Image, release func(), err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("%w: the decoder gave up: %v", ErrBroken, v)
+		}
+		if err != nil && release != nil {
+			release()
 		}
 	}()
 	kind := header.KindOf(content[:min(len(content), header.Enough)])
 	read := decoder(kind)
 	switch {
 	case read == nil && kind == "":
-		return nil, ErrType
+		return nil, nil, ErrType
 	case read == nil:
-		return nil, fmt.Errorf("%w: it is %s", ErrType, kind)
+		return nil, nil, fmt.Errorf("%w: it is %s", ErrType, kind)
 	case kind == header.WebP:
 		content = firstFrame(content)
 	}
 	width, height, err := header.Size(kind, bytes.NewReader(content), int64(len(content)))
 	if err != nil {
-		return nil, classified(kind, err)
+		return nil, nil, classified(kind, err)
 	}
-	if width > pixels/height {
-		return nil, fmt.Errorf("%w: it has %d × %d pixels, and no more than %d are decoded", ErrTooLarge, width, height, pixels)
+	if width > most/height {
+		return nil, nil, fmt.Errorf("%w: it has %d × %d pixels, and no more than %d are decoded", ErrTooLarge, width, height, most)
+	}
+	release, err = pixels.Hold(ctx, pixels.Cost(bytes.NewReader(content), int64(len(content)), width, height))
+	if errors.Is(err, pixels.ErrTooLarge) {
+		return nil, nil, fmt.Errorf("%w: %w", ErrTooLarge, err)
+	} else if err != nil {
+		return nil, nil, context.Cause(ctx)
 	}
 	if m, err = read(bytes.NewReader(content)); err != nil {
-		return nil, classified(kind, err)
+		return nil, release, classified(kind, err)
 	}
 	if m.Bounds().Empty() { // the first frame of an animation may be
-		return nil, fmt.Errorf("%w: nothing is in it", ErrBroken)
+		return nil, release, fmt.Errorf("%w: nothing is in it", ErrBroken)
 	}
-	return m, nil
+	return m, release, nil
 }
 
 // classified tells what the decoders do not know from what is wrong.

@@ -34,7 +34,7 @@ type Limits struct {
 	Bytes  int64    // the most in the file that is made; 5,000,000, which is what the documentation gives as the limit of agent models
 	Side   int      // the longest side in pixels; 1568, a guess: models that are known scale down what is larger
 	Types  []string // the media types that are taken; JPEG and PNG are what can be made, and the default
-	Pixels int      // the most in a picture that is decoded, which takes up to 16 bytes of memory for each; 64 million
+	Pixels int      // the most in a picture that is decoded; 64 million, and no more than package pixels has memory for
 }
 
 func (l Limits) orDefault() Limits {
@@ -71,10 +71,11 @@ func Fit(ctx context.Context, content []byte, limits Limits) (Picture, error) {
 	if !slices.Contains(limits.Types, JPEG) && !slices.Contains(limits.Types, PNG) {
 		return Picture{}, fmt.Errorf("fit picture: %w: %v are taken, and only %s and %s can be made", ErrType, limits.Types, JPEG, PNG)
 	}
-	m, err := decode(content, limits.Pixels)
+	m, release, err := decode(ctx, content, limits.Pixels)
 	if err != nil {
 		return Picture{}, fmt.Errorf("fit picture: %w", err)
 	}
+	defer release()
 	sharp := isDrawing(m)
 	fitted := turn(shrink(m, limits.Side), orientation(content))
 	made, err := encode(ctx, fitted, sharp, limits)

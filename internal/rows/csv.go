@@ -22,21 +22,25 @@ type csvRows struct {
 	limit   *rowLimit
 	from    *csv.Reader
 	use     Use
+	like    string // what all rows have as many fields as
 }
 
 func newCSVRows(r io.Reader, separator rune, columns int, u Use) *csvRows {
 	limit := &rowLimit{from: r, left: MaxRow}
 	from := csv.NewReader(bufio.NewReader(limit))
 	from.Comma, from.FieldsPerRecord, from.ReuseRecord = separator, columns, true
-	return &csvRows{columns: columns, limit: limit, from: from, use: u}
+	return &csvRows{columns: columns, limit: limit, from: from, use: u, like: "header"}
 }
 
-// beginCSV reads the header.
+// beginCSV reads the header, if there is one.
 func (f *File) beginCSV(from io.Reader) error {
-	buffered := bufio.NewReader(from)
+	buffered := bufio.NewReaderSize(from, 64<<10)
 	begin, err := buffered.Peek(buffered.Size())
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
+	}
+	if f.beginRows(buffered, string(begin)) {
+		return nil
 	}
 	separator := separatorOf(string(begin))
 	c := newCSVRows(buffered, separator, 0, f.use)
@@ -55,6 +59,32 @@ func (f *File) beginCSV(from io.Reader) error {
 		}
 	}
 	return nil
+}
+
+// beginRows begins with the first line if that is a row already. What separates fields is
+// what makes it one: addresses may have other separators in them.
+func (f *File) beginRows(from io.Reader, begin string) bool {
+	if f.use.IsRow == nil {
+		return false
+	}
+	line, _, _ := strings.Cut(strings.TrimLeft(begin, "\r\n"), "\n")
+	for _, separator := range "\t;," {
+		r := csv.NewReader(strings.NewReader(line))
+		r.Comma = separator
+		cells, err := r.Read()
+		if err != nil || !f.use.IsRow(cells) {
+			continue
+		}
+		f.at = func(r io.Reader) reader {
+			c := newCSVRows(r, separator, len(cells), f.use)
+			c.like = "first row"
+			return c
+		}
+		f.first, f.names = f.at(from), make([]string, len(cells))
+		copy(f.names, f.use.Columns)
+		return true
+	}
+	return false
 }
 
 // HeaderMistake is one in the name of a column, as long as no row has been read.
@@ -114,7 +144,7 @@ func (c *csvRows) miscounted(fields int) string {
 	if fields > c.columns {
 		hint = fmt.Sprintf("put one that has a %q in it into quotes", c.from.Comma)
 	}
-	return fmt.Sprintf("the row has %d field%s where the header has %d; %s", fields, s, c.columns, hint)
+	return fmt.Sprintf("the row has %d field%s where the %s has %d; %s", fields, s, c.like, c.columns, hint)
 }
 
 func (c *csvRows) row(fields []string) Row {

@@ -29,6 +29,14 @@ type Use struct {
 	// Lines takes a file that ends in .json for JSON Lines, too, which is what this program
 	// writes into one for this use.
 	Lines bool
+
+	// Columns names the columns of a CSV table that has no header, and IsRow reports whether
+	// a first line is none. Where they are missing, every table has a header.
+	Columns []string
+	IsRow   func(cells []string) bool
+
+	// AnyName takes a file with an ending that says nothing for CSV.
+	AnyName bool
 }
 
 // A File is a table. It may be read by several goroutines.
@@ -98,6 +106,8 @@ func formatOf(name string, u Use) (format, error) {
 		return (*File).beginCSV, nil
 	case extension == ".jsonl", extension == ".ndjson", extension == ".json" && u.Lines:
 		return (*File).beginJSON, nil
+	case u.AnyName:
+		return (*File).beginCSV, nil
 	}
 	return nil, &FormatError{name, u}
 }

@@ -168,10 +168,13 @@ type SummaryLine struct {
 	Seconds     Seconds `json:"seconds"`
 	Exit        int     `json:"exit"`
 
-	PlanHash   string    `json:"plan_hash,omitempty"`   // see migrate.PlanHash
-	ApprovedBy string    `json:"approved_by,omitempty"` // who let an approved plan be carried out
-	ApprovedAt string    `json:"approved_at,omitempty"`
-	Forecast   *Forecast `json:"forecast,omitempty"` // of plan only
+	PlanHash         string    `json:"plan_hash,omitempty"`   // see migrate.PlanHash
+	ApprovedBy       string    `json:"approved_by,omitempty"` // see state.Approver, also of the two below
+	ApprovalStatedBy string    `json:"approval_stated_by,omitempty"`
+	ApprovalKey      string    `json:"approval_key,omitempty"`
+	ApprovedAt       string    `json:"approved_at,omitempty"`
+	StartedBy        string    `json:"started_by,omitempty"` // the account that began the run
+	Forecast         *Forecast `json:"forecast,omitempty"`   // of plan only
 
 	Outcomes Counts `json:"outcomes,omitempty"`  // what became of objects, in the words of reports; of status and runs only
 	Stopped  string `json:"stopped,omitempty"`   // why a guard kept it, or a part of it, from being carried out; likewise
@@ -251,8 +254,9 @@ type Rewritten struct {
 	Lengths   int64  `json:"lengths"`      // of serialized strings
 	Current   int64  `json:"current"`      // addresses that were new already
 	Unmatched int64  `json:"unmatched"`
-	Unused    int64  `json:"unused"`     // assets
-	Left      Counts `json:"left_as_is"` // old addresses that stay, by reason
+	Unused    int64  `json:"unused"`           // assets
+	Left      Counts `json:"left_as_is"`       // old addresses that stay, by reason
+	Backup    string `json:"backup,omitempty"` // the folder of the originals; empty if none was kept
 }
 
 // An ErrorLine is an "error" event: why the program ends.

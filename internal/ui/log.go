@@ -24,6 +24,17 @@ func newLogger(o *Out, file io.Writer) *slog.Logger {
 	return slog.New(slog.NewMultiHandler(terse, newFileHandler(file)))
 }
 
+// A redacting writer gets a whole record at a time.
+type redacting struct {
+	to     io.Writer
+	redact func(string) string
+}
+
+func (r redacting) Write(record []byte) (int, error) {
+	_, err := io.WriteString(r.to, r.redact(string(record)))
+	return len(record), err
+}
+
 func newFileHandler(file io.Writer) slog.Handler {
 	return slog.NewJSONHandler(file, &slog.HandlerOptions{Level: slog.LevelDebug})
 }

@@ -29,6 +29,12 @@ type Options struct {
 	Verbose  bool   // log lines down to debug
 	Progress string // "auto" (or empty), "bar", "plain", "none"
 
+	// Hint adapts the commands in notes and hints to how this program is called; may be nil.
+	Hint func(string) string
+	// Redact strikes secrets out of all that is written; nil leaves it as it is. It is a last line
+	// of defence: what comes from others goes through it where it comes in.
+	Redact func(string) string
+
 	LogFile io.Writer // gets every log record as JSON; may be nil
 
 	Now        func() time.Time // time.Now if nil
@@ -42,8 +48,10 @@ type Out struct {
 	json    bool
 	quiet   bool
 	verbose bool
+	hint    func(string) string
 	now     func() time.Time
 	width   func() int
+	redact  func(string) string
 
 	log      *slog.Logger
 	file     *slog.Logger // the log file alone
@@ -66,10 +74,21 @@ func New(o Options) *Out {
 		json:    o.JSON,
 		quiet:   o.Quiet,
 		verbose: o.Verbose,
+		hint:    o.Hint,
 		now:     o.Now,
 		width:   o.Width,
 		stdout:  o.Stdout,
 		stderr:  o.Stderr,
+		redact:  o.Redact,
+	}
+	if out.redact == nil {
+		out.redact = func(text string) string { return text }
+	}
+	if o.LogFile != nil {
+		o.LogFile = redacting{o.LogFile, out.redact}
+	}
+	if out.hint == nil {
+		out.hint = func(text string) string { return text }
 	}
 	if out.now == nil {
 		out.now = time.Now
@@ -125,12 +144,13 @@ func (o *Out) Stream(piece string) {
 // Notef writes a line for people to stderr, such as where a run writes to.
 func (o *Out) Notef(format string, args ...any) {
 	if !o.quiet {
-		o.note(clean(fmt.Sprintf(format, args...), true) + "\n")
+		o.note(clean(o.hint(fmt.Sprintf(format, args...)), true) + "\n")
 	}
 }
 
 // Fail tells why the program ends and what to try next; the hint may be empty.
 func (o *Out) Fail(e ErrorLine) {
+	e.Hint = o.hint(e.Hint)
 	text := "assetferry: " + clean(e.Message, true) + "\n"
 	if e.Hint != "" {
 		text += "Try: " + clean(e.Hint, true) + "\n"
@@ -154,7 +174,7 @@ func (o *Out) result(lines string) {
 	o.results.Lock()
 	defer o.results.Unlock()
 	o.hide(true)
-	_, err := io.WriteString(o.stdout, lines)
+	_, err := io.WriteString(o.stdout, o.redact(lines))
 	o.hide(false)
 	if err != nil {
 		o.fail(fmt.Errorf("write results: %w", err))
@@ -166,7 +186,7 @@ func (o *Out) note(lines string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.paint("")
-	io.WriteString(o.stderr, lines) // there is nobody left to tell that it failed
+	io.WriteString(o.stderr, o.redact(lines)) // there is nobody left to tell that it failed
 	if !o.hidden {
 		o.paint(o.bar)
 	}

@@ -11,10 +11,7 @@ import (
 	"testing"
 )
 
-const (
-	childVariable = "ASSETFERRY_TEST_UNPRIVILEGED_DIRECTORY"
-	nobody        = 65534
-)
+const nobody = 65534
 
 // Run runs a test in a new directory, and never as root: then it runs in a process of its
 // own, as another user. The test must be one that the test binary knows by its name alone.

@@ -1,0 +1,5 @@
+//go:build !(linux || darwin || windows)
+
+package mount
+
+func network(string) (string, error) { return "", nil }
