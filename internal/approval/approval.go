@@ -41,10 +41,10 @@ type header struct {
 	Destination   text                  `json:"destination"`
 	Rules         migrate.Rules         `json:"rules"`
 	Categories    []migrate.NewCategory `json:"new_categories"`
-	Unchanged     sum                   `json:"unchanged"`
+	Unchanged     Amount                `json:"unchanged"`
 
-	Items   int64                `json:"items"`
-	Actions map[state.Action]sum `json:"actions"`
+	Items   int64                   `json:"items"`
+	Actions map[state.Action]Amount `json:"actions"`
 
 	Noted Noted `json:"noted"`
 }
@@ -52,19 +52,22 @@ type header struct {
 // Noted is what a file says besides the plan. No hash covers it, and nothing depends
 // on it.
 type Noted struct {
-	Run           string            `json:"run"`  // that made the plan
-	Made          time.Time         `json:"made"` // when it was written
+	Run           string            `json:"run"`        // that made the plan
+	PlannedBy     string            `json:"planned_by"` // the account that made it
+	Made          time.Time         `json:"made"`       // when it was written
 	Address       string            `json:"address"`
 	CategoryNames map[string]string `json:"category_names,omitempty"` // by id
 }
 
-// A sum counts objects.
-type sum struct {
+// An Amount is a number of objects and their bytes.
+type Amount struct {
 	Objects int64 `json:"objects"`
 	Bytes   int64 `json:"bytes"`
 }
 
-func (s sum) add(objects, bytes int64) sum { return sum{s.Objects + objects, s.Bytes + bytes} }
+func (s Amount) add(objects, bytes int64) Amount {
+	return Amount{s.Objects + objects, s.Bytes + bytes}
+}
 
 func (h *header) head() migrate.PlanHead {
 	return migrate.PlanHead{

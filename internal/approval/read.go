@@ -22,6 +22,8 @@ type File struct {
 	Hash  string
 	Head  migrate.PlanHead
 	Noted Noted
+	// Actions has an amount for each action of an item.
+	Actions map[state.Action]Amount
 	// Unmatched counts the objects that no category allows, if the rules forbid to
 	// carry out a plan that has some.
 	Unmatched int64
@@ -115,7 +117,7 @@ func read(from io.ReaderAt, name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Hash, f.Head, f.Noted = h.Hash, h.head(), h.Noted
+	f.Hash, f.Head, f.Noted, f.Actions = h.Hash, h.head(), h.Noted, h.Actions
 	for i, err := range r.items(h) {
 		if err != nil {
 			return nil, err
@@ -229,7 +231,7 @@ func (r *reader) items(h header) iter.Seq2[state.Item, error] {
 			yield(state.Item{}, r.fail(err))
 			return
 		}
-		seen := header{Actions: map[state.Action]sum{}}
+		seen := header{Actions: map[state.Action]Amount{}}
 		for last := ""; ; {
 			i, err := r.item(last)
 			if err == io.EOF {
@@ -283,7 +285,7 @@ func (h *header) agrees(seen header, hash string) error {
 	case seen.Items > h.Items:
 		return fmt.Errorf("%w: it has %d items, and its header says %d", ErrChanged, seen.Items, h.Items)
 	case hash != h.Hash:
-		return fmt.Errorf("%w: its hash is %s now, and its header says %s", ErrChanged, hash, h.Hash)
+		return fmt.Errorf("%w: its content does not match the hash in its header", ErrChanged) // which nobody should copy from here
 	case !maps.Equal(seen.Actions, h.Actions):
 		return fmt.Errorf("%w: its header has other sums of its actions than its items", ErrChanged)
 	}

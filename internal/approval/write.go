@@ -55,7 +55,7 @@ func (p Plan) header() header {
 		Type: kind, Version: version, Hash: p.Hash,
 		Source: text(p.Head.Source), SourceAddress: text(p.Head.SourceAddress), Destination: text(p.Head.Destination),
 		Rules: p.Head.Rules, Categories: p.Head.Categories,
-		Unchanged: sum{p.Head.Unchanged, p.Head.UnchangedBytes}, Actions: map[state.Action]sum{}, Noted: p.Noted,
+		Unchanged: Amount{p.Head.Unchanged, p.Head.UnchangedBytes}, Actions: map[state.Action]Amount{}, Noted: p.Noted,
 	}
 	for _, t := range p.Tallies {
 		h.count(t.Action, t.Objects, t.Bytes)
