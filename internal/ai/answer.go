@@ -1,7 +1,6 @@
 package ai
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,15 +8,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 
 	"assetferry/internal/outbound"
 	"assetferry/internal/pace"
+	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 )
 
 const (
-	maxAnswer = 64 << 20 // of JSON
+	maxAnswer = 4 << 20  // of JSON
 	maxFault  = 64 << 10 // of the body of an error
 )
 
@@ -32,14 +31,14 @@ func (c *Client) read(r *request, got *reply, into any) error {
 		return nil
 	}
 	most := cmp.Or(r.most, maxAnswer)
-	body, err := io.ReadAll(io.LimitReader(got.Body, most+1))
+	body, err := outbound.NewMeter(got.Body, outbound.Untyped).Whole(most).ReadAll()
+	_, large := errors.AsType[*outbound.TooLargeError](err)
 	switch {
+	case large:
 	case err != nil && got.ctx.Err() != nil:
 		return c.unreadable(r, got.Response, outbound.ContextError(got.ctx))
 	case err != nil:
 		return c.unreadable(r, got.Response, err) // it broke off, and may not the next time
-	case int64(len(body)) > most:
-		err = errors.New("it is too long")
 	default:
 		err = json.Unmarshal(body, into)
 	}
@@ -65,17 +64,24 @@ func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error
 }
 
 // refusal is the error of an answer that says no; nil if it does not.
-func (c *Client) refusal(r *request, resp *http.Response, secret string) error {
+func (c *Client) refusal(r *request, resp *http.Response) error {
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return nil
 	}
 	defer outbound.Drain(resp.Body)
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // half of an error is one, too
-	f := parseFault(body, append(slices.Clone(r.secrets), secret))
+	f := parseFault(body)
 	e := c.newError(r)
 	e.Status = resp.StatusCode
-	e.Code, e.Message, e.TraceID = outbound.Printable(f.code), outbound.Printable(f.message), outbound.Printable(f.traceID)
-	e.Explanation, e.Action, e.Data = outbound.Printable(f.explanation), outbound.Printable(f.action), f.data
+	word := func(text string) string { return outbound.Printable(c.redactor.Text(text)) }
+	e.Code, e.Message, e.TraceID = word(f.code), word(f.message), word(f.traceID)
+	e.Explanation, e.Action = word(f.explanation), word(f.action)
+	if c.redactor.Holds(e.Code + e.Message + e.Explanation + e.TraceID) { // a part in each
+		e.Code, e.Message, e.Explanation, e.TraceID = "", redact.Mark, "", ""
+	}
+	if !c.redactor.Holds(f.text) {
+		e.Data = f.data
+	}
 	e.RetryAfter = retry.Asked(resp.Header)
 	e.class = classOf(e)
 	e.resend = e.class == retry.Throttled
@@ -90,19 +96,12 @@ type fault struct {
 	code, message, traceID string
 	explanation, action    string
 	data                   map[string]any
+	text                   string // of the data
 }
 
 // parseFault reads the keys of an error as far as they are there. A body that is something
-// else is its own message. Should the server repeat the token that we sent, or another secret,
-// it goes no further.
-func parseFault(body []byte, secrets []string) fault {
-	for _, secret := range secrets {
-		for _, spelled := range spelledAs(secret) {
-			if spelled != "" {
-				body = bytes.ReplaceAll(body, []byte(spelled), []byte("[redacted]"))
-			}
-		}
-	}
+// else is its own message.
+func parseFault(body []byte) fault {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(body, &keys) != nil {
 		return fault{message: outbound.Plain(body)}
@@ -121,6 +120,7 @@ func parseFault(body []byte, secrets []string) fault {
 		f.message = string(keys["message"])
 	}
 	_ = json.Unmarshal(keys["data"], &f.data)
+	f.text = string(keys["data"])
 	return f
 }
 

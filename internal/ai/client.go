@@ -20,6 +20,7 @@ import (
 
 	"assetferry/internal/outbound"
 	"assetferry/internal/pace"
+	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 	"assetferry/internal/token"
 )
@@ -37,6 +38,10 @@ type Options struct {
 	// a service that does not say how long to wait: waits of up to a minute, for five minutes.
 	Retry     retry.Policy
 	AllowHTTP bool // allow plain HTTP to hosts other than this one
+
+	// Redactor strikes secrets out of what the service says; it is told of each token. Nil means
+	// one of the client's own.
+	Redactor *redact.Redactor
 
 	Limiter *pace.Limiter // decides when a request may be made; nil lets all of them pass
 	Budget  *Budget       // keeps to limits by the minute; nil is none, as on premises
@@ -72,6 +77,7 @@ type Client struct {
 	tokens    token.Source
 	transport http.RoundTripper // not an http.Client: that follows redirects, and would take the token along
 	userAgent string
+	redactor  *redact.Redactor
 	policy    retry.Policy
 	limiter   *pace.Limiter
 	budget    *Budget
@@ -112,6 +118,9 @@ func New(o Options) (*Client, error) {
 		compatibility: cmp.Or(o.Compatibility, "1"), language: o.Language,
 		idleTimeout: cmp.Or(o.IdleTimeout, defaultIdleTimeout),
 		onWait:      o.OnWait, onCall: o.OnCall, now: o.Now,
+	}
+	if c.redactor = o.Redactor; c.redactor == nil {
+		c.redactor = redact.New()
 	}
 	if c.transport == nil {
 		c.transport = NewTransport(nil)

@@ -9,13 +9,14 @@ import (
 )
 
 // maxText is how many bytes of an answer are kept at the most.
-const maxText = 8 << 20
+const maxText = 4 << 20
 
 // errTooLong says that an answer is above maxText.
 var errTooLong = fmt.Errorf("the answer is longer than %d bytes", maxText)
 
-// each reads an answer to its end, which it closes, and has use make something of the events.
-func each(s *Stream, use func(Event)) error {
+// each reads an answer to its end, which it closes, and has use make something of the events,
+// until that has had enough.
+func each(s *Stream, use func(Event) (enough bool)) error {
 	defer s.release()
 	for {
 		event, err := s.Next()
@@ -25,7 +26,9 @@ func each(s *Stream, use func(Event)) error {
 		case err != nil:
 			return err
 		}
-		use(event)
+		if use(event) {
+			return nil
+		}
 	}
 }
 
@@ -39,7 +42,7 @@ func Text(s *Stream) (string, error) {
 			b.WriteString(text)
 		}
 	}
-	err := each(s, func(event Event) {
+	err := each(s, func(event Event) bool {
 		switch e := event.(type) {
 		case TextDelta:
 			add(e.Text)
@@ -48,6 +51,7 @@ func Text(s *Stream) (string, error) {
 				add(e.Text)
 			}
 		}
+		return long
 	})
 	switch {
 	case err != nil:
@@ -57,17 +61,18 @@ func Text(s *Stream) (string, error) {
 	case strings.TrimSpace(b.String()) == "":
 		return "", s.empty()
 	}
-	return b.String(), nil
+	return s.client.redactor.Text(b.String()), nil
 }
 
 // Suggestions reads a review to its end and gives what it makes of elements, by their
 // data-id: the HTML within the element. Elements that it would leave as they are may be missing.
 func Suggestions(s *Stream) (map[string]string, error) {
 	parts := newParts[string]()
-	err := each(s, func(event Event) {
+	err := each(s, func(event Event) bool {
 		if e, ok := event.(ReviewDelta); ok {
 			parts.add(e.DataID, e.Text)
 		}
+		return parts.size > maxText
 	})
 	switch {
 	case err != nil:
@@ -77,7 +82,7 @@ func Suggestions(s *Stream) (map[string]string, error) {
 	}
 	all := map[string]string{}
 	for id, b := range parts.of {
-		all[id] = inner(b.String(), id)
+		all[id] = s.client.redactor.Text(inner(b.String(), id))
 	}
 	return all, nil
 }
@@ -86,13 +91,14 @@ func Suggestions(s *Stream) (map[string]string, error) {
 // leaves it empty.
 func Documents(s *Stream) ([]Processed, error) {
 	documents, summaries := newParts[int](), newParts[int]()
-	err := each(s, func(event Event) {
+	err := each(s, func(event Event) bool {
 		switch e := event.(type) {
 		case DocumentDelta:
 			documents.add(e.Index, e.Text)
 		case SummaryDelta:
 			summaries.add(e.Index, e.Text)
 		}
+		return documents.size+summaries.size > maxText
 	})
 	count := s.request.documents
 	switch {
@@ -105,7 +111,7 @@ func Documents(s *Stream) ([]Processed, error) {
 	}
 	all := make([]Processed, count)
 	for n := range all {
-		all[n] = Processed{documents.text(n), summaries.text(n)}
+		all[n] = Processed{s.client.redactor.Text(documents.text(n)), s.client.redactor.Text(summaries.text(n))}
 	}
 	for n := range documents.of {
 		if n < 0 || n >= count {
@@ -114,6 +120,9 @@ func Documents(s *Stream) ([]Processed, error) {
 	}
 	return all, nil
 }
+
+// ofPart is what keeping a part takes besides its text.
+const ofPart = 256
 
 // parts are texts that come in parts.
 type parts[K comparable] struct {
@@ -124,6 +133,9 @@ type parts[K comparable] struct {
 func newParts[K comparable]() *parts[K] { return &parts[K]{of: map[K]*strings.Builder{}} }
 
 func (p *parts[K]) add(key K, text string) {
+	if p.of[key] == nil {
+		p.size += ofPart
+	}
 	if p.size += len(text); p.size > maxText {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 
 // maxDescription is the most that is read of a description: those that are known have a few
 // hundred kilobytes.
-const maxDescription = 16 << 20
+const maxDescription = 4 << 20
 
 // ErrNoDescription says that the service does not describe itself, or not in OpenAPI.
 var ErrNoDescription = errors.New("the service has no description of itself that can be read")

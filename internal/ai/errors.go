@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assetferry/internal/outbound"
+	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 )
 
@@ -59,11 +60,13 @@ type Error struct {
 	where  string // origin of the address
 	resend bool   // certainly not carried out, and worth another try
 	final  bool   // the next try would have the same outcome, if a later run may not
+
+	redactor *redact.Redactor
 }
 
 func (c *Client) newError(r *request) *Error {
 	route := c.routes[r.endpoint]
-	return &Error{Op: r.op, Subject: r.subject, Method: route.Method, Route: route.Path, where: outbound.Origin(c.base)}
+	return &Error{Op: r.op, Subject: r.subject, Method: route.Method, Route: route.Path, where: outbound.Origin(c.base), redactor: c.redactor}
 }
 
 // sendError is the error of a request without an answer.
@@ -106,8 +109,11 @@ func isContentError(err error) bool {
 	return ok
 }
 
-// Error is one line: what we did, to what, what came of it.
-func (e *Error) Error() string {
+// Error is one line: what we did, to what, what came of it. Anything in it may be from an answer,
+// and what is no secret in its parts may be one where they come together.
+func (e *Error) Error() string { return e.redactor.Text(e.line()) }
+
+func (e *Error) line() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
 	if e.Subject != "" {

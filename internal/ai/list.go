@@ -3,6 +3,7 @@ package ai
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -32,7 +33,19 @@ type pageOf[T any] struct {
 	Items          []T
 	NextCursor     string
 	PreviousCursor string
-	text           string // of the items
+	text           [sha256.Size]byte // the checksum of the text of the items
+}
+
+// hashedItems are read without a copy of their text.
+type hashedItems[T any] struct {
+	items []T
+	text  [sha256.Size]byte
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (h *hashedItems[T]) UnmarshalJSON(data []byte) error {
+	h.text = sha256.Sum256(data)
+	return json.Unmarshal(data, &h.items)
 }
 
 // UnmarshalJSON reads a page, or an array, which is all that there is.
@@ -41,15 +54,13 @@ func (p *pageOf[T]) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(data, &p.Items)
 	}
 	var w struct {
-		Items          json.RawMessage `json:"items"`
-		NextCursor     string          `json:"nextCursor"`
-		PreviousCursor string          `json:"previousCursor"`
+		Items          hashedItems[T] `json:"items"`
+		NextCursor     string         `json:"nextCursor"`
+		PreviousCursor string         `json:"previousCursor"`
 	}
-	if err := json.Unmarshal(data, &w); err != nil || w.Items == nil {
-		return err
-	}
-	p.NextCursor, p.PreviousCursor, p.text = w.NextCursor, w.PreviousCursor, string(w.Items)
-	return json.Unmarshal(w.Items, &p.Items)
+	err := json.Unmarshal(data, &w)
+	p.Items, p.NextCursor, p.PreviousCursor, p.text = w.Items.items, w.NextCursor, w.PreviousCursor, w.Items.text
+	return err
 }
 
 func (p *pageOf[T]) check() error {
@@ -88,7 +99,8 @@ func walk[T any](op string, pages []Page, fetch func(url.Values) (pageOf[T], err
 	return func(yield func(T, error) bool) {
 		var none T
 		mark, turn := p.Cursor, 1
-		last, empty := "", 0
+		var last, plain [sha256.Size]byte
+		empty := 0
 		for cursor, n := p.Cursor, 0; ; n++ {
 			got, err := fetch(p.query(cursor))
 			if err != nil {
@@ -98,7 +110,7 @@ func walk[T any](op string, pages []Page, fetch func(url.Values) (pageOf[T], err
 			if empty++; len(got.Items) > 0 {
 				empty = 0
 			}
-			if empty == maxEmptyPages || empty == 0 && got.text != "" && got.text == last {
+			if empty == maxEmptyPages || empty == 0 && got.text != plain && got.text == last {
 				yield(none, errors.New(op+": list does not advance: a page comes again"))
 				return
 			}

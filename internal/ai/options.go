@@ -70,14 +70,3 @@ func textsIn(value any) (all []string) {
 	}
 	return all
 }
-
-// spelledAs are the ways in which a text may stand in JSON, and in JSON that is a text in JSON.
-func spelledAs(secret string) []string {
-	all := []string{secret}
-	for range 2 {
-		text, _ := json.Marshal(all[len(all)-1])
-		all = append(all, strings.Trim(string(text), `"`))
-	}
-	slices.Reverse(all) // the longest first
-	return slices.Compact(all)
-}

@@ -77,6 +77,9 @@ func (c *Client) do(ctx context.Context, r *request, take func(*reply) (kept boo
 		e.Err, e.class = err, retry.Permanent
 		return e
 	}
+	for _, s := range r.secrets {
+		c.redactor.Key(s)
+	}
 	if r.billable && c.onCall != nil {
 		c.onCall(Call{Endpoint: r.endpoint, Billable: true})
 	}
@@ -108,6 +111,7 @@ func (c *Client) authorized(ctx context.Context, r *request, path string, take f
 		if err != nil {
 			return c.tokenError(ctx, r, err)
 		}
+		c.redactor.Token(secret.Reveal())
 		err = c.exchange(ctx, r, path, secret.Reveal(), take)
 		e, ok := errors.AsType[*Error](err)
 		if second || !ok || e.Status != http.StatusUnauthorized {
@@ -149,7 +153,7 @@ func (c *Client) exchange(ctx context.Context, r *request, path, secret string, 
 	s := &sending{dog: dog}
 	resp, err := c.send(watched, r, path, secret, s)
 	if err == nil {
-		err = c.refusal(r, resp, secret)
+		err = c.refusal(r, resp)
 	}
 	ticket.End(outcome(ctx, err))
 	if err != nil {

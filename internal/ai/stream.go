@@ -15,7 +15,11 @@ import (
 )
 
 const (
-	maxEvent = 4 << 20 // bytes; text comes in parts that are far smaller
+	maxEvent = 2 << 20 // bytes; text comes in parts that are far smaller
+	// maxStream is how many idle timeouts an answer may be waited for in all: it must end, even if
+	// events come every now and then.
+	maxStream = 20
+	minStream = 10 * time.Minute
 	// linger is how long the end of a body is waited for, which lets the connection be used
 	// again and does not make the service think that we have gone.
 	linger = time.Second
@@ -29,6 +33,7 @@ type Stream struct {
 	reply   *reply
 	events  *sse.Reader
 	err     error
+	waited  time.Duration // for events, in all
 
 	closing sync.Once
 	forget  func() bool // no longer close on behalf of the context
@@ -77,9 +82,15 @@ func (s *Stream) close() {
 // on each further call.
 func (s *Stream) Next() (Event, error) {
 	for s.err == nil {
+		if most := max(s.client.idleTimeout*maxStream, minStream); s.waited > most {
+			s.end(s.failure(outbound.StallError{After: most, Total: true}))
+			break
+		}
+		began := time.Now()
 		s.reply.dog.Alive()
 		raw, err := s.events.Next()
 		s.reply.dog.Rest() // from here on it is our caller who takes time
+		s.waited += time.Since(began)
 		if err != nil {
 			s.end(s.cause(err))
 			break
@@ -119,10 +130,11 @@ func (s *Stream) cause(err error) error {
 
 // failure is the error of an answer that has begun: whatever went wrong, it was billed.
 func (s *Stream) failure(err error) error {
-	if _, ok := errors.AsType[*StreamError](err); ok {
+	if said, ok := errors.AsType[*StreamError](err); ok {
+		said.Message = s.client.redactor.Text(said.Message)
 		return err
 	}
-	if stall, ok := errors.AsType[outbound.StallError](err); ok {
+	if stall, ok := errors.AsType[outbound.StallError](err); ok && !stall.Total {
 		err = fmt.Errorf("the answer stands still: %w", stall)
 	}
 	return s.client.unreadable(s.request, s.reply.Response, err)

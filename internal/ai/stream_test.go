@@ -312,3 +312,29 @@ func TestLingers(t *testing.T) {
 		<-p.closed
 	})
 }
+
+// What comes now and then and means nothing does not keep a caller for ever.
+func TestEventsThatNeverEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, pipes := overPipe(t, Options{IdleTimeout: time.Minute})
+		s, p := send(t, c), <-pipes
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				time.Sleep(time.Minute - 1)
+				if _, err := io.WriteString(p.w, "event: ping\ndata: {}\n\n"); err != nil {
+					return
+				}
+			}
+		}()
+		start := time.Now()
+		_, err := s.Next()
+		stall, ok := errors.AsType[outbound.StallError](err)
+		if !ok || !stall.Total || time.Since(start) > 30*time.Minute {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+		<-p.closed
+		<-ended
+	})
+}

@@ -208,10 +208,13 @@ func userIn(fields map[string]any) (string, bool) {
 	return "", false
 }
 
+// joiners are what is left out of a name that is compared.
+var joiners = strings.NewReplacer("_", "", "-", "")
+
 // spelled is the field of a name, whatever its case and underscores; nil if there is none.
 func spelled(fields map[string]any, spelling string) any {
 	for name, value := range fields {
-		if strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) == spelling {
+		if strings.ToLower(joiners.Replace(name)) == spelling {
 			return value
 		}
 	}

@@ -10,18 +10,18 @@ import (
 	"net/http"
 
 	"assetferry/internal/outbound"
+	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 )
 
 const (
-	maxAnswer = 64 << 20 // no page of a listing is larger
-	maxFault  = 64 << 10 // of the body of an error
+	maxFault = 64 << 10 // of the body of an error
 
 	statusKey = "statuscode" // in small letters; is in every error of the service, and in no other answer
 )
 
 // receive takes in the answer to a request and judges it.
-func (c *Client) receive(ctx context.Context, r *request, s *sending, secret string, resp *http.Response) error {
+func (c *Client) receive(ctx context.Context, r *request, s *sending, resp *http.Response) error {
 	defer outbound.Drain(resp.Body)
 	c.observe(resp, s)
 	complete := s.finish()
@@ -29,7 +29,7 @@ func (c *Client) receive(ctx context.Context, r *request, s *sending, secret str
 		s.thought = s.now().Sub(s.sent())
 	}
 	s.dog.Alive() // all of the answer has to come within the stall timeout
-	err := c.judge(r, secret, resp)
+	err := c.judge(r, resp)
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err
@@ -46,20 +46,21 @@ func (c *Client) receive(ctx context.Context, r *request, s *sending, secret str
 }
 
 // judge reads the body of an answer and returns what is wrong with it.
-func (c *Client) judge(r *request, secret string, resp *http.Response) error {
+func (c *Client) judge(r *request, resp *http.Response) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault)) // half of an error is one, too
-		return c.fault(r, resp, parseFault(body, secret))
+		return c.fault(r, resp, parseFault(body))
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err == nil && len(body) > maxAnswer {
-		err = errors.New("it is too long")
+	if list, ok := r.into.(streamed); ok {
+		return c.readList(r, resp, list)
 	}
+	meter := outbound.NewMeter(resp.Body, outbound.Untyped)
+	body, err := meter.ReadAll()
 	if err != nil {
 		return c.unreadable(r, resp, err)
 	}
 	if bytes.Contains(bytes.ToLower(body), []byte(statusKey)) { // most answers need not be read twice
-		if f := parseFault(body, secret); f.status >= 400 {
+		if f := parseFault(body); f.status >= 400 {
 			return c.fault(r, resp, f) // clients of the service expect errors that come as 200
 		}
 	}
@@ -67,6 +68,33 @@ func (c *Client) judge(r *request, secret string, resp *http.Response) error {
 		a.head(resp.Header)
 	}
 	if err := decode(resp.StatusCode, body, r.into); err != nil {
+		e := c.unreadable(r, resp, err)
+		e.Foreign = true
+		return e
+	}
+	return nil
+}
+
+// A streamed answer is read item by item.
+type streamed interface {
+	answer
+	weight() outbound.Weight
+	stream(*outbound.Meter) error
+	asFault() fault
+}
+
+func (c *Client) readList(r *request, resp *http.Response, list streamed) error {
+	meter := outbound.NewMeter(resp.Body, list.weight())
+	err := list.stream(meter)
+	switch f := list.asFault(); {
+	case meter.Err() != nil:
+		return c.unreadable(r, resp, meter.Err())
+	case f.status >= 400:
+		return c.fault(r, resp, f)
+	case err == nil:
+		err = list.check()
+	}
+	if err != nil {
 		e := c.unreadable(r, resp, err)
 		e.Foreign = true
 		return e
@@ -96,6 +124,9 @@ func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error
 	e.Status = resp.StatusCode
 	e.Err = fmt.Errorf("the answer is not readable: %w", cause)
 	e.class = retry.Transient
+	if _, large := errors.AsType[*outbound.TooLargeError](cause); large {
+		e.class = retry.Permanent // the next one would be as large
+	}
 	return e
 }
 
@@ -106,9 +137,14 @@ func (c *Client) fault(r *request, resp *http.Response, f fault) *Error {
 	if resp.StatusCode < 300 {
 		e.Status = f.status
 	}
-	e.Message = outbound.Printable(f.message)
-	e.TraceID = outbound.Printable(f.traceID)
-	e.Data = f.data
+	e.Message = outbound.Printable(c.redactor.Text(f.message))
+	e.TraceID = outbound.Printable(c.redactor.Text(f.traceID))
+	if c.redactor.Holds(e.Message + e.TraceID) { // a part in each
+		e.TraceID = redact.Mark
+	}
+	if !c.redactor.Holds(f.text) {
+		e.Data = f.data
+	}
 	e.Foreign = f.foreign
 	e.RetryAfter = retry.ParseRetryAfter(resp.Header.Get("Retry-After"), serverTime(resp, c.now()))
 	e.class = classOf(e)
@@ -121,16 +157,13 @@ type fault struct {
 	message string
 	traceID string
 	data    map[string]any
-	foreign bool // it is none of the service
+	text    string // of the data
+	foreign bool   // it is none of the service
 }
 
 // parseFault reads the four keys of an error as far as they are there. A body
-// that is something else is its own message. Should the server repeat the token
-// that we sent, it goes no further.
-func parseFault(body []byte, secret string) fault {
-	if secret != "" {
-		body = bytes.ReplaceAll(body, []byte(secret), []byte("[redacted]"))
-	}
+// that is something else is its own message.
+func parseFault(body []byte) fault {
 	var keys struct {
 		StatusCode json.RawMessage `json:"statusCode"`
 		Message    json.RawMessage `json:"message"`
@@ -145,6 +178,7 @@ func parseFault(body []byte, secret string) fault {
 	_ = json.Unmarshal(keys.StatusCode, &f.status)
 	_ = json.Unmarshal(keys.TraceID, &f.traceID)
 	_ = json.Unmarshal(keys.Data, &f.data)
+	f.text = string(keys.Data)
 	if json.Unmarshal(keys.Message, &f.message) != nil {
 		f.message = string(keys.Message)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assetferry/internal/outbound"
+	"assetferry/internal/retry"
 )
 
 // A Question is a request whose answer is looked at as it is, whatever it says: for
@@ -37,12 +38,19 @@ type Reply struct {
 // no is not an error. The token goes to the service's own origin only.
 func (c *Client) Ask(ctx context.Context, q Question) (Reply, error) {
 	r := &request{op: q.Op, method: q.Method, route: q.Address, creates: q.Method == http.MethodPost}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, outbound.StallError{After: answerTimeout, Total: true})
+	defer cancel()
 	req, err := c.question(ctx, q)
+	if errors.Is(err, ErrRefused) {
+		e := c.newError(r)
+		e.Err, e.class = err, retry.Permanent
+		return Reply{}, e
+	}
 	if err != nil {
 		return Reply{}, c.tokenError(ctx, r, err)
 	}
 	s := &sending{now: c.now, start: c.now()}
-	resp, err := c.transport.RoundTrip(req)
+	resp, err := c.delivery.RoundTrip(req)
 	if err != nil {
 		return Reply{}, c.sendError(ctx, r, s, err)
 	}
@@ -64,7 +72,7 @@ func (c *Client) question(ctx context.Context, q Question) (*http.Request, error
 			return nil, errors.New("not a path")
 		}
 	}
-	if err := outbound.CheckScheme(u, c.allowHTTP); err != nil {
+	if err := c.delivery.check(u); err != nil {
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, q.Method, u.String(), bytes.NewReader(q.Body))
@@ -75,7 +83,7 @@ func (c *Client) question(ctx context.Context, q Question) (*http.Request, error
 		req.Header = q.Header.Clone()
 	}
 	req.Header.Set("User-Agent", c.userAgent)
-	if outbound.Origin(u) != outbound.Origin(c.base) {
+	if !c.delivery.isOwn(u) {
 		return req, nil
 	}
 	secret, err := c.credentials.to(strings.TrimPrefix(u.Path, c.base.Path)).token(ctx, c.now())

@@ -3,6 +3,7 @@ package assets
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -51,5 +52,30 @@ func BenchmarkUpload(b *testing.B) {
 				_ = resp.Body.Close()
 			}
 		})
+	}
+}
+
+// BenchmarkList reads a page of assets as the service sends them.
+func BenchmarkList(b *testing.B) {
+	var page bytes.Buffer
+	page.WriteString(`{"items":[`)
+	for n := range 50 {
+		if n > 0 {
+			page.WriteByte(',')
+		}
+		fmt.Fprintf(&page, `{"id":"asset-%d","name":"photo, of %d","extension":"jpg","size":20480,"mimeType":"image/jpeg","categoryId":"c","uploadedAt":"2024-05-01T12:00:00Z",`+
+			`"lastModifiedAt":"2024-05-01T12:00:00Z","tags":["a","b"],"url":"https://cdn.example/w/assets/asset-%d/file","imageUrls":{"80":"https://cdn.example/w/assets/asset-%d/images/80.webp","default":"https://cdn.example/w/assets/asset-%d/images/80.png"},`+
+			`"metadata":{"description":"a photo","customAttributes":{"source":"x","rating":5},"width":4000,"height":3000,"metadataProcessingStatus":"success"}}`, n, n, n, n, n)
+	}
+	page.WriteString(`],"totalCount":50,"offset":0,"limit":50}`)
+	c := newClient(b, Options{BaseURL: "http://localhost", Transport: &parrot{200, nil, page.String()}})
+	b.SetBytes(int64(page.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range c.List(b.Context(), ListOptions{CategoryID: "c"}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"assetferry/internal/outbound"
 	"assetferry/internal/pace"
+	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 	"assetferry/internal/token"
 )
@@ -35,7 +36,13 @@ type Options struct {
 	Retry     retry.Policy      // the zero policy gets a budget of two minutes
 	ReadOnly  bool              // refuse what could write, see ErrReadOnly
 	AllowHTTP bool              // allow plain HTTP to hosts other than this one
+	// AllowPrivateNetworks follows URLs in answers that lead to this machine or into private
+	// networks, also where the base address does not.
+	AllowPrivateNetworks bool
 
+	// Redactor strikes secrets out of what the service says; it is told of each token. Nil means
+	// one of the client's own.
+	Redactor *redact.Redactor
 	// Limiter decides when a request may be made; nil lets all of them pass.
 	Limiter *pace.Limiter
 	// Bandwidth bounds how fast contents are sent; nil is no bound.
@@ -62,15 +69,17 @@ type Client struct {
 	bandwidth *pace.Bandwidth
 	onWait    func(retry.Wait)
 	now       func() time.Time
-	allowHTTP bool
 
 	// transport carries all requests. The API goes without http.Client, which
 	// follows redirects and opens bodies for them: nobody else gets the token or
 	// a second copy of an upload.
 	transport http.RoundTripper
+	delivery  *delivery    // carries what is at URLs that answers name
 	files     *http.Client // for downloads: follows redirects, without taking the token elsewhere
+	anybody   *http.Client // the same without the cookie for private files
 
 	credentials credentials
+	redactor    *redact.Redactor
 	compensate  bool
 	private     *privateAccess
 
@@ -98,11 +107,13 @@ func New(o Options) (*Client, error) {
 		bandwidth:  o.Bandwidth,
 		onWait:     o.OnWait,
 		now:        o.Now,
-		allowHTTP:  o.AllowHTTP,
 		compensate: o.CompensateClock,
 		pageSizes:  pageSizes{routes: map[string]pageSize{}},
 	}
-	c.credentials = credentialsOf(o, &c.clock)
+	if c.redactor = o.Redactor; c.redactor == nil {
+		c.redactor = redact.New()
+	}
+	c.credentials = credentialsOf(o, &c.clock, c.redactor)
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -111,7 +122,10 @@ func New(o Options) (*Client, error) {
 	if c.private, err = newPrivateAccess(); err != nil {
 		return nil, err
 	}
-	c.files = &http.Client{Transport: c.transport, CheckRedirect: c.checkRedirect, Jar: c.private}
+	c.delivery = newDelivery(o, base, c.transport)
+	follow := outbound.FollowRedirects(maxRedirects, c.delivery.checkRedirect)
+	c.files = &http.Client{Transport: c.delivery, CheckRedirect: follow, Jar: c.private}
+	c.anybody = &http.Client{Transport: c.delivery, CheckRedirect: follow}
 	return c, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"assetferry/internal/redact"
 	"assetferry/internal/token"
 )
 
@@ -15,8 +16,9 @@ const tokenRest = time.Minute
 
 // A credential is a source of tokens with what is known of the one in use.
 type credential struct {
-	source token.Source
-	server *clock
+	source   token.Source
+	server   *clock
+	redactor *redact.Redactor
 
 	mu      sync.Mutex
 	current string        // the token last used
@@ -27,14 +29,14 @@ type credential struct {
 // credentials are used by the beginning of a route. All of them may be the same.
 type credentials struct{ user, admin, superadmin *credential }
 
-func credentialsOf(o Options, server *clock) credentials {
-	all := credentials{user: &credential{source: o.Tokens, server: server}}
+func credentialsOf(o Options, server *clock, redactor *redact.Redactor) credentials {
+	all := credentials{user: &credential{source: o.Tokens, server: server, redactor: redactor}}
 	all.admin, all.superadmin = all.user, all.user
 	if o.AdminTokens != nil {
-		all.admin = &credential{source: o.AdminTokens, server: server}
+		all.admin = &credential{source: o.AdminTokens, server: server, redactor: redactor}
 	}
 	if o.SuperadminTokens != nil {
-		all.superadmin = &credential{source: o.SuperadminTokens, server: server}
+		all.superadmin = &credential{source: o.SuperadminTokens, server: server, redactor: redactor}
 	}
 	return all
 }
@@ -59,6 +61,7 @@ func (c *credential) token(ctx context.Context, now time.Time) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := secret.Reveal(); s != c.current {
+		c.redactor.Token(s)
 		c.current, c.since = s, now
 		c.skew, _ = c.server.skew()
 	}

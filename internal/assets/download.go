@@ -30,10 +30,10 @@ func (c *Client) Download(ctx context.Context, rawURL string, offset int64) (io.
 	if err != nil || u.Host == "" || offset < 0 {
 		return nil, 0, errors.New("download: not an absolute address, or a negative offset")
 	}
-	if err := outbound.CheckScheme(u, c.allowHTTP); err != nil {
-		return nil, 0, fmt.Errorf("download: %w", err)
-	}
 	d := &download{c: c, ctx: ctx, url: u, at: offset}
+	if err := c.delivery.check(u); err != nil {
+		return nil, 0, c.refused(d.request(), u, err)
+	}
 	if err := d.open(); err != nil {
 		return nil, 0, err
 	}
@@ -85,7 +85,7 @@ func (d *download) open() error {
 func (d *download) try() error {
 	r := d.request()
 	return d.c.policy.Do(d.ctx, d.c.onWait, func(ctx context.Context) error {
-		if outbound.Origin(d.url) != outbound.Origin(d.c.base) {
+		if !d.c.delivery.isOwn(d.url) {
 			return d.exchange(ctx, r, "")
 		}
 		return d.c.authorized(ctx, r, d.exchange)
@@ -116,13 +116,12 @@ func (d *download) ask(ctx context.Context, r *request, s *sending, secret strin
 		d.c.observe(resp, s)
 	}
 	dog.Alive() // skipping to the offset may take a while
-	err = d.accept(r, secret, resp)
-	dog.Rest()
-	if err != nil {
-		outbound.Drain(resp.Body)
+	if err = d.accept(r, resp); err != nil {
+		outbound.Drain(resp.Body) // which may trickle as well
 		dog.Stop()
 		return d.foreign(err)
 	}
+	dog.Rest()
 	d.body, d.dog = resp.Body, dog
 	return nil
 }
@@ -161,7 +160,7 @@ func (d *download) foreign(err error) error {
 }
 
 // accept looks at an answer's head and places its body at our offset.
-func (d *download) accept(r *request, secret string, resp *http.Response) error {
+func (d *download) accept(r *request, resp *http.Response) error {
 	switch {
 	case resp.StatusCode == http.StatusOK:
 		return d.acceptWhole(r, resp)
@@ -174,7 +173,7 @@ func (d *download) accept(r *request, secret string, resp *http.Response) error 
 		return d.c.unreadable(r, resp, errors.New("it is not the content"))
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault))
-	return d.c.fault(r, resp, parseFault(body, secret))
+	return d.c.fault(r, resp, parseFault(body))
 }
 
 // acceptWhole takes an answer with all of the content: to a first request, or

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assetferry/internal/outbound"
+	"assetferry/internal/redact"
 	"assetferry/internal/retry"
 )
 
@@ -45,19 +46,23 @@ type Error struct {
 	InDoubt    bool          // see ErrInDoubt
 	Foreign    bool          // the answer is in no form that the service gives it
 
-	class  retry.Class
-	auth   bool   // there was no token to send
-	where  string // origin of the address
-	resend bool   // certainly not carried out, and worth another try at once
+	class    retry.Class
+	auth     bool   // there was no token to send
+	where    string // origin of the address
+	resend   bool   // certainly not carried out, and worth another try at once
+	redactor *redact.Redactor
 }
 
 func (c *Client) newError(r *request) *Error {
 	skew, _ := c.Skew()
-	return &Error{Op: r.op, Subject: r.subject, Method: r.method, Route: r.route, Skew: skew, where: outbound.Origin(c.base)}
+	return &Error{Op: r.op, Subject: r.subject, Method: r.method, Route: r.route, Skew: skew, where: outbound.Origin(c.base), redactor: c.redactor}
 }
 
-// Error is one line: what we did, to what, what came of it.
-func (e *Error) Error() string {
+// Error is one line: what we did, to what, what came of it. Anything in it may be from an answer,
+// and what is no secret in its parts may be one where they come together.
+func (e *Error) Error() string { return e.redactor.Text(e.line()) }
+
+func (e *Error) line() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
 	if e.Subject != "" {

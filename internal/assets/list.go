@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"assetferry/internal/outbound"
 )
 
 // Values of ListOptions.
@@ -171,8 +173,19 @@ func whole[T any](ctx context.Context, c *Client, r request, id func(T) string) 
 		got.final = got.isWhole(offset)
 		return got, nil
 	}}
+	all, err := collect(r, p.items(ctx))
+	if _, large := errors.AsType[*outbound.TooLargeError](err); large {
+		return collect(r, list(ctx, c, r, largePage, id))
+	}
+	return all, err
+}
+
+// largePage is how many items at once are asked for of a list that is too long for one answer.
+const largePage = 500
+
+func collect[T any](r request, items iter.Seq2[T, error]) ([]T, error) {
 	all := []T{}
-	for item, err := range p.items(ctx) {
+	for item, err := range items {
 		if _, ok := errors.AsType[*Error](err); err != nil && !ok {
 			err = fmt.Errorf("%s: %w", r.op, err)
 		}
@@ -192,8 +205,15 @@ func pages[T any](ctx context.Context, c *Client, r request, p pager[T], turn fu
 			turn(&r, limit, offset)
 			got = page[T]{}
 			r.into = &got
-			return c.do(ctx, &r)
+			err := c.do(ctx, &r)
+			if _, large := errors.AsType[*outbound.TooLargeError](err); large && got.read <= limit {
+				return &pageTooLargeError{err}
+			}
+			return err
 		})
+		if e, ok := errors.AsType[*pageTooLargeError](err); ok {
+			err = e.error
+		}
 		if got.plain && offset == 0 && len(got.Items) > size {
 			got.final = true // where more come than were asked for, nothing is paged
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"assetferry/internal/outbound"
@@ -18,6 +19,13 @@ func (c *Client) sendError(ctx context.Context, r *request, s *sending, err erro
 	e.class = transportClass(e.Err)
 	e.InDoubt = r.creates && complete
 	e.resend = s.untouched() && e.class.Repeatable()
+	return e
+}
+
+// refused is the error of a request to a URL that must not be followed.
+func (c *Client) refused(r *request, to *url.URL, err error) error {
+	e := c.newError(r)
+	e.Err, e.class, e.where = err, retry.Permanent, outbound.Origin(to)
 	return e
 }
 
@@ -44,12 +52,18 @@ func transportError(ctx context.Context, s *sending, err error) error {
 	if ctx.Err() != nil {
 		return outbound.ContextError(ctx)
 	}
+	if refused := refusal(err); refused != nil {
+		return refused
+	}
 	return outbound.WithoutURL(err)
 }
 
 func transportClass(err error) retry.Class {
 	if errors.Is(err, ErrReadOnly) || outbound.IsTrustError(err) {
 		return retry.Fatal
+	}
+	if errors.Is(err, ErrRefused) || errors.Is(err, outbound.ErrRedirects) {
+		return retry.Permanent
 	}
 	if body, ok := errors.AsType[*BodyError](err); ok {
 		class, _ := retry.Classify(body.Err)
@@ -81,6 +95,12 @@ func (e *Error) Hint() string {
 func (e *Error) transportHint() string {
 	if e.auth {
 		return "check the credentials"
+	}
+	if errors.Is(e.Err, ErrRefused) {
+		return refusalHint(e.Err)
+	}
+	if _, large := errors.AsType[*outbound.TooLargeError](e.Err); large {
+		return "check that " + e.where + " is the service; what it answers is too long for one answer of it"
 	}
 	return outbound.Hint(e.Err, e.where)
 }

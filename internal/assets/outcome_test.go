@@ -74,7 +74,7 @@ func TestLatencyIsWithoutTheBody(t *testing.T) {
 				}
 				time.Sleep(thinking)
 				no := &http.Response{StatusCode: 413, Body: http.NoBody}
-				if err := newClient(t, Options{BaseURL: "http://localhost"}).receive(ctx, r, s, "", no); err == nil {
+				if err := newClient(t, Options{BaseURL: "http://localhost"}).receive(ctx, r, s, no); err == nil {
 					t.Error("no error")
 				}
 				if s.thought != tt.want {

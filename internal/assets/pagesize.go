@@ -33,13 +33,14 @@ func (s *pageSizes) ask(route string, limit int, get func(limit int) error) (siz
 			s.note(route, size, refused)
 			return size, nil
 		}
-		if !isBadRequest(e) {
+		_, large := errors.AsType[*pageTooLargeError](e)
+		if !large && !isBadRequest(e) {
 			return 0, e
 		}
 		if err == nil {
 			err = e
 		}
-		if size <= smallestPage || s.accepted(route, size) {
+		if size <= smallestPage || !large && s.accepted(route, size) {
 			return 0, err
 		}
 		refused, size = size, max(size/2, smallestPage)
@@ -71,9 +72,18 @@ func (s *pageSizes) note(route string, accepted, refused int) {
 	known.accepted = max(known.accepted, accepted)
 	if refused > 0 {
 		known.refused = refused
+		if known.accepted >= refused { // with smaller items
+			known.accepted = accepted
+		}
 	}
 	s.routes[route] = known
 }
+
+// A pageTooLargeError says that a page takes too much memory, though it has no more items than
+// were asked for.
+type pageTooLargeError struct{ error }
+
+func (e *pageTooLargeError) Unwrap() error { return e.error }
 
 func isBadRequest(err error) bool {
 	e, ok := errors.AsType[*Error](err)

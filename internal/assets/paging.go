@@ -1,9 +1,7 @@
 package assets
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -17,43 +15,6 @@ const (
 	// maxRetreats is how often a list may get shorter while it is read.
 	maxRetreats = 100
 )
-
-// A page is the envelope of a list. It may be missing, which is not documented either way.
-type page[T any] struct {
-	Items      []T  `json:"items"`
-	TotalCount *int `json:"totalCount"`
-	Limit      int  `json:"limit"` // the length of a page that has another one behind it
-	plain      bool // it came without an envelope
-	final      bool // there is none behind it
-}
-
-// UnmarshalJSON reads a page with its envelope or without.
-func (p *page[T]) UnmarshalJSON(data []byte) error {
-	if p.plain = bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")); p.plain {
-		return json.Unmarshal(data, &p.Items)
-	}
-	type envelope page[T]
-	return json.Unmarshal(data, (*envelope)(p))
-}
-
-// isWhole reports whether a page holds all from the offset on, of a route that need not page:
-// then it may say neither how many there are nor how long its pages are.
-func (p *page[T]) isWhole(offset int) bool {
-	switch n := len(p.Items); {
-	case p.TotalCount != nil:
-		return offset+n >= *p.TotalCount
-	case p.Limit > 0:
-		return n < p.Limit
-	}
-	return offset == 0
-}
-
-func (p *page[T]) check() error {
-	if p.Items == nil && p.TotalCount == nil {
-		return errors.New("it is not a list: no items, no totalCount")
-	}
-	return nil
-}
 
 // A pager reads a list page by page.
 type pager[T any] struct {

@@ -3,7 +3,6 @@ package assets
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -30,12 +29,13 @@ func (c *Client) Public(ctx context.Context, rawURL string) (Public, error) {
 	if err != nil || u.Host == "" {
 		return Public{}, errors.New("look at address: it is not an absolute one")
 	}
-	if err := outbound.CheckScheme(u, c.allowHTTP); err != nil {
-		return Public{}, fmt.Errorf("look at address: %w", err)
+	r := request{op: "look at address", subject: outbound.Origin(u) + u.EscapedPath(), route: "(asset url)"}
+	if err := c.delivery.check(u); err != nil {
+		return Public{}, c.refused(&r, u, err)
 	}
-	found, err := c.peek(ctx, u, http.MethodHead)
+	found, err := c.peek(ctx, r, u, http.MethodHead)
 	if err == nil && (found.IsThere() && found.Size < 0 || refusesHead(found.Status)) {
-		found, err = c.peek(ctx, u, http.MethodGet)
+		found, err = c.peek(ctx, r, u, http.MethodGet)
 	}
 	return found, err
 }
@@ -51,8 +51,9 @@ func refusesHead(status int) bool {
 }
 
 // peek asks by one method, several times if that may help.
-func (c *Client) peek(ctx context.Context, u *url.URL, method string) (found Public, err error) {
-	r := &request{op: "look at address", subject: outbound.Origin(u) + u.EscapedPath(), method: method, route: "(asset url)"}
+func (c *Client) peek(ctx context.Context, asked request, u *url.URL, method string) (found Public, err error) {
+	r := &asked
+	r.method = method
 	err = c.policy.Do(ctx, c.onWait, func(ctx context.Context) error {
 		if outbound.Origin(u) != outbound.Origin(c.base) {
 			return c.peekOnce(ctx, r, u, &sending{now: c.now, start: c.now()}, &found)
@@ -79,8 +80,7 @@ func (c *Client) peekOnce(ctx context.Context, r *request, u *url.URL, s *sendin
 	if r.method == http.MethodGet {
 		req.Header.Set("Range", "bytes=0-0")
 	}
-	anybody := &http.Client{Transport: c.transport, CheckRedirect: c.checkRedirect}
-	resp, err := anybody.Do(req)
+	resp, err := c.anybody.Do(req)
 	if err != nil {
 		return c.sendError(ctx, r, s, err)
 	}

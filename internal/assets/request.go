@@ -132,13 +132,13 @@ func (c *Client) exchange(ctx context.Context, r *request, secret string) error 
 		if err != nil {
 			return c.sendError(ctx, r, s, err)
 		}
-		return c.receive(ctx, r, s, secret, resp)
+		return c.receive(ctx, r, s, resp)
 	})
 }
 
 // build makes the HTTP request, whose progress s follows.
 func (c *Client) build(ctx context.Context, r *request, s *sending) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, s.trace()), r.method, c.address(r), nil)
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, c.trace(s)), r.method, c.address(r), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +179,14 @@ type sending struct {
 	connected atomic.Bool
 	touched   atomic.Bool // a byte of a body was handed out
 	body      atomic.Pointer[trackedBody]
+}
+
+// trace follows a request to the base address.
+func (c *Client) trace(s *sending) *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		s.connected.Store(true)
+		c.delivery.home.learn(got.Conn)
+	}}
 }
 
 func (s *sending) trace() *httptrace.ClientTrace {

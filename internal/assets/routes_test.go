@@ -349,7 +349,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		var list page[Asset]
 		_ = decode(status, []byte(body), &list)
-		fault := parseFault([]byte(body), secret)
+		fault := parseFault([]byte(body))
 		if message := outbound.Printable(fault.message); len([]rune(message)) > outbound.MaxMessage+1 || strings.ContainsAny(message, "\n\r\x1b\x00") {
 			t.Errorf("message is not printable: %q", message)
 		}

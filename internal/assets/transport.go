@@ -26,25 +26,29 @@ const (
 	// stallTimeout is how long a body may stand still on its way, in either
 	// direction, before the request is given up.
 	stallTimeout = 2 * time.Minute
+	// answerTimeout is how long all of an answer that is not content may take, once its head is
+	// there: one that trickles would else hold a worker for ever.
+	answerTimeout = 2 * time.Minute
 
 	maxRedirects = 10
 )
 
 // NewTransport returns a transport for many workers at once; config may be nil.
 func NewTransport(config *tls.Config) *http.Transport {
-	dialer := bodyDialer{Dialer: net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}}
+	dialer := bodyDialer{Dialer: net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, ControlContext: outbound.CheckDial}}
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           dialer.DialContext,
-		TLSClientConfig:       config,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: ResponseTimeout, // counts from the end of the request's body
-		ExpectContinueTimeout: time.Second,
-		IdleConnTimeout:       90 * time.Second,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   256, // as many as requests at once there can be, so that none dials twice
-		WriteBufferSize:       64 << 10,
-		ReadBufferSize:        16 << 10,
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        config,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  ResponseTimeout, // counts from the end of the request's body
+		MaxResponseHeaderBytes: outbound.MaxHeader,
+		ExpectContinueTimeout:  time.Second,
+		IdleConnTimeout:        90 * time.Second,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    256, // as many as requests at once there can be, so that none dials twice
+		WriteBufferSize:        64 << 10,
+		ReadBufferSize:         16 << 10,
 	}
 }
 
@@ -90,18 +94,6 @@ func transportOf(o Options, base *url.URL) http.RoundTripper {
 		transport = readOnlyTransport{transport, base.String() + accessRoute, base.String() + namesRoute}
 	}
 	return transport
-}
-
-// checkRedirect keeps the token away from any origin but the service's own.
-// (net/http keeps it on the way to a subdomain, too.)
-func (c *Client) checkRedirect(next *http.Request, via []*http.Request) error {
-	if len(via) >= maxRedirects {
-		return errors.New("too many redirects")
-	}
-	if outbound.Origin(next.URL) != outbound.Origin(c.base) {
-		next.Header.Del("Authorization")
-	}
-	return outbound.CheckScheme(next.URL, c.allowHTTP)
 }
 
 // A readOnlyTransport makes a dry run harmless even if there is a mistake in it. It lets

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 )
 
@@ -96,6 +97,7 @@ type Options struct {
 	TLS       *tls.Config // nil: as the system trusts
 	AllowHTTP bool        // plain HTTP to other hosts than this one
 	UserAgent string
+	Redact    func(string) string // strikes secrets out of what is sent; nil leaves it as it is
 }
 
 // A Notifier tells its targets of one run.
@@ -103,6 +105,7 @@ type Notifier struct {
 	hooks     []*hook
 	client    *http.Client
 	userAgent string
+	redact    func(string) string
 }
 
 // A hook is a target and how far the start has come there.
@@ -115,8 +118,8 @@ type hook struct {
 
 // New makes a notifier. It sends nothing yet.
 func New(o Options) (*Notifier, error) {
-	n := &Notifier{userAgent: o.UserAgent, client: &http.Client{
-		CheckRedirect: stayAtHost,
+	n := &Notifier{userAgent: o.UserAgent, redact: o.Redact, client: &http.Client{
+		CheckRedirect: outbound.FollowRedirects(maxRedirects, stayAtHost),
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: o.TLS, DisableKeepAlives: true, ForceAttemptHTTP2: true},
 	}}
 	for _, t := range o.Targets {
@@ -184,6 +187,9 @@ func (n *Notifier) tell(ctx context.Context, t Target, m Message) error {
 	if err != nil {
 		return err
 	}
+	if n.redact != nil {
+		body = []byte(n.redact(string(body)))
+	}
 	for try, wait := 1, pause; ; try, wait = try+1, 2*wait {
 		err := n.post(ctx, t, body)
 		if err == nil {
@@ -226,7 +232,7 @@ func (e *statusError) Error() string {
 
 // isTransient reports whether another try may help.
 func isTransient(err error) bool {
-	if errors.Is(err, errLeads) {
+	if errors.Is(err, errLeads) || errors.Is(err, outbound.ErrRedirects) || errors.Is(err, outbound.ErrDowngrade) {
 		return false
 	}
 	e, ok := errors.AsType[*statusError](err)

@@ -230,6 +230,9 @@ func TestRedirects(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/taken" {
 					body, err := io.ReadAll(r.Body)
+					if from := r.Header.Get("Referer"); from != "" {
+						t.Errorf("the address is told: %s", from)
+					}
 					taken = err == nil && strings.Contains(string(body), `"event":"success"`)
 					return
 				}

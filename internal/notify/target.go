@@ -91,6 +91,9 @@ func (t Target) hide(err error) error {
 	return errors.New(text)
 }
 
+// maxRedirects is how often a message is sent on.
+const maxRedirects = 3
+
 // errLeads says that an address leads elsewhere, which another try does not change.
 var errLeads = errors.New("it leads to another place")
 
@@ -98,15 +101,12 @@ var errLeads = errors.New("it leads to another place")
 // host the address, or a part of it, would be shown to somebody else, and what comes
 // without a message only looks as if it had arrived.
 func stayAtHost(req *http.Request, via []*http.Request) error {
-	const most = 3
 	first := via[0]
 	switch {
 	case req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme:
 		return fmt.Errorf("%w, of another host", errLeads)
 	case req.Method != first.Method:
 		return fmt.Errorf("%w, without the message", errLeads)
-	case len(via) > most:
-		return fmt.Errorf("%w, again and again", errLeads)
 	}
 	return nil
 }

@@ -11,6 +11,9 @@ const (
 	// MaxMessage is how many characters of what a server says go into an error.
 	MaxMessage = 300
 
+	// MaxHeader is how many bytes the head of an answer may have.
+	MaxHeader = 256 << 10
+
 	maxDrain = 256 << 10 // what is read for nothing to keep a connection
 )
 

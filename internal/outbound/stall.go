@@ -19,7 +19,7 @@ type Watchdog struct {
 func Watch(ctx context.Context, after time.Duration) (context.Context, *Watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	dog := &Watchdog{after: after, cancel: cancel}
-	dog.timer = time.AfterFunc(after, func() { cancel(StallError{after}) })
+	dog.timer = time.AfterFunc(after, func() { cancel(StallError{After: after}) })
 	dog.timer.Stop()
 	return ctx, dog
 }
@@ -36,10 +36,18 @@ func (d *Watchdog) Stop() {
 	d.cancel(nil)
 }
 
-// A StallError says how long nothing moved.
-type StallError struct{ After time.Duration }
+// A StallError says how long nothing moved, or how long all of it may take.
+type StallError struct {
+	After time.Duration
+	Total bool
+}
 
-func (e StallError) Error() string { return fmt.Sprintf("no byte moved for %v", e.After) }
+func (e StallError) Error() string {
+	if e.Total {
+		return fmt.Sprintf("it did not end within %v", e.After)
+	}
+	return fmt.Sprintf("no byte moved for %v", e.After)
+}
 
 // Timeout is true, as of all errors that are about time.
 func (StallError) Timeout() bool { return true }

@@ -42,6 +42,7 @@ func TestCutOver(t *testing.T) {
 	s.say(0, "doctor", "./photos")
 	s.say(6, "plan", "./photos")
 	s.say(0, "plan", "./photos", "--unmatched", "skip", "--probe", "--output", "PLAN.jsonl")
+	approved := s.planHash()
 
 	s.note("A pilot of %d, looked at and taken back.", pilot)
 	s.say(0, "migrate", "./photos", "--unmatched", "skip", "--limit", strconv.Itoa(pilot))
@@ -55,7 +56,7 @@ func TestCutOver(t *testing.T) {
 	s.expect(0)
 
 	s.note("The bulk: the plan that was approved, and nothing else.")
-	s.say(0, "apply", "PLAN.jsonl", "--approved-by", "Jo Miller")
+	s.say(0, "apply", "PLAN.jsonl", "--hash", approved, "--approved-by", "Jo Miller")
 	s.expect(n)
 
 	s.note("The delta: what came until the freeze.")

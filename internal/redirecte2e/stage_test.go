@@ -77,6 +77,14 @@ func (s *stage) say(want int, args ...string) {
 	}
 }
 
+// planHash is the hash of the plan that was shown last.
+func (s *stage) planHash() string {
+	said := s.transcript.String()
+	_, hash, _ := strings.Cut(said[strings.LastIndex(said, "Plan hash "):], "Plan hash ")
+	hash, _, _ = strings.Cut(hash, "\n")
+	return hash
+}
+
 func shellLine(args []string) string {
 	quoted := make([]string, len(args))
 	for n, a := range args {

@@ -1,19 +1,15 @@
 package sourcehttp
 
 import (
-	"cmp"
-	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
-	"syscall"
-	"time"
+
+	"assetferry/internal/outbound"
+	"assetferry/internal/redact"
 )
 
 // AnywhereOptions are the choices of NewAnywhere.
@@ -35,16 +31,15 @@ type AnywhereOptions struct {
 // they lead is looked at when a connection is made, after names were looked up, because a
 // name may lead elsewhere the next moment; redirects are followed, and looked at alike.
 type Anywhere struct {
-	http    *http.Client
-	headers Headers
+	http     *http.Client
+	redactor *redact.Redactor
 }
 
 // NewAnywhere makes a client.
 func NewAnywhere(o AnywhereOptions) *Anywhere {
-	a := &abroad{options: o, header: o.Headers.all().Clone(), networks: networks{private: o.AllowPrivate}}
+	a := &abroad{options: o, header: o.Headers.all().Clone(), networks: outbound.Networks{Private: o.AllowPrivate}}
 	a.next = NewTransport(Options{TLS: o.TLS, Connections: o.Connections})
-	a.next.Proxy, a.next.DialContext = a.proxy, a.dial
-	return &Anywhere{headers: o.Headers, http: &http.Client{Transport: a, CheckRedirect: checkRedirect}}
+	return &Anywhere{redactor: redact.New(o.Headers.secrets()...), http: &http.Client{Transport: a, CheckRedirect: outbound.FollowRedirects(maxRedirects)}}
 }
 
 // Do makes a request.
@@ -54,41 +49,18 @@ func (a *Anywhere) Do(r *http.Request) (*http.Response, error) { return a.http.D
 func (a *Anywhere) CloseIdleConnections() { a.http.CloseIdleConnections() }
 
 // Redact strikes out of a text what opens the source.
-func (a *Anywhere) Redact(text string) string {
-	for _, s := range a.headers.secrets() {
-		text = strings.ReplaceAll(text, s, "…")
-	}
-	return text
-}
+func (a *Anywhere) Redact(text string) string { return a.redactor.Text(text) }
 
 // maxRedirects is how often a request is sent on. Who sends it on more often has rather
 // lost the way.
 const maxRedirects = 5
-
-// ErrDowngrade refuses a redirect that leaves the encrypted way.
-var ErrDowngrade = errors.New("a redirect leads from https to plain HTTP")
-
-// ErrRedirects ends what leads in circles.
-var ErrRedirects = fmt.Errorf("more than %d redirects", maxRedirects)
-
-func checkRedirect(to *http.Request, via []*http.Request) error {
-	switch {
-	case len(via) > maxRedirects:
-		return ErrRedirects
-	case via[len(via)-1].URL.Scheme == "https" && to.URL.Scheme != "https":
-		return ErrDowngrade
-	}
-	to.Header.Del("Referer") // the address may open something
-	return nil
-}
 
 // An abroad is the way to all those hosts.
 type abroad struct {
 	next     *http.Transport
 	options  AnywhereOptions
 	header   http.Header
-	networks networks
-	proxies  sync.Map // addresses of proxies, which the user named and may be anywhere
+	networks outbound.Networks
 }
 
 // RoundTrip implements http.RoundTripper. It is asked for each redirect as well.
@@ -99,7 +71,8 @@ func (a *abroad) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := CheckPlain(r.URL, a.options.AllowHTTP); err != nil {
 		return nil, err
 	}
-	if err := a.networks.checkHost(r.URL.Hostname()); err != nil { // a proxy would go there for us
+	r, err := outbound.Guarded(r, a.networks)
+	if err != nil {
 		return nil, err
 	}
 	if len(a.header) > 0 && a.isTold(r.URL) {
@@ -121,27 +94,4 @@ func (a *abroad) isTold(u *url.URL) bool {
 		}
 	}
 	return false
-}
-
-func (a *abroad) proxy(r *http.Request) (*url.URL, error) {
-	u, err := http.ProxyFromEnvironment(r)
-	if u != nil {
-		usual := map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
-		a.proxies.Store(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual[u.Scheme])), true)
-	}
-	return u, err
-}
-
-func (a *abroad) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	d := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	if _, is := a.proxies.Load(address); !is {
-		d.Control = func(_, address string, _ syscall.RawConn) error {
-			to, err := netip.ParseAddrPort(address)
-			if err != nil {
-				return err
-			}
-			return a.networks.check(to.Addr())
-		}
-	}
-	return d.DialContext(ctx, network, address)
 }

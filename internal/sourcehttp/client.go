@@ -8,6 +8,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"assetferry/internal/outbound"
+	"assetferry/internal/redact"
 )
 
 // Options are the choices of New.
@@ -29,9 +32,9 @@ type Options struct {
 // A Client makes requests to a source. It follows no redirect: one of a source leads to
 // where people log in more often than to what was asked for.
 type Client struct {
-	http    *http.Client
-	origin  *url.URL
-	headers Headers
+	http     *http.Client
+	origin   *url.URL
+	redactor *redact.Redactor
 }
 
 // New makes a client. The cookies among the headers are what its jar begins with, so that
@@ -53,7 +56,7 @@ func New(o Options) *Client {
 	if len(jar.Cookies(root)) > 0 {
 		header.Del("Cookie")
 	}
-	return &Client{origin: root, headers: o.Headers, http: &http.Client{
+	return &Client{origin: root, redactor: redact.New(o.Headers.secrets()...), http: &http.Client{
 		Transport:     &guard{next: NewTransport(o), origin: root, header: header, allowHTTP: o.AllowHTTP},
 		Jar:           onlyOf{jar, root},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -63,24 +66,25 @@ func New(o Options) *Client {
 // NewTransport gives what opens connections to a source. Of the options only TLS,
 // Connections and AnswerTimeout count.
 func NewTransport(o Options) *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, ControlContext: outbound.CheckDial}
 	connections := max(o.Connections, 16) + 1 // one lists
 	timeout := o.AnswerTimeout
 	if timeout == 0 {
 		timeout = time.Minute
 	}
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           dialer.DialContext,
-		TLSClientConfig:       o.TLS,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: timeout,
-		IdleConnTimeout:       90 * time.Second,
-		MaxIdleConns:          connections,
-		MaxIdleConnsPerHost:   connections,
-		ReadBufferSize:        64 << 10,
-		DisableCompression:    true, // what is stored is wanted, byte for byte
-		ForceAttemptHTTP2:     true,
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        o.TLS,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  timeout,
+		MaxResponseHeaderBytes: outbound.MaxHeader,
+		IdleConnTimeout:        90 * time.Second,
+		MaxIdleConns:           connections,
+		MaxIdleConnsPerHost:    connections,
+		ReadBufferSize:         64 << 10,
+		DisableCompression:     true, // what is stored is wanted, byte for byte
+		ForceAttemptHTTP2:      true,
 	}
 }
 
@@ -92,14 +96,10 @@ func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
 // Redact strikes out of a text what opens the source: it may repeat what it was sent.
 func (c *Client) Redact(text string) string {
-	secrets := c.headers.secrets()
 	for _, cookie := range c.http.Jar.Cookies(c.origin) {
-		secrets = append(secrets, cookie.Value)
+		c.redactor.Token(cookie.Value)
 	}
-	for _, s := range longestFirst(secrets) {
-		text = strings.ReplaceAll(text, s, "…")
-	}
-	return text
+	return c.redactor.Text(text)
 }
 
 // A guard adds the headers where they belong, and lets plain HTTP only go where it may.

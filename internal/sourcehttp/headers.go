@@ -12,9 +12,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"assetferry/internal/redact"
 )
 
-const redacted = "[redacted]"
+const redacted = redact.Mark
 
 // Headers go along with every request to an origin: a cookie, a token. They never print
 // themselves. The zero Headers are none.

@@ -64,9 +64,24 @@ func (b *beginning) check() error {
 // A folderList is the answer to GetFolders.
 type folderList struct {
 	answer
-	Folders []struct {
-		Name string `json:"name"`
-	} `json:"folders"`
+	Folders []listedFolder `json:"-"`
+}
+
+// A listedFolder is a folder as a listing has it.
+type listedFolder struct {
+	Name string `json:"name"`
+}
+
+func (l *folderList) key() string                { return "folders" }
+func (l *folderList) begin()                     { l.Folders = []listedFolder{} }
+func (l *folderList) item(d *json.Decoder) error { return decodeItem(d, &l.Folders) }
+
+// decodeItem reads the next item of a list.
+func decodeItem[T any](d *json.Decoder, list *[]T) error {
+	var item T
+	err := d.Decode(&item)
+	*list = append(*list, item)
+	return err
 }
 
 func (l *folderList) check() error {
@@ -79,8 +94,12 @@ func (l *folderList) check() error {
 // A fileList is the answer to GetFiles.
 type fileList struct {
 	answer
-	Files []listedFile `json:"files"`
+	Files []listedFile `json:"-"`
 }
+
+func (l *fileList) key() string                { return "files" }
+func (l *fileList) begin()                     { l.Files = []listedFile{} }
+func (l *fileList) item(d *json.Decoder) error { return decodeItem(d, &l.Files) }
 
 // A listedFile is a file as a listing has it.
 type listedFile struct {

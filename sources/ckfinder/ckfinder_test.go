@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
 	"assetferry/sources/ckfinder"
@@ -27,12 +28,9 @@ func TestSource(t *testing.T) {
 		"modified at any time": {NowModified: true},
 	} {
 		for part, start := range map[string]string{"all": "", "a type": "?type=Files", "a folder": "?type=Files&currentFolder=/my+lib%2B%25/"} {
-			t.Run(name+", "+part, func(t *testing.T) {
-				if testing.Short() && part != "a folder" && name != "as documented" {
-					t.Skip("the rest of the combinations takes long")
-				}
-				law(t, knobs, start)
-			})
+			if part == "a folder" || name == "as documented" || longtest.Asked() {
+				t.Run(name+", "+part, func(t *testing.T) { law(t, knobs, start) })
+			}
 		}
 	}
 }

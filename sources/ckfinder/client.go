@@ -2,9 +2,11 @@ package ckfinder
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 )
 
@@ -20,8 +23,6 @@ const (
 	commandTimeout = 2 * answerTimeout
 	// longestWait is the longest that a request waits because the connector asked for it.
 	longestWait = 10 * time.Second
-	// largestAnswer is more than a folder of a million files has.
-	largestAnswer = 256 << 20
 )
 
 // errStalled says that an answer does not come to its end.
@@ -67,6 +68,8 @@ func (s *Source) command(ctx context.Context, command string, parameters url.Val
 	switch told := got.head().trouble(); {
 	case told != nil || a.StatusCode >= 300:
 		return refused(a, told)
+	case isFailure(unreadable):
+		return unreadable
 	case errors.Is(unreadable, errPage):
 		return &failure{status: a.StatusCode, err: errPage, class: retry.Fatal, auth: true}
 	case unreadable != nil:
@@ -76,6 +79,11 @@ func (s *Source) command(ctx context.Context, command string, parameters url.Val
 		return &failure{status: a.StatusCode, err: err, class: retry.Permanent}
 	}
 	return nil
+}
+
+func isFailure(err error) bool {
+	_, is := errors.AsType[*failure](err)
+	return is
 }
 
 // get makes a request for some bytes of what a command answers; all of them if none are
@@ -104,7 +112,8 @@ func (s *Source) get(ctx context.Context, command string, parameters url.Values,
 // decode reads JSON, from the first character that is no space and no mark of a byte order,
 // which scripts leave behind.
 func decode(body io.Reader, into any) error {
-	r := bufio.NewReader(io.LimitReader(body, largestAnswer))
+	meter := outbound.NewMeter(body, weight)
+	r := bufio.NewReader(meter)
 	for {
 		b, err := r.Peek(1)
 		if err != nil {
@@ -118,8 +127,78 @@ func decode(body io.Reader, into any) error {
 	if b, _ := r.Peek(1); b[0] == '<' {
 		return errPage
 	}
-	if err := json.NewDecoder(r).Decode(into); err != nil {
+	err := readItems(json.NewDecoder(r), meter, into)
+	if large, ok := errors.AsType[*outbound.TooLargeError](meter.Err()); ok {
+		return &failure{err: fmt.Errorf("the answer is not readable: %w", large), class: retry.Permanent}
+	}
+	if err != nil {
 		return &unreadableError{err}
 	}
 	return nil
+}
+
+// weight is what the entries of a folder take, which are small.
+var weight = outbound.Weight{Object: 160, Value: 8}
+
+// A listing is an answer with a list that is read item by item: what a folder has comes in one
+// answer, however much it is.
+type listing interface {
+	key() string // of the list
+	begin()
+	item(*json.Decoder) error
+}
+
+// readItems reads an answer; the list of a listing without keeping its text.
+func readItems(d *json.Decoder, in *outbound.Meter, into any) error {
+	list, ok := into.(listing)
+	if !ok {
+		return d.Decode(into)
+	}
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return cmp.Or(err, errNoObject)
+	}
+	rest := map[string]json.RawMessage{}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string)
+		if !strings.EqualFold(name, list.key()) {
+			var value json.RawMessage
+			if err := d.Decode(&value); err != nil {
+				return err
+			}
+			rest[name] = value
+		} else if err := readList(d, in, list); err != nil {
+			return err
+		}
+		in.Next()
+	}
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	text, err := json.Marshal(rest)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+var errNoObject = errors.New("it is not an object")
+
+func readList(d *json.Decoder, in *outbound.Meter, list listing) error {
+	switch begin, err := d.Token(); {
+	case err != nil || begin == nil:
+		return err
+	case begin != json.Delim('['):
+		return errors.New(list.key() + " is not a list")
+	}
+	for list.begin(); d.More(); in.Next() {
+		if err := list.item(d); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
 }

@@ -146,7 +146,7 @@ func TestOddAnswers(t *testing.T) {
 		`{"currentFolder":{"path":"/"},"files":[`:                 "the answer cannot be read",
 		``: "the answer is empty",
 		"\n <html><body>Please log in, of-the-test</body>":              "the answer is a web page",
-		`{"error":{"number":1,"message":"no, not with of-the-test"}}`:   "error 1: no, not with …",
+		`{"error":{"number":1,"message":"no, not with of-the-test"}}`:   "error 1: no, not with [redacted]",
 		`{"currentFolder":{"path":"/"},"files":{"1":{"name":"x.jpg"}}}`: "the answer cannot be read",
 	} {
 		c := library(t)

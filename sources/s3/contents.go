@@ -25,10 +25,20 @@ import (
 // soon as anything else is met nothing is taken, and the SDK reads all of it.
 type contents struct{ objects []types.Object }
 
-// largestPage is more than a page of ten thousand objects with the longest keys has.
-const largestPage = 64 << 20
+const (
+	// usualPage is more than most pages of a thousand objects have.
+	usualPage = 512 << 10
+	// largestPage is more than a page of a thousand objects with the longest keys has, each
+	// character of them escaped. To read more than that would take too much memory.
+	largestPage = 6<<20 + 1<<19
+	// mostObjects is more than the ten thousand that some services list on a page. Each takes
+	// many times its text.
+	mostObjects = 12_000
+	// mostTags is more than so many objects have.
+	mostTags = 20 * mostObjects
+)
 
-var errLargePage = fmt.Errorf("a page of the listing has more than %d bytes", largestPage)
+var errLargePage = fmt.Errorf("a page of the listing has more than %d bytes or %d objects", largestPage, mostObjects)
 
 // ID implements middleware.DeserializeMiddleware.
 func (*contents) ID() string { return "assetferry:Contents" }
@@ -43,10 +53,10 @@ func (c *contents) HandleDeserialize(ctx context.Context, in middleware.Deserial
 	if err != nil || !ok {
 		return out, metadata, err
 	}
-	text, broken := io.ReadAll(io.LimitReader(answer.Body, largestPage+1))
+	text, broken := readPage(answer.Body)
 	var rest io.Reader
 	switch {
-	case len(text) > largestPage:
+	case len(text) > largestPage, bytes.Count(text, []byte("<Contents")) > mostObjects, bytes.Count(text, []byte("<")) > mostTags:
 		return out, metadata, errors.Join(errLargePage, answer.Body.Close())
 	case broken != nil:
 		rest = io.MultiReader(bytes.NewReader(text), failing{broken})
@@ -59,6 +69,24 @@ func (c *contents) HandleDeserialize(ctx context.Context, in middleware.Deserial
 		io.Closer
 	}{rest, answer.Body}
 	return out, metadata, nil
+}
+
+// readPage reads all there is, and at most one byte more than the largest page. It allocates
+// twice that altogether: io.ReadAll takes three times as much, and a late collector keeps all.
+func readPage(r io.Reader) ([]byte, error) {
+	text := make([]byte, 0, usualPage)
+	for {
+		n, err := r.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return text, nil
+		case err != nil || len(text) > largestPage:
+			return text, err
+		case len(text) == cap(text):
+			text = append(make([]byte, 0, min(2*cap(text), largestPage+1)), text...)
+		}
+	}
 }
 
 // A failing reader gives the error of another one.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 	"assetferry/internal/rows"
 	"assetferry/internal/sourcehttp"
@@ -55,11 +56,11 @@ func broken(a *address, err error) error {
 		err = e.Err // it has the whole address otherwise
 	}
 	f := &failure{host: a.Hostname(), err: err, class: retry.Transient}
-	_, refused := errors.AsType[*sourcehttp.NetworkError](err)
-	if e, ok := errors.AsType[*sourcehttp.NetworkError](err); ok {
+	_, refused := errors.AsType[*outbound.NetworkError](err)
+	if e, ok := errors.AsType[*outbound.NetworkError](err); ok {
 		f.err = e
 	}
-	if refused || sourcehttp.IsTrustError(err) || errors.Is(err, sourcehttp.ErrPlain) || errors.Is(err, sourcehttp.ErrDowngrade) || errors.Is(err, sourcehttp.ErrRedirects) {
+	if refused || sourcehttp.IsTrustError(err) || errors.Is(err, sourcehttp.ErrPlain) || errors.Is(err, outbound.ErrDowngrade) || errors.Is(err, outbound.ErrRedirects) {
 		f.class = retry.Permanent
 	}
 	return f
@@ -163,7 +164,7 @@ func cause(err error) error {
 // hint is the next step for a person; empty if the text of the error says it all.
 func (s *Source) hint(err error) string {
 	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
-	network, private := errors.AsType[*sourcehttp.NetworkError](err)
+	network, private := errors.AsType[*outbound.NetworkError](err)
 	changed, written := errors.AsType[*rows.ChangedError](err)
 	f, failed := errors.AsType[*failure](err)
 	switch {

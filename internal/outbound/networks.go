@@ -1,4 +1,4 @@
-package sourcehttp
+package outbound
 
 import (
 	"fmt"
@@ -8,10 +8,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Networks are those that requests may go to.
-type networks struct{ private bool }
+// Networks are those that requests to a host may go to that somebody else named: a table, an
+// answer, a redirect.
+type Networks struct {
+	Private bool // also this machine and private networks
+}
 
-// A NetworkError refuses to go where an address leads.
+// A NetworkError refuses to go where a URL leads.
 type NetworkError struct {
 	To    string // an address, or the name of this machine
 	Never bool   // whatever is allowed
@@ -24,17 +27,17 @@ func (e *NetworkError) Error() string {
 	return fmt.Sprintf("leads to %s, in a private network", e.To)
 }
 
-// checkHost looks at a host as it is written, before names are looked up: a proxy would do
+// CheckHost looks at a host as it is written, before names are looked up: a proxy would do
 // that in its own way.
-func (n networks) checkHost(host string) error {
+func (n Networks) CheckHost(host string) error {
 	name := strings.TrimSuffix(plain(host), ".")
 	if ip, err := netip.ParseAddr(name); err == nil {
-		return n.check(ip)
+		return n.Check(ip)
 	}
 	switch {
 	case isNumber(name[strings.LastIndexByte(name, '.')+1:]):
 		return &NetworkError{To: name, Never: true} // no name ends like that, but some take it for an address
-	case !n.private && (name == "localhost" || strings.HasSuffix(name, ".localhost")):
+	case !n.Private && (name == "localhost" || strings.HasSuffix(name, ".localhost")):
 		return &NetworkError{To: name}
 	}
 	return nil
@@ -53,12 +56,14 @@ func isNumber(label string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-func (n networks) check(ip netip.Addr) error {
+// Check refuses an address that is not in these networks. What IPv6 wraps around an address of
+// IPv4 is taken off before.
+func (n Networks) Check(ip netip.Addr) error {
 	ip = embedded(ip.WithZone("").Unmap())
 	switch {
 	case isReserved(ip):
 		return &NetworkError{To: ip.String(), Never: true}
-	case !n.private && isPrivate(ip):
+	case !n.Private && isPrivate(ip):
 		return &NetworkError{To: ip.String()}
 	}
 	return nil

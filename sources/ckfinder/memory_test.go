@@ -1,0 +1,36 @@
+package ckfinder_test
+
+import (
+	"net/http"
+	"testing"
+
+	"assetferry/internal/outbound"
+	"assetferry/internal/outbound/hostiletest"
+)
+
+// Whatever a connector answers, reading it takes at most 32 MB.
+func TestMemoryOfHostileAnswers(t *testing.T) {
+	small := outbound.Weight{Object: 160, Value: 8}
+	for name, answer := range map[string]http.HandlerFunc{
+		"one name":    hostiletest.Repeat(`{"currentFolder":{"path":"/"},"files":[{"name":"`, "x"),
+		"empty files": hostiletest.Repeat(`{"files":[{}`, `,{}`),
+		"tiny files":  hostiletest.Repeat(`{"files":[{"name":"a"}`, `,{"name":"b"}`),
+		"null":        hostiletest.Repeat(`{"files":[null`, `,null`),
+		"other keys":  hostiletest.Repeat(`{"files":[]`, `,"a":0`),
+		"nested":      hostiletest.Repeat(`{"a":`, `[`),
+		"white space": hostiletest.Repeat(``, ` `),
+		"fitting":     hostiletest.Fitting(small, 0, `{"currentFolder":{"path":"/"},"files":[{"name":"a"}`, `,{"name":"b","date":"202401010000","size":1}`, `]}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := library(t)
+			c.Wrap(instead(command("GetFiles"), answer))
+			s := newSource(t, c, "?type=Images")
+			var err error
+			peak := hostiletest.Peak(t, func() { _, err = told(t, s) })
+			t.Logf("%s: %.1f MB: %.150v", name, float64(peak)/(1<<20), err)
+			if err == nil && name != "fitting" || peak > hostiletest.Most {
+				t.Errorf("%.1f MB over idle, %v", float64(peak)/(1<<20), err)
+			}
+		})
+	}
+}
