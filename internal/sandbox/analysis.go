@@ -67,7 +67,10 @@ func (s *Server) analyseNext(ctx context.Context) (analysed bool, err error) {
 		return false, err
 	}
 	var description, tags string
-	p, broken := s.decode(ctx, content)
+	p, release, broken := s.decode(ctx, content, rendition.Cost)
+	if broken == nil {
+		defer release()
+	}
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}

@@ -49,6 +49,9 @@ const (
 // LoadOrCreateCredentials reads dir/credentials.env, or makes credentials up and
 // writes them there. Of several processes that do so at once, all get the same.
 func LoadOrCreateCredentials(dir string) (Credentials, error) {
+	if _, err := Secure(dir); err != nil {
+		return Credentials{}, fmt.Errorf("sandbox credentials: %w", err)
+	}
 	path := filepath.Join(dir, credentialsFile)
 	c, err := readCredentials(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,6 +63,11 @@ func LoadOrCreateCredentials(dir string) (Credentials, error) {
 		return Credentials{}, fmt.Errorf("sandbox credentials: %w", err)
 	}
 	return c, nil
+}
+
+// LoadCredentials reads dir/credentials.env. The error is fs.ErrNotExist if there is none.
+func LoadCredentials(dir string) (Credentials, error) {
+	return readCredentials(filepath.Join(dir, credentialsFile))
 }
 
 func readCredentials(path string) (Credentials, error) {
@@ -122,4 +130,21 @@ func createCredentials(path string) (err error) {
 		}
 	}
 	return syncDir(dir)
+}
+
+// writePrivate writes a file that only its owner reads, as a whole or not at all.
+func writePrivate(path, text string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".private-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = io.WriteString(f, text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
 }

@@ -70,11 +70,10 @@ func (s *Server) send(c *call, a asset, private bool) error {
 		return fmt.Errorf("open content of asset %s: %w", a.ID, err)
 	}
 	defer func() { _ = content.Close() }()
-	c.hand(handout{
+	return c.hand(handout{
 		name: a.Name + "." + a.Extension, mime: mimeType(fold(a.Extension)), tag: a.digest,
 		modified: a.Modified, content: content, private: private,
 	})
-	return nil
 }
 
 // A handout is a file on its way to a client.
@@ -86,11 +85,19 @@ type handout struct {
 	private    bool
 }
 
-// hand sends a file, or a part of it, or word that the client has it already.
+// hand sends a file, or a part of it, or word that the client has it already. In a browser
+// one that may run scripts is a site of its own, see isActive.
 // Addresses stay when what they show changes, so caches have to ask each time,
 // and those that several people share may not keep what is private: guesses.
-func (c *call) hand(out handout) {
+func (c *call) hand(out handout) error {
+	active, err := isActive(out.mime, out.content)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", out.name, err)
+	}
 	h := c.W.Header()
+	if active {
+		h.Set("Content-Security-Policy", sandboxed)
+	}
 	h.Set("Content-Type", out.mime)
 	h.Set("ETag", strconv.Quote(out.tag))
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -103,6 +110,7 @@ func (c *call) hand(out handout) {
 		h.Set("Content-Disposition", attachment(out.name))
 	}
 	http.ServeContent(c.W, c.R, "", out.modified, out.content)
+	return nil
 }
 
 // attachment tells a browser to save a file under a name, which is there twice:

@@ -21,6 +21,9 @@ const markerText = "This directory belongs to a sandbox of assetferry. Migration
 type diskContents struct{ dir string }
 
 func openDiskContents(dir string) (*diskContents, error) {
+	if _, err := Secure(dir); err != nil {
+		return nil, err
+	}
 	d := &diskContents{dir: dir}
 	for _, sub := range []string{d.incoming(), filepath.Join(dir, "content")} {
 		if err := os.MkdirAll(sub, 0o700); err != nil {

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"image"
+	"io"
 	"net/http"
 
+	"assetferry/internal/pixels"
 	"assetferry/internal/sandbox/rendition"
 )
 
@@ -121,10 +124,15 @@ func (s *Server) edited(c *call, a asset, in imageEdit) (*form, error) {
 	var b bytes.Buffer
 	var size image.Point
 	err = s.renditions.alone(func() error {
-		p, err := s.decode(c.R.Context(), a.content)
-		if err != nil {
+		p, release, err := s.decode(c.R.Context(), a.content, func(r io.ReaderAt, size int64) (int64, error) { return e.Cost(r, size, format) })
+		if errors.Is(err, pixels.ErrTooLarge) {
+			return tooLargeToShow(a)
+		} else if errors.Is(err, rendition.ErrEdit) {
+			return refuse(http.StatusBadRequest, "%v.", err)
+		} else if err != nil {
 			return noRendition(a)
 		}
+		defer release()
 		m, err := p.Edit(e, s.options.Limits.maxPixels())
 		if err != nil {
 			return refuse(http.StatusBadRequest, "%v.", err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/pixels"
 	"assetferry/internal/sandbox/rendition"
 )
 
@@ -110,8 +111,7 @@ func (s *Server) sendImage(c *call, a asset, b box, private bool) error {
 		return err
 	}
 	out.private = private
-	c.hand(out)
-	return nil
+	return c.hand(out)
 }
 
 // image makes a rendition, also while the image is queued.
@@ -127,6 +127,8 @@ func (s *Server) image(a asset, b box) (handout, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // deleted just now
 		return handout{}, noAsset(a.ID)
+	case errors.Is(err, pixels.ErrTooLarge):
+		return handout{}, tooLargeToShow(a)
 	case err != nil:
 		return handout{}, noRendition(a)
 	}
@@ -142,6 +144,12 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// tooLargeToShow says that an image is sound and takes more memory than the sandbox uses for
+// images. The service has more.
+func tooLargeToShow(a asset) *problem {
+	return refuse(http.StatusNotFound, "The image %q takes more than %d MB to decode, which is what the sandbox uses for images.", a.ID, int64(pixels.Budget)>>20)
 }
 
 // noRendition says why there is no picture of an asset. The status is a guess.

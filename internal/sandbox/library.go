@@ -1,8 +1,13 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"assetferry/internal/sandbox/library"
 )
@@ -10,12 +15,44 @@ import (
 // shelves let the library page read what is stored, of all environments.
 type shelves struct{ server *Server }
 
-// libraryPages are what browsers see of the sandbox, unless that is switched off.
-func (s *Server) libraryPages() *library.Pages {
+// openLibrary makes what browsers see of the sandbox, unless that is switched off.
+func (s *Server) openLibrary() error {
 	if !s.options.Library {
 		return nil
 	}
-	return library.New(shelves{s}, s.options.Log)
+	secret, err := s.librarySecret()
+	if err != nil {
+		return fmt.Errorf("library page: %w", err)
+	}
+	s.access = library.NewAccess(secret, s.options.Dir != "")
+	s.library = library.New(shelves{s}, s.access, s.options.Log)
+	return nil
+}
+
+// librarySecret is what the cookie of the page holds: the same after a restart where
+// everything else is.
+func (s *Server) librarySecret() (string, error) {
+	if s.options.Dir == "" {
+		return rand.Text(), nil
+	}
+	path := filepath.Join(s.options.Dir, "library.key")
+	text, err := os.ReadFile(path)
+	if secret := strings.TrimSpace(string(text)); err == nil && len(secret) >= len(rand.Text()) {
+		return secret, nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	secret := rand.Text() // nobody else is here: the folder is locked
+	return secret, writePrivate(path, secret+"\n")
+}
+
+// LibraryURL returns the address of the library page, for a sandbox that listens at an
+// address, with a new key that opens it once. It is empty where the page is switched off.
+func (s *Server) LibraryURL(base string) string {
+	if s.library == nil {
+		return ""
+	}
+	return base + library.Path(s.access.NewKey())
 }
 
 // look reads for the page. What is not there has the page's own word.

@@ -21,7 +21,7 @@ func BenchmarkLibraryPage(b *testing.B) {
 	}
 	b.Logf("folded %d assets in %v", many, time.Since(began))
 	insertFolders(b, s, category)
-	pages := library.New(shelves{s}, s.options.Log)
+	pages := library.New(shelves{s}, library.NewAccess("secret", false), s.options.Log)
 	const base = "/_sandbox/library"
 	for name, path := range map[string]string{
 		"first": "/", "folders": base + "/categories/" + category + "/folders?page=50", "category": base + "/categories/" + category, "middle": base + "/categories/" + category + "?page=800",
@@ -33,6 +33,7 @@ func BenchmarkLibraryPage(b *testing.B) {
 			at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
 			r := httptest.NewRequestWithContext(context.WithValue(b.Context(), http.LocalAddrContextKey, at), "GET", path, nil)
 			r.Host = "localhost"
+			r.AddCookie(&http.Cookie{Name: "assetferry-library-80", Value: "secret"})
 			for b.Loop() {
 				w := httptest.NewRecorder()
 				if pages.ServeHTTP(w, r); w.Code != http.StatusOK {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"assetferry/internal/pixels"
 	"assetferry/internal/sandbox/rendition"
 )
 
@@ -145,9 +146,14 @@ func (s *Server) nextPicture() (content string, due time.Time, err error) {
 // processPicture decodes all of an image and notes what it is.
 func (s *Server) processPicture(ctx context.Context, content string) error {
 	state, hash := "success", ""
-	p, err := s.decode(ctx, content)
+	p, release, err := s.decode(ctx, content, rendition.Cost)
 	if err == nil {
 		hash, err = p.BlurHash()
+		p = rendition.Picture{} // before its memory is given back
+		release()
+	}
+	if errors.Is(err, pixels.ErrTooLarge) { // for this machine; that does not make it a broken one
+		err = nil
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -162,18 +168,30 @@ func (s *Server) processPicture(ctx context.Context, content string) error {
 	})
 }
 
-// decode reads a whole image, until the context ends.
-func (s *Server) decode(ctx context.Context, name string) (p rendition.Picture, err error) {
+// decode reads a whole image, until the context ends. The caller has the memory that it
+// takes until it calls release; the cost tells how much.
+func (s *Server) decode(ctx context.Context, name string, cost func(io.ReaderAt, int64) (int64, error)) (p rendition.Picture, release func(), err error) {
 	file, err := s.contents.open(name)
 	if err != nil {
-		return p, fmt.Errorf("open image: %w", err)
+		return p, nil, fmt.Errorf("open image: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
-		return p, fmt.Errorf("open image: %w", err)
+		return p, nil, fmt.Errorf("open image: %w", err)
 	}
-	return rendition.Decode(endingReader{file, ctx}, size, s.options.Limits.maxPixels())
+	takes, err := cost(file, size)
+	if err != nil {
+		return p, nil, err
+	}
+	if release, err = pixels.Hold(ctx, takes); err != nil {
+		return p, nil, fmt.Errorf("decode image: %w", err)
+	}
+	p, err = rendition.Decode(endingReader{file, ctx}, size, s.options.Limits.maxPixels())
+	if err != nil {
+		release()
+	}
+	return p, release, err
 }
 
 // An endingReader ends with its context, and with it the decoder that reads it.

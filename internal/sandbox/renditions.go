@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"io"
 
 	"golang.org/x/sync/singleflight"
 
@@ -67,16 +69,22 @@ func (r *renditions) alone(do func() error) error {
 	return do()
 }
 
-// convert makes a rendition of stored bytes. Whoever asked for it may have gone by
+// convert makes a rendition of stored bytes. One that would take more memory than there is
+// for images becomes smaller than was asked for, see rendition.Within. Whoever asked for it may have gone by
 // then; others ask for the same.
 func (s *Server) convert(key renditionKey) ([]byte, error) {
-	p, err := s.decode(context.Background(), key.content)
+	side := key.format.MaxSide()
+	var box image.Point
+	p, release, err := s.decode(context.Background(), key.content, func(r io.ReaderAt, size int64) (cost int64, err error) {
+		box, cost, err = rendition.Within(r, size, boundBy(key.width, side), boundBy(key.height, side), key.format)
+		return cost, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	side := key.format.MaxSide()
+	defer release()
 	var b bytes.Buffer
-	m := p.Fit(boundBy(key.width, side), boundBy(key.height, side))
+	m := p.Fit(box.X, box.Y)
 	if err := rendition.Encode(&b, m, key.format, key.quality); err != nil {
 		return nil, err
 	}

@@ -56,9 +56,15 @@ type Options struct {
 	// Limits are those of the plan.
 	Limits Limits
 	// Library shows browsers on this machine at / what is stored, private files
-	// included, without a token. It needs [Server.Serve] on a loopback address.
+	// included, without a token: those that were opened with [Server.LibraryURL].
+	// It needs [Server.Serve] on a loopback address.
 	// Neither faults nor latency hit it, and no statistics count it.
 	Library bool
+	// Stop ends the process, or what else the sandbox runs in, for [Control]; nil: it
+	// does not let itself be stopped.
+	Stop func()
+	// AI is the address of the AI content service beside it, for [Control].
+	AI func() string
 	// Log receives what goes wrong inside; default is nowhere.
 	Log *slog.Logger
 	// Now is the clock before skew; default time.Now.
@@ -86,6 +92,7 @@ type Server struct {
 	processor  *processor
 	renditions *renditions
 	library    *library.Pages // nil: switched off
+	access     *library.Access
 	unlock     func() error
 	closed     atomic.Bool
 }
@@ -116,7 +123,9 @@ func New(o Options) (*Server, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("start sandbox: %w", errors.Join(err, s.release()))
 	}
-	s.library = s.libraryPages()
+	if err := s.openLibrary(); err != nil {
+		return nil, fmt.Errorf("start sandbox: %w", errors.Join(err, s.release()))
+	}
 	s.renditions = newRenditions(renditionsInMemory, s.convert)
 	s.startProcessing()
 	return s, nil
@@ -231,6 +240,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case standin.LetBrowsersIn(w, r):
 	case r.URL.Path == standin.StatsPath:
 		s.serveStats(w, r)
+	case strings.HasPrefix(r.URL.Path, controlPath):
+		s.serveControl(w, r)
 	default:
 		s.serve(newCall(s, w, r))
 	}

@@ -65,7 +65,16 @@ func newFetcher(from []string, anywhere bool) *fetcher {
 			return guarded.DialContext(ctx, network, address)
 		},
 	}
-	return &fetcher{&http.Client{Transport: transport, Timeout: fetchTime}}
+	return &fetcher{&http.Client{Transport: transport, Timeout: fetchTime, CheckRedirect: withoutReferer}}
+}
+
+// withoutReferer follows a few redirects and tells nobody where they come from.
+func withoutReferer(next *http.Request, via []*http.Request) error {
+	next.Header.Del("Referer")
+	if len(via) > 5 {
+		return errors.New("too many redirects")
+	}
+	return nil
 }
 
 // fetched is what was found at an address.

@@ -37,6 +37,9 @@ func openMemory() (*store, error) { return openDatabase("file::memory:" + pragma
 // prepareDir makes the directory one of a sandbox, so that nobody takes it for a part
 // of a source.
 func prepareDir(dir string) error {
+	if _, err := sandbox.Secure(dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"html"
-	"regexp"
 	"strings"
 )
 
@@ -23,7 +22,7 @@ func (s Style) Act(action string, args map[string]string, content string) string
 // "html", else plain text. A prompt that asks for JSON is answered with an object. The
 // language is that of the style unless the prompt names one.
 func (s Style) ActCustom(prompt, content, outputFormat string) string {
-	if wantsJSON.MatchString(prompt) {
+	if wantsJSON().MatchString(prompt) {
 		return s.Reply(prompt, []Attachment{{Type: "text/html", Data: []byte(content)}}, nil)
 	}
 	rule, what := chosen(prompt)
@@ -78,35 +77,35 @@ func ruleOf(name string, args map[string]string) rule {
 }
 
 var (
-	asksShort = regexp.MustCompile(`(?i)\bshort|\bsummar|\bbrief|\bconcise`)
-	asksLong  = regexp.MustCompile(`(?i)\blong|\bexpand|\belaborate|\bmore detail`)
-	asksUpper = regexp.MustCompile(`(?i)\bupper-?\s?case|\bcapitals\b`)
-	asksTo    = regexp.MustCompile(`(?i)\btranslat`)
+	asksShort = pattern(`(?i)\bshort|\bsummar|\bbrief|\bconcise`)
+	asksLong  = pattern(`(?i)\blong|\bexpand|\belaborate|\bmore detail`)
+	asksUpper = pattern(`(?i)\bupper-?\s?case|\bcapitals\b`)
+	asksTo    = pattern(`(?i)\btranslat`)
 )
 
 // chosen is the rule that the words of a prompt choose, and what it did.
 func chosen(prompt string) (rule, string) {
 	in, named := asked(prompt)
 	switch {
-	case named && (asksTo.MatchString(prompt) || in != "en"):
+	case named && (asksTo().MatchString(prompt) || in != "en"):
 		return rule{whole: in.translate}, "marked as " + string(in)
-	case asksUpper.MatchString(prompt):
+	case asksUpper().MatchString(prompt):
 		return rule{change: func(p piece) string { return upper(p.raw) }}, "put into capitals"
-	case asksShort.MatchString(prompt):
+	case asksShort().MatchString(prompt):
 		return rule{change: shortened}, "cut to the first sentence of each block"
-	case asksLong.MatchString(prompt):
+	case asksLong().MatchString(prompt):
 		return rule{change: added("more would stand here")}, "made longer"
 	}
 	return rule{change: corrected}, "corrected only, for no rule is known for “" + short(line(prompt), 60) + "”"
 }
 
-var entity = regexp.MustCompile(`&#?[A-Za-z0-9]+;`)
+var entity = pattern(`&#?[A-Za-z0-9]+;`)
 
 // upper leaves entities of HTML alone.
 func upper(text string) string {
 	var b strings.Builder
 	at := 0
-	for _, m := range entity.FindAllStringIndex(text, -1) {
+	for _, m := range entity().FindAllStringIndex(text, -1) {
 		b.WriteString(strings.ToUpper(text[at:m[0]]) + text[m[0]:m[1]])
 		at = m[1]
 	}
@@ -140,7 +139,7 @@ func added(sentence string) func(piece) string {
 	}
 }
 
-var sentence = regexp.MustCompile(`^\s*.+?[.!?](?:\s|$)`)
+var sentence = pattern(`^\s*.+?[.!?](?:\s|$)`)
 
 // shortened keeps the first sentence of each block, or the first half of its words where
 // there is only one.
@@ -149,7 +148,7 @@ func shortened(p piece) string {
 	if !p.first || !p.last {
 		return text // sentences with tags in them are left whole
 	}
-	m := sentence.FindString(text)
+	m := sentence().FindString(text)
 	if m != "" && len(m) < len(strings.TrimRight(text, " \t\r\n")) {
 		return strings.TrimRight(m, " \t\r\n")
 	}

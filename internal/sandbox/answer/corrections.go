@@ -1,22 +1,21 @@
 package answer
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 var (
-	blanks      = regexp.MustCompile(`[ \t]{2,}`)
-	blankBefore = regexp.MustCompile(`(\pL)[ \t]+([,.])(\s|$)`) // in French others have one before them
-	word        = regexp.MustCompile(`[\pL\pN'’]+`)
+	blanks      = pattern(`[ \t]{2,}`)
+	blankBefore = pattern(`(\pL)[ \t]+([,.])(\s|$)`) // in French others have one before them
+	word        = pattern(`[\pL\pN'’]+`)
 )
 
 // corrected corrects a text within its block.
 func corrected(p piece) string {
 	text := apart(once(swap(p.raw, misspellings())))
-	text = blankBefore.ReplaceAllString(text, "$1$2$3")
+	text = blankBefore().ReplaceAllString(text, "$1$2$3")
 	if p.first {
 		text = begun(text)
 	}
@@ -31,7 +30,7 @@ func corrected(p piece) string {
 func apart(text string) string {
 	var b strings.Builder
 	at := 0
-	for _, m := range blanks.FindAllStringIndex(text, -1) {
+	for _, m := range blanks().FindAllStringIndex(text, -1) {
 		before, _ := utf8.DecodeLastRuneInString(text[:m[0]])
 		after, size := utf8.DecodeRuneInString(text[m[1]:])
 		if m[0] > 0 && size > 0 && !unicode.IsSpace(before) && !unicode.IsSpace(after) {
@@ -46,7 +45,7 @@ func apart(text string) string {
 func once(text string) string {
 	var b strings.Builder
 	at, before := 0, ""
-	for _, m := range word.FindAllStringIndex(text, -1) {
+	for _, m := range word().FindAllStringIndex(text, -1) {
 		this := strings.ToLower(text[m[0]:m[1]])
 		gap := text[at:m[0]]
 		if this == before && gap != "" && strings.Trim(gap, " \t") == "" && doubles(this) {
@@ -73,7 +72,7 @@ func doubles(word string) bool {
 // iPhone or an address, is left alone.
 func begun(text string) string {
 	at := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsSpace(r) })
-	first := word.FindStringIndex(text)
+	first := word().FindStringIndex(text)
 	if at < 0 || first == nil || first[0] != at {
 		return text
 	}
@@ -103,7 +102,7 @@ func swap(text string, swaps map[string]string) string {
 	var b strings.Builder
 	at := 0
 	for at < len(text) {
-		m := word.FindStringIndex(text[at:])
+		m := word().FindStringIndex(text[at:])
 		if m == nil {
 			break
 		}
@@ -136,7 +135,7 @@ func longest(text string, first int, swaps map[string]string) (size int, to stri
 				size++
 			}
 		}
-		m := word.FindStringIndex(text[end:])
+		m := word().FindStringIndex(text[end:])
 		if m == nil || text[end:end+m[0]] != " " {
 			break
 		}

@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -29,7 +28,7 @@ func keysOf(prompt string, history []string) []key {
 		return keys
 	}
 	for i := len(history) - 1; i >= 0; i-- {
-		if !wantsJSON.MatchString(history[i]) {
+		if !wantsJSON().MatchString(history[i]) {
 			continue // it shows no object, or not as an answer
 		}
 		if keys := keysIn(history[i]); len(keys) > 0 {
@@ -56,7 +55,7 @@ func keysIn(prompt string) []key {
 	return listed(prompt)
 }
 
-var shownKey = regexp.MustCompile(`^["'“]?([A-Za-z_][A-Za-z0-9_-]{0,40})["'”]?\s*(?:[:,}?]|$)`)
+var shownKey = pattern(`^["'“]?([A-Za-z_][A-Za-z0-9_-]{0,40})["'”]?\s*(?:[:,}?]|$)`)
 
 // maxShown is how much of a prompt a shown object can take.
 const maxShown = 4000
@@ -83,7 +82,7 @@ func shown(text string) []key {
 				continue
 			}
 			fresh = false
-			if m := shownKey.FindStringSubmatch(text[i:]); m != nil {
+			if m := shownKey().FindStringSubmatch(text[i:]); m != nil {
 				keys = append(keys, key{m[1], wanted(text[i+len(m[0]):])})
 			}
 		}
@@ -92,45 +91,45 @@ func shown(text string) []key {
 }
 
 var (
-	truthWord  = regexp.MustCompile(`(?i)^\s*["'<]?(?:bool|true|false)`)
-	numberWord = regexp.MustCompile(`(?i)^\s*["'<]?(?:number|integer|int\b|float|[0-9])`)
-	listWord   = regexp.MustCompile(`(?i)^\s*(?:\[|["'<]?(?:array|list)\b)`)
+	truthWord  = pattern(`(?i)^\s*["'<]?(?:bool|true|false)`)
+	numberWord = pattern(`(?i)^\s*["'<]?(?:number|integer|int\b|float|[0-9])`)
+	listWord   = pattern(`(?i)^\s*(?:\[|["'<]?(?:array|list)\b)`)
 )
 
 // wanted reads what is said of a value.
 func wanted(text string) want {
 	switch {
-	case listWord.MatchString(text):
+	case listWord().MatchString(text):
 		return wantsList
-	case truthWord.MatchString(text):
+	case truthWord().MatchString(text):
 		return wantsTruth
-	case numberWord.MatchString(text):
+	case numberWord().MatchString(text):
 		return wantsNumber
 	}
 	return wantsText
 }
 
 var (
-	keyList   = regexp.MustCompile(`(?i)\b(?:keys?|fields?|members?|properties)\b[ :]*((?:["'\x60“]?[A-Za-z_][A-Za-z0-9_-]*["'\x60”]?(?:\s*\([^)]*\))?(?:\s*,\s*and\s+|\s*,\s*|\s+and\s+)?)+)`)
-	inQuotes  = regexp.MustCompile("[\"'`“]([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]")
-	aside     = regexp.MustCompile(`\([^)]*\)`)
-	separator = regexp.MustCompile(`\s*,\s*and\s+|\s*,\s*|\s+and\s+`)
-	wholeKey  = regexp.MustCompile("^[\"'`“]?([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]?")
+	keyList   = pattern(`(?i)\b(?:keys?|fields?|members?|properties)\b[ :]*((?:["'\x60“]?[A-Za-z_][A-Za-z0-9_-]*["'\x60”]?(?:\s*\([^)]*\))?(?:\s*,\s*and\s+|\s*,\s*|\s+and\s+)?)+)`)
+	inQuotes  = pattern("[\"'`“]([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]")
+	aside     = pattern(`\([^)]*\)`)
+	separator = pattern(`\s*,\s*and\s+|\s*,\s*|\s+and\s+`)
+	wholeKey  = pattern("^[\"'`“]?([A-Za-z_][A-Za-z0-9_-]{0,40})[\"'`”]?")
 )
 
 // listed reads the keys that a sentence names.
 func listed(prompt string) []key {
-	if m := keyList.FindStringSubmatch(prompt); m != nil {
+	if m := keyList().FindStringSubmatch(prompt); m != nil {
 		var keys []key
-		for _, part := range separator.Split(aside.ReplaceAllString(m[1], ""), -1) {
-			if k := wholeKey.FindStringSubmatch(strings.TrimSpace(part)); k != nil {
+		for _, part := range separator().Split(aside().ReplaceAllString(m[1], ""), -1) {
+			if k := wholeKey().FindStringSubmatch(strings.TrimSpace(part)); k != nil {
 				keys = append(keys, key{name: k[1]})
 			}
 		}
 		return unique(keys)
 	}
 	var keys []key
-	for _, m := range inQuotes.FindAllStringSubmatch(prompt, -1) {
+	for _, m := range inQuotes().FindAllStringSubmatch(prompt, -1) {
 		keys = append(keys, key{name: m[1]})
 	}
 	return unique(keys)

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,25 +12,25 @@ import (
 type tongue string
 
 var (
-	codeInBrackets = regexp.MustCompile(`(?i)\b(?:in|into|to)\s+\p{L}+(?:\s+\p{L}+)?\s*\(([a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3})\)`)
-	languageCode   = regexp.MustCompile(`(?i)\blanguage[ :]+["'(“]?([a-z]{2})((?:-[a-z0-9]{2,8}){0,3})\b`)
-	languageNamed  = regexp.MustCompile(`\b(?:in|into|to)\s+([A-Z]\p{L}+)`)
-	said           = regexp.MustCompile(`^\[\p{L}[\p{L}0-9-]*\] `)
+	codeInBrackets = pattern(`(?i)\b(?:in|into|to)\s+\p{L}+(?:\s+\p{L}+)?\s*\(([a-z]{2,3}(?:-[a-z0-9]{2,8}){0,3})\)`)
+	languageCode   = pattern(`(?i)\blanguage[ :]+["'(“]?([a-z]{2})((?:-[a-z0-9]{2,8}){0,3})\b`)
+	languageNamed  = pattern(`\b(?:in|into|to)\s+([A-Z]\p{L}+)`)
+	said           = pattern(`^\[\p{L}[\p{L}0-9-]*\] `)
 )
 
 // asked finds the language that a prompt asks for, such as in "Write in German (de)", "in
 // the language de", "in German" or "into French".
 func asked(prompt string) (tongue, bool) {
-	if m := codeInBrackets.FindStringSubmatch(prompt); m != nil {
+	if m := codeInBrackets().FindStringSubmatch(prompt); m != nil {
 		return tongue(strings.ToLower(m[1])), true
 	}
-	for _, m := range languageCode.FindAllStringSubmatch(prompt, -1) {
+	for _, m := range languageCode().FindAllStringSubmatch(prompt, -1) {
 		base := tongue(strings.ToLower(m[1]))
 		if slices.Contains(slices.Collect(maps.Values(codes())), base) { // and not "language of"
 			return base + tongue(strings.ToLower(m[2])), true
 		}
 	}
-	for _, m := range languageNamed.FindAllStringSubmatch(prompt, -1) {
+	for _, m := range languageNamed().FindAllStringSubmatch(prompt, -1) {
 		if code, ok := codes()[strings.ToLower(m[1])]; ok {
 			return code, true
 		}
@@ -64,7 +63,7 @@ func (t tongue) say(text string) string {
 func (t tongue) render(text string) string {
 	body := strings.TrimLeft(text, " \t\r\n")
 	space := text[:len(text)-len(body)]
-	return space + "[" + string(t) + "] " + said.ReplaceAllString(body, "")
+	return space + "[" + string(t) + "] " + said().ReplaceAllString(body, "")
 }
 
 // translate marks each block of HTML, or a plain text, as being in a language. Tags,

@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"encoding/hex"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -14,7 +13,7 @@ import (
 // maxStreams is how many streams of a PDF are looked at.
 const maxStreams = 2000
 
-var pageObject = regexp.MustCompile(`/Type\s*/Page[^A-Za-z]`)
+var pageObject = pattern(`/Type\s*/Page[^A-Za-z]`)
 
 // PDFPages counts the pages of a PDF, also of one whose objects are compressed. It is 0
 // for what is no PDF, and for one that is encrypted or damaged it may be too few.
@@ -25,10 +24,10 @@ func PDFPages(data []byte) int {
 	pages := 0
 	rest := eachStream(data, func(dictionary, content []byte) {
 		if bytes.Contains(dictionary, []byte("/ObjStm")) {
-			pages += len(pageObject.FindAll(content, -1))
+			pages += len(pageObject().FindAll(content, -1))
 		}
 	})
-	return pages + len(pageObject.FindAll(rest, -1))
+	return pages + len(pageObject().FindAll(rest, -1))
 }
 
 // pdfText gives what the streams of a PDF draw as text. Fonts with numbers of their own

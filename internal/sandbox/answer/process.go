@@ -6,7 +6,6 @@ import (
 	"html"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 )
 
@@ -17,10 +16,10 @@ type Processed struct {
 }
 
 var (
-	asksToFix     = regexp.MustCompile(`(?i)\bgrammar\b|\bspelling\b|\btypos?\b|\bcorrect\b|\bproofread`)
-	asksForNone   = regexp.MustCompile(`(?i)\bno alt\b|\bwithout (?:an )?alt|\black|\bmissing\b`)
-	asksForEmpty  = regexp.MustCompile(`(?i)\bdecorat`)
-	asksToReplace = regexp.MustCompile(`(?i)\b(?:re-?write|re-?place|improve|over-?write|re-?do)`)
+	asksToFix     = pattern(`(?i)\bgrammar\b|\bspelling\b|\btypos?\b|\bcorrect\b|\bproofread`)
+	asksForNone   = pattern(`(?i)\bno alt\b|\bwithout (?:an )?alt|\black|\bmissing\b`)
+	asksForEmpty  = pattern(`(?i)\bdecorat`)
+	asksToReplace = pattern(`(?i)\b(?:re-?write|re-?place|improve|over-?write|re-?do)`)
 )
 
 // Process carries out a prompt on HTML documents. One that asks for alternative texts
@@ -45,11 +44,11 @@ func (s Style) process(prompt, document string, fetch func(url string) ([]byte, 
 		in = s.in
 	}
 	switch {
-	case wantsAlt.MatchString(prompt):
+	case wantsAlt().MatchString(prompt):
 		return alts{prompt, in, fetch, s}.set(document)
-	case asksTo.MatchString(prompt):
+	case asksTo().MatchString(prompt):
 		return changed(document, in.translate(document), "the text was marked as "+string(in))
-	case asksToFix.MatchString(prompt):
+	case asksToFix().MatchString(prompt):
 		return changed(document, Style{}.Act("fix-grammar", nil, document), "spelling and grammar were corrected by a small table")
 	}
 	return Processed{document, marked("nothing was changed, for the prompt asks for nothing that is known here")}
@@ -96,9 +95,9 @@ func (a alts) set(document string) Processed {
 // isAbout reports whether an img is one of those that the prompt is about.
 func (a alts) isAbout(img piece) bool {
 	switch {
-	case asksToReplace.MatchString(a.prompt):
+	case asksToReplace().MatchString(a.prompt):
 		return true
-	case asksForNone.MatchString(a.prompt):
+	case asksForNone().MatchString(a.prompt):
 		_, _, has := findAttribute(img.raw, "alt")
 		return !has
 	}
@@ -111,7 +110,7 @@ func (a alts) of(src string) string {
 	data, ok := pictureAt(src, a.fetch)
 	s := newSubject([]Attachment{{Name: name, Type: "image/*", Data: data}}, a.in)
 	switch {
-	case asksForEmpty.MatchString(a.prompt) && s.decorative():
+	case asksForEmpty().MatchString(a.prompt) && s.decorative():
 		return ""
 	case ok:
 		return s.alt()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -12,9 +11,9 @@ import (
 const mostAlt = 125
 
 var (
-	wantsJSON = regexp.MustCompile(`\bJSON\b`)
-	wantsAlt  = regexp.MustCompile(`(?i)\balt\b|\balternative texts?\b|\balternative descriptions?\b`)
-	wantsSum  = regexp.MustCompile(`(?i)\bsummar|\bkey points\b|\btl;?dr\b`)
+	wantsJSON = pattern(`\bJSON\b`)
+	wantsAlt  = pattern(`(?i)\balt\b|\balternative texts?\b|\balternative descriptions?\b`)
+	wantsSum  = pattern(`(?i)\bsummar|\bkey points\b|\btl;?dr\b`)
 )
 
 // Reply answers a message of a conversation. With is what is attached to it and to the
@@ -36,11 +35,11 @@ func (s Style) Reply(prompt string, with []Attachment, history []string) string 
 	subject := newSubject(with, in)
 	subject.style = s
 	switch {
-	case wantsJSON.MatchString(prompt):
+	case wantsJSON().MatchString(prompt):
 		return subject.object(keysOf(prompt, history))
-	case wantsAlt.MatchString(prompt) && len(with) > 0:
+	case wantsAlt().MatchString(prompt) && len(with) > 0:
 		return subject.alt()
-	case wantsSum.MatchString(prompt):
+	case wantsSum().MatchString(prompt):
 		return s.text(in.say(marked("in short, " + subject.excerptOr(prompt))))
 	}
 	text := fmt.Sprintf("this answers “%s”", short(line(prompt), 80))
@@ -180,12 +179,12 @@ func (s subject) tags() []string {
 	return tags
 }
 
-var decorativeName = regexp.MustCompile(`(?i)\b(?:spacer|divider|decorative|decoration|ornament)s?\b`)
+var decorativeName = pattern(`(?i)\b(?:spacer|divider|decorative|decoration|ornament)s?\b`)
 
 // decorative reports whether a picture says nothing: all of it is transparent, or its
 // name says so.
 func (s subject) decorative() bool {
-	return s.picture && (s.view.clear || decorativeName.MatchString(words(s.of.Name)))
+	return s.picture && (s.view.clear || decorativeName().MatchString(words(s.of.Name)))
 }
 
 // object is the answer as JSON, with the keys in their order.

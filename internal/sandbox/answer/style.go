@@ -21,26 +21,26 @@ type Style struct {
 }
 
 var (
-	mostCharacters = regexp.MustCompile(`(?i)\b(?:at most|(?:no|not) more than|a maximum of|maximum|up to|within)\s+(\d{1,5})\s+characters\b`)
-	beginsWith     = regexp.MustCompile(`(?i)\b(?:begin|start)s?\b[^."“\n]{0,60}["“]([^"”\n]{1,60})["”]`)
-	endsWith       = regexp.MustCompile(`(?i)\bends?\b[^."“\n]{0,60}["“]([^"”\n]{1,60})["”]`)
-	negated        = regexp.MustCompile(`(?i)\b(?:not|never|n't|n’t)\s+$`)
+	mostCharacters = pattern(`(?i)\b(?:at most|(?:no|not) more than|a maximum of|maximum|up to|within)\s+(\d{1,5})\s+characters\b`)
+	beginsWith     = pattern(`(?i)\b(?:begin|start)s?\b[^."“\n]{0,60}["“]([^"”\n]{1,60})["”]`)
+	endsWith       = pattern(`(?i)\bends?\b[^."“\n]{0,60}["“]([^"”\n]{1,60})["”]`)
+	negated        = pattern(`(?i)\b(?:not|never|n't|n’t)\s+$`)
 )
 
 // StyleOf reads the house style in the texts of contexts.
 func StyleOf(texts []string) Style {
 	var s Style
 	for _, text := range texts {
-		for _, m := range mostCharacters.FindAllStringSubmatch(text, -1) {
+		for _, m := range mostCharacters().FindAllStringSubmatch(text, -1) {
 			if n, err := strconv.Atoi(m[1]); err == nil && n > 0 && (s.most == 0 || n < s.most) {
 				s.most = n
 			}
 		}
 		if s.begin == "" {
-			s.begin = quotedAfter(beginsWith, text)
+			s.begin = quotedAfter(beginsWith(), text)
 		}
 		if s.end == "" {
-			s.end = quotedAfter(endsWith, text)
+			s.end = quotedAfter(endsWith(), text)
 		}
 		if t, ok := asked(text); ok && s.in == "" {
 			s.in = t
@@ -55,7 +55,7 @@ func StyleOf(texts []string) Style {
 // quotedAfter is what a phrase has in quotes, unless it says never to do so.
 func quotedAfter(phrase *regexp.Regexp, text string) string {
 	for _, m := range phrase.FindAllStringSubmatchIndex(text, -1) {
-		if !negated.MatchString(text[:m[0]]) {
+		if !negated().MatchString(text[:m[0]]) {
 			return text[m[2]:m[3]]
 		}
 	}
@@ -68,7 +68,7 @@ func (s Style) text(text string) string {
 	if text == "" {
 		return ""
 	}
-	language := said.FindString(text)
+	language := said().FindString(text)
 	body := strings.TrimSuffix(strings.TrimPrefix(text[len(language):], s.begin), s.end)
 	if s.most > 0 {
 		room := s.most - utf8.RuneCountInString(language+s.begin+s.end)

@@ -84,7 +84,7 @@ func TestNotForOtherMachines(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		served := make(chan error, 1)
 		go func() { served <- w.sandbox.Serve(ctx, wrap(l)) }()
-		there := &world{TB: t, Server: &httptest.Server{URL: "http://" + l.Addr().String()}}
+		there := &world{TB: t, Server: &httptest.Server{URL: "http://" + l.Addr().String()}, secret: w.secret}
 		a := there.ask("/")
 		if open := a.StatusCode == 200; open != (name == "loopback") {
 			t.Errorf("%s: %d", name, a.StatusCode)
@@ -108,12 +108,15 @@ func TestLatencyLeavesThePageAlone(t *testing.T) {
 		defer s.Close()
 		at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
 
-		for path, want := range map[string]time.Duration{"/": 0, "/docs": time.Hour} {
+		for path, want := range map[string]time.Duration{s.LibraryURL(""): 0, "/docs": time.Hour} {
 			begun := time.Now()
 			r := httptest.NewRequestWithContext(context.WithValue(t.Context(), http.LocalAddrContextKey, at), "GET", path, nil)
 			r.Host = "localhost"
 			r.Header.Set("Accept", "text/html")
-			s.ServeHTTP(httptest.NewRecorder(), r)
+			w := httptest.NewRecorder()
+			if s.ServeHTTP(w, r); w.Code != http.StatusOK {
+				t.Errorf("%s: %d", path, w.Code)
+			}
 			if waited := time.Since(begun); waited != want {
 				t.Errorf("%s took %v, want %v", path, waited, want)
 			}

@@ -3,8 +3,8 @@
 // reads, and knows what there is through a [Reader].
 //
 // The pages are made on the server and run no script. They show private files
-// without a token, so they are for connections from this machine alone, see
-// [Pages.ServeHTTP]; and since files that somebody uploaded come from the same
+// without a token, so they are for connections from this machine alone, and for
+// browsers that were opened with a key, see [Pages.ServeHTTP] and [Access]; and since files that somebody uploaded come from the same
 // address, no script is answered, wherever it is from.
 package library
 
@@ -30,14 +30,15 @@ const base = "/_sandbox/library"
 // Pages are an http.Handler for the requests that they take.
 type Pages struct {
 	reader    Reader
+	access    *Access
 	log       *slog.Logger
 	mux       *http.ServeMux
 	templates map[string]*template.Template
 }
 
-// New makes the pages of what a reader knows.
-func New(r Reader, log *slog.Logger) *Pages {
-	p := &Pages{reader: r, log: log, mux: http.NewServeMux(), templates: make(map[string]*template.Template)}
+// New makes the pages of what a reader knows, for those whom access admits.
+func New(r Reader, access *Access, log *slog.Logger) *Pages {
+	p := &Pages{reader: r, access: access, log: log, mux: http.NewServeMux(), templates: make(map[string]*template.Template)}
 	p.page("GET /{$}", "workspaces", p.workspaces)
 	p.page("GET "+base+"/{$}", "workspaces", p.workspaces)
 	p.page("GET "+base+"/workspaces/{id}", "workspace", p.workspace)
@@ -80,6 +81,13 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store") // private files are among it, and caches can be asked by scripts
 	if why := refusal(r); why != "" {
 		http.Error(w, why, http.StatusForbidden)
+		return
+	}
+	if p.access.open(w, r) {
+		return
+	}
+	if !p.access.admits(r) {
+		http.Error(w, noKey, http.StatusForbidden)
 		return
 	}
 	p.mux.ServeHTTP(w, r)

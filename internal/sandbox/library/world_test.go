@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -28,6 +29,7 @@ type world struct {
 	sandbox *sandbox.Server
 	env     sandbox.Environment
 	token   string
+	secret  string // of the cookie
 }
 
 func newWorld(t testing.TB, o sandbox.Options) *world {
@@ -38,13 +40,14 @@ func newWorld(t testing.TB, o sandbox.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t, httptest.NewServer(s), s, env, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, "superadmin"))}
+	w := &world{t, httptest.NewServer(s), s, env, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, "superadmin")), ""}
 	t.Cleanup(func() {
 		w.Close()
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	w.enter()
 	return w
 }
 
@@ -52,6 +55,25 @@ func newWorld(t testing.TB, o sandbox.Options) *world {
 type answer struct {
 	*http.Response
 	body string
+}
+
+// enter opens the library with a key, as every browser has to.
+func (w *world) enter() {
+	w.Helper()
+	a := w.ask(strings.TrimPrefix(w.sandbox.LibraryURL(w.URL), w.URL))
+	if len(a.Cookies()) != 1 {
+		w.Fatalf("no cookie: %d %s", a.StatusCode, a.body)
+	}
+	w.secret = a.Cookies()[0].Value
+}
+
+// cookie is what a browser has that was let in, for the host that it asks.
+func (w *world) cookie(host string) *http.Cookie {
+	port := "80"
+	if _, p, err := net.SplitHostPort(host); err == nil {
+		port = p
+	}
+	return &http.Cookie{Name: "assetferry-library-" + port, Value: w.secret}
 }
 
 // ask makes a request as somebody at the browser does, with more headers.
@@ -67,6 +89,9 @@ func (w *world) ask(path string, headers ...string) answer {
 		if headers[i] == "Host" {
 			r.Host = headers[i+1]
 		}
+	}
+	if w.secret != "" {
+		r.AddCookie(w.cookie(r.Host))
 	}
 	return w.do(r)
 }

@@ -18,8 +18,18 @@ func shrink(m image.Image, size image.Point) *image.RGBA {
 		draw.Draw(small, small.Rect, m, m.Bounds().Min, draw.Src)
 		return small
 	}
-	draw.CatmullRom.Scale(small, small.Rect, m, m.Bounds(), draw.Src, nil)
+	scaler(size.X, m.Bounds().Dy()).Scale(small, small.Rect, m, m.Bounds(), draw.Src, nil)
 	return small
+}
+
+// scaler is the sharp one as long as what it takes, 32 bytes for each pixel of the new width
+// and the old height, is little beside the picture.
+func scaler(width, height int) draw.Scaler {
+	const most = 1 << 20 // pixels
+	if width > most/height {
+		return draw.ApproxBiLinear
+	}
+	return draw.CatmullRom
 }
 
 // halve makes one pixel of four. What is over at an odd side is left out.
@@ -27,7 +37,25 @@ func halve(m image.Image) image.Image {
 	if yuv, ok := m.(*image.YCbCr); ok && yuv.Rect.Min == (image.Point{}) {
 		return halveYCbCr(yuv)
 	}
-	return halveRGBA(toRGBA(m))
+	if rgba, ok := m.(*image.RGBA); ok && rgba.Rect.Min == (image.Point{}) {
+		return halveRGBA(rgba)
+	}
+	return halveStrips(m)
+}
+
+// halveStrips turns a strip after the other into the model that averages are made in,
+// which takes a copy of a few rows rather than of the whole picture.
+func halveStrips(m image.Image) *image.RGBA {
+	const rows = 64
+	b := m.Bounds()
+	h := image.NewRGBA(image.Rect(0, 0, b.Dx()/2, b.Dy()/2))
+	strip := image.NewRGBA(image.Rect(0, 0, b.Dx(), rows))
+	for y := 0; y < h.Rect.Dy(); y += rows / 2 {
+		draw.Draw(strip, strip.Rect, m, image.Pt(b.Min.X, b.Min.Y+2*y), draw.Src)
+		part := halveRGBA(strip)
+		copy(h.Pix[y*h.Stride:], part.Pix)
+	}
+	return h
 }
 
 // halveYCbCr keeps the colours of a photo as JPEG has them, which saves turning
