@@ -18,8 +18,8 @@ type Address struct {
 	Asset    string
 	Category string
 	URL      string
-	// Verified says that the last verification of the pair was after the receipt, and
-	// found nothing that differs; only of those that are listed.
+	// Verified says that the last verification of the pair came after the content of the
+	// asset, and found nothing that differs; only of those that are listed.
 	Verified bool
 	// TakenBy is the key of another object that goes by As now, or went by it; only of
 	// those that are listed.
@@ -91,7 +91,7 @@ func (a Address) place() string {
 // isVerified tells of a receipt r whether it is verified, with the parameters ?1 to ?3; and
 // ofRun, with ?4 and ?6, chooses those that are listed.
 const (
-	isVerified = `r.done_at < ?1 AND CASE WHEN ?2 = 0 THEN 1 ELSE NOT EXISTS (SELECT 1 FROM differences WHERE verification = ?3 AND key = r.key) END`
+	isVerified = arrivedAt + ` < ?1 AND CASE WHEN ?2 = 0 THEN 1 ELSE NOT EXISTS (SELECT 1 FROM differences WHERE verification = ?3 AND asset = r.asset) END`
 	ofRun      = `r.pair = ?4 AND ?6 IN (0, r.run)`
 )
 

@@ -6,37 +6,52 @@ import (
 	"time"
 )
 
-// Who approved a run is known from its first moment to its last, and nobody else can
-// say so later.
-func TestApprove(t *testing.T) {
+// A run has the hash of its plan from its first moment to its last, and no other plan takes
+// its place.
+func TestSetApprovedPlan(t *testing.T) {
 	j := begin(t)
-	j.now = func() time.Time { return time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC) }
-	if r := j.reload(); r.ApprovedBy != "" || !r.ApprovedAt.IsZero() {
-		t.Errorf("without an approval: %q at %v", r.ApprovedBy, r.ApprovedAt)
-	}
-	must(t, j.Approve(t.Context(), j.run.Num, "hash", "Ada"))
-	approved := func() {
-		t.Helper()
-		if r := j.reload(); r.PlanHash != "hash" || r.ApprovedBy != "Ada" || !r.ApprovedAt.Equal(j.now()) {
-			t.Errorf("hash %q, approved by %q at %v", r.PlanHash, r.ApprovedBy, r.ApprovedAt)
-		}
-	}
-	approved()
-	if err := j.Approve(t.Context(), j.run.Num, "other", "Bob"); !errors.Is(err, ErrConflict) {
-		t.Errorf("approved twice: %v", err)
+	must(t, j.SetApprovedPlan(t.Context(), j.run.Num, "hash"))
+	if err := j.SetApprovedPlan(t.Context(), j.run.Num, "other"); !errors.Is(err, ErrConflict) {
+		t.Errorf("another plan: %v", err)
 	}
 	must(t, j.Relist(t.Context(), j.run.Num))
-	approved()
-	if err := j.Approve(t.Context(), j.run.Num+1, "hash", "Ada"); !errors.Is(err, ErrConflict) {
+	if r := j.reload(); r.PlanHash != "hash" || r.Approver != (Approver{}) || !r.ApprovedAt.IsZero() {
+		t.Errorf("hash %q, approver %+v at %v", r.PlanHash, r.Approver, r.ApprovedAt)
+	}
+	if err := j.SetApprovedPlan(t.Context(), j.run.Num+1, "hash"); !errors.Is(err, ErrConflict) {
 		t.Errorf("no such run: %v", err)
+	}
+	j = begin(t)
+	j.apply("a")
+	if err := j.SetApprovedPlan(t.Context(), j.run.Num, "hash"); !errors.Is(err, ErrConflict) {
+		t.Errorf("a run that lists already: %v", err)
 	}
 }
 
-// What has begun without an approval does not get one.
-func TestApproveTooLate(t *testing.T) {
+// The first approver stays, whoever is named later. But a signature says more than a
+// statement.
+func TestApprove(t *testing.T) {
 	j := begin(t)
-	j.apply("a")
-	if err := j.Approve(t.Context(), j.run.Num, "hash", "Ada"); !errors.Is(err, ErrConflict) {
-		t.Error(err)
+	at := time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
+	j.now = func() time.Time { return at }
+	if j.run.StartedBy != OSAccount() || j.reload().StartedBy != OSAccount() {
+		t.Errorf("started by %q and %q, want %q", j.run.StartedBy, j.reload().StartedBy, OSAccount())
+	}
+	ada, bob := Approver{Name: "Ada", StatedBy: "op@host"}, Approver{Name: "Bob", StatedBy: "op@host"}
+	signed, other := Approver{Name: "ada@example.com", Key: "SHA256:a"}, Approver{Name: "bob@example.com", Key: "SHA256:b"}
+	for _, step := range []struct {
+		by    Approver
+		noted bool
+		want  Approver
+	}{{ada, true, ada}, {bob, false, ada}, {signed, true, signed}, {other, false, signed}, {ada, false, signed}} {
+		noted, err := j.Approve(t.Context(), j.run.Num, step.by)
+		must(t, err)
+		if r := j.reload(); noted != step.noted || r.Approver != step.want || !r.ApprovedAt.Equal(at) {
+			t.Errorf("%v: noted %v, approver %+v at %v, want %+v", step.by, noted, r.Approver, r.ApprovedAt, step.want)
+		}
+	}
+	must(t, j.Relist(t.Context(), j.run.Num))
+	if r := j.reload(); r.Approver != signed {
+		t.Errorf("after another listing: %+v", r.Approver)
 	}
 }

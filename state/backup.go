@@ -12,7 +12,12 @@ import (
 )
 
 // BackupPath is where the backup of a journal is.
-func BackupPath(journal string) string { return journal + ".backup" }
+func BackupPath(journal string) string {
+	if file, err := resolve(journal); err == nil {
+		journal = file
+	}
+	return journal + ".backup"
+}
 
 func backupDraft(journal string) string { return BackupPath(journal) + draftSuffix }
 

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/seedtest"
 )
 
@@ -168,7 +169,7 @@ func TestFlippedBits(t *testing.T) {
 			logged, err := readWAL(path)
 			must(t, err)
 			before, seen := dump(t, frozen(t, path)), map[string]int{}
-			for n := range 120 {
+			for n := range longtest.Size(30, 120) {
 				there := frozen(t, path)
 				which, at := flip(t, dice, there, n)
 				got := outcome(t, there, len(before))

@@ -55,20 +55,10 @@ func (s *Store) Failure(ctx context.Context, pair int64, key string) (Failure, e
 	return first(all, err, "failure of "+key)
 }
 
-// DoneAt is when an object got its receipt; ErrNotFound if it has none.
-func (s *Store) DoneAt(ctx context.Context, pair int64, key string) (time.Time, error) {
-	all, err := query(ctx, s.r, "find receipt", func(rows *sql.Rows) (time.Time, error) {
-		var at int64
-		err := rows.Scan(&at)
-		return fromMillis(at), err
-	}, `SELECT done_at FROM receipts WHERE pair = ? AND key = ?`, pair, key)
-	return first(all, err, "receipt of "+key)
-}
-
-// DifferencesOf lists what a verification found about an object.
-func (s *Store) DifferencesOf(ctx context.Context, verification int64, key string) ([]Difference, error) {
+// DifferencesOf lists what a verification found about an asset.
+func (s *Store) DifferencesOf(ctx context.Context, verification int64, asset string) ([]Difference, error) {
 	return query(ctx, s.r, "list differences", scanDifference, `SELECT key, asset, field, what FROM differences
-		WHERE verification = ? AND key = ? ORDER BY field`, verification, key)
+		WHERE verification = ? AND asset = ? ORDER BY field`, verification, asset)
 }
 
 // KeyOfAsset finds the object of a pair that an asset stands for; ErrNotFound if there is

@@ -33,11 +33,11 @@ func TestExplainObject(t *testing.T) {
 	if _, err := j.Failure(ctx, pair, "folder/good.jpg"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("failure of what arrived: %v", err)
 	}
-	if _, err := j.DoneAt(ctx, pair, "folder/bad.jpg"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.ArrivalOf(ctx, pair, "folder/bad.jpg"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("arrival of what failed: %v", err)
 	}
-	if at, err := j.DoneAt(ctx, pair, "folder/good.jpg"); err != nil || at.IsZero() {
-		t.Errorf("arrival: %v (%v)", at, err)
+	if a, err := j.ArrivalOf(ctx, pair, "folder/good.jpg"); err != nil || a.At.IsZero() || a.Run != j.run.ID {
+		t.Errorf("arrival: %+v (%v)", a, err)
 	}
 	if key, err := j.KeyOfAsset(ctx, pair, "asset of folder/good.jpg"); err != nil || key != "folder/good.jpg" {
 		t.Errorf("by its asset: %q (%v)", key, err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // A Former is an asset as it was before a run that is about to change it: what a later
@@ -21,6 +22,7 @@ type Former struct {
 const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time, 'version_tag', r.version_tag, 'digest', hex(r.digest),
 	'asset', r.asset, 'name', r.name, 'extension', r.extension, 'category', r.category, 'folder', r.folder, 'url', r.url, 'slot', r.slot,
 	'adopted', r.adopted, 'undescribed', r.undescribed, 'modified', r.modified, 'run', r.run, 'done_at', r.done_at, 'images', r.images,
+	'content_run', r.content_run, 'content_at', r.content_at,
 	'base', r.base, 'content_type', r.content_type,
 	'kept', (SELECT json_object('content_type', d.content_type, 'metadata', d.metadata, 'tags', d.tags)
 		FROM descriptions d WHERE d.pair = r.pair AND d.key = r.key),
@@ -97,14 +99,19 @@ const ofUndone = ` FROM former WHERE run = (SELECT undoes FROM runs WHERE num = 
 // that it found was never gone, although the run before may have missed it.
 const stillGone = `(key <> receipt ->> '$.key' OR EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action = 'trash'))`
 
+// contentBack is when the content of what comes back came to be there: with ?4, now, if the
+// run that is undone had replaced or trashed it, so that no verification before counts.
+const contentBack = `CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.run = former.run AND i.key = former.key AND i.action IN ('replace', 'trash'))
+	THEN ?4 ELSE receipt ->> '$.content_at' END`
+
 // goBack brings back the receipts that the run which an undo takes back found for some items,
 // with all that was kept with them, and sums them up. A query with one parameter, ?2, gives
 // the keys of the items.
-func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, keys string, parameter any) (back ReceiptSum, err error) {
+func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, keys string, parameter any) (back ReceiptSum, err error) {
 	from := ofUndone + ` AND key IN (` + keys + `)`
 	rows, err := tx.QueryContext(ctx, `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension, category, folder,
-		url, slot, adopted, undescribed, modified, content_type, run, base, done_at, images) SELECT ?1, `+formerHead+`, receipt ->> '$.modified', `+formerTail+`,
-		receipt ->> '$.done_at', receipt ->> '$.images'`+from+` RETURNING size`, pair, parameter, undo)
+		url, slot, adopted, undescribed, modified, content_type, run, base, done_at, images, content_run, content_at) SELECT ?1, `+formerHead+`, receipt ->> '$.modified', `+formerTail+`,
+		receipt ->> '$.done_at', receipt ->> '$.images', receipt ->> '$.content_run', `+contentBack+from+` RETURNING size`, pair, parameter, undo, now.UnixMilli())
 	if err != nil {
 		return back, fmt.Errorf("bring back receipts: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/longtest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -224,7 +226,7 @@ func (r registry) night(rng *rand.Rand, keys []string, n int) (i Item, o Outcome
 // that there ever was leads to the object that it should.
 func TestFormerKeysForSixtyNights(t *testing.T) {
 	keys := []string{"a", "b", "c", "d", "e", "f"}
-	for seed := range uint64(6) {
+	for seed := range longtest.Size[uint64](2, 6) {
 		rng := rand.New(rand.NewPCG(seed, 60))
 		j := begin(t)
 		j.apply()

@@ -101,7 +101,9 @@ func TestAddresses(t *testing.T) {
 		return func() time.Time { return at }
 	}
 	j.now = later(time.Minute)
-	must(t, j.SaveVerification(t.Context(), Verification{Pair: j.pair.ID, Level: "listing", Differences: 1}, []Difference{{Key: "b.jpg", Field: "size"}, {Key: "b.jpg", Field: "name"}}))
+	must(t, j.SaveVerification(t.Context(), Verification{Pair: j.pair.ID, Level: "listing", Differences: 1}, []Difference{
+		{Key: "b.jpg", Asset: "asset of b.jpg", Field: "size"}, {Key: "b.jpg", Asset: "asset of b.jpg", Field: "name"},
+	}))
 	j.now = later(time.Hour)
 	must(t, j.record(done("c.pdf")))
 

@@ -303,7 +303,7 @@ func TestPaging(t *testing.T) {
 	execute(t, j.Path(),
 		fmt.Sprintf(`WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < %d)
 			INSERT INTO items (run, key, size, time, version_tag, obstacle) SELECT %d, format('%%06d.jpg', n), 1, 0, '', '' FROM c`, len(keys), j.run.Num),
-		fmt.Sprintf(`INSERT INTO receipts SELECT %d, key, 1, 0, '', zeroblob(32), key, 'n', 'e', 'c', 'f', 'u', 0, 0, 0, run, 0, NULL, NULL, NULL, NULL FROM items`, j.pair.ID))
+		fmt.Sprintf(`INSERT INTO receipts SELECT %d, key, 1, 0, '', zeroblob(32), key, 'n', 'e', 'c', 'f', 'u', 0, 0, 0, run, 0, NULL, NULL, NULL, NULL, NULL, NULL FROM items`, j.pair.ID))
 	if got := keysOf(collect(t, j.Items(t.Context(), j.run.Num))); !slices.Equal(got, keys) {
 		t.Errorf("got %d items, not the %d in order", len(got), len(keys))
 	}
@@ -334,7 +334,7 @@ func TestFingerprintsReuseTheirPage(t *testing.T) {
 	const n = 8*pageSize + 1
 	j := begin(t)
 	execute(t, j.Path(), fmt.Sprintf(`WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < %d)
-		INSERT INTO receipts SELECT %d, format('%%06d.jpg', n), n, 0, '', zeroblob(32), n, 'n', 'e', 'c', 'f', 'u', 0, 0, 0, %d, 0, NULL, NULL, NULL, NULL FROM c`,
+		INSERT INTO receipts SELECT %d, format('%%06d.jpg', n), n, 0, '', zeroblob(32), n, 'n', 'e', 'c', 'f', 'u', 0, 0, 0, %d, 0, NULL, NULL, NULL, NULL, NULL, NULL FROM c`,
 		n, j.pair.ID, j.run.Num))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

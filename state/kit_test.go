@@ -10,10 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/longtest"
+
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.Checks(longtest.Size(20, 100))
+	goleak.VerifyTestMain(m)
+}
 
 func must(tb testing.TB, err error) {
 	tb.Helper()

@@ -21,17 +21,23 @@ import (
 
 var update = flag.Bool("update", false, "write testdata")
 
+// TestSchema has a new journal be what the migrations make of an empty file.
 func TestSchema(t *testing.T) {
-	s := newStore(t)
-	got := schemaOf(t, s)
-	golden := filepath.Join("testdata", "schema.sql")
-	if *update {
-		must(t, os.WriteFile(golden, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(golden)
+	path := filepath.Join(t.TempDir(), "journal.db")
+	db, err := connect(path, writing, 1)
 	must(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("the migrations make another schema (-want +got), see -update:\n%s", diff)
+	defer db.Close()
+	must(t, migrateFrom(t.Context(), db, path, 0))
+	want := schemaOf(t, db)
+	if *update {
+		must(t, os.WriteFile("schema.sql", []byte(want), 0o644))
+	}
+	if diff := cmp.Diff(want, schema); diff != "" {
+		t.Errorf("schema.sql is not what the migrations make (-want +got), see -update:\n%s", diff)
+	}
+	s := newStore(t)
+	if diff := cmp.Diff(want, schemaOf(t, s.r)); diff != "" {
+		t.Errorf("a new journal (-want +got):\n%s", diff)
 	}
 	var version, id int
 	must(t, s.r.QueryRowContext(t.Context(), `SELECT v.user_version, a.application_id FROM pragma_user_version v, pragma_application_id a`).Scan(&version, &id))
@@ -40,10 +46,10 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// schemaOf is what a journal says of its schema.
-func schemaOf(t *testing.T, s *Store) string {
+// schemaOf is what a database says of its schema.
+func schemaOf(t *testing.T, db *sql.DB) string {
 	t.Helper()
-	rows, err := query(t.Context(), s.r, "read schema", func(rows *sql.Rows) (text string, err error) {
+	rows, err := query(t.Context(), db, "read schema", func(rows *sql.Rows) (text string, err error) {
 		return text, rows.Scan(&text)
 	}, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name`)
 	must(t, err)

@@ -29,7 +29,7 @@ const tooOld = ` r.state IN ('finished', 'superseded') AND r.finished_at < ?1
 // mere holds for runs too old that came to nothing. The last number given to a run must not
 // be given again.
 const mere = ` r.state = 'superseded' AND NOT ` + hasItems + ` AND r.num < (SELECT max(num) FROM runs)
-	AND r.num NOT IN (SELECT run FROM receipts) AND r.num NOT IN (SELECT run FROM aliases) AND r.num NOT IN (SELECT last_run FROM failures)`
+	AND r.num NOT IN (SELECT run FROM receipts) AND r.num NOT IN (SELECT content_run FROM receipts WHERE content_run IS NOT NULL) AND r.num NOT IN (SELECT run FROM aliases) AND r.num NOT IN (SELECT last_run FROM failures)`
 
 // replaced holds for what is kept of an asset before it was changed, if the object has
 // another asset by now: then nothing else knows the old address.
@@ -40,9 +40,10 @@ const replaced = ` EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?2 AND c.key 
 const left = ` (r.pruned_at IS NULL OR EXISTS (SELECT 1 FROM items WHERE run = r.num) OR EXISTS (SELECT 1 FROM attempts WHERE run = r.num))`
 
 // oldVerifications chooses the verifications before a time, but for the last of each pair,
-// which addresses and reports rely on.
+// and the last of all its contents, which addresses and reports rely on.
 const oldVerifications = ` FROM verifications WHERE at < ?1
-	AND id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair)`
+	AND id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair)
+	AND (level <> '` + everyContent + `' OR id < (SELECT max(v.id) FROM verifications v WHERE v.pair = verifications.pair AND v.level = '` + everyContent + `'))`
 
 // Prunable counts what Prune would delete.
 func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err error) {

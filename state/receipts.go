@@ -42,7 +42,7 @@ type Receipt struct {
 }
 
 const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
-	category, folder, url, slot, adopted, undescribed, modified, run, done_at, images, base, content_type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	category, folder, url, slot, adopted, undescribed, modified, run, done_at, images, base, content_type, content_run, content_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // Filename is the asset's name with its extension.
 func (r Receipt) Filename() string { return filename(r.Name, r.Extension) }
@@ -54,15 +54,21 @@ func filename(name, extension string) string {
 	return name + "." + extension
 }
 
+// inherited is what a receipt takes from the one whose place it takes.
+type inherited struct {
+	images                sql.NullString // packed; of the same asset
+	contentRun, contentAt sql.NullInt64  // of the same content
+}
+
 // saveReceipt stores a receipt. Where it does not say at which addresses an image is in
 // other sizes, those count that are known.
-func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known sql.NullString, undescribed bool) error {
+func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, undescribed bool) error {
 	images, err := packImages(c.URL, c.Images)
 	if err != nil {
 		return fmt.Errorf("save addresses of images: %w", err)
 	}
-	if len(c.Images) == 0 && known.Valid {
-		images = known.String
+	if len(c.Images) == 0 && known.images.Valid {
+		images = known.images.String
 	}
 	base, err := r.bases.ofReceipt(ctx, c)
 	if err != nil {
@@ -72,7 +78,7 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known sql.NullStr
 		c.Name, c.Extension, c.Category, c.URL = "", "", "", ""
 	}
 	_, err = r.receipt.ExecContext(ctx, r.pair, c.Key, c.Size, nanos(c.Time), c.VersionTag, c.Digest, c.Asset, c.Name, c.Extension,
-		c.Category, c.Folder, c.URL, c.Slot, c.Adopted, undescribed, millis(c.Modified), r.run, r.now, images, base, unlessEmpty(c.ContentType))
+		c.Category, c.Folder, c.URL, c.Slot, c.Adopted, undescribed, millis(c.Modified), r.run, r.now, images, base, unlessEmpty(c.ContentType), known.contentRun, known.contentAt)
 	if err != nil {
 		return fmt.Errorf("save receipt: %w", err)
 	}

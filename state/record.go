@@ -223,7 +223,7 @@ func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
 	if err := forgetPlaces(ctx, r.tx, r.pair, r.run, `key = ? AND action = 'trash'`, o.Key); err != nil {
 		return err
 	}
-	back, err := goBack(ctx, r.tx, r.pair, r.run, `?2`, o.Key)
+	back, err := goBack(ctx, r.tx, r.pair, r.run, time.UnixMilli(r.now), `?2`, o.Key)
 	if err != nil {
 		return err
 	}
@@ -241,17 +241,17 @@ func (r *recorder) takeBack(ctx context.Context, o Outcome) error {
 // refused, the former one stays.
 func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 	if o.InsteadOf == "" {
-		return r.saveReceipt(ctx, *o.Receipt, sql.NullString{}, o.lacksDescription())
+		return r.saveReceipt(ctx, *o.Receipt, inherited{}, o.lacksDescription())
 	}
 	if _, err := r.tx.ExecContext(ctx, `SAVEPOINT replacement`); err != nil {
 		return err
 	}
 	made := r.made
-	images, err := r.makeWay(ctx, o)
+	known, err := r.makeWay(ctx, o)
 	if err != nil {
 		return err
 	}
-	err = r.saveReceipt(ctx, *o.Receipt, images, o.lacksDescription())
+	err = r.saveReceipt(ctx, *o.Receipt, known, o.lacksDescription())
 	if isTaken(err) {
 		r.made, r.bases = made, bases{tx: r.tx}
 		if _, err := r.tx.ExecContext(ctx, `ROLLBACK TO replacement`); err != nil {
@@ -262,35 +262,38 @@ func (r *recorder) replaceReceipt(ctx context.Context, o *Outcome) error {
 	return cmp.Or(err, released)
 }
 
-// makeWay forgets the receipt whose place another one takes, and gives the addresses that
-// its image has in other sizes. What is kept with the object of a move goes with it.
-func (r *recorder) makeWay(ctx context.Context, o *Outcome) (images sql.NullString, err error) {
-	err = r.tx.QueryRowContext(ctx, `SELECT images FROM receipts WHERE pair = ? AND key = ? AND asset = ?`,
-		r.pair, o.InsteadOf, o.Receipt.Asset).Scan(&images)
+// makeWay forgets the receipt whose place another one takes, and gives what that inherits:
+// the addresses that its image has in other sizes, and, of a move, where its content came
+// from. What is kept with the object of a move goes with it.
+func (r *recorder) makeWay(ctx context.Context, o *Outcome) (known inherited, err error) {
+	err = r.tx.QueryRowContext(ctx, `SELECT images, CASE WHEN ?5 THEN coalesce(content_run, run) END, CASE WHEN ?5 THEN `+arrivedAt+` END
+		FROM receipts r WHERE pair = ?1 AND key = ?2 AND asset = ?3 AND (NOT ?5 OR digest = ?4)
+		UNION ALL SELECT images, NULL, NULL FROM receipts WHERE pair = ?1 AND key = ?2 AND asset = ?3 LIMIT 1`,
+		r.pair, o.InsteadOf, o.Receipt.Asset, o.Receipt.Digest, o.InsteadOf != o.Key).Scan(&known.images, &known.contentRun, &known.contentAt)
 	if errors.Is(err, sql.ErrNoRows) {
 		if err = forgetDescribed(ctx, r.tx, r.pair, o.InsteadOf); err == nil {
 			err = r.noteReplaced(ctx, o.InsteadOf)
 		}
 	}
 	if err != nil {
-		return images, err
+		return known, err
 	}
 	if o.InsteadOf != o.Key && o.Receipt.Description == nil {
 		if o.Receipt.Description, err = descriptionOf(ctx, r.tx, r.pair, o.InsteadOf); err != nil {
-			return images, err
+			return known, err
 		}
 	}
 	if o.InsteadOf != o.Key {
 		if _, err := r.tx.ExecContext(ctx, `UPDATE OR REPLACE described SET key = ? WHERE pair = ? AND key = ?`, o.Key, r.pair, o.InsteadOf); err != nil {
-			return images, err
+			return known, err
 		}
 		if err := r.rename(ctx, o.InsteadOf, o.Key); err != nil {
-			return images, err
+			return known, err
 		}
 	}
 	forgotten, err := forgetReceipt(ctx, r.tx, r.pair, o.InsteadOf)
 	r.made = r.made.less(forgotten)
-	return images, err
+	return known, err
 }
 
 // tallyAtOnce is how many items one statement sums up.

@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"database/sql"
-	"time"
 )
 
 // A Purpose says what a destination is there for.
@@ -26,17 +25,6 @@ func (s *Store) SavePurpose(ctx context.Context, pair int64, purpose Purpose) er
 		known := sql.NullBool{Bool: purpose == Rehearsal, Valid: purpose != PurposeUnknown}
 		return one(ctx, tx, `UPDATE pairs SET rehearsal = ? WHERE id = ?`, known, pair)
 	})
-}
-
-// LastArrival is when the newest receipt of a pair was made; the zero time if there is
-// none.
-func (s *Store) LastArrival(ctx context.Context, pair int64) (time.Time, error) {
-	var at sql.NullInt64
-	err := s.r.QueryRowContext(ctx, `SELECT max(done_at) FROM receipts WHERE pair = ?`, pair).Scan(&at)
-	if err != nil || !at.Valid {
-		return time.Time{}, wrap("find last arrival", err)
-	}
-	return fromMillis(at.Int64), nil
 }
 
 // A DescriptionSum counts the objects that a run took over and of which something is

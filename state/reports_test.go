@@ -102,8 +102,8 @@ func TestPurpose(t *testing.T) {
 func TestLastArrival(t *testing.T) {
 	j := begin(t)
 	ctx := t.Context()
-	if at, err := j.LastArrival(ctx, j.pair.ID); err != nil || !at.IsZero() {
-		t.Errorf("before any: %v (%v)", at, err)
+	if sum, err := j.SumVerified(ctx, j.pair.ID); err != nil || sum != (VerifiedSum{}) {
+		t.Errorf("before any: %+v (%v)", sum, err)
 	}
 	clock := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	j.now = func() time.Time { return clock }
@@ -112,8 +112,8 @@ func TestLastArrival(t *testing.T) {
 	must(t, j.record(done("b")))
 	clock = clock.Add(time.Hour)
 	must(t, j.record(done("a")))
-	if at, err := j.LastArrival(ctx, j.pair.ID); err != nil || !at.Equal(clock) {
-		t.Errorf("got %v (%v), want %v", at, err, clock)
+	if sum, err := j.SumVerified(ctx, j.pair.ID); err != nil || !sum.LastArrival.Equal(clock) {
+		t.Errorf("got %v (%v), want %v", sum.LastArrival, err, clock)
 	}
 }
 

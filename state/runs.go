@@ -53,7 +53,8 @@ type Run struct {
 	StartedAt      time.Time
 	ListedAt       time.Time // when the listing began
 	FinishedAt     time.Time // zero until then
-	ApprovedBy     string    // see Approve; empty if nobody was asked
+	StartedBy      string    // the account that began it, as OSAccount gives it
+	Approver       Approver  // see Approve; zero if none was named
 	ApprovedAt     time.Time
 	PrunedAt       time.Time // see Prune; zero if it has all its items
 	Stopped        string    // why a guard kept it, or a part of it, from being carried out
@@ -92,7 +93,7 @@ func (s *Store) newRun(pair Pair, command string, rules json.RawMessage) Run {
 	now := s.now().UTC().Truncate(time.Millisecond)
 	return Run{
 		ID: runID(now), Pair: pair, Command: command, State: Scanning, Rules: rules,
-		Categories: json.RawMessage("[]"), StartedAt: now, ListedAt: now,
+		Categories: json.RawMessage("[]"), StartedAt: now, ListedAt: now, StartedBy: OSAccount(),
 	}
 }
 
@@ -105,9 +106,9 @@ func insertRun(ctx context.Context, tx *sql.Tx, r *Run) error {
 	if r.Undoes != 0 {
 		undoes = r.Undoes
 	}
-	res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, pair, command, state, rules, undoes, started_at, listed_at)
-		VALUES (?, ?, ?, 'scanning', ?, ?, ?, ?)`, r.ID, r.Pair.ID, r.Command, string(r.Rules), undoes,
-		r.StartedAt.UnixMilli(), r.ListedAt.UnixMilli())
+	res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, pair, command, state, rules, undoes, started_at, listed_at, started_by)
+		VALUES (?, ?, ?, 'scanning', ?, ?, ?, ?, ?)`, r.ID, r.Pair.ID, r.Command, string(r.Rules), undoes,
+		r.StartedAt.UnixMilli(), r.ListedAt.UnixMilli(), r.StartedBy)
 	if err != nil {
 		return err
 	}
@@ -256,7 +257,7 @@ func finishRun(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 
 const runColumns = `r.num, r.id, p.id, p.source, p.destination, p.address, ` + purposeColumn + `, r.command, r.state, r.rules, r.cursor,
 	r.scanned, r.unchanged, r.unchanged_bytes, r.categories, r.plan_hash, r.stale, coalesce(r.undoes, 0), r.started_at, r.listed_at,
-	coalesce(r.finished_at, 0), r.approved_by, coalesce(r.approved_at, 0), r.stopped,
+	coalesce(r.finished_at, 0), r.started_by, r.approved_by, r.approval_stated_by, r.approval_key, coalesce(r.approved_at, 0), r.stopped,
 	coalesce(r.pruned_at, 0) FROM runs r JOIN pairs p ON p.id = r.pair`
 
 func scanRun(rows *sql.Rows) (r Run, err error) {
@@ -264,7 +265,7 @@ func scanRun(rows *sql.Rows) (r Run, err error) {
 	var started, listed, finished, approved, pruned int64
 	err = rows.Scan(&r.Num, &r.ID, &r.Pair.ID, &r.Pair.Source, &r.Pair.Destination, &r.Pair.Address, &r.Pair.Purpose, &r.Command,
 		&r.State, &rules, &r.Cursor, &r.Scanned, &r.Unchanged, &r.UnchangedBytes, &categories, &r.PlanHash, &r.Stale,
-		&r.Undoes, &started, &listed, &finished, &r.ApprovedBy, &approved, &r.Stopped, &pruned)
+		&r.Undoes, &started, &listed, &finished, &r.StartedBy, &r.Approver.Name, &r.Approver.StatedBy, &r.Approver.Key, &approved, &r.Stopped, &pruned)
 	r.Rules, r.Categories = json.RawMessage(rules), json.RawMessage(categories)
 	r.StartedAt, r.ListedAt = fromMillis(started), fromMillis(listed)
 	if finished != 0 {

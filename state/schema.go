@@ -19,6 +19,12 @@ const applicationID = 0x41535446
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// schema is what all migrations together make. A new journal is made from it, which takes a
+// tenth of the time.
+//
+//go:embed schema.sql
+var schema string
+
 // errNoSchema says that there is no journal yet, and nothing of anybody else's
 // either.
 var errNoSchema = fmt.Errorf("no journal has been made: %w", fs.ErrNotExist)
@@ -179,13 +185,23 @@ func steps() []string {
 	return names
 }
 
-// upgrade applies the migrations that are missing, each with its version number
-// in one transaction.
+// upgrade makes the schema in a file without one, and applies to an earlier one the migrations
+// that are missing, each with its version number in one transaction.
 func upgrade(ctx context.Context, db *sql.DB, path string) error {
 	var version int
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
 		return diskError(path, err)
 	}
+	if version == 0 {
+		if err := runScript(ctx, db, marked(schema, latest())); err != nil {
+			return diskError(path, fmt.Errorf("make the schema: %w", err))
+		}
+		return nil
+	}
+	return migrateFrom(ctx, db, path, version)
+}
+
+func migrateFrom(ctx context.Context, db *sql.DB, path string, version int) error {
 	for i, name := range steps() {
 		reached := unreleased + 1 + i
 		if reached <= version {
@@ -195,12 +211,16 @@ func upgrade(ctx context.Context, db *sql.DB, path string) error {
 		if err != nil {
 			return fmt.Errorf("open journal: %w", err)
 		}
-		script := fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", text, reached, applicationID)
-		if err := runScript(ctx, db, script); err != nil {
+		if err := runScript(ctx, db, marked(string(text), reached)); err != nil {
 			return diskError(path, fmt.Errorf("%s: %w", name, err))
 		}
 	}
 	return nil
+}
+
+// marked is SQL that also says which version of the schema it makes.
+func marked(script string, version int) string {
+	return fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", script, version, applicationID)
 }
 
 func runScript(ctx context.Context, db *sql.DB, script string) error {

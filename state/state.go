@@ -24,6 +24,7 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/filelock"
+	"assetferry/internal/mount"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
@@ -48,9 +49,13 @@ type Store struct {
 
 // Open opens the journal at path, makes it if it is not there, brings its schema
 // up to date, and takes ownership of it. It refuses a journal that is not as it
-// was left here. Errors: ErrInUse, ErrForeign, ErrNewer, ErrOlder, ErrDistrust, ErrDamaged,
-// ErrUnwritable, ErrFull.
-func Open(ctx context.Context, path string) (*Store, error) { return openAs(ctx, path, false) }
+// was left here, one that another account could have written, and one on a network file
+// system. Errors: ErrInUse, ErrForeign, ErrNewer, ErrOlder, ErrDistrust, ErrDamaged,
+// ErrUnwritable, ErrFull, ErrNetwork, *private.Error.
+func Open(ctx context.Context, path string) (*Store, error) { return usual.open(ctx, path, false) }
+
+// usual asks the file systems of this machine.
+var usual = opener{mount.Network}
 
 // Takeover makes the caller's machine the owner of a journal that Open refuses,
 // because another machine may own it or because it is not as it was left here.
@@ -59,20 +64,26 @@ func Open(ctx context.Context, path string) (*Store, error) { return openAs(ctx,
 // anew. What was in flight stays in doubt. A journal that another process on this
 // machine owns is an ErrInUse; it is never taken away.
 func Takeover(ctx context.Context, path string) error {
-	s, err := openAs(ctx, path, true)
+	s, err := usual.open(ctx, path, true)
 	if err != nil {
 		return err
 	}
 	return s.Close()
 }
 
-func openAs(ctx context.Context, path string, takeover bool) (_ *Store, err error) {
-	path, err = filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("open journal: %w", err)
+// open is the one door to writing: whatever makes or changes a journal comes through here.
+func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store, err error) {
+	if path, err = resolve(path); err != nil {
+		return nil, err
+	}
+	if err := o.local(path); err != nil { // before anything is made there
+		return nil, err
 	}
 	if err := makeDir(filepath.Dir(path)); err != nil {
 		return nil, diskError(path, err)
+	}
+	if _, err := Secure(path); err != nil {
+		return nil, err
 	}
 	if err := probe(ctx, path); err != nil && !errors.Is(err, errNoSchema) {
 		return nil, err // before anything is made beside somebody else's file
@@ -163,11 +174,17 @@ func makeDir(dir string) error {
 
 // OpenReadOnly opens the journal at path for reading, also while another process
 // owns it. A journal that is not there is an fs.ErrNotExist. One of an earlier version
-// is brought up to date first, with all the errors of Open.
-func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
-	path, err := filepath.Abs(path)
+// is brought up to date first, with all the errors of Open. One on a network file system
+// can be read.
+func OpenReadOnly(ctx context.Context, path string) (*Store, error) { return usual.read(ctx, path) }
+
+func (o opener) read(ctx context.Context, path string) (*Store, error) {
+	path, err := resolve(path)
 	if err != nil {
-		return nil, fmt.Errorf("open journal: %w", err)
+		return nil, err
+	}
+	if err := readable(path); err != nil {
+		return nil, err
 	}
 	if err := probe(ctx, path); errors.Is(err, errNoSchema) {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
@@ -177,7 +194,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if outdated, err := isOutdated(ctx, path); err != nil {
 		return nil, err
 	} else if outdated {
-		if err := bringUpToDate(ctx, path); err != nil {
+		if err := o.bringUpToDate(ctx, path); err != nil {
 			return nil, err
 		}
 	}
@@ -189,8 +206,8 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 }
 
 // bringUpToDate gives a journal the schema of this version.
-func bringUpToDate(ctx context.Context, path string) error {
-	s, err := Open(ctx, path)
+func (o opener) bringUpToDate(ctx context.Context, path string) error {
+	s, err := o.open(ctx, path, false)
 	if err != nil {
 		return err
 	}
@@ -201,8 +218,12 @@ func bringUpToDate(ctx context.Context, path string) error {
 func (s *Store) Path() string { return s.path }
 
 // Files names every file and folder a journal at path may consist of, so that a source
-// that holds them can leave them out.
+// that holds them can leave them out. Where the path is a symbolic link they are where it
+// leads.
 func Files(path string) []string {
+	if file, err := resolve(path); err == nil && file != path {
+		return append(Files(file), path)
+	}
 	return []string{path, path + walSuffix, path + "-shm", path + "-journal", path + lockSuffix, path + generationSuffix,
 		path + sumsSuffix, path + sumsSuffix + draftSuffix, BackupPath(path), backupDraft(path), backupDraft(path) + "-journal"}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/seedtest"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,7 +29,7 @@ func (j *journey) counted() []Tally {
 // Whatever happens to a run, it is summed up as if somebody had counted.
 func TestTalliesAreWhatIsCounted(t *testing.T) {
 	seed := seedtest.Seed(t)
-	for n := range uint64(8) {
+	for n := range longtest.Size[uint64](2, 8) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			h := history{begin(t), rand.New(rand.NewPCG(seed, n))}

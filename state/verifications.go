@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -17,7 +18,12 @@ type Verification struct {
 	Receipts    int64     // compared with the listing
 	Contents    int64     // read back and compared byte for byte, by digest
 	Differences int64
+	// Sampled are the assets that a sample read back without a difference; only written.
+	Sampled []string
 }
+
+// everyContent is the level of verifications that read back all contents.
+const everyContent = "content"
 
 // A Difference is one thing that is not at the destination as its receipt says.
 type Difference struct {
@@ -25,6 +31,11 @@ type Difference struct {
 	Asset string
 	Field string // what differs, such as size or content
 	What  string // for people
+}
+
+// voidsContent reports whether what was read back before counts no more.
+func (d Difference) voidsContent() bool {
+	return d.Field == "presence" || d.Field == "size" || d.Field == "content"
 }
 
 // SaveVerification records a verification and what it found. The differences that
@@ -35,8 +46,9 @@ func (s *Store) SaveVerification(ctx context.Context, v Verification, found []Di
 			(SELECT id FROM verifications WHERE pair = ?)`, v.Pair); err != nil {
 			return err
 		}
+		v.At = s.now()
 		res, err := tx.ExecContext(ctx, `INSERT INTO verifications (pair, at, level, receipts, contents, differences)
-			VALUES (?, ?, ?, ?, ?, ?)`, v.Pair, s.now().UnixMilli(), v.Level, v.Receipts, v.Contents, v.Differences)
+			VALUES (?, ?, ?, ?, ?, ?)`, v.Pair, v.At.UnixMilli(), v.Level, v.Receipts, v.Contents, v.Differences)
 		if err != nil {
 			return err
 		}
@@ -50,20 +62,55 @@ func (s *Store) SaveVerification(ctx context.Context, v Verification, found []Di
 				return err
 			}
 		}
-		return nil
+		return saveContentChecks(ctx, tx, v, found)
 	})
+}
+
+// saveContentChecks notes of which assets the content is verified otherwise than the last
+// verification of all contents says. Each row is an exception, so that a verification of a
+// million assets writes no million rows.
+func saveContentChecks(ctx context.Context, tx *sql.Tx, v Verification, found []Difference) error {
+	if v.Level == everyContent {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM content_checks WHERE pair = ?`, v.Pair); err != nil {
+			return err
+		}
+	}
+	check, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO content_checks (pair, asset, at, intact) VALUES (?, ?, ?, ?)`)
+	if err != nil {
+		return err
+	}
+	defer check.Close()
+	for _, asset := range v.Sampled {
+		if _, err := check.ExecContext(ctx, v.Pair, asset, v.At.UnixMilli(), 1); err != nil {
+			return fmt.Errorf("note content: %w", err)
+		}
+	}
+	for _, d := range found {
+		if !d.voidsContent() {
+			continue
+		}
+		if _, err := check.ExecContext(ctx, v.Pair, d.Asset, v.At.UnixMilli(), 0); err != nil {
+			return fmt.Errorf("note content: %w", err)
+		}
+	}
+	return nil
 }
 
 // LastVerification finds the newest verification of a pair; ErrNotFound if
 // there is none.
 func (s *Store) LastVerification(ctx context.Context, pair int64) (Verification, error) {
-	all, err := query(ctx, s.r, "find verification", func(rows *sql.Rows) (v Verification, err error) {
-		var at int64
-		err = rows.Scan(&v.ID, &v.Pair, &at, &v.Level, &v.Receipts, &v.Contents, &v.Differences)
-		v.At = fromMillis(at)
-		return v, err
-	}, `SELECT id, pair, at, level, receipts, contents, differences FROM verifications WHERE pair = ? ORDER BY id DESC LIMIT 1`, pair)
+	all, err := query(ctx, s.r, "find verification", scanVerification, `SELECT `+verificationColumns+`
+		FROM verifications WHERE pair = ? ORDER BY id DESC LIMIT 1`, pair)
 	return first(all, err, "verification")
+}
+
+const verificationColumns = `id, pair, at, level, receipts, contents, differences`
+
+func scanVerification(rows *sql.Rows) (v Verification, err error) {
+	var at int64
+	err = rows.Scan(&v.ID, &v.Pair, &at, &v.Level, &v.Receipts, &v.Contents, &v.Differences)
+	v.At = fromMillis(at)
+	return v, err
 }
 
 // Differences lists what a verification found, in key order. Only those of the last

@@ -49,6 +49,14 @@ CREATE TABLE choices (
   PRIMARY KEY (destination, extension)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE content_checks (
+  pair   INTEGER NOT NULL REFERENCES pairs (id),
+  asset  TEXT NOT NULL,
+  at     INTEGER NOT NULL,
+  intact INTEGER NOT NULL CHECK (intact IN (0, 1)),
+  PRIMARY KEY (pair, asset)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE contents (
   run    INTEGER NOT NULL REFERENCES runs (num),
   key    TEXT NOT NULL,
@@ -331,7 +339,7 @@ CREATE TABLE receipts (
   adopted     INTEGER NOT NULL CHECK (adopted IN (0, 1)),
   undescribed INTEGER NOT NULL CHECK (undescribed IN (0, 1)),
   run         INTEGER NOT NULL REFERENCES runs (num),
-  done_at     INTEGER NOT NULL, modified INTEGER, images TEXT CHECK (json_type(images) = 'array'), base INTEGER REFERENCES bases (id), content_type TEXT,
+  done_at     INTEGER NOT NULL, modified INTEGER, images TEXT CHECK (json_type(images) = 'array'), base INTEGER REFERENCES bases (id), content_type TEXT, content_run INTEGER REFERENCES runs (num), content_at INTEGER,
   PRIMARY KEY (pair, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -351,7 +359,7 @@ CREATE TABLE runs (
   stale       INTEGER NOT NULL DEFAULT 0 CHECK (stale IN (0, 1)),
   started_at  INTEGER NOT NULL,
   listed_at   INTEGER NOT NULL,
-  finished_at INTEGER, approved_by TEXT NOT NULL DEFAULT '', approved_at INTEGER, undoes INTEGER REFERENCES runs (num), tallied INTEGER NOT NULL DEFAULT 0 CHECK (tallied IN (0, 1)), stopped TEXT NOT NULL DEFAULT '', drift_cursor TEXT NOT NULL DEFAULT '', pruned_at INTEGER,
+  finished_at INTEGER, approved_by TEXT NOT NULL DEFAULT '', approved_at INTEGER, undoes INTEGER REFERENCES runs (num), tallied INTEGER NOT NULL DEFAULT 0 CHECK (tallied IN (0, 1)), stopped TEXT NOT NULL DEFAULT '', drift_cursor TEXT NOT NULL DEFAULT '', pruned_at INTEGER, started_by TEXT NOT NULL DEFAULT '', approval_stated_by TEXT NOT NULL DEFAULT '', approval_key TEXT NOT NULL DEFAULT '',
   CHECK ((state IN ('finished', 'superseded')) = (finished_at IS NOT NULL))
 ) STRICT;
 
@@ -434,6 +442,8 @@ CREATE INDEX aliases_owner ON aliases (pair, owner);
 CREATE INDEX attempts_item ON attempts (run, key);
 
 CREATE INDEX conversations_enrichment ON conversations (enrichment);
+
+CREATE INDEX differences_asset ON differences (verification, asset);
 
 CREATE INDEX enrichment_changes_open ON enrichment_changes (run, enrichment) WHERE state IN ('applying', 'undoing');
 

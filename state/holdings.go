@@ -1,0 +1,75 @@
+package state
+
+import "strings"
+
+// A Holding is a kind of data that a state database holds, in the words of the help, and the
+// columns that hold it. What the help says of personal data is compared with these, and a
+// test fails for a column that is in none or in two.
+type Holding struct {
+	Text    string              // how the help names it; empty for what tells of nobody
+	columns map[string][]string // by table
+}
+
+// Holds reports whether a column holds this kind of data.
+func (h Holding) Holds(table, column string) bool {
+	for _, c := range h.columns[table] {
+		if c == column {
+			return true
+		}
+	}
+	return false
+}
+
+// Holdings are all kinds of data in a state database.
+func Holdings() []Holding {
+	return []Holding{
+		{"names of files, folders and categories, and the path of the source", byTable(`
+			aliases key owner; attempts key; bases category; categories name; contents key; described key; descriptions key;
+			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; given_addresses key;
+			intents path; inventory folder name; items key folder name origin; orphans key; ours path;
+			pairs source drift_cursor; receipts key name; runs rules cursor categories drift_cursor; sidecars key folded;
+			surveyed category_name folder name`)},
+		{"metadata: descriptions, captions, tags, names of creators, credits, copyright, capture dates, GPS coordinates, attributes, user metadata of objects in S3", byTable(`
+			described metadata found; descriptions metadata tags; differences what; enrichment_changes before after;
+			enrichments description tags attribute value; former receipt asset; surveyed description tags attributes blur; enrichments blur`)},
+		{"texts that the AI content service proposed, and remarks on them", byTable(`
+			enrichments text proposed_tags note flagged; surveyed findings`)},
+		{"URLs of assets, hosts, and IDs of environments, workspaces and assets", byTable(`
+			bases url_before url_after; calls destination; categories destination; choices destination; content_checks asset; conversations service id;
+			decorative destination asset; differences asset; enrichment_changes asset; enrichment_runs destination service;
+			enrichments destination asset; folders destination id; given_addresses address comparable; intents destination;
+			inventory asset url; items asset; namesakes asset; pairs destination address; receipts asset folder url images;
+			surveyed destination asset folder_id url image; surveys destination`)},
+		{"the accounts that started runs, approvers, and on which host with which process ID the last run was", byTable(`
+			runs approved_by started_by approval_stated_by approval_key; owner pid host`)},
+		{"error messages, which may quote names and answers of a service", byTable(`
+			attempts error; enrichment_changes error; enrichments error; failures error; items error; runs stopped`)},
+		{"", byTable(`
+			aliases pair size time version_tag run digest content_type; attempts run attempt at class; bases id content_type;
+			calls minute n; categories id private; choices extension category; contents run size digest;
+			content_checks pair at intact; conversations enrichment spent at; decorative since; described pair; descriptions pair content_type;
+			differences verification field; enrichment_changes run enrichment state undone_by at;
+			enrichment_runs num id command model undoes started_at finished_at calls credits bytes;
+			enrichments num kind language state run size width height decorative edited model calls bytes attempts class updated_at;
+			failures pair size time version_tag runs last_run unclear since; fields run origin field objects unmapped;
+			folders category; former run; former_keys pair; given_addresses pair; intents category at;
+			inventory scope slot category extension size status mark;
+			items run size time version_tag obstacle action reason state category slot attempts intent_at due_at digest class base content_type;
+			namesakes pair; orphans pair since runs; ours pair category; owner id journal seq epoch since; pairs id rehearsal objects bytes;
+			receipts pair size time version_tag digest extension category slot adopted undescribed run done_at modified base content_type content_run content_at;
+			runs num id pair command state scanned unchanged unchanged_bytes plan_hash stale started_at listed_at finished_at approved_at undoes tallied pruned_at;
+			sidecars pair size time version_tag pending; surveyed survey category private extension size width height modified language;
+			surveys survey at whole; tallies run action reason state objects bytes; throughput run minute items bytes first last;
+			verifications id pair at level receipts contents differences`)},
+	}
+}
+
+// byTable reads a list of tables with their columns.
+func byTable(list string) map[string][]string {
+	tables := map[string][]string{}
+	for entry := range strings.SplitSeq(list, ";") {
+		words := strings.Fields(entry)
+		tables[words[0]] = append(tables[words[0]], words[1:]...)
+	}
+	return tables
+}

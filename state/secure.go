@@ -1,0 +1,119 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"assetferry/internal/private"
+)
+
+const stateFlag = "--state"
+
+// Secure refuses a journal that another account could have written, and closes files of
+// ours that are open to others; it gives those. Open does the same: this is for who has
+// something to say about it.
+func Secure(path string) (repaired []string, err error) {
+	if path, err = resolve(path); err != nil {
+		return nil, err
+	}
+	if err := private.Folder(filepath.Dir(path), instead(path)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // it is made, for us alone
+	} else if err != nil {
+		return nil, notPrivate(path, err)
+	}
+	if repaired, err = private.Files(Files(path), stateFlag); err != nil {
+		return repaired, notPrivate(path, err)
+	}
+	return repaired, nil
+}
+
+// resolve gives the absolute path of a journal. If it is a symbolic link, that is where the
+// link leads: what SQLite keeps beside a database is beside the file itself, and what we
+// keep has to be in the same place.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("open journal: %w", err)
+	}
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return path, nil // what else is wrong is for the first who needs it to tell
+	}
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("cannot use the state database %s, which is a symbolic link: %w", path, err)
+	}
+	return file, nil
+}
+
+// instead names a journal in a folder of its own.
+func instead(path string) string {
+	return stateFlag + " " + filepath.Join(filepath.Dir(path), "private", filepath.Base(path))
+}
+
+// CheckPlace refuses a place where no journal can be written: a network file system, or a
+// folder in which another account could replace files.
+func CheckPlace(path string) error {
+	path, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	if err := usual.local(path); err != nil {
+		return err
+	}
+	if err := private.Folder(filepath.Dir(path), instead(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return notPrivate(path, err)
+	}
+	return nil
+}
+
+// readable refuses a journal that is read and that another account could have written.
+func readable(path string) error {
+	if err := private.Readable(path, stateFlag, instead(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return notPrivate(path, err)
+	}
+	return nil
+}
+
+func notPrivate(path string, err error) error {
+	if _, ok := errors.AsType[*private.Error](err); ok {
+		return fmt.Errorf("cannot use the state database: %w", err)
+	}
+	return diskError(path, err)
+}
+
+// ErrNetwork says that the file of a journal is on a network file system.
+var ErrNetwork = errors.New("a network file system")
+
+// A NetworkError refuses to write a journal that another machine serves. It is an
+// ErrNetwork.
+type NetworkError struct{ Path, Kind string }
+
+func (e *NetworkError) Error() string {
+	return fmt.Sprintf("cannot write the state database %s: it is on a network file system (%s). SQLite needs memory that processes share, and locks, which do not hold there", e.Path, e.Kind)
+}
+
+// Is makes every NetworkError an ErrNetwork.
+func (e *NetworkError) Is(target error) bool { return target == ErrNetwork }
+
+// Hint is the next step.
+func (e *NetworkError) Hint() string {
+	return "name a file on a local disk: --state FILE. Commands that only read work there"
+}
+
+// An opener opens journals, given what it knows of file systems.
+type opener struct {
+	network func(path string) (kind string, err error)
+}
+
+// local refuses a place on a network file system. One that cannot be asked is for the first
+// who uses it to complain about.
+func (o opener) local(path string) error {
+	if kind, err := o.network(path); err == nil && kind != "" {
+		return &NetworkError{path, kind}
+	}
+	return nil
+}

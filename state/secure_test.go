@@ -1,0 +1,98 @@
+package state
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// onNetwork opens journals as if everything were served by another machine.
+var onNetwork = opener{func(string) (string, error) { return "nfs", nil }}
+
+// A journal on a network file system is not written, whoever opens it, and nothing is made
+// there. It can be read.
+func TestNetworkFileSystem(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "new", "journal.db")
+	for _, takeover := range []bool{false, true} {
+		s, err := onNetwork.open(t.Context(), path, takeover)
+		if !errors.Is(err, ErrNetwork) || s != nil {
+			t.Errorf("got %v, %v", s, err)
+		}
+		if e, ok := errors.AsType[*NetworkError](err); !ok || !strings.Contains(e.Error(), "nfs") || !strings.Contains(e.Hint(), "--state") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v was made, %v", left, err)
+	}
+	local, err := Open(t.Context(), path)
+	must(t, err)
+	must(t, local.Close())
+	if _, err := onNetwork.open(t.Context(), path, false); !errors.Is(err, ErrNetwork) {
+		t.Errorf("one that is there: got %v", err)
+	}
+	s, err := onNetwork.read(t.Context(), path)
+	must(t, err)
+	must(t, s.Close())
+}
+
+// A file system that cannot be asked is not refused for that.
+func TestUnknownFileSystem(t *testing.T) {
+	unknown := opener{func(string) (string, error) { return "", errors.ErrUnsupported }}
+	s, err := unknown.open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), false)
+	must(t, err)
+	must(t, s.Close())
+}
+
+// An outdated journal is brought up to date by whoever reads it, which is writing.
+func TestNetworkFileSystemOutdated(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	s, err := Open(t.Context(), path)
+	must(t, err)
+	must(t, s.Close())
+	db := raw(t, path)
+	_, err = db.Exec(`PRAGMA user_version = 2`)
+	must(t, err)
+	must(t, db.Close())
+	if _, err := onNetwork.read(t.Context(), path); !errors.Is(err, ErrNetwork) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A journal that is named by a symbolic link is the file that the link leads to, with all
+// that lies beside it.
+func TestSymbolicLink(t *testing.T) {
+	dir := t.TempDir()
+	real := filepath.Join(dir, "real", "journal.db")
+	link := filepath.Join(dir, "link.db")
+	s, err := Open(t.Context(), real)
+	must(t, err)
+	must(t, s.Close())
+	must(t, os.Symlink(real, link))
+	for _, path := range []string{link, real, link} {
+		s, err := Open(t.Context(), path)
+		must(t, err)
+		if _, err := Open(t.Context(), real); !errors.Is(err, ErrInUse) {
+			t.Errorf("two have it: %v", err)
+		}
+		_, err = s.Backup(t.Context())
+		must(t, err)
+		must(t, s.Close())
+	}
+	if beside, err := filepath.Glob(link + "*"); err != nil || len(beside) != 1 {
+		t.Errorf("beside the link: %v, %v", beside, err)
+	}
+	if _, err := os.Stat(BackupPath(link)); err != nil || filepath.Dir(BackupPath(link)) != filepath.Dir(real) {
+		t.Errorf("the backup: %s, %v", BackupPath(link), err)
+	}
+	files := strings.Join(Files(link), "\n")
+	if !strings.Contains(files, real+walSuffix) || !strings.Contains(files, link) {
+		t.Errorf("the files of the link are %s", files)
+	}
+	r, err := OpenReadOnly(t.Context(), link)
+	must(t, err)
+	must(t, r.Close())
+}

@@ -1,0 +1,124 @@
+//go:build unix
+
+package state
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"assetferry/internal/private"
+)
+
+// journalIn makes a journal in a folder, with a backup beside it.
+func journalIn(t *testing.T, dir string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, "journal.db")
+	s, err := Open(t.Context(), path)
+	must(t, err)
+	_, err = s.Backup(t.Context())
+	must(t, err)
+	must(t, s.Close())
+	return path
+}
+
+// What is open to others is closed, in all that lies beside a journal.
+func TestClosedToOthers(t *testing.T) {
+	path := journalIn(t, t.TempDir())
+	var opened []string
+	for _, file := range Files(path) {
+		info, err := os.Lstat(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		must(t, err)
+		must(t, os.Chmod(file, info.Mode().Perm()|0o066))
+		opened = append(opened, file)
+	}
+	if len(opened) < 5 {
+		t.Fatalf("there are only %v", opened)
+	}
+	repaired, err := Secure(path)
+	must(t, err)
+	if !slices.Equal(repaired, opened) {
+		t.Errorf("repaired %v, want %v", repaired, opened)
+	}
+	for _, file := range opened {
+		if info, err := os.Lstat(file); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", file, info.Mode(), err)
+		}
+	}
+	if repaired, err := Secure(path); err != nil || len(repaired) > 0 {
+		t.Errorf("once more: %v, %v", repaired, err)
+	}
+	must(t, os.Chmod(path, 0o666))
+	s, err := Open(t.Context(), path) // whoever does not call Secure first is safe, too
+	must(t, err)
+	must(t, s.Close())
+	if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("after Open: %v, %v", info.Mode(), err)
+	}
+}
+
+func isRefused(err error) bool {
+	_, ok := errors.AsType[*private.Error](err)
+	return ok
+}
+
+// A journal in a folder that others may write is neither written nor read: they could have
+// put it there.
+func TestSharedFolder(t *testing.T) {
+	dir := t.TempDir()
+	path := journalIn(t, dir)
+	for _, mode := range []os.FileMode{0o777, os.ModeSticky | 0o777} {
+		must(t, os.Chmod(dir, mode))
+		_, opened := Open(t.Context(), path)
+		_, read := OpenReadOnly(t.Context(), path)
+		if taken := Takeover(t.Context(), path); !isRefused(opened) || !isRefused(read) || !isRefused(taken) || !isRefused(CheckPlace(path)) {
+			t.Errorf("%v: got %v, %v, %v", mode, opened, read, taken)
+		}
+		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "journal.db")) // what the hint says
+		must(t, err)
+		must(t, s.Close())
+	}
+	must(t, os.Chmod(dir, 0o755))
+	s, err := Open(t.Context(), path)
+	must(t, err)
+	must(t, s.Close())
+}
+
+// A journal of another account is refused, and so is one that has a file of another account
+// beside it. Root may read it, where nobody else could have written it.
+func TestAnotherAccount(t *testing.T) {
+	if os.Geteuid() != 0 { // what can be given away is known in internal/private
+		if _, err := private.File("/etc/passwd", stateFlag); !isRefused(err) {
+			t.Errorf("got %v", err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	path := journalIn(t, dir)
+	for _, file := range []string{path, path + walSuffix, path + lockSuffix, path + "-journal", BackupPath(path)} {
+		if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+			must(t, os.WriteFile(file, nil, 0o600))
+			defer os.Remove(file)
+		}
+		must(t, os.Chown(file, 65534, 65534))
+		if _, err := Open(t.Context(), path); !isRefused(err) {
+			t.Errorf("%s: got %v", file, err)
+		}
+		must(t, os.Chown(file, 0, 0))
+	}
+	must(t, os.Chown(path, 65534, 65534))
+	must(t, os.Chown(dir, 65534, 65534))
+	s, err := OpenReadOnly(t.Context(), path)
+	must(t, err)
+	must(t, s.Close())
+	must(t, os.Chown(dir, 65533, 65533))
+	if _, err := OpenReadOnly(t.Context(), path); !isRefused(err) {
+		t.Errorf("in a folder of a third: got %v", err)
+	}
+}

@@ -1,0 +1,28 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+)
+
+// A SkippedObject is one that a run skipped, and why.
+type SkippedObject struct {
+	Key, Reason string
+	Size        int64
+}
+
+// NewSkips lists the objects that a run skipped for one of some reasons, in key order, if no
+// earlier finished run of the pair skipped the same object for the same reason. Runs whose
+// items were pruned are not asked.
+func (s *Store) NewSkips(ctx context.Context, run Run, reasons []string) iter.Seq2[SkippedObject, error] {
+	scan := func(rows *sql.Rows) (k SkippedObject, err error) { return k, rows.Scan(&k.Key, &k.Reason, &k.Size) }
+	return paged("", func(k SkippedObject) string { return k.Key }, func(after string) ([]SkippedObject, error) {
+		return query(ctx, s.r, "list new skips", scan, `SELECT i.key, i.reason, i.size FROM items i
+			WHERE i.run = ?1 AND i.key > ?3 AND i.state = 'skipped' AND NOT EXISTS (
+				SELECT 1 FROM runs e CROSS JOIN items p ON p.run = e.num AND p.key = i.key
+				WHERE e.pair = ?2 AND e.num < ?1 AND e.state = 'finished' AND e.command <> 'plan' AND e.undoes IS NULL AND e.pruned_at IS NULL
+				AND p.state = 'skipped' AND p.reason = i.reason)
+			AND i.reason IN `+list(len(reasons))+` ORDER BY i.key LIMIT ?4`, listed(reasons, run.Num, run.Pair.ID, after, pageSize)...)
+	})
+}

@@ -1,0 +1,123 @@
+package state
+
+import (
+	"testing"
+	"time"
+)
+
+// A verifiedCase follows assets through verifications and syncs, on a clock of its own.
+type verifiedCase struct {
+	*journey
+	clock time.Time
+}
+
+func verifiedLibrary(t *testing.T) *verifiedCase {
+	c := &verifiedCase{libraryOf(t), time.Now()}
+	c.now = func() time.Time { return c.clock }
+	return c
+}
+
+// verify lets an hour pass, and saves a verification.
+func (c *verifiedCase) verify(level string, sampled []string, found ...Difference) time.Time {
+	c.Helper()
+	c.clock = c.clock.Add(time.Hour)
+	must(c, c.SaveVerification(c.Context(), Verification{Pair: c.pair.ID, Level: level, Differences: int64(len(found)), Sampled: sampled}, found))
+	return c.clock.UTC().Truncate(time.Millisecond)
+}
+
+// expect checks the sums, and that they are those of the single assets.
+func (c *verifiedCase) expect(what string, listed, contents, differ, unverified int64) {
+	c.Helper()
+	sum, err := c.SumVerified(c.Context(), c.pair.ID)
+	must(c, err)
+	if sum.Listed != listed || sum.Contents != contents || sum.Differ != differ || sum.Unverified() != unverified {
+		c.Errorf("%s: listed %d, by content %d, differing %d, not verified %d; want %d, %d, %d, %d", what,
+			sum.Listed, sum.Contents, sum.Differ, sum.Unverified(), listed, contents, differ, unverified)
+	}
+	var n, read int64
+	for r, err := range c.Receipts(c.Context(), c.pair.ID, "") {
+		must(c, err)
+		a, err := c.ArrivalOf(c.Context(), c.pair.ID, r.Key)
+		must(c, err)
+		differs := false
+		if a.Listed.ID != 0 {
+			found, err := c.DifferencesOf(c.Context(), a.Listed.ID, r.Asset)
+			must(c, err)
+			differs = len(found) > 0
+		}
+		if a.Listed.ID != 0 && !differs {
+			n++
+			if !a.Content.IsZero() {
+				read++
+			}
+		}
+	}
+	if n != sum.Listed || read != sum.Contents {
+		c.Errorf("%s: of single assets, %d are verified by listing and %d by content, but they sum up to %d and %d", what, n, read, sum.Listed, sum.Contents)
+	}
+	verified := int64(0)
+	for a, err := range c.Addresses(c.Context(), c.pair.ID, 0) {
+		must(c, err)
+		if a.Verified && a.Known == ByKey {
+			verified++
+		}
+	}
+	if verified != listed {
+		c.Errorf("%s: %d addresses are verified, want %d", what, verified, listed)
+	}
+}
+
+// Verification belongs to assets: what a sync moves and describes stays verified, what it
+// replaces and creates is not verified yet, and a later listing confirms contents.
+func TestVerificationBelongsToAssets(t *testing.T) {
+	c := verifiedLibrary(t)
+	c.expect("never verified", 0, 0, 0, 5)
+	at := c.verify("content", nil)
+	c.expect("all read back", 5, 5, 0, 0)
+
+	c.clock = c.clock.Add(time.Hour)
+	first, sync := c.run.ID, c.everyAction()
+	// a/described has new content in this test, as its outcome has a receipt.
+	c.expect("after a sync", 2, 2, 0, 3)
+	moved, err := c.ArrivalOf(t.Context(), c.pair.ID, "a/new name")
+	must(t, err)
+	if moved.Run != first || !moved.Content.Equal(at) || !moved.At.Before(at) {
+		t.Errorf("a moved asset was uploaded by %s at %v and read back at %v; want %s, before %v", moved.Run, moved.At, moved.Content, first, at)
+	}
+	if replaced, err := c.ArrivalOf(t.Context(), c.pair.ID, "a/replaced"); err != nil || replaced.Run != sync.ID || !replaced.Content.IsZero() || replaced.Listed.ID != 0 {
+		t.Errorf("a replaced asset: %+v (%v)", replaced, err)
+	}
+
+	c.verify("listing", nil)
+	c.expect("listed again", 5, 2, 0, 0)
+	c.verify("sample", []string{"asset of a/replaced", "asset of untouched"})
+	c.expect("a sample", 5, 3, 0, 0)
+	c.verify("listing", nil, Difference{Key: "untouched", Asset: "asset of untouched", Field: "size", What: "is larger"})
+	c.expect("one differs", 4, 2, 1, 0)
+	c.verify("listing", nil)
+	c.expect("it is as before", 5, 2, 0, 0)
+	c.verify("sample", []string{"asset of untouched"})
+	c.expect("and was read back", 5, 3, 0, 0)
+	c.verify("content", nil, Difference{Key: "b/created", Asset: "asset of b/created", Field: "content", What: "differs"})
+	c.expect("one content differs", 4, 4, 1, 0)
+	c.verify("listing", nil)
+	c.expect("which no listing settles", 5, 4, 0, 0)
+}
+
+// What an undo brings back is not verified, although it was before, and is still known by
+// the run that uploaded it. What it moves back stays verified.
+func TestUndoneIsNotVerified(t *testing.T) {
+	c := verifiedLibrary(t)
+	c.verify("content", nil)
+	c.clock = c.clock.Add(time.Hour)
+	first, run := c.run.ID, c.everyAction()
+	c.verify("content", nil)
+	c.clock = c.clock.Add(time.Hour)
+	c.undone(run)
+	c.expect("after the undo", 3, 3, 0, 2)
+	for _, key := range []string{"a/moved", "a/replaced", "a/trashed"} {
+		if a, err := c.ArrivalOf(t.Context(), c.pair.ID, key); err != nil || a.Run != first || key != "a/moved" && a.Listed.ID != 0 {
+			t.Errorf("%s: uploaded by %s, verified %v (%v)", key, a.Run, a.Listed.At, err)
+		}
+	}
+}
