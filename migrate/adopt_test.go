@@ -129,6 +129,7 @@ func TestDescribingFails(t *testing.T) {
 // A folder that a former process asked for may show up yet: it is waited for, and
 // not made twice.
 func TestFolderOfAFormerProcess(t *testing.T) {
+	t.Parallel()
 	const late = 200 * time.Millisecond
 	w := newWorld(t)
 	w.put("dir/a.jpg", "a")
@@ -164,6 +165,7 @@ func TestFolderOfALongDeadProcess(t *testing.T) {
 // A folder whose answers are all lost and that is never made fails its items for
 // now; it does not put them in doubt.
 func TestFolderThatIsNeverMade(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, faults(t, "POST /folders status=500"))
 	w.put("dir/a.jpg", "a")
 	plan, err := w.try(t.Context(), migrate.DefaultRules())

@@ -210,7 +210,8 @@ func TestAliasOfWhatDidNotArrive(t *testing.T) {
 // Whatever call to the journal goes wrong, the night after knows what is shared, and nothing
 // is there twice.
 func TestAliasesSurviveABrokenJournal(t *testing.T) {
-	step := 7
+	t.Parallel()
+	step := 7 * slowdown
 	if sweepsAll() {
 		step = 1
 	}
@@ -255,6 +256,7 @@ func strikesAliases(t *testing.T, b blow, call int) bool {
 // Who reads all again reads aliases, too, whether or not objects are to share assets by now:
 // those that are what they were stay aliases, the others part.
 func TestAliasesAreReadAgain(t *testing.T) {
+	t.Parallel()
 	for _, duplicates := range []string{"keep", "one-asset"} {
 		t.Run(duplicates, func(t *testing.T) {
 			w := threeCopies(t)

@@ -14,6 +14,7 @@ import (
 // A library that is migrated under two names of its source, by turns, each cut short
 // anywhere, arrives once.
 func TestOneLibraryOfTwoNames(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		library, r := drawLibrary(rt), drawRules(rt)
 		for key := range library { // so that no asset may be of either of two objects

@@ -64,7 +64,7 @@ func (w *world) tryApproved(ctx context.Context, d migrate.Deps, a *migrate.Appr
 	if errors.Is(err, state.ErrNotFound) {
 		run, err = w.journal.Begin(w.Context(), w.pair, "apply", rules)
 		must(w, err)
-		err = w.journal.Approve(w.Context(), run.Num, a.Hash, "Ada")
+		err = w.journal.SetApprovedPlan(w.Context(), run.Num, a.Hash)
 	}
 	must(w, err)
 	applier, planner := w.applier(d, changes...), migrate.NewPlanner(d, r)
@@ -112,6 +112,7 @@ func TestApprovedPlanIsWhatHappens(t *testing.T) {
 // What has changed since the plan was approved is left alone, with the reason, and
 // everything else arrives.
 func TestDrift(t *testing.T) {
+	t.Parallel()
 	created := func(r *migrate.Rules) { r.Unmatched = "create" }
 	for name, c := range map[string]struct {
 		before func(*world)
@@ -384,6 +385,7 @@ func TestApprovalThatBreaksOff(t *testing.T) {
 
 // A listing that breaks off goes on where it was, next to the approved plan.
 func TestListingGoesOnBesideApproval(t *testing.T) {
+	t.Parallel()
 	const all, pulled = 2500, 1700
 	w := newWorld(t)
 	for n := range all {
@@ -439,6 +441,7 @@ func (s breaksOff) Objects(ctx context.Context, after sources.Key) iter.Seq2[sou
 // its destination: exactly what did not drift arrives, where it was approved to go, and
 // nothing else is touched. To do it again changes nothing.
 func TestApprovedOrLeftAlone(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
 		defer w.close()

@@ -96,6 +96,7 @@ var changesInDoubt = []struct {
 // What arrived is ours, whatever became of its object before anybody looked for it: nothing of
 // it stays at the destination, and nothing is there twice.
 func TestObjectChangesWhileItsUploadIsInDoubt(t *testing.T) {
+	t.Parallel()
 	for _, action := range []state.Action{state.Create, state.Replace, state.Move} {
 		for _, c := range changesInDoubt {
 			t.Run(string(action)+"/"+c.name, func(t *testing.T) {
@@ -127,6 +128,7 @@ func TestObjectChangesWhileItsUploadIsInDoubt(t *testing.T) {
 // That an asset has the object of another key by now is known also where nothing is left of the
 // item by which it got that, as the run was listed again.
 func TestTakenOverWhileItsReplacementIsInDoubt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.put("Photo.jpg", "old", "other.jpg", "other")
 	w.migrate(trashing())
@@ -146,6 +148,7 @@ func TestTakenOverWhileItsReplacementIsInDoubt(t *testing.T) {
 
 // An object that went back to what it was before its content was replaced gets its asset back.
 func TestObjectGoesBackWhileItsReplacementIsInDoubt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	old := w.source.Put("a.jpg", []byte("old"))
 	w.migrate(trashing())
@@ -159,6 +162,7 @@ func TestObjectGoesBackWhileItsReplacementIsInDoubt(t *testing.T) {
 // An object that may not be read any more while its upload is in doubt holds nothing else up: what
 // arrived is taken, and compared once that can be read again.
 func TestObjectIsLockedWhileItsUploadIsInDoubt(t *testing.T) {
+	t.Parallel()
 	for _, old := range []string{"", "old"} {
 		for _, now := range []string{"one", "two"} {
 			t.Run(fmt.Sprintf("%q, then %q", old, now), func(t *testing.T) {
@@ -224,6 +228,7 @@ func TestUndoLeavesWhatIsTakenUnproven(t *testing.T) {
 
 // What may be somebody else's is not taken, and people are told until it is settled.
 func TestStrangersAreNotTakenForWhatIsInDoubt(t *testing.T) {
+	t.Parallel()
 	for name, stranger := range map[string]func(w *world){
 		"two alike": func(w *world) { w.upload(w.images, "", "a.jpg", "xyz") },
 		"described": func(w *world) {

@@ -113,6 +113,7 @@ func TestLostJournalAndListedAgain(t *testing.T) {
 }
 
 func TestAnotherAssetOfThatName(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		policy string
 		first  map[string]int64

@@ -42,6 +42,7 @@ const edited = "by people"
 // bring them: each object has its content at the destination, by an asset of its own or by
 // that of an equal one, or a run tells what is the matter. And what a run did counts once.
 func TestCopiesOverManyNights(t *testing.T) {
+	t.Parallel()
 	lives, seed := max(1, 8/slowdown), cmp.Or(seedtest.Flagged(), 1) // the same each time, unless there is one
 	if sweepsAll() {
 		lives = 300

@@ -10,6 +10,7 @@ type Reason string
 const (
 	ReasonNew         Reason = "not at the destination yet"
 	ReasonRenamed     Reason = "not at the destination yet; renamed, the name is taken"
+	ReasonExtended    Reason = "not at the destination yet; .bin is added to its name, which has no extension that a category can hold"
 	ReasonSame        Reason = "as the journal remembers it"
 	ReasonUndescribed Reason = "sent, but not described yet"
 	ReasonUseSync     Reason = "changed, use sync"

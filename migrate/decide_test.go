@@ -91,6 +91,7 @@ func syncLaws() []law {
 }
 
 func TestDecideSyncCrossProduct(t *testing.T) {
+	t.Parallel()
 	cases := 0
 	for _, leftOut := range []Reason{"", ReasonFiltered} {
 		for _, failed := range []Reason{"", ReasonUnreadable} {
@@ -138,6 +139,7 @@ func checkDecideSync(t *testing.T, s Situation) (cases int) {
 }
 
 func TestDecideCrossProduct(t *testing.T) {
+	t.Parallel()
 	cases := 0
 	for _, leftOut := range []Reason{"", ReasonJunk, ReasonFiltered, ReasonSymlink} {
 		for _, failed := range []Reason{"", ReasonUnreadable, ReasonMissing} {

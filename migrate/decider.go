@@ -219,6 +219,9 @@ func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt
 		keepName(&place.Place, &s, approved, i.Key)
 		action, why = Decide(s, d.Rules)
 	}
+	if why == ReasonNew && place.extended {
+		why = ReasonExtended
+	}
 	if action == state.Create {
 		action, why = d.admit(place, why)
 	}

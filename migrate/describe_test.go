@@ -153,8 +153,9 @@ func (s *countingSource) Open(ctx context.Context, o sources.Object, offset int6
 // A night in which nothing but metadata changed: one request that writes for each asset,
 // and nothing is read of any content.
 func TestOnlyMetadataChanged(t *testing.T) {
+	t.Parallel()
 	n := 10_000
-	if testing.Short() || slowdown > 1 {
+	if slowdown > 1 {
 		n = 500
 	}
 	w := newWorld(t)

@@ -21,6 +21,7 @@ import (
 // A fault that makes nothing hits twice at most here: what is sent three times without
 // a trace has failed.
 func TestLostAnswersAreSettled(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []string{
 		"POST /assets drop=after nth=5", "POST /assets drop=after", "POST /assets status=503 commit=after nth=3",
 		"POST /assets status=200 nth=5", // an answer that makes no sense, and nothing was made
@@ -62,6 +63,7 @@ func TestLostAnswerToMakingACategory(t *testing.T) {
 // A service that refuses everything with 5xx is asked a few times, with no more in
 // doubt at once than there are workers, and then the items have failed.
 func TestNothingIsSentForEver(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, faults(t, "POST /assets status=500"))
 	for n := range 6 {
 		w.put(fmt.Sprintf("%d.jpg", n), fmt.Sprint(n))
@@ -79,6 +81,7 @@ func TestNothingIsSentForEver(t *testing.T) {
 
 // When nothing works, that is told after some items and not after all of them.
 func TestOutageStopsTheRun(t *testing.T) {
+	t.Parallel()
 	const objects, sends = 100, 3 // of each, before it fails
 	w := newWorld(t, faults(t, "POST /assets status=500"))
 	w.putMany(objects)
@@ -119,6 +122,7 @@ func (w *gatewayWriter) Upload(ctx context.Context, u assets.Upload) (assets.Ass
 
 // Where a gateway gives up, the service gets as much time as if nobody had answered.
 func TestGatewayGivesUp(t *testing.T) {
+	t.Parallel()
 	const answer = 150 * time.Millisecond
 	for _, status := range []int{408, 502, 504, 520, 524, 599} {
 		w := newWorld(t)
@@ -148,6 +152,7 @@ func isLook(r *http.Request) bool {
 // An upload may have taken long since its intent. It is not sent again before the
 // service has had time for it since the answer was lost.
 func TestDoubtWaitsFromWhenItArose(t *testing.T) {
+	t.Parallel()
 	const answer = 150 * time.Millisecond
 	w := newWorld(t)
 	w.put("a.jpg", "a")
@@ -292,6 +297,7 @@ func TestOldAssetsAreNotTakenForAnUpload(t *testing.T) {
 }
 
 func TestUnclearDoubtStaysOpen(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b")
 	plan := w.die(migrate.DefaultRules())
@@ -421,6 +427,7 @@ func TestSettlingLeavesOurOtherAssetsAlone(t *testing.T) {
 // An asset that is made and not described yet is in no journal. It is not taken for that of an
 // item in doubt which has the same name and content.
 func TestDoubtsWaitForTheirNamesakes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.put("twins/e\u0301.txt", "twin", "twins/\u00e9.txt", "twin")
 	slow := &slowToDescribe{next: w.gate.next, described: make(chan struct{}), doubted: make(chan struct{})}

@@ -58,6 +58,7 @@ func (e *editing) wantConflict(p migrate.Plan, key, after string) {
 // What we do to an asset that people gave other content of the same size does not hide that:
 // neither a later change of its object nor its end go over it.
 func TestEditsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
+	t.Parallel()
 	const theirs = "A"
 	for _, tt := range []struct {
 		what string
@@ -133,6 +134,7 @@ func TestEditsBetweenAPlanAndItsEnd(t *testing.T) {
 
 // What people did between a run and its undo is not hidden by that.
 func TestEditsBeforeAnUndo(t *testing.T) {
+	t.Parallel()
 	for _, moved := range []bool{false, true} {
 		e := newEditing(t)
 		e.put("a.txt", "a", "stays.txt", "s")
@@ -190,6 +192,7 @@ func (w *editor) Phase(p migrate.Phase, _, _ int64) {
 // Nor does what we do to an asset hide what people said of it: it does not go to the trash with
 // that, whether its content was replaced since, or given back.
 func TestWordsAreNotHiddenByWhatIsDoneAfterThem(t *testing.T) {
+	t.Parallel()
 	theirs := "By hand"
 	for name, words := range map[string]assets.Changes{
 		"a description": {Description: &theirs},

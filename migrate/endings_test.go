@@ -48,6 +48,7 @@ func (w *lateWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asset,
 // What was given up because it did not show up is looked for before it is sent in
 // another run, also in a place that nobody else puts anything into.
 func TestLateArrivalIsFound(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.put("dir/0.jpg", "0")
 	w.migrate(migrate.DefaultRules())
@@ -74,6 +75,7 @@ func (secretive) Download(context.Context, string, int64) (io.ReadCloser, int64,
 // What can never be found out keeps no run open: it has failed, and the next plan
 // sees what is there.
 func TestDoubtThatCannotBeCleared(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
 	w.put("a.jpg", "a", "b.jpg", "b")
 	d := w.deps()
@@ -96,6 +98,7 @@ func TestDoubtThatCannotBeCleared(t *testing.T) {
 // What may have arrived is not sent again by guess, also where nobody would see it
 // there: under rules that bring it elsewhere, or beside whatever is there.
 func TestUnclearIsNotSentByGuess(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*migrate.Rules){
 		"another place": func(r *migrate.Rules) { r.Category, r.Unmatched = "Pictures", "create" },
 		"duplicates":    func(r *migrate.Rules) { r.OnExisting = "duplicate" },
@@ -138,6 +141,7 @@ func (unmounted) Open(context.Context, sources.Object, int64) (io.ReadCloser, er
 // asset that it can be. That the object is listed as before proves nothing: a sync compares
 // contents.
 func TestUnclearWhileTheSourceWasGone(t *testing.T) {
+	t.Parallel()
 	for _, onExisting := range []string{"conflict", "duplicate"} {
 		w := newWorld(t)
 		w.put("a.jpg", "a")
@@ -173,6 +177,7 @@ func (p pickyReader) Download(ctx context.Context, url string, offset int64) (io
 
 // What is found is found, whatever cannot be read beside it.
 func TestFoundBesideUnreadable(t *testing.T) {
+	t.Parallel()
 	for _, provenance := range []string{"always", "never"} {
 		for _, arrived := range []bool{true, false} { // before the one that cannot be read
 			w := newWorld(t)
@@ -211,6 +216,7 @@ func (u unlistable) List(ctx context.Context, o assets.ListOptions) seqOfAssets 
 // Where looking is refused, as a whole, items stay in doubt, and the run stops before
 // all of the library is.
 func TestLookingIsRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.putMany(100)
 	d := w.deps()
@@ -244,6 +250,7 @@ func (l loweringReader) List(ctx context.Context, o assets.ListOptions) seqOfAss
 // An asset whose extension the service has changed is not taken for one of another
 // object that has another name at the destination, or does not go there.
 func TestExtensionInLowerCase(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		exclude []string
 		want    map[string]int64
@@ -275,6 +282,7 @@ func TestExtensionInLowerCase(t *testing.T) {
 // Of two objects whose extensions differ in case alone, the one that did not arrive is
 // not taken for the one that did, although nobody knows of either.
 func TestNamesakeIsNotTaken(t *testing.T) {
+	t.Parallel()
 	for range 8 { // which of them is the first
 		w := newWorld(t, faults(t, "POST /assets drop=before once=1", "POST /assets drop=after once=2"))
 		w.put("A.JPG", "x", "A.jpg", "x")
@@ -299,6 +307,7 @@ func TestNamesakeIsNotTaken(t *testing.T) {
 // not planned before that upload must have shown up. Whoever goes on with the old path
 // finds it, too.
 func TestAnotherPathAfterACrash(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.put("a.jpg", "a")
 	old := w.die(migrate.DefaultRules())
@@ -394,6 +403,7 @@ func (w drainedWriter) Upload(ctx context.Context, u assets.Upload) (assets.Asse
 // A run that is told to stop while the journal is written, and is given back its
 // last item meanwhile, is stopped and not finished.
 func TestStoppedWhileRecording(t *testing.T) {
+	t.Parallel()
 	for range 10 {
 		w := newWorld(t)
 		w.put("a.jpg", "a", "b.jpg", "b")
@@ -435,6 +445,7 @@ func (w *fullBatchWriter) Update(context.Context, string, assets.Changes) (asset
 
 // What ends a run is told, whatever else is to be done at that moment.
 func TestFatalWithAFullBatch(t *testing.T) {
+	t.Parallel()
 	for range 5 {
 		w := newWorld(t)
 		w.putMany(128)

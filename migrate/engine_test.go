@@ -195,6 +195,7 @@ func TestCategoriesAreNotMadeForWhatIsLeftOut(t *testing.T) {
 }
 
 func TestUnmatched(t *testing.T) {
+	t.Parallel()
 	put := func(t *testing.T) *world {
 		w := newWorld(t)
 		w.put("a.jpg", "a", "b.Odd", "bb", "c.odd", "c", "noextension", "d")
@@ -297,6 +298,7 @@ func TestCollisions(t *testing.T) {
 }
 
 func TestSelection(t *testing.T) {
+	t.Parallel()
 	old, young := time.Now().Add(-time.Hour), time.Now()
 	for _, tc := range []struct {
 		name string

@@ -25,6 +25,7 @@ func policies(t *testing.T, test func(w *world)) {
 // An object whose new name an asset of somebody else has is a conflict, in each run until that
 // is gone. Its asset stays where it was, and none is of a name twice.
 func TestMoveToANameOfOthers(t *testing.T) {
+	t.Parallel()
 	for _, moved := range []string{"dir/b.jpg", "new/b.jpg"} { // where we have others, and where we have none
 		t.Run(moved, func(t *testing.T) {
 			policies(t, func(w *world) {
@@ -77,6 +78,7 @@ func TestMoveToANameOfOthersAsDuplicate(t *testing.T) {
 
 // A name that an asset of ours has but for case or Unicode form, is none of others.
 func TestMoveToANameOfOurs(t *testing.T) {
+	t.Parallel()
 	policies(t, func(w *world) {
 		w.put("dir/c.JPG", "c", "dir/Re\u0301sume\u0301.jpg", "r", "z.jpg", "z")
 		w.syncs(syncing())
@@ -90,6 +92,7 @@ func TestMoveToANameOfOurs(t *testing.T) {
 // An asset that is to get the name of its object back does not while one of others has it, and
 // gets it once that is gone. No run fails for that.
 func TestNameOfOthersIsNotFree(t *testing.T) {
+	t.Parallel()
 	policies(t, func(w *world) {
 		removing := trashing()
 		w.put("dir/Photo.jpg", "one", "dir/photo.jpg", "another", "z.jpg", "z")
@@ -119,6 +122,7 @@ func TestNameOfOthersIsNotFree(t *testing.T) {
 // A name that is taken between the plan and its run makes that run a failed one, and its asset
 // goes back. From the next run on it is a conflict, until the name is free.
 func TestMoveToANameThatIsTakenMeanwhile(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"rename", "refuse"} {
 		for _, before := range []string{"old/a.jpg", "dir/a.jpg"} {
 			t.Run(policy+" "+before, func(t *testing.T) {

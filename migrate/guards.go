@@ -71,6 +71,41 @@ func HasConsent(guard string) bool {
 	return !strings.Contains(guard, neverGone) && !strings.Contains(guard, listsNothing)
 }
 
+// Accepting gives the flags by which users accept once what guards said of a run, with the
+// numbers of its tallies; none where they may not accept it.
+func Accepting(guard string, tallies []state.Tally) (flags []string) {
+	if !HasConsent(guard) {
+		return nil
+	}
+	var changes, deletes int64
+	for _, t := range tallies {
+		switch {
+		case Reason(t.Reason) == ReasonTooMany, t.Action == state.Trash && t.State == state.ItemPlanned:
+			deletes += t.Objects
+		case t.State == state.ItemPlanned && (t.Action == state.Replace || t.Action == state.Describe || t.Action == state.Move):
+			changes += t.Objects
+		}
+	}
+	if strings.Contains(guard, notTheRules) {
+		flags = append(flags, "--accept-rules")
+	}
+	if strings.Contains(guard, wouldChange) || strings.Contains(guard, asIfEncrypted) {
+		flags = append(flags, "--accept-changes", strconv.FormatInt(changes, 10))
+	}
+	if strings.Contains(guard, wouldTrash) {
+		flags = append(flags, "--accept-deletes", strconv.FormatInt(deletes, 10))
+	}
+	return flags
+}
+
+// What guards say, in words that tell them apart.
+const (
+	notTheRules   = "the rules are not those of the last sync"
+	wouldChange   = "would be replaced, described or moved"
+	asIfEncrypted = "as if somebody had encrypted the source"
+	wouldTrash    = "would be trashed because their objects are gone"
+)
+
 // checkSentinel fails if the whole source was listed, and the object that must be there was
 // not.
 func (w *walk) checkSentinel() error {
@@ -100,12 +135,12 @@ func (p *Planner) checkRules(ctx context.Context, run state.Run) error {
 	if err != nil {
 		return err
 	}
-	changed := p.Rules.shaping().differences(was.shaping())
+	changed := p.Rules.Changed(was)
 	if len(changed) == 0 {
 		return nil
 	}
 	return &GuardError{
-		fmt.Sprintf("the rules are not those of the last sync, run %s: %s; nothing was sent", last.ID, strings.Join(changed, "; ")),
+		fmt.Sprintf("%s, run %s: %s; nothing was sent", notTheRules, last.ID, strings.Join(changed, "; ")),
 		"look at what they do with --dry-run, then run it once with --accept-rules",
 	}
 }
@@ -122,8 +157,8 @@ func (d *decider) guardDeletes(ctx context.Context, due int64) (excess bool, err
 	if due <= g.AcceptDeletes || due <= g.MaxDelete && (few || within(due, known.Objects, g.MaxDeletePercent)) {
 		return false, nil
 	}
-	d.stopped = fmt.Sprintf("%s would be trashed because their objects are gone, of %s: at most %s and %g %% may be; none was",
-		counted(due, "asset"), counted(known.Objects, "known object"), grouped(g.MaxDelete), g.MaxDeletePercent)
+	d.stopped = fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be; none was",
+		counted(due, "asset"), wouldTrash, counted(known.Objects, "known object"), grouped(g.MaxDelete), g.MaxDeletePercent)
 	return true, nil
 }
 
@@ -143,8 +178,8 @@ func (d *decider) guardChanges(ctx context.Context) error {
 		return nil
 	}
 	return &GuardError{
-		fmt.Sprintf("%s would be replaced, described or moved, of %s: at most %s and %g %% may be (--max-changes, --max-changes-percent); nothing was sent",
-			counted(changes, "asset"), counted(known.Objects, "known object"), grouped(g.MaxChanges), g.MaxChangesPercent),
+		fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be (--max-changes, --max-changes-percent); nothing was sent",
+			counted(changes, "asset"), wouldChange, counted(known.Objects, "known object"), grouped(g.MaxChanges), g.MaxChangesPercent),
 		fmt.Sprintf("see that the source is what it should be, look at the plan with --dry-run, then --accept-changes %d", changes),
 	}
 }
@@ -220,7 +255,7 @@ func (d *decider) guardContents(ctx context.Context) error {
 		return nil
 	}
 	return &GuardError{
-		fmt.Sprintf("of %d changed objects that were looked into, %d are not what their names say, as if somebody had encrypted the source; nothing was sent", judged, odd),
+		fmt.Sprintf("of %d changed objects that were looked into, %d are not what their names say, %s; nothing was sent", judged, odd, asIfEncrypted),
 		"open some of them; if that is right all the same, --accept-changes " + fmt.Sprint(replaced),
 	}
 }

@@ -7,17 +7,15 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +24,7 @@ import (
 	"go.uber.org/goleak"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/longtest"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/openapitest"
@@ -38,21 +37,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if checks := flag.Lookup("rapid.checks"); slowdown > 1 && checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set(strconv.Itoa(100 / slowdown)); err != nil {
-			panic(err)
-		}
-	}
-	asked := false
-	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
-	if !asked { // the sweeps wait more than they work
-		if err := flag.Set("test.parallel", strconv.Itoa(max(8, runtime.GOMAXPROCS(0)))); err != nil {
-			panic(err)
-		}
-	}
+	longtest.Checks(100 / slowdown)
+	longtest.Parallel(8)
 	goleak.VerifyTestMain(m)
 }
+
+// leftOut reports whether a case of many is left out, by chance. The long forms leave out none.
+func leftOut(random *rand.Rand) bool { return random.IntN(slowdown) > 0 }
 
 // short is what tests wait for an effect to become visible. In the sandbox it is
 // visible at once, and no attempt begins before all is done that was sent by one before it.

@@ -183,6 +183,7 @@ func whateverTagsAre(t *testing.T, test func(w *world, objects tagging, source s
 // Objects that got another key move, whether their version tags are made from the content, or
 // only look like that, as those of encrypted objects do, or came in parts.
 func TestMovesWhateverTagsAre(t *testing.T) {
+	t.Parallel()
 	whateverTagsAre(t, func(w *world, objects tagging, source sources.Source, before, after func(string) string) {
 		d := w.deps()
 		d.Source = source
@@ -203,6 +204,7 @@ func TestMovesWhateverTagsAre(t *testing.T) {
 // Objects with the same content share one asset, however their version tags are made: those
 // that come in one run, and those that come when the asset is there.
 func TestEqualObjectsShareAnAssetWhateverTagsAre(t *testing.T) {
+	t.Parallel()
 	whateverTagsAre(t, func(w *world, objects tagging, source sources.Source, before, after func(string) string) {
 		d := w.deps()
 		d.Source = source

@@ -45,6 +45,7 @@ func (l lister) Objects(ctx context.Context, after sources.Key) iter.Seq2[source
 // A listing that is wrong at any position never brings a wrong thing, and once the
 // source is well again everything is brought, once.
 func TestListingsThatMisbehave(t *testing.T) {
+	t.Parallel()
 	sick := errors.New("the share has gone away")
 	const objects = 5
 	for name, tc := range map[string]struct {
@@ -143,6 +144,7 @@ func (f *brokenReader) Read([]byte) (int, error) { return 0, f.err }
 // An object that is not what was listed when it is read never becomes an asset, and
 // costs no other item anything.
 func TestObjectsThatMisbehave(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		open func(content string) (io.Reader, error)
 		want string

@@ -98,8 +98,9 @@ func (w *world) wantAsLeft(but ...string) {
 // A folder that is renamed goes with one request for a hundred of its assets, and no byte
 // is sent; when the service says they were changed last is read from a page of each list.
 func TestMoveOfAFolder(t *testing.T) {
+	t.Parallel()
 	n := 10_000
-	if testing.Short() || slowdown > 1 {
+	if slowdown > 1 {
 		n = 500
 	}
 	for _, bumps := range []bool{false, true} {
@@ -135,7 +136,7 @@ func TestMoveOfAFolder(t *testing.T) {
 				t.Errorf("asked for %v", asked)
 			}
 			w.wantStates(plan, map[string]int64{"move done": int64(n)})
-			if !testing.Short() {
+			if n > 500 {
 				return
 			}
 			w.wantAsLeft()
@@ -286,6 +287,7 @@ func (w *world) loses(key string) state.Item {
 // As long as an item is in doubt or waits, nothing is trashed and the run stays open; but
 // one that failed for good is no reason to wait.
 func TestTrashWaitsForTheRest(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ answer, left string }{{"cut", "in_doubt"}, {"429", "waiting"}, {"400", "failed"}} {
 		w := newWorld(t)
 		plan := w.planSome()

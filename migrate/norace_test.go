@@ -2,4 +2,7 @@
 
 package migrate_test
 
-const slowdown = 1
+import "assetferry/internal/longtest"
+
+// slowdown is how much less the longest tests try than in their long forms.
+var slowdown = longtest.Size(10, 1)

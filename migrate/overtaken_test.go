@@ -41,6 +41,7 @@ func (w *world) breaksOff(d migrate.Deps, r migrate.Rules, nth int) state.Run {
 // A sync that is continued follows what has changed since it sent it, too: at its end the
 // destination has what the source has, and what was renamed is renamed and not sent again.
 func TestContinuedSyncFollowsWhatItSent(t *testing.T) {
+	t.Parallel()
 	removing := func(changes ...func(*migrate.SyncRules)) migrate.Rules {
 		return syncing(append(changes, func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })...)
 	}
@@ -138,6 +139,7 @@ func (brokenEnding) FinishSync(context.Context, state.Run, state.Ending) error {
 // Where nothing of what a sync did has changed since, it stays the run that it was, however
 // it looks at objects.
 func TestContinuedSyncStaysTheSameRun(t *testing.T) {
+	t.Parallel()
 	sharing := syncing()
 	sharing.Duplicates = "one-asset"
 	sharing.Sync.Checksum = true

@@ -36,6 +36,7 @@ func TestNothingJoinsWhatWasDeleted(t *testing.T) {
 
 // What a sync finds at the destination parts those who share it from what is not there.
 func TestAliasesPartFromWhatPeopleMadeOfTheAsset(t *testing.T) {
+	t.Parallel()
 	gone := func(w *world) { w.trash("a.jpg") }
 	edited := func(w *world) { w.replace("a.jpg", "by hand") }
 	elsewhere := func(w *world) {
@@ -153,6 +154,7 @@ func TestNoHeirThatHasChanged(t *testing.T) {
 
 // Nothing follows for an alias that cannot be seen, and it holds the asset.
 func TestHiddenAlias(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		change func(*world)
@@ -217,6 +219,7 @@ func TestAliasesOfSeveralOwnersPart(t *testing.T) {
 // An asset keeps its content as long as an object has it which gets no asset of its own: who
 // is left out of a night, for whatever reason, must not lose what has arrived.
 func TestAssetsKeepWhatAnAbsentAliasHas(t *testing.T) {
+	t.Parallel()
 	only := func(keys ...sources.Key) *migrate.KeyList { return migrate.NewKeyList(keys) }
 	for _, c := range []struct {
 		name   string

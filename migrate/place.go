@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -28,6 +29,11 @@ const (
 // otherFiles is the category made for extensions that no category allows.
 const otherFiles = "Other files"
 
+// fallbackExtension is the extension that an asset gets in the fallback category whose object has none
+// that a category can hold: a category is a list of extensions, and an empty one is nothing
+// that any client of the service ever sent.
+const fallbackExtension = "bin"
+
 // newPrefix marks a category that does not exist yet and is known by name.
 const newPrefix = "new:"
 
@@ -48,8 +54,9 @@ type Place struct {
 // A spot is the place that was found for an object.
 type spot struct {
 	Place
-	private bool   // rules want it in a private category
-	remark  string // for people, about what rules wished
+	private  bool   // rules want it in a private category
+	remark   string // for people, about what rules wished
+	extended bool   // its name ends with an extension that the object has not
 }
 
 // slot hashes a place so that names which people would take for the same one,
@@ -133,19 +140,25 @@ func (p *placer) place(o sources.Object, found metadata.Found) (spot, Reason) {
 		return spot{Place: Place{Folder: dir, Name: name}}, ReasonRuledOut
 	}
 	place, why := p.placeAs(o, dir, wish)
-	return spot{place, isTrue(wish.Private), remarks(notes)}, why
+	extended := why == "" && place.Name != wish.Name
+	return spot{place, isTrue(wish.Private), remarks(notes), extended}, why
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
 // placeAs finds the place of an object in a directory that rules wish somewhere.
 func (p *placer) placeAs(o sources.Object, dir string, wish mapping.Place) (Place, Reason) {
-	base, extension := splitName(wish.Name)
+	name := wish.Name
+	base, extension := splitName(name)
 	category, folder, ok := p.wished(wish, dir, strings.ToLower(extension))
+	if !ok && p.rules.FallbackCategory != "" && !ValidExtension(strings.ToLower(extension)) {
+		base, name, folder = name, name+"."+fallbackExtension, normal(wish.Folder)
+		category, ok = p.other(fallbackExtension)
+	}
 	if !ok {
 		return Place{Folder: wish.Folder, Name: wish.Name}, p.unmatched()
 	}
-	place := Place{Category: category, Folder: folder, Name: wish.Name}
+	place := Place{Category: category, Folder: folder, Name: name}
 	switch {
 	case utf8.RuneCountInString(base) > maxName || longSegment(folder) || utf8.RuneCountInString(category) > len(newPrefix)+maxName:
 		return place, ReasonNameLong
@@ -288,20 +301,21 @@ func (p *placer) named(name, extension string, private bool) (string, bool) {
 }
 
 // other puts an extension that fits nowhere into a category of its own kind, if
-// the user wants that.
+// the user wants that. One that is there and does not allow the extension is not changed,
+// but followed by one with a number.
 func (p *placer) other(extension string) (string, bool) {
 	if p.rules.Unmatched != "create" {
 		return "", false
 	}
-	if !validExtension(extension) {
+	if !ValidExtension(extension) {
 		return "", false
 	}
 	for n := 1; ; n++ {
-		name := otherFiles
+		name := cmp.Or(normal(p.rules.FallbackCategory), otherFiles)
 		if n > 1 {
-			name = fmt.Sprintf("%s %d", otherFiles, n)
+			name = fmt.Sprintf("%s %d", name, n)
 		}
-		i := slices.IndexFunc(p.there, func(c assets.Category) bool { return c.Name == name })
+		i := slices.IndexFunc(p.there, func(c assets.Category) bool { return norm.NFC.String(c.Name) == name })
 		switch {
 		case i >= 0 && allows(p.there[i].Extensions, extension):
 			return p.there[i].ID, true
@@ -318,7 +332,7 @@ func (p *placer) wants(name string) bool {
 
 // fits reports whether an extension may be in a category that is to be made.
 func (p *placer) fits(name, extension string) bool {
-	if !validExtension(extension) {
+	if !ValidExtension(extension) {
 		return false
 	}
 	var of []string
@@ -344,9 +358,9 @@ func (p *placer) want(name, extension string, private bool) {
 	}
 }
 
-// validExtension reports whether a category can be made for an extension. One
+// ValidExtension reports whether a category can be made for an extension. One
 // that the service refuses would keep the whole run from beginning.
-func validExtension(e string) bool {
+func ValidExtension(e string) bool {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(`./\`, r) }
 	return e != "" && utf8.RuneCountInString(e) <= maxExtension && !strings.ContainsFunc(e, odd)
 }

@@ -145,6 +145,44 @@ func TestPlaceByFolderAndName(t *testing.T) {
 	}
 }
 
+// The fallback category takes all that no category allows, and makes names of those that
+// have no extension which a category can hold. It is made, and never changed.
+func TestPlaceInFallbackCategory(t *testing.T) {
+	there := []assets.Category{category("1", "Images", "jpg"), category("2", "Files", "zip", "bin"), category("3", "Rest", "abc")}
+	in := func(name string) Rules {
+		r := DefaultRules()
+		r.Unmatched, r.FallbackCategory = "create", name
+		return r
+	}
+	byFolder, named := in("New"), in("Files")
+	byFolder.CategoryBy, named.Category = "folder", "Images"
+	for _, tc := range []struct {
+		r    Rules
+		key  string
+		want Place
+		why  Reason
+	}{
+		{in("New"), "a/README", Place{"new:New", "a", "README.bin"}, ""},
+		{in("New"), "a/.jpg", Place{"new:New", "a", ".jpg.bin"}, ""},
+		{in("New"), "a/b.toolongforit", Place{"new:New", "a", "b.toolongforit.bin"}, ""},
+		{in("New"), "a/b.not fit", Place{"new:New", "a", "b.not fit.bin"}, ""},
+		{in("New"), "a/b.odd", Place{"new:New", "a", "b.odd"}, ""},
+		{in("New"), "a/b.jpg", Place{"1", "a", "b.jpg"}, ""},
+		{in("New"), "a/b.bin", Place{"2", "a", "b.bin"}, ""},
+		{in("Files"), "README", Place{"2", "", "README.bin"}, ""},
+		{in("Rest"), "README", Place{"new:Rest 2", "", "README.bin"}, ""},
+		{byFolder, "Images/x/README", Place{"new:New", "Images/x", "README.bin"}, ""},
+		{named, "x/README", Place{"2", "x", "README.bin"}, ""},
+		{in("New"), strings.Repeat("n", 256), Place{"new:New", "", strings.Repeat("n", 256) + ".bin"}, ""},
+		{in("New"), strings.Repeat("n", 257), Place{"new:New", "", strings.Repeat("n", 257) + ".bin"}, ReasonNameLong},
+	} {
+		got, why := newTestPlacer(tc.r, nil, there...).place(sources.Object{Key: sources.Key(tc.key)}, nil)
+		if got.Place != tc.want || why != tc.why || got.extended != (why == "" && got.Name != string(tc.key[strings.LastIndex(tc.key, "/")+1:])) {
+			t.Errorf("place(%.40q) = %+v, %q; want %+v, %q", tc.key, got, why, tc.want, tc.why)
+		}
+	}
+}
+
 func TestOtherFilesOverflow(t *testing.T) {
 	r := DefaultRules()
 	r.Unmatched = "create"
@@ -229,7 +267,7 @@ func FuzzPlace(f *testing.F) {
 			t.Errorf("place(%q) = %+v", key, place)
 		}
 		for _, c := range p.wanted {
-			if c.Name == "" || len(c.Extensions) != 1 || !validExtension(c.Extensions[0]) {
+			if c.Name == "" || len(c.Extensions) != 1 || !ValidExtension(c.Extensions[0]) {
 				t.Errorf("place(%q) wants %+v", key, c)
 			}
 		}

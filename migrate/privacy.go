@@ -30,7 +30,7 @@ func (k kept) called(name string) (like NewCategory) {
 	add := func(c sources.Category) {
 		like.Private = like.Private || c.Private
 		for _, e := range c.Extensions {
-			if e = strings.ToLower(e); validExtension(e) && !slices.Contains(like.Extensions, e) && len(like.Extensions) < maxExtensions {
+			if e = strings.ToLower(e); ValidExtension(e) && !slices.Contains(like.Extensions, e) && len(like.Extensions) < maxExtensions {
 				like.Extensions = append(like.Extensions, e)
 			}
 		}

@@ -184,6 +184,7 @@ func isExtension(e string) bool {
 // one that was not, and accounts for every object. Then there is nothing more to
 // do, and without the journal everything is found again.
 func TestInterruptedAnywhere(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		library, r := drawLibrary(rt), drawRules(rt)
 		w := newWorld(t, faults(t, drawFaults(rt)...), reading(t, drawReading(rt)))
@@ -351,6 +352,7 @@ func (w *world) wantLibrary(t *rapid.T, want map[string]placed) {
 // costs nothing: what arrives is always some version of its object as a whole, once,
 // and in the end every object has arrived or is known not to.
 func TestSourceChangesAnytime(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		r, provenance := drawStrictRules(rt), drawProvenance(rt)
 		w := newWorld(t, faults(t, drawFaults(rt)...), reading(t, drawReading(rt)))

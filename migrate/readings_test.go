@@ -99,6 +99,7 @@ func TestAssetOfAFolderIsNoneOfTheCategory(t *testing.T) {
 
 // An upload whose answer was lost is not taken for the asset in a folder that looks like it.
 func TestDoubtIsNotSettledByAnAssetOfAFolder(t *testing.T) {
+	t.Parallel()
 	underReadings(t, func(t *testing.T, w *world) {
 		folder := w.folder(w.images, "", "x")
 		w.put("a.png", "a")
@@ -146,6 +147,7 @@ func TestDoubtWithoutOrder(t *testing.T) {
 
 // What is listed late is waited for, and not sent again, where the time to wait is long enough.
 func TestDoubtUntilListed(t *testing.T) {
+	t.Parallel()
 	const late = 300 * time.Millisecond
 	w := newWorld(t, reading(t, "listing_delay: 300ms"), faults(t, "POST /assets drop=after once=1"))
 	w.put("a.png", "a", "b.png", "b")

@@ -15,6 +15,7 @@ import (
 // An object that got another name, in case or Unicode form only, and other content at once
 // keeps its asset, which gets both.
 func TestSyncOfARecasedName(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ before, after, name string }{
 		{"Photo.jpg", "photo.jpg", "photo.jpg"},
 		{"dir/a.JPG", "dir/a.jpg", "a.jpg"},
@@ -70,6 +71,7 @@ func TestSyncOfARecasedNameThatIsWantedTwice(t *testing.T) {
 
 // A name that could not be given at once is given by another attempt, without another asset.
 func TestRecasedNameAfterAFailure(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []string{
 		"POST /assets/{id} drop=after once=1", "POST /assets/{id} drop=before once=1",
 		"PATCH /assets/{id} drop=after once=1", "PATCH /assets/{id} drop=before once=1", "PATCH /assets/{id} status=500 once=1",
@@ -145,6 +147,7 @@ func TestSyncOfARecasedNameAmongEquals(t *testing.T) {
 // A name that an asset of others has, in another case than ours, is not taken: the object is a
 // conflict in each run until the name is free, and no asset is changed until then.
 func TestRecasedNameOfOthers(t *testing.T) {
+	t.Parallel()
 	for _, content := range []string{"before", "after"} { // what is moved, and what is replaced
 		t.Run(content, func(t *testing.T) {
 			policies(t, func(w *world) {
@@ -179,6 +182,7 @@ func TestRecasedNameOfOthers(t *testing.T) {
 // A name that is taken between the plan and its run makes that run a failed one. The first run
 // for which it is free gives it, and no run in between fails.
 func TestRecasedNameThatIsTakenMeanwhile(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"rename", "refuse"} {
 		for _, content := range []string{"before", "after"} { // what is moved, and what is replaced
 			t.Run(policy+" "+content, func(t *testing.T) { isTakenMeanwhile(t, policy, content) })
@@ -190,6 +194,7 @@ func TestRecasedNameThatIsTakenMeanwhile(t *testing.T) {
 
 // The same where the answer to the new content got lost.
 func TestRecasedNameThatIsTakenMeanwhileInDoubt(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"rename", "refuse"} {
 		t.Run(policy, func(t *testing.T) {
 			isTakenMeanwhile(t, policy, "after", faults(t, "POST /assets/{id} drop=after once=1"))

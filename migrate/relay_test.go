@@ -214,6 +214,7 @@ func (r *relay) migrate(tb testing.TB, once int, do func(apply func())) {
 
 // However many objects there are, each worker uses the connections that it has.
 func TestConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
 	const once, objects = 20, 1000
 	r := newRelay(t, objects, 1<<10, 0)
 	r.migrate(t, once, func(apply func()) { apply() })

@@ -37,6 +37,7 @@ func (w *world) refusing(key string, f func()) {
 
 // Whatever kept assets from being described by other rules, a later night does it.
 func TestOtherRulesDescribeEveryAsset(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		what, before string
 		night        func(w *world, d migrate.Deps, r migrate.Rules)

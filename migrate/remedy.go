@@ -1,5 +1,13 @@
 package migrate
 
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"assetferry/state"
+)
+
 // A Remedy says what follows from a reason for which an object did not arrive.
 type Remedy struct {
 	// Decides is the switch or the person that decides about it.
@@ -25,7 +33,7 @@ func (r Reason) Remedy() Remedy {
 	case ReasonLimit:
 		return Remedy{"--limit; run it without to take the rest", true}
 	case ReasonSymlink:
-		return Remedy{Decides: "--symlinks follow takes what they lead to"}
+		return Remedy{"--symlinks follow takes what they lead to", true}
 	case ReasonSpecial:
 		return Remedy{Decides: "only files can be taken over"}
 	case ReasonArchived:
@@ -35,7 +43,7 @@ func (r Reason) Remedy() Remedy {
 	case ReasonFolder:
 		return Remedy{Decides: "nothing to decide: folders are made for what is in them"}
 	case ReasonUnmatched:
-		return Remedy{"--unmatched create, --category, or an administrator who allows the extension in a category", true}
+		return Remedy{"--unmatched create, with --fallback-category for files without an extension; --category; or an administrator who allows the extension in a category", true}
 	case ReasonRuledOut:
 		return Remedy{Decides: "the rule of the mapping; plan --explain-mapping KEY tells which"}
 	case ReasonRules:
@@ -81,7 +89,7 @@ func (r Reason) Remedy() Remedy {
 	case ReasonKey:
 		return Remedy{"rename it at the source", true}
 	case ReasonNoCategory:
-		return Remedy{"give it an extension, or name a category with --category", true}
+		return Remedy{"--fallback-category NAME adds .bin to its name; or a rule of the mapping names it with an extension; or give it one at the source", true}
 	case ReasonNameLong:
 		return Remedy{"shorten the name at the source", true}
 	case ReasonTooLarge:
@@ -110,4 +118,23 @@ func (r Reason) Remedy() Remedy {
 		return Remedy{Decides: "nothing to decide: there is nothing to take back any more"}
 	}
 	return Remedy{}
+}
+
+// ownRules are the reasons of skips that the settings of a run decide, and that hold until
+// somebody changes those. Not among them are --limit and --files-from, which take the rest
+// with another run, and what the source or the destination decides, such as an archive.
+var ownRules = []Reason{ReasonJunk, ReasonFiltered, ReasonTooYoung, ReasonSymlink, ReasonUnmatched, ReasonRuledOut}
+
+// IsOwnRule reports whether a rule of the user's own skips an object for the reason. Who has
+// seen that once need not look at it after every run.
+func (r Reason) IsOwnRule() bool { return slices.Contains(ownRules, r) }
+
+// NewSkips lists what a run skipped by rules of the user's own, and no earlier run of its
+// pair for the same reason.
+func NewSkips(ctx context.Context, journal *state.Store, run state.Run) iter.Seq2[state.SkippedObject, error] {
+	reasons := make([]string, len(ownRules))
+	for n, r := range ownRules {
+		reasons[n] = string(r)
+	}
+	return journal.NewSkips(ctx, run, reasons)
 }

@@ -46,7 +46,7 @@ func reasonsIn(t *testing.T, name string, all map[string]Reason) {
 // needs no remedy.
 func TestEveryReasonHasRemedy(t *testing.T) {
 	arrives := map[Reason]bool{
-		ReasonNew: true, ReasonRenamed: true, ReasonSame: true, ReasonUndescribed: true,
+		ReasonNew: true, ReasonExtended: true, ReasonRenamed: true, ReasonSame: true, ReasonUndescribed: true,
 		ReasonEqual: true, ReasonJoined: true, ReasonTrusted: true, ReasonDuplicate: true,
 		ReasonMade: true, ReasonTrashed: true, ReasonReplaced: true, ReasonMovedOn: true, ReasonDescribed: true,
 		ReasonContent: true, ReasonRecased: true, ReasonNameFree: true, ReasonMaybe: true, ReasonSeeming: true, ReasonMetadata: true, ReasonAgain: true, ReasonMoved: true,

@@ -77,6 +77,7 @@ func TestReplaces(t *testing.T) {
 // Whether a request whose answer was lost has replaced the content is found out by
 // looking: it is not sent again where it has.
 func TestLostAnswersToReplacingAreSettled(t *testing.T) {
+	t.Parallel()
 	for fault, revisions := range map[string]int{
 		"drop=after nth=2": 2, "drop=after": 2, "status=503 commit=after nth=3": 2, "status=500 nth=5": 2, "drop=before nth=5": 2,
 		"status=200 nth=5": 2, "status=200 commit=after nth=2": 2,
@@ -109,6 +110,7 @@ func TestLostAnswersToReplacingAreSettled(t *testing.T) {
 // A process that was killed leaves items of which only the asset tells what became of
 // them. One that changed meanwhile is left to another plan.
 func TestKilledWhileReplacing(t *testing.T) {
+	t.Parallel()
 	for _, settleOnly := range []bool{false, true} {
 		w := newWorld(t)
 		w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
@@ -154,6 +156,7 @@ func TestReplaceOfWhatIsGone(t *testing.T) {
 // A service that does not replace content fails the items, unless the user wants new
 // assets instead. The former ones go only where assets may be trashed.
 func TestReplaceRefused(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{400, 404, 405, 501} {
 		for _, tc := range []struct{ refused, deletes, remark string }{
 			{"fail", "never", "see --on-replace-refused"}, {"new-asset", "never", "stays with its address"}, {"new-asset", "trash", "is in the trash"},

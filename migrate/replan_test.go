@@ -54,6 +54,7 @@ func (j *abortingJournal) unless(write func() error) error {
 // A plan that breaks off between any two of its decisions decides the same when it is gone on
 // with.
 func TestPlanBreaksOffAnywhere(t *testing.T) {
+	t.Parallel()
 	removing := func() migrate.Rules {
 		return syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
 	}

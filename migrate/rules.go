@@ -25,11 +25,14 @@ type Rules struct {
 	Limit     int           `json:"limit,omitempty"`      // the most objects to create; 0 is no limit
 	Symlinks  string        `json:"symlinks,omitempty"`   // decided in the adapter; here for the comparison
 
-	CategoryBy  string `json:"category_by"`        // "extension" or "folder"
-	Category    string `json:"category,omitempty"` // everything into this one, by name
-	Unmatched   string `json:"unmatched"`          // "stop", "skip" or "create"
-	OnCollision string `json:"on_collision"`       // "rename", "keep" or "conflict"
-	OnExisting  string `json:"on_existing"`        // "conflict", "adopt" or "duplicate"
+	CategoryBy string `json:"category_by"`        // "extension" or "folder"
+	Category   string `json:"category,omitempty"` // everything into this one, by name
+	Unmatched  string `json:"unmatched"`          // "stop", "skip" or "create"
+	// FallbackCategory is the name of the category for what no category allows, if Unmatched
+	// is "create"; then also for what has no extension that a category can hold.
+	FallbackCategory string `json:"fallback_category,omitempty"`
+	OnCollision      string `json:"on_collision"` // "rename", "keep" or "conflict"
+	OnExisting       string `json:"on_existing"`  // "conflict", "adopt" or "duplicate"
 
 	Duplicates string `json:"duplicates,omitempty"` // "one-asset", or empty: each object has an asset of its own
 
@@ -81,7 +84,7 @@ func (p *Planner) onlyFailed() *KeyList {
 // shaping are the rules that decide which objects are taken, and where they go.
 func (r Rules) shaping() Rules {
 	return Rules{Include: r.Include, Exclude: r.Exclude, Symlinks: r.Symlinks, CategoryBy: r.CategoryBy, Category: r.Category,
-		Unmatched: r.Unmatched, OnCollision: r.OnCollision, Duplicates: r.Duplicates, Mapping: r.Mapping, Places: r.Places}
+		Unmatched: r.Unmatched, FallbackCategory: r.FallbackCategory, OnCollision: r.OnCollision, Duplicates: r.Duplicates, Mapping: r.Mapping, Places: r.Places}
 }
 
 // overwrites reports whether the source wins against what people did at the destination.
@@ -149,6 +152,13 @@ func (r Rules) Differences(stored json.RawMessage) ([]string, error) {
 	}
 	return r.differences(was), nil
 }
+
+// Changes names the rules that are not what they were, with both values, or nothing.
+func (r Rules) Changes(was Rules) []string { return r.differences(was) }
+
+// Changed names those rules that decide which objects are taken and where they go, and that
+// differ: a sync has to be told that they are meant.
+func (r Rules) Changed(was Rules) []string { return r.shaping().differences(was.shaping()) }
 
 func (r Rules) differences(was Rules) []string {
 	return fieldDifferences(reflect.ValueOf(was), reflect.ValueOf(r))

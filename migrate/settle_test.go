@@ -50,6 +50,7 @@ func TestNothingIsSettledLaterWithoutTheJournal(t *testing.T) {
 // A run ends with the journal, also where that fails while it finds out about what is in
 // doubt, and however often: another look would not tell whose an asset is.
 func TestNothingIsSettledWithoutTheJournal(t *testing.T) {
+	t.Parallel()
 	for n, j := range []brokenJournal{{holds: 1}, {owns: 1}} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			w := newWorld(t, faults(t, "POST /assets drop=after once=1"))
@@ -68,6 +69,7 @@ func TestNothingIsSettledWithoutTheJournal(t *testing.T) {
 // What is sent beside an asset of somebody else by order is not taken for that one, however
 // new it is, when its request got lost on the way.
 func TestLostUploadBesideANewNamesake(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []string{"POST /assets drop=before nth=2", "POST /assets drop=after nth=2"} {
 		w := newWorld(t, faults(t, fault))
 		theirs := w.upload(w.images, "", "a.jpg", "equal") // the first

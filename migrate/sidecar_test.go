@@ -148,6 +148,7 @@ func (j *askedJournal) EntriesAt(ctx context.Context, scope state.Scope, slots [
 
 // What sidecars describe is asked for many of them at once.
 func TestManySidecars(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for n := range 300 {
 		w.put(fmt.Sprintf("%03d.jpg", n), "a", fmt.Sprintf("%03d.jpg.json", n), saying("x"), fmt.Sprintf("%03d.XMP", n), xmp("y"))

@@ -65,6 +65,7 @@ func (w *world) stopped(d migrate.Deps, r migrate.Rules, g migrate.Guards) {
 // Sidecars that a night does not see, because it was stopped or its source is not whole, are
 // known all the same: the night after it has nothing to do.
 func TestSidecarsThatANightMisses(t *testing.T) {
+	t.Parallel()
 	half := func(key sources.Key) bool { return key < "002" }
 	for what, night := range map[string]func(w *world){
 		"stopped by the sentinel": func(w *world) {
@@ -231,6 +232,7 @@ func (l *locked) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 // A sidecar that may not be read is told every night, and nothing is written because of it; once
 // it may, it describes.
 func TestSidecarsThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
 	for _, described := range []bool{false, true} {
 		w := newWorld(t)
 		w.put("a.txt", "a", "b.txt", "b", "b.txt.json", saying("of b"))

@@ -52,8 +52,6 @@ func TestSixtyDays(t *testing.T) {
 		for n := range seeds {
 			seeds[n] = rand.Uint64()
 		}
-	case testing.Short():
-		seeds = seeds[:1]
 	}
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -57,6 +57,7 @@ func (d disorderly) Objects(ctx context.Context, after sources.Key) iter.Seq2[so
 // A listing that comes out of order at the border of a page, where a part of it is
 // in the journal already, is forgotten as a whole.
 func TestDisorderAtPageBorders(t *testing.T) {
+	t.Parallel()
 	const page, objects = 1000, 2001
 	w := newWorld(t)
 	w.many(objects)

@@ -352,6 +352,7 @@ func sweepThrough(t *testing.T, step int, lasts bool) {
 
 // TestSweepOfPairs has two calls of one run fail, both chosen at random.
 func TestSweepOfPairs(t *testing.T) {
+	t.Parallel()
 	random := seedtest.Rand(t)
 	pairs := 16 / slowdown
 	if sweepsAll() {
@@ -376,6 +377,7 @@ func randomHit(random *rand.Rand, blows []blow) hit {
 // it, and lets the same undo go on without faults: then nothing is there but what was there
 // before the run, and migrating again brings everything once.
 func TestSweepOfUndo(t *testing.T) {
+	t.Parallel()
 	random := seedtest.Rand(t)
 	step := 7 * slowdown
 	if sweepsAll() {

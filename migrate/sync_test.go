@@ -24,8 +24,9 @@ func (w *world) syncs(r migrate.Rules) migrate.Plan {
 // A folder of ten thousand that got another name is found by its contents and moved: no
 // byte is sent. The night after has nothing to do.
 func TestSyncOfARenamedFolder(t *testing.T) {
+	t.Parallel()
 	n := 10_000
-	if testing.Short() || slowdown > 1 {
+	if slowdown > 1 {
 		n = 500
 	}
 	w := newWorld(t)
@@ -156,6 +157,7 @@ func TestSyncOnlyWhatFailed(t *testing.T) {
 
 // An asset that cannot be moved is not one whose object is gone, however often that fails.
 func TestSyncKeepsWhatCannotBeMoved(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, faults(t, "POST /assets/namesExist status=404")) // else it would not be tried
 	w.put("old/a.jpg", "a", "b.jpg", "b")
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })

@@ -234,6 +234,7 @@ func (w *world) disturb(folder string, what map[string]string) {
 }
 
 func TestSyncGuards(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for n := range 100 {
 		w.put(fmt.Sprintf("%03d.jpg", n), fmt.Sprintf("\xff\xd8\xff%d", n))
@@ -285,6 +286,7 @@ func TestSyncGuards(t *testing.T) {
 
 // In a small library a few assets may be trashed, but not most of what there is.
 func TestSmallLibrariesMayTrashAFew(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		objects, gone int
 		most          int64

@@ -108,6 +108,7 @@ func (w *world) trash(key string) {
 // What a run made is trashed, what it adopted and what is not ours stays, with all folders;
 // and then everything can be migrated again, once.
 func TestUndo(t *testing.T) {
+	t.Parallel()
 	for _, provenance := range []string{"never", "always"} {
 		t.Run("provenance "+provenance, func(t *testing.T) {
 			w := newWorld(t)

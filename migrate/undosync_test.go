@@ -244,6 +244,7 @@ func (w *world) night() migrate.Plan {
 // After the undo of a sync that did something of every kind everything is as the evening
 // before, at the destination and in the journal, and there is nothing left to undo.
 func TestUndoOfSync(t *testing.T) {
+	t.Parallel()
 	for _, content := range []bool{false, true} {
 		t.Run(fmt.Sprintf("content %v", content), func(t *testing.T) {
 			w := newWorld(t)
@@ -435,6 +436,7 @@ func survivesUndoOfSync(t *testing.T, h hit) bool {
 // After the undo of a real night everything is as the evening before, and the next night
 // does just the same again.
 func TestUndoOfRealNight(t *testing.T) {
+	t.Parallel()
 	for _, provenance := range []string{"never", "always"} {
 		t.Run("provenance "+provenance, func(t *testing.T) {
 			now := &clock{}
@@ -490,6 +492,7 @@ func TestUndoOfRealNight(t *testing.T) {
 // Where the service replaced no content, so that a new asset was sent instead, the one from
 // before stands for its object again.
 func TestUndoOfNewAssetsInstead(t *testing.T) {
+	t.Parallel()
 	for _, deletes := range []string{"never", "trash"} {
 		w := newWorld(t, func(o *sandbox.Options) { o.Profile = sandbox.Profile{Version: 1, Lacks: []string{"replace"}} })
 		r := syncRules("keep")

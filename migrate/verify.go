@@ -44,6 +44,7 @@ type Verifier struct {
 	gone      atomic.Int64            // assets in a row that are nowhere
 	told      map[string]bool         // of these, those that were told of
 	elsewhere map[string]misplacement // folders by ID
+	refused   *refusedURLs            // of contents
 }
 
 // NewVerifier makes a verifier. sample counts only at LevelSample.
@@ -72,7 +73,7 @@ func (v *Verifier) Verify(ctx context.Context, pair state.Pair) (state.Verificat
 	if err := v.noteCategories(ctx, pair); err != nil {
 		return result, err
 	}
-	v.pair, v.met, v.told = pair, newMet(), map[string]bool{}
+	v.pair, v.met, v.told, v.refused = pair, newMet(), map[string]bool{}, &refusedURLs{}
 	v.others.Store(false)
 	v.gone.Store(0)
 	containers, err := v.Journal.Containers(ctx, pair.ID)
@@ -258,15 +259,22 @@ func (v *Verifier) compare(ctx context.Context, pair int64, result *state.Verifi
 			}
 			result.Contents++
 			g.Go(func() error {
-				err := v.readBack(ctx, s, found)
+				intact, err := v.readBack(ctx, s, found)
 				if err == nil {
 					v.Watch.Progress(1, s.Receipt.Size)
+				}
+				if intact && v.Level == LevelSample {
+					mu.Lock()
+					result.Sampled = append(result.Sampled, s.Receipt.Asset)
+					mu.Unlock()
 				}
 				return err
 			})
 		}
 	}
-	err = g.Wait()
+	if err = g.Wait(); err == nil {
+		err = v.refused.err()
+	}
 	return all, err
 }
 
@@ -334,16 +342,19 @@ func (v *Verifier) look(s state.Sighting, found func(Difference)) bool {
 	return e.Size == r.Size
 }
 
-// readBack compares the content of an asset with what was sent. An error that
-// concerns more than this asset, such as bad credentials, ends the verification.
-func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(Difference)) error {
+// readBack compares the content of an asset with what was sent, and reports whether it is
+// that. An error that concerns more than this asset, such as bad credentials, ends the
+// verification.
+func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(Difference)) (intact bool, _ error) {
 	digest, n, err := digestOfAsset(ctx, v.Dest, s.Entry.URL)
 	class, _ := retry.Classify(err)
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	case err != nil && class == retry.Fatal:
-		return err
+		return false, err
+	case errors.Is(err, assets.ErrRefused): // which says nothing of the content
+		v.refused.add(s.Receipt.Key, err)
 	case err != nil:
 		found(Difference{Key: s.Receipt.Key, Asset: s.Receipt.Asset, Field: "content", What: "its content cannot be read: " + err.Error()})
 	case n != s.Receipt.Size || !bytes.Equal(digest, s.Receipt.Digest):
@@ -351,6 +362,8 @@ func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(Di
 			Key: s.Receipt.Key, Asset: s.Receipt.Asset, Field: "content", Want: hex.EncodeToString(s.Receipt.Digest), Got: hex.EncodeToString(digest),
 			What: fmt.Sprintf("its content differs from what was sent (%d bytes)", n),
 		})
+	default:
+		return true, nil
 	}
-	return nil
+	return false, nil
 }

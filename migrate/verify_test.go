@@ -2,6 +2,7 @@ package migrate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -106,6 +108,40 @@ func TestVerifyUnreadableContentIsADifference(t *testing.T) {
 	}
 }
 
+// A URL that must not be followed says nothing of the content: it is no difference, and all other
+// contents are verified.
+func TestVerifyOfARefusedURLIsAFailure(t *testing.T) {
+	w := newWorld(t)
+	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
+	w.migrate(migrate.DefaultRules())
+	d := w.deps()
+	d.Dest = elsewhere{w.client, w.receipt("b.jpg").Asset}
+	v, err := migrate.NewVerifier(d, migrate.LevelContent, 0).Verify(t.Context(), w.pair)
+	refused, ok := errors.AsType[*migrate.RefusedURLError](err)
+	if !ok || !errors.Is(err, assets.ErrRefused) || refused.Count != 1 || refused.Key != "b.jpg" {
+		t.Errorf("got %v", err)
+	}
+	if class, _ := retry.Classify(err); class != retry.Permanent || v.Differences != 0 || v.Contents != 3 {
+		t.Errorf("got %+v, class %s", v, class)
+	}
+	if found := w.watch.found(false); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+}
+
+// An elsewhere destination says that one asset is at an address of machines in a cloud.
+type elsewhere struct {
+	migrate.Reader
+	asset string
+}
+
+func (e elsewhere) Download(ctx context.Context, url string, offset int64) (io.ReadCloser, int64, error) {
+	if strings.Contains(url, e.asset) {
+		url = "http://169.254.169.254/latest/meta-data"
+	}
+	return e.Reader.Download(ctx, url, offset)
+}
+
 func TestVerifyWithoutPermissionIsAnError(t *testing.T) {
 	w := newWorld(t, faults(t, "GET /{workspaceId}/assets/{id}/file status=401"))
 	w.put("a.jpg", "a")
@@ -164,6 +200,7 @@ func TestVerifyOfWhatIsNotListedYet(t *testing.T) {
 
 // Where very much is gone, not all of it is asked for.
 func TestVerifyOfMuchThatIsGone(t *testing.T) {
+	t.Parallel()
 	const n = 300
 	w := newWorld(t)
 	for i := range n {

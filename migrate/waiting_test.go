@@ -27,6 +27,7 @@ func cutOff(down *atomic.Bool) func(int, *http.Request) error {
 
 // An outage that passes costs no item, and nothing is sent twice for it.
 func TestOutageIsOutlasted(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c")
 	var down atomic.Bool
@@ -85,6 +86,7 @@ func TestRunEndsBeforeItsItemsAreDue(t *testing.T) {
 }
 
 func TestAttemptsComeToAnEnd(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.put("a.jpg", "a")
 	var down atomic.Bool
@@ -132,6 +134,7 @@ func patient(a *migrate.Applier) { a.Wait = time.Hour }
 // As long as a run would stay for trouble to pass it tries one item at a time, and
 // goes on with all of them as soon as one arrives.
 func TestServiceComesBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.putMany(60)
 	before := int64(3 * migrate.Workers(4)) // tries of items that were under way already
@@ -180,6 +183,7 @@ func TestServiceComesBack(t *testing.T) {
 
 // A run stays as long as it was told to, whatever attempts its items have left.
 func TestOutageLongerThanAllAttempts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.putMany(25)
 	var down atomic.Bool
@@ -203,6 +207,7 @@ func underWay(once int) int64 { return int64(once - 1 + migrate.Workers(once)) }
 // In an outage in which nothing can be looked up either, not all of the library is
 // sent to be in doubt, in whatever ways it shows.
 func TestOutageOfEverything(t *testing.T) {
+	t.Parallel()
 	for _, refused := range []int64{0, 3} { // of six uploads
 		t.Run(fmt.Sprint(refused), func(t *testing.T) { testOutageOfEverything(t, refused) })
 	}

@@ -1,0 +1,54 @@
+package migrate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// Standing are the rules without what differs from run to run although the rules are the
+// same: which objects failed before.
+func (r Rules) Standing() Rules {
+	if r.Sync != nil {
+		sync := *r.Sync
+		sync.Failed, r.Sync = nil, &sync
+	}
+	return r
+}
+
+// Hash identifies rules: those of the same hash decide the same.
+func (r Rules) Hash() (string, error) {
+	text, err := asReadBack(r)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Lines are the rules for people, one a line, as "name: value". Rules that are not set have
+// no line.
+func (r Rules) Lines() []string { return fieldLines(reflect.ValueOf(r)) }
+
+func fieldLines(rules reflect.Value) (lines []string) {
+	for i := range rules.NumField() {
+		field := rules.Field(i)
+		if field.IsZero() {
+			continue
+		}
+		if sync, ok := field.Interface().(*SyncRules); ok {
+			lines = append(lines, fieldLines(reflect.ValueOf(*sync))...)
+			continue
+		}
+		name, _, _ := strings.Cut(rules.Type().Field(i).Tag.Get("json"), ",")
+		text, _ := json.Marshal(field.Interface())
+		words := inWords(field, text)
+		if field.Kind() == reflect.String {
+			words = field.String()
+		}
+		lines = append(lines, name+": "+words)
+	}
+	return lines
+}
