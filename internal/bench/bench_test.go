@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/longtest"
+
 	"go.uber.org/goleak"
 )
 
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) {
 // it says about speed means nothing.
 func TestEveryFigure(t *testing.T) {
 	var out bytes.Buffer
-	b, err := newBench(t.Context(), &out, 2000, "")
+	b, err := newBench(t.Context(), &out, longtest.Size(10_000, 2000), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 type shelf struct {
 	*testing.T
 	*httptest.Server
+	sandbox   *sandbox.Server
 	token     string
 	workspace string
 }
@@ -32,7 +33,7 @@ func newShelf(t *testing.T) *shelf {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &shelf{t, httptest.NewServer(s), sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, "superadmin")), env.ID}
+	h := &shelf{t, httptest.NewServer(s), s, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, "superadmin")), env.ID}
 	t.Cleanup(func() {
 		h.CloseClientConnections()
 		h.Close()
@@ -105,6 +106,46 @@ func (h *shelf) send(method, path, contentType string, body []byte) string {
 	return made.ID
 }
 
+// enter has a browser go where the sandbox says, with a key.
+func (h *shelf) enter(b *browser) {
+	h.Helper()
+	p := b.open(h.T, h.sandbox.LibraryURL(h.URL), 1280, "light")
+	select {
+	case <-p.loaded: // where the first page leads
+	case <-p.ctx.Done():
+		h.Fatal("the address with the key leads nowhere")
+	}
+	var is struct{ At, Text string }
+	if p.eval("({at: location.href, text: document.body.innerText})", &is); is.At != h.URL+"/" || !strings.Contains(is.Text, "Categories") {
+		h.Fatalf("the library does not open: %+v", is)
+	}
+}
+
+// TestActiveFiles opens files that would run a script, which then tells of it in the title.
+func TestActiveFiles(t *testing.T) {
+	h := newShelf(t)
+	category := h.call("POST", "/admin/categories", object{"name": "Active", "extensions": []string{"html", "svg", "xml"}})
+	b := startBrowser(t)
+	h.enter(b)
+	const script = `fetch("/").then(r => r.text()).then(t => document.documentElement.setAttribute("read", t)); document.documentElement.setAttribute("ran", "yes")`
+	for name, content := range map[string]string{
+		"page.html": "<!doctype html><title>x</title><script>" + script + "</script>",
+		"logo.svg":  `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>` + "<![CDATA[" + script + "]]></script></svg>",
+		"data.xml":  `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><script>` + "<![CDATA[" + script + "]]></script></html>",
+	} {
+		asset := h.upload(name, []byte(content), "categoryId", category)
+		p := b.open(t, h.URL+"/"+h.workspace+"/assets/"+asset+"/file", 1280, "light")
+		var is struct {
+			Ran    bool
+			Origin string
+		}
+		p.eval(`({ran: document.documentElement.hasAttribute("ran"), origin: self.origin})`, &is)
+		if is.Ran || is.Origin != "null" {
+			t.Errorf("%s: %+v", name, is)
+		}
+	}
+}
+
 // TestLibrary looks at every kind of page, filled with what is hard to show.
 func TestLibrary(t *testing.T) {
 	h := newShelf(t)
@@ -130,6 +171,7 @@ func TestLibrary(t *testing.T) {
 
 	const base = "/_sandbox/library"
 	b := startBrowser(t)
+	h.enter(b)
 	for name, path := range map[string]string{
 		"workspace": "/", "category": base + "/categories/" + category, "second page": base + "/categories/" + category + "?page=2&view=table",
 		"folder": base + "/folders/" + folder, "folders": base + "/categories/" + category + "/folders",
@@ -167,14 +209,17 @@ func (p *tab) checkPictures() {
 func TestLibraryIsNotForScripts(t *testing.T) {
 	h := newShelf(t)
 	category := h.call("POST", "/admin/categories", object{"name": "Pages", "extensions": []string{"html", "png"}})
-	asset := h.upload("page.html", []byte("<!doctype html><title>uploaded</title>"), "categoryId", category)
+	const script = "<script>document.title = 'ran'</script>"
 	image := h.upload("image.png", picture(t), "categoryId", category)
+	thumbnail := "/_sandbox/library/assets/" + url.PathEscape(image) + "/thumbnail"
+	asset := h.upload("page.html", []byte("<!doctype html><title>uploaded</title><img src="+thumbnail+"><iframe src=/></iframe>"+script), "categoryId", category)
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte("<!doctype html><title>elsewhere</title>"))
 	}))
 	t.Cleanup(elsewhere.Close)
 	b := startBrowser(t)
+	h.enter(b) // so that there is a cookie to be used
 	for title, address := range map[string]string{
 		"uploaded": h.URL + "/" + h.workspace + "/assets/" + asset + "/file", "elsewhere": elsewhere.URL,
 	} {
@@ -184,10 +229,24 @@ func TestLibraryIsNotForScripts(t *testing.T) {
 			if p.eval("document.title", &got); got != title {
 				t.Fatalf("the page is %q", got)
 			}
+			if p.eval("self.origin", &got); got == h.URL {
+				t.Errorf("the page is of the origin of the library")
+			}
 			library, _ := json.Marshal(h.URL + "/")
 			p.eval(`fetch(`+string(library)+`, {headers: {Accept: "text/html"}}).then(r => r.text()).catch(e => "refused: " + e)`, &got)
 			if !strings.HasPrefix(got, "refused") && !strings.Contains(got, "not shown to scripts") {
 				t.Errorf("a script read: %.200s", got)
+			}
+			if title == "uploaded" { // none of its scripts run, so it has the tags
+				var is struct {
+					Shown bool
+					Frame string
+				}
+				p.eval(`({shown: document.images[0].naturalWidth > 0, frame: document.querySelector("iframe").contentDocument?.body.innerText || ""})`, &is)
+				if is.Shown || is.Frame != "" {
+					t.Errorf("an uploaded page shows the library: %+v", is)
+				}
+				return
 			}
 			p.eval(`new Promise(done => {
 				const f = document.createElement("iframe");
@@ -198,10 +257,10 @@ func TestLibraryIsNotForScripts(t *testing.T) {
 			if strings.Contains(got, "Categories") {
 				t.Errorf("a frame shows: %.200s", got)
 			}
-			thumbnail, _ := json.Marshal(h.URL + "/_sandbox/library/assets/" + url.PathEscape(image) + "/thumbnail")
+			source, _ := json.Marshal(h.URL + thumbnail)
 			var shown bool
-			p.eval(`new Promise(done => { const m = new Image(); m.onload = () => done(true); m.onerror = () => done(false); m.src = `+string(thumbnail)+` })`, &shown)
-			if shown && title == "elsewhere" {
+			p.eval(`new Promise(done => { const m = new Image(); m.onload = () => done(true); m.onerror = () => done(false); m.src = `+string(source)+` })`, &shown)
+			if shown {
 				t.Error("another site shows a picture of the library")
 			}
 		})

@@ -54,9 +54,10 @@ type Settings struct {
 	To           string           // address, name or "sandbox"; see Destination
 	Destinations map[string]Named // by name
 
-	Jobs   map[string]Job // by name
-	Job    string         // the one that was chosen; empty if none was
-	Source string         // of that job
+	Jobs       map[string]Job // by name
+	defaultJob string         // see DefaultJob
+	Job        string         // the one that was chosen; empty if none was
+	Source     string         // of that job
 
 	State      string // the journal; see DefaultState
 	Workspace  string
@@ -95,6 +96,7 @@ type Settings struct {
 	CategoryBy       string // extension, folder
 	Category         string
 	Unmatched        string // stop, skip, create
+	FallbackCategory string // for unmatched files that are created
 	OnCollision      string // rename, keep, conflict
 	OnExisting       string // conflict, adopt, duplicate
 	Duplicates       string // keep, one-asset
@@ -115,6 +117,7 @@ type Settings struct {
 	OnDestinationChange string  // keep, overwrite, report
 	OnReplaceRefused    string  // fail, new-asset
 
+	Approval    string // a file that an approver signed
 	Provenance  string // auto, always, never
 	Wait        time.Duration
 	MaxDuration time.Duration  // 0: no limit

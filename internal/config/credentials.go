@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -77,7 +78,7 @@ func readSecret(path string, warn func(string)) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if readableByOthers(info.Mode()) && warn != nil {
+	if readableByOthers(info.Mode()) && !isCredential(path) && warn != nil {
 		warn(fmt.Sprintf("%s can be read by others; chmod 600 keeps it private", path))
 	}
 	data, err := os.ReadFile(path)
@@ -90,6 +91,13 @@ func readSecret(path string, warn func(string)) (string, error) {
 // readableByOthers is about Unix; on Windows the mode says nothing.
 func readableByOthers(mode fs.FileMode) bool {
 	return runtime.GOOS != "windows" && mode.IsRegular() && mode&0o044 != 0
+}
+
+// isCredential reports whether systemd made a file with LoadCredential=. Its mode has a bit for
+// the group, which stands for an access control list with nobody but the service.
+func isCredential(path string) bool {
+	folder := os.Getenv("CREDENTIALS_DIRECTORY")
+	return folder != "" && filepath.Dir(path) == filepath.Clean(folder)
 }
 
 // A set is an environment and what opens it, as one place gives them.

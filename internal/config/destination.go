@@ -25,6 +25,9 @@ type Named struct {
 	AccessKeyEnv, AccessKeyFile, AccessKeyCommand, TokenCommand string
 
 	Workspace, Service, User, CAFile, ServiceProfile string
+
+	RequireApproval bool
+	ApproversFile   string
 }
 
 // A Kind tells the sandbox from everything else.
@@ -150,6 +153,9 @@ func (s *Settings) own(key string) string {
 func (n *Named) check() (key string, err error) {
 	if n.URL == "" {
 		return "", errors.New("url is missing")
+	}
+	if n.RequireApproval && (n.Environment == "" || n.ApproversFile == "") {
+		return "require_approval", errors.New("require_approval needs environment and approvers_file")
 	}
 	var given []string
 	for key, value := range n.credentialKeys() {

@@ -32,8 +32,13 @@ func (s *Settings) parse(path string, data []byte, rows []row) error {
 
 func (s *Settings) readFile(f file, rows []row) error {
 	destinations, jobs, rules := row{key: "destinations"}, row{key: "jobs"}, row{key: "mapping"}
-	return f.walk(f.Root, append(rows, destinations, jobs, rules, row{key: addressesKey}), func(r row, value ast.Node) (err error) {
+	usual := row{key: "default_job", set: text(&s.defaultJob)}
+	err := f.walk(f.Root, append(rows, destinations, jobs, usual, rules, row{key: addressesKey}), func(r row, value ast.Node) (err error) {
 		switch r.key {
+		case usual.key:
+			s.place[usual.key] = place{f, value}
+			_, err = f.apply(r, value)
+			return err
 		case addressesKey:
 			s.origin[r.key] = FromFile
 			s.Addresses, err = f.addresses(value)
@@ -54,6 +59,11 @@ func (s *Settings) readFile(f file, rows []row) error {
 		s.place[r.key] = place{f, value}
 		return s.put(r, values, FromFile)
 	})
+	if _, ok := s.Jobs[s.defaultJob]; err == nil && s.defaultJob != "" && !ok {
+		known := slices.Sorted(maps.Keys(s.Jobs))
+		return f.ErrorAt(s.place[usual.key].node, fmt.Sprintf("default_job: there is no job %q%s", s.defaultJob, strictyaml.Suggestion(s.defaultJob, known)))
+	}
+	return err
 }
 
 // A place is where something stands in the file.

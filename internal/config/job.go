@@ -21,6 +21,18 @@ type Job struct {
 	addresses []*addresses.Template // the same
 }
 
+// DefaultJob is the job of a command that is told neither a source nor a job: the one that
+// default_job names, or the only one. It is empty if there is none, or several.
+func (s *Settings) DefaultJob() string {
+	if s.defaultJob != "" || len(s.Jobs) != 1 {
+		return s.defaultJob
+	}
+	for name := range s.Jobs {
+		return name
+	}
+	return ""
+}
+
 // given is what a job says about a setting.
 type given struct {
 	key    string

@@ -20,6 +20,15 @@ func DefaultState(env Env, environment, workspace string) (string, error) {
 	return filepath.Join(dir, fileName(environment)+"-"+fileName(workspace)+".db"), nil
 }
 
+// BackupDir returns where the originals of rewritten files are kept if nobody says.
+func BackupDir(env Env) (string, error) {
+	dir, err := folder(runtime.GOOS, env, "XDG_STATE_HOME", ".local/state")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "backups"), nil
+}
+
 // SandboxDir returns where the embedded sandbox keeps its data.
 func SandboxDir(env Env) (string, error) {
 	dir, err := folder(runtime.GOOS, env, "XDG_DATA_HOME", ".local/share")

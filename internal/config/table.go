@@ -60,6 +60,7 @@ func (s *Settings) table() []row {
 		choice("category_by", &s.CategoryBy, "extension", "folder"),
 		{key: "category", example: "Images", set: text(&s.Category)},
 		choice("unmatched", &s.Unmatched, "stop", "skip", "create"),
+		{key: "fallback_category", example: "Other files", set: text(&s.FallbackCategory)},
 		choice("on_collision", &s.OnCollision, "rename", "keep", "conflict"),
 		choice("on_existing", &s.OnExisting, "conflict", "adopt", "duplicate"),
 		choice("duplicates", &s.Duplicates, "keep", "one-asset"),
@@ -84,6 +85,7 @@ func (s *Settings) table() []row {
 		{key: "drift_share", initial: "1/30", set: parsed(&s.DriftShare, parseShare)},
 		choice("on_destination_change", &s.OnDestinationChange, "keep", "overwrite", "report"),
 		choice("on_replace_refused", &s.OnReplaceRefused, "fail", "new-asset"),
+		{key: "approval", example: "approval.json", set: text(&s.Approval), path: true},
 		choice("provenance", &s.Provenance, "auto", "always", "never"),
 		{key: "wait", initial: "1m", set: duration(&s.Wait)},
 		{key: "max_duration", example: "6h", set: duration(&s.MaxDuration)},
@@ -129,6 +131,8 @@ func (n *Named) table() []row {
 		{key: "user", initial: "assetferry", set: text(&n.User)},
 		{key: "service_profile", example: "assetferry-profile.yaml", set: text(&n.ServiceProfile), path: true},
 		{key: "ca_file", example: "authorities.pem", set: text(&n.CAFile), path: true},
+		{key: "require_approval", initial: "false", set: yesNo(&n.RequireApproval), yesNo: true},
+		{key: "approvers_file", example: "/etc/assetferry/approvers", set: text(&n.ApproversFile), path: true},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,9 +19,19 @@ type Template struct {
 	To          string            // the sandbox or a destination; empty: left open
 	Destination Named             // what is known of the one that has a name
 	Set         map[string]string // values of other settings, by key
-	Source      string            // for the example of a job
+	Job         *TemplateJob      // nil: an example of one
 	Meaning     func(flag string) string
 }
+
+// A TemplateJob is a job of a template.
+type TemplateJob struct {
+	Name, Source string
+	Settings     []Setting
+	Private      bool // a rule has all files be private
+}
+
+// A Setting is a key with its value.
+type Setting struct{ Key, Value string }
 
 // TemplateName is what the destination of a template is called.
 const TemplateName = "production"
@@ -45,17 +56,20 @@ const templateAddresses = `The addresses at which objects were found so far, for
 rewrite": templates that build them from the key of an object, with the widths of images
 where there were several. "assetferry help addresses" tells which placeholders there are.`
 
-const templateJobs = `Jobs by name: what is to be brought over again and again, such as every night, with
-"assetferry sync --job nightly". Each has a source, and whatever else differs from the
-settings above; a relative path begins at the folder of this file. "assetferry schedule
---job nightly" has it started every night.`
+const templateJobs = `Jobs by name. Each has a source and the settings that differ from those above; a
+relative path starts at the folder of this file. "assetferry migrate", "sync", "plan",
+"doctor", "verify", "report" and "schedule" use the only job, or default_job, where
+neither a source nor --job NAME is given.`
+
+const templatePrivate = `Upload only into private categories. A file without one is a conflict.`
 
 // meaningOf is what the keys of a destination mean that are no settings of their own.
 func meaningOf(key string) string {
 	return map[string]string{
-		"url":         "The address of the service: https://api.ckbox.io, or that of your own installation.",
-		"environment": "The ID of the environment, from the place where its access keys are made.",
-		"workspace":   "These four are for this destination alone and beat the settings of the same name below.",
+		"url":              "The address of the service: https://api.ckbox.io, or that of your own installation.",
+		"environment":      "The ID of the environment, from the place where its access keys are made.",
+		"require_approval": "Whether writing here takes the signature of an approver, who is listed in approvers_file (OpenSSH allowed_signers); see assetferry help security.",
+		"workspace":        "These four are for this destination alone and beat the settings of the same name below.",
 	}[key]
 }
 
@@ -104,10 +118,31 @@ func (t Template) encodeAddresses(d *draft) {
 // encodeJobs shows what a job looks like.
 func (t Template) encodeJobs(d *draft) {
 	d.prose("", templateJobs)
-	d.line(false, "", "jobs:")
-	d.line(false, "  ", "nightly:")
-	d.line(false, "    ", "source: "+quote(cmp.Or(t.Source, "./photos")))
-	d.line(false, "    ", "exclude: ["+quote("drafts/**")+"]")
+	j := t.Job
+	if j == nil {
+		d.line(false, "", "default_job: nightly")
+		d.line(false, "", "jobs:")
+		d.line(false, "  ", "nightly:")
+		d.line(false, "    ", "source: ./photos")
+		d.line(false, "    ", "exclude: ["+quote("drafts/**")+"]")
+		return
+	}
+	d.line(false, "", "default_job: "+quote(j.Name))
+	d.line(true, "", "jobs:")
+	d.line(true, "  ", quote(j.Name)+":")
+	d.line(true, "    ", "source: "+quote(j.Source))
+	rows := new(Settings).table()
+	for _, s := range j.Settings {
+		at := slices.IndexFunc(rows, func(r row) bool { return r.key == s.Key })
+		d.prose("    ", capitalize(t.Meaning(rows[at].flag())))
+		d.setting("    ", rows[at], s.Value, true)
+	}
+	if j.Private {
+		d.prose("    ", templatePrivate)
+		d.line(true, "    ", "mapping:")
+		d.line(true, "      ", "rules:")
+		d.line(true, "        ", "- private: true")
+	}
 }
 
 // value is that of a setting, if it is known, so that it counts.
@@ -161,8 +196,29 @@ func (n *Named) get(key string) string {
 		return value
 	}
 	return map[string]string{"url": n.URL, "environment": n.Environment, "workspace": n.Workspace,
-		"service": n.Service, "user": n.User, "ca_file": n.CAFile, "service_profile": n.ServiceProfile}[key]
+		"service": n.Service, "user": n.User, "ca_file": n.CAFile, "service_profile": n.ServiceProfile,
+		"approvers_file": n.ApproversFile, "require_approval": yesOrNothing(n.RequireApproval)}[key]
 }
+
+func yesOrNothing(yes bool) string {
+	if yes {
+		return "true"
+	}
+	return ""
+}
+
+// CheckSetting reports what is wrong with the value of a setting, as if it stood in the file.
+func CheckSetting(key, value string) error {
+	for _, r := range new(Settings).table() {
+		if r.key == key {
+			return r.set([]string{value})
+		}
+	}
+	return fmt.Errorf("there is no setting %q", key)
+}
+
+// IsName reports whether a job or a destination can be called that.
+func IsName(name string) bool { return isName(name) }
 
 // Put checks and stores the value of a key, as if it stood in the file.
 func (n *Named) Put(key, value string) error {

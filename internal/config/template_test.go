@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -120,6 +121,21 @@ func TestPut(t *testing.T) {
 		var n Named
 		if got := fmt.Sprint(n.Put(tc.key, tc.value)); got != tc.want {
 			t.Errorf("%s %s: got %s, want %s", tc.key, tc.value, got, tc.want)
+		}
+	}
+}
+
+// TestTemplateJob reads the job of a template, which is the default one, also with all
+// comment signs gone.
+func TestTemplateJob(t *testing.T) {
+	for _, source := range []string{"./photos", "it's: my #photos", "s3://b/p", "table:a b.csv", "~/Pictures", "2024"} {
+		text := string(Template{To: "sandbox", Meaning: meaning, Job: &TemplateJob{Name: "2024", Source: source, Private: true,
+			Settings: []Setting{{"unmatched", "skip"}, {"delete", "trash"}, {"quarantine", "2d"}}}}.Encode())
+		for _, text := range []string{text, commentedOut.ReplaceAllString(text, "$1$2")} {
+			s := mustLoad(t, text, map[string][]string{"job": {"2024"}}, nil)
+			if s.Unmatched != "skip" || s.Delete != "trash" || s.Quarantine != 48*time.Hour || s.Mapping == nil || s.DefaultJob() != "2024" || !strings.HasSuffix(s.Source, strings.TrimLeft(source, "./~")) {
+				t.Errorf("%s: got %q, unmatched %s, default job %q", source, s.Source, s.Unmatched, s.DefaultJob())
+			}
 		}
 	}
 }

@@ -29,6 +29,7 @@ type file struct {
 	name    string // with slashes
 	time    time.Time
 	content func() ([]byte, error)
+	small   func() ([]byte, error) // the same photo with fewer pixels; nil: it is none
 
 	// caseTwin says that another file has the same name but for case, so that
 	// many file systems cannot hold both.
@@ -38,18 +39,44 @@ type file struct {
 // WriteLibrary writes the library into dir, which need not exist. It overwrites
 // nothing.
 func WriteLibrary(dir string) (Summary, error) {
-	files := library()
-	contents, err := makeAll(files)
+	l, err := MakeLibrary()
 	if err != nil {
 		return Summary{}, err
 	}
-	return writeAll(dir, files, contents)
+	return l.Write(dir)
 }
 
-func writeAll(dir string, files []file, contents [][]byte) (Summary, error) {
-	var s Summary
+// A Library is the made-up library in memory, about 10 MB.
+type Library struct {
+	files    []file
+	contents [][]byte // of files, in their order
+}
+
+// MakeLibrary draws and writes all files in memory.
+func MakeLibrary() (Library, error) { return makeLibrary(library()) }
+
+// MakeSmallLibrary makes the same files with photos that have a sixteenth of the pixels, for
+// tests that are not about pictures.
+func MakeSmallLibrary() (Library, error) {
+	files := library()
 	for i, f := range files {
-		err := f.write(dir, contents[i])
+		if f.small != nil {
+			files[i].content = f.small
+		}
+	}
+	return makeLibrary(files)
+}
+
+func makeLibrary(files []file) (Library, error) {
+	contents, err := makeAll(files)
+	return Library{files, contents}, err
+}
+
+// Write writes the library into dir, as [WriteLibrary] does.
+func (l Library) Write(dir string) (Summary, error) {
+	var s Summary
+	for i, f := range l.files {
+		err := f.write(dir, l.contents[i])
 		if f.caseTwin && errors.Is(err, fs.ErrExist) {
 			s.Notes = append(s.Notes, f.name+" is left out: this file system does not tell upper from lower case")
 			continue
@@ -58,7 +85,7 @@ func writeAll(dir string, files []file, contents [][]byte) (Summary, error) {
 			return s, fmt.Errorf("demo library: %w", err)
 		}
 		s.Files++
-		s.Bytes += int64(len(contents[i]))
+		s.Bytes += int64(len(l.contents[i]))
 	}
 	return s, nil
 }

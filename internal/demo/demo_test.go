@@ -203,10 +203,10 @@ func TestTimesAreFixed(t *testing.T) {
 func TestNothingIsOverwritten(t *testing.T) {
 	dir := t.TempDir()
 	files := []file{{name: "a/b.txt"}}
-	if _, err := writeAll(dir, files, [][]byte{[]byte("1")}); err != nil {
+	if _, err := (Library{files, [][]byte{[]byte("1")}}).Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := writeAll(dir, files, [][]byte{[]byte("2")}); !errors.Is(err, fs.ErrExist) {
+	if _, err := (Library{files, [][]byte{[]byte("2")}}).Write(dir); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("got %v, want %v", err, fs.ErrExist)
 	}
 }
@@ -214,7 +214,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 func TestCaseTwinOnAnInsensitiveFileSystem(t *testing.T) {
 	// Such a file system says of the second name that it exists already.
 	files := []file{{name: "logo.png"}, {name: "logo.png", caseTwin: true}, {name: "more.png"}}
-	s, err := writeAll(t.TempDir(), files, [][]byte{{1}, {2}, {3}})
+	s, err := Library{files, [][]byte{{1}, {2}, {3}}}.Write(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,9 @@ type photo struct {
 }
 
 func (p photo) file(name string) file {
-	return file{name: name, time: p.taken, content: p.encode}
+	small := p
+	small.width, small.height = p.width/4, p.height/4
+	return file{name: name, time: p.taken, content: p.encode, small: small.encode}
 }
 
 func (p photo) encode() ([]byte, error) {

@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/retry"
+	"assetferry/internal/seedtest"
 	"assetferry/state"
 )
 
@@ -113,10 +115,12 @@ func TestEveryFaultWriting(t *testing.T) {
 		"impossible": {err: &statusError{"no", retry.Permanent, nil}}, "lost": {lost: true, err: &statusError{"cut", retry.Transient, nil}},
 		"killed before": {kill: true}, "killed after": {kill: true, lost: true},
 	}
+	random, step := seedtest.Rand(t), longtest.Size(5, 1)
 	for name, way := range ways {
+		first := 1 + random.IntN(step)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for n, struck := 1, true; struck; n++ {
+			for n, struck := first, true; struck; n += step {
 				t.Run(fmt.Sprint("call ", n), func(t *testing.T) { struck = applyAndUndo(t, way, n) })
 			}
 		})

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/retry"
+	"assetferry/internal/seedtest"
 	"assetferry/state"
 )
 
@@ -45,10 +47,12 @@ func TestEveryFault(t *testing.T) {
 		"impossible": {err: &statusError{"no", retry.Permanent, nil}}, "lost": {lost: true, err: &statusError{"cut", retry.Transient, nil}},
 		"killed before": {kill: true}, "killed after": {kill: true, lost: true},
 	}
+	random, step := seedtest.Rand(t), longtest.Size(5, 1)
 	for name, way := range ways {
+		first := 1 + random.IntN(step)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for n, struck := 1, true; struck; n++ {
+			for n, struck := first, true; struck; n += step {
 				t.Run(fmt.Sprint("call ", n), func(t *testing.T) {
 					w := newWorld(t, 2)
 					w.fault = way

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/cases"
@@ -71,6 +72,24 @@ func (l *level) take(segment, key string) string {
 	return name
 }
 
+// FileName makes a name that a service gives to something one of a file in a folder of ours.
+// It is what an export would call it, but for a dot or a dash at its beginning: those are
+// escaped, too, because the folder is not one of an export. There a hidden file may be one
+// that a shell or a web server reads, and a dash the beginning of an option.
+func FileName(name string) string {
+	escaped := escape(name)
+	switch {
+	case name == "":
+		return "asset"
+	case name[0] == '.' || name[0] == '-':
+		escaped = fmt.Sprintf("%%%02X", name[0]) + escape(name[1:])
+	}
+	if cut := fit(escaped, ""); cut == escaped {
+		return escaped
+	}
+	return fit(escaped, mark(name))
+}
+
 // looksLikeSidecar reports whether a file would be taken for one that describes another, or a
 // folder would be in the way of one. The manifest is kept out of the way like that, too.
 func looksLikeSidecar(name string) bool {
@@ -117,7 +136,7 @@ func escape(segment string) string {
 		c := segment[i]
 		last := i == len(segment)-1
 		switch {
-		case c < ' ', c == 0x7f, strings.IndexByte(`<>:"|?*\/`, c) >= 0, last && (c == '.' || c == ' '), c == '%' && isEscape(segment[i:]):
+		case isControl(segment[i:]), i > 0 && isControl(segment[i-1:]) && c >= 0x80, strings.IndexByte(`<>:"|?*\/`, c) >= 0, last && (c == '.' || c == ' '), c == '%' && isEscape(segment[i:]):
 			fmt.Fprintf(&b, "%%%02X", c)
 		default:
 			b.WriteByte(c)
@@ -128,6 +147,13 @@ func escape(segment string) string {
 		return fmt.Sprintf("%%%02X", name[0]) + name[1:]
 	}
 	return name
+}
+
+// isControl reports whether a text begins with a control character: those of ASCII, and those
+// of Unicode, which begin escape sequences of terminals, too.
+func isControl(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsControl(r)
 }
 
 func isEscape(s string) bool {

@@ -2,9 +2,11 @@ package export
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,16 +52,56 @@ func TestNamesOfOtherSystems(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", c, got, want)
 		}
 	}
+	for c := rune(0x80); c < 0xa0; c++ { // begin escape sequences, too
+		if got, want := escape("a"+string(c)+"é"), fmt.Sprintf("a%%C2%%%02Xé", c); got != want {
+			t.Errorf("%q becomes %q, want %q", c, got, want)
+		}
+	}
 	for name, want := range map[string]string{"a.": "a%2E", "a ": "a%20", "a. .": "a. %2E", ".": "%2E", "..": ".%2E", "a.b ": "a.b%20"} {
 		if got := escape(name); got != want {
 			t.Errorf("%q becomes %q, want %q", name, got, want)
 		}
 	}
-	for _, name := range []string{"COM10", "COM", "COM⁴", "COM١", "CONIN", "CONOUT", "CON$", "CON1", "nul-1.txt", " CON", "a.con", "LPTa", "..a", " a", "\u0085"} {
+	for _, name := range []string{"COM10", "COM", "COM⁴", "COM١", "CONIN", "CONOUT", "CON$", "CON1", "nul-1.txt", " CON", "a.con", "LPTa", "..a", " a", "\u00a0"} {
 		if got := escape(name); got != name {
 			t.Errorf("%q becomes %q", name, got)
 		}
 	}
+}
+
+// What a service calls an asset is a file in the folder that was named, whoever chose the
+// name.
+func TestFileName(t *testing.T) {
+	long := strings.Repeat("é", 300) + ".jpg"
+	for name, want := range map[string]string{
+		"photo.v2.jpg": "photo.v2.jpg", "é.png": "é.png", "": "asset", ".": "%2E", "..": "%2E%2E",
+		"../../etc/passwd": "%2E.%2F..%2Fetc%2Fpasswd", "/etc/passwd": "%2Fetc%2Fpasswd", `a\b:c`: "a%5Cb%3Ac", `\\host\share`: "%5C%5Chost%5Cshare",
+		".bashrc": "%2Ebashrc", "-rf": "%2Drf", ".-": "%2E-", ".con": "%2E%63on", "CON": "%43ON", "nul.txt": "%6Eul.txt", "end. ": "end.%20", "end.": "end%2E",
+		"\x1b]0;title\a.jpg": "%1B]0;title%07.jpg", "red\u009b31m": "red%C2%9B31m", "line\nbreak": "line%0Abreak", "nul\x00": "nul%00",
+		"100%2F": "100%252F", "*?<>|\"": "%2A%3F%3C%3E%7C%22",
+		long: strings.Repeat("é", 118) + mark(long) + ".jpg",
+	} {
+		got := FileName(name)
+		if got != want || !filepath.IsLocal(got) || filepath.Base(got) != got || len(got)+len(sidecarEnding) > 255 {
+			t.Errorf("%q becomes %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Other names are other files, whatever is escaped in them.
+func FuzzFileName(f *testing.F) {
+	f.Add("a:b", "a%3Ab")
+	f.Add("..", "%2E%2E")
+	f.Add("", "asset")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		one, other := FileName(a), FileName(b)
+		if a != b && one == other && a != "" && b != "" {
+			t.Errorf("%q and %q become %q", a, b, one)
+		}
+		if !filepath.IsLocal(one) || filepath.Base(one) != one || len(one) > 255 || strings.ContainsFunc(one, unicode.IsControl) || strings.HasPrefix(one, ".") || strings.HasPrefix(one, "-") {
+			t.Errorf("%q becomes %q", a, one)
+		}
+	})
 }
 
 // placed gives the paths of keys, with the containers around them.

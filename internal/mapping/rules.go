@@ -18,6 +18,15 @@ type Rules struct {
 	rules   []*rule
 	bare    bool     // nothing is sent but what rules say
 	columns []column // fields that go by names of their own
+	written string   // as they stand in the file
+}
+
+// Lines are the rules as they stand in the file; none if there are no rules.
+func (r *Rules) Lines() []string {
+	if r == nil || r.written == "" {
+		return nil
+	}
+	return strings.Split(r.written, "\n")
 }
 
 // String says for people how many rules there are.
@@ -67,7 +76,7 @@ func (r *rule) name() string {
 // Parse reads what stands under mapping: in a file. Every mistake, that of an expression
 // too, is a *strictyaml.Mistake at its place.
 func Parse(f *strictyaml.File, node ast.Node) (*Rules, error) {
-	r := new(Rules)
+	r := &Rules{written: strings.TrimRight(node.String(), "\n")}
 	p := parser{File: f, into: r}
 	if err := p.mapping(node); err != nil {
 		return nil, err

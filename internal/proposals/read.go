@@ -146,7 +146,7 @@ func (h header) decode(_ *reader, from rows.Row) (said, error) {
 		if !ok {
 			return "", false
 		}
-		return plainCell(from.Cells[n]), true
+		return rows.Unguard(from.Cells[n]), true
 	}
 	s := said{at: h}
 	s.id, _ = cell(columnID)

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+
+	tables "assetferry/internal/rows"
 )
 
 // Columns that are read back; all others only help to decide.
@@ -88,8 +90,7 @@ func WriteCSV(w io.Writer, rows iter.Seq2[Row, error]) error {
 	if _, err := io.WriteString(w, "\ufeff"); err != nil {
 		return err
 	}
-	table := csv.NewWriter(w)
-	table.UseCRLF = true
+	table := tables.NewCRLFWriter(w)
 	if err := table.Write(columns()); err != nil {
 		return err
 	}
@@ -99,39 +100,13 @@ func WriteCSV(w io.Writer, rows iter.Seq2[Row, error]) error {
 		}
 		cells := r.line().cells()
 		for i, cell := range cells {
-			cells[i] = safeCell(unixLines(cell)) // else the writer drops what it does not know as an end of a line
+			cells[i] = strings.ReplaceAll(unixLines(cell), "\n", "\r\n")
 		}
 		if err := table.Write(cells); err != nil {
 			return err
 		}
 	}
-	table.Flush()
-	return table.Error()
-}
-
-// isFormula reports whether a spreadsheet may take text for a formula, or whether it looks
-// like such text that was made safe: apostrophes in front are then counted, so that reading
-// gives the very text back.
-func isFormula(cell string) bool {
-	rest := strings.TrimLeft(cell, "'")
-	return rest != "" && strings.IndexByte("=+-@\t\r\n", rest[0]) >= 0
-}
-
-// safeCell keeps a spreadsheet from taking text for a formula: an apostrophe in front
-// makes it text.
-func safeCell(cell string) string {
-	if isFormula(cell) {
-		return "'" + cell
-	}
-	return cell
-}
-
-// plainCell undoes safeCell.
-func plainCell(cell string) string {
-	if isFormula(cell) {
-		return strings.TrimPrefix(cell, "'")
-	}
-	return cell
+	return nil
 }
 
 // joinTags writes tags with semicolons between them, in quotes those that have one.

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -74,7 +75,7 @@ func (c *counts) walk(ctx context.Context) error {
 		c.maybe.add(f.Size)
 		c.unchanged.add(f.Key, f.Size)
 	}
-	return c.sumReceipts(ctx)
+	return errors.Join(c.countNewSkips(ctx), c.sumReceipts(ctx))
 }
 
 func (c *counts) sumReceipts(ctx context.Context) error {
@@ -117,8 +118,27 @@ func (c *counts) countLeftOut(i state.Item) {
 func (c *counts) leftOutFor(reason string) *LeftOut {
 	return find(c.leftOut, reason, func() *LeftOut {
 		m := migrate.Reason(reason).Remedy()
-		return &LeftOut{Reason: reason, Missed: m.Missed, Decides: m.Decides}
+		return &LeftOut{Reason: reason, Missed: m.Missed, ByRule: migrate.Reason(reason).IsOwnRule(), Decides: m.Decides}
 	})
+}
+
+// countNewSkips finds out which objects no earlier run skipped for the same reason. Those
+// are the examples, where there are any: the others were shown before.
+func (c *counts) countNewSkips(ctx context.Context) error {
+	if len(c.leftOut) == 0 {
+		return nil
+	}
+	for s, err := range migrate.NewSkips(ctx, c.l.journal, c.l.run) {
+		if err != nil {
+			return err
+		}
+		o := c.leftOutFor(s.Reason)
+		if o.New++; o.New == 1 {
+			o.Examples = nil
+		}
+		o.Examples = appendUpTo(shownExamples, o.Examples, s.Key)
+	}
+	return nil
 }
 
 func (c *counts) alteration(told string) *Alteration {
@@ -134,7 +154,7 @@ func (c *counts) listAlterations() []Alteration {
 }
 
 func (c *counts) countTrouble(i state.Item, told string) {
-	what, remedy := remedyFor(i)
+	what, remedy := RemedyFor(i)
 	t := find(c.troubles, what, func() *Trouble { return &Trouble{What: what, Remedy: remedy, byPart: newParts()} })
 	t.add(i.Size)
 	t.byPart.add(told, Amount{1, i.Size})

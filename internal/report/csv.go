@@ -1,26 +1,20 @@
 package report
 
 import (
-	"bytes"
-	"encoding/csv"
 	"io"
 	"strconv"
-	"strings"
+
+	"assetferry/internal/rows"
 )
 
 // csvForm writes a line for each object, with the columns of csvColumns. It makes each in
 // the same room.
 type csvForm struct {
 	clean func(string) string
-	row   bytes.Buffer
-	cells *csv.Writer // into row
+	row   []byte
 }
 
-func newCSVForm(clean func(string) string) *csvForm {
-	f := &csvForm{clean: clean}
-	f.cells = csv.NewWriter(&f.row)
-	return f
-}
+func newCSVForm(clean func(string) string) *csvForm { return &csvForm{clean: clean} }
 
 func csvColumns() []string {
 	return []string{"key", "action", "state", "reason", "size", "category", "folder", "name", "asset_id", "url", "error", "attempts", "origin", "asset_name"}
@@ -56,22 +50,9 @@ func (*csvForm) endIndex(io.Writer, Report) error { return nil }
 
 func (f *csvForm) write(w io.Writer, cells []string) error {
 	for i, cell := range cells {
-		cells[i] = safeCell(f.clean(cell))
+		cells[i] = f.clean(cell)
 	}
-	f.row.Reset()
-	if err := f.cells.Write(cells); err != nil {
-		return err
-	}
-	f.cells.Flush()
-	_, err := w.Write(f.row.Bytes())
+	f.row = append(rows.AppendCSV(f.row[:0], cells), '\n')
+	_, err := w.Write(f.row)
 	return err
-}
-
-// safeCell keeps a spreadsheet from taking text for a formula: an apostrophe in front
-// makes it text.
-func safeCell(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
-		return "'" + cell
-	}
-	return cell
 }

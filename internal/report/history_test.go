@@ -726,7 +726,11 @@ func (h *history) grown() (bytes int64) {
 			case i.Action == state.Move && i.State == state.ItemDone:
 				sizes[i.Key] = sizes[i.Origin]
 			case i.Action == state.Replace && (i.State == state.ItemDone || i.State == state.ItemSent):
-				bytes += i.Size - sizes[i.Key]
+				was := i.Key
+				if i.Origin != "" { // it got another name as well
+					was = i.Origin
+				}
+				bytes += i.Size - sizes[was]
 				sizes[i.Key] = i.Size
 			}
 		}

@@ -59,7 +59,7 @@ func reportOf(purpose state.Purpose, v Verdict, all ...Part) Report {
 			ID: "20251121-120000-7f3a", Command: "migrate", State: "finished", Source: "/srv/cms/uploads",
 			Destination: "env-4c1d/ws-main", Address: "https://api.ckbox.io", PlanHash: "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 			BeganAt: noon, ListedAt: noon.Add(2 * time.Second), FinishedAt: &finished, Seconds: 2832, ListedAll: true,
-			Approval: &Approval{"Ada Lovelace <ada@example.com>", noon.Add(-20 * time.Hour)},
+			Approval: &Approval{By: "Ada Lovelace <ada@example.com>", StatedBy: "op@build01", At: noon.Add(-20 * time.Hour)}, StartedBy: "op@build01",
 		},
 		Sum: Sum{Of: "everything that the source listed", Closes: true, Parts: all},
 	}
@@ -80,7 +80,7 @@ func proved() sample {
 	at := noon.Add(2 * time.Hour)
 	last := noon.Add(47 * time.Minute)
 	r.Destination = Amount{99_412, 413_869_677_112}
-	r.Proof = Proof{Level: "content", At: &at, Receipts: 99_412, ReadBack: 99_412, Covers: true, LastArrival: &last}
+	r.Proof = Proof{Level: "content", At: &at, Receipts: 99_412, ReadBack: 99_412, Verified: 99_412, ByContent: 99_412, Covers: true, LastArrival: &last}
 	r.LeftOut = []LeftOut{
 		{Reason: "left behind by an operating system or a tool", Amount: Amount{412, 3_345_678}, Decides: "always left out; rename it if it is meant to be taken", Examples: []string{"2019/.DS_Store", "2019/spring/Thumbs.db"}},
 		{Reason: "left out by --include or --exclude", Amount: Amount{176, 9_000_000}, Decides: "--include and --exclude", Examples: []string{"brand/old/logo.ai"}},
@@ -123,7 +123,7 @@ func troubledSample() sample {
 		part(created, 4_700, 21e9), part(skipped, 83, 1e6), part(failed, 203, 4e9), part(conflict, 6, 1e6), part(inDoubt, 8, 3e6))
 	r.Unlistable = 2
 	r.Destination = Amount{4_700, 21e9}
-	r.Proof = Proof{Level: "sample", Receipts: 4_700, ReadBack: 100, Differences: 3, First: []Difference{
+	r.Proof = Proof{Level: "sample", Receipts: 4_700, ReadBack: 100, Verified: 4_650, ByContent: 97, NotVerified: 47, Differences: 3, First: []Difference{
 		{arabic, "a1b2c3", "size", "is 12,345 B at the destination, not 12,346 B"}, {hostile, "a1b2c4", "missing", "is not at the destination"}, {long, "a1b2c5", "content", "has other content"}}}
 	at := noon.Add(-time.Hour)
 	last := noon

@@ -25,6 +25,9 @@ func faceOf(r Report) face {
 		if r.Destination.Objects == 0 {
 			return face{"calm", "○", "Nothing to take over"}
 		}
+		if r.Proof.Verified > 0 {
+			return face{"calm", "✓", "Complete, verified in part"}
+		}
 		return face{"calm", "✓", "Complete, not proved yet"}
 	case Partial:
 		return face{"warn", "!", "Complete but for what was left out"}

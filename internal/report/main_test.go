@@ -3,7 +3,12 @@ package report
 import (
 	"testing"
 
+	"assetferry/internal/longtest"
+
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.Checks(longtest.Size(20, 100))
+	goleak.VerifyTestMain(m)
+}

@@ -60,10 +60,10 @@ func about(run state.Run) Run {
 	a := Run{
 		ID: run.ID, Command: run.Command, State: string(run.State), Source: run.Pair.Source,
 		Destination: run.Pair.Destination, Address: run.Pair.Address, Purpose: run.Pair.Purpose, PlanHash: run.PlanHash,
-		GivenUp: run.State == state.Superseded, BeganAt: run.StartedAt, ListedAt: run.ListedAt, ListedAll: run.Scanned,
+		GivenUp: run.State == state.Superseded, BeganAt: run.StartedAt, StartedBy: run.StartedBy, ListedAt: run.ListedAt, ListedAll: run.Scanned,
 	}
-	if run.ApprovedBy != "" {
-		a.Approval = &Approval{run.ApprovedBy, run.ApprovedAt}
+	if by := run.Approver; by.Name != "" {
+		a.Approval = &Approval{By: by.Name, StatedBy: by.StatedBy, Key: by.Key, At: run.ApprovedAt}
 	}
 	if !run.FinishedAt.IsZero() {
 		a.FinishedAt, a.Seconds = &run.FinishedAt, run.FinishedAt.Sub(run.StartedAt).Seconds()
@@ -169,13 +169,14 @@ func (l *lists) tellUnchanged(ctx context.Context, _ *Report) error {
 
 func (l *lists) proof(ctx context.Context, r *Report) error {
 	r.Proof = Proof{Level: "none", First: []Difference{}}
-	arrival, err := l.journal.LastArrival(ctx, l.run.Pair.ID)
+	sum, err := l.journal.SumVerified(ctx, l.run.Pair.ID)
 	if err != nil {
 		return err
 	}
-	if !arrival.IsZero() {
-		r.Proof.LastArrival = &arrival
+	if !sum.LastArrival.IsZero() {
+		r.Proof.LastArrival = &sum.LastArrival
 	}
+	r.Proof.Verified, r.Proof.ByContent, r.Proof.NotVerified = sum.Listed, sum.Contents, sum.Unverified()
 	v, err := l.journal.LastVerification(ctx, l.run.Pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil
@@ -184,7 +185,7 @@ func (l *lists) proof(ctx context.Context, r *Report) error {
 	}
 	p := &r.Proof
 	p.Level, p.At, p.Receipts, p.ReadBack, p.Differences = v.Level, &v.At, v.Receipts, v.Contents, v.Differences
-	p.Covers = v.At.After(arrival)
+	p.Covers = p.NotVerified == 0
 	for d, err := range l.journal.Differences(ctx, v.ID) {
 		if err != nil {
 			return err
@@ -203,6 +204,7 @@ func (l *lists) behind(ctx context.Context, r *Report) error {
 		return nil
 	}
 	rules, err := migrate.ReadRules(l.run)
+	r.stopsAtUnmatched = err == nil && rules.StopsAtUnmatched()
 	if r.Run.Narrow = err == nil && rules.IsNarrow(); !r.Run.Narrow {
 		return err
 	}

@@ -57,6 +57,8 @@ type Report struct {
 	Charted    Amount  `json:"charted"`
 	Throughput []Point `json:"throughput"` // in order of time, at most 120
 
+	stopsAtUnmatched bool // its rules stop at extensions that no category allows
+
 	lists *lists
 }
 
@@ -121,7 +123,8 @@ type Run struct {
 	FinishedAt *time.Time    `json:"finished_at,omitempty"`
 	Seconds    float64       `json:"seconds,omitempty"` // from beginning to end, with all pauses; 0 until finished
 	ListedAll  bool          `json:"listed_to_its_end"`
-	Approval   *Approval     `json:"approval,omitempty"` // nil if nobody was asked
+	StartedBy  string        `json:"started_by,omitempty"` // the account that began it
+	Approval   *Approval     `json:"approval,omitempty"`   // nil if no approver is recorded
 	// Narrow says that the run was asked for a part of the source only, by --include,
 	// --files-from or --limit, or to send nothing.
 	Narrow bool `json:"narrow"`
@@ -130,10 +133,21 @@ type Run struct {
 	PrunedAt *time.Time `json:"pruned_at,omitempty"`
 }
 
-// An Approval says who let a plan be carried out.
+// An Approval says who approved what a run does. Key is the fingerprint of the key that
+// signed the approval; without one, By is what the account in StatedBy stated.
 type Approval struct {
-	By string    `json:"by"`
-	At time.Time `json:"at"`
+	By       string    `json:"by"`
+	StatedBy string    `json:"stated_by,omitempty"`
+	Key      string    `json:"key,omitempty"`
+	At       time.Time `json:"at"`
+}
+
+// Known says how the approver is known.
+func (a Approval) Known() string {
+	if a.Key != "" {
+		return "signed with " + a.Key
+	}
+	return "stated by " + a.StatedBy
 }
 
 // A Sum says what became of everything that was listed.
@@ -162,9 +176,21 @@ type LeftOut struct {
 	Reason string `json:"reason"`
 	Amount
 	// Missed says that a person may miss these at the destination.
-	Missed   bool     `json:"missed"`
+	Missed bool `json:"missed"`
+	// ByRule says that a rule of the user's own skips them, and New counts, of these, the
+	// objects that no earlier run skipped for the same reason: the rest is no news.
+	ByRule   bool     `json:"by_rule"`
+	New      int64    `json:"new"`
 	Decides  string   `json:"decides"`  // the switch or the person that decides about it
-	Examples []string `json:"examples"` // keys, the first few
+	Examples []string `json:"examples"` // keys, the first few, new ones if there are any
+}
+
+// ToLookAt counts the objects that nobody has seen skipped yet, or that no rule decides.
+func (o LeftOut) ToLookAt() int64 {
+	if o.ByRule {
+		return o.New
+	}
+	return o.Objects
 }
 
 // A Trouble is what did not arrive and can be helped in one way.
@@ -184,8 +210,9 @@ type Example struct {
 	Error string `json:"error,omitempty"` // empty where Trouble.What says it all
 }
 
-// A Proof is what the last verification of source and destination found. It is
-// about all that is at the destination from the source, and not about a run.
+// A Proof is what the last verification of source and destination found, and how the
+// assets are verified that are there now. It is about all that is at the destination from
+// the source, and not about a run: what no run replaced since stays verified.
 type Proof struct {
 	Level       string       `json:"level"` // listing, sample or content; "none" if there was none
 	At          *time.Time   `json:"at,omitempty"`
@@ -193,9 +220,14 @@ type Proof struct {
 	ReadBack    int64        `json:"read_back"` // of these, compared by content
 	Differences int64        `json:"differences"`
 	First       []Difference `json:"first_differences"`
+	// Verified counts the assets of whose content, since it arrived, the last verification
+	// found no difference; ByContent of these those that were read back, by any verification.
+	Verified    int64 `json:"verified"`
+	ByContent   int64 `json:"verified_by_content"`
+	NotVerified int64 `json:"not_verified"` // their content arrived after it
 	// LastArrival is when the last asset arrived, nil if none has.
 	LastArrival *time.Time `json:"last_arrival,omitempty"`
-	// Covers says that it came after everything that has arrived.
+	// Covers says that it came after the content of every asset.
 	Covers bool `json:"covers_all"`
 }
 

@@ -74,7 +74,10 @@ func (t *text) about(r Report) {
 		facts = append(facts, ui.Fact{Name: "Plan hash", Value: r.Run.PlanHash})
 	}
 	if a := r.Run.Approval; a != nil {
-		facts = append(facts, ui.Fact{Name: "Approved", Value: t.at(a.At) + " by " + a.By})
+		facts = append(facts, ui.Fact{Name: "Approver", Value: a.By + ", " + a.Known() + ", " + t.at(a.At)})
+	}
+	if r.Run.StartedBy != "" {
+		facts = append(facts, ui.Fact{Name: "Started by", Value: r.Run.StartedBy})
 	}
 	facts = append(facts, ui.Fact{Name: "Began", Value: t.at(r.Run.BeganAt)})
 	if !r.Run.ListedAt.Equal(r.Run.BeganAt) {
@@ -138,13 +141,21 @@ func (t *text) leftOut(r Report) {
 	}
 	t.heading(wordsOf(r).NotTaken)
 	for _, o := range r.LeftOut {
-		t.say(2, "%s, %s: %s", objects(o.Objects), ui.Bytes(o.Bytes), o.Reason)
+		t.say(2, "%s, %s: %s%s", objects(o.Objects), ui.Bytes(o.Bytes), o.Reason, o.NewText())
 		t.say(4, "Decides: %s", o.Decides)
 		for _, key := range o.Examples {
 			t.quote(6, key)
 		}
 		t.more(o.Objects, len(o.Examples), "skipped")
 	}
+}
+
+// NewText says how many of what a rule skips are new, where some are not.
+func (o LeftOut) NewText() string {
+	if !o.ByRule || o.New == o.Objects || o.New == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s of them for the first time", ui.Count(o.New))
 }
 
 // more says that there are more objects than those shown.
@@ -194,8 +205,11 @@ func (t *text) proof(r Report) {
 	}
 	t.say(2, "Verified %s by %s: %s looked for by place, name and size, %s of them read back; %s.",
 		t.at(*p.At), p.Level, assets(p.Receipts), ui.Count(p.ReadBack), found)
+	if p.ByContent > p.ReadBack {
+		t.say(2, "%s of %s were read back by this or an earlier verification, and have not changed since.", ui.Count(p.ByContent), assets(p.Verified))
+	}
 	if !p.Covers {
-		t.say(2, "Assets arrived after that, the last one %s.", t.at(*p.LastArrival))
+		t.say(2, "%s: content arrived after that, the last %s.", capital(verifiedText(p)), t.at(*p.LastArrival))
 	}
 	for _, d := range p.First {
 		t.quote(4, d.Key)

@@ -56,7 +56,7 @@ func TestTextGolden(t *testing.T) {
 func TestTextSanitizes(t *testing.T) {
 	const evil = "\x1b[2J\u202egnp.exe\n\r"
 	r := troubledSample().Report
-	r.Run.Source, r.Run.Address, r.Run.Approval.By = evil, evil, evil
+	r.Run.Source, r.Run.Address, r.Run.Approval.By, r.Run.Approval.StatedBy, r.Run.StartedBy = evil, evil, evil, evil, evil
 	r.LeftOut = []LeftOut{{Reason: evil, Amount: Amount{1, 1}, Decides: evil, Examples: []string{evil}}}
 	r.Troubles = []Trouble{{What: evil, Remedy: evil, Parts: []Part{part(failed, 1, 1)}, Amount: Amount{1, 1}, Examples: []Example{{evil, evil}}}}
 	r.Proof.First = []Difference{{evil, evil, "name", evil}}

@@ -12,10 +12,10 @@ import (
 // hidesObjects reports whether there may be objects behind an item that were not listed.
 func hidesObjects(i state.Item) bool { return sources.Obstacle(i.Obstacle).HidesObjects() }
 
-// remedyFor says what kind of trouble an item has, and what to do about it. The journal
+// RemedyFor says what kind of trouble an item has, and what to do about it. The journal
 // keeps errors as text, so that is what kinds are told apart by where their class is too
 // coarse.
-func remedyFor(i state.Item) (what, todo string) {
+func RemedyFor(i state.Item) (what, todo string) {
 	switch {
 	case i.State == state.ItemInDoubt:
 		return "sent, and the answer was lost", "run the same command again when the destination answers: it looks whether they arrived and sends only what did not"

@@ -50,7 +50,7 @@ func TestRemedyFor(t *testing.T) {
 		{because(state.ItemChanged, migrate.ReasonNew), "changed or vanished", "again"},
 		{because(state.ItemInDoubt, migrate.ReasonNew), "the answer was lost", "only what did not"},
 	} {
-		what, todo := remedyFor(tc.item)
+		what, todo := RemedyFor(tc.item)
 		if !strings.Contains(what, tc.what) || !strings.Contains(todo, tc.todo) {
 			t.Errorf("%s %q (%s): got %q and %q, want %q and %q", tc.item.State, tc.item.Error, tc.item.Class, what, todo, tc.what, tc.todo)
 		}

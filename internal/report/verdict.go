@@ -29,7 +29,7 @@ func judgeRun(r Report) Verdict {
 			return v
 		}
 	}
-	v := judgeProof(r, "Everything")
+	v := judgeGood(r)
 	v.Sentence += orphansText(r)
 	return v
 }
@@ -116,8 +116,11 @@ func judgeUndo(r Report) (Verdict, bool) {
 		return Verdict{Incomplete, fmt.Sprintf("Run %s was undone in part: %s, and %s did not.", r.Undo.Undoes, went, ui.Count(stay)),
 			"see below why; what somebody has changed since is theirs to trash"}, true
 	}
-	return Verdict{Undone, fmt.Sprintf("Run %s was undone: %s.", r.Undo.Undoes, undoneText(inTrash, back)),
-		"assetferry migrate brings them again"}, true
+	next := "assetferry migrate brings them again"
+	if back > 0 {
+		next = "a sync with the same settings does it again; assetferry explain KEY names the command that keeps an asset as it is now"
+	}
+	return Verdict{Undone, fmt.Sprintf("Run %s was undone: %s.", r.Undo.Undoes, undoneText(inTrash, back)), next}, true
 }
 
 // judgeStopped is about a run that a guard stopped before anything was written.
@@ -126,7 +129,7 @@ func judgeStopped(r Report) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	v := Verdict{Stopped, "A guard stopped the sync before anything was changed: " + sentence(r.Night.Stopped),
-		"see that the source and the settings are what they should be; if they are, give the consent that the guard names and run the same command again"}
+		"see that the source and the settings are what they should be; if they are, run the command that accepts it; assetferry status shows it"}
 	if !migrate.HasConsent(r.Night.Stopped) {
 		v.Next = "see that the disk or share is mounted and whole, and run the same command again"
 	}
@@ -138,7 +141,7 @@ func judgeHeldBack(r Report) (Verdict, bool) {
 	if r.Night == nil || r.Night.Stopped == "" {
 		return Verdict{}, false
 	}
-	v := Verdict{Stopped, "A guard held a part of the sync back: " + sentence(r.Night.Stopped), "see that the source is whole; if it is, give the consent that the guard names and run the same command again"}
+	v := Verdict{Stopped, "A guard held a part of the sync back: " + sentence(r.Night.Stopped), "see that the source is whole; if it is, run the command that accepts it; assetferry status shows it"}
 	if troubles, any := judgeTroubles(r); any {
 		v.Sentence += " " + troubles.Sentence
 	}
@@ -153,7 +156,7 @@ func judgeQuiet(r Report) (Verdict, bool) {
 	if r.Night == nil || !r.Night.Quiet || r.Destination.Objects == 0 {
 		return Verdict{}, false
 	}
-	v := judgeProof(r, "Everything")
+	v := judgeGood(r)
 	v.Sentence = fmt.Sprintf("Nothing changed: %s are as the sync before left them.%s %s", objects(r.Sum.Listed.Objects), orphansText(r), v.Sentence)
 	return v, true
 }
@@ -183,7 +186,10 @@ func judgeUnfinished(r Report) (Verdict, bool) {
 	if r.Run.AtWork {
 		again = followIt
 	}
-	switch {
+	switch n := r.unmatched(); {
+	case n > 0 && !r.Run.AtWork && !r.Run.GivenUp:
+		return Verdict{Stopped, fmt.Sprintf("Stopped before anything was sent: %s an extension that no category allows.", have(n)),
+			"decide with --unmatched skip or --unmatched create; assetferry status shows the command"}, true
 	case r.Run.GivenUp:
 		return Verdict{Unfinished, fmt.Sprintf("The run was given up before it was finished; %s arrived in it.", assets(arrived(r))),
 			"see the run that came after it: assetferry runs"}, true
@@ -194,6 +200,26 @@ func judgeUnfinished(r Report) (Verdict, bool) {
 		return Verdict{Unfinished, fmt.Sprintf("The run is not finished: %s.", unfinished(r)), again}, true
 	}
 	return Verdict{}, false
+}
+
+// unmatched counts the objects whose extensions keep a run from being carried out.
+func (r Report) unmatched() (n int64) {
+	if !r.stopsAtUnmatched || r.Run.State != string(state.Planned) {
+		return 0
+	}
+	for _, o := range r.LeftOut {
+		if migrate.Reason(o.Reason) == migrate.ReasonUnmatched {
+			n += o.Objects
+		}
+	}
+	return n
+}
+
+func have(n int64) string {
+	if n == 1 {
+		return "1 object has"
+	}
+	return objects(n) + " have"
 }
 
 // unfinished says what a run that is not finished still has to do.
@@ -266,29 +292,36 @@ func judgeBehind(r Report) (Verdict, bool) {
 		capital(objects(r.LeftBehind))), "assetferry migrate without --include, --files-from and --limit takes them up again; assetferry runs shows the runs"}, true
 }
 
-// judgeNarrow says of what part of the source the good news is.
+// judgeNarrow says of what part of the source the good news is, until that was seen once.
 func judgeNarrow(r Report) (Verdict, bool) {
-	var left int64
+	var left, seen int64
 	for _, o := range r.LeftOut {
 		switch migrate.Reason(o.Reason) {
 		case migrate.ReasonFiltered, migrate.ReasonNotListed, migrate.ReasonLimit, migrate.ReasonAbsent:
 			left += o.Objects
+			seen += o.Objects - o.ToLookAt()
 		}
 	}
-	if !r.Run.Narrow || left == 0 {
+	if !r.Run.Narrow || left == seen {
 		return Verdict{}, false
 	}
 	rest := judgeProof(r, "Everything else").Sentence
-	return Verdict{Partial, fmt.Sprintf("This run had only a part of the source: %s of %s were left out by what it was asked for. %s",
-		ui.Count(left), objects(r.Sum.Listed.Objects), rest),
+	first := ""
+	if seen > 0 {
+		first = fmt.Sprintf(" (%s of them for the first time)", ui.Count(left-seen))
+	}
+	return Verdict{Partial, fmt.Sprintf("This run had only a part of the source: %s of %s were left out by what it was asked for%s. %s",
+		ui.Count(left), objects(r.Sum.Listed.Objects), first, rest),
 		"assetferry migrate without --include, --files-from and --limit brings the rest"}, true
 }
 
+// judgeLeftOut is about what somebody may look for. What rules of the user's own skip is
+// told of once: see seenSkips.
 func judgeLeftOut(r Report) (Verdict, bool) {
 	var missed int64
 	for _, o := range r.LeftOut {
 		if o.Missed {
-			missed += o.Objects
+			missed += o.ToLookAt()
 		}
 	}
 	if missed == 0 {
@@ -299,8 +332,51 @@ func judgeLeftOut(r Report) (Verdict, bool) {
 		verb = "was"
 	}
 	rest := judgeProof(r, "Everything else").Sentence + orphansText(r)
+	if seenSkips(r) > 0 {
+		return Verdict{Partial, fmt.Sprintf("Not everything was taken over: %s %s left out that somebody may look for, besides %s skipped by your rules as before. %s",
+			objects(missed), verb, ui.Count(bySeenRules(r)), rest), "decide about what was not taken over: each reason names who or what decides"}, true
+	}
 	return Verdict{Partial, fmt.Sprintf("Not everything was taken over: %s %s left out that somebody may look for. %s", objects(missed), verb, rest),
 		"decide about what was not taken over: each reason names who or what decides"}, true
+}
+
+// seenSkips counts the objects that would be something to look at if no earlier run had
+// skipped them for the same reason.
+func seenSkips(r Report) (n int64) {
+	for _, o := range r.LeftOut {
+		narrowed := r.Run.Narrow && o.Reason == string(migrate.ReasonFiltered)
+		if o.ByRule && (o.Missed || narrowed) {
+			n += o.Objects - o.New
+		}
+	}
+	return n
+}
+
+// bySeenRules counts all that rules of the user's own skip, as they did before.
+func bySeenRules(r Report) (n int64) {
+	for _, o := range r.LeftOut {
+		if o.ByRule {
+			n += o.Objects - o.New
+		}
+	}
+	return n
+}
+
+// judgeGood is about a run that brought all it was to bring. What rules skip as before is
+// said in few words.
+func judgeGood(r Report) Verdict {
+	if seenSkips(r) == 0 {
+		return judgeProof(r, "Everything")
+	}
+	var n int64
+	for _, o := range r.LeftOut {
+		if o.ByRule {
+			n += o.Objects
+		}
+	}
+	v := judgeProof(r, "Everything else")
+	v.Sentence = fmt.Sprintf("Complete: %s skipped by your rules. %s", objects(n), v.Sentence)
+	return v
 }
 
 // judgeProof is about a run that brought all it was to bring, which what calls.
@@ -312,16 +388,23 @@ func judgeProof(r Report, what string) Verdict {
 		return Verdict{Complete, strings.Replace(what, "Everything", "Nothing", 1) + " was to be taken over.", ""}
 	case p.At == nil:
 		return Verdict{Complete, what + " arrived by its receipts. It was never verified.", verify}
-	case !p.Covers:
+	case p.Verified == 0 && !p.Covers:
 		return Verdict{Complete, what + " arrived by its receipts. It was not verified since.", verify}
-	case p.Level == migrate.LevelListing:
-		return Verdict{Proved, fmt.Sprintf("%s arrived, and the destination lists it by name and size: %s.", what, assets(p.Receipts)),
+	case !p.Covers:
+		return Verdict{Complete, fmt.Sprintf("%s arrived by its receipts. %s.", what, capital(verifiedText(p))), verify}
+	case p.ByContent == 0:
+		return Verdict{Proved, fmt.Sprintf("%s arrived, and the destination lists it by name and size: %s.", what, assets(p.Verified)),
 			"to prove contents, too: assetferry verify --content"}
-	case p.ReadBack < p.Receipts:
-		return Verdict{Proved, fmt.Sprintf("%s arrived; %s of %s were read back, and their content is right.", what, ui.Count(p.ReadBack), assets(p.Receipts)),
+	case p.ByContent < p.Verified:
+		return Verdict{Proved, fmt.Sprintf("%s arrived; %s of %s were read back, and their content is right.", what, ui.Count(p.ByContent), assets(p.Verified)),
 			"to prove all of it: assetferry verify --content"}
 	}
-	return Verdict{Proved, fmt.Sprintf("%s arrived and was proved by content: %s.", what, assets(p.Receipts)), ""}
+	return Verdict{Proved, fmt.Sprintf("%s arrived and was proved by content: %s.", what, assets(p.Verified)), ""}
+}
+
+// verifiedText says how many assets are verified, and how many are not yet.
+func verifiedText(p Proof) string {
+	return fmt.Sprintf("%s verified on %s, %s not verified yet", assets(p.Verified), p.At.Format(time.DateOnly), ui.Count(p.NotVerified))
 }
 
 // arrived counts what is at the destination by this run, or was before.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/migrate"
 	"assetferry/state"
 )
 
@@ -19,10 +20,12 @@ func TestVerdict(t *testing.T) {
 		says   string
 	}{
 		{"proved by content", func(*Report) {}, Proved, "Everything arrived and was proved by content: 100 assets."},
-		{"proved by sample", func(r *Report) { r.Proof.Level, r.Proof.ReadBack = "sample", 10 }, Proved, "10 of 100 assets were read back"},
-		{"proved by listing", func(r *Report) { r.Proof.Level, r.Proof.ReadBack = "listing", 0 }, Proved, "lists it by name and size: 100 assets"},
+		{"proved by sample", func(r *Report) { r.Proof.Level, r.Proof.ByContent = "sample", 10 }, Proved, "10 of 100 assets were read back"},
+		{"proved by listing", func(r *Report) { r.Proof.Level, r.Proof.ByContent = "listing", 0 }, Proved, "lists it by name and size: 100 assets"},
 		{"never verified", func(r *Report) { r.Proof = Proof{Level: "none"} }, Complete, "never verified"},
-		{"verified too early", func(r *Report) { r.Proof.Covers = false }, Complete, "not verified since"},
+		{"verified too early", func(r *Report) { r.Proof.Covers, r.Proof.Verified, r.Proof.NotVerified = false, 0, 100 }, Complete, "not verified since"},
+		{"some uploaded since", func(r *Report) { r.Proof.Covers, r.Proof.Verified, r.Proof.NotVerified = false, 97, 3 }, Complete,
+			"Everything arrived by its receipts. 97 assets verified on 2025-11-21, 3 not verified yet."},
 		{"nothing there", func(r *Report) { r.Destination = Amount{}; r.Sum = closing() }, Complete, "Nothing was to be taken over."},
 		{"left out on purpose", func(r *Report) { r.LeftOut = []LeftOut{{Reason: "junk", Amount: Amount{7, 70}}} }, Proved, "Everything arrived"},
 		{"left out and missed", func(r *Report) { r.LeftOut = []LeftOut{{Reason: "limit", Amount: Amount{7, 70}, Missed: true}} }, Partial,
@@ -66,7 +69,7 @@ func TestVerdict(t *testing.T) {
 			r := proved().Report
 			at := noon.Add(time.Hour)
 			r.Sum, r.Destination, r.LeftOut = closing(arrived...), Amount{100, 1000}, nil
-			r.Proof = Proof{Level: "content", At: &at, Receipts: 100, ReadBack: 100, Covers: true}
+			r.Proof = Proof{Level: "content", At: &at, Receipts: 100, ReadBack: 100, Verified: 100, ByContent: 100, Covers: true}
 			tc.change(&r)
 			v := judge(r)
 			if v.Kind != tc.kind || !strings.Contains(v.Sentence, tc.says) {
@@ -82,6 +85,33 @@ func TestVerdict(t *testing.T) {
 				t.Error("there is no next step")
 			}
 		})
+	}
+}
+
+// What a rule of the user's own skips makes no verdict bad once it was seen; what no rule
+// decides does.
+func TestRulesSkipOnce(t *testing.T) {
+	unmatched := func(n, fresh int64) LeftOut {
+		return LeftOut{Reason: string(migrate.ReasonUnmatched), Amount: Amount{n, n}, Missed: true, ByRule: true, New: fresh}
+	}
+	outdated := LeftOut{Reason: string(migrate.ReasonUseSync), Amount: Amount{2, 2}, Missed: true}
+	for _, tc := range []struct {
+		what string
+		left []LeftOut
+		kind Kind
+		says string
+	}{
+		{"for the first time", []LeftOut{unmatched(42, 42)}, Partial, "42 objects were left out that somebody may look for. Everything else"},
+		{"as before", []LeftOut{unmatched(42, 0)}, Proved, "Complete: 42 objects skipped by your rules. Everything else arrived"},
+		{"one more", []LeftOut{unmatched(42, 1)}, Partial, "1 object was left out that somebody may look for, besides 41 skipped by your rules as before."},
+		{"no rule", []LeftOut{outdated}, Partial, "2 objects were left out"},
+		{"no rule, and rules", []LeftOut{outdated, unmatched(42, 0)}, Partial, "2 objects were left out that somebody may look for, besides 42 skipped"},
+	} {
+		r := proved().Report
+		r.LeftOut, r.Night = tc.left, nil
+		if v := judge(r); v.Kind != tc.kind || !strings.Contains(v.Sentence, tc.says) {
+			t.Errorf("%s: got %s: %s\nwant %s: …%s…", tc.what, v.Kind, v.Sentence, tc.kind, tc.says)
+		}
 	}
 }
 

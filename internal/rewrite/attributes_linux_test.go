@@ -47,7 +47,7 @@ func TestReplaceKeepsAttributes(t *testing.T) {
 	for _, path := range []string{listed, plain} {
 		before, err := os.Stat(path)
 		must(t, err)
-		original, err := Replace(path, to("two"))
+		original, err := Replace(path, backupOf(t), to("two"))
 		must(t, err)
 		after, err := os.Stat(path)
 		must(t, err)

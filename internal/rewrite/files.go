@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -28,7 +27,7 @@ var extensions = [...]string{
 const (
 	SkipLink   = "symbolic link"
 	SkipBinary = "binary"
-	SkipKept   = "original that a former rewrite kept"
+	SkipKept   = "original that was kept"
 	SkipDraft  = "left behind by a rewrite that was interrupted"
 )
 
@@ -46,7 +45,7 @@ type File struct {
 	Skip string // why it is left out; empty if it is not
 }
 
-// originalEnding comes after the name of a file that a rewrite kept.
+// originalEnding comes after the name of a file that a program kept, as patch does.
 const originalEnding = ".orig"
 
 const draftEnding = ".assetferry-draft"
@@ -115,7 +114,7 @@ func inFolder(root string, all bool, yield func(File, error) bool) (more bool) {
 		switch {
 		case err != nil:
 		case d.IsDir():
-			if slices.Contains([]string{".git", ".hg", ".svn"}, d.Name()) {
+			if slices.Contains([]string{".git", ".hg", ".svn"}, d.Name()) || strings.HasSuffix(d.Name(), backupEnding) {
 				return fs.SkipDir
 			}
 			return nil
@@ -206,16 +205,16 @@ func encoded(head []byte) error {
 var ErrChanged = errors.New("it was written to while it was read, and was left as it is")
 
 // Replace replaces a file by what it is rewritten to, unless nothing changes, and keeps the
-// original: see keep. The file is one or the other at any time, as a whole, with the same
+// original in a backup. The file is one or the other at any time, as a whole, with the same
 // permissions and owner.
-func Replace(path string, rewrite func(io.Reader, io.Writer) (changes bool, err error)) (original string, err error) {
+func Replace(path string, to *Backup, rewrite func(io.Reader, io.Writer) (changes bool, err error)) (original string, err error) {
 	draft := draftOf(path)
 	before, changes, err := writeDraft(path, draft, rewrite)
 	if err == nil && changes {
 		err = isSame(path, before)
 	}
 	if err == nil && changes {
-		original, err = keep(path, before)
+		original, err = to.keep(path)
 	}
 	if err != nil || !changes {
 		if rerr := os.Remove(draft); !errors.Is(rerr, fs.ErrNotExist) {
@@ -273,38 +272,6 @@ func isSame(path string, before fs.FileInfo) error {
 	return err
 }
 
-// keep gives a file a second name, FILE.orig, or the first of FILE.orig.1, FILE.orig.2 that
-// is free: what was kept before is never replaced. After a crash the second name may be
-// there already.
-func keep(path string, info fs.FileInfo) (original string, err error) {
-	for n := 0; ; n++ {
-		original = path + originalEnding
-		if n > 0 {
-			original += "." + strconv.Itoa(n)
-		}
-		there, err := os.Lstat(original)
-		switch {
-		case err == nil && os.SameFile(there, info):
-			return original, nil
-		case err == nil:
-			continue
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", fmt.Errorf("keep the original: %w", err)
-		}
-		if err = os.Link(path, original); err == nil {
-			err = syncDir(filepath.Dir(path))
-		} else if !errors.Is(err, fs.ErrExist) { // some file systems have no links
-			err = duplicate(path, original)
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("keep the original: %w", err)
-		}
-		if err == nil {
-			return original, nil
-		}
-	}
-}
-
 // duplicate copies a file to one that is there as a whole or not at all.
 func duplicate(path, to string) (err error) {
 	from, err := os.Open(path)
@@ -312,7 +279,7 @@ func duplicate(path, to string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	draft := draftOf(path)
+	draft := draftOf(to)
 	f, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -327,5 +294,5 @@ func duplicate(path, to string) (err error) {
 	if err != nil {
 		return errors.Join(err, os.Remove(draft))
 	}
-	return syncDir(filepath.Dir(to))
+	return nil
 }

@@ -2,13 +2,14 @@ package rewrite
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func writeFile(tb testing.TB, path, text string) {
@@ -36,28 +37,108 @@ func to(text string) func(io.Reader, io.Writer) (bool, error) {
 	}
 }
 
+// backupOf is a backup outside of the files.
+func backupOf(tb testing.TB) *Backup {
+	tb.Helper()
+	b, err := NewBackup(tb.TempDir(), time.Now())
+	must(tb, err)
+	return b
+}
+
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.html")
 	writeFile(t, path, "one")
 	for n, text := range []string{"two", "three", "four"} {
-		original, err := Replace(path, to(text))
+		backup := backupOf(t)
+		original, err := Replace(path, backup, to(text))
 		must(t, err)
-		want := path + originalEnding
-		if n > 0 {
-			want += fmt.Sprint(".", n)
-		}
-		if was := []string{"one", "two", "three"}[n]; original != want || readFile(t, original) != was || readFile(t, path) != text {
+		if was := []string{"one", "two", "three"}[n]; !strings.HasPrefix(original, backup.Dir()) || readFile(t, original) != was || readFile(t, path) != text {
 			t.Errorf("%s: original %s", text, original)
 		}
+		if info, err := os.Stat(backup.Dir()); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+			t.Errorf("the backup has mode %v (%v)", info.Mode(), err)
+		}
 	}
-	if original, err := Replace(path, to("four")); err != nil || original != "" {
+	if original, err := Replace(path, backupOf(t), to("four")); err != nil || original != "" {
 		t.Errorf("nothing changed: original %q (%v)", original, err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v (%v)", info.Mode(), err)
 	}
-	onlyThese(t, dir, "a.html", "a.html.orig", "a.html.orig.1", "a.html.orig.2")
+	onlyThese(t, dir, "a.html") // nothing that a web server would deliver
+}
+
+// What is kept is never replaced, not even by the same call.
+func TestReplaceTwice(t *testing.T) {
+	path, backup := filepath.Join(t.TempDir(), "a.html"), backupOf(t)
+	writeFile(t, path, "one")
+	original, err := Replace(path, backup, to("two"))
+	must(t, err)
+	if _, err := Replace(path, backup, to("three")); !errors.Is(err, os.ErrExist) {
+		t.Errorf("got %v", err)
+	}
+	if readFile(t, original) != "one" || readFile(t, path) != "two" {
+		t.Error("the original was replaced")
+	}
+}
+
+func TestRestore(t *testing.T) {
+	dir, backup := t.TempDir(), backupOf(t)
+	for _, name := range []string{"a.html", "sub/b.php"} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		writeFile(t, path, "one")
+		_, err := Replace(path, backup, to("two"))
+		must(t, err)
+	}
+	second, restored := backupOf(t), 0
+	for range 2 {
+		for o, err := range Originals(backup.Dir()) {
+			must(t, err)
+			differs, err := o.Differs()
+			must(t, err)
+			if !differs {
+				continue
+			}
+			now, err := o.Restore(second)
+			must(t, err)
+			if restored++; readFile(t, o.Path) != "one" || readFile(t, now) != "two" {
+				t.Errorf("%s is %q", o.Path, readFile(t, o.Path))
+			}
+		}
+	}
+	if restored != 2 {
+		t.Errorf("%d files restored, want 2", restored)
+	}
+	for _, dir := range []string{dir, filepath.Join(dir, "nowhere")} {
+		for _, err := range Originals(dir) {
+			if !errors.Is(err, ErrNoBackup) {
+				t.Errorf("%s: got %v", dir, err)
+			}
+		}
+	}
+}
+
+func TestBackupIsWithin(t *testing.T) {
+	dir := t.TempDir()
+	site := filepath.Join(dir, "site")
+	must(t, os.Mkdir(site, 0o700))
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(site, link); err != nil {
+		t.Skip(err)
+	}
+	for root, want := range map[string]bool{
+		dir: false, site: true, filepath.Join(site, "new", "deep"): true, filepath.Join(link, "new"): true, filepath.Join(dir, "site2"): false,
+		filepath.Join(dir, "site", "..", "x"): false,
+	} {
+		b, err := NewBackup(root, time.Now())
+		must(t, err)
+		for _, folder := range []string{site, link} {
+			if got, err := b.IsWithin(folder); err != nil || got != want {
+				t.Errorf("%s in %s: %v, %v", root, folder, got, err)
+			}
+		}
+	}
 }
 
 func onlyThese(t *testing.T, dir string, want ...string) {
@@ -71,23 +152,6 @@ func onlyThese(t *testing.T, dir string, want ...string) {
 	if !slices.Equal(got, want) {
 		t.Errorf("there are %v, want %v", got, want)
 	}
-}
-
-// A crash between the two renamings leaves the file as it was, under both names. The next
-// try needs no third one.
-func TestReplaceAfterCrash(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.html")
-	writeFile(t, path, "one")
-	if err := os.Link(path, path+originalEnding); err != nil {
-		t.Skip(err)
-	}
-	original, err := Replace(path, to("two"))
-	must(t, err)
-	if original != path+originalEnding || readFile(t, original) != "one" || readFile(t, path) != "two" {
-		t.Errorf("original %s", original)
-	}
-	onlyThese(t, dir, "a.html", "a.html.orig")
 }
 
 // What fails leaves everything as it was.
@@ -105,7 +169,7 @@ func TestReplaceFails(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "a.html")
 		writeFile(t, path, "one")
-		_, err := Replace(path, func(from io.Reader, w io.Writer) (bool, error) {
+		_, err := Replace(path, backupOf(t), func(from io.Reader, w io.Writer) (bool, error) {
 			if _, err := to("two")(from, w); err != nil {
 				return false, err
 			}
@@ -123,7 +187,7 @@ func TestReplaceFails(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"a.html", "b.JPG", "c", "sub/d.sql", "sub/d.sql.orig", "sub/d.sql.orig.12", ".git/e.txt", ".f.html-x" + draftEnding, ".htaccess"} {
+	for _, name := range []string{"a.html", "b.JPG", "c", "sub/d.sql", "sub/d.sql.orig", "sub/d.sql.orig.12", ".git/e.txt", "x" + backupEnding + "/e.txt", ".f.html-x" + draftEnding, ".htaccess"} {
 		writeFile(t, filepath.Join(dir, name), "text")
 	}
 	writeFile(t, filepath.Join(dir, "zero.txt"), "a\x00b")
@@ -245,7 +309,7 @@ func TestDraftsOfNamedFiles(t *testing.T) {
 		path := filepath.Join(dir, name)
 		writeFile(t, path, "one")
 		writeFile(t, draftOf(path), "tw")
-		if _, err := Replace(path, to("two")); err != nil {
+		if _, err := Replace(path, backupOf(t), to("two")); err != nil {
 			t.Error(err)
 		}
 	}
@@ -271,7 +335,7 @@ func TestReplaceHardLink(t *testing.T) {
 	if err := os.Link(path, backup); err != nil {
 		t.Skip(err)
 	}
-	original, err := Replace(path, to("two"))
+	original, err := Replace(path, backupOf(t), to("two"))
 	must(t, err)
 	if readFile(t, backup) != "one" || readFile(t, path) != "two" || readFile(t, original) != "one" {
 		t.Error("another name of the file has another text now")

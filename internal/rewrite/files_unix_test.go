@@ -17,7 +17,7 @@ func TestReplaceReadOnly(t *testing.T) {
 		path := filepath.Join(dir, "a.html")
 		writeFile(t, path, "one")
 		must(t, os.Chmod(path, 0o444))
-		if _, err := Replace(path, to("two")); !errors.Is(err, os.ErrPermission) {
+		if _, err := Replace(path, backupOf(t), to("two")); !errors.Is(err, os.ErrPermission) {
 			t.Errorf("got %v", err)
 		}
 		onlyThese(t, dir, "a.html")

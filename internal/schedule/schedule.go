@@ -22,10 +22,11 @@ type Task struct {
 	Hour, Minute int
 	Limit        time.Duration // after which it is ended
 
-	Folder      string     // that it is started in; empty: any
-	Environment []Variable // none of them secret
-	SecretFile  string     // a file with further variables; empty: there are none
-	Log         string     // a file for what it prints, of cron
+	Folder      string       // that it is started in; empty: any
+	Environment []Variable   // none of them secret
+	SecretFile  string       // a file with further variables; empty: there are none
+	Credentials []Credential // for systemd only
+	Log         string       // a file for what it prints, of cron
 
 	Read    []string // what it reads besides its program
 	Written []string // folders that it writes to
@@ -37,9 +38,20 @@ type Task struct {
 // A Variable is one of the environment.
 type Variable struct{ Name, Value string }
 
+// A Credential is a file with a secret that systemd reads and passes on as another file,
+// which only the service can read.
+type Credential struct {
+	ID       string // its name in the folder of credentials
+	File     string // where it comes from
+	Variable string // names the file to the program
+}
+
 // check refuses what neither systemd nor cron can be told.
 func (t Task) check() error {
 	texts := slices.Concat(t.Command, t.Read, t.Written, []string{t.About, t.Folder, t.SecretFile, t.Log, t.Account})
+	for _, c := range t.Credentials {
+		texts = append(texts, c.File)
+	}
 	for _, v := range t.Environment {
 		texts = append(texts, v.Value)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/schedule/scheduletest"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -120,7 +122,7 @@ func TestWords(t *testing.T) {
 		want := append([]string{"/usr/bin/x"}, rapid.SliceOfN(texts(), 1, 4).Draw(t, "words")...)
 		u := &unit{}
 		line := u.command(want)
-		got := readWords(line)
+		got := scheduletest.Words(line)
 		for i := 1; i < len(got); i++ {
 			got[i] = strings.ReplaceAll(got[i], "$$", "$")
 		}
@@ -128,41 +130,6 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s (%v)", line, diff, u.err)
 		}
 	})
-}
-
-// readWords reads a line as the manual of systemd tells: words between spaces, quotes,
-// backslashes that take the next character as it is, and "%%" for "%". A word that is
-// nothing but ";" would end the command.
-func readWords(line string) (words []string) {
-	word, begun, quote := "", false, rune(0)
-	runes := []rune(line)
-	for i := 0; i < len(runes); i++ {
-		switch r := runes[i]; {
-		case r == '\\':
-			i++
-			word, begun = word+string(runes[i]), true
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote == 0 && (r == '"' || r == '\''):
-			quote, begun = r, true
-		case quote == 0 && r == ' ':
-			if begun {
-				words = append(words, word)
-			}
-			word, begun = "", false
-		case quote == 0 && !begun && r == ';':
-			return append(words, "the end of the command")
-		default:
-			word, begun = word+string(r), true
-		}
-	}
-	if begun {
-		words = append(words, word)
-	}
-	for i := range words {
-		words[i] = strings.ReplaceAll(words[i], "%%", "%")
-	}
-	return words
 }
 
 // crontab makes a command of the line of a crontab as cron does: the first five fields are

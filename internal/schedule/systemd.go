@@ -69,6 +69,10 @@ func (t Task) start(u *unit) {
 		u.comment("Lines such as NAME='value'. Whoever can read it has the secrets: mode 0600.")
 		u.set("EnvironmentFile", t.SecretFile)
 	}
+	for _, c := range t.Credentials {
+		u.set("LoadCredential", c.ID+":"+c.File)
+		u.line("Environment", word(c.Variable+"=")+"%d/"+c.ID) // %d is the folder of credentials
+	}
 	u.line("ExecStart", u.command(t.Command))
 }
 
@@ -98,6 +102,8 @@ func (t Task) manners(u *unit) {
 func (t Task) confine(u *unit) {
 	u.comment("Nothing else than what it needs:")
 	u.set("NoNewPrivileges", "true")
+	u.comment("A core dump would hold the access key.")
+	u.set("LimitCORE", "0")
 	u.set("RestrictAddressFamilies", "AF_INET AF_INET6 AF_UNIX")
 	u.set("SystemCallArchitectures", "native")
 	u.set("SystemCallFilter", "@system-service")

@@ -194,6 +194,7 @@ func TestJob(t *testing.T) {
 	}
 	b.expect(r, "Type", "oneshot")
 	b.expect(r, "TimeoutStartSec", "6h")
+	b.expect(r, "LimitCORE", "0")
 	b.expect(r, "ProtectSystem", "strict")
 	b.expect(r, "ReadWritePaths", b.dir+"/.local/state/assetferry /tmp /var/tmp") // for that is where this is tested
 	b.expect(r, "RequiresMountsFor", b.dir+"/photos (origin-file)")
@@ -210,20 +211,22 @@ func TestNames(t *testing.T) {
 	b.must(os.Symlink(b.program, link)) // for systemd takes no quotes in a program
 	b.program = link
 	b.env = append(b.env, "ASSETFERRY_URL=https://api.ckbox.io", "ASSETFERRY_ENVIRONMENT_ID=e1", "ASSETFERRY_ACCESS_KEY=geheim", `ASSETFERRY_USER_ID=100% "me" $HOME \`)
-	notes := b.schedule("photos", "--state", "the journal.db", "--service", "a;b", "--allow-http")
+	notes := b.schedule("photos", "--state", "the journal.db", "--service", "a;b", "--allow-http", "--exclude", `100% "$HOME" ü/\o`)
 	b.verify(false)
 	r := b.read()
-	want := []string{b.program, "sync", b.dir + "/photos", "--state=" + b.dir + "/the journal.db", "--service=a;b", "--allow-http"}
+	want := []string{b.program, "sync", b.dir + "/photos", "--state=" + b.dir + "/the journal.db", "--service=a;b", `--exclude=100% "$HOME" ü/\o`, "--allow-http"}
 	if got := b.command(r); !slices.Equal(got, want) {
 		t.Errorf("it would start %q,\nwant %q", got, want)
 	}
 	b.expect(r, "Environment", `ASSETFERRY_USER_ID=100% "me" $HOME \`)
 	b.expect(r, "Environment", "ASSETFERRY_ENVIRONMENT_ID=e1")
-	b.expect(r, "EnvironmentFile", "/etc/assetferry/photos.env")
+	if file := strings.Join(r["EnvironmentFile"], " "); !regexp.MustCompile(`^/etc/assetferry/photos-[0-9a-f]{8}\.env$`).MatchString(file) {
+		t.Errorf("EnvironmentFile is %q", file)
+	}
 	b.expect(r, "WorkingDirectory", b.dir)
 	b.expect(r, "ReadWritePaths", b.dir+" /tmp /var/tmp")
 	b.expect(r, "RequiresMountsFor", b.dir+"/photos (origin-file)")
-	if !strings.Contains(notes, "no ASSETFERRY_ACCESS_KEY") || strings.Contains(notes, "geheim") {
+	if !strings.Contains(notes, "does not inherit ASSETFERRY_ACCESS_KEY") || strings.Contains(notes, "geheim") {
 		t.Errorf("it tells:\n%s", notes)
 	}
 	for _, unit := range b.units() {
@@ -238,7 +241,7 @@ func TestNames(t *testing.T) {
 func TestOwnUnits(t *testing.T) {
 	b := newBench(t, "my own")
 	b.configure("    access_key_command: pass show assetferry\n", "    log_file: nightly.log\n")
-	if notes := b.schedule("--job", "nightly", "--user-unit"); !regexp.MustCompile(`systemctl --user enable --now assetferry-nightly.timer`).MatchString(notes) {
+	if notes := b.schedule("--job", "nightly", "--user-unit"); !regexp.MustCompile(`systemctl --user enable --now assetferry-nightly-[0-9a-f]{8}.timer`).MatchString(notes) {
 		t.Errorf("it tells:\n%s", notes)
 	}
 	b.verify(true)
@@ -273,12 +276,49 @@ func TestStarted(t *testing.T) {
 		t.Errorf("it tells:\n%s", notes)
 	}
 	b.must(os.Mkdir(filepath.Join(b.dir, "nights"), 0o700))
-	command := b.command(b.read())
+	r := b.read()
+	command, env := b.command(r), r["Environment"]
 	for _, want := range []string{"1 done", "1 unchanged"} {
 		c := exec.Command(command[0], command[1:]...)
-		c.Dir, c.Env = "/", []string{"HOME=" + b.dir}
+		c.Dir, c.Env = "/", env
 		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%q: %v, and not %s:\n%s", command, err, want, out)
+		}
+	}
+}
+
+// TestCredentials has systemd pass secrets as files. What it reads in the unit is what it
+// would pass; that it does so takes a system that it runs.
+func TestCredentials(t *testing.T) {
+	b := newBench(t, `it's 100% "our" $HOME; ü`)
+	program := filepath.Join(t.TempDir(), "assetferry")
+	b.must(os.Symlink(b.program, program))
+	b.program = program
+	b.env = append(b.env, "ASSETFERRY_NOTIFY=https://hooks.example.com/geheim")
+	b.must(os.WriteFile(filepath.Join(b.dir, "production.key"), []byte("geheim"), 0o600))
+	b.configure("    access_key_file: production.key\n", "")
+	for _, own := range []bool{false, true} {
+		args := []string{"--job", "nightly", "--load-credential"}
+		if own {
+			args = append(args, "--user-unit")
+		}
+		b.schedule(args...)
+		b.verify(own)
+		text, err := os.ReadFile(b.units()[0])
+		b.must(err)
+		if want := "\nLoadCredential=access_key:" + strings.ReplaceAll(b.dir, "%", "%%") + "/production.key\n"; !strings.Contains(string(text), want) {
+			t.Errorf("%s is not in\n%s", want, text)
+		}
+		for _, unit := range b.units() {
+			b.must(os.Remove(unit))
+		}
+	}
+	b.schedule("--job", "nightly", "--load-credential")
+	b.judge()
+	env := strings.Join(b.read()["Environment"], "\n")
+	for _, id := range []string{"ASSETFERRY_ACCESS_KEY_FILE=/run/credentials/%s/access_key", "ASSETFERRY_NOTIFY_FILE=/run/credentials/%s/notify"} {
+		if want := fmt.Sprintf(id, filepath.Base(b.units()[0])); !strings.Contains(env, want) {
+			t.Errorf("%s is not in\n%s", want, env)
 		}
 	}
 }

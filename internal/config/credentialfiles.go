@@ -1,0 +1,43 @@
+package config
+
+import "path/filepath"
+
+// A CredentialFile is a secret that another process can be given as a file instead of a
+// variable, as systemd does with LoadCredential=.
+type CredentialFile struct {
+	ID           string // what it is, for people and for systemd
+	Variable     string // that has the secret now; empty: File has it
+	File         string // by its absolute path; empty: Variable has it
+	FileVariable string // that names the file to the other process
+}
+
+// CredentialFiles lists the secrets of a sync to d, which must be that of the settings,
+// that can be files. A destination that --to names beats the environment, so that no
+// variable can name another file for its key: it is left out.
+func (s *Settings) CredentialFiles(d Destination) ([]CredentialFile, error) {
+	headers, err := s.SourceHeaders()
+	if err != nil {
+		return nil, err
+	}
+	var all []CredentialFile
+	if s.origin["to"] != FromFlag || d.Name == "" {
+		all = append(all, CredentialFile{"access_key", d.AccessKey.variable, d.AccessKey.file, accessKey + "_FILE"})
+	}
+	all = append(all, CredentialFile{"source_headers", headers.variable, headers.file, sourceHeaders + "_FILE"})
+	if s.origin["notify"] >= FromEnvironment && s.NotifyFile == "" {
+		all = append(all, CredentialFile{"notify", "ASSETFERRY_NOTIFY", "", "ASSETFERRY_NOTIFY_FILE"})
+	}
+	found := all[:0]
+	for _, c := range all {
+		if c.Variable == "" && c.File == "" {
+			continue
+		}
+		if c.File != "" {
+			if c.File, err = filepath.Abs(c.File); err != nil {
+				return nil, err
+			}
+		}
+		found = append(found, c)
+	}
+	return found, nil
+}

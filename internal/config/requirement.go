@@ -1,0 +1,51 @@
+package config
+
+import (
+	"cmp"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A Requirement says that writing to a destination takes an approval.
+type Requirement struct {
+	Destination   string // the name in the file that asks for it
+	ApproversFile string
+	Required      bool // false: an approval is not needed, but can be verified
+}
+
+// A Reached is a destination as a command has resolved it.
+type Reached struct {
+	Name, URL, Environment, Workspace string
+	TokenCommand                      bool // another program decides what the token opens
+}
+
+// Requirement finds out whether writing to a destination takes an approval. What counts is
+// where a command writes to, whatever it calls it: a destination of the file that asks for
+// approval covers its environment, and the workspace if it names one. Where a token command
+// decides about the environment, an address of the same host is covered as well.
+func (s *Settings) Requirement(r Reached) Requirement {
+	if n, ok := s.Destinations[r.Name]; ok && n.RequireApproval {
+		return Requirement{r.Name, n.ApproversFile, true}
+	}
+	_, isNamed := s.Destinations[r.Name]
+	for _, name := range slices.Sorted(maps.Keys(s.Destinations)) {
+		n := s.Destinations[name]
+		sameEnvironment := strings.EqualFold(n.Environment, r.Environment) && (n.Workspace == "" || strings.EqualFold(n.Workspace, cmp.Or(r.Workspace, r.Environment)))
+		sameHost := !isNamed && r.TokenCommand && hostOf(n.URL) == hostOf(r.URL)
+		if n.RequireApproval && (sameEnvironment || sameHost) {
+			return Requirement{name, n.ApproversFile, true}
+		}
+	}
+	return Requirement{Destination: r.Name, ApproversFile: s.Destinations[r.Name].ApproversFile}
+}
+
+// hostOf is the host of an address, without what does not tell hosts apart.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+}

@@ -1,0 +1,202 @@
+package rewrite
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// backupEnding is that of the folder of one backup. Folders with it are never rewritten.
+const backupEnding = ".assetferry-backup"
+
+// A Backup keeps the originals of files that are replaced, each below a folder at the place
+// that its path says. The folder is elsewhere than the files, because what lies beside a
+// script is delivered by a web server: w.php.orig as text, with the passwords in it. Only
+// its owner may look into it, so the originals keep their own permissions.
+type Backup struct{ dir string }
+
+// NewBackup returns a Backup with a folder of its own below root. It is made with the first
+// original.
+func NewBackup(root string, now time.Time) (*Backup, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	name := now.UTC().Format("20060102-150405") + "-" + strings.ToLower(rand.Text()[:5]) + backupEnding
+	return &Backup{filepath.Join(root, name)}, nil
+}
+
+// Dir returns the folder of the originals.
+func (b *Backup) Dir() string { return b.dir }
+
+// IsWithin reports whether the backup would be in a folder.
+func (b *Backup) IsWithin(folder string) (bool, error) {
+	folder, err := filepath.Abs(folder)
+	if err == nil {
+		folder, err = filepath.EvalSymlinks(folder)
+	}
+	if err != nil {
+		return false, err
+	}
+	dir := b.dir
+	for { // what is there of it may lead elsewhere
+		real, err := filepath.EvalSymlinks(dir)
+		if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+			dir = filepath.Dir(dir)
+			continue
+		} else if err != nil {
+			return false, err
+		}
+		relative, err := filepath.Rel(folder, real)
+		return err == nil && (relative == "." || filepath.IsLocal(relative)), nil
+	}
+}
+
+// keep gives a file a second name in the backup, or a copy where file systems have no
+// common links. It is there as a whole or not at all.
+func (b *Backup) keep(path string) (original string, err error) {
+	defer func() {
+		if err != nil {
+			original, err = "", fmt.Errorf("keep the original: %w", err)
+		}
+	}()
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	original = filepath.Join(b.dir, backupPlace(path))
+	if err := makeDirs(filepath.Dir(original)); err != nil {
+		return "", err
+	}
+	err = os.Link(path, original)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // never over what was kept before
+		err = duplicate(path, original)
+	}
+	if err != nil {
+		return "", err
+	}
+	return original, syncDir(filepath.Dir(original))
+}
+
+// backupPlace gives an absolute path as one below the folder of a backup. A volume of Windows
+// becomes a folder.
+func backupPlace(path string) string {
+	volume := filepath.VolumeName(path)
+	return filepath.Join(url.PathEscape(volume), path[len(volume):])
+}
+
+// originalPath undoes backupPlace.
+func originalPath(place string) (string, error) {
+	if runtime.GOOS != "windows" {
+		return string(filepath.Separator) + place, nil
+	}
+	volume, rest, _ := strings.Cut(place, string(filepath.Separator))
+	volume, err := url.PathUnescape(volume)
+	return volume + string(filepath.Separator) + rest, err
+}
+
+// makeDirs makes a folder that only its owner may look into, and those above it. All of them
+// are still there after a crash.
+func makeDirs(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	switch {
+	case err == nil:
+		return syncDir(filepath.Dir(dir))
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
+		if err := makeDirs(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		return makeDirs(dir)
+	}
+	return err
+}
+
+// ErrNoBackup says that a folder is none that a rewrite made.
+var ErrNoBackup = errors.New("it is no backup of a rewrite")
+
+// An Original is one in a backup, with the path of the file that it was.
+type Original struct{ Kept, Path string }
+
+// Originals yields what is in the folder of a backup, which [Backup.Dir] gave.
+func Originals(dir string) iter.Seq2[Original, error] {
+	return func(yield func(Original, error) bool) {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() || !strings.HasSuffix(filepath.Clean(dir), backupEnding) {
+			yield(Original{}, errors.Join(ErrNoBackup, err))
+			return
+		}
+		// It fails only if the function does.
+		_ = filepath.WalkDir(dir, func(kept string, d fs.DirEntry, err error) error {
+			if err == nil && (!d.Type().IsRegular() || isDraft(kept)) {
+				return nil
+			}
+			o := Original{Kept: kept}
+			if err == nil {
+				place, rerr := filepath.Rel(dir, kept)
+				o.Path, err = originalPath(place)
+				err = errors.Join(rerr, err)
+			}
+			if !yield(o, err) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+	}
+}
+
+// Differs reports whether the file has become another than its original.
+func (o Original) Differs() (differs bool, err error) {
+	kept, err := os.Open(o.Kept)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	now, err := os.Open(o.Path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, now.Close()) }()
+	return differ(kept, now)
+}
+
+func differ(a, b io.Reader) (bool, error) {
+	one, other := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, err := io.ReadFull(a, one)
+		m, berr := io.ReadFull(b, other)
+		if !bytes.Equal(one[:n], other[:m]) {
+			return true, nil
+		}
+		for _, err := range []error{err, berr} {
+			if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				return false, err
+			}
+		}
+		if n < len(one) {
+			return false, nil
+		}
+	}
+}
+
+// Restore replaces the file by its original. What it is now goes into another backup.
+func (o Original) Restore(into *Backup) (replaced string, err error) {
+	return Replace(o.Path, into, func(_ io.Reader, to io.Writer) (changes bool, err error) {
+		kept, err := os.Open(o.Kept)
+		if err != nil {
+			return false, err
+		}
+		defer func() { err = errors.Join(err, kept.Close()) }()
+		_, err = io.Copy(to, kept)
+		return true, err
+	})
+}
