@@ -18,7 +18,6 @@ import (
 	"assetferry/internal/enrich"
 	"assetferry/internal/pace"
 	"assetferry/internal/retry"
-	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/token"
 )
@@ -148,7 +147,7 @@ func (a *app) aiOptions(acc aiAccess) (ai.Options, error) {
 	}
 	return ai.Options{
 		BaseURL: acc.url, Transport: acc.transport, UserAgent: "assetferry/" + version(),
-		AllowHTTP: a.settings.AllowHTTP, Routes: routes, Now: clock.Now, Compatibility: a.settings.AICompatibility,
+		AllowHTTP: a.settings.AllowHTTP, Routes: routes, Now: clock.Now, Compatibility: a.settings.AICompatibility, Redactor: a.redactor,
 		Limiter: pace.New(pace.Options{Max: a.settings.Concurrency, OnPause: a.pauses()}),
 		Budget:  a.aiBudget(acc.url),
 		OnWait: func(w retry.Wait) {
@@ -227,6 +226,7 @@ func (a *app) reachAI(ctx context.Context, at config.AIService, scopes []string)
 	if err != nil {
 		return acc, err
 	}
+	a.redactor.Key(key.Reveal())
 	return acc, a.mintAI(&acc, key, environment.Reveal(), at.User, scopes)
 }
 
@@ -263,7 +263,7 @@ func (a *app) startEmbeddedAI(ctx context.Context, at config.AIService, scopes [
 	if err != nil {
 		return acc, err
 	}
-	c, err := sandbox.LoadOrCreateCredentials(dir)
+	c, err := a.loadSandbox(dir)
 	if err != nil {
 		return acc, err
 	}

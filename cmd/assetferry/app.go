@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +16,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/approvers"
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/private"
+	"assetferry/internal/redact"
 	"assetferry/internal/sourcehttp"
 	"assetferry/internal/turns"
 	"assetferry/internal/ui"
@@ -27,6 +32,7 @@ type environment struct {
 	stdout, stderr io.Writer
 	lookup         config.Env
 	signals        chan os.Signal
+	outOfReach     func(file string) error // see approvers.OutOfReach
 }
 
 func stdEnv() environment {
@@ -35,7 +41,7 @@ func stdEnv() environment {
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	return environment{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, signals}
+	return environment{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, signals, approvers.OutOfReach}
 }
 
 // An app is one invocation.
@@ -50,6 +56,8 @@ type app struct {
 	embedded sandboxAt          // where the embedded sandbox is, once it runs
 	read     *destination       // what is read as a source, if that is a workspace
 	headers  sourcehttp.Headers // that open the source, once they were asked for
+
+	redactor *redact.Redactor // of all secrets that this process has
 
 	closers  []func() error  // undo what was opened, last first
 	logFile  io.Closer       // closed after everything that may be logged
@@ -70,13 +78,16 @@ type app struct {
 func run(ctx context.Context, args []string, e environment) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &app{environment: e, command: "assetferry", stop: make(chan struct{}), abort: cancel}
+	a := &app{environment: e, command: "assetferry", redactor: redact.New(), stop: make(chan struct{}), abort: cancel}
 	// Until the switches are known. A mistake in them is told in the form asked for.
-	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none", JSON: slices.Contains(args, "--json"), Now: clock.Now})
+	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none", JSON: slices.Contains(args, "--json"), Now: clock.Now, Redact: a.redactor.Text, Hint: callable})
 	done := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() { a.watchSignals(done) })
 	root := a.rootCommand()
+	if isCompletion(args) {
+		a.addCompletions(root)
+	}
 	root.SetArgs(args)
 	code := a.end(because(ctx, root.ExecuteContext(ctx)))
 	close(done)
@@ -188,20 +199,45 @@ func (a *app) configure(cmd *cobra.Command) error {
 		return err
 	}
 	a.out = a.newOut(cmd, "none", nil) // mistakes in the settings are told in the form asked for
-	var err error
-	if a.settings, err = config.Load(given(cmd), a.lookup); err != nil {
+	usedDefault, err := a.loadSettings(cmd)
+	if err != nil {
 		return err
 	}
-	var logFile io.Writer
-	if a.settings.LogFile != "" {
-		f, err := os.OpenFile(a.settings.LogFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-		if err != nil {
-			return usage(fmt.Errorf("open log file: %w", err), "name a file that can be written with --log-file")
-		}
-		a.logFile, logFile = f, f
+	logFile, repaired, err := a.openLog(a.settings.LogFile)
+	if err != nil {
+		return err
 	}
 	a.out = a.newOut(cmd, a.settings.Progress, logFile)
-	return nil
+	if usedDefault {
+		a.out.Notef("Job          %s (%s)", a.settings.Job, ui.Sanitize(a.settings.File))
+	}
+	return a.noteRepaired(repaired, nil)
+}
+
+// openLog opens what --log-file names, nil for nothing. /dev/stderr and /dev/stdout are our
+// own: as files they are links, or belong to another account.
+func (a *app) openLog(path string) (w io.Writer, repaired []string, err error) {
+	switch path {
+	case "":
+		return nil, nil, nil
+	case "/dev/stderr":
+		return a.stderr, nil, nil
+	case "/dev/stdout":
+		if a.out.JSON() {
+			return nil, nil, usage(errors.New("--json and --log-file both want stdout"), "--log-file /dev/stderr")
+		}
+		return a.stdout, nil, nil
+	}
+	f, closed, err := private.OpenLog(path)
+	if err != nil {
+		hint := cmp.Or(hintOf(err), "name a file that can be written with --log-file")
+		return nil, nil, usage(fmt.Errorf("open log file: %w", err), hint)
+	}
+	a.logFile = f
+	if closed {
+		repaired = []string{path}
+	}
+	return f, repaired, nil
 }
 
 // given are the switches that a command was called with, by name.
@@ -220,7 +256,7 @@ func given(cmd *cobra.Command) map[string][]string {
 func (a *app) newOut(cmd *cobra.Command, progress string, logFile io.Writer) *ui.Out {
 	flag := func(name string) bool { on, _ := cmd.Flags().GetBool(name); return on }
 	return ui.New(ui.Options{
-		Stdout: a.stdout, Stderr: a.stderr, Progress: progress, LogFile: logFile, Now: clock.Now,
+		Stdout: a.stdout, Stderr: a.stderr, Progress: progress, LogFile: logFile, Now: clock.Now, Redact: a.redactor.Text, Hint: callable,
 		JSON: flag("json"), Quiet: flag("quiet"), Verbose: flag("verbose"),
 	})
 }

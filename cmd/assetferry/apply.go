@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os/user"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,15 +14,16 @@ import (
 	"assetferry/state"
 )
 
-// An approvedPlan is what apply carries out, and who let it.
+// An approvedPlan is what apply carries out.
 type approvedPlan struct {
 	*approval.File
-	name, by string
+	name  string
+	bound bool // its hash is the one that was approved
 }
 
 func (a *app) applyCommand() *cobra.Command {
 	o := migrateOptions{command: "apply"}
-	var by string
+	var hash, by string
 	c := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Carry out an approved plan",
@@ -35,22 +33,43 @@ not as it was written. Source and destination are looked at once more: what has
 changed since is left alone, and its reason is told. Objects that are not in
 the plan are not touched.
 
-The journal notes who approved the plan, and when. If it is interrupted, the
-same command goes on where it was. Once it is finished, the same command tries
-again what failed.
+--hash binds apply to the plan that was approved: "plan --output" prints the
+hash, and a plan of any other hash is refused (exit code 6). Without --hash,
+apply asks for it on a terminal and refuses in a script (exit code 2). A dry run
+needs no hash.
+
+Where the destination requires approvals, --approval takes the place of --hash:
+the signed request has the hash. assetferry help security says how.
+
+The state database records the account that started the run. It records an
+approver only where --approved-by names one, as stated by that account.
+
+If it is interrupted, the same command goes on where it was. Once it is
+finished, the same command tries again what failed.
 `,
 		Args: one("FILE"),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) (err error) {
 			a.summary = &ui.SummaryLine{Command: o.command}
-			if o.approved, err = a.openApproved(cmd, args[0], by); err != nil {
+			if o.approver, err = statedApprover(cmd, by); err != nil {
+				return err
+			}
+			if o.approved, err = a.openApproved(args[0]); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("approval") && cmd.Flags().Changed("approved-by") {
+				return usage(errors.New("--approval and --approved-by exclude each other: a signature has its own approver"), "leave --approved-by out")
+			}
+			if err := a.bindToHash(ctx, cmd, o.approved, hash, o.dryRun); err != nil {
 				return err
 			}
 			return a.planOrMigrate(ctx, cmd, string(o.approved.Head.SourceAddress), o)
 		}),
 	}
 	f := c.Flags()
-	f.StringVar(&by, "approved-by", "", "`name` of who approved the plan (default: the name of this account)")
+	f.StringVar(&hash, "hash", "", "carry out the plan of this `hash`, all 64 digits, and no other")
+	f.StringVar(&by, "approved-by", "", "record this `name` as the approver, as stated by the account that runs this (default: no approver is recorded)")
 	addApplyFlags(f, &o)
+	addApprovalFlags(f)
 	f.BoolVar(&o.retryParked, "retry-parked", false, retryParkedHelp)
 	addS3Flags(f)
 	addTableFlags(f)
@@ -59,13 +78,7 @@ again what failed.
 }
 
 // openApproved reads an approved plan. Nobody is asked for anything yet.
-func (a *app) openApproved(cmd *cobra.Command, name, by string) (*approvedPlan, error) {
-	if by = strings.TrimSpace(by); by == "" {
-		if cmd.Flags().Changed("approved-by") {
-			return nil, usage(errors.New("--approved-by names nobody"), "leave it out for the name of this account")
-		}
-		by = accountName()
-	}
+func (a *app) openApproved(name string) (*approvedPlan, error) {
 	file, err := approval.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &stop{exitError, fmt.Errorf("there is no plan %s", name), "write one: " + a.again("plan", a.sourceArgument("SOURCE"), withValue("output", name)...)}
@@ -78,16 +91,7 @@ func (a *app) openApproved(cmd *cobra.Command, name, by string) (*approvedPlan, 
 		return nil, &stop{exitGuard, fmt.Errorf("the plan has %s with an extension that no category allows; nothing was sent", count(file.Unmatched, "object")),
 			"plan again with --unmatched skip or create, or after the extensions are allowed in a category of the service"}
 	}
-	return &approvedPlan{file, name, by}, nil
-}
-
-// accountName is the name of whoever runs this.
-func accountName() string {
-	u, err := user.Current()
-	if err != nil || u.Username == "" {
-		return "unknown"
-	}
-	return u.Username
+	return &approvedPlan{File: file, name: name}, nil
 }
 
 // adopt has the settings be those of the plan, where they decide what is read.
@@ -115,34 +119,20 @@ func (p *approvedPlan) engine() *migrate.Approval {
 	return &migrate.Approval{Hash: p.Hash, Categories: p.Head.Categories, Items: p.Items()}
 }
 
-// introduce says what is carried out and who let it.
+// introduce says what is carried out.
 func (p *approvedPlan) introduce(a *app) {
 	if p == nil {
 		return
 	}
-	a.out.Notef("Plan         %s, made %s by run %s", ui.Sanitize(p.name), p.Noted.Made.Local().Format(time.DateTime), ui.Sanitize(p.Noted.Run))
-	a.out.Notef("Plan hash    %s", p.Hash)
+	a.out.Notef("Plan         %s", p.made())
+	if p.bound {
+		a.out.Notef("Plan hash    %s", p.Hash)
+	}
 }
 
 // isOther reports whether a run is of another plan.
 func (p *approvedPlan) isOther(run state.Run) bool {
 	return p != nil && run.Command == "apply" && run.PlanHash != p.Hash
-}
-
-// approve notes in the journal who let a run carry out a plan.
-func (s *endpoints) approve(ctx context.Context, run state.Run) (state.Run, error) {
-	if err := s.journal.Approve(ctx, run.Num, s.approved.Hash, s.approved.by); err != nil {
-		return run, err
-	}
-	return s.journal.Run(ctx, run.ID)
-}
-
-// approvedText says who let a run carry out a plan; nothing if nobody was asked.
-func approvedText(run state.Run) string {
-	if run.ApprovedBy == "" {
-		return ""
-	}
-	return fmt.Sprintf("approved by %s, %s", ui.Sanitize(run.ApprovedBy), run.ApprovedAt.Local().Format(time.DateTime))
 }
 
 // showDrift tells what a dry run of an approved plan found to have drifted.

@@ -15,6 +15,7 @@ type change struct{ dryRun, yes bool }
 
 func (ch *change) addFlags(c *cobra.Command) {
 	c.Flags().BoolVarP(&ch.dryRun, "dry-run", "n", false, "show what would be changed and stop")
+	addApprovalFlags(c.Flags())
 }
 
 func (ch *change) addYes(c *cobra.Command, help string) {
@@ -47,7 +48,7 @@ func (a *app) noteDryRun(ch change) {
 
 // canAnswer makes sure that a question finds somebody to answer it.
 func (a *app) canAnswer(ch change) error {
-	if ch.dryRun || ch.yes || ui.IsTerminal(a.stdin) {
+	if ch.dryRun || ch.yes || a.onlyRequests() || ui.IsTerminal(a.stdin) {
 		return nil
 	}
 	return usage(errors.New("this needs confirmation, and stdin is no terminal"), "look with --dry-run, then add --yes")

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/export"
 	"assetferry/internal/ui"
 )
 
@@ -24,8 +25,10 @@ func (a *app) assetsGetCommand() *cobra.Command {
 		Use:   "get ID",
 		Short: "Show everything known of an asset, or download it with -o",
 		Long: `Get shows what is known of an asset. With -o it downloads the content to a file,
-or into a folder under the asset's name; - is stdout. The file is there as a
-whole or not at all, and none is overwritten without --force. An ID that begins
+or into a folder under the asset's name; - is stdout. In that name, %XX stands
+for characters that a file system does not accept, and for a dot or a dash at
+its start. The file is written completely or not at all. An existing file is
+overwritten only with --force. An ID that begins
 with a dash goes behind two: assetferry assets get -- -NxTs6sfrd3a
 `,
 		Args: one("ID"),
@@ -123,7 +126,7 @@ func (a *app) save(body io.ReadCloser, size int64, name string, to target, asset
 	}
 	path = to.file
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, fileNameOf(name))
+		path = filepath.Join(path, export.FileName(name))
 	}
 	if err := writeNew(path, to.force, func(w io.Writer) error { return fill(w, body, size) }); err != nil {
 		return "", err
@@ -133,20 +136,6 @@ func (a *app) save(body io.ReadCloser, size int64, name string, to target, asset
 		a.out.Notef("Wrote %s, %s", ui.Sanitize(path), ui.Bytes(info.Size()))
 	}
 	return path, nil
-}
-
-// fileNameOf makes a name at the service one of a file in a folder of ours.
-func fileNameOf(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r == '/' || r == '\\' || r == 0 || r == ':' {
-			return '_'
-		}
-		return r
-	}, name)
-	if name == "" || name == "." || name == ".." {
-		return "asset"
-	}
-	return name
 }
 
 // fill copies all of a body, whose size may not be known.
@@ -168,7 +157,7 @@ func writeNew(path string, force bool, write func(io.Writer) error) (err error) 
 	if err := hasFolder(path); err != nil {
 		return err
 	}
-	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"-"+rand.Text())
+	name := filepath.Join(filepath.Dir(path), draftName(path))
 	draft, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
@@ -200,6 +189,17 @@ func writeNew(path string, force bool, write func(io.Writer) error) (err error) 
 		return os.Rename(draft.Name(), path)
 	}
 	return nil
+}
+
+// draftName is the name of a file until it is complete. It is cut where it would be longer
+// than file systems allow.
+func draftName(path string) string {
+	const most = 200
+	base := filepath.Base(path)
+	if len(base) > most {
+		base = strings.ToValidUTF8(base[:most], "")
+	}
+	return "." + base + "-" + rand.Text()
 }
 
 // hasFolder wants the folder of a file to be there.

@@ -54,7 +54,7 @@ func (a *app) openBulletin(source, command string) error {
 	if err != nil {
 		return err
 	}
-	n, err := notify.New(notify.Options{Targets: targets, TLS: trust, AllowHTTP: c.AllowHTTP, UserAgent: "assetferry/" + version()})
+	n, err := notify.New(notify.Options{Targets: targets, TLS: trust, AllowHTTP: c.AllowHTTP, UserAgent: "assetferry/" + version(), Redact: a.redactor.Text})
 	if err != nil {
 		return usage(fmt.Errorf("--notify: %w", err), "")
 	}

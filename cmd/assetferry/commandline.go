@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,10 +16,10 @@ import (
 	"assetferry/state"
 )
 
-// commandLine writes a command as a person can type it into a shell. An argument that begins
+// commandLine writes a command as a person can type it into a shell here. An argument that begins
 // as switches do comes last, where it is taken for none.
 func commandLine(command string, switches []string, args ...string) string {
-	words := []string{"assetferry", command}
+	words := strings.Fields(command)
 	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
 		words = slices.Concat(words, switches, []string{"--"}, args)
 	} else {
@@ -29,7 +28,7 @@ func commandLine(command string, switches []string, args ...string) string {
 	for n, word := range words {
 		words[n] = shellWord(word)
 	}
-	return ui.Sanitize(strings.Join(words, " "))
+	return programName() + " " + ui.Sanitize(strings.Join(words, " "))
 }
 
 var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
@@ -56,7 +55,7 @@ func withValue(name, value string) []string {
 // objects: how it is told, and what was let happen once. Addresses of --notify are secrets.
 var onlyHere = []string{
 	"json", "quiet", "verbose", "progress", "log-file", "metrics", "notify", "notify-file", "watch", "rescan",
-	"dry-run", "output", "exit-code", "probe", "restart", "yes", "accept-rules", "accept-deletes", "accept-changes", "approved-by",
+	"dry-run", "output", "exit-code", "probe", "restart", "yes", "accept-rules", "accept-deletes", "accept-changes", "approved-by", "hash", "approval", "approval-request", "approval-expires",
 	"run", "apply", "source",
 }
 
@@ -77,29 +76,39 @@ func (a *app) sourceArgument(source string) []string {
 // carried are the switches of this call that another command takes as well, but for those
 // that it is given anyway.
 func (a *app) carried(command string, but []string) (switches []string) {
+	return a.carriedBut(command, but, onlyHere)
+}
+
+// carriedBut is carried for a command to which other switches than onlyHere matter.
+func (a *app) carriedBut(command string, but, here []string) (switches []string) {
 	other, _, err := a.called.Root().Find([]string{command})
 	if err != nil {
 		return nil
 	}
 	a.called.Flags().Visit(func(f *pflag.Flag) {
-		if slices.Contains(onlyHere, f.Name) || slices.Contains(but, "--"+f.Name) || !takes(other, f.Name) {
+		if slices.Contains(here, f.Name) || slices.Contains(but, "--"+f.Name) || !takes(other, f.Name) {
 			return
 		}
-		list, isList := f.Value.(pflag.SliceValue)
-		switch {
-		case isList:
-			for _, value := range list.GetSlice() {
-				switches = append(switches, withValue(f.Name, value)...)
-			}
-		case f.NoOptDefVal != "" && f.Value.String() == f.NoOptDefVal:
-			switches = append(switches, "--"+f.Name)
-		case f.NoOptDefVal != "":
-			switches = append(switches, "--"+f.Name+"="+f.Value.String())
-		default:
-			switches = append(switches, withValue(f.Name, f.Value.String())...)
-		}
+		switches = append(switches, flagWords(f)...)
 	})
 	return switches
+}
+
+// flagWords writes a flag with its value, or each of its values.
+func flagWords(f *pflag.Flag) (words []string) {
+	list, isList := f.Value.(pflag.SliceValue)
+	switch {
+	case isList:
+		for _, value := range list.GetSlice() {
+			words = append(words, withValue(f.Name, value)...)
+		}
+		return words
+	case f.NoOptDefVal != "" && f.Value.String() == f.NoOptDefVal:
+		return []string{"--" + f.Name}
+	case f.NoOptDefVal != "":
+		return []string{"--" + f.Name + "=" + f.Value.String()}
+	}
+	return withValue(f.Name, f.Value.String())
 }
 
 func takes(c *cobra.Command, name string) bool {
@@ -110,23 +119,15 @@ func takes(c *cobra.Command, name string) bool {
 // settings of this call do not say the same.
 func (a *app) finishIt(run state.Run) string {
 	if run.Command == "apply" {
-		return "assetferry apply and the file of its plan, whose hash is " + run.PlanHash
+		return commandLine("apply", append(a.carried("apply", nil), "--hash", run.PlanHash), "PLAN_FILE")
 	}
-	rules, err := migrate.ReadRules(run)
-	if err != nil { // which the command itself will tell
-		return commandLine(run.Command, nil)
-	}
-	source, switches := run.Pair.Source, append(a.carried(run.Command, ofRules), a.ruleSwitches(rules)...)
-	if !config.IsAddress(source) && !filepath.IsAbs(source) {
-		switches = append(switches, a.differing("source-name", source, a.settings.SourceName)...)
-		source = "SOURCE"
-	}
-	return commandLine(run.Command, switches, a.sourceArgument(source)...)
+	return a.commandOf(run, nil)
 }
 
 // ofRules are the switches that ask for rules of a run.
 var ofRules = []string{
 	"--source-name", "--include", "--exclude", "--files-from", "--min-age", "--limit", "--symlinks", "--category", "--category-by", "--unmatched",
+	"--fallback-category",
 	"--on-collision", "--on-existing", "--duplicates", "--delete", "--quarantine", "--on-replace-refused", "--on-destination-change",
 	"--only", "--checksum", "--repair", "--describe-again",
 }
@@ -170,6 +171,9 @@ func (a *app) ruleSwitches(r migrate.Rules) (switches []string) {
 		say("category-by", r.CategoryBy, c.CategoryBy)
 	}
 	say("unmatched", r.Unmatched, c.Unmatched)
+	if r.Unmatched == "create" && r.FallbackCategory != "" {
+		say("fallback-category", r.FallbackCategory, c.FallbackCategory)
+	}
 	say("on-collision", r.OnCollision, c.OnCollision)
 	say("on-existing", r.OnExisting, c.OnExisting)
 	say("duplicates", cmp.Or(r.Duplicates, "keep"), c.Duplicates)

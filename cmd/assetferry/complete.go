@@ -18,6 +18,12 @@ import (
 // offeredRuns is how many runs of a source a shell is offered, the newest first.
 const offeredRuns = 20
 
+// isCompletion reports whether a shell asks how to go on. To get ready for that takes a
+// third of all that a command takes to get ready.
+func isCompletion(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
 // addCompletions lets shells ask for what switches and arguments take. None of it sends a
 // request or changes anything, and mistakes are silent: a person is typing.
 func (a *app) addCompletions(root *cobra.Command) {

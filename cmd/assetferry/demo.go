@@ -82,14 +82,39 @@ func (s *show) demo(ctx context.Context, dir string) error {
 	if err := s.play(ctx); err != nil {
 		return err
 	}
-	s.out.Printf("\nAll of it in %s. Everything is in %s; look around with\n\n"+
-		"    cd %s\n"+
-		"    eval \"$(assetferry sandbox --data sandbox &)\"\n"+
-		"    assetferry report --state journal.db\n"+
-		"    echo $ASSETFERRY_URL      # open it in a browser, and report.html\n\n"+
-		"and rehearse on your own files with\n\n"+
-		"    assetferry plan --to sandbox ~/Pictures\n", ui.Duration(time.Since(began)), s.dir, s.dir)
+	s.out.Printf("\nDone in %s. Everything is in %s", ui.Duration(time.Since(began)), ui.Sanitize(s.dir))
+	s.closing()
 	return nil
+}
+
+// closing prints commands that work from the folder that the demo was called in. What go run
+// built is gone or in a cache, and go run itself would keep the sandbox's line from ending: the
+// shell waits for everybody who could still write to it. So there the program is built first.
+func (s *show) closing() {
+	program := programName()
+	if isGoRun(s.program) && program != plainName {
+		if source, ok := goRunSource(); ok {
+			program = shellWord(filepath.Join(s.dir, "assetferry"))
+			s.out.Printf("\nBuild the program:\n\n    go build -o %s %s", program, source)
+		}
+	}
+	report := filepath.Join(s.dir, "report.html")
+	s.out.Printf("\nRun the sandbox again. Open the library page that status prints, and\n%s, in a browser:\n\n"+
+		"    eval \"$(%s sandbox --data %s &)\"\n"+
+		"    %s report --state %s\n"+
+		"    %s sandbox status\n"+
+		"    %s sandbox stop", ui.Sanitize(report), program, shellWord(filepath.Join(s.dir, "sandbox")), program, shellWord(filepath.Join(s.dir, "journal.db")), program, program)
+	s.out.Printf("\nRehearse with your own files:\n\n    %s plan --to sandbox --unmatched skip %s", program, s.ownFiles())
+}
+
+// ownFiles is a folder to rehearse with that exists.
+func (s *show) ownFiles() string {
+	if home, err := os.UserHomeDir(); err == nil {
+		if info, err := os.Stat(filepath.Join(home, "Pictures")); err == nil && info.IsDir() {
+			return "~/Pictures"
+		}
+	}
+	return shellWord(s.library) + "    # or a folder of yours"
 }
 
 func (s *show) prepare(dir string) (err error) {
@@ -170,7 +195,8 @@ func (s *show) countUploads(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	here := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := here.Do(req)
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -194,7 +220,7 @@ func (s *show) countUploads(ctx context.Context) error {
 }
 
 func (s *show) command(ctx context.Context, args ...string) *exec.Cmd {
-	s.out.Printf("   $ %s\n", commandLine(args[0], args[1:]))
+	s.out.Printf("   $ assetferry %s\n", strings.Join(args, " ")) // in the folder of the demo
 	c := exec.CommandContext(ctx, s.program, append(args, s.form...)...)
 	c.Dir, c.Env = s.dir, s.env
 	return c

@@ -18,6 +18,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/token"
+	"assetferry/state"
 )
 
 // A destination is where a command reads and writes.
@@ -33,6 +34,8 @@ type destination struct {
 	calls       *pace.Calls // nil if there is no budget of them
 	limiter     *pace.Limiter
 	profile     sandbox.Profile // what was measured of it; zero: nothing
+	guarded     bool            // writing to it takes an approval
+	approver    state.Approver  // who approved what is about to be written; zero if nobody had to
 }
 
 // identity names the destination in the journal, whatever its address.
@@ -64,8 +67,14 @@ type access struct {
 }
 
 // openDestination resolves where to write and makes a client for it. With
-// readOnly the client cannot send anything that writes.
+// readOnly the client cannot send anything that writes. Without it, a destination that
+// requires an approval is opened only if the command was approved.
 func (a *app) openDestination(ctx context.Context, readOnly bool) (*destination, error) {
+	return a.openPermitted(ctx, readOnly, a.commandSubject())
+}
+
+// openPermitted is openDestination for what can be approved under a name of its own.
+func (a *app) openPermitted(ctx context.Context, readOnly bool, s subject) (*destination, error) {
 	d, err := a.settings.Destination()
 	if err != nil {
 		return nil, err
@@ -74,10 +83,26 @@ func (a *app) openDestination(ctx context.Context, readOnly bool) (*destination,
 	if err != nil {
 		return nil, err
 	}
-	if err := a.connect(dest, acc, readOnly); err != nil {
+	need := a.requirement(dest, d.TokenCommand != "")
+	dest.guarded = need.Required
+	readOnly = readOnly || dest.guarded && s.sendsNothing
+	if dest.approver, err = a.permit(ctx, dest, need, readOnly, s); err != nil {
 		return nil, err
 	}
-	return dest, nil
+	return dest, a.connect(dest, acc, readOnly)
+}
+
+// openToSearch opens the destination for a search, which is a POST and changes nothing.
+func (a *app) openToSearch(ctx context.Context) (*destination, error) {
+	d, err := a.settings.Destination()
+	if err != nil {
+		return nil, err
+	}
+	dest, acc, err := a.enter(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return dest, a.connect(dest, acc, false)
 }
 
 // enter finds out what it takes to talk to a destination.
@@ -110,8 +135,8 @@ func (a *app) connect(dest *destination, acc access, readOnly bool) error {
 func (a *app) dial(dest *destination, acc access, readOnly bool) (err error) {
 	dest.client, err = assets.New(assets.Options{
 		BaseURL: acc.url, Tokens: acc.tokens, AdminTokens: acc.adminTokens, SuperadminTokens: acc.superadminTokens, Workspace: acc.workspace, Transport: acc.transport,
-		UserAgent: "assetferry/" + version(), ReadOnly: readOnly, AllowHTTP: a.settings.AllowHTTP,
-		CompensateClock: a.settings.CompensateClock, Now: clock.Now,
+		UserAgent: "assetferry/" + version(), ReadOnly: readOnly, AllowHTTP: a.settings.AllowHTTP, AllowPrivateNetworks: a.settings.AllowPrivateNetworks,
+		CompensateClock: a.settings.CompensateClock, Now: clock.Now, Redactor: a.redactor,
 		Limiter: dest.limiter, Bandwidth: pace.NewBandwidth(a.settings.Bandwidth, clock.Now),
 		OnWait: func(w retry.Wait) {
 			a.out.Log().Info("wait before another try", "class", w.Class, "delay", w.Delay, "error", w.Err)
@@ -179,6 +204,7 @@ func (a *app) reach(ctx context.Context, d config.Destination) (acc access, err 
 	if acc.key, err = d.AccessKey.Resolve(ctx, warn); err != nil {
 		return acc, err
 	}
+	a.redactor.Key(acc.key.Reveal())
 	return acc, a.mint(&acc, acc.key, d)
 }
 
@@ -243,13 +269,31 @@ func trusting(caFile string) (*tls.Config, error) {
 // sandboxAt is where a sandbox is, and which service it goes by in tokens.
 type sandboxAt struct{ url, service string }
 
+// loadSandbox gives the credentials of the sandbox in a folder, after what is too open
+// there has been closed to other accounts.
+func (a *app) loadSandbox(dir string) (sandbox.Credentials, error) {
+	if err := a.secureSandbox(dir); err != nil {
+		return sandbox.Credentials{}, err
+	}
+	return sandbox.LoadOrCreateCredentials(dir)
+}
+
+func (a *app) secureSandbox(dir string) error {
+	for _, dir := range []string{dir, besides(dir)} {
+		if err := a.noteRepaired(sandbox.Secure(dir)); err != nil {
+			return fmt.Errorf("cannot use the sandbox folder: %w", err)
+		}
+	}
+	return nil
+}
+
 // startEmbedded runs the embedded sandbox in this process, on a real socket.
 func (a *app) startEmbedded(ctx context.Context, d config.Destination, dest *destination) (acc access, err error) {
 	if dest.dir, err = config.SandboxDir(a.lookup); err != nil {
 		return acc, err
 	}
 	dest.embedded = true
-	credentials, err := sandbox.LoadOrCreateCredentials(dest.dir)
+	credentials, err := a.loadSandbox(dest.dir)
 	if err != nil {
 		return acc, err
 	}

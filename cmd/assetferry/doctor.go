@@ -190,6 +190,9 @@ func (d *doctor) examine(ctx context.Context) error {
 	if d.usesAI() {
 		checks = append(checks, namedCheck{"AI service", d.checkAI}, namedCheck{"AI routes", d.checkAIRoutes})
 	}
+	if d.mentionsApprovals() {
+		checks = append(checks, namedCheck{"approvals", d.checkApprovals})
+	}
 	for _, c := range checks {
 		f := c.check(ctx)
 		if ctx.Err() != nil {
@@ -213,7 +216,7 @@ func (d *doctor) failed() string { return fmt.Sprintf("%d failed", d.failures) }
 
 // tell shows a finding and counts it.
 func (d *doctor) tell(check string, f finding) {
-	line := ui.CheckLine{Check: check, Result: f.verdict, Message: f.message, Hint: f.hint, Facts: f.facts}
+	line := ui.CheckLine{Check: check, Result: f.verdict, Message: f.message, Hint: callable(f.hint), Facts: f.facts}
 	d.out.Printf("%s", ui.Diagnosis(line))
 	if f.after != "" {
 		d.out.Printf("%s", f.after)

@@ -87,6 +87,9 @@ func (d *doctor) checkJournal(ctx context.Context) finding {
 		return unchecked("%v", err)
 	}
 	facts := []ui.Fact{{Name: "path", Value: path}}
+	if err := state.CheckPlace(path); err != nil {
+		return broken(err).with(facts...)
+	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && info.Size() == 0:

@@ -35,6 +35,9 @@ func (o probeOptions) check(cmd *cobra.Command) error {
 
 // runProbe probes the services, after everything was found to be in order.
 func (d *doctor) runProbe(ctx context.Context, o probeOptions) error {
+	if need := d.requirement(d.dest, d.to.TokenCommand != ""); !o.dryRun && need.Required {
+		return d.refuse(need, "the probe makes a category and deletes it, and cannot be approved")
+	}
 	begin, err := d.agree(ctx, o)
 	if err != nil || !begin {
 		return err
@@ -123,7 +126,7 @@ func (d *doctor) agree(ctx context.Context, o probeOptions) (begin bool, err err
 func (d *doctor) proberClient(acc access) (*assets.Client, error) {
 	c, err := assets.New(assets.Options{
 		BaseURL: acc.url, Tokens: acc.tokens, AdminTokens: acc.adminTokens, SuperadminTokens: acc.superadminTokens, Workspace: acc.workspace, Transport: acc.transport,
-		UserAgent: "assetferry/" + version(), AllowHTTP: d.settings.AllowHTTP, CompensateClock: d.settings.CompensateClock, Now: clock.Now,
+		UserAgent: "assetferry/" + version(), AllowHTTP: d.settings.AllowHTTP, AllowPrivateNetworks: d.settings.AllowPrivateNetworks, CompensateClock: d.settings.CompensateClock, Now: clock.Now, Redactor: d.redactor,
 	})
 	if err != nil {
 		return nil, usage(err, "")

@@ -18,6 +18,7 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/diskspace"
 	"assetferry/internal/metadata"
+	"assetferry/internal/private"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -35,25 +36,27 @@ type endpoints struct {
 
 	metadata *metadata.Table // nil if there is none
 	approved *approvedPlan   // that is carried out, nil if it is none
+	standing string          // hash of the rules of a sync that needs an approval; empty for all else
 }
 
 // openEndpoints opens everything that plan and migrate need, cheapest first, so
 // that a mistyped path is told before anybody is asked for anything.
 // The rules are those of the approved plan if there is one.
-func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address string, approved *approvedPlan, readOnly bool) (s *endpoints, err error) {
+func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address string, approved *approvedPlan, o syncOptions, readOnly bool) (s *endpoints, err error) {
 	s = &endpoints{approved: approved}
 	if approved != nil {
 		s.rules = approved.adopt(a)
 	} else if s.rules, err = a.rules(cmd); err != nil {
 		return nil, err
 	}
-	if _, _, err := a.openSource(ctx, address, nil); err != nil {
+	listed, source, err := a.openSource(ctx, address, nil)
+	if err != nil {
 		return nil, err
 	}
 	if s.metadata, err = a.openMetadata(); err != nil {
 		return nil, err
 	}
-	if s.dest, err = a.openDestination(ctx, readOnly); err != nil {
+	if s.dest, err = a.openPermitted(ctx, readOnly, s.subject(ctx, a, listed, source, o)); err != nil {
 		return nil, err
 	}
 	if err := approved.isFor(s.dest); err != nil {
@@ -84,15 +87,60 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	if err := s.notePurpose(ctx); err != nil {
 		return nil, err
 	}
-	if s.source, err = recognise(ctx, s.source); err != nil { // the first that is asked of a bucket
+	rules := s.rules
+	if s.source, err = a.complete(ctx, &rules, s.source); err != nil { // the first that is asked of a bucket
 		return nil, err
 	}
-	a.trusts(s.source)
 	if approved == nil {
-		a.followsCategories(&s.rules, s.source)
-		s.rules.Mapping, s.rules.Places = a.digests()
+		s.rules = rules
 	}
 	return s, nil
+}
+
+// complete adds to rules what only the source tells, and the hashes of the mapping. It returns
+// the source as what it was recognised as.
+func (a *app) complete(ctx context.Context, rules *migrate.Rules, source sources.Source) (sources.Source, error) {
+	source, err := recognise(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	a.trusts(source)
+	a.followsCategories(rules, source)
+	rules.Mapping, rules.Places = a.digests()
+	return source, nil
+}
+
+// subject is what is about to be done, for an approval.
+func (s *endpoints) subject(ctx context.Context, a *app, source sources.Source, address string, o syncOptions) subject {
+	switch {
+	case s.approved != nil:
+		return s.approved.subject()
+	case o.on:
+		rules := func() (migrate.Rules, error) { // asks the source, so only if an approval is needed
+			rules := s.rules
+			if _, err := a.complete(ctx, &rules, source); err != nil {
+				return rules, err
+			}
+			rules.Sync = a.settingsOfSync(o)
+			rules = rules.Standing()
+			var err error
+			s.standing, err = rules.Hash()
+			return rules, err
+		}
+		return a.syncSubject(cmp.Or(a.settings.SourceName, address), address, rules, o)
+	}
+	return subject{none: "migrate has no plan that could be approved", sendsNothing: a.called.Name() == "adopt"}
+}
+
+// sameRules makes sure that the rules of a sync are those that were held against its approval.
+func (s *endpoints) sameRules() error {
+	if s.standing == "" {
+		return nil
+	}
+	if hash, err := s.rules.Standing().Hash(); err != nil || hash != s.standing {
+		return errors.Join(errors.New("the rules changed while the source was opened; nothing was sent"), err)
+	}
+	return nil
 }
 
 // notePurpose has the journal know whether this is a rehearsal, for reports.
@@ -124,6 +172,9 @@ func (a *app) greet(ctx context.Context, d *destination) (journal string, err er
 // touched is taken over, unless what it would send is sent beside whatever is there.
 func (a *app) openJournal(ctx context.Context, path string) (*state.Store, error) {
 	a.tellRoom(path)
+	if err := a.secureState(path); err != nil {
+		return nil, err
+	}
 	journal, err := state.Open(ctx, path)
 	if e, ok := errors.AsType[*state.DistrustError](err); ok && e.Touched && a.settings.OnExisting != "duplicate" {
 		a.out.Notef("The files of the journal were changed by something else since it was closed. It may be a copy, so what it remembers of the destination is looked at again.")
@@ -137,6 +188,20 @@ func (a *app) openJournal(ctx context.Context, path string) (*state.Store, error
 	}
 	a.closeLater(journal.Close)
 	return journal, nil
+}
+
+// secureState closes files of the state database that are open to other accounts, and says
+// so.
+func (a *app) secureState(path string) error {
+	return a.noteRepaired(state.Secure(path))
+}
+
+// noteRepaired says which files were closed to other accounts.
+func (a *app) noteRepaired(paths []string, err error) error {
+	if len(paths) > 0 {
+		a.out.Notef("%s", ui.Sanitize(private.Repaired(paths)))
+	}
+	return err
 }
 
 // tellRoom says, before anything begins, that the disk of a journal is small for it.
@@ -205,7 +270,10 @@ func (s *endpoints) begin(ctx context.Context, command string) (state.Run, error
 	if err != nil || command != "apply" {
 		return run, err
 	}
-	return s.approve(ctx, run)
+	if err := s.journal.SetApprovedPlan(ctx, run.Num, s.approved.Hash); err != nil {
+		return run, err
+	}
+	return s.journal.Run(ctx, run.ID)
 }
 
 func (s *endpoints) deps(a *app, w migrate.Observer) migrate.Deps {
@@ -246,7 +314,7 @@ func (a *app) ownFiles(d *destination, journal string) []string {
 	if d.embedded {
 		own = append(own, d.dir)
 	}
-	for _, f := range append(d.secrets, a.settings.File, a.settings.LogFile, a.settings.Metadata, a.settings.Metrics, a.settings.NotifyFile, a.planFile) {
+	for _, f := range append(d.secrets, a.settings.File, a.settings.LogFile, a.settings.Metadata, a.settings.Metrics, a.settings.NotifyFile, a.settings.Approval, a.planFile) {
 		if f != "" {
 			own = append(own, f)
 		}
@@ -266,6 +334,9 @@ func (a *app) rules(cmd *cobra.Command) (migrate.Rules, error) {
 		Include: c.Include, Exclude: c.Exclude, MinAge: c.MinAge, Symlinks: c.Symlinks,
 		CategoryBy: c.CategoryBy, Category: c.Category, Unmatched: c.Unmatched,
 		OnCollision: c.OnCollision, OnExisting: c.OnExisting,
+	}
+	if err := a.fallbackRule(&r); err != nil {
+		return r, err
 	}
 	r.Mapping, r.Places = a.digests()
 	if c.Duplicates != "keep" { // which is no rule, so that runs of earlier versions have the same ones
@@ -333,4 +404,17 @@ func (a *app) readKeys(name string) (*migrate.KeyList, error) {
 		return nil, usage(fmt.Errorf("--files-from %s names no key", name), "one key a line, relative to the source")
 	}
 	return migrate.NewKeyList(keys), nil
+}
+
+// fallbackRule adds the fallback category to rules. It means something only where files that
+// no category allows are created; a flag that means nothing is a mistake, a setting is kept
+// for the runs that create them.
+func (a *app) fallbackRule(r *migrate.Rules) error {
+	switch c := a.settings; {
+	case c.Unmatched == "create":
+		r.FallbackCategory = c.FallbackCategory
+	case c.Origin("fallback_category") == config.FromFlag:
+		return usage(fmt.Errorf("--fallback-category needs --unmatched create; it is %s", c.Unmatched), "add --unmatched create")
+	}
+	return nil
 }

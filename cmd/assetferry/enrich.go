@@ -95,10 +95,14 @@ func (a *app) sumUpEnrich() {
 // openEnrichment opens the destination and its journal. Nothing is asked of the destination
 // yet but whether it is there.
 func (a *app) openEnrichment(ctx context.Context, readOnly bool) (*enrichment, error) {
+	return a.openEnrichmentFor(ctx, readOnly, a.commandSubject())
+}
+
+func (a *app) openEnrichmentFor(ctx context.Context, readOnly bool, s subject) (*enrichment, error) {
 	a.sumUpEnrich()
 	e := &enrichment{}
 	var err error
-	if e.dest, err = a.openDestination(ctx, readOnly); err != nil {
+	if e.dest, err = a.openPermitted(ctx, readOnly, s); err != nil {
 		return nil, err
 	}
 	path, err := a.greet(ctx, e.dest)

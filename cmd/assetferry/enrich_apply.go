@@ -42,6 +42,7 @@ it back, but for what people wrote since.
 	f.BoolVar(&o.yes, "yes", false, "write without asking")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
 	addWindowFlags(f)
+	addApprovalFlags(f)
 	return c
 }
 
@@ -52,10 +53,10 @@ func addWindowFlags(f *pflag.FlagSet) {
 
 func (a *app) applyProposals(ctx context.Context, o applyOptions) error {
 	began := time.Now()
-	if !o.dryRun && !o.yes && !ui.IsTerminal(a.stdin) {
+	if !o.dryRun && !o.yes && !a.onlyRequests() && !ui.IsTerminal(a.stdin) {
 		return usage(errors.New("it asks before it writes anything, and nobody is here to answer"), "look with --dry-run, then add --yes")
 	}
-	e, err := a.openEnrichment(ctx, o.dryRun)
+	e, err := a.openEnrichmentFor(ctx, o.dryRun, a.proposalsSubject())
 	if err != nil {
 		return err
 	}

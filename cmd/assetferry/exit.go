@@ -23,10 +23,10 @@ const (
 	exitDone        = 0
 	exitError       = 1
 	exitUsage       = 2
-	exitItems       = 3  // finished, but items failed, wait, changed, are in conflict or in doubt, table rows are wrong, or files could not be rewritten
+	exitItems       = 3  // finished, but items failed, wait, changed, are in conflict or in doubt, or a plan says that they would, table rows are wrong, or files could not be rewritten
 	exitDifference  = 4  // verify found a difference
 	exitChanges     = 5  // plan --exit-code: there is something to do
-	exitGuard       = 6  // a guard stopped the run
+	exitGuard       = 6  // a guard stopped the run, or it is not approved
 	exitBudget      = 7  // a budget or a time window ended the run
 	exitNoSuch      = 10 // no such run or state
 	exitInUse       = 11 // the state is in use
@@ -40,10 +40,12 @@ const exitHelp = exitHeading + `    0  done
     1  error
     2  usage: a flag, a setting or an argument is wrong
     3  finished, but items failed, wait, changed, are in conflict or in doubt;
+       a plan has conflicts, or objects that cannot be read;
        or rows of the metadata table are wrong, or files could not be rewritten
     4  verification found a difference
     5  the plan has changes (plan --exit-code)
-    6  stopped by a guard, such as extensions that no category allows
+    6  stopped by a guard, such as extensions that no category allows; or not
+       approved
     7  stopped by a budget or a time window; run again to go on
    10  no such run or state
    11  the state is in use by another process
@@ -132,7 +134,7 @@ func explain(err error) failure {
 	case errors.Is(err, state.ErrOlder):
 		f.hint = "move it away, or name another place with --state: what is at the destination already is found there and not sent again"
 	case errors.Is(err, sandbox.ErrInUse):
-		f.code, f.hint = exitInUse, "another process runs this sandbox; use its address with --to, or wait"
+		f.code, f.hint = exitInUse, "another process runs this sandbox: assetferry sandbox status --data DIR shows its address, and assetferry sandbox stop --data DIR ends it"
 	}
 	f.class = classes[f.code]
 	return f

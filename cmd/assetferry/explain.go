@@ -15,7 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/ui"
+	"assetferry/migrate"
 	"assetferry/state"
 )
 
@@ -35,6 +37,8 @@ KEY is the name of the object below SOURCE, such as 2024/spring/harbour.jpg; a
 path into the source, the ID of an asset, a key that the object went by, and an
 old address that begins with https:// will do, too. Of a sidecar it tells which
 object it describes, and what it says of that.
+
+The last line, "Next", shows the command that helps with what the last run left.
 
 With --conflicts it lists all objects of which origins of metadata, such as a
 table and what is embedded, say different things.
@@ -149,13 +153,11 @@ type history struct {
 	key         string
 	receipt     *state.Receipt
 	sharesWith  *string // the key of the object whose asset it has; nil if it has one of its own, or none
-	doneAt      time.Time
-	run         string // that made the receipt
+	arrival     state.Arrival
 	category    state.Category
 	folder      string // path
 	description *state.Description
 	described   state.Described
-	verified    *state.Verification // the last one since the receipt was made
 	differences []state.Difference
 	failure     *state.Failure
 	stages      []state.Stage
@@ -169,6 +171,7 @@ type history struct {
 
 	names   names
 	sidecar *sidecar // nil if it is none
+	next    nextStep
 
 	by  string   // the key or address that was asked for, if the object goes by another one
 	was *history // of that
@@ -203,6 +206,9 @@ func (e *explainer) recall(ctx context.Context, p state.Pair, key string) (h his
 		}
 	}
 	if err := e.recallSyncs(ctx, &h); err != nil {
+		return h, err
+	}
+	if h.next, err = e.nextOf(ctx, h); err != nil {
 		return h, err
 	}
 	if h.receipt == nil {
@@ -254,11 +260,6 @@ func (e *explainer) recallPlace(ctx context.Context, h *history) error {
 			h.folder = *path
 		}
 	}
-	for n := range h.stages {
-		if h.stages[n].Run.Num == h.receipt.Run {
-			h.run = h.stages[n].Run.ID
-		}
-	}
 	if h.description, err = orNil(e.journal.Description(ctx, h.pair.ID, h.key)); err != nil {
 		return err
 	}
@@ -267,19 +268,18 @@ func (e *explainer) recallPlace(ctx context.Context, h *history) error {
 }
 
 func (e *explainer) recallProof(ctx context.Context, h *history) (err error) {
-	if h.doneAt, err = e.journal.DoneAt(ctx, h.pair.ID, h.key); err != nil {
+	if h.arrival, err = e.journal.ArrivalOf(ctx, h.pair.ID, h.key); err != nil || h.arrival.Listed.ID == 0 {
 		return err
 	}
-	h.verified, err = orNil(e.journal.LastVerification(ctx, h.pair.ID))
-	if err != nil || h.verified == nil {
+	if h.differences, err = e.journal.DifferencesOf(ctx, h.arrival.Listed.ID, h.receipt.Asset); err != nil {
 		return err
 	}
-	if h.verified.At.Before(h.doneAt) {
-		h.verified = nil
+	last := lastStage(h.stages)
+	if last == nil || h.next != (nextStep{}) || !slices.ContainsFunc(h.differences, func(d state.Difference) bool { return d.Field == "presence" }) {
 		return nil
 	}
-	h.differences, err = e.journal.DifferencesOf(ctx, h.verified.ID, h.key)
-	return err
+	h.next = nextStep{"Deleted or moved at the destination. To create it again if it was deleted:", e.commandOf(last.Run, useSync, "--repair")}
+	return nil
 }
 
 // tell shows a history, as lines or as events.
@@ -311,6 +311,78 @@ func (e *explainer) tell(h history) {
 	for _, s := range h.stages {
 		e.tellStage(h, s)
 	}
+	if h.next.why != "" {
+		e.line("Next", h.next.why)
+	}
+	if h.next.command != "" {
+		title := "Next"
+		if h.next.why != "" {
+			title = ""
+		}
+		e.line(title, h.next.command)
+	}
+}
+
+// afterStop says what helps with the newest run of a pair, if a safety check stopped it: what
+// it found gone may be a source in trouble.
+func (e *explainer) afterStop(ctx context.Context, pair int64) (next nextStep, stopped bool, err error) {
+	runs, err := e.journal.RunsOf(ctx, pair, 1)
+	if err != nil || len(runs) == 0 || runs[0].Stopped == "" {
+		return nextStep{}, false, err
+	}
+	tallies, err := e.journal.Tallies(ctx, runs[0].Num)
+	return e.afterRun(runs[0], tallies), true, err
+}
+
+// nextOf says what helps with an object, by what the last run wanted with it.
+func (e *explainer) nextOf(ctx context.Context, h history) (nextStep, error) {
+	last := lastStage(h.stages)
+	if last == nil {
+		return nextStep{}, nil
+	}
+	holder, err := e.journal.Holder(ctx)
+	if err != nil || holder.Alive && last.Run.Open() {
+		return nextStep{}, err
+	}
+	if last.Run.Undoes != 0 {
+		undone, err := e.journal.UndoneRun(ctx, last.Run)
+		return e.afterUndone(undone, last.Item), err
+	}
+	if last.Item.Action == state.Trash && last.Item.State == state.ItemDone && h.receipt == nil {
+		return nextStep{"To restore its asset from the trash, with all that the run did:", e.applyUndo(last.Run)}, nil
+	}
+	if tellsOfDeletion(migrate.Reason(last.Item.Reason)) {
+		if next, stopped, err := e.afterStop(ctx, last.Run.Pair.ID); err != nil || stopped {
+			return next, err
+		}
+	}
+	tallies, err := e.journal.Tallies(ctx, last.Run.Num)
+	return e.forItem(last.Run, tallies, last.Item, clock.Now()), err
+}
+
+// afterUndone says what helps with an object of a run that was undone.
+func (e *explainer) afterUndone(undone state.Run, i state.Item) nextStep {
+	switch {
+	case i.State != state.ItemDone && i.State != state.ItemSkipped:
+		return nextStep{migrate.Reason(i.Reason).Remedy().Decides, e.applyUndo(undone)}
+	case i.Action == state.Create:
+		return nextStep{"Restored by the undo; a sync with --delete trash trashes it again. To keep it, put the file back at the source, or sync without --delete:",
+			e.commandOf(undone, func(_ *string, r *migrate.Rules) { r.Sync.Delete = "never" })}
+	}
+	return nextStep{"Undone. To do it again:", e.commandOf(undone, nil)}
+}
+
+// lastStage is the newest one that is of no mere plan, or the newest of all.
+func lastStage(all []state.Stage) *state.Stage {
+	for n := range slices.Backward(all) {
+		if all[n].Run.Command != "plan" {
+			return &all[n]
+		}
+	}
+	if len(all) > 0 {
+		return &all[len(all)-1]
+	}
+	return nil
 }
 
 // tellGone tells where an object is that is not at the source any more.
@@ -367,7 +439,7 @@ func (e *explainer) tellAsset(h history) {
 	e.line("Place", path.Join(cmp.Or(h.category.Name, h.category.ID), h.folder, r.Filename()))
 	e.line("Address", r.URL)
 	e.line("Seen by", e.audience(h.category))
-	e.line("Arrived", fmt.Sprintf("%s: %s%s", h.doneAt.Local().Format(time.DateTime), how, ofRun(h.run)))
+	e.line("Arrived", fmt.Sprintf("%s: %s%s", h.arrival.At.Local().Format(time.DateTime), how, ofRun(h.arrival.Run)))
 	e.line("Content", fmt.Sprintf("%s (%s bytes), SHA-256 %s", ui.Bytes(r.Size), ui.Count(r.Size), hex.EncodeToString(r.Digest)))
 	e.line("As it was", fingerprintOf(r.Time, r.VersionTag))
 }
@@ -402,17 +474,21 @@ func fingerprintOf(modified time.Time, tag string) string {
 }
 
 func (e *explainer) tellProof(h history) {
+	at := func(when time.Time) string { return when.Local().Format(time.DateTime) }
+	listed, content := h.arrival.Listed, h.arrival.Content
 	switch {
-	case h.receipt == nil:
-	case h.verified == nil:
+	case h.receipt == nil || len(h.differences) > 0:
+	case listed.ID == 0:
 		e.line("Proof", "not verified since it arrived")
-	case len(h.differences) == 0 && h.verified.Level == "content":
-		e.line("Proof", fmt.Sprintf("verified by content %s: no difference", h.verified.At.Local().Format(time.DateTime)))
-	case len(h.differences) == 0:
-		e.line("Proof", fmt.Sprintf("listed %s with its name and size", h.verified.At.Local().Format(time.DateTime)))
+	case content.Equal(listed.At):
+		e.line("Proof", fmt.Sprintf("verified by content %s: no difference", at(content)))
+	case !content.IsZero():
+		e.line("Proof", fmt.Sprintf("listed %s with its name and size; verified by content %s", at(listed.At), at(content)))
+	default:
+		e.line("Proof", fmt.Sprintf("listed %s with its name and size", at(listed.At)))
 	}
 	for _, d := range h.differences {
-		e.line("Difference", fmt.Sprintf("%s, seen %s: %s", d.Field, h.verified.At.Local().Format(time.DateTime), d.What))
+		e.line("Difference", fmt.Sprintf("%s, seen %s: %s", d.Field, at(listed.At), d.What))
 		e.out.Event("check", ui.CheckLine{Key: h.key, AssetID: d.Asset, Result: "difference", Field: d.Field, Message: d.What})
 	}
 }

@@ -12,11 +12,12 @@ import (
 	"sync"
 	"testing"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/seedtest"
 )
 
-var flipsFlag = flag.Int("flips", 8, "how many bits TestFlips flips, each in a journal of its own")
+var flipsFlag = flag.Int("flips", longtest.Size(3, 8), "how many bits TestFlips flips, each in a journal of its own")
 
 // TestFlips flips a bit in the files of a journal, while nobody has it: one that was
 // closed, or whose owner was killed. The next run is refused, with the reason and a

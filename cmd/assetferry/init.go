@@ -10,9 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,22 +22,32 @@ import (
 type initOptions struct {
 	output     string
 	force, yes bool
+	job        jobOptions
+	access     map[string]*string // flags of the destination, by key
 }
 
 func (a *app) initCommand() *cobra.Command {
-	var o initOptions
+	o := initOptions{access: map[string]*string{}}
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Write a commented assetferry.yaml, after a few questions",
-		Long: `Init writes a configuration file that has every setting with its meaning and its
-default. On a terminal it asks first for the few things that nobody else can
-know: where to, and how the access key is found. It never asks for the key
-itself, sends no request, and ignores the configuration that is there already.
+		Short: "Write assetferry.yaml with a job, after a few questions",
+		Long: `Init writes a configuration file with every setting, its meaning and its
+default, and with a job: a source, and what happens to its files. The commands
+migrate, sync, plan, doctor, verify, report and schedule then need no arguments.
 
-Elsewhere, or with --yes, it asks nothing: what is left open is a comment.
+On a terminal it asks for the destination, for where the access key is found,
+for the source, for privacy, conflicts and deletions, and for file types that no
+category accepts. Each question has a safe default. Flags answer beforehand. It
+never asks for the key itself, sends no request, and ignores any existing
+configuration.
+
+In a script, or with --yes, it asks nothing and takes flags and defaults. It
+writes a job only with --source. An existing file is kept, unless --force is
+given.
 `,
-		Example: `  assetferry init --yes
-  assetferry init --yes --to https://api.ckbox.io --output production.yaml`,
+		Example: `  assetferry init
+  assetferry init --yes --to sandbox --source ./photos --output test.yaml
+  assetferry init --yes --source s3://photos --job brand --output brand.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.init(cmd, o, !o.yes && ui.IsTerminal(a.stdin))
@@ -47,8 +55,17 @@ Elsewhere, or with --yes, it asks nothing: what is left open is a comment.
 	}
 	f := c.Flags()
 	f.StringVar(&o.output, "output", config.DefaultFile, "write this `file`")
-	f.BoolVar(&o.force, "force", false, "replace the file if it is there already")
+	f.BoolVar(&o.force, "force", false, "replace the file if it exists")
 	f.BoolVar(&o.yes, "yes", false, "ask nothing")
+	for _, s := range []struct{ key, help string }{
+		{"environment", "`ID` of the environment of the service"},
+		{"access_key_env", "`name` of the environment variable with the access key"},
+		{"access_key_file", "`file` with the access key"},
+		{"access_key_command", "`command` that prints the access key"},
+	} {
+		o.access[s.key] = f.String(strings.ReplaceAll(s.key, "_", "-"), "", s.help)
+	}
+	addJobFlags(f, &o.job)
 	return c
 }
 
@@ -56,20 +73,23 @@ func (a *app) init(cmd *cobra.Command, o initOptions, asks bool) error {
 	a.command = cmd.CommandPath()
 	a.out = a.newOut(cmd, "none", nil) // and no settings: they are what is made here
 	if a.out.JSON() {
-		return usage(errors.New("--json is not for init: it tells people what to do next"), "leave --json out")
+		return usage(errors.New("init has no JSON: its output is for people"), "leave --json out")
 	}
 	if _, err := os.Lstat(o.output); err == nil && !o.force { // before anybody is asked anything
 		return usage(fmt.Errorf("%s is there already", o.output), "name another file with --output, or replace it with --force")
 	}
-	d := dialogue{app: a, in: bufio.NewReader(a.stdin), output: o.output, source: "./photos"}
+	d := dialogue{app: a, in: bufio.NewReader(a.stdin), output: o.output, job: o.job}
 	d.template.Meaning = func(flag string) string { return meaningOf(cmd.Root(), flag) }
-	if err := d.begin(cmd); err != nil {
+	if err := d.begin(cmd, o, asks); err != nil {
 		return err
 	}
 	if asks {
 		if err := d.ask(cmd.Context()); err != nil {
 			return err
 		}
+	}
+	if err := d.saveJob(); err != nil {
+		return err
 	}
 	write := func(w io.Writer) error { _, err := w.Write(d.template.Encode()); return err }
 	if err := writeNew(o.output, o.force, write); err != nil {
@@ -102,11 +122,11 @@ type dialogue struct {
 	output   string
 	template config.Template
 	key      keyKind
-	source   string // for the examples
+	job      jobOptions
 }
 
-// begin takes what the switches say as given.
-func (d *dialogue) begin(cmd *cobra.Command) error {
+// begin takes what the flags say as given.
+func (d *dialogue) begin(cmd *cobra.Command, o initOptions, asks bool) error {
 	flag := func(name string) string { value, _ := cmd.Flags().GetString(name); return value }
 	if to := flag("to"); to != "" {
 		if err := d.setTo(to); err != nil {
@@ -118,7 +138,28 @@ func (d *dialogue) begin(cmd *cobra.Command) error {
 			return usage(fmt.Errorf("--workspace: %w", err), "")
 		}
 	}
-	return nil
+	for key, value := range o.access {
+		if *value == "" {
+			continue
+		}
+		if err := d.takeAccess(key, *value); err != nil {
+			return usage(fmt.Errorf("--%s: %w", strings.ReplaceAll(key, "_", "-"), err), "assetferry init --help")
+		}
+	}
+	return d.job.begin(cmd, asks)
+}
+
+// takeAccess takes a flag about how the destination is opened.
+func (d *dialogue) takeAccess(key, value string) error {
+	for _, k := range keyKinds() {
+		if k.key == key && d.key.key != "" {
+			return errors.New("the access key is found in one place only")
+		} else if k.key == key {
+			d.key = k
+			return d.setKeyPlace(value)
+		}
+	}
+	return d.template.Destination.Put(key, value)
 }
 
 const sandboxName = "sandbox"
@@ -143,25 +184,23 @@ func (d *dialogue) ask(ctx context.Context) (err error) {
 		}
 	}
 	n := &d.template.Destination
-	fmt.Fprint(d.stderr, "Enter takes what stands in brackets. Nothing is written before the last answer.\n")
-	put("Where to? sandbox is a stand-in on this machine, to rehearse on. The service is\n"+
-		"at https://api.ckbox.io; an installation of your own has its own address.",
+	fmt.Fprint(d.stderr, "Enter takes the value in brackets. Nothing is written before the last answer.\n")
+	put("The destination: sandbox is a stand-in of the service on this machine, for a\n"+
+		"rehearsal. The service is https://api.ckbox.io; an on-premises one has its own URL.",
 		"Destination", cmp.Or(n.URL, d.template.To, d.variable("ASSETFERRY_URL"), sandboxName), d.setTo)
 	if d.template.To != sandboxName {
-		put("Which environment? Its ID stands where its access keys are made.",
-			"Environment ID", d.variable("ASSETFERRY_ENVIRONMENT_ID"), d.setEnvironment)
-		put("How is the access key found? In a variable of the environment (env), in a file,\n"+
-			"or from a command that prints it. The key itself is not wanted here.",
-			"Key from", "env", d.setKeyKind)
-		put("Which "+strings.ToLower(d.key.what)+"?", d.key.what, d.key.example, d.setKeyPlace)
-		put("Which workspace? Enter for the environment's own.",
+		put("The ID of the environment. The service shows it where access keys are made.",
+			"Environment ID", cmp.Or(n.Environment, d.variable("ASSETFERRY_ENVIRONMENT_ID")), d.setEnvironment)
+		if d.key.key == "" {
+			put("Where the access key is found: in an environment variable (env), in a file, or\n"+
+				"printed by a command. Do not type the key itself.",
+				"Key from", "env", d.setKeyKind)
+			put(d.key.what+" with the access key.", d.key.what, d.key.example, d.setKeyPlace)
+		}
+		put("The workspace. Enter takes the default workspace of the environment.",
 			"Workspace ID", n.Workspace, func(id string) error { return n.Put("workspace", id) })
 	}
-	put("What shall be brought over? This is for the examples only: a folder, or a bucket\n"+
-		"such as s3://bucket/prefix.", "Source", d.source, d.setSource)
-	put("What about files whose extension no category allows? stop shows them before\n"+
-		"anything is sent, skip leaves them out, create makes a category for them.",
-		"Unmatched", "stop", d.setUnmatched)
+	d.askJob(put)
 	return err
 }
 
@@ -222,12 +261,16 @@ type keyKind struct {
 	kind, what, key, example string
 }
 
-func (d *dialogue) setKeyKind(kind string) error {
-	for _, k := range []keyKind{
+func keyKinds() []keyKind {
+	return []keyKind{
 		{"env", "Variable", "access_key_env", "ASSETFERRY_ACCESS_KEY"},
 		{"file", "File", "access_key_file", "access.key"},
 		{"command", "Command", "access_key_command", "pass show assetferry"},
-	} {
+	}
+}
+
+func (d *dialogue) setKeyKind(kind string) error {
+	for _, k := range keyKinds() {
 		if k.kind == kind {
 			d.key = k
 			return nil
@@ -256,35 +299,31 @@ func (d *dialogue) isThere(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (d *dialogue) setSource(source string) error {
-	if strings.ContainsFunc(source, unicode.IsControl) {
-		return errors.New("that has a control character")
-	}
-	d.source, d.template.Source = source, source
-	return nil
-}
-
-func (d *dialogue) setUnmatched(policy string) error {
-	allowed := values("unmatched")
-	if !slices.Contains(allowed, policy) {
-		return errors.New("one of " + strings.Join(allowed, ", "))
-	}
-	d.template.Set = map[string]string{"unmatched": policy}
-	return nil
-}
-
-// next says how to go on.
+// next prints commands that work as they are.
 func (d *dialogue) next() {
-	var switches []string
+	var flags, source []string
 	if filepath.Clean(d.output) != config.DefaultFile {
-		switches = withValue("config", d.output)
+		flags = withValue("config", d.output)
 	}
-	if d.template.To == "" {
-		d.out.Printf("Say in it where to, or rehearse first with --to sandbox. Then:\n")
-	} else {
+	if d.template.Job == nil {
+		source = []string{"./photos"}
+	}
+	switch {
+	case d.template.To == "":
+		d.out.Printf("The file names no destination yet. A rehearsal with the sandbox:\n")
+		flags = append(flags, "--to", sandboxName)
+	default:
 		d.out.Printf("Next:\n")
 	}
-	d.out.Printf("    %s", commandLine("doctor", switches, d.source))
-	d.out.Printf("    %s", commandLine("plan", switches, d.source))
-	d.out.Printf("    %s", commandLine("migrate", append([]string{"--limit", "500"}, switches...), d.source))
+	d.out.Printf("    %s", commandLine("doctor", flags, source...))
+	d.out.Printf("    %s", commandLine("plan", flags, source...))
+	d.out.Printf("    %s", commandLine("migrate", append([]string{"--limit", "500"}, flags...), source...))
+	if d.template.Job == nil {
+		return
+	}
+	d.out.Printf("From then on:\n")
+	d.out.Printf("    %s", commandLine("sync", flags))
+	if scheduleIsForUnix() == nil {
+		d.out.Printf("    %s", commandLine("schedule", flags))
+	}
 }

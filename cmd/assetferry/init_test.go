@@ -38,7 +38,7 @@ func askInit(ctx context.Context, t *testing.T, stdin io.Reader, stderr io.Write
 		t.Fatal(err)
 	}
 	cmd.SetContext(ctx)
-	return a.init(cmd, initOptions{output: config.DefaultFile}, true)
+	return a.init(cmd, initOptions{output: config.DefaultFile, job: jobOptions{settings: newJobSettings()}}, true)
 }
 
 func TestInitInterrupted(t *testing.T) {
@@ -58,11 +58,11 @@ func TestInitInterrupted(t *testing.T) {
 // TestInitWithoutAService asks only what a rehearsal needs.
 func TestInitWithoutAService(t *testing.T) {
 	stderr := &expecting{}
-	if err := askInit(t.Context(), t, strings.NewReader("sandbox\ns3://photos/2024\ncreate\n"), stderr); err != nil {
+	if err := askInit(t.Context(), t, strings.NewReader("sandbox\ns3://photos/2024\n\n\n\n\ncreate\n"), stderr); err != nil {
 		t.Fatal(err)
 	}
-	s, err := config.Load(nil, func(string) (string, bool) { return "", false })
-	if err != nil || s.To != "sandbox" || s.Unmatched != "create" || len(s.Destinations) > 0 {
+	s, err := config.Load(map[string][]string{"job": {"2024"}}, func(string) (string, bool) { return "", false })
+	if err != nil || s.To != "sandbox" || s.Source != "s3://photos/2024" || s.Unmatched != "create" || len(s.Destinations) > 0 {
 		t.Errorf("got %+v (%v)", s, err)
 	}
 	if strings.Contains(stderr.String(), "Environment ID") {

@@ -6,21 +6,61 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/config"
 )
 
-// sourceOrJob takes SOURCE, which may be left out where a job has it.
-func sourceOrJob(cmd *cobra.Command, args []string) error {
-	if cmd.Flags().Changed("job") {
-		return atMostOne("SOURCE")(cmd, args)
+// sourceOrJob takes SOURCE, which may be left out where a job has it: see useDefaultJob.
+func sourceOrJob(cmd *cobra.Command, args []string) error { return atMostOne("SOURCE")(cmd, args) }
+
+// Commands that use the default job where nothing says what they are about.
+var (
+	needSource  = []string{"plan", "migrate", "sync", "adopt", "schedule"}
+	mayUseAJob  = []string{"doctor", "verify", "report"} // status is about all sources
+	saysWhatFor = []string{"job", "run", "source"}       // flags
+)
+
+// loadSettings loads the settings of a command. Where it is told neither a source nor a job
+// it is as if --job had named the default job, also for the commands that it prints.
+func (a *app) loadSettings(cmd *cobra.Command) (usedDefault bool, err error) {
+	if a.settings, err = config.Load(given(cmd), a.lookup); err != nil {
+		return false, err
 	}
-	if len(args) == 0 {
+	needs := isOneOf(cmd, needSource)
+	if !needs && !isOneOf(cmd, mayUseAJob) || cmd.Flags().NArg() > 0 || slices.ContainsFunc(saysWhatFor, cmd.Flags().Changed) {
+		return false, nil
+	}
+	job := a.settings.DefaultJob()
+	if job == "" && needs {
+		return false, a.missingSource(cmd)
+	} else if job == "" {
+		return false, nil
+	}
+	if err := cmd.Flags().Set("job", job); err != nil {
+		return false, err
+	}
+	a.settings, err = config.Load(given(cmd), a.lookup)
+	return true, err
+}
+
+func isOneOf(cmd *cobra.Command, names []string) bool {
+	return cmd.Parent() == cmd.Root() && slices.Contains(names, cmd.Name())
+}
+
+// missingSource is the error of a command that is told neither a source nor a job.
+func (a *app) missingSource(cmd *cobra.Command) error {
+	jobs := slices.Sorted(maps.Keys(a.settings.Jobs))
+	if len(jobs) == 0 {
 		return usage(fmt.Errorf("%s: SOURCE is missing", cmd.Name()), "name it, or a job of the configuration with --job; "+cmd.CommandPath()+" --help shows how")
 	}
-	return one("SOURCE")(cmd, args)
+	hint := fmt.Sprintf("name it, or a job of the configuration with --job; default_job: NAME in %s chooses one:", a.settings.File)
+	for _, job := range jobs {
+		hint += "\n    " + a.again(cmd.Name(), nil, "--job", job)
+	}
+	return usage(fmt.Errorf("%s: SOURCE is missing, and %s has several jobs: %s", cmd.Name(), a.settings.File, strings.Join(jobs, ", ")), hint)
 }
 
 // sourceWork is what a command does about a source.

@@ -26,7 +26,7 @@ import (
 func TestKill(t *testing.T) { testKill(t, "migrate", "src") }
 
 // TestKillApply is the same with a plan that was approved.
-func TestKillApply(t *testing.T) { testKill(t, "apply", "PLAN.jsonl") }
+func TestKillApply(t *testing.T) { testKill(t, "apply", "PLAN.jsonl", "--hash") }
 
 func testKill(t *testing.T, what ...string) {
 	t.Parallel()
@@ -36,7 +36,12 @@ func testKill(t *testing.T, what ...string) {
 	dir := t.TempDir()
 	files.write(t, dir+"/src")
 	s := startService(t, sandbox.Options{Latency: 10 * time.Millisecond})
-	command(t, dir, s.variables(), "plan", "src", "--output", "PLAN.jsonl").must(t, exitDone)
+	planned := command(t, dir, s.variables(), "plan", "src", "--output", "PLAN.jsonl")
+	planned.must(t, exitDone)
+	if what[0] == "apply" {
+		_, hash, _ := strings.Cut(planned.stdout.String(), "Plan hash ")
+		what = append(what, strings.TrimSpace(hash))
+	}
 	args := append(what, "--json", "--settle-time", "100ms", "-j", "3")
 
 	for n := range kills {

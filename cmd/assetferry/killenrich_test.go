@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/seedtest"
@@ -63,9 +64,9 @@ func TestKillDescribe(t *testing.T) {
 	t.Parallel()
 	const kills = 5
 	dice := seedtest.Rand(t)
-	pictures := 2000
-	if raced || testing.Short() {
-		pictures = 250
+	pictures := longtest.Size(60, 2000)
+	if raced {
+		pictures = 150
 	}
 	dir := t.TempDir()
 	paint(t, dir+"/src", pictures)

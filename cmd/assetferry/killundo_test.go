@@ -12,7 +12,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"assetferry/internal/faultpoint"
+	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/seedtest"
 )
 
 // undoPoints are the points that an undo of a night comes to, with the hits at which it makes
@@ -22,19 +24,20 @@ var undoPoints = map[faultpoint.Point][]int{
 	faultpoint.Sent: {1, 2, 3, 4, 5, 6, 7}, faultpoint.Described: {1}, faultpoint.Recorded: {1, 2, 3}, faultpoint.Finished: {1}, faultpoint.BackedUp: {1},
 }
 
-// TestKillUndoOfSync kills an undo of a night at each of its points, and lets the same undo go
-// on: then all is as the evening before, and the next night does the same again.
+// TestKillUndoOfSync kills an undo of a night at each of its points, in the long form at each
+// hit of it, and lets the same undo go on: then all is as the evening before, and the next night does the same again.
 func TestKillUndoOfSync(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process that was killed cannot be told from one that failed")
 	}
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds assetferry")
-	}
-	binary := buildWithFaultpoints(t)
+	binary, random := withFaultpoints(t), seedtest.Rand(t)
 	for point, hits := range undoPoints {
-		for _, n := range hits {
+		if !longtest.Takes(random, 2) {
+			continue
+		}
+		n := random.IntN(len(hits))
+		for _, n := range longtest.Size(hits[n:n+1], hits) {
 			t.Run(fmt.Sprintf("%s %d", point, n), func(t *testing.T) {
 				t.Parallel()
 				killUndoOfSync(t, binary, point, n)

@@ -26,7 +26,8 @@ type migrateOptions struct {
 	command                      string // migrate, adopt or sync
 	dryRun, restart, retryParked bool
 	output                       string
-	approved                     *approvedPlan // by apply
+	approved                     *approvedPlan  // by apply
+	approver                     state.Approver // zero: none is known
 	settle                       time.Duration
 	sync                         syncOptions
 }
@@ -101,6 +102,7 @@ const retryParkedHelp = "try objects again that failed in many runs, or that may
 func addCreateFlags(f *pflag.FlagSet, retryParked *bool) {
 	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
 	setting(f, "unmatched", "`policy` for extensions that no category allows")
+	setting(f, "fallback-category", "with --unmatched create: category of this `name` for what no category allows; names without an extension get .bin")
 	f.BoolVar(retryParked, "retry-parked", false, retryParkedHelp)
 }
 
@@ -136,7 +138,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		return err
 	}
 	defer a.startWindow()()
-	s, err := a.openEndpoints(ctx, cmd, source, o.approved, false)
+	s, err := a.openEndpoints(ctx, cmd, source, o.approved, o.sync, false)
 	if err != nil {
 		return err
 	}
@@ -146,11 +148,20 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 	if err := a.syncRules(ctx, s, o.sync); err != nil {
 		return err
 	}
+	if err := s.sameRules(); err != nil {
+		return err
+	}
 	a.introduce(s)
 	a.beginBulletin(ctx, s)
 	applier := a.applier(s, o)
 	run, err := a.resumeOrBegin(ctx, s, applier, o)
 	if err != nil {
+		return err
+	}
+	if s.dest.approver.Name != "" {
+		o.approver = s.dest.approver
+	}
+	if run, err = a.noteApprover(ctx, s.journal, run, o.approver); err != nil {
 		return err
 	}
 	planner := a.planner(s, o.retryParked)
@@ -180,7 +191,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		return err
 	}
 	a.tellDoubled(plan.Doubled)
-	if o.approved == nil { // else who approved it has looked
+	if o.approved == nil { // else they were looked at before it was approved
 		a.tellLosses(s, plan.Tallies, source)
 	}
 	a.tellDoubts(plan.Tallies, applier)
@@ -250,7 +261,11 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 			return errors.Join(failure, err)
 		}
 	}
-	items, skips := describe(tallies)
+	items := describe(tallies)
+	skips, err := skippedText(ctx, s.journal, run, tallies)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
 	verb := "finished"
 	if run.Open() {
 		verb = "is not finished"
@@ -279,8 +294,11 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	if slowed := throttledText(throttling, took); slowed != "" {
 		a.out.Printf("%s", slowed)
 	}
-	if by := approvedText(run); by != "" {
-		a.out.Printf("Plan hash %s,\n%s", run.PlanHash, by)
+	if run.Command == "apply" {
+		a.out.Printf("Plan hash %s", run.PlanHash)
+	}
+	if by := approverText(run); by != "" {
+		a.out.Printf("%s", by)
 	}
 	a.out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
 	if failure == nil && !run.Open() {
@@ -379,7 +397,7 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 		return run, &stop{exitError, fmt.Errorf("run %s of %s is not finished", run.ID, run.Command),
 			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
 	case sent && o.approved.isOther(run) && !o.restart:
-		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and it is of another plan (%s)", run.ID, approvedText(run)),
+		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and it is of another plan", run.ID),
 			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
 	case sent && len(changed) > 0 && !o.restart:
 		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(changed, "; ")),

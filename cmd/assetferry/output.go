@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -81,7 +80,7 @@ func writeFolder(path string, write func(dir string) error) (err error) {
 	if err := mustBeFree(path); err != nil {
 		return err
 	}
-	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"-"+rand.Text())
+	draft := filepath.Join(filepath.Dir(path), draftName(path))
 	if err := os.Mkdir(draft, 0o777); err != nil {
 		return err
 	}

@@ -35,9 +35,13 @@ switch or the person that decides it. With --probe the beginning of each object
 that would be sent is read, too: images that are too large or damaged, files
 that are not what their extension says, drawings with script, equal contents.
 
-With --output the plan is also written into a file, for somebody to approve.
-"assetferry apply FILE" carries out that plan and nothing else; what has changed
-since, at the source or at the destination, it leaves alone.
+With --output the plan is also written into a file, to be approved by its hash.
+"assetferry apply FILE --hash HEX" carries out that plan and nothing else; what
+has changed since, at the source or at the destination, it leaves alone.
+
+A plan with conflicts, or with objects that cannot be read, exits with 3, as the
+run would that carries it out. --exit-code exits with 5 where nothing of that
+kind is in the plan, and there is something to do.
 `,
 		Args:              sourceOrJob,
 		ValidArgsFunction: directories,
@@ -50,7 +54,7 @@ since, at the source or at the destination, it leaves alone.
 	}
 	f := c.Flags()
 	addOutputFlag(f, &o.output)
-	f.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if there is anything to do")
+	f.BoolVar(&o.exitCode, "exit-code", false, "exit with 5 if there is anything to do, and nothing that exits with 3")
 	f.StringVar(&o.explain, "explain-mapping", "", "show what rules make of the object of this `key`, and why, and nothing else")
 	f.BoolVar(&o.probe, "probe", false, "read the beginning of what would be sent, too, and tell what is wrong with it")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests and of reads at once (default %d)", migrate.DefaultConcurrency))
@@ -82,7 +86,7 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	if err := a.prepareOutput(o.output); err != nil {
 		return err
 	}
-	s, err := a.openEndpoints(ctx, cmd, source, o.approved, true)
+	s, err := a.openEndpoints(ctx, cmd, source, o.approved, o.sync, true)
 	if err != nil {
 		return err
 	}
@@ -135,7 +139,11 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	if err := a.showDrift(ctx, s, plan); err != nil {
 		return err
 	}
-	a.out.Printf("Plan hash %s", plan.Run.PlanHash)
+	if o.approved == nil || o.approved.bound {
+		a.out.Printf("Plan hash %s", plan.Run.PlanHash)
+	} else {
+		a.summary.PlanHash = "" // see bindToHash
+	}
 	if err := a.writePlan(ctx, s, planner, plan, o.output); err != nil {
 		return err
 	}
@@ -144,6 +152,8 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 		return unmatched(plan)
 	case len(plan.Guarded) > 0 || plan.Run.Stopped != "":
 		return a.showGuards(plan)
+	case exitOf(plan.Tallies) != exitDone: // as the run that carries it out would
+		return &stop{code: exitItems}
 	case o.exitCode && hasChanges(plan.Tallies):
 		return &stop{code: exitChanges}
 	}
@@ -364,7 +374,17 @@ func unmatched(plan migrate.Plan) error {
 		n += u.Objects
 	}
 	return &stop{exitGuard, fmt.Errorf("%s with an extension that no category allows; nothing was sent", count(n, "object")),
-		"leave them out with --unmatched skip, have a category made with --unmatched create, or allow the extensions in a category of the service"}
+		unmatchedHint(plan)}
+}
+
+// unmatchedHint says what helps. A category is a list of extensions, so that files without
+// one need the fallback category.
+func unmatchedHint(plan migrate.Plan) string {
+	create := "have a category made with --unmatched create"
+	if slices.ContainsFunc(plan.Unmatched, func(u migrate.ExtensionTally) bool { return !migrate.ValidExtension(u.Extension) }) {
+		create += " --fallback-category NAME (which adds .bin to names without an extension)"
+	}
+	return "leave them out with --unmatched skip, " + create + ", or allow the extensions in a category of the service"
 }
 
 // count gives a number with its word, in the plural where that is right.

@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/state"
 )
 
 // addOutputFlag adds where a plan is written to.
@@ -33,28 +34,29 @@ func (a *app) prepareOutput(name string) error {
 	case err == nil && !info.Mode().IsRegular():
 		return usage(fmt.Errorf("--output %s is not a file", name), "name a file: --output PLAN.jsonl")
 	}
-	if err := mayReplace(name); err != nil {
+	if err := mayReplaceWith(name, "output", "plan", approval.IsPlan); err != nil {
 		return err
 	}
 	a.planFile = name
 	return hasFolder(name)
 }
 
-// mayReplace refuses to write a plan over a file that is something else.
-func mayReplace(name string) error {
+// mayReplaceWith refuses to write a plan, or another kind of file, over a file that is
+// something else.
+func mayReplaceWith(name, flag, kind string, is func(io.Reader) (bool, error)) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return usage(fmt.Errorf("--output: %w", err), "name another file with --output")
+		return usage(fmt.Errorf("--%s: %w", flag, err), "name another file with --"+flag)
 	}
 	defer f.Close()
-	isPlan, err := approval.IsPlan(f)
+	isKind, err := is(f)
 	if err != nil {
-		return usage(fmt.Errorf("--output %s: %w", ui.Sanitize(name), err), "name another file with --output")
+		return usage(fmt.Errorf("--%s %s: %w", flag, ui.Sanitize(name), err), "name another file with --"+flag)
 	}
-	if !isPlan {
-		return usage(fmt.Errorf("--output %s is there already and is no plan", ui.Sanitize(name)), "name another file: a plan replaces nothing but a former plan")
+	if !isKind {
+		return usage(fmt.Errorf("--%s %s is there already and is no %s", flag, ui.Sanitize(name), kind), fmt.Sprintf("name another file: the %s replaces nothing but a former one", kind))
 	}
 	return nil
 }
@@ -76,7 +78,7 @@ func (a *app) writePlan(ctx context.Context, s *endpoints, planner *migrate.Plan
 		return approval.Write(w, approval.Plan{
 			Hash: plan.Run.PlanHash, Head: planner.Head(plan.Run, plan.Categories), Tallies: plan.Tallies,
 			Items: s.journal.Items(ctx, plan.Run.Num),
-			Noted: approval.Noted{Run: plan.Run.ID, Made: clock.Now().UTC().Truncate(time.Second), Address: s.dest.url, CategoryNames: names},
+			Noted: approval.Noted{Run: plan.Run.ID, PlannedBy: state.OSAccount(), Made: clock.Now().UTC().Truncate(time.Second), Address: s.dest.url, CategoryNames: names},
 		})
 	})
 	if err != nil {
@@ -86,6 +88,10 @@ func (a *app) writePlan(ctx context.Context, s *endpoints, planner *migrate.Plan
 		a.out.Notef("The plan is in %s, to be looked at. It cannot be applied as it is.", ui.Sanitize(name))
 		return nil
 	}
-	a.out.Notef("The plan is in %s. Once it is approved: %s", ui.Sanitize(name), a.again("apply", []string{name}))
+	if s.dest.guarded {
+		a.out.Notef("The plan is in %s. To have it approved: %s", ui.Sanitize(name), a.again("apply", []string{name}, "--"+requestFlag, "request.json"))
+		return nil
+	}
+	a.out.Notef("The plan is in %s. Once it is approved: %s", ui.Sanitize(name), a.again("apply", []string{name}, "--hash", plan.Run.PlanHash))
 	return nil
 }

@@ -37,6 +37,9 @@ func command(t testing.TB, dir string, env []string, args ...string) *process {
 // commandWithin is command for what may take longer.
 func commandWithin(t testing.TB, patience time.Duration, dir string, env []string, args ...string) *process {
 	t.Helper()
+	if err := shipped(); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	p := &process{Cmd: exec.CommandContext(ctx, "assetferry", args...)}

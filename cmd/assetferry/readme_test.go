@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"assetferry/internal/config"
-	"assetferry/internal/demo"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 )
@@ -62,9 +61,6 @@ func sections(readme string) []section {
 // and a service that the environment points at; what begins with go, in the repository.
 // The blocks of a section share a shell.
 func TestReadme(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("needs bash")
@@ -78,7 +74,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	if _, err := demo.WriteLibrary(filepath.Join(home, "photos")); err != nil {
+	if err := writeLibrary(filepath.Join(home, "photos")); err != nil {
 		t.Fatal(err)
 	}
 	// One damaged picture is told of, with an exit code, whenever it is asked about.
@@ -93,9 +89,7 @@ func TestReadme(t *testing.T) {
 	}
 	s := startService(t, sandbox.Options{})
 	r.env = append(slices.Concat(r.env, s.variables(), startWords(t, s, aiservice.Options{}).variables(), b.variables()), "AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret")
-	if out, err := r.shell("go build -o "+r.bin+"/ ./cmd/assetferry", root); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	linkProgram(t, filepath.Join(r.bin, "assetferry"))
 	ran := 0
 	for _, s := range sections(string(readme)) {
 		ran += r.run(t, s)
@@ -169,7 +163,7 @@ func (r *reader) shell(script, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, m := range regexp.MustCompile(`until process (\d+) is interrupted`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`It is process (\d+);`).FindAllStringSubmatch(string(text), -1) {
 		if pid, err := strconv.Atoi(m[1]); err == nil {
 			if p, err := os.FindProcess(pid); err == nil {
 				_ = p.Kill() // it may have ended

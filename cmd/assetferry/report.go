@@ -63,7 +63,8 @@ Fields of the json document, all in objects and bytes where they are amounts:
   verdict                   kind (proved, complete, partial, incomplete,
                             different, unfinished, stopped, undone, plan),
                             sentence, next
-  run                       which run of what, when, and who approved it
+  run                       which run of what, when, the account that began it,
+                            and its approver if one is recorded
   at_destination            all that is there from this source, by all runs
   sum                       listed, its parts, their total, whether it closes
   night                     of a sync: before, measures (of both), changes,

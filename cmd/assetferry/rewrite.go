@@ -21,6 +21,8 @@ type rewriteJob struct {
 	changes            int // shown of each file
 	addressMap         string
 	prefixes           []string
+	backupDir, restore string
+	backupInside       bool
 }
 
 // changesShown is how many places of a file rewrite shows unless it is told otherwise.
@@ -33,7 +35,9 @@ func (a *app) rewriteCommand() *cobra.Command {
 		Short: "Replace old addresses by new ones in content files",
 		Long: `Rewrite looks for old addresses in files, and in the files of folders, and shows
 what would become of them, line by line. With --write it replaces them: each
-file as a whole or not at all, and the original stays beside it as FILE.orig.
+file as a whole or not at all. The originals go to a backup directory, in the
+state folder or in --backup-dir, never beside the files: a web server would
+deliver them. --restore puts them back.
 
 The new addresses come from the journal: what has arrived from a source, by the
 old addresses that --old-prefix and the configuration describe. Or they come
@@ -51,9 +55,13 @@ assetferry help rewrite.
 `,
 		Example: `  assetferry rewrite --old-prefix https://old.example.com/files/ content
   assetferry rewrite --old-prefix https://old.example.com/files/ content --write
-  assetferry rewrite --map urls.tsv --write blog.sql`,
+  assetferry rewrite --map urls.tsv --write blog.sql
+  assetferry rewrite --restore DIR --write`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case job.restore != "" && len(args) > 0:
+				return errors.New("rewrite: --restore restores all files of a backup, and no PATH is needed")
+			case job.restore == "" && len(args) == 0:
 				return errors.New("rewrite: PATH is missing")
 			}
 			return nil
@@ -62,11 +70,17 @@ assetferry help rewrite.
 			if err := job.contradiction(cmd, args, a.out.JSON()); err != nil {
 				return err
 			}
+			if job.restore != "" {
+				return a.restore(ctx, job)
+			}
 			return a.rewrite(ctx, cmd, args, job)
 		}),
 	}
 	f := c.Flags()
-	f.BoolVar(&job.write, "write", false, "replace the files, and keep each original as FILE.orig")
+	f.BoolVar(&job.write, "write", false, "replace the files, and keep each original in a backup directory")
+	f.StringVar(&job.backupDir, "backup-dir", "", "keep originals in a new folder below this `directory` (default under $XDG_STATE_HOME)")
+	f.BoolVar(&job.backupInside, "accept-backup-inside", false, "let the backup directory be inside a PATH")
+	f.StringVar(&job.restore, "restore", "", "put back the originals in this `directory`, which rewrite --write printed")
 	f.StringArrayVar(&job.prefixes, "old-prefix", nil, "`address` or path that old addresses begin with (repeatable)")
 	f.StringVar(&job.addressMap, "map", "", "take old and new addresses from this `file`: .tsv, .csv or .jsonl, as urls writes them")
 	f.BoolVar(&job.all, "all", false, "look into all files of a folder, not only those with the ending of a text")
@@ -81,6 +95,8 @@ assetferry help rewrite.
 func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) error {
 	stdin := slices.Contains(args, "-")
 	switch {
+	case !j.write && (cmd.Flags().Changed("backup-dir") || j.backupInside):
+		return usage(errors.New("--backup-dir and --accept-backup-inside are for --write, and nothing is written without it"), "add --write, or leave them out")
 	case stdin && len(args) > 1:
 		return usage(errors.New("- is stdin, and goes with no other PATH"), "rewrite files in a call of their own")
 	case stdin && j.write:
@@ -89,6 +105,13 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 		return usage(errors.New("--json and --unused want stdout, which the rewritten text takes"), "rewrite a file instead")
 	case j.changes < 0:
 		return usage(errors.New("--changes must be at least 0"), "")
+	}
+	if j.restore != "" {
+		for _, name := range []string{"map", "old-prefix", "run", "source", "all", "unused", "changes"} {
+			if cmd.Flags().Changed(name) {
+				return usage(fmt.Errorf("--restore puts files back as they were, and --%s is for rewriting them", name), "leave one of them out")
+			}
+		}
 	}
 	if j.addressMap != "" {
 		for _, name := range []string{"old-prefix", "run", "source"} {
@@ -115,6 +138,11 @@ func (a *app) rewrite(ctx context.Context, cmd *cobra.Command, args []string, jo
 		return usage(err, "rewrite part of the files with a map of its own, made with urls and --map")
 	}
 	w := &rewriting{app: a, ctx: ctx, job: job, rewriter: r, unmatched: map[string]*lost{}, skipped: ui.Counts{}, counts: a.summary.Rewritten}
+	if job.write {
+		if w.backup, err = a.newBackup(job, args); err != nil {
+			return err
+		}
+	}
 	if args[0] == "-" {
 		err = w.stream()
 	} else {
@@ -138,6 +166,7 @@ type rewriting struct {
 	ctx       context.Context
 	job       rewriteJob
 	rewriter  *rewrite.Rewriter
+	backup    *rewrite.Backup // nil unless files are written
 	counts    *ui.Rewritten
 	unmatched map[string]*lost
 	skipped   ui.Counts // files, by reason
@@ -224,7 +253,7 @@ func (w *rewriting) file(path string) error {
 		}
 		return errors.Join(err, f.Close())
 	}
-	original, err := rewrite.Replace(path, func(from io.Reader, to io.Writer) (changes bool, err error) {
+	original, err := rewrite.Replace(path, w.backup, func(from io.Reader, to io.Writer) (changes bool, err error) {
 		err = buffered(to, func(to io.Writer) error {
 			changes, err = w.text(path, from, to)
 			return err
@@ -233,6 +262,7 @@ func (w *rewriting) file(path string) error {
 	})
 	if original != "" {
 		w.counts.Changed++
+		w.counts.Backup = w.backup.Dir()
 		w.out.Printf("%s: the original is %s", ui.Sanitize(path), ui.Sanitize(original))
 	}
 	return err
@@ -392,8 +422,9 @@ func (w *rewriting) tell(args []string, book book) error {
 		return err
 	}
 	if c.Changed > 0 && !w.job.write && args[0] != "-" {
-		w.out.Notef("Nothing was written. Try: the same with --write, which keeps each original as FILE.orig")
+		w.out.Notef("Nothing was written. Try: the same with --write, which keeps the originals in a backup directory")
 	}
+	w.tellBackup()
 	if w.job.addressMap == "" && c.Replaced+c.Current > 0 {
 		w.tellPassing("links")
 	}
@@ -416,7 +447,7 @@ func (w *rewriting) tellSkipped(say func(string, ...any)) {
 	for _, s := range [...]struct{ reason, one, many string }{
 		{rewrite.SkipLink, "symbolic link", "symbolic links"},
 		{rewrite.SkipBinary, "binary file", "binary files"},
-		{rewrite.SkipKept, "original that was kept before", "originals that were kept before"},
+		{rewrite.SkipKept, "original that was kept (.orig)", "originals that were kept (.orig)"},
 	} {
 		if n := w.skipped[s.reason]; n > 0 {
 			all = append(all, countOf(n, s.one, s.many))

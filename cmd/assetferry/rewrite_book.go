@@ -1,16 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,7 +11,6 @@ import (
 
 	"assetferry/internal/addresses"
 	"assetferry/internal/rewrite"
-	"assetferry/internal/ui"
 )
 
 // A book is what rewrite looks addresses up in.
@@ -35,106 +27,6 @@ func (a *app) openBook(ctx context.Context, cmd *cobra.Command, job rewriteJob) 
 		return openMap(job.addressMap)
 	}
 	return a.openJournalBook(ctx, cmd, job.prefixes)
-}
-
-// A mapBook is a file with old and new addresses.
-type mapBook struct{ *rewrite.Map }
-
-func (mapBook) Others() []string { return nil }
-
-// openMap reads a map as urls writes it.
-func openMap(name string) (_ book, err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, usage(fmt.Errorf("open map: %w", err), "assetferry urls writes one")
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	read, first := readTSV, 1
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".csv":
-		read, first = readCSV, 2
-	case ".json", ".jsonl", ".ndjson":
-		read = readJSON
-	}
-	m, err := rewrite.NewMap(read(name, f))
-	if e, ok := errors.AsType[*rewrite.RowError](err); ok {
-		return nil, usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), first+e.Row-1, err), "write the map again with assetferry urls and --old-prefix, or correct that line")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return mapBook{m}, nil
-}
-
-// mapMistake is a line of a map that cannot be read.
-func mapMistake(name string, line int, msg string) error {
-	return usage(fmt.Errorf("%s:%d: %s", ui.Sanitize(name), line, msg), "write the map with assetferry urls")
-}
-
-func readTSV(name string, from io.Reader) iter.Seq2[rewrite.Row, error] {
-	return func(yield func(rewrite.Row, error) bool) {
-		lines := bufio.NewScanner(from)
-		lines.Buffer(nil, 1<<20)
-		for n := 1; lines.Scan(); n++ {
-			old, new, ok := strings.Cut(lines.Text(), "\t")
-			if !ok {
-				yield(rewrite.Row{}, mapMistake(name, n, "there is no tab between an old and a new address"))
-				return
-			}
-			new, _, _ = strings.Cut(new, "\t")
-			if !yield(rewrite.Row{Old: old, New: new}, nil) {
-				return
-			}
-		}
-		if err := lines.Err(); err != nil {
-			yield(rewrite.Row{}, fmt.Errorf("read map %s: %w", name, err))
-		}
-	}
-}
-
-func readCSV(name string, from io.Reader) iter.Seq2[rewrite.Row, error] {
-	return func(yield func(rewrite.Row, error) bool) {
-		rows := csv.NewReader(from)
-		rows.ReuseRecord = true
-		head, err := rows.Read()
-		old, new := slices.Index(head, "old"), slices.Index(head, "new")
-		if err == nil && (old < 0 || new < 0) {
-			err = mapMistake(name, 1, `the first line does not name the columns "old" and "new"`)
-		}
-		for err == nil {
-			row, rerr := rows.Read()
-			if errors.Is(rerr, io.EOF) {
-				return
-			}
-			if err = rerr; err == nil && !yield(rewrite.Row{Old: row[old], New: row[new]}, nil) {
-				return
-			}
-		}
-		if e, ok := errors.AsType[*csv.ParseError](err); ok {
-			err = mapMistake(name, e.Line, fmt.Sprintf("column %d: %v", e.Column, e.Err))
-		}
-		yield(rewrite.Row{}, err)
-	}
-}
-
-func readJSON(name string, from io.Reader) iter.Seq2[rewrite.Row, error] {
-	return func(yield func(rewrite.Row, error) bool) {
-		lines := bufio.NewScanner(from)
-		lines.Buffer(nil, 1<<20)
-		for n := 1; lines.Scan(); n++ {
-			var row addresses.Row
-			if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
-				yield(rewrite.Row{}, mapMistake(name, n, err.Error()))
-				return
-			}
-			if !yield(rewrite.Row{Old: row.Old, New: row.New}, nil) {
-				return
-			}
-		}
-		if err := lines.Err(); err != nil {
-			yield(rewrite.Row{}, fmt.Errorf("read map %s: %w", name, err))
-		}
-	}
 }
 
 // A journalBook is what a journal knows of the addresses of a source at a destination. What

@@ -79,7 +79,6 @@ Start with "assetferry demo": it needs nothing and shows everything.
 	topicsFirst(root)
 	root.InitDefaultCompletionCmd()
 	groupCommands(root)
-	a.addCompletions(root)
 	mistakesAreUsage(root)
 	return root
 }
@@ -191,7 +190,7 @@ func together(cmd *cobra.Command, one, other, hint string) error {
 func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	f.String("config", "", "read settings from this `file` (default ./assetferry.yaml if it is there)")
 	f.String("job", "", "take source and settings of the job of this `name` in the configuration")
-	setting(f, "state", "`file` of the journal (default under $XDG_STATE_HOME, one for each destination)")
+	setting(f, "state", "`file` of the state database, on a local disk (default under $XDG_STATE_HOME, one for each destination): it holds names of files, metadata with GPS coordinates, and account names")
 	setting(f, "to", "where to write: an address, a `name` from the configuration, or sandbox")
 	setting(f, "workspace", "`ID` of the workspace (default: the environment's own)")
 	setting(f, "ai-url", "`address` of the AI content service")
@@ -199,11 +198,12 @@ func (a *app) addGlobalFlags(f *pflag.FlagSet) {
 	setting(f, "user", "`ID` of the user in the token")
 	setting(f, "service-profile", "`file` that doctor --probe wrote about the service: its delays and its order are reckoned with")
 	setting(f, "ca-file", "`file` with certificates of private authorities")
-	setting(f, "log-file", "append log records to this `file`, as JSON")
+	setting(f, "log-file", "append log records to this `file`, as JSON: they hold names of files, hosts and error messages")
 	setting(f, "progress", "`kind` of progress")
 	f.Bool("compensate-clock", false, "date tokens by the server's clock")
 	f.Bool("least-privilege", false, "use tokens of the role user wherever they will do, and of an admin only under /admin/")
 	f.Bool("allow-http", false, "allow plain HTTP to other hosts than this one")
+	f.Bool("allow-private-networks", false, "follow URLs of files, in tables and in answers of the service, that lead to this machine or into private networks")
 	f.Bool("json", false, "write JSON Lines to stdout and nothing else")
 	f.Bool("quiet", false, "results and errors only")
 	f.Bool("verbose", false, "tell more")

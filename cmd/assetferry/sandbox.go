@@ -7,15 +7,19 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/clock"
 	"assetferry/internal/sandbox"
 )
 
 type sandboxOptions struct {
 	listen, data    string
+	listenChanged   bool
 	profile         string
 	fromEnvironment bool
 	noLibrary       bool
@@ -38,12 +42,16 @@ set-up there is:
 
     eval "$(assetferry sandbox --data DIR &)"
 
-It goes on until it is interrupted or terminated, which is not an error; stderr
-says which process it is.
+It goes on until assetferry sandbox stop, or until it is interrupted or
+terminated, which is not an error; stderr says which process it is. Started in
+the background like that it leaves the terminal, so that Ctrl-C at the prompt
+does not end it.
 
-With --data everything is kept in a folder and is there again after a restart;
-without, it is in memory. Credentials are made on the first start and kept in
-DIR/credentials.env.
+With --data everything is kept in a folder and is there again after a restart,
+at the same port, so that what a shell has exported still holds; without, it is
+in memory. Credentials are made on the first start and kept in
+DIR/credentials.env. A port that another program has taken meanwhile is an
+error: --listen chooses another one.
 
 Faults are rules of the form METHOD ROUTE KEY=VALUE..., with * for any:
 
@@ -81,6 +89,10 @@ picture or the words of a document, and say so. --ai-rates and --ai-credits have
 it refuse what the service would refuse, --ai-on-premises has it answer as an
 installation of your own does. It describes itself at /v1/docs and /v1/doc.json.
 
+Images take at most 192 MB of memory while they are decoded, all together. One
+that takes more has no renditions here, and a rendition that would is smaller
+than was asked for.
+
 The limits of a plan can be tried out: beyond them uploads are refused, and on
 the plan ckbox.personal files are not handed out any more either. Bandwidth
 counts from the start of the sandbox.
@@ -88,10 +100,12 @@ counts from the start of the sandbox.
 A profile makes it do as a real service was seen to do: --profile, and
 --ai-profile for the AI content service: assetferry help profile.
 
-A browser on this machine sees at / what has arrived: categories, folders,
-assets with pictures and metadata, the trash. Whoever can log in here can read
-that, private files included; --no-library switches it off. It is never shown
-to other machines, and faults and latency do not hit it.
+A browser on this machine sees what has arrived: categories, folders, assets
+with pictures and metadata, the trash, private files included. The address that
+is printed has a key that opens the page once, for one browser; that browser is
+let in again for 30 days with --data, and else as long as the sandbox runs.
+assetferry sandbox status prints a new address. --no-library switches the page
+off. It is never shown to other machines, and faults and latency do not hit it.
 
 GET /_sandbox/stats tells which requests came, without a token. /docs is a page
 about all that the sandbox answers, /docs.json the same for programs.
@@ -103,11 +117,13 @@ about all that the sandbox answers, /docs.json the same for programs.
 					return err
 				}
 			}
+			o.listenChanged, o.ai.listenChanged = cmd.Flags().Changed("listen"), cmd.Flags().Changed("ai-listen")
 			return a.sandbox(ctx, o)
 		}),
 	}
+	c.AddCommand(a.sandboxStopCommand(), a.sandboxStatusCommand())
 	f := c.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on; with --data the default is the one that it had before")
 	f.StringVar(&o.data, "data", "", "keep everything in this `directory`")
 	f.BoolVar(&o.fromEnvironment, "credentials-from-env", false, "take credentials from ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY")
 	f.BoolVar(&o.noLibrary, "no-library", false, "show browsers on this machine nothing")
@@ -154,19 +170,22 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	if !loopback(o.listen) {
 		a.out.Log().Warn("the sandbox is open to other machines, without TLS", "listen", o.listen)
 	}
-	url, stopServer, err := startSandbox(ctx, options, o.listen)
+	detach()
+	ctx, stopped := context.WithCancel(ctx)
+	defer stopped()
+	var aiURL atomic.Value
+	options.Stop, options.Now = stopped, clock.Now
+	options.AI = func() string { url, _ := aiURL.Load().(string); return url }
+	run, err := a.runSandbox(ctx, o, options)
 	if err != nil {
 		return err
 	}
-	words, err := o.ai.start(ctx, options)
-	if err != nil {
-		return errors.Join(err, stopServer())
-	}
-	stopBoth := func() error { return errors.Join(words.stop(), stopServer()) }
-	a.out.Notef("The sandbox listens on %s until process %d is interrupted.", url, os.Getpid())
+	url, words := run.url, run.ai
+	aiURL.Store(words.url)
+	a.out.Notef("The sandbox listens on %s. It is process %d; to stop it: %s", url, os.Getpid(), stopHint(o.data))
 	a.out.Notef("What it answers is described at %s/docs", url)
 	if options.Library && loopback(o.listen) {
-		a.out.Notef("What has arrived is to be seen in a browser at %s", url)
+		a.out.Notef("What has arrived is to be seen in a browser at %s (the key works once)", run.library)
 	}
 	if words.url != "" {
 		a.out.Notef("The AI content service answers at %s", words.url)
@@ -174,11 +193,66 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 			a.out.Notef("It gives tokens at %s%s", words.url, words.tokenPath)
 		}
 	}
+	stopBoth := run.stop
 	if err := a.announce(url, words.url, credentials); err != nil { // after that nobody waits for us
 		return errors.Join(err, stopBoth())
 	}
 	<-ctx.Done()
 	return stopBoth()
+}
+
+// A runningSandbox is one that answers, with the AI content service beside it.
+type runningSandbox struct {
+	url, library string
+	ai           *runningAI
+	stop         func() error
+}
+
+// runSandbox starts both services, at the ports that they had before, and keeps these.
+func (a *app) runSandbox(ctx context.Context, o sandboxOptions, options sandbox.Options) (r runningSandbox, err error) {
+	server, err := sandbox.New(options)
+	if errors.Is(err, sandbox.ErrInUse) {
+		data := withValue("data", o.data)
+		return r, &stop{exitInUse, err, commandLine("sandbox status", data) + " shows its address, and " + commandLine("sandbox stop", data) + " ends it"}
+	}
+	if err != nil {
+		return r, err
+	}
+	before, err := readPorts(o.data)
+	if err != nil {
+		return r, errors.Join(err, server.Close())
+	}
+	var stopServer func() error
+	err = listenAgain("listen", o.listen, before.Assets, o.listenChanged, func(at string) (err error) {
+		r.url, stopServer, err = serve(ctx, server, at)
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	err = listenAgain("ai-listen", o.ai.listen, before.AI, o.ai.listenChanged, func(at string) (err error) {
+		o.ai.listen = at
+		r.ai, err = o.ai.start(ctx, options)
+		return err
+	})
+	if err != nil {
+		return r, errors.Join(err, stopServer())
+	}
+	r.stop = func() error { return errors.Join(r.ai.stop(), stopServer()) }
+	ports := sandboxPorts{Assets: strings.TrimPrefix(r.url, "http://"), AI: strings.TrimPrefix(r.ai.url, "http://")}
+	if err := writePorts(o.data, ports); err != nil {
+		return r, errors.Join(fmt.Errorf("keep the ports: %w", err), r.stop())
+	}
+	r.library = server.LibraryURL(r.url)
+	return r, nil
+}
+
+// stopHint is the command that stops a sandbox.
+func stopHint(data string) string {
+	if data == "" {
+		return "assetferry sandbox stop"
+	}
+	return commandLine("sandbox", []string{"stop", "--data", data})
 }
 
 // readProfile reads the profile that a flag names.
@@ -199,9 +273,14 @@ func readProfile(flag, path string) (sandbox.Profile, error) {
 func (a *app) sandboxCredentials(o sandboxOptions) (sandbox.Credentials, error) {
 	switch {
 	case !o.fromEnvironment && o.data != "":
-		return sandbox.LoadOrCreateCredentials(o.data)
+		return a.loadSandbox(o.data)
 	case !o.fromEnvironment:
 		return sandbox.NewCredentials(), nil
+	}
+	if o.data != "" {
+		if err := a.secureSandbox(o.data); err != nil {
+			return sandbox.Credentials{}, err
+		}
 	}
 	id, _ := a.lookup("ASSETFERRY_ENVIRONMENT_ID")
 	key, _ := a.lookup("ASSETFERRY_ACCESS_KEY")

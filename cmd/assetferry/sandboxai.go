@@ -17,8 +17,11 @@ import (
 
 // sandboxAI are the switches about the stand-in of the AI content service.
 type sandboxAI struct {
-	off        bool
-	listen     string
+	off    bool
+	listen string
+
+	listenChanged bool
+
 	faults     []string
 	rates      string
 	credits    float64

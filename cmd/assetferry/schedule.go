@@ -19,55 +19,66 @@ import (
 )
 
 type scheduleOptions struct {
-	format, at, output string
-	ownManager         bool
+	format, at, output          string
+	ownManager, loadCredentials bool
+	sync                        migrateOptions // what the sync is to be started with
 }
 
 func (a *app) scheduleCommand() *cobra.Command {
 	var o scheduleOptions
 	c := &cobra.Command{
 		Use:   "schedule SOURCE",
-		Short: "Print what starts a sync every night: for systemd or for cron",
-		Long: `Schedule prints what has sync started every night for this very configuration: a
-service and a timer of systemd, or a line of cron. It changes nothing but, with
---output, the two files of the units.
+		Short: "Print a systemd timer or a cron line that runs sync every day",
+		Long: `Schedule prints a systemd service and timer, or a cron line, that run sync once
+a day with this configuration. It changes nothing except, with --output, the two
+unit files.
 
-The service runs as the account that asks for it. It sees the whole disk, but
-can write only to the folders of the journal and of the log, and is kept from
-whatever else it does not need. Where nobody can
-ask root there is --user-unit, for services of the account's own, which systemd
-confines less.
+It takes the flags of sync and writes them into the command, with absolute
+paths. Flags for a single run, such as --limit or --accept-rules, are refused.
+If the last run of this source used other rules, schedule stops and prints the
+flags that are missing: a sync with other rules would stop as well.
 
-A secret never stands in a unit or in a crontab. Where it comes from a variable
-of the environment, a file with it has to be made, and schedule says how. What
-else this shell has that matters and those that start it at night do not have,
-is put there, and told.
+The service runs as your account. It can read the whole disk, but can write only
+to the folders of the state database and of the log. Without root, --user-unit
+makes units for systemctl --user, which systemd confines less.
 
-What is to be different at night, such as --exclude, belongs into a job of the
-configuration; assetferry help nightly tells more.
+A secret is never part of a unit or a crontab. Secrets that come from
+environment variables go into a file, and schedule prints the command that makes
+the file. With --load-credential systemd passes secrets as files that only the
+service can read (LoadCredential=). Other variables that the sync needs are
+written into the unit and listed.
+
+The name of a unit ends in a short hash of the source, the destination, the job
+and the state database. Schedule never replaces a unit of another configuration.
 `,
-		Example: `  assetferry schedule ./photos --at 04:30
-  assetferry schedule ./photos --user-unit --output units
-  assetferry schedule ./photos --format cron`,
+		Example: `  assetferry schedule ./photos --unmatched skip --at 04:30
+  assetferry schedule ./photos --unmatched skip --user-unit --output units
+  assetferry schedule ./photos --unmatched skip --format cron`,
 		Args:              sourceOrJob,
 		ValidArgsFunction: directories,
-		RunE: a.doSource(func(ctx context.Context, _ *cobra.Command, source string) error {
-			return a.schedule(ctx, source, o)
+		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return a.schedule(ctx, cmd, source, o)
 		}),
 	}
 	f := c.Flags()
-	f.StringVar(&o.format, "format", "systemd", "`form` of what is printed: systemd or cron")
-	f.StringVar(&o.at, "at", "04:30", "`time` of day; one that clocks leave out or repeat when they are put is left out or repeated")
+	addSyncRunFlags(f, &o.sync)
+	f.StringVar(&o.format, "format", "systemd", "output `format`: systemd or cron")
+	f.StringVar(&o.at, "at", "04:30", "start at this `time` of day; daylight saving time may skip or repeat times between 01:00 and 04:00")
 	f.StringVar(&o.output, "output", "", "write the two units into this `folder`")
-	f.BoolVar(&o.ownManager, "user-unit", false, "make units for the services of this account (systemctl --user)")
+	f.BoolVar(&o.ownManager, "user-unit", false, "make units for systemctl --user")
+	for _, name := range notScheduled {
+		// It fails only for a flag that is not there.
+		_ = f.MarkHidden(name)
+	}
+	f.BoolVar(&o.loadCredentials, "load-credential", false, "pass secrets with LoadCredential= instead of environment variables")
 	// It fails only for a switch that is not there.
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(scheduleFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func (a *app) schedule(ctx context.Context, source string, o scheduleOptions) error {
+func (a *app) schedule(ctx context.Context, cmd *cobra.Command, source string, o scheduleOptions) error {
 	if a.out.JSON() {
-		return usage(errors.New("--json is not for schedule: it prints a file of something else"), "leave --json out")
+		return usage(errors.New("schedule prints a unit or a cron line, and has no JSON"), "leave --json out")
 	}
 	if err := scheduleIsForUnix(); err != nil {
 		return err
@@ -76,8 +87,14 @@ func (a *app) schedule(ctx context.Context, source string, o scheduleOptions) er
 	if err != nil {
 		return err
 	}
-	n, err := a.night(ctx, source, o, at)
+	if err := refuseSingleRunFlags(cmd); err != nil {
+		return err
+	}
+	n, err := a.night(ctx, cmd, source, o, at)
 	if err != nil {
+		return err
+	}
+	if n.first, err = a.checkLastRun(ctx, cmd, source); err != nil {
 		return err
 	}
 	if o.format == "cron" {
@@ -86,7 +103,7 @@ func (a *app) schedule(ctx context.Context, source string, o scheduleOptions) er
 		err = a.printUnits(n, o.output)
 	}
 	if e, ok := errors.AsType[*schedule.UnwritableError](err); ok {
-		return usage(e, "give it another name, or a link to it")
+		return usage(e, "rename it or use a symbolic link; a long command gets shorter with a job (assetferry help nightly)")
 	}
 	return err
 }
@@ -98,6 +115,8 @@ func (o scheduleOptions) check() (config.TimeOfDay, error) {
 		return at, usage(fmt.Errorf("--at: %w", err), "")
 	case o.format == "cron" && o.output != "":
 		return at, usage(errors.New("--output is for the two files of systemd"), "crontab -e takes the line of cron")
+	case o.format == "cron" && o.loadCredentials:
+		return at, usage(errors.New("--load-credential is for systemd"), "leave it out; cron reads the secrets from a file")
 	case o.format == "cron" && o.ownManager:
 		return at, usage(errors.New("--user-unit is for systemd"), "crontab -e is for the crontab of this account")
 	case !slices.Contains(scheduleFormats(), o.format):
@@ -131,9 +150,18 @@ func (a *app) printUnits(n night, output string) error {
 	if err != nil {
 		return err
 	}
-	for i, u := range []struct{ name, text string }{{n.Name + ".service", service}, {n.Name + ".timer", n.Timer()}} {
+	units := []unitFile{{n.Name + ".service", service}, {n.Name + ".timer", n.Timer()}}
+	for _, folder := range []string{folder, output} { // before the first is written
+		for _, u := range units {
+			if err := n.mayReplace(filepath.Join(folder, u.name)); err != nil && folder != "" {
+				return err
+			}
+		}
+	}
+	for i, u := range units {
+		text := n.header() + u.text
 		if output != "" {
-			if err := a.writeUnit(filepath.Join(output, u.name), u.text); err != nil {
+			if err := a.writeUnit(filepath.Join(output, u.name), text); err != nil {
 				return err
 			}
 			continue
@@ -141,23 +169,18 @@ func (a *app) printUnits(n night, output string) error {
 		if i > 0 {
 			a.out.Printf("\n")
 		}
-		a.out.Printf("# %s\n%s%s", ui.Sanitize(filepath.Join(folder, u.name)), madeBySchedule, u.text)
+		a.out.Printf("# %s\n%s", ui.Sanitize(filepath.Join(folder, u.name)), text)
 	}
 	a.tellBefore(n)
 	a.tellUnits(n, output, folder)
 	return nil
 }
 
-// madeBySchedule begins every unit, so that none of somebody else's is replaced.
-const madeBySchedule = "# Made by assetferry schedule, which replaces it; what systemctl edit adds stays.\n\n"
+// A unitFile is a unit and the name of its file.
+type unitFile struct{ name, text string }
 
-// writeUnit writes a unit, in the place of one that is ours.
+// writeUnit writes a unit, which may replace one of the same schedule.
 func (a *app) writeUnit(path, text string) error {
-	text = madeBySchedule + text
-	there, err := os.ReadFile(path)
-	if err == nil && !strings.HasPrefix(string(there), madeBySchedule) {
-		return usage(fmt.Errorf("%s is there already, and was not made by assetferry schedule", ui.Sanitize(path)), "name another folder with --output, or move it away")
-	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -171,7 +194,7 @@ func (a *app) writeUnit(path, text string) error {
 // scheduleIsForUnix refuses a system that has neither.
 func scheduleIsForUnix() error {
 	if runtime.GOOS == "windows" {
-		return &stop{exitError, errors.New("schedule knows systemd and cron, and Windows has neither"), "have the Task Scheduler start assetferry sync"}
+		return &stop{exitError, errors.New("schedule supports systemd and cron, and Windows has neither"), "let the Task Scheduler start assetferry sync"}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"assetferry/internal/config"
 	"assetferry/internal/schedule"
@@ -30,10 +31,14 @@ type night struct {
 	root      bool
 	own       bool     // for the manager of the account itself
 	makeFirst []string // folders that are not there
+	first     string   // a command that has to run before; empty: it did
+
+	source, destination, job, config, state string                  // what it is of: see header
+	makeSecrets                             []config.CredentialFile // that become files of Credentials
 }
 
 // night puts together what is started for a source.
-func (a *app) night(ctx context.Context, source string, o scheduleOptions, at config.TimeOfDay) (n night, err error) {
+func (a *app) night(ctx context.Context, cmd *cobra.Command, source string, o scheduleOptions, at config.TimeOfDay) (n night, err error) {
 	destination, err := a.settings.Destination()
 	if err != nil {
 		return n, err
@@ -56,14 +61,26 @@ func (a *app) night(ctx context.Context, source string, o scheduleOptions, at co
 	n.root, n.own = account.Uid == "0", o.ownManager
 	n.inherited.Variables = append(n.inherited.Variables, a.others(source, destination)...)
 	n.Hour, n.Minute, n.Limit = at.Hour, at.Minute, a.longestNight()
-	n.Name = "assetferry-" + cmp.Or(a.settings.Job, nameFor(source))
+	if err := a.identify(ctx, &n, source, destination); err != nil {
+		return n, err
+	}
 	n.About = fmt.Sprintf("Sync of %s (assetferry)", source)
 	n.Helpers = n.inherited.Helper
 	if !o.ownManager {
 		n.Account = account.Username
 	}
-	if n.Command, err = a.nightCommand(source, n.inherited.Switches); err != nil {
+	flags, files, err := carriedFlags(cmd)
+	if err != nil {
 		return n, err
+	}
+	n.inherited.Read = append(n.inherited.Read, files...)
+	if n.Command, err = a.nightCommand(source, append(n.inherited.Switches, flags...)); err != nil {
+		return n, err
+	}
+	if o.loadCredentials {
+		if err := a.loadCredentials(&n, destination); err != nil {
+			return n, err
+		}
 	}
 	if err := a.places(&n, source, destination); err != nil {
 		return n, err
@@ -95,6 +112,29 @@ func (a *app) wholeSource(ctx context.Context, source string) (string, error) {
 		return "", badAddress(err)
 	}
 	return source, nil
+}
+
+// carriedFlags are the flags of this call that are no settings and that the sync takes as
+// well, and the files that they name.
+func carriedFlags(cmd *cobra.Command) (flags, files []string, err error) {
+	for _, name := range []string{"checksum", "describe-again"} {
+		if on, _ := cmd.Flags().GetBool(name); on {
+			flags = append(flags, "--"+name)
+		}
+	}
+	if d, _ := cmd.Flags().GetDuration("settle-time"); cmd.Flags().Changed("settle-time") {
+		flags = append(flags, "--settle-time="+d.String())
+	}
+	if name, _ := cmd.Flags().GetString("files-from"); name != "" {
+		if name, err = filepath.Abs(name); err != nil {
+			return nil, nil, err
+		}
+		if _, err = os.Stat(name); err != nil {
+			return nil, nil, usage(fmt.Errorf("--files-from: %w", err), "")
+		}
+		flags, files = append(flags, "--files-from="+name), append(files, name)
+	}
+	return flags, files, nil
 }
 
 // nameFor makes a part of a name of a source.
@@ -249,6 +289,12 @@ func existing(path string) []string {
 // environ parts the variables into those that everybody may see, and those that stand in a
 // file.
 func (a *app) environ(n *night, o scheduleOptions) error {
+	if home, _ := a.lookup("HOME"); home != "" { // cron and systemd may have another one for the account
+		n.Environment = append(n.Environment, schedule.Variable{Name: "HOME", Value: home})
+	}
+	if path, _ := a.lookup("PATH"); n.Helpers && path != "" { // on which the programs were found that have the credentials
+		n.Environment = append(n.Environment, schedule.Variable{Name: "PATH", Value: eachOnce(path)})
+	}
 	for _, v := range n.inherited.Variables {
 		if !v.Secret {
 			n.Environment = append(n.Environment, schedule.Variable{Name: v.Name, Value: v.Value})
@@ -257,15 +303,32 @@ func (a *app) environ(n *night, o scheduleOptions) error {
 	if len(n.secrets()) == 0 {
 		return nil
 	}
+	file, err := n.secretFile(o, "env")
+	n.SecretFile = file
+	return err
+}
+
+// eachOnce is a PATH without folders that are in it twice: a line of cron is short.
+func eachOnce(path string) string {
+	var folders []string
+	for _, folder := range filepath.SplitList(path) {
+		if !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	return strings.Join(folders, string(filepath.ListSeparator))
+}
+
+// secretFile is where a file with secrets of the schedule is.
+func (n night) secretFile(o scheduleOptions, ending string) (string, error) {
 	folder := "/etc"
 	if o.ownManager || o.format == "cron" {
 		var err error
 		if folder, err = os.UserConfigDir(); err != nil {
-			return err
+			return "", err
 		}
 	}
-	n.SecretFile = filepath.Join(folder, "assetferry", strings.TrimPrefix(n.Name, "assetferry-")+".env")
-	return nil
+	return filepath.Join(folder, "assetferry", strings.TrimPrefix(n.Name, "assetferry-")+"."+ending), nil
 }
 
 // secrets are the names of the variables that must stand in a file.

@@ -38,6 +38,9 @@ var update = flag.Bool("update", false, "write what commands print into the scri
 // What the command line promises of every call is checked at every call: see
 // checkCall.
 func TestScripts(t *testing.T) {
+	if err := shipped(); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
@@ -47,6 +50,9 @@ func TestScripts(t *testing.T) {
 			e.Values[benchKey{}] = &bench{}
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's processes linger for a second otherwise
 			e.Setenv("NOON", noonZone())
+			e.Setenv("HOOKED", hookedDir)
+			e.Setenv("LOOPBACK", quietLoopback(2))
+			e.Setenv("ACCOUNT", state.OSAccountName())
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "home", "state"))
 			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "home", "data"))
@@ -55,6 +61,10 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ferry":     cmdFerry,
 			"printed":   cmdPrinted,
+			"capture":   cmdCapture,
+			"approver":  cmdApprover,
+			"sign":      cmdSign,
+			"expand":    cmdExpand,
 			"service":   cmdService,
 			"bucket":    cmdBucket,
 			"connector": cmdConnector,
@@ -125,6 +135,8 @@ func cmdFerry(ts *testscript.TestScript, neg bool, args []string) {
 // pattern, and expects an exit code:
 //
 //	printed 0 'Try: (.*)$'
+//
+// Flags that follow are added, such as --yes where a person would be asked.
 func cmdPrinted(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -132,11 +144,23 @@ func cmdPrinted(ts *testscript.TestScript, _ bool, args []string) {
 	if found == nil {
 		ts.Fatalf("nothing like that was printed")
 	}
-	code, err := exitCode(ts.Exec("sh", "-c", found[1]))
+	code, err := exitCode(ts.Exec("sh", "-c", strings.Join(append(found[1:2], args[2:]...), " ")))
 	ts.Check(err)
 	if code != want {
 		ts.Fatalf("%s: exit code %d, want %d", found[1], code, want)
 	}
+}
+
+// cmdCapture sets a variable to the first group of a pattern in what the command before
+// printed:
+//
+//	capture HASH 'Plan hash (.*)$'
+func cmdCapture(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile("(?m)" + args[1]).FindStringSubmatch(ts.ReadFile("stdout") + ts.ReadFile("stderr"))
+	if found == nil {
+		ts.Fatalf("nothing like that was printed")
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 func exitCode(err error) (int, error) {

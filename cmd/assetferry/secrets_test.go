@@ -13,8 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/seedtest"
 	"assetferry/sources/ckfinder/ckfindertest"
 )
 
@@ -128,7 +130,9 @@ func (l *leakTest) workspace(t *testing.T) (from *service, key sandbox.AccessKey
 // search runs commands in all forms of output and searches everything they leave.
 func (l *leakTest) search(t *testing.T, want map[string]int) {
 	t.Helper()
-	for _, form := range [][]string{nil, {"--json"}, {"--verbose"}, {"--json", "--verbose", "--log-file", "log"}, {"--verbose", "--log-file", "log"}} {
+	forms := [][]string{nil, {"--json"}, {"--verbose"}, {"--json", "--verbose", "--log-file", "log"}, {"--verbose", "--log-file", "log"}}
+	n := seedtest.Rand(t).IntN(len(forms))
+	for _, form := range longtest.Size(forms[n:n+1], forms) {
 		for _, name := range []string{"plan", "migrate", "verify", "status"} {
 			args := []string{name}
 			if name == "plan" || name == "migrate" {
@@ -220,6 +224,7 @@ func uploadsOnly(f func(http.Handler) http.Handler) func(http.Handler) http.Hand
 // everything that is written: both streams, logs, journals, whatever there is.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
+	random := seedtest.Rand(t) // half of the ways, and all in the long form
 	key := sandbox.AccessKey(mark + "-access-key-of-the-environment")
 	environment := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
 	start := func(t *testing.T) *service {
@@ -404,14 +409,14 @@ func TestSecrets(t *testing.T) {
 		},
 		"table that is opened by headers and signatures": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), l.table(t, toInsiders)...)
-			return map[string]int{"migrate": exitItems, "verify": exitItems}
+			return map[string]int{"plan": exitItems, "migrate": exitItems, "verify": exitItems}
 		},
 		"server of a table that echoes": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), l.table(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Encoding", r.Header.Get("Authorization"))
 				w.Header().Set("X-Echo", r.URL.String())
 			})...)
-			return map[string]int{"migrate": exitItems, "verify": exitItems}
+			return map[string]int{"plan": exitItems, "migrate": exitItems, "verify": exitItems}
 		},
 		"password in the address of a bucket": func(t *testing.T, l *leakTest) map[string]int {
 			l.env = append(start(t).variables(), withoutAWS()...)
@@ -427,6 +432,9 @@ func TestSecrets(t *testing.T) {
 			return map[string]int{"plan": exitError, "migrate": exitError, "verify": exitError, "status": exitNoSuch}
 		},
 	} {
+		if !longtest.Takes(random, 2) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLeakTest(t)

@@ -6,14 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/seedtest"
 )
 
 // TestSecretsOfAI is TestSecrets for what opens the AI content service.
 func TestSecretsOfAI(t *testing.T) {
 	t.Parallel()
+	random := seedtest.Rand(t) // half of the ways, and all in the long form
 	key := sandbox.AccessKey(mark + "-access-key-of-the-environment")
 	environment := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
 	words := sandbox.Environment{ID: "77aa0c1be27d93461b0b", AccessKey: mark + "-access-key-of-the-words"}
@@ -77,6 +80,9 @@ func TestSecretsOfAI(t *testing.T) {
 			return map[string]int{"enrich describe": exitItems}
 		},
 	} {
+		if !longtest.Takes(random, 2) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLeakTest(t)

@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/seedtest"
 )
 
 // An arrived is a source of a hundred pictures that has arrived, in a folder.
@@ -107,9 +109,11 @@ func TestSickSource(t *testing.T) {
 	}
 }
 
-// TestLimitsOfSync goes to each limit, one beyond it, and beyond it with consent.
+// TestLimitsOfSync goes to each limit, one beyond it, and beyond it with consent; to half of
+// that unless in the long form.
 func TestLimitsOfSync(t *testing.T) {
 	t.Parallel()
+	random := seedtest.Rand(t)
 	removing := []string{"--delete", "trash", "--quarantine", "0s"}
 	for name, test := range map[string]struct {
 		change       int // so many pictures
@@ -136,6 +140,9 @@ func TestLimitsOfSync(t *testing.T) {
 		"changes with too little":  {31, 0, []string{"--max-changes-percent", "30", "--accept-changes", "30", "--yes"}, exitGuard, false, false},
 		"a few are never too many": {20, 0, []string{"--max-changes-percent", "1"}, exitDone, false, true},
 	} {
+		if !longtest.Takes(random, 2) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := arrive(t)

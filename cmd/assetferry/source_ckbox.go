@@ -9,7 +9,6 @@ import (
 
 	"assetferry/internal/config"
 	"assetferry/internal/metadata"
-	"assetferry/internal/sandbox"
 	"assetferry/sources"
 	"assetferry/sources/ckbox"
 )
@@ -65,7 +64,7 @@ func (a *app) workspaceName(ctx context.Context, address string) (string, error)
 		if err != nil {
 			return "", err
 		}
-		credentials, err := sandbox.LoadOrCreateCredentials(dir)
+		credentials, err := a.loadSandbox(dir)
 		if err != nil {
 			return "", err
 		}

@@ -65,13 +65,24 @@ func (a *app) sourceHeaders(ctx context.Context) (sourcehttp.Headers, error) {
 	if a.headers, err = sourcehttp.ParseHeaders(secret.Reveal()); err != nil {
 		return sourcehttp.Headers{}, usage(fmt.Errorf("%s: %w", reference.Origin, err), "write a header a line, such as Cookie: NAME=VALUE or Authorization: Bearer VALUE")
 	}
+	for line := range strings.Lines(secret.Reveal()) {
+		_, value, _ := strings.Cut(line, ":")
+		a.redactor.Key(strings.TrimSpace(value))
+	}
 	return a.headers, nil
 }
 
 // followsCategories has objects come into the category that their key begins with, where
 // that is the name of one and nobody wants it otherwise.
 func (a *app) followsCategories(r *migrate.Rules, s sources.Source) {
-	if s.Traits().Categories && a.settings.Origin("category_by") == config.FromDefault && r.Category == "" {
+	if s.Traits().Categories {
+		a.followCategories(r)
+	}
+}
+
+// followCategories is followsCategories for a source that has categories.
+func (a *app) followCategories(r *migrate.Rules) {
+	if a.settings.Origin("category_by") == config.FromDefault && r.Category == "" {
 		r.CategoryBy = "folder"
 	}
 }

@@ -87,5 +87,4 @@ func addTableFlags(f *pflag.FlagSet) {
 	setting(f, "table-root", "the `folder` that paths in a table begin at, if it is not that of the table")
 	f.Bool("table-check", false, "ask for the size and the version of every address of a table, also where the table says a size: one more request for each")
 	f.StringArray("source-host", nil, "the `host` that the headers in ASSETFERRY_SOURCE_HEADERS are sent to (repeatable)")
-	f.Bool("allow-private-networks", false, "fetch from addresses of a table that lead to this machine or into private networks")
 }

@@ -133,6 +133,9 @@ func (a *app) stateCompact(ctx context.Context, path string) error {
 }
 
 func (a *app) stateTakeover(ctx context.Context, path string) error {
+	if err := a.secureState(path); err != nil {
+		return err
+	}
 	if err := state.Takeover(ctx, path); err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/config"
-	"assetferry/internal/sandbox"
 	"assetferry/internal/ui"
 	"assetferry/state"
 )
@@ -30,7 +29,9 @@ func (a *app) statusCommand() *cobra.Command {
 		Short: "Show where the last runs stand, from the journal alone",
 		Long: `Status reads the journal and nothing else: no request is sent, and it works
 while another process is at work. "assetferry runs" shows all runs, and
-"assetferry report" everything about one.
+"assetferry report" everything about one. Below the newest run is the command
+that resumes it, tries again what did not arrive, or accepts what a guard
+stopped.
 
 With --watch it follows the newest run until that is over, and says when nothing
 has finished for five minutes. It then exits with 3 if the run left anything
@@ -83,8 +84,8 @@ func (a *app) status(ctx context.Context) error {
 		if err := a.showSync(ctx, journal, p, runs); err != nil {
 			return err
 		}
-		for _, r := range slices.Backward(runs) {
-			if err := a.showRun(ctx, journal, r, atWork); err != nil {
+		for n, r := range slices.Backward(runs) {
+			if err := a.showRun(ctx, journal, r, atWork, n == 0); err != nil {
 				return err
 			}
 		}
@@ -141,17 +142,42 @@ func (a *app) showPair(ctx context.Context, journal *state.Store, p state.Pair) 
 	if err != nil {
 		return err
 	}
-	proof := "never verified"
-	v, err := journal.LastVerification(ctx, p.ID)
-	switch {
-	case err == nil:
-		proof = fmt.Sprintf("verified %s by %s: %s", v.At.Local().Format(time.DateTime), v.Level, differences(v))
-	case !errors.Is(err, state.ErrNotFound):
+	proof, err := howVerified(ctx, journal, p)
+	if err != nil {
 		return err
 	}
 	a.out.Printf("%s -> %s (%s)\n  %s at the destination, %s; %s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination),
 		ui.Sanitize(p.Address), count(sum.Objects, "asset"), ui.Bytes(sum.Bytes), proof)
 	return nil
+}
+
+// howVerified says when the assets of a pair were verified, and how many were not yet.
+func howVerified(ctx context.Context, journal *state.Store, p state.Pair) (string, error) {
+	v, err := journal.LastVerification(ctx, p.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		return "never verified", nil
+	} else if err != nil {
+		return "", err
+	}
+	sum, err := journal.SumVerified(ctx, p.ID)
+	if err != nil {
+		return "", err
+	}
+	which := "verified"
+	switch left := sum.Unverified(); {
+	case left > 0 && left == sum.Assets:
+		which = "none verified since they arrived; last"
+	case left > 0:
+		which = ui.Count(sum.Assets-left) + " verified"
+	}
+	text := fmt.Sprintf("%s %s by %s: %s", which, v.At.Local().Format(time.DateTime), v.Level, differences(v))
+	if sum.Contents > v.Contents {
+		text += fmt.Sprintf("; %s by content, some of them earlier", ui.Count(sum.Contents))
+	}
+	if left := sum.Unverified(); left > 0 && left < sum.Assets {
+		text += fmt.Sprintf("; %s not verified yet", ui.Count(left))
+	}
+	return text, nil
 }
 
 // isStopped reports whether a run was to go on and nobody works on it.
@@ -168,13 +194,18 @@ func standing(r state.Run, atWork bool) string {
 	return string(r.State)
 }
 
-// showRun tells of one run in a few lines, or as an event.
-func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, atWork bool) error {
+// showRun tells of one run in a few lines, or as an event. Of the newest one it shows the
+// command that helps.
+func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, atWork, newest bool) error {
 	tallies, err := journal.Tallies(ctx, r.Num)
 	if err != nil {
 		return err
 	}
-	items, skips := describe(tallies)
+	items := describe(tallies)
+	skips, err := skippedText(ctx, journal, r, tallies)
+	if err != nil {
+		return err
+	}
 	if r.State == state.Scanning && r.Stopped == "" {
 		items = "the source is not listed to its end"
 	}
@@ -185,8 +216,12 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, at
 	if !r.FinishedAt.IsZero() {
 		took = ", took " + ui.Duration(tookOf(r))
 	}
-	if by := approvedText(r); by != "" {
-		items = by + "\n    " + items
+	if r.Command == "apply" || r.Approver.Name != "" { // of all other runs, reports and --json have it
+		for _, by := range []string{approverText(r), startedText(r)} {
+			if by != "" {
+				items = by + "\n    " + items
+			}
+		}
 	}
 	back, err := journal.TakenBack(ctx, r.Num)
 	if err != nil {
@@ -195,19 +230,30 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, at
 	if back.Objects > 0 {
 		items += "\n    Taken back since by undo: " + count(back.Objects, "asset")
 	}
-	switch {
-	case r.Stopped != "":
+	if r.Stopped != "" {
 		items = strings.TrimPrefix(items+"\n    "+ui.Sanitize(r.Stopped), "\n    ")
-	case isStopped(r, atWork):
-		command, err := a.toGoOn(ctx, journal, r)
+	}
+	if newest && !atWork {
+		next, err := a.afterNewest(ctx, journal, r, tallies)
 		if err != nil {
 			return err
 		}
-		items += "\n    Nobody works on it; to go on: " + command
+		if next.command != "" {
+			items += "\n    " + next.why + "\n      " + next.command
+		}
 	}
 	a.out.Printf("  %s  %s, %s, began %s%s\n    %s", r.ID, r.Command, standing(r, atWork), r.StartedAt.Local().Format(time.DateTime), took, items)
 	a.out.Event("summary", recorded(r, tallies))
 	return nil
+}
+
+// afterNewest says what helps with the newest run of a pair.
+func (a *app) afterNewest(ctx context.Context, journal *state.Store, r state.Run, tallies []state.Tally) (nextStep, error) {
+	if r.Undoes == 0 || !isStopped(r, false) {
+		return a.afterRun(r, tallies), nil
+	}
+	command, err := a.toGoOn(ctx, journal, r)
+	return nextStep{"Stopped. To resume:", command}, err
 }
 
 // recorded is the summary of a run that another process carries out or did.
@@ -226,33 +272,42 @@ func (a *app) statePath(ctx context.Context) (string, error) {
 	if a.settings.State != "" {
 		return filepath.Abs(a.settings.State)
 	}
-	d, err := a.settings.Destination()
+	dest, err := a.recordedDestination(ctx)
 	if err != nil {
 		return "", err
+	}
+	return a.journalPath(dest)
+}
+
+// recordedDestination is the destination as a state database knows it. It is asked nothing.
+func (a *app) recordedDestination(ctx context.Context) (*destination, error) {
+	d, err := a.settings.Destination()
+	if err != nil {
+		return nil, err
 	}
 	dest := &destination{}
 	if d.Kind == config.Sandbox {
 		dir, err := config.SandboxDir(a.lookup)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		if err := mustExist(filepath.Join(dir, "credentials.env")); err != nil {
-			return "", err
+			return nil, err
 		}
-		c, err := sandbox.LoadOrCreateCredentials(dir)
+		c, err := a.loadSandbox(dir)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		dest.environment = c.EnvironmentID
 	} else {
 		env, err := d.Environment.Resolve(ctx, nil)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		dest.environment = env.Reveal()
 	}
 	dest.workspace = cmp.Or(d.Workspace, dest.environment)
-	return a.journalPath(dest)
+	return dest, nil
 }
 
 // mustExist makes a journal that is not there an exit code of its own.

@@ -192,7 +192,11 @@ func (a *app) endOfWatch(ctx context.Context, journal *state.Store, o observatio
 		a.out.Printf("No run has begun yet.")
 		return nil
 	}
-	items, skips := describe(o.tallies)
+	items := describe(o.tallies)
+	skips, err := skippedText(ctx, journal, o.run, o.tallies)
+	if err != nil {
+		return err
+	}
 	if skips != "" {
 		items += "\n" + wrapped(skips, "  ")
 	}

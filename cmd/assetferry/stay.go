@@ -71,8 +71,7 @@ func mayStay(cmd *cobra.Command, source string, o stayOptions) error {
 	if cmd.Flags().Changed("rescan") && o.rescan < time.Second {
 		return usage(errors.New("--rescan must be at least 1s"), fmt.Sprintf("%v is usual", defaultRescan))
 	}
-	// What somebody lets happen once must not happen again and again.
-	for _, once := range []string{"dry-run", "restart", "limit", "retry-parked", "only", "repair", "accept-rules", "accept-deletes", "accept-changes"} {
+	for _, once := range singleRunFlags {
 		if cmd.Flags().Changed(once) {
 			return usage(fmt.Errorf("--%s is for one run, and with --watch or --rescan there are many", once), "run it once with that, then leave it out")
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,9 +26,10 @@ func summaryOf(run state.Run, tallies []state.Tally, took time.Duration, exit in
 	s := ui.SummaryLine{
 		Run: run.ID, Command: run.Command, Source: run.Pair.Source, Destination: run.Pair.Destination,
 		Actions: ui.Counts{}, States: ui.Counts{}, Seconds: ui.Seconds(took), Exit: exit,
-		PlanHash: run.PlanHash, ApprovedBy: run.ApprovedBy,
+		PlanHash: run.PlanHash, ApprovedBy: run.Approver.Name, ApprovalStatedBy: run.Approver.StatedBy, ApprovalKey: run.Approver.Key,
+		StartedBy: run.StartedBy,
 	}
-	if run.ApprovedBy != "" {
+	if run.Approver.Name != "" {
 		s.ApprovedAt = run.ApprovedAt.Format(time.RFC3339)
 	}
 	for _, t := range tallies {
@@ -89,19 +91,15 @@ var stateOrder = []state.ItemState{
 	state.ItemFailed, state.ItemChanged, state.ItemConflict, state.ItemParked, state.ItemStaged,
 }
 
-// describe says in a line what became of a run's items, and in a second one what
-// was skipped and why.
-func describe(tallies []state.Tally) (items, skips string) {
+// describe says in a line what became of a run's items.
+func describe(tallies []state.Tally) string {
 	counts := map[state.ItemState]int64{}
-	var unchanged, skipped int64
-	var reasons []string
+	var unchanged int64
 	for _, t := range tallies {
 		switch {
 		case t.State == state.ItemSkipped && t.Action == state.Unchanged:
 			unchanged += t.Objects
 		case t.State == state.ItemSkipped:
-			skipped += t.Objects
-			reasons = append(reasons, fmt.Sprintf("%s (%s)", t.Reason, ui.Count(t.Objects)))
 		case t.State == state.ItemDone:
 			counts[wordOf(t)] += t.Objects
 		default:
@@ -120,11 +118,48 @@ func describe(tallies []state.Tally) (items, skips string) {
 	if len(parts) == 0 {
 		parts = []string{"nothing to do"}
 	}
-	slices.Sort(reasons)
-	if skipped > 0 {
-		skips = fmt.Sprintf("Skipped %s: %s", ui.Count(skipped), strings.Join(reasons, "; "))
+	return strings.Join(parts, ", ")
+}
+
+// skippedText says what a run skipped and why, nothing if that is nothing. What rules of the
+// user's own skip, as an earlier run did, is only counted.
+func skippedText(ctx context.Context, journal *state.Store, run state.Run, tallies []state.Tally) (string, error) {
+	skipped := map[string]int64{} // by reason
+	var all, seen int64
+	for _, t := range tallies {
+		if t.State == state.ItemSkipped && t.Action != state.Unchanged {
+			skipped[t.Reason] += t.Objects
+			all += t.Objects
+		}
 	}
-	return strings.Join(parts, ", "), skips
+	if all == 0 {
+		return "", nil
+	}
+	fresh := map[string]int64{}
+	for s, err := range migrate.NewSkips(ctx, journal, run) {
+		if err != nil {
+			return "", err
+		}
+		fresh[s.Reason]++
+	}
+	var reasons []string
+	for reason, n := range skipped {
+		if migrate.Reason(reason).IsOwnRule() {
+			seen += n - fresh[reason]
+			n = fresh[reason]
+		}
+		if n > 0 {
+			reasons = append(reasons, fmt.Sprintf("%s (%s)", reason, ui.Count(n)))
+		}
+	}
+	slices.Sort(reasons)
+	switch {
+	case len(reasons) == 0:
+		return fmt.Sprintf("Skipped %s by your rules, as before", ui.Count(seen)), nil
+	case seen > 0:
+		reasons = append([]string{ui.Count(seen) + " by your rules, as before"}, reasons...)
+	}
+	return fmt.Sprintf("Skipped %s: %s", ui.Count(all), strings.Join(reasons, "; ")), nil
 }
 
 // wordOf is what people are told of items that are done.

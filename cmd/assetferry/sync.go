@@ -40,6 +40,9 @@ is a conflict, and one that somebody deleted stays deleted. What is gone from
 the source stays at the destination and is reported, unless --delete trash is
 given.
 
+Where the destination requires approvals, sync takes a standing approval, which
+names its rules and limits: assetferry help security.
+
 A source in trouble must not harm the destination, so there are limits beyond
 which nothing is done (exit code 6) until somebody consents to what would be.
 `,
@@ -55,16 +58,27 @@ which nothing is done (exit code 6) until somebody consents to what would be.
 		}),
 	}
 	f := c.Flags()
-	addApplyFlags(f, &o)
-	addSelectionFlags(f)
-	addCreateFlags(f, &o.retryParked)
-	addSendingFlags(f, &o)
-	addSyncFlags(f, &o.sync)
+	addSyncRunFlags(f, &o)
 	addStayFlags(f, &stays)
-	f.StringVar(&o.sync.only, "only", "", "take only `what` did not arrive before: failed")
-	f.BoolVar(&o.sync.yes, "yes", false, "repair without asking; waives no limit")
 	return c
 }
+
+// addSyncRunFlags adds all flags of a sync that does not stay.
+func addSyncRunFlags(f *pflag.FlagSet, o *migrateOptions) {
+	addApplyFlags(f, o)
+	addSelectionFlags(f)
+	addCreateFlags(f, &o.retryParked)
+	addSendingFlags(f, o)
+	addSyncFlags(f, &o.sync)
+	addApprovalFlags(f)
+	f.StringVar(&o.sync.only, "only", "", "take only `what` did not arrive before: failed")
+	f.BoolVar(&o.sync.yes, "yes", false, "repair without asking; waives no limit")
+}
+
+// singleRunFlags are the flags of sync that a person gives for one run: they must not hold
+// again and again.
+var singleRunFlags = []string{"dry-run", "restart", "limit", "retry-parked", "only", "repair", "accept-rules", "accept-deletes", "accept-changes",
+	"approval-request", "approval-expires"}
 
 // addSyncFlags adds what decides about assets that are there already.
 func addSyncFlags(f *pflag.FlagSet, o *syncOptions) {
@@ -86,16 +100,21 @@ func addSyncFlags(f *pflag.FlagSet, o *syncOptions) {
 	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "replace, describe or move up to this `number` of assets, beyond the limits")
 }
 
+// settingsOfSync are the rules of a sync, but for which objects failed before.
+func (a *app) settingsOfSync(o syncOptions) *migrate.SyncRules {
+	c, r := a.settings, migrate.DefaultSyncRules()
+	r.DescribeAgain = o.again
+	r.Checksum, r.Repair, r.Delete, r.Quarantine = o.checksum, o.repair, c.Delete, c.Quarantine
+	r.OnReplaceRefused, r.OnDestinationChange = c.OnReplaceRefused, c.OnDestinationChange
+	return r
+}
+
 // syncRules makes a sync of what would only bring what is new.
 func (a *app) syncRules(ctx context.Context, s *endpoints, o syncOptions) error {
 	if !o.on {
 		return nil
 	}
-	c := a.settings
-	r := migrate.DefaultSyncRules()
-	r.DescribeAgain = o.again
-	r.Checksum, r.Repair, r.Delete, r.Quarantine = o.checksum, o.repair, c.Delete, c.Quarantine
-	r.OnReplaceRefused, r.OnDestinationChange = c.OnReplaceRefused, c.OnDestinationChange
+	r := a.settingsOfSync(o)
 	s.rules.Sync = r
 	switch o.only {
 	case "":
@@ -166,9 +185,13 @@ func (a *app) tellOvertaken(plan migrate.Plan) {
 
 // guard gives a planner the limits of a sync.
 func (a *app) guard(p *migrate.Planner, o syncOptions) {
+	p.DriftShare, p.Guards = a.settings.DriftShare, a.guards(o)
+}
+
+// guards are the limits of a sync.
+func (a *app) guards(o syncOptions) migrate.Guards {
 	c := a.settings
-	p.DriftShare = c.DriftShare
-	p.Guards = migrate.Guards{
+	return migrate.Guards{
 		Sentinel: sources.Key(strings.TrimPrefix(c.Sentinel, "./")), MaxDelete: int64(c.MaxDelete), MaxDeletePercent: c.MaxDeletePercent,
 		MaxChanges: int64(c.MaxChanges), MaxChangesPercent: c.MaxChangesPercent,
 		AcceptRules: o.acceptRules, AcceptDeletes: o.acceptDeletes, AcceptChanges: o.acceptChanges,

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 )
 
@@ -157,7 +158,7 @@ func isWatched() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-var rowsFlag = flag.Int("rows", 20_000, "of the table of TestALargeTableOverABadServer")
+var rowsFlag = flag.Int("rows", longtest.Size(1_500, 20_000), "of the table of TestALargeTableOverABadServer")
 
 // TestALargeTableOverABadServer brings over a table of many rows, in no order, from a
 // server that breaks off, refuses, pays no heed to ranges and lies: every object arrives
@@ -167,7 +168,7 @@ var rowsFlag = flag.Int("rows", 20_000, "of the table of TestALargeTableOverABad
 func TestALargeTableOverABadServer(t *testing.T) {
 	t.Parallel()
 	rows, most := *rowsFlag, int64(200<<10) // KiB
-	if testing.Short() || isWatched() {
+	if isWatched() {
 		rows, most = 3000, 1<<20
 	}
 	bad := &moody{}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,9 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assetferry/internal/demo"
+	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/seedtest"
 )
 
 // commandsOf are the command lines that a text shows: what follows "$ ", with the lines
@@ -76,9 +78,12 @@ func allCommands(t *testing.T) (commands []*cobra.Command) {
 // photos, and behind a connector, a service that the environment points at, and the program on the PATH.
 func topicReader(t *testing.T) *reader {
 	t.Helper()
+	if err := shipped(); err != nil {
+		t.Fatal(err)
+	}
 	r := &reader{home: t.TempDir()}
 	library := filepath.Join(r.home, "photos")
-	if _, err := demo.WriteLibrary(library); err != nil {
+	if err := writeLibrary(library); err != nil {
 		t.Fatal(err)
 	}
 	b := startBucket(t, "photos")
@@ -96,6 +101,16 @@ func topicReader(t *testing.T) *reader {
 // noonZone is a time zone in which it is about noon: hours away from when examples have a
 // run end.
 func noonZone() string { return fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) }
+
+// quietLoopback is an address of this machine, a different one for each n from 2 to 254 where
+// the system has them. Ports of 127.0.0.1 are given to connections of other tests, so that a
+// port that was free for a moment may be taken.
+func quietLoopback(n int) string {
+	if runtime.GOOS != "linux" {
+		n = 1
+	}
+	return fmt.Sprintf("127.0.0.%d", n)
+}
 
 // follow runs commands one after the other in a shell.
 func (r *reader) follow(t *testing.T, commands []string) {
@@ -123,55 +138,76 @@ func beforeTopic(name string) []string {
 	}[name]
 }
 
-// beforeExamples is what has happened before the examples of commands are needed: a run,
-// whose ID stands for those in the examples.
-func beforeExamples() []string {
-	return []string{
+// beforeExamples is what has happened before the examples of a command are needed: a run,
+// whose ID stands for those in the examples, and what only they begin with.
+func beforeExamples(examples string) []string {
+	before := []string{
 		"mkdir -p photos/2024/spring site", "cp photos/photos/2024/harbour/harbour-01.jpg photos/2024/spring/harbour.jpg",
 		"rm photos/photos/2025/broken.jpg", "cp photos/2024/spring/harbour.jpg photo.jpg", // all of them can be described
 		"echo '<img src=harbour.jpg>' > site/index.html", `echo '[{"domain":"https://example.com","headers":{"authorization":"Bearer x"}}]' > headers.json`, "printf 'id,decision\n' > decisions.csv",
 		"assetferry migrate ./photos --unmatched skip --json > before.jsonl",
 		`RUN=$(tail -1 before.jsonl | sed -E 's/.*"run":"([^"]+)".*/\1/')`,
 		"mkdir content", `echo '<img src="https://old.example.com/files/2024/spring/harbour.jpg">' | tee content/index.html > blog.sql`,
-		"assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv",
 		"echo 'Write alt texts in plain words.' | tee alt.txt > glossary.md",
-		"assetferry ai contexts create 'House style' --prompt alt=@alt.txt --file glossary.md > style.txt",
-		`STYLE=$(sed -nE 's/^Context +([^ ]+).*/\1/p' style.txt) PROMPT=$(sed -nE 's/^Prompt +([^ ]+).*/\1/p' style.txt) FILE=$(sed -nE 's/^File +([^ ]+).*/\1/p' style.txt)`,
 	}
+	if strings.Contains(examples, "urls.tsv") {
+		before = append(before, "assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv")
+	}
+	if strings.Contains(examples, "house-style") {
+		before = append(before, "assetferry ai contexts create 'House style' --prompt alt=@alt.txt --file glossary.md > style.txt",
+			`STYLE=$(sed -nE 's/^Context +([^ ]+).*/\1/p' style.txt) PROMPT=$(sed -nE 's/^Prompt +([^ ]+).*/\1/p' style.txt) FILE=$(sed -nE 's/^File +([^ ]+).*/\1/p' style.txt)`)
+	}
+	return before
 }
 
-// exampleIDs puts the IDs of the context that is there in place of those in the examples.
-var exampleIDs = strings.NewReplacer("house-style/prompt/alt", `"$STYLE/prompt/$PROMPT"`, "house-style/file/glossary", `"$STYLE/file/$FILE"`, "house-style", `"$STYLE"`)
+// exampleIDs puts the IDs of the context that is there, and a backup, in place of those in the
+// examples.
+var exampleIDs = strings.NewReplacer("--restore DIR", `--restore "$(ls -d state/assetferry/backups/* | head -n 1)"`, "house-style/prompt/alt", `"$STYLE/prompt/$PROMPT"`, "house-style/file/glossary", `"$STYLE/file/$FILE"`, "house-style", `"$STYLE"`)
 
-// TestTopics follows each topic as a reader would.
+// TestTopics follows topics as a reader would: each in the long form, and else half of them.
 func TestTopics(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("needs bash")
 	}
+	random := seedtest.Rand(t)
 	for name, text := range helpTopics(t) {
+		if !longtest.Takes(random, 2) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if commands := commandsOf(text); len(commands) > 0 {
+				if strings.Contains(text, "eval ") { // that of a sandbox
+					commands = append(commands, "assetferry sandbox stop")
+				}
 				topicReader(t).follow(t, append(beforeTopic(name), commands...))
 			}
 		})
 	}
 }
 
-// TestExamples runs the examples in the help of commands, each command's in a shell.
+// TestExamples runs the examples in the help of commands, each command's in a shell: of all
+// commands in the long form, and else of half of them.
 func TestExamples(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("needs bash")
 	}
+	random := seedtest.Rand(t)
 	for _, c := range allCommands(t) {
-		if !c.HasExample() {
+		if !c.HasExample() || !longtest.Takes(random, 2) {
 			continue
 		}
 		t.Run(strings.ReplaceAll(c.CommandPath(), " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			commands := beforeExamples()
+			commands := beforeExamples(c.Example)
+			if strings.HasPrefix(c.CommandPath(), "assetferry sandbox ") { // which needs one of its own
+				commands = append(commands, `eval "$(assetferry sandbox --data rehearsal &)"`)
+			}
 			for line := range strings.Lines(c.Example) {
 				commands = append(commands, exampleIDs.Replace(runID.ReplaceAllLiteralString(strings.TrimSpace(line), `"$RUN"`)))
+			}
+			if strings.HasPrefix(c.CommandPath(), "assetferry sandbox ") {
+				commands = append(commands, "assetferry sandbox stop")
 			}
 			topicReader(t).follow(t, commands)
 		})

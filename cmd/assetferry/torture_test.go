@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -19,12 +18,13 @@ import (
 	"time"
 
 	"assetferry/internal/faultpoint"
+	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/seedtest"
 )
 
-var tortureFlag = flag.Int("torture", len(faultpoint.All())+10, "how many kills TestTorture deals out; each point has one at least")
+var tortureFlag = flag.Int("torture", len(faultpoint.All())+longtest.Size(0, 10), "how many kills TestTorture deals out; each point has one at least")
 
 const killsPerWorld = 6
 
@@ -48,7 +48,7 @@ func TestTorture(t *testing.T) {
 	t.Parallel()
 	seed := seedtest.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
-	r := &torture{binary: buildWithFaultpoints(t), killed: map[string]int{}}
+	r := &torture{binary: withFaultpoints(t), killed: map[string]int{}}
 	t.Run("worlds", func(t *testing.T) {
 		for n, deaths := range sentences(random, *tortureFlag) {
 			r.want += len(deaths)
@@ -60,16 +60,6 @@ func TestTorture(t *testing.T) {
 		}
 	})
 	r.tell(t, seed)
-}
-
-// buildWithFaultpoints builds assetferry so that it can die at a point.
-func buildWithFaultpoints(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "assetferry")
-	if out, err := exec.Command("go", "build", "-tags", "faultpoints", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return binary
 }
 
 // A torture is what all worlds have in common.

@@ -46,6 +46,9 @@ it. Of an asset that was there before the run, what people have written since
 stays, and is named; it is no conflict. What a later run has changed again, or
 has other objects share, is one: undo the later run first.
 
+Where the destination requires approvals, --apply needs the approval of the undo
+of this run: assetferry help security.
+
 If it is interrupted or killed, the same command goes on. Until then migrate and
 sync wait for it. Whether and for how long the trash can give assets back is up
 to the service; what somebody takes out of it is adopted by the next migrate.
@@ -69,6 +72,7 @@ to the service; what somebody takes out of it is adopted by the next migrate.
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
 	setting(f, "wait", "stay for this `duration` where nothing works")
 	addLimitFlags(f)
+	addApprovalFlags(f)
 	return c
 }
 
@@ -79,7 +83,7 @@ func (a *app) checkUndo(cmd *cobra.Command, o undoOptions) error {
 		return usage(errors.New("undo: --run is missing: which run is to be taken back?"), "assetferry runs lists the runs")
 	case o.yes && !o.apply:
 		return usage(errors.New("--yes is for --apply: without it nothing is asked"), "add --apply, or leave --yes out")
-	case o.apply && !o.yes && !ui.IsTerminal(a.stdin):
+	case o.apply && !o.yes && !a.onlyRequests() && !ui.IsTerminal(a.stdin):
 		return usage(errors.New("--apply asks before it changes anything, and nobody is here to answer"), "look at the plan without --apply, then add --yes")
 	}
 	return together(cmd, "dry-run", "apply", "without either the plan is shown")
@@ -109,6 +113,9 @@ func (a *app) undo(ctx context.Context, o undoOptions) error {
 	if err != nil || run.Num == 0 {
 		return err
 	}
+	if run, err = a.noteApprover(ctx, s.journal, run, s.dest.approver); err != nil {
+		return err
+	}
 	planner := migrate.NewUndoPlanner(s.deps(a, a.watch()))
 	planner.Content, planner.Concurrency = o.content, a.settings.Concurrency
 	plan, err := planner.Plan(ctx, run, undone)
@@ -122,6 +129,9 @@ func (a *app) undo(ctx context.Context, o undoOptions) error {
 	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
 	if !o.apply {
 		a.out.Printf("%s Nothing was changed; --apply does it.", wouldText(plan.Tallies))
+		if code := exitOf(plan.Tallies); code != exitDone {
+			return &stop{code: code}
+		}
 		return nil
 	}
 	if err := a.agreeToUndo(ctx, s, plan, o.yes); err != nil {
@@ -134,7 +144,7 @@ func (a *app) undo(ctx context.Context, o undoOptions) error {
 // openUndo opens what an undo needs. It makes no request yet.
 func (a *app) openUndo(ctx context.Context, o undoOptions) (s *endpoints, err error) {
 	s = &endpoints{}
-	if s.dest, err = a.openDestination(ctx, !o.apply); err != nil {
+	if s.dest, err = a.openPermitted(ctx, !o.apply, undoSubject(o.run)); err != nil {
 		return nil, err
 	}
 	path, err := a.journalPath(s.dest)

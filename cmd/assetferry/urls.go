@@ -42,7 +42,9 @@ help addresses.
 
   tsv     old address, tab, new address; no head
   csv     with key, asset, size, widths of images, whether it was verified, and
-          what the old address was
+          what the old address was. A cell that begins with = + - @, a tab or a
+          line break has an apostrophe in front, so that no spreadsheet takes it
+          for a formula; rewrite --map takes it off
   json    the same, one object a line, with the address of each image size
   nginx   a map to include, with the lines that redirect in its first comment
   apache  a text map for RewriteMap, with the lines that redirect

@@ -110,7 +110,9 @@ func (c *urlCheck) askThose(ctx context.Context, concurrency int, wanted map[str
 func (c *urlCheck) ask(ctx context.Context, l located) error {
 	address := c.dest.current(l.New)
 	found, err := c.dest.client.Public(ctx, address)
-	if err != nil {
+	if errors.Is(err, assets.ErrRefused) {
+		return fmt.Errorf("check the URL of %s: %w", l.Key, err)
+	} else if err != nil {
 		return err
 	}
 	c.mu.Lock()

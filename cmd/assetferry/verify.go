@@ -28,6 +28,11 @@ list is asked for by its ID: a service need not list at once what it has got.
 A further asset with the name and size of one of ours, in the same folder, is a
 difference, too, unless it was there before ours. So it shows that another
 journal was used for the destination: no run sees that one is at work.
+
+Each asset stays verified until its content is replaced, or restored by an undo.
+Moving it or writing its metadata does not change that. Assets that were read
+back once count as verified by content, also after a verification that only
+lists. status and report show how many assets are not verified yet.
 `,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
@@ -99,7 +104,7 @@ func (a *app) notArrived(ctx context.Context, journal *state.Store, run state.Ru
 	if err != nil {
 		return 0, err
 	}
-	items, _ := describe(tallies)
+	items := describe(tallies)
 	switch {
 	case run.Undoes != 0 && run.Open():
 		return exitItems, a.tellUndo(ctx, journal, run)

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"assetferry/internal/longtest"
+	"assetferry/internal/sandbox/sandboxtest"
+)
+
+// TestSandboxMemory uploads crafted images, 30 in the long form and else two of each kind,
+// each a few kilobytes that decode to hundreds of megabytes, has them processed, and asks for a
+// rendition of each at once.
+func TestSandboxMemory(t *testing.T) {
+	t.Parallel()
+	overIdle, side := int64(256<<20), 7000
+	if isWatched() { // which takes many times the memory and time
+		overIdle, side = 1<<30, 1000
+	}
+	dir, env := t.TempDir(), sandboxtest.Environment()
+	p := commandWithin(t, 3*patience, dir, []string{"ASSETFERRY_ENVIRONMENT_ID=" + env.ID, "ASSETFERRY_ACCESS_KEY=" + string(env.AccessKey)},
+		"sandbox", "--credentials-from-env", "--no-ai", "--data", "data")
+	url := startedAt(t, p)
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
+	token := sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, "superadmin"))
+	idle := peakMemoryOf(t, p.Process.Pid)
+
+	var all sync.WaitGroup
+	for name, content := range craftedImages(t, side) {
+		all.Go(func() {
+			id := uploadTo(t, url, token, name, content)
+			sizes := []string{"400x400.webp"}
+			if strings.HasPrefix(name, "2") { // some of each kind
+				sizes = append(sizes, "6300x6300.webp")
+			}
+			for _, size := range sizes {
+				r, err := http.NewRequestWithContext(t.Context(), "GET", url+"/assets/"+id+"/thumbs/"+size, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.Header.Set("Authorization", token)
+				resp, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+		})
+	}
+	all.Wait()
+	peak := peakMemoryOf(t, p.Process.Pid)
+	t.Logf("%d MB over %d MB of an idle sandbox", (peak-idle)>>20, idle>>20)
+	if peak-idle > overIdle {
+		t.Errorf("the crafted images took %d MB over idle, and %d MB are allowed", (peak-idle)>>20, overIdle>>20)
+	}
+}
+
+// startedAt starts a sandbox and gives its address.
+func startedAt(t *testing.T, p *process) string {
+	t.Helper()
+	out, err := os.Create(filepath.Join(p.Dir, "lines"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	p.Stdout, p.Stderr = out, nil
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`ASSETFERRY_URL=(\S+)\n(?s:.*)ACCESS_KEY=`)
+	for t.Context().Err() == nil {
+		text, err := os.ReadFile(out.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := found.FindSubmatch(text); m != nil {
+			return string(bytes.Trim(m[1], "'"))
+		}
+	}
+	t.Fatal("the sandbox does not start")
+	return ""
+}
+
+// peakMemoryOf is the most memory that a process had so far.
+func peakMemoryOf(t *testing.T, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`VmHWM:\s*(\d+) kB`).FindSubmatch(text)
+	if m == nil {
+		t.Fatal("the system does not say")
+	}
+	kilobytes, err := strconv.ParseInt(string(m[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kilobytes << 10
+}
+
+func uploadTo(t *testing.T, url, token, name string, content []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	m := multipart.NewWriter(&b)
+	part, err := m.CreateFormFile("file", name)
+	if err == nil {
+		_, err = part.Write(content)
+	}
+	if err == nil {
+		err = m.Close()
+	}
+	r, rerr := http.NewRequestWithContext(t.Context(), "POST", url+"/assets", &b)
+	if err != nil || rerr != nil {
+		t.Errorf("%s: %v %v", name, err, rerr)
+		return ""
+	}
+	r.Header.Set("Authorization", token)
+	r.Header.Set("Content-Type", m.FormDataContentType())
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	id := regexp.MustCompile(`"id":"([^"]+)"`).FindSubmatch(body)
+	if err != nil || id == nil {
+		t.Errorf("%s: %d %s %v", name, resp.StatusCode, body, err)
+		return ""
+	}
+	return string(id[1])
+}
+
+// craftedImages are small files with so many pixels a side: 7,000 are just below what the
+// sandbox takes. PNG of several depths, GIF with a small frame on a large canvas, baseline
+// and progressive JPEG, and TIFF in one compressed strip.
+func craftedImages(t *testing.T, side int) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	add := func(count int, ending string, content []byte) {
+		for range min(count, longtest.Size(2, count)) {
+			files[fmt.Sprintf("%d.%s", len(files), ending)] = content
+		}
+	}
+	add(5, "png", craftedPNG(uint32(side), 16, 6, 8*side))
+	add(5, "png", craftedPNG(uint32(side), 8, 6, 4*side))
+	add(3, "png", craftedPNG(uint32(side), 8, 0, side))
+	var small bytes.Buffer
+	frame := image.NewPaletted(image.Rect(0, 0, 8, 8), palette())
+	if err := gif.EncodeAll(&small, &gif.GIF{Image: []*image.Paletted{frame}, Delay: []int{0}, Config: image.Config{Width: side, Height: side, ColorModel: palette()}}); err != nil {
+		t.Fatal(err)
+	}
+	add(5, "gif", small.Bytes())
+	var photo bytes.Buffer
+	if err := jpeg.Encode(&photo, image.NewYCbCr(image.Rect(0, 0, side, side), image.YCbCrSubsampleRatio420), &jpeg.Options{Quality: 1}); err != nil {
+		t.Fatal(err)
+	}
+	add(4, "jpg", photo.Bytes())
+	progressive := bytes.Clone(photo.Bytes())
+	at := bytes.Index(progressive, []byte{0xff, 0xc0})
+	progressive[at+1] = 0xc2
+	add(4, "jpg", progressive[:min(64<<10, len(progressive)/2)])
+	add(4, "tif", craftedTIFF(uint32(side)))
+	return files
+}
+
+// craftedPNG is black.
+func craftedPNG(side uint32, depth, colour byte, row int) []byte {
+	file := []byte("\x89PNG\r\n\x1a\n")
+	chunk := func(name string, body []byte) {
+		file = binary.BigEndian.AppendUint32(file, uint32(len(body)))
+		start := len(file)
+		file = append(append(file, name...), body...)
+		file = binary.BigEndian.AppendUint32(file, crc32.ChecksumIEEE(file[start:]))
+	}
+	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, side), side)
+	chunk("IHDR", append(head, depth, colour, 0, 0, 0))
+	chunk("IDAT", zeros(int(side)*(row+1)))
+	chunk("IEND", nil)
+	return file
+}
+
+// craftedTIFF is black, with 16 bits for each of four channels, in one strip.
+func craftedTIFF(side uint32) []byte {
+	strip := zeros(int(side) * int(side) * 8)
+	file := binary.LittleEndian.AppendUint32([]byte("II*\x00"), 8+uint32(len(strip))+8)
+	file = append(file, strip...)
+	depths := uint32(len(file))
+	file = append(file, 16, 0, 16, 0, 16, 0, 16, 0)
+	entries := [][3]uint32{ // tag, count, value
+		{256, 1, side}, {257, 1, side}, {258, 4, depths}, {259, 1, 8}, {262, 1, 2}, {273, 1, 8}, {277, 1, 4}, {278, 1, side}, {279, 1, uint32(len(strip))}, {338, 1, 2},
+	}
+	file = binary.LittleEndian.AppendUint16(file, uint16(len(entries)))
+	for _, e := range entries {
+		kind := uint16(4)
+		if e[1] == 4 {
+			kind = 3
+		}
+		file = binary.LittleEndian.AppendUint16(file, uint16(e[0]))
+		file = binary.LittleEndian.AppendUint16(file, kind)
+		file = binary.LittleEndian.AppendUint32(file, e[1])
+		file = binary.LittleEndian.AppendUint32(file, e[2])
+	}
+	return append(file, 0, 0, 0, 0)
+}
+
+// zeros are so many of them, compressed.
+func zeros(n int) []byte {
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	for block := make([]byte, 1<<16); n > 0; n -= len(block) {
+		_, _ = w.Write(block[:min(n, len(block))]) // a buffer takes everything
+	}
+	_ = w.Close()
+	return b.Bytes()
+}
+
+func palette() color.Palette { return color.Palette{color.Black, color.White} }
