@@ -17,6 +17,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -49,29 +50,23 @@ const (
 
 // Status asks a sandbox how it is.
 func (c Control) Status(ctx context.Context) (s Status, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
 	return s, c.order(ctx, "status", &s)
 }
 
-// Stop ends a sandbox, and returns when it listens no more.
+// Stop ends a sandbox, and returns when it has ended: another one may have its port and its
+// folder at once.
 func (c Control) Stop(ctx context.Context) error {
 	var s Status
-	if err := c.order(ctx, "stop", &s); err != nil {
-		return err
+	err := c.order(ctx, "stop", &s)
+	if ctx.Err() != nil {
+		return fmt.Errorf("it was told to stop and has not ended: %w", context.Cause(ctx))
 	}
-	for {
-		if _, err := c.Status(ctx); errors.Is(err, ErrNotRunning) {
-			return nil
-		} else if ctx.Err() != nil {
-			return fmt.Errorf("process %d was told to stop and still answers: %w", s.Process, context.Cause(ctx))
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-		}
-	}
+	return err
 }
 
-// order gives an order and reads the answer.
+// order gives an order and reads the answer, which may go on for as long as ctx.
 func (c Control) order(ctx context.Context, order string, into *Status) error {
 	at, err := url.Parse(c.URL)
 	if err != nil {
@@ -85,7 +80,6 @@ func (c Control) order(ctx context.Context, order string, into *Status) error {
 	r.Header.Set("Authorization", "Sandbox "+stamp+"."+controlMAC(c.Key, "order", order, at.Host, stamp))
 	client := &http.Client{
 		Transport:     &http.Transport{Proxy: nil, DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext},
-		Timeout:       10 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Do(r)
@@ -99,6 +93,8 @@ func (c Control) order(ctx context.Context, order string, into *Status) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	proof := controlMAC(c.Key, "answer", order, at.Host, stamp+"\n"+string(body))
 	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrNotRunning, err)
 	case resp.StatusCode == http.StatusConflict:
@@ -141,9 +137,51 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(&body).Encode(status) // a buffer takes everything
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set(controlProof, controlMAC(key, "answer", order, r.Host, stamp+"\n"+body.String()))
-	_, _ = w.Write(body.Bytes()) // who has gone needs no answer
 	if order == "stop" {
-		s.options.Stop()
+		s.stop(w, body.Bytes())
+		return
+	}
+	_, _ = w.Write(body.Bytes()) // who has gone needs no answer
+}
+
+// stop ends the sandbox. The answer breaks off where everything is given back, or with the
+// process.
+func (s *Server) stop(w http.ResponseWriter, body []byte) {
+	defer s.options.Stop()
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	s.untilEnd.add(conn)
+	answer := http.Response{
+		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Header: w.Header(),
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: -1, Close: true,
+	}
+	_ = answer.Write(conn) // who has gone needs no answer
+}
+
+// An untilEnd keeps connections open until the end of what they wait for.
+type untilEnd struct {
+	mu    sync.Mutex
+	conns []net.Conn
+	ended bool
+}
+
+func (u *untilEnd) add(conn net.Conn) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.conns = append(u.conns, conn); u.ended {
+		_ = conn.Close()
+	}
+}
+
+func (u *untilEnd) end() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ended = true
+	for _, conn := range u.conns {
+		_ = conn.Close() // nothing more is to be said
 	}
 }
 

@@ -18,10 +18,11 @@ func TestControl(t *testing.T) {
 	env := sandboxtest.Environment()
 	ctx, stopped := context.WithCancel(t.Context())
 	defer stopped()
-	s, err := sandbox.New(sandbox.Options{
-		Environments: []sandbox.Environment{env}, Library: true, Latency: time.Hour,
+	options := sandbox.Options{
+		Dir: t.TempDir(), Environments: []sandbox.Environment{env}, Library: true, Latency: time.Hour,
 		Stop: stopped, AI: func() string { return "http://127.0.0.1:1" },
-	})
+	}
+	s, err := sandbox.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l) }()
+	go func() { served <- errors.Join(s.Serve(ctx, l), s.Close()) }()
 	control := sandbox.Control{URL: "http://" + l.Addr().String(), Key: env.AccessKey, Now: time.Now}
 
 	for name, wrong := range map[string]sandbox.Control{
@@ -62,6 +63,11 @@ func TestControl(t *testing.T) {
 		t.Fatalf("%+v, %v", is, err)
 	}
 	if err := control.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if next, err := sandbox.New(options); err != nil {
+		t.Errorf("right after its end: %v", err)
+	} else if err := next.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := <-served; err != nil {

@@ -94,6 +94,7 @@ type Server struct {
 	library    *library.Pages // nil: switched off
 	access     *library.Access
 	unlock     func() error
+	untilEnd   untilEnd // who told it to stop
 	closed     atomic.Bool
 }
 
@@ -206,6 +207,7 @@ func (s *Server) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
+	defer s.untilEnd.end()
 	s.processor.end()
 	_, err := s.store.setClean(true)
 	if err = errors.Join(err, s.release()); err != nil {
