@@ -5,4 +5,4 @@ package migrate_test
 import "assetferry/internal/longtest"
 
 // slowdown is how much less the longest tests try than in their long forms.
-var slowdown = longtest.Size(10, 1)
+var slowdown = longtest.Size(16, 1)

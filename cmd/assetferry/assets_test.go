@@ -16,9 +16,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"assetferry/internal/metadata/imagetest"
 	_ "golang.org/x/image/tiff"
 	_ "golang.org/x/image/webp"
+
+	"assetferry/internal/metadata/imagetest"
 )
 
 // cmdID sets a variable to the ID of the asset at a place: id NAME PLACE

@@ -33,7 +33,7 @@ func TestKillUndoOfSync(t *testing.T) {
 	t.Parallel()
 	binary, random := withFaultpoints(t), seedtest.Rand(t)
 	for point, hits := range undoPoints {
-		if !longtest.Takes(random, 2) {
+		if !longtest.Takes(random, 4) {
 			continue
 		}
 		n := random.IntN(len(hits))

@@ -39,7 +39,7 @@ func testEnv() environment {
 type leakFree struct{ *testing.M }
 
 func (m leakFree) Run() int {
-	longtest.Parallel(6)
+	longtest.Parallel(10)
 	code := m.M.Run()
 	removeShared()
 	if err := goleak.Find(); err != nil && code == 0 {

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"assetferry/internal/longtest"
+	"assetferry/internal/seedtest"
 )
 
 // TestWithProgram puts what runs the program into the commands of a hint, and into nothing else.
@@ -67,7 +70,8 @@ func TestGoRunSource(t *testing.T) {
 }
 
 // TestDemoCommands runs exactly what the demo prints at its end, from the folder that it was
-// called in, where the PATH has no assetferry: for a program somewhere, and for go run.
+// called in, where the PATH has no assetferry: for a program somewhere or for go run, and for
+// both in the long form.
 func TestDemoCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -108,14 +112,19 @@ func TestDemoCommands(t *testing.T) {
 		return string(text)
 	}
 	linkProgram(t, built)
-	for name, tc := range map[string]struct {
+	ways := []struct {
+		name  string
 		dir   string
 		words []string
+		made  string // the folder of the demo
 		want  string // in what is printed
 	}{
-		"a program": {home, []string{built, "demo", "--dir", "one demo"}, "'" + built + "' report"},
-		"go run":    {root, []string{gotool, "run", "./cmd/assetferry", "demo", "--dir", filepath.Join(home, "two")}, "go build -o"},
-	} {
+		{"a program", home, []string{built, "demo", "--dir", "one demo"}, "one demo", "'" + built + "' report"},
+		{"go run", root, []string{gotool, "run", "./cmd/assetferry", "demo", "--dir", filepath.Join(home, "two")}, "two", "go build -o"},
+	}
+	n := seedtest.Rand(t).IntN(len(ways))
+	for _, tc := range longtest.Size(ways[n:n+1], ways) {
+		name := tc.name
 		printed := demo(tc.dir, name, tc.words...)
 		_, closing, found := strings.Cut(printed, "Everything is in ")
 		if !found || !strings.Contains(closing, tc.want) {
@@ -127,13 +136,11 @@ func TestDemoCommands(t *testing.T) {
 		if !strings.Contains(out, "http://127.0.0.1:") || !strings.Contains(closing, "report.html") || !strings.Contains(out, "would be created") {
 			t.Errorf("%s: printed\n%s", name, out)
 		}
-	}
-	for _, dir := range []string{"one demo", "two"} {
-		if code := command(t, home, nil, "sandbox", "status", "--data", filepath.Join(dir, "sandbox")).run(t); code != exitNoSuch {
-			t.Errorf("status of the sandbox of %s: exit code %d, want %d: it is stopped", dir, code, exitNoSuch)
+		if code := command(t, home, nil, "sandbox", "status", "--data", filepath.Join(tc.made, "sandbox")).run(t); code != exitNoSuch {
+			t.Errorf("%s: status of the sandbox: exit code %d, want %d: it is stopped", name, code, exitNoSuch)
 		}
-	}
-	if _, err := os.Stat(filepath.Join(home, "one demo", "report.html")); err != nil {
-		t.Error(err)
+		if _, err := os.Stat(filepath.Join(home, tc.made, "report.html")); err != nil {
+			t.Error(err)
+		}
 	}
 }

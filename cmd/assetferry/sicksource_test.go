@@ -109,7 +109,7 @@ func TestSickSource(t *testing.T) {
 	}
 }
 
-// TestLimitsOfSync goes to each limit, one beyond it, and beyond it with consent; to half of
+// TestLimitsOfSync goes to each limit, one beyond it, and beyond it with consent; to a quarter of
 // that unless in the long form.
 func TestLimitsOfSync(t *testing.T) {
 	t.Parallel()
@@ -140,7 +140,7 @@ func TestLimitsOfSync(t *testing.T) {
 		"changes with too little":  {31, 0, []string{"--max-changes-percent", "30", "--accept-changes", "30", "--yes"}, exitGuard, false, false},
 		"a few are never too many": {20, 0, []string{"--max-changes-percent", "1"}, exitDone, false, true},
 	} {
-		if !longtest.Takes(random, 2) {
+		if !longtest.Takes(random, 4) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -164,14 +164,14 @@ func beforeExamples(examples string) []string {
 // examples.
 var exampleIDs = strings.NewReplacer("--restore DIR", `--restore "$(ls -d state/assetferry/backups/* | head -n 1)"`, "house-style/prompt/alt", `"$STYLE/prompt/$PROMPT"`, "house-style/file/glossary", `"$STYLE/file/$FILE"`, "house-style", `"$STYLE"`)
 
-// TestTopics follows topics as a reader would: each in the long form, and else half of them.
+// TestTopics follows topics as a reader would: each in the long form, and else a quarter of them.
 func TestTopics(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("needs bash")
 	}
 	random := seedtest.Rand(t)
 	for name, text := range helpTopics(t) {
-		if !longtest.Takes(random, 2) {
+		if !longtest.Takes(random, 4) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -187,14 +187,14 @@ func TestTopics(t *testing.T) {
 }
 
 // TestExamples runs the examples in the help of commands, each command's in a shell: of all
-// commands in the long form, and else of half of them.
+// commands in the long form, and else of a quarter of them.
 func TestExamples(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("needs bash")
 	}
 	random := seedtest.Rand(t)
 	for _, c := range allCommands(t) {
-		if !c.HasExample() || !longtest.Takes(random, 2) {
+		if !c.HasExample() || !longtest.Takes(random, 4) {
 			continue
 		}
 		t.Run(strings.ReplaceAll(c.CommandPath(), " ", "_"), func(t *testing.T) {

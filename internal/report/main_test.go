@@ -9,6 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	longtest.Checks(longtest.Size(20, 100))
+	longtest.Checks(longtest.Size(12, 100))
 	goleak.VerifyTestMain(m)
 }

@@ -12,9 +12,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assetferry/internal/longtest"
 )
 
-var dumpSize = flag.Int64("dump", 256<<20, "bytes of the dump that TestMemory reads")
+var dumpSize = flag.Int64("dump", longtest.Size[int64](128<<20, 256<<20), "bytes of the dump that TestMemory reads")
 
 // A dump is an endless dump of the database of a web site, as mysqldump writes it: posts
 // with images, and options that PHP serialized. There is an address every 600 bytes or so.
