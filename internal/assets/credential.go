@@ -20,10 +20,17 @@ type credential struct {
 	server   *clock
 	redactor *redact.Redactor
 
-	mu      sync.Mutex
-	current string        // the token last used
-	since   time.Time     // when we saw it first
-	skew    time.Duration // of the server's clock, as it was known then
+	mu       sync.Mutex
+	current  string        // the token last used
+	since    time.Time     // when we saw it first
+	skew     time.Duration // of the server's clock, as it was known then
+	replaced int           // how many tokens were
+}
+
+// A used token is one that a request was sent with.
+type used struct {
+	secret   string
+	replaced int // how many tokens were when it was asked for
 }
 
 // credentials are used by the beginning of a route. All of them may be the same.
@@ -52,33 +59,46 @@ func (c credentials) to(route string) *credential {
 	return c.user
 }
 
-// token returns the current token and remembers since when it is in use.
+// token returns the current token.
 func (c *credential) token(ctx context.Context, now time.Time) (string, error) {
+	t, err := c.use(ctx, now)
+	return t.secret, err
+}
+
+// use returns the current token and remembers since when it is in use.
+func (c *credential) use(ctx context.Context, now time.Time) (used, error) {
+	c.mu.Lock()
+	replaced := c.replaced
+	c.mu.Unlock()
 	secret, err := c.source.Token(ctx)
 	if err != nil {
-		return "", err
+		return used{}, err
 	}
+	s := secret.Reveal()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := secret.Reveal(); s != c.current {
-		c.redactor.Token(s)
+	if s == c.current {
+		return used{s, replaced}, nil
+	}
+	c.redactor.Token(s)
+	if replaced == c.replaced { // or it may be the former one
 		c.current, c.since = s, now
 		c.skew, _ = c.server.skew()
 	}
-	return c.current, nil
+	return used{s, replaced}, nil
 }
 
 // renew replaces a token that was refused, unless it has been replaced already,
 // and reports whether another try makes sense. One that is hardly in use is
 // replaced only if its time was wrong, which is so also where a clock has been set right.
-func (c *credential) renew(ctx context.Context, refused string, now time.Time, follow func() (skew time.Duration, follows bool)) bool {
-	if now, err := c.source.Token(ctx); err != nil || now.Reveal() != refused {
+func (c *credential) renew(ctx context.Context, refused used, now time.Time, follow func() (skew time.Duration, follows bool)) bool {
+	if now, err := c.source.Token(ctx); err != nil || now.Reveal() != refused.secret {
 		return err == nil
 	}
 	skew, follows := follow()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if refused != c.current {
+	if refused.secret != c.current || refused.replaced != c.replaced {
 		return true
 	}
 	wrong := follows && skew != c.skew
@@ -86,6 +106,7 @@ func (c *credential) renew(ctx context.Context, refused string, now time.Time, f
 		return false
 	}
 	c.source.Invalidate()
+	c.replaced++
 	return true
 }
 

@@ -50,3 +50,28 @@ func TestRenewOnceForAllWorkers(t *testing.T) {
 		t.Errorf("got %d tokens spent, want 1", source.spent)
 	}
 }
+
+// Somebody who has found the refused token still in use, and is held up while another replaces
+// it, does not replace the new one, which nobody has used yet.
+func TestRenewOnceAfterAWait(t *testing.T) {
+	source := &tokens{}
+	c := &credential{source: source, server: &clock{}}
+	begin := time.Now()
+	first, err := c.use(t.Context(), begin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, later := first, begin.Add(time.Hour)
+	none := func() (time.Duration, bool) { return 0, false }
+	if !c.renew(t.Context(), second, later, func() (time.Duration, bool) {
+		if !c.renew(t.Context(), first, later, none) {
+			t.Error("the first one gets no other try")
+		}
+		return 0, false
+	}) {
+		t.Error("the second one gets no other try")
+	}
+	if source.spent != 1 {
+		t.Errorf("got %d tokens spent, want 1", source.spent)
+	}
+}

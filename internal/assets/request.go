@@ -104,13 +104,13 @@ func (r *request) stopUnsafe(err error) error {
 func (c *Client) authorized(ctx context.Context, r *request, send func(context.Context, *request, string) error) error {
 	credential := c.credentials.to(r.route)
 	for second := false; ; second = true {
-		secret, err := credential.token(ctx, c.now())
+		token, err := credential.use(ctx, c.now())
 		if err != nil {
 			return c.tokenError(ctx, r, err)
 		}
-		err = send(ctx, r, secret)
+		err = send(ctx, r, token.secret)
 		e, ok := errors.AsType[*Error](err)
-		if second || !ok || e.Status != http.StatusUnauthorized || e.InDoubt || !credential.renew(ctx, secret, c.now(), c.followServer) {
+		if second || !ok || e.Status != http.StatusUnauthorized || e.InDoubt || !credential.renew(ctx, token, c.now(), c.followServer) {
 			return err
 		}
 	}
