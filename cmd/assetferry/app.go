@@ -199,8 +199,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		return err
 	}
 	a.out = a.newOut(cmd, "none", nil) // mistakes in the settings are told in the form asked for
-	usedDefault, err := a.loadSettings(cmd)
-	if err != nil {
+	if err := a.loadSettings(cmd); err != nil {
 		return err
 	}
 	logFile, repaired, err := a.openLog(a.settings.LogFile)
@@ -208,7 +207,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		return err
 	}
 	a.out = a.newOut(cmd, a.settings.Progress, logFile)
-	if usedDefault {
+	if a.settings.JobIsDefault {
 		a.out.Notef("Job          %s (%s)", a.settings.Job, ui.Sanitize(a.settings.File))
 	}
 	return a.noteRepaired(repaired, nil)

@@ -25,25 +25,28 @@ var (
 
 // loadSettings loads the settings of a command. Where it is told neither a source nor a job
 // it is as if --job had named the default job, also for the commands that it prints.
-func (a *app) loadSettings(cmd *cobra.Command) (usedDefault bool, err error) {
+func (a *app) loadSettings(cmd *cobra.Command) (err error) {
 	if a.settings, err = config.Load(given(cmd), a.lookup); err != nil {
-		return false, err
+		return err
 	}
 	needs := isOneOf(cmd, needSource)
 	if !needs && !isOneOf(cmd, mayUseAJob) || cmd.Flags().NArg() > 0 || slices.ContainsFunc(saysWhatFor, cmd.Flags().Changed) {
-		return false, nil
+		return nil
 	}
 	job := a.settings.DefaultJob()
 	if job == "" && needs {
-		return false, a.missingSource(cmd)
+		return a.missingSource(cmd)
 	} else if job == "" {
-		return false, nil
+		return nil
 	}
 	if err := cmd.Flags().Set("job", job); err != nil {
-		return false, err
+		return err
 	}
-	a.settings, err = config.Load(given(cmd), a.lookup)
-	return true, err
+	if a.settings, err = config.Load(given(cmd), a.lookup); err != nil {
+		return err
+	}
+	a.settings.JobIsDefault = true
+	return nil
 }
 
 func isOneOf(cmd *cobra.Command, names []string) bool {

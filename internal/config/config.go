@@ -54,10 +54,11 @@ type Settings struct {
 	To           string           // address, name or "sandbox"; see Destination
 	Destinations map[string]Named // by name
 
-	Jobs       map[string]Job // by name
-	defaultJob string         // see DefaultJob
-	Job        string         // the one that was chosen; empty if none was
-	Source     string         // of that job
+	Jobs         map[string]Job // by name
+	defaultJob   string         // see DefaultJob
+	Job          string         // the one that was chosen; empty if none was
+	JobIsDefault bool           // it was not chosen by name
+	Source       string         // of that job
 
 	State      string // the journal; see DefaultState
 	Workspace  string

@@ -19,7 +19,7 @@ type Effect struct {
 func (s *Settings) Effects() []Effect {
 	n := s.Destinations[s.To]
 	all := []Effect{
-		{"job", s.Job, "--job"},
+		{"job", s.Job, s.jobFrom()},
 		{"source", s.Source, s.fromJob()},
 		s.chosen("workspace", s.Workspace, n.Workspace, "the default one"),
 		s.chosen("service", s.Service, n.Service, ""),
@@ -93,6 +93,17 @@ func (s *Settings) from(key string) string {
 		}
 	}
 	return byDefault
+}
+
+// jobFrom says what chose the job.
+func (s *Settings) jobFrom() string {
+	switch {
+	case !s.JobIsDefault:
+		return "--job"
+	case s.defaultJob != "":
+		return "default_job in " + s.File
+	}
+	return "the only job in " + s.File
 }
 
 // fromJob says for people that the job decided.
