@@ -62,7 +62,7 @@ func (b *bench) find(program string) (string, error) {
 		return filepath.Abs(program)
 	}
 	built := filepath.Join(b.dir, "assetferry")
-	if out, err := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-o", built, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(b.ctx, "go", "build", "-o", built, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	return built, nil
