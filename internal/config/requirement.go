@@ -23,22 +23,31 @@ type Reached struct {
 
 // Requirement finds out whether writing to a destination takes an approval. What counts is
 // where a command writes to, whatever it calls it: a destination of the file that asks for
-// approval covers its environment, and the workspace if it names one. Where a token command
+// approval covers its environment, and the workspace if it names one. A name alone counts only
+// where no destination covers that: variables may lead from it into another environment, whose
+// approvers are others. Where a token command
 // decides about the environment, an address of the same host is covered as well.
 func (s *Settings) Requirement(r Reached) Requirement {
-	if n, ok := s.Destinations[r.Name]; ok && n.RequireApproval {
-		return Requirement{r.Name, n.ApproversFile, true}
+	named, isNamed := s.Destinations[r.Name]
+	if named.RequireApproval && named.covers(r) {
+		return Requirement{r.Name, named.ApproversFile, true}
 	}
-	_, isNamed := s.Destinations[r.Name]
 	for _, name := range slices.Sorted(maps.Keys(s.Destinations)) {
 		n := s.Destinations[name]
-		sameEnvironment := strings.EqualFold(n.Environment, r.Environment) && (n.Workspace == "" || strings.EqualFold(n.Workspace, cmp.Or(r.Workspace, r.Environment)))
 		sameHost := !isNamed && r.TokenCommand && hostOf(n.URL) == hostOf(r.URL)
-		if n.RequireApproval && (sameEnvironment || sameHost) {
+		if n.RequireApproval && (n.covers(r) || sameHost) {
 			return Requirement{name, n.ApproversFile, true}
 		}
 	}
+	if named.RequireApproval { // under its name and with other credentials, elsewhere
+		return Requirement{r.Name, named.ApproversFile, true}
+	}
 	return Requirement{Destination: r.Name, ApproversFile: s.Destinations[r.Name].ApproversFile}
+}
+
+// covers reports whether a destination of the file is where a command writes to.
+func (n Named) covers(r Reached) bool {
+	return strings.EqualFold(n.Environment, r.Environment) && (n.Workspace == "" || strings.EqualFold(n.Workspace, cmp.Or(r.Workspace, r.Environment)))
 }
 
 // hostOf is the host of an address, without what does not tell hosts apart.

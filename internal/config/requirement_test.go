@@ -24,6 +24,11 @@ const guarded = `destinations:
     workspace: ws1
     require_approval: true
     approvers_file: /etc/part
+  test:
+    url: https://api.example.com
+    environment: env4
+    require_approval: true
+    approvers_file: /etc/test
 `
 
 // What takes an approval is where a command writes to, whatever name or address it goes by.
@@ -35,6 +40,7 @@ func TestRequirement(t *testing.T) {
 		want string // the destination that asks for it; empty: none does
 	}{
 		{"by its name", Reached{Name: "prod", Environment: "env1"}, "prod"},
+		{"another name that asks for approval", Reached{Name: "test", URL: "https://api.example.com", Environment: "env1"}, "prod"},
 		{"by its name, with other credentials", Reached{Name: "prod", Environment: "env9"}, "prod"},
 		{"another name", Reached{Name: "alias", URL: "https://cdn.example.org", Environment: "env1"}, "prod"},
 		{"its address", Reached{URL: "https://api.example.com", Environment: "env1"}, "prod"},
