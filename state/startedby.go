@@ -19,9 +19,22 @@ func OSAccount() string {
 // OSAccountName names the account of this process, by its number where the system has no name
 // for it.
 func OSAccountName() string {
-	u, err := user.Current()
-	if err != nil {
-		return "uid " + strconv.Itoa(os.Getuid())
+	if uid := os.Getuid(); uid >= 0 {
+		return accountName(strconv.Itoa(uid), user.LookupId)
 	}
-	return cmp.Or(u.Username, "uid "+u.Uid)
+	u, err := user.Current() // Windows has no such numbers
+	if err != nil {
+		return "unknown"
+	}
+	return cmp.Or(u.Username, "unknown")
+}
+
+// accountName does not take the name from user.Current: without cgo, that gives $USER for an
+// account that /etc/passwd does not list, so the account could name itself as it likes.
+func accountName(uid string, lookup func(string) (*user.User, error)) string {
+	u, err := lookup(uid)
+	if err != nil {
+		return "uid " + uid
+	}
+	return cmp.Or(u.Username, "uid "+uid)
 }
