@@ -7,6 +7,7 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -172,6 +173,30 @@ func TestVerify(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ssh-keygen signs with SHA-512 also for RSA, and takes nothing that was signed with SHA-1.
+func TestVerifySHA1(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, minRSA)
+	must(t, err)
+	s, err := ssh.NewSignerFromKey(key)
+	must(t, err)
+	list, err := Parse("f", []byte("ada "+line(s.PublicKey())))
+	must(t, err)
+	if _, err := list.Verify([]byte("m"), sign(t, sha1Signer{s.(ssh.AlgorithmSigner)}, "m", Namespace), time.Now()); !errors.Is(err, ErrNoSignature) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// sha1Signer signs with SHA-1, whatever it is asked for.
+type sha1Signer struct{ ssh.AlgorithmSigner }
+
+func (s sha1Signer) SignWithAlgorithm(random io.Reader, data []byte, _ string) (*ssh.Signature, error) {
+	return s.AlgorithmSigner.SignWithAlgorithm(random, data, ssh.KeyAlgoRSA)
+}
+
+func (s sha1Signer) Sign(random io.Reader, data []byte) (*ssh.Signature, error) {
+	return s.SignWithAlgorithm(random, data, "")
 }
 
 // A certificate is no key of an approver, even where its authority is one.
