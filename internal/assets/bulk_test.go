@@ -194,6 +194,18 @@ func TestNamesTakenReadOnly(t *testing.T) {
 	}
 }
 
+// So may a client that only reads search.
+func TestSearchReadOnly(t *testing.T) {
+	srv := httptest.NewServer(answers(`200 {"items":[{"id":"x"}],"total":1}`))
+	t.Cleanup(srv.Close)
+	c := newClient(t, Options{BaseURL: srv.URL, ReadOnly: true})
+	for asset, err := range c.Search(t.Context(), Search{Phrase: "p"}) {
+		if err != nil || asset.ID != "x" {
+			t.Errorf("got %+v, %v", asset, err)
+		}
+	}
+}
+
 func TestValidateRestoreAnswers(t *testing.T) {
 	const one = `200 {"assets":{"a":{"sourceExists":true,"hasNameConflict":true,"isExtensionAllowed":false}}}`
 	a := answers(one, `200 {"assets":{"b":{"sourceExists":false,"hasNameConflict":false,"isExtensionAllowed":true}}}`)

@@ -28,12 +28,15 @@ type Search struct {
 	PageSize int // as of ListOptions
 }
 
+// searchRoute takes a POST that changes nothing.
+const searchRoute = "/search"
+
 // Search yields the assets that are found. At most one error comes, and it comes
 // last. An asset may come twice if many are added meanwhile.
 func (c *Client) Search(ctx context.Context, s Search) iter.Seq2[Asset, error] {
 	r := request{
 		op: "search", subject: strconv.Quote(s.Phrase),
-		method: http.MethodPost, route: "/search",
+		method: http.MethodPost, route: searchRoute,
 		query: c.inWorkspace(),
 	}
 	body := s.body()

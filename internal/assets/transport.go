@@ -91,18 +91,19 @@ func transportOf(o Options, base *url.URL) http.RoundTripper {
 		transport = NewTransport(nil)
 	}
 	if o.ReadOnly {
-		transport = readOnlyTransport{transport, base.String() + accessRoute, base.String() + namesRoute}
+		transport = readOnlyTransport{transport, base.String() + accessRoute, base.String() + namesRoute, base.String() + searchRoute}
 	}
 	return transport
 }
 
 // A readOnlyTransport makes a dry run harmless even if there is a mistake in it. It lets
-// pass what only reads, the question which names are taken, and the way to the cookie without
-// which some files cannot be read.
+// pass what only reads, the question which names are taken, a search, and the way to the cookie
+// without which some files cannot be read.
 type readOnlyTransport struct {
 	next   http.RoundTripper
 	access string // the address that gives the cookie
 	names  string // the address that tells which names are taken
+	search string
 }
 
 func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -118,7 +119,7 @@ func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // onlyReads reports whether a POST to an address changes nothing.
 func (t readOnlyTransport) onlyReads(to *url.URL) bool {
 	address, _, _ := strings.Cut(to.String(), "?")
-	return to.String() == t.access || address == t.names
+	return to.String() == t.access || address == t.names || address == t.search
 }
 
 func (t readOnlyTransport) CloseIdleConnections() {
