@@ -267,7 +267,7 @@ a service may ignore the date that it is asked for.
 					return usage(fmt.Errorf("--since %q is not a date such as 2026-01-31", since), "")
 				}
 			}
-			dest, err := a.openToSearch(ctx)
+			dest, err := a.openDestination(ctx, true) // its POST is a search
 			if err != nil {
 				return err
 			}

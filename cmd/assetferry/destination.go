@@ -92,19 +92,6 @@ func (a *app) openPermitted(ctx context.Context, readOnly bool, s subject) (*des
 	return dest, a.connect(dest, acc, readOnly)
 }
 
-// openToSearch opens the destination for a search, which is a POST and changes nothing.
-func (a *app) openToSearch(ctx context.Context) (*destination, error) {
-	d, err := a.settings.Destination()
-	if err != nil {
-		return nil, err
-	}
-	dest, acc, err := a.enter(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return dest, a.connect(dest, acc, false)
-}
-
 // enter finds out what it takes to talk to a destination.
 func (a *app) enter(ctx context.Context, d config.Destination) (dest *destination, acc access, err error) {
 	dest = &destination{name: d.Name, secrets: []string{d.Environment.File(), d.AccessKey.File()}}
