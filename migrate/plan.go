@@ -24,6 +24,8 @@ type Planner struct {
 	Approval *Approval
 	// SourceAddress is where the source is read; see PlanHead.
 	SourceAddress string
+	// Metadata is the checksum of the metadata table; see PlanHead.
+	Metadata string
 	// Unchanged, if it is set, is told of the objects that are as the journal
 	// remembers them. They are counted in the plan and not listed in it.
 	Unchanged func(state.Receipt)

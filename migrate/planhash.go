@@ -21,6 +21,8 @@ type PlanHead struct {
 	Destination   string
 	Rules         Rules
 	Categories    []NewCategory // to be made
+	// Metadata is the checksum of the table that describes objects; empty: there is none.
+	Metadata string
 	// Unchanged objects are no items of a plan.
 	Unchanged, UnchangedBytes int64
 }
@@ -43,6 +45,9 @@ func NewPlanHash(head PlanHead) (*PlanHash, error) {
 	h := &PlanHash{sha256.New()}
 	h.texts(head.Source, head.SourceAddress, head.Destination, rules, categories)
 	h.numbers(head.Unchanged, head.UnchangedBytes)
+	if head.Metadata != "" { // else the hash is that of plans before there was one in it
+		h.texts("metadata", head.Metadata)
+	}
 	return h, nil
 }
 
@@ -98,6 +103,6 @@ func unixNano(t time.Time) int64 {
 func (p *Planner) Head(run state.Run, wanted []NewCategory) PlanHead {
 	return PlanHead{
 		Source: run.Pair.Source, SourceAddress: p.SourceAddress, Destination: run.Pair.Destination, Rules: p.Rules,
-		Categories: wanted, Unchanged: run.Unchanged, UnchangedBytes: run.UnchangedBytes,
+		Categories: wanted, Metadata: p.Metadata, Unchanged: run.Unchanged, UnchangedBytes: run.UnchangedBytes,
 	}
 }

@@ -101,6 +101,25 @@ func (p *approvedPlan) adopt(a *app) migrate.Rules {
 	return rules
 }
 
+// describesBy refuses to carry out a plan under other rules for metadata than its own: with
+// them, assets would get texts or GPS coordinates that the plan leaves out.
+func (p *approvedPlan) describesBy(now migrate.Rules) error {
+	if was := p.Head.Rules; now.Mapping == was.Mapping && now.Places == was.Places {
+		return nil
+	}
+	return &stop{exitGuard, fmt.Errorf("%s was made with other rules for metadata; nothing was sent", ui.Sanitize(p.name)),
+		"give apply the mapping, --precedence, --ignore-metadata, --gps and --on-limit of the plan, or plan again"}
+}
+
+// hasTable refuses to carry out a plan with another metadata table than its own.
+func (p *approvedPlan) hasTable(checksum string) error {
+	if p == nil || p.Head.Metadata == checksum {
+		return nil
+	}
+	return &stop{exitGuard, fmt.Errorf("%s was made with another metadata table, or without one; nothing was sent", ui.Sanitize(p.name)),
+		"give apply the --metadata of the plan, or plan again"}
+}
+
 // isFor refuses a plan that was made for another destination.
 func (p *approvedPlan) isFor(d *destination) error {
 	if p == nil || p.Head.Destination == d.identity() {

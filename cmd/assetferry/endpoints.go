@@ -35,6 +35,7 @@ type endpoints struct {
 	rules   migrate.Rules
 
 	metadata *metadata.Table // nil if there is none
+	tableSum string          // the checksum of its file
 	approved *approvedPlan   // that is carried out, nil if it is none
 	standing string          // hash of the rules of a sync that needs an approval; empty for all else
 }
@@ -54,6 +55,12 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 		return nil, err
 	}
 	if s.metadata, err = a.openMetadata(); err != nil {
+		return nil, err
+	}
+	if s.tableSum, err = a.metadataChecksum(); err != nil {
+		return nil, err
+	}
+	if err := approved.hasTable(s.tableSum); err != nil {
 		return nil, err
 	}
 	if s.dest, err = a.openPermitted(ctx, readOnly, s.subject(ctx, a, listed, source, o)); err != nil {
@@ -93,8 +100,9 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	}
 	if approved == nil {
 		s.rules = rules
+		return s, nil
 	}
-	return s, nil
+	return s, approved.describesBy(rules)
 }
 
 // complete adds to rules what only the source tells, and the hashes of the mapping. It returns
@@ -114,7 +122,7 @@ func (a *app) complete(ctx context.Context, rules *migrate.Rules, source sources
 func (s *endpoints) subject(ctx context.Context, a *app, source sources.Source, address string, o syncOptions) subject {
 	switch {
 	case s.approved != nil:
-		return s.approved.subject()
+		return s.approved.subject(a.settings.Provenance)
 	case o.on:
 		rules := func() (migrate.Rules, error) { // asks the source, so only if an approval is needed
 			rules := s.rules

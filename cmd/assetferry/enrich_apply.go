@@ -56,8 +56,12 @@ func (a *app) applyProposals(ctx context.Context, o applyOptions) error {
 	if !o.dryRun && !o.yes && !a.onlyRequests() && !ui.IsTerminal(a.stdin) {
 		return usage(errors.New("it asks before it writes anything, and nobody is here to answer"), "look with --dry-run, then add --yes")
 	}
-	e, err := a.openEnrichmentFor(ctx, o.dryRun, a.proposalsSubject())
+	s, approved := a.proposalsSubject()
+	e, err := a.openEnrichmentFor(ctx, o.dryRun, s)
 	if err != nil {
+		return err
+	}
+	if err := e.sameProposals(ctx, approved()); err != nil {
 		return err
 	}
 	accepted := &shownProposals{ctx: ctx, journal: e.journal, dest: e.dest, runs: map[string]state.EnrichmentRun{}, filter: state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichAccepted}}}

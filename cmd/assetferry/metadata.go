@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/pflag"
 
@@ -25,6 +29,24 @@ func addDescribingFlags(f *pflag.FlagSet) {
 	setting(f, "ignore-metadata", "`origins` that are not looked at, or all; without sidecar, files beside objects are objects themselves")
 	setting(f, "gps", "what becomes of `positions` on earth")
 	setting(f, "on-limit", "`policy` for texts that are longer than the service takes them: cut at the end of a word, skip the field, or fail")
+}
+
+// metadataChecksum is the checksum of the table that describes objects; empty if there is
+// none.
+func (a *app) metadataChecksum() (string, error) {
+	if a.settings.Metadata == "" {
+		return "", nil
+	}
+	f, err := os.Open(a.settings.Metadata)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", fmt.Errorf("--metadata: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // openMetadata opens the table that describes objects, nil if there is none. That it cannot

@@ -163,6 +163,9 @@ func (a *app) verifyApproval(dest *destination, need config.Requirement, s subje
 	if !now.Before(request.ExpiresAt) {
 		return refuse("the approval in %s expired on %s", ui.Sanitize(name), request.ExpiresAt.Local().Format(time.DateTime))
 	}
+	if request.ExpiresAt.Sub(request.RequestedAt) > mostExpiry {
+		return refuse("the approval in %s is valid for more than 366 days", ui.Sanitize(name))
+	}
 	if request.Destination != dest.identity() {
 		return refuse("the approval in %s is for another destination, %s", ui.Sanitize(name), ui.Sanitize(request.Destination))
 	}
@@ -187,6 +190,9 @@ func ownApproval(signer approvers.Signer, r approval.Request) string {
 	for _, account := range []struct{ did, name string }{
 		{"planned this", r.PlannedBy}, {"asked for the approval", r.RequestedBy}, {"runs this", state.OSAccount()},
 	} {
+		if strings.HasPrefix(account.name, "uid ") {
+			return fmt.Sprintf("the account that %s, %s, has no name to compare with the approver's: add it to /etc/passwd", account.did, account.name)
+		}
 		for _, name := range signer.Names {
 			if approval.SameName(name, account.name) {
 				return fmt.Sprintf("the approver %s is the account that %s, %s", name, account.did, account.name)
@@ -278,7 +284,7 @@ func (a *app) commandSubject() subject {
 			words = append(words, flagWords(f)...)
 		}
 	})
-	words = append(words, a.called.Flags().Args()...)
+	words = append(append(words, "--"), a.called.Flags().Args()...) // so that no argument is taken for a flag
 	return subject{
 		fill: func(r *approval.Request) error {
 			r.Kind, r.Command = approval.KindCommand, approval.Words(words)

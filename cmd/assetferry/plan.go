@@ -230,7 +230,7 @@ func (a *app) showDecision(l ui.PlanLine) {
 func (a *app) planner(s *endpoints, retryParked bool) *migrate.Planner {
 	p := migrate.NewPlanner(s.deps(a, a.watch()), s.rules)
 	p.RetryParked, p.Concurrency, p.FormerAlive = retryParked, a.settings.Concurrency, s.journal.FormerAlive()
-	p.SourceAddress, p.Approval = s.address, s.approved.engine()
+	p.SourceAddress, p.Metadata, p.Approval = s.address, s.tableSum, s.approved.engine()
 	return p
 }
 

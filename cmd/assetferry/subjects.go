@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,19 +13,21 @@ import (
 
 	"assetferry/internal/approval"
 	"assetferry/migrate"
+	"assetferry/sources/s3"
+	"assetferry/sources/table"
 	"assetferry/state"
 )
 
 // subject is the plan, for an approval.
-func (p *approvedPlan) subject() subject {
+func (p *approvedPlan) subject(provenance string) subject {
 	planner := p.Noted.PlannedBy
 	if planner == "" {
-		planner = "unknown"
+		return subject{none: "the plan does not say which account made it"}
 	}
 	return subject{
 		fill: func(r *approval.Request) error {
 			r.Kind, r.Source, r.SourceURL, r.PlannedBy = approval.KindPlan, approval.Text(p.Head.Source), approval.Text(p.Head.SourceAddress), planner
-			r.Plan = &approval.PlanRequest{Hash: p.Hash, Run: p.Noted.Run, Actions: p.Actions}
+			r.Plan = &approval.PlanRequest{Hash: p.Hash, Run: p.Noted.Run, Actions: p.Actions, Provenance: provenance}
 			return nil
 		},
 		covers: func(r approval.Request) (differs []string, err error) {
@@ -35,6 +38,8 @@ func (p *approvedPlan) subject() subject {
 				return []string{"another plan"}, nil
 			case r.PlannedBy != planner, !maps.Equal(r.Plan.Actions, p.Actions):
 				return []string{"it describes the plan otherwise than the plan itself"}, nil
+			case r.Plan.Provenance != provenance:
+				return []string{fmt.Sprintf("--provenance is %s, approved is %s", provenance, r.Plan.Provenance)}, nil
 			}
 			return nil, nil
 		},
@@ -69,7 +74,7 @@ func (a *app) syncSubject(source, address string, ruled func() (migrate.Rules, e
 		hash, err := rules.Hash()
 		g := a.guards(o)
 		return &approval.SyncRequest{
-			RulesHash: hash, Rules: append(rules.Lines(), a.describingLines()...), Mapping: a.settings.Mapping.Lines(),
+			RulesHash: hash, Rules: slices.Concat(rules.Lines(), a.describingLines(), a.reachingLines(address)), Mapping: a.settings.Mapping.Lines(),
 			Limits: approval.Limits{
 				MaxDelete: g.MaxDelete, MaxDeletePercent: g.MaxDeletePercent, AcceptDeletes: g.AcceptDeletes,
 				MaxChanges: g.MaxChanges, MaxChangesPercent: g.MaxChangesPercent, AcceptChanges: g.AcceptChanges, Sentinel: string(g.Sentinel),
@@ -105,12 +110,37 @@ func (a *app) syncSubject(source, address string, ruled func() (migrate.Rules, e
 // rules have them too, as a hash.
 func (a *app) describingLines() []string {
 	c := a.settings
-	lines := []string{fmt.Sprintf("precedence: %v", c.Precedence), "gps: " + c.GPS, "on_limit: " + c.OnLimit}
+	lines := []string{fmt.Sprintf("precedence: %v", c.Precedence), "gps: " + c.GPS, "on_limit: " + c.OnLimit, "provenance: " + c.Provenance}
 	if len(c.Ignored) > 0 {
 		lines = append(lines, fmt.Sprintf("ignore_metadata: %v", c.Ignored))
 	}
 	if c.Metadata != "" {
 		lines = append(lines, "metadata: "+c.Metadata)
+	}
+	return lines
+}
+
+// reachingLines are the settings that decide what is found at the address of a source.
+func (a *app) reachingLines(address string) (lines []string) {
+	c := a.settings
+	switch {
+	case strings.HasPrefix(address, s3.Scheme+"://"):
+		endpoint := c.Endpoint
+		for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} { // which the SDK of AWS obeys
+			if value, _ := a.lookup(name); endpoint == "" {
+				endpoint = value
+			}
+		}
+		if endpoint != "" {
+			lines = append(lines, "endpoint: "+endpoint)
+		}
+	case strings.HasPrefix(address, table.Scheme+":"):
+		if c.TableRoot != "" {
+			lines = append(lines, "table_root: "+c.TableRoot)
+		}
+		if len(c.TableColumns) > 0 {
+			lines = append(lines, fmt.Sprintf("table_columns: %q", c.TableColumns))
+		}
 	}
 	return lines
 }
@@ -130,8 +160,8 @@ func otherLines(is, approved *approval.SyncRequest) string {
 }
 
 // proposalsSubject is enrich apply, for an approval: the command, and a hash of all that it
-// would write.
-func (a *app) proposalsSubject() subject {
+// would write, which is given once it is known.
+func (a *app) proposalsSubject() (s subject, approved func() string) {
 	s, content := a.commandSubject(), ""
 	command := s
 	s.prepare = func(ctx context.Context, dest *destination) (err error) {
@@ -151,7 +181,7 @@ func (a *app) proposalsSubject() subject {
 		}
 		return nil, nil
 	}
-	return s
+	return s, func() string { return content }
 }
 
 // acceptedProposals is a hash of what enrich apply would write.
@@ -168,6 +198,22 @@ func (a *app) acceptedProposals(ctx context.Context, dest *destination) (string,
 		return "", err
 	}
 	defer journal.Close()
+	return proposalsHash(ctx, journal, dest)
+}
+
+// sameProposals makes sure that what is written is what was held against the approval. No
+// other process changes it any more: the journal is open for writing.
+func (e *enrichment) sameProposals(ctx context.Context, approved string) error {
+	if approved == "" {
+		return nil
+	}
+	if now, err := proposalsHash(ctx, e.journal, e.dest); err != nil || now != approved {
+		return errors.Join(errors.New("other proposals were accepted while this began; nothing was sent"), err)
+	}
+	return nil
+}
+
+func proposalsHash(ctx context.Context, journal *state.Store, dest *destination) (string, error) {
 	hash := sha256.New()
 	lines := json.NewEncoder(hash)
 	for e, err := range journal.Enrichments(ctx, dest.identity(), state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichAccepted}}) {

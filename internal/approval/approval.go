@@ -41,6 +41,7 @@ type header struct {
 	Destination   text                  `json:"destination"`
 	Rules         migrate.Rules         `json:"rules"`
 	Categories    []migrate.NewCategory `json:"new_categories"`
+	Metadata      string                `json:"metadata_sha256,omitempty"`
 	Unchanged     Amount                `json:"unchanged"`
 
 	Items   int64                   `json:"items"`
@@ -49,8 +50,9 @@ type header struct {
 	Noted Noted `json:"noted"`
 }
 
-// Noted is what a file says besides the plan. No hash covers it, and nothing depends
-// on it.
+// Noted is what a file says besides the plan. No hash covers it. The account that made the
+// plan counts for an approval all the same, whose request repeats it: a plan that names none
+// cannot be approved.
 type Noted struct {
 	Run           string            `json:"run"`        // that made the plan
 	PlannedBy     string            `json:"planned_by"` // the account that made it
@@ -72,7 +74,7 @@ func (s Amount) add(objects, bytes int64) Amount {
 func (h *header) head() migrate.PlanHead {
 	return migrate.PlanHead{
 		Source: string(h.Source), SourceAddress: string(h.SourceAddress), Destination: string(h.Destination),
-		Rules: h.Rules, Categories: h.Categories, Unchanged: h.Unchanged.Objects, UnchangedBytes: h.Unchanged.Bytes,
+		Rules: h.Rules, Categories: h.Categories, Metadata: h.Metadata, Unchanged: h.Unchanged.Objects, UnchangedBytes: h.Unchanged.Bytes,
 	}
 }
 

@@ -62,7 +62,7 @@ func head() migrate.PlanHead {
 	r.Include, r.Limit = []string{"*.jpg", "<&>"}, 3
 	return migrate.PlanHead{
 		Source: "photos", SourceAddress: "/srv/photos", Destination: "environment/workspace", Rules: r,
-		Categories: []migrate.NewCategory{{Name: "Other files", Extensions: []string{"odd", "ö"}}}, Unchanged: 2, UnchangedBytes: 30,
+		Categories: []migrate.NewCategory{{Name: "Other files", Extensions: []string{"odd", "ö"}}}, Metadata: "abc", Unchanged: 2, UnchangedBytes: 30,
 	}
 }
 
@@ -157,6 +157,12 @@ func TestDamage(t *testing.T) {
 		"lines in another order":  {lines[0] + lines[2] + lines[1] + lines[3] + lines[4], "line 3: the plan is not as it was written: its key does not come after", ErrChanged},
 		"a line more":             {good + `{"key":"z","action":"create","reason":"new","size":1}` + "\n", "it has 5 items", ErrChanged},
 		"an empty line":           {lines[0] + "\n" + strings.Join(lines[1:], ""), "line 2: the plan is not as it was written: the line is not complete", ErrChanged},
+		"an action twice":         {replace(`"action":"skip"`, `"action":"create","action":"skip"`), "line 5: the plan is not as it was written: the line is spelled", ErrChanged},
+		"a key in capitals":       {replace(`"action":"skip"`, `"Action":"skip"`), "line 5: the plan is not as it was written: the line is spelled", ErrChanged},
+		"a rule twice":            {replace(`"on_existing":`, `"on_existing":"adopt","on_existing":`), "line 1: the plan is not as it was written: the line is spelled", ErrChanged},
+		"white space":             {replace(`"action":"skip"`, `"action": "skip"`), "line 5: the plan is not as it was written: the line is spelled", ErrChanged},
+		"another metadata table":  {replace(`"metadata_sha256":"a`, `"metadata_sha256":"b`), "its content does not match the hash in its header", ErrChanged},
+		"no metadata table":       {replace(`"metadata_sha256":"abc",`, ""), "its content does not match the hash in its header", ErrChanged},
 		"a key in bad base64":     {replace("{\"base64\":\"", "{\"base64\":\"!"), "line 3: the plan is not as it was written: text in base64", ErrChanged},
 		"a key of other bytes":    {replace("caf\ufffd", "caf\U0001f600"), "its content does not match the hash in its header", ErrChanged},
 	} {

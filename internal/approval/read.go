@@ -209,6 +209,23 @@ func (r *reader) decode(into any) error {
 	if _, err := d.Token(); err != io.EOF {
 		return r.fail(fmt.Errorf("%w: there is more on the line than one object", ErrChanged))
 	}
+	return r.asWritten(into)
+}
+
+// asWritten makes sure that a line is byte by byte as it is written. The hash covers what is
+// read from it, and people may read something else: a key that is there twice, for one.
+func (r *reader) asWritten(value any) error {
+	var again bytes.Buffer
+	lines := json.NewEncoder(&again)
+	lines.SetEscapeHTML(false)
+	if err := lines.Encode(value); err != nil {
+		return r.fail(err)
+	}
+	// Globs need not be valid UTF-8, and what stands for the rest is escaped only once.
+	plain := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(`\ufffd`), []byte("\ufffd")) }
+	if !bytes.Equal(plain(bytes.TrimSuffix(again.Bytes(), []byte("\n"))), plain(r.lines.Bytes())) {
+		return r.fail(fmt.Errorf("%w: the line is spelled in another way", ErrChanged))
+	}
 	return nil
 }
 

@@ -8,6 +8,9 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"assetferry/state"
 )
@@ -54,9 +57,10 @@ type Request struct {
 
 // A PlanRequest names a plan. The actions say the same as the plan itself.
 type PlanRequest struct {
-	Hash    string                  `json:"hash"`
-	Run     string                  `json:"run"` // that made it
-	Actions map[state.Action]Amount `json:"actions"`
+	Hash       string                  `json:"hash"`
+	Run        string                  `json:"run"` // that made it
+	Actions    map[state.Action]Amount `json:"actions"`
+	Provenance string                  `json:"provenance"` // see --provenance; no plan has it
 }
 
 // A SyncRequest names rules and limits. The rules say the same as their hash, as far as they
@@ -116,7 +120,25 @@ func (r Request) Encode() ([]byte, error) {
 	if err := e.Encode(r); err != nil {
 		return nil, fmt.Errorf("write approval request: %w", err)
 	}
-	return b.Bytes(), nil
+	return visible(b.Bytes()), nil
+}
+
+// visible escapes what cannot be seen in JSON, such as marks that turn text around: it can
+// only be in its strings.
+func visible(text []byte) []byte {
+	var b []byte
+	for _, r := range string(text) {
+		switch {
+		case r == '\n' || unicode.IsPrint(r):
+			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	return b
 }
 
 // ParseRequest reads a request. It is an ErrRequest if it is not one, byte by byte.

@@ -109,6 +109,24 @@ func TestRequestEdited(t *testing.T) {
 	}
 }
 
+// What cannot be seen is escaped: a mark that turns text around would show an approver another
+// request than the one that counts.
+func TestRequestIsVisible(t *testing.T) {
+	for _, hidden := range []string{"\u202e", "\u200b", "\u009b", "\u2028", "\ufeff", "\U000e0041", "\u00a0"} {
+		r := requests()[KindCommand]
+		r.Command = Words([]string{"assets", "a" + hidden + "b"})
+		r.Source, r.DestinationURL = Text("s"+hidden), "https://example.com/"+hidden
+		text := requestText(t, r)
+		if strings.Contains(text, hidden) {
+			t.Errorf("%+q is written as it is", hidden)
+		}
+		got, err := ParseRequest([]byte(text))
+		if err != nil || got.Command[1] != r.Command[1] || got.DestinationURL != r.DestinationURL {
+			t.Errorf("%+q: got %+v, %v", hidden, got, err)
+		}
+	}
+}
+
 func TestLooser(t *testing.T) {
 	approved := Limits{MaxDelete: 3, MaxDeletePercent: 1, AcceptDeletes: 0, MaxChanges: 10, MaxChangesPercent: 20, AcceptChanges: 5, Sentinel: "here"}
 	for _, c := range []struct {
