@@ -38,6 +38,10 @@ hash, and a plan of any other hash is refused (exit code 6). Without --hash,
 apply asks for it on a terminal and refuses in a script (exit code 2). A dry run
 needs no hash.
 
+The rules for metadata (mapping, --precedence, --ignore-metadata, --gps,
+--on-limit) and the table of --metadata must be those of the plan: others are
+refused (exit code 6). The hash does not cover --provenance.
+
 Where the destination requires approvals, --approval takes the place of --hash:
 the signed request has the hash. assetferry help security says how.
 

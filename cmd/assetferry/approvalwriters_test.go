@@ -2,21 +2,27 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/hiddeco/sshsig"
 	"github.com/spf13/cobra"
 	"golang.org/x/crypto/ssh"
 
+	"assetferry/internal/approvers"
 	"assetferry/internal/sandbox"
+	"assetferry/state"
 )
 
 // writers are all commands that can write to the destination, each with a call that would.
@@ -64,42 +70,13 @@ func TestEachWriterNeedsApproval(t *testing.T) {
 		t.Errorf("known are  %v\nthere are  %v", known, found)
 	}
 
-	dir, s := t.TempDir(), startService(t, sandbox.Options{})
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	if err := os.Mkdir(filepath.Join(dir, "src"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	write("src/one.jpg", "one")
-	_, ada, err := approverKey("ada")
-	if err != nil {
-		t.Fatal(err)
-	}
-	approvers := write("approvers", "ada "+string(ssh.MarshalAuthorizedKey(ada.PublicKey())))
-	destination := fmt.Sprintf("destinations:\n  prod:\n    url: %s\n    environment: %s\n    access_key_env: KEY\n", s.url, s.env.ID)
-	open := write("open.yaml", destination)
-	guarded := write("guarded.yaml", destination+"    require_approval: true\n    approvers_file: "+approvers+"\n")
-	call := func(config string, args ...string) (code int, stdout, stderr string) {
-		var out, errs bytes.Buffer
-		variables := map[string]string{"KEY": string(s.env.AccessKey), "HOME": dir, "XDG_STATE_HOME": dir + "/state", "XDG_DATA_HOME": dir + "/data"}
-		e := environment{
-			stdin: strings.NewReader(""), stdout: &out, stderr: &errs, signals: make(chan os.Signal),
-			lookup:     func(name string) (string, bool) { v, ok := variables[name]; return v, ok },
-			outOfReach: func(string) error { return nil },
-		}
-		code = run(t.Context(), append(args, "--config", config, "--to", "prod"), e)
-		return code, out.String(), errs.String()
-	}
+	b := newApprovalBench(t)
+	dir, s := b.dir, b.service
 	plan := filepath.Join(dir, "plan.jsonl")
-	if code, _, stderr := call(open, "plan", filepath.Join(dir, "src"), "--output", plan); code != exitDone {
+	if code, _, stderr := b.call(b.open, "plan", filepath.Join(dir, "src"), "--output", plan); code != exitDone {
 		t.Fatalf("plan: %d: %s", code, stderr)
 	}
-	_, runs, _ := call(open, "migrate", filepath.Join(dir, "src"), "--json")
+	_, runs, _ := b.call(b.open, "migrate", filepath.Join(dir, "src"), "--json")
 	_, id, _ := strings.Cut(runs, `"run":"`)
 	id, _, _ = strings.Cut(id, `"`)
 	text, err := os.ReadFile(plan)
@@ -114,7 +91,7 @@ func TestEachWriterNeedsApproval(t *testing.T) {
 		for _, arg := range args {
 			words = append(words, values.Replace(arg))
 		}
-		code, _, stderr := call(guarded, words...)
+		code, _, stderr := b.call(b.guarded, words...)
 		if code != exitGuard || !strings.Contains(stderr, "destination prod requires an approval: ") {
 			t.Errorf("%s: exit code %d: %s", name, code, stderr)
 		}
@@ -123,6 +100,123 @@ func TestEachWriterNeedsApproval(t *testing.T) {
 				t.Errorf("%s: %s", name, request)
 			}
 		}
+	}
+}
+
+// An approvalBench is a destination that can be reached with and without approvals.
+type approvalBench struct {
+	testing.TB
+	dir           string
+	service       *service
+	open, guarded string // configurations
+}
+
+func newApprovalBench(t *testing.T) *approvalBench {
+	t.Helper()
+	b := &approvalBench{TB: t, dir: t.TempDir(), service: startService(t, sandbox.Options{})}
+	_, ada, err := approverKey("ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := b.write("approvers", "ada@example.com "+string(ssh.MarshalAuthorizedKey(ada.PublicKey())))
+	destination := fmt.Sprintf("destinations:\n  prod:\n    url: %s\n    environment: %s\n    access_key_env: KEY\n", b.service.url, b.service.env.ID)
+	b.open = b.write("open.yaml", destination)
+	b.guarded = b.write("guarded.yaml", destination+"    require_approval: true\n    approvers_file: "+list+"\n")
+	b.write("src/one.jpg", "one")
+	return b
+}
+
+func (b *approvalBench) write(name, text string) string {
+	b.Helper()
+	path := filepath.Join(b.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		b.Fatal(err)
+	}
+	return path
+}
+
+// call runs a command under a configuration, in this process.
+func (b *approvalBench) call(config string, args ...string) (code int, stdout, stderr string) {
+	b.Helper()
+	var out, errs bytes.Buffer
+	variables := map[string]string{"KEY": string(b.service.env.AccessKey), "HOME": b.dir, "XDG_STATE_HOME": b.dir + "/state", "XDG_DATA_HOME": b.dir + "/data"}
+	e := environment{
+		stdin: strings.NewReader(""), stdout: &out, stderr: &errs, signals: make(chan os.Signal),
+		lookup:     func(name string) (string, bool) { v, ok := variables[name]; return v, ok },
+		outOfReach: func(string) error { return nil },
+	}
+	code = run(b.Context(), append(args, "--config", config, "--to", "prod"), e)
+	return code, out.String(), errs.String()
+}
+
+// Proposals that another process accepts after the approval was verified are not written.
+func TestProposalsAcceptedMeanwhile(t *testing.T) {
+	b := newApprovalBench(t)
+	ctx, path, destination := t.Context(), filepath.Join(b.dir, "state.db"), b.service.env.ID+"/"+b.service.env.ID
+	journal, err := state.Open(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enriching, err := journal.BeginEnrichment(ctx, state.EnrichmentRun{Destination: destination, Command: "describe", Service: "ai.example.com", Model: "agent-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nums []int64
+	for _, asset := range []string{"a", "b"} {
+		asked, err := journal.AskEnrichments(ctx, enriching, []state.Asking{{Asset: asset, Kind: state.KindDescribe, Language: "en", Conversation: asset}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := state.Answer{Num: asked[0], State: state.EnrichProposed, Proposal: &state.Proposal{Text: "new"}, Model: "agent-1"}
+		if err := journal.AnswerEnrichments(ctx, enriching.Num, []state.Answer{answer}); err != nil {
+			t.Fatal(err)
+		}
+		nums = append(nums, asked[0])
+	}
+	accept := func(s *state.Store, num int64) {
+		if _, err := s.JudgeEnrichments(ctx, destination, []state.Verdict{{Num: num, Accepted: true}}); err != nil {
+			t.Error(err)
+		}
+	}
+	accept(journal, nums[0])
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	request := filepath.Join(b.dir, "request.json")
+	if code, _, stderr := b.call(b.guarded, "enrich", "apply", "--state", path, "--approval-request", request); code != exitDone {
+		t.Fatalf("request: %d: %s", code, stderr)
+	}
+	_, ada, err := approverKey("ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := sshsig.Sign(bytes.NewReader(text), ada, sshsig.HashSHA512, approvers.Namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("request.json.sig", string(sshsig.Armor(signature)))
+	var once sync.Once
+	b.service.onRequest(func(*http.Request) {
+		once.Do(func() {
+			other, err := state.Open(ctx, path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			accept(other, nums[1])
+			if err := other.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	code, _, stderr := b.call(b.guarded, "enrich", "apply", "--state", path, "--yes", "--approval", request)
+	if code == exitDone || !strings.Contains(stderr, "other proposals were accepted while this began; nothing was sent") {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
 
