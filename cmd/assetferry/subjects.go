@@ -77,7 +77,7 @@ func (a *app) syncSubject(source, address string, ruled func() (migrate.Rules, e
 			RulesHash: hash, Rules: slices.Concat(rules.Lines(), a.describingLines(), a.reachingLines(address)), Mapping: a.settings.Mapping.Lines(),
 			Limits: approval.Limits{
 				MaxDelete: g.MaxDelete, MaxDeletePercent: g.MaxDeletePercent, AcceptDeletes: g.AcceptDeletes,
-				MaxChanges: g.MaxChanges, MaxChangesPercent: g.MaxChangesPercent, AcceptChanges: g.AcceptChanges, Sentinel: string(g.Sentinel),
+				MaxChanges: g.MaxChanges, MaxChangesPercent: g.MaxChangesPercent, AcceptChanges: g.AcceptChanges, AcceptRules: g.AcceptRules, Sentinel: string(g.Sentinel),
 			},
 		}, err
 	}

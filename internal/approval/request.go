@@ -80,6 +80,7 @@ type Limits struct {
 	MaxChanges        int64   `json:"max_changes"`
 	MaxChangesPercent float64 `json:"max_changes_percent"`
 	AcceptChanges     int64   `json:"accept_changes"`
+	AcceptRules       bool    `json:"accept_rules"`
 	Sentinel          string  `json:"sentinel"`
 }
 
@@ -99,6 +100,9 @@ func (l Limits) Looser(approved Limits) (looser []string) {
 		if !(limit.is <= limit.approved) {
 			looser = append(looser, fmt.Sprintf("--%s is %v, approved is %v", limit.flag, limit.is, limit.approved))
 		}
+	}
+	if l.AcceptRules && !approved.AcceptRules {
+		looser = append(looser, "--accept-rules is not approved")
 	}
 	if approved.Sentinel != "" && l.Sentinel != approved.Sentinel {
 		looser = append(looser, fmt.Sprintf("--sentinel is %q, approved is %q", l.Sentinel, approved.Sentinel))

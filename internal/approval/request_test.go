@@ -141,6 +141,7 @@ func TestLooser(t *testing.T) {
 		{func(l *Limits) { l.MaxChanges = 11 }, "--max-changes is 11, approved is 10"},
 		{func(l *Limits) { l.MaxChangesPercent = 21 }, "--max-changes-percent is 21, approved is 20"},
 		{func(l *Limits) { l.AcceptChanges = 6 }, "--accept-changes is 6, approved is 5"},
+		{func(l *Limits) { l.AcceptRules = true }, "--accept-rules is not approved"},
 		{func(l *Limits) { l.Sentinel = "" }, `--sentinel is "", approved is "here"`},
 		{func(l *Limits) { l.Sentinel = "there" }, `--sentinel is "there", approved is "here"`},
 	} {
