@@ -351,9 +351,7 @@ func (a *app) others(source string, d config.Destination) (found []config.Variab
 		names = append(names, "XDG_DATA_HOME")
 	}
 	if config.IsAddress(source) {
-		names = append(names, "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE",
-			"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE",
-			"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+		names = append(names, awsVariables...)
 	}
 	for _, name := range names {
 		value, _ := a.lookup(name)
@@ -362,14 +360,47 @@ func (a *app) others(source string, d config.Destination) (found []config.Variab
 		case isSecret(name, value):
 			found = append(found, config.Variable{Name: name, Secret: true})
 		default:
-			found = append(found, config.Variable{Name: name, Value: value})
+			found = append(found, config.Variable{Name: name, Value: wholePaths(name, value)})
 		}
 	}
 	return found
 }
 
+// awsVariables are those of the AWS SDK that decide what is read, from where, and as who.
+var awsVariables = []string{
+	"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE",
+	"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL_SSO", "AWS_ENDPOINT_URL_SSO_OIDC", "AWS_ENDPOINT_URL_SIGNIN",
+	"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_USE_DUALSTACK_ENDPOINT", "AWS_USE_FIPS_ENDPOINT", "AWS_S3_USE_ARN_REGION",
+	"AWS_S3_DISABLE_MULTIREGION_ACCESS_POINTS", "AWS_S3_DISABLE_EXPRESS_SESSION_AUTH", "AWS_ACCOUNT_ID", "AWS_ACCOUNT_ID_ENDPOINT_MODE", "AWS_AUTH_SCHEME_PREFERENCE",
+	"AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_LOGIN_CACHE_DIRECTORY",
+	"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+	"AWS_EC2_METADATA_DISABLED", "AWS_EC2_METADATA_SERVICE_ENDPOINT", "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "AWS_EC2_METADATA_V1_DISABLED",
+	"AWS_DEFAULTS_MODE", "AWS_MAX_ATTEMPTS", "AWS_RETRY_MODE", "AWS_REQUEST_CHECKSUM_CALCULATION", "AWS_RESPONSE_CHECKSUM_VALIDATION",
+	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY", "AWS_SECRET_KEY",
+}
+
+// wholePaths makes the paths in a variable absolute, since a scheduled run starts in another
+// folder.
+func wholePaths(name, value string) string {
+	paths := []string{value}
+	switch name {
+	case "SSL_CERT_DIR":
+		paths = filepath.SplitList(value)
+	case "SSL_CERT_FILE", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_LOGIN_CACHE_DIRECTORY":
+	default:
+		return value
+	}
+	for i, path := range paths {
+		if full, err := filepath.Abs(path); err == nil && path != "" {
+			paths[i] = full
+		}
+	}
+	return strings.Join(paths, string(filepath.ListSeparator))
+}
+
 // isSecret reports whether a variable opens something, as an address with a password does.
 func isSecret(name, value string) bool {
-	return slices.Contains([]string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}, name) ||
+	return slices.Contains([]string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_CONTAINER_AUTHORIZATION_TOKEN"}, name) ||
 		strings.HasSuffix(strings.ToUpper(name), "_PROXY") && strings.Contains(value, "@")
 }
