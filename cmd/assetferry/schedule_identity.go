@@ -55,7 +55,10 @@ func (a *app) identify(ctx context.Context, n *night, source string, d config.De
 func (a *app) scheduleDestination(ctx context.Context, d config.Destination) (text, identity string, err error) {
 	if d.Kind == config.Sandbox { // which has no environment before its first start
 		dir, err := config.SandboxDir(a.lookup)
-		return "sandbox in " + dir, dir, err
+		if d.Workspace == "" {
+			return "sandbox in " + dir, dir, err
+		}
+		return "sandbox in " + dir + ", workspace " + d.Workspace, fmt.Sprintf("%d:%s%s", len(dir), dir, d.Workspace), err
 	}
 	recorded, err := a.recordedDestination(ctx)
 	if err != nil {
