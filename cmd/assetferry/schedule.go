@@ -66,7 +66,8 @@ and the state database. Schedule never replaces a unit of another configuration.
 	f.StringVar(&o.at, "at", "04:30", "start at this `time` of day; daylight saving time may skip or repeat times between 01:00 and 04:00")
 	f.StringVar(&o.output, "output", "", "write the two units into this `folder`")
 	f.BoolVar(&o.ownManager, "user-unit", false, "make units for systemctl --user")
-	for _, name := range notScheduled {
+	addStayFlags(f, &stayOptions{}) // to be refused with the reason
+	for _, name := range slices.Concat(notScheduled, staying) {
 		// It fails only for a flag that is not there.
 		_ = f.MarkHidden(name)
 	}

@@ -24,6 +24,9 @@ const scheduleLookBack = 1000
 var notScheduled = append([]string{"yes"}, singleRunFlags...)
 
 // refuseSingleRunFlags refuses flags that must not hold for every scheduled run.
+// staying are the flags of sync that have it run again by itself.
+var staying = []string{"watch", "rescan"}
+
 func refuseSingleRunFlags(cmd *cobra.Command) error {
 	for _, name := range notScheduled {
 		if cmd.Flags().Changed(name) {
@@ -31,6 +34,11 @@ func refuseSingleRunFlags(cmd *cobra.Command) error {
 		}
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name == "-" {
+	for _, name := range staying {
+		if cmd.Flags().Changed(name) {
+			return usage(fmt.Errorf("--%s keeps sync running, and a schedule starts a sync that ends", name), "leave it out here; have a service of your own start assetferry sync --"+name)
+		}
+	}
 		return usage(errors.New("--files-from - reads stdin, which a scheduled run does not have"), "name a file with --files-from")
 	}
 	return nil

@@ -175,7 +175,7 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notHere := []string{"config", "job", "json", "quiet", "verbose", "watch", "rescan", "help"}
+	notHere := []string{"config", "job", "json", "quiet", "verbose", "help"}
 	dir := t.TempDir()
 	tree{"photos/a.jpg": "a", "table.csv": "file\n", "profile.yaml": "", "ca.pem": ""}.write(t, dir)
 	given := map[string]string{
@@ -183,7 +183,7 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 		"concurrency": "3", "endpoint": "https://s3.example.com", "files-from": "table.csv", "max-calls": "10/h", "max-duration": "2h", "until": "06:00",
 		"bwlimit": "1M", "keep-runs": "30d", "metrics": "m.prom", "notify-file": "n.txt", "min-age": "1h", "metadata": "table.csv", "precedence": "table,exif",
 		"ignore-metadata": "exif", "wait": "2m", "quarantine": "2d", "max-delete": "3", "max-delete-percent": "2", "max-changes": "3", "max-changes-percent": "2",
-		"drift-share": "0.5", "settle-time": "3s", "table-root": "photos", "table-columns": "path=file", "notify": "https://hooks.example.com/x", "limit": "3", "accept-deletes": "3", "accept-changes": "3",
+		"drift-share": "0.5", "settle-time": "3s", "table-root": "photos", "table-columns": "path=file", "notify": "https://hooks.example.com/x", "limit": "3", "accept-deletes": "3", "accept-changes": "3", "rescan": "15m",
 	}
 	check := func(f *pflag.Flag) {
 		if slices.Contains(notHere, f.Name) {
@@ -208,6 +208,10 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 		switch {
 		case slices.Contains(notScheduled, f.Name):
 			if code != exitUsage || !strings.Contains(p.stderr.String(), "--"+f.Name+" is for a single run") {
+				t.Errorf("%s: exit code %d\n%s", flag, code, &p.stderr)
+			}
+		case slices.Contains(staying, f.Name):
+			if code != exitUsage || !strings.Contains(p.stderr.String(), "--"+f.Name+" keeps sync running") {
 				t.Errorf("%s: exit code %d\n%s", flag, code, &p.stderr)
 			}
 		case f.Name == "notify": // which nobody may see
