@@ -34,17 +34,18 @@ type endpoints struct {
 	pair    state.Pair
 	rules   migrate.Rules
 
-	metadata *metadata.Table // nil if there is none
-	tableSum string          // the checksum of its file
-	approved *approvedPlan   // that is carried out, nil if it is none
-	standing string          // hash of the rules of a sync that needs an approval; empty for all else
+	metadata *metadata.Table     // nil if there is none
+	tableSum string              // the checksum of its file
+	approved *approvedPlan       // that is carried out, nil if it is none
+	settings map[string][]string // see settingsOfRun
+	standing string              // hash of the rules of a sync that needs an approval; empty for all else
 }
 
 // openEndpoints opens everything that plan and migrate need, cheapest first, so
 // that a mistyped path is told before anybody is asked for anything.
 // The rules are those of the approved plan if there is one.
 func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address string, approved *approvedPlan, o syncOptions, readOnly bool) (s *endpoints, err error) {
-	s = &endpoints{approved: approved}
+	s = &endpoints{approved: approved, settings: a.settingsOfRun(cmd)}
 	if approved != nil {
 		s.rules = approved.adopt(a)
 	} else if s.rules, err = a.rules(cmd); err != nil {
@@ -270,7 +271,7 @@ func (s *endpoints) adoptOnly() { s.rules.AdoptOnly = true }
 
 // begin begins a run under the rules.
 func (s *endpoints) begin(ctx context.Context, command string) (state.Run, error) {
-	rules, err := json.Marshal(s.rules)
+	rules, err := json.Marshal(storedRules{s.rules, s.settings})
 	if err != nil {
 		return state.Run{}, err
 	}

@@ -35,8 +35,9 @@ unit files.
 
 It takes the flags of sync and writes them into the command, with absolute
 paths. Flags for a single run, such as --limit or --accept-rules, are refused.
-If the last run of this source used other rules, schedule stops and prints the
-flags that are missing: a sync with other rules would stop as well.
+If the last run of this source used other rules, limits or tables, schedule
+stops and prints the flags that are missing. A sync with other rules would stop
+as well.
 
 The service runs as your account. It can read the whole disk, but can write only
 to the folders of the state database and of the log. Without root, --user-unit

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,25 +24,96 @@ const scheduleLookBack = 1000
 // notScheduled are the flags of sync that a schedule must not have.
 var notScheduled = append([]string{"yes"}, singleRunFlags...)
 
-// refuseSingleRunFlags refuses flags that must not hold for every scheduled run.
 // staying are the flags of sync that have it run again by itself.
 var staying = []string{"watch", "rescan"}
 
+// refuseSingleRunFlags refuses flags that must not hold for every scheduled run.
 func refuseSingleRunFlags(cmd *cobra.Command) error {
 	for _, name := range notScheduled {
 		if cmd.Flags().Changed(name) {
 			return usage(fmt.Errorf("--%s is for a single run, and a schedule starts many", name), "leave it out here, and run sync once with it")
 		}
 	}
-	if name, _ := cmd.Flags().GetString("files-from"); name == "-" {
 	for _, name := range staying {
 		if cmd.Flags().Changed(name) {
 			return usage(fmt.Errorf("--%s keeps sync running, and a schedule starts a sync that ends", name), "leave it out here; have a service of your own start assetferry sync --"+name)
 		}
 	}
+	if name, _ := cmd.Flags().GetString("files-from"); name == "-" {
 		return usage(errors.New("--files-from - reads stdin, which a scheduled run does not have"), "name a file with --files-from")
 	}
 	return nil
+}
+
+// comparedSettings are the settings that are no rules, but decide what a sync reads, writes
+// or may do at most. A schedule must have those of the last run, too: a sync without its
+// sentinel or with a higher limit is another one.
+var comparedSettings = []string{"metadata", "provenance", "sentinel", "max_delete", "max_delete_percent", "max_changes", "max_changes_percent", "drift_share",
+	"endpoint", "s3_anonymous", "s3_tags", "table_columns", "table_root", "table_check"}
+
+// storedRules are the rules of a run as the state database has them, with the settings that a
+// schedule compares. They are no part of the rules: a run goes on if they differ.
+type storedRules struct {
+	migrate.Rules
+	Settings map[string][]string `json:"settings,omitempty"`
+}
+
+// settingsOfRun are the compared settings that a command takes, as they are in effect.
+func (a *app) settingsOfRun(cmd *cobra.Command) map[string][]string {
+	found := map[string][]string{}
+	for _, key := range comparedSettings {
+		if takes(cmd, strings.ReplaceAll(key, "_", "-")) {
+			found[key] = a.settings.Texts(key)
+		}
+	}
+	return found
+}
+
+// changedSettings names the settings that a run had otherwise, and gives flags that make them
+// what they were; ok is false if no flag can.
+func (a *app) changedSettings(cmd *cobra.Command, last state.Run) (changed, flags []string, ok bool, err error) {
+	var was storedRules
+	if err := json.Unmarshal(last.Rules, &was); err != nil {
+		return nil, nil, false, fmt.Errorf("read settings of run %s: %w", last.ID, err)
+	}
+	now, ok := a.settingsOfRun(cmd), true
+	for _, key := range comparedSettings {
+		before, known := was.Settings[key]
+		if !known { // that command does not take it
+			before = now[key]
+		}
+		flag, said := strings.ReplaceAll(key, "_", "-"), a.settings.Origin(key) == config.FromFlag
+		if !slices.Equal(before, now[key]) {
+			changed = append(changed, fmt.Sprintf("--%s was %s, is %s", flag, settingText(before), settingText(now[key])))
+		} else if !said {
+			continue
+		}
+		ok = ok && (len(before) > 0 || said) // a flag takes no empty list
+		for _, value := range before {
+			switch {
+			case cmd.Flag(flag).NoOptDefVal != "" || value == "" && !said:
+				flags = append(flags, "--"+flag+"="+value)
+			case value != "":
+				flags = append(flags, withValue(flag, value)...)
+			}
+		}
+	}
+	return changed, flags, ok, nil
+}
+
+func settingText(values []string) string {
+	if text := strings.Join(values, " "); text != "" {
+		return text
+	}
+	return "not set"
+}
+
+// flagsOf are the flags that ask for compared settings.
+func flagsOf(keys []string) (flags []string) {
+	for _, key := range keys {
+		flags = append(flags, "--"+strings.ReplaceAll(key, "_", "-"))
+	}
+	return flags
 }
 
 // checkLastRun refuses a schedule whose sync would stop at once, or do something else than
@@ -151,7 +223,11 @@ func (a *app) compareRules(cmd *cobra.Command, source string, last state.Run) er
 	if was.Sync == nil { // of a migration, which has none
 		now.Sync = nil
 	}
-	changed := now.Changes(was)
+	others, settings, sayable, err := a.changedSettings(cmd, last)
+	if err != nil {
+		return err
+	}
+	changed := append(now.Changes(was), others...)
 	if len(changed) == 0 {
 		return nil
 	}
@@ -160,8 +236,9 @@ func (a *app) compareRules(cmd *cobra.Command, source string, last state.Run) er
 		once = a.again("sync", a.sourceArgument(source), "--accept-rules")
 	}
 	hint := "if the new rules are meant, run them once, then schedule them:\n    " + once
-	if a.flagsCanSay(was, now) {
-		flags := append(a.carriedBut("schedule", slices.Concat(ofRules, singleRunFlags, []string{"--notify"}), nil), a.ruleSwitches(was)...)
+	if a.flagsCanSay(was, now) && sayable {
+		flags := append(a.carriedBut("schedule", slices.Concat(ofRules, flagsOf(comparedSettings), singleRunFlags, []string{"--notify"}), nil), a.ruleSwitches(was)...)
+		flags = append(flags, settings...)
 		hint = "schedule the rules of that run:\n    " + commandLine("schedule", flags, a.sourceArgument(source)...) + "\nor " + hint
 	}
 	return usage(fmt.Errorf("the last run of %s, %s %s, had other rules: %s", ui.Sanitize(source), last.Command, last.ID, strings.Join(changed, "; ")), hint)

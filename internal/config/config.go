@@ -10,10 +10,12 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -234,6 +236,33 @@ func (s *Settings) NewMapping() *mapping.Mapping {
 
 // Origin says where the value of a key came from.
 func (s *Settings) Origin(key string) Origin { return s.origin[key] }
+
+// Texts gives the value of a setting that is no secret as it was given, or its default. A path
+// is absolute.
+func (s *Settings) Texts(key string) []string {
+	for _, r := range s.table() {
+		switch values, given := s.values[key]; {
+		case r.key != key:
+			continue
+		case !given && r.list:
+			return nil
+		case !given && r.yesNo:
+			return []string{cmp.Or(r.initial, "false")}
+		case !given:
+			return []string{r.initial}
+		case r.path && values[0] != "":
+			if full, err := filepath.Abs(values[0]); err == nil {
+				return []string{full}
+			}
+			return values
+		case !r.list: // of a flag that is given twice the last one counts
+			return values[len(values)-1:]
+		default:
+			return values
+		}
+	}
+	return nil
+}
 
 // loadFile reads the file that a switch or the environment names, or else the
 // default one if there is one.
