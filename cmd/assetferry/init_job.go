@@ -8,11 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/config"
+	"assetferry/sources/ckbox"
+	"assetferry/sources/ckfinder"
+	"assetferry/sources/s3"
 )
 
 // jobOptions are what a job of init says.
@@ -94,11 +98,36 @@ func (o *jobOptions) begin(cmd *cobra.Command, asks bool) error {
 	return nil
 }
 
+// checkSource refuses what no command could open, also once it is there. Its errors do not
+// repeat the source, which may hold a password.
 func (o *jobOptions) checkSource(source string) error {
-	if strings.ContainsFunc(source, unicode.IsControl) {
-		return errors.New("it has a control character")
+	if !utf8.ValidString(source) || strings.ContainsFunc(source, unicode.IsControl) {
+		return errors.New("it has a control character, or is not UTF-8")
 	}
-	return nil
+	if table, ok := config.TableOf(source); ok {
+		if table == "" {
+			return errors.New("the path of the table is missing")
+		}
+		return nil
+	}
+	scheme, rest, ok := strings.Cut(source, "://")
+	switch {
+	case !ok:
+		if info, err := os.Stat(source); err == nil && !info.IsDir() {
+			return errors.New("that is a file and no folder; a table of files is table:FILE")
+		}
+		return nil
+	case scheme == s3.Scheme:
+		_, err := s3.ParseAddress(source)
+		return err
+	case scheme == ckbox.Scheme:
+		_, err := config.ParseWorkspaceAddress(rest)
+		return err
+	case isConnector(source):
+		_, err := ckfinder.ParseAddress(source)
+		return err
+	}
+	return fmt.Errorf("there is no kind of source called %q", scheme)
 }
 
 // askJob asks for a job, with what the flags said as defaults.
