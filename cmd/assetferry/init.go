@@ -198,7 +198,7 @@ func (d *dialogue) ask(ctx context.Context) (err error) {
 			put(d.key.what+" with the access key.", d.key.what, d.key.example, d.setKeyPlace)
 		}
 		put("The workspace. Enter takes the default workspace of the environment.",
-			"Workspace ID", n.Workspace, func(id string) error { return n.Put("workspace", id) })
+			"Workspace ID", cmp.Or(n.Workspace, d.variable("ASSETFERRY_WORKSPACE_ID")), func(id string) error { return n.Put("workspace", id) })
 	}
 	d.askJob(put)
 	return err
@@ -299,10 +299,24 @@ func (d *dialogue) isThere(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// beatsFile are the variables that lead a command to another destination than the answers,
+// unless --to names the one in the file.
+func (d *dialogue) beatsFile() (names []string) {
+	n := d.template.Destination
+	for _, v := range [][2]string{{"ASSETFERRY_URL", n.URL}, {"ASSETFERRY_ENVIRONMENT_ID", n.Environment}, {"ASSETFERRY_WORKSPACE_ID", n.Workspace}} {
+		value := d.variable(v[0])
+		answered := v[1] != "" && d.template.To != sandboxName || v[0] == "ASSETFERRY_URL"
+		if value != "" && value != v[1] && answered {
+			names = append(names, v[0])
+		}
+	}
+	return names
+}
+
 // next prints commands that work as they are.
 func (d *dialogue) next() {
 	var flags, source []string
-	if filepath.Clean(d.output) != config.DefaultFile {
+	if filepath.Clean(d.output) != config.DefaultFile || d.variable("ASSETFERRY_CONFIG") != "" {
 		flags = withValue("config", d.output)
 	}
 	if d.template.Job == nil {
@@ -312,6 +326,10 @@ func (d *dialogue) next() {
 	case d.template.To == "":
 		d.out.Printf("The file names no destination yet. A rehearsal with the sandbox:\n")
 		flags = append(flags, "--to", sandboxName)
+	case len(d.beatsFile()) > 0:
+		d.out.Notef("The environment beats the file: %s. The commands below have --to, which beats both.", strings.Join(d.beatsFile(), ", "))
+		flags = append(flags, "--to", d.template.To)
+		d.out.Printf("Next:\n")
 	default:
 		d.out.Printf("Next:\n")
 	}
