@@ -101,9 +101,9 @@ func (s *show) closing() {
 	report := filepath.Join(s.dir, "report.html")
 	s.out.Printf("\nRun the sandbox again. Open the library page that status prints, and\n%s, in a browser:\n\n"+
 		"    eval \"$(%s sandbox --data %s &)\"\n"+
-		"    %s report --state %s\n"+
+		"    %s report --state %s --source %s\n"+ // for a job of a configuration here has another
 		"    %s sandbox status\n"+
-		"    %s sandbox stop", ui.Sanitize(report), program, shellWord(filepath.Join(s.dir, "sandbox")), program, shellWord(filepath.Join(s.dir, "journal.db")), program, program)
+		"    %s sandbox stop", ui.Sanitize(report), program, shellWord(filepath.Join(s.dir, "sandbox")), program, shellWord(filepath.Join(s.dir, "journal.db")), shellWord(s.library), program, program)
 	s.out.Printf("\nRehearse with your own files:\n\n    %s plan --to sandbox --unmatched skip %s", program, s.ownFiles())
 }
 

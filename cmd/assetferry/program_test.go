@@ -112,6 +112,7 @@ func TestDemoCommands(t *testing.T) {
 		return string(text)
 	}
 	linkProgram(t, built)
+	tree{"assetferry.yaml": "to: sandbox\njobs:\n  mine: {source: photos}\n"}.write(t, home) // which the demo ignores
 	ways := []struct {
 		name  string
 		dir   string
