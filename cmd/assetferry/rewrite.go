@@ -139,7 +139,7 @@ func (a *app) rewrite(ctx context.Context, cmd *cobra.Command, args []string, jo
 	}
 	w := &rewriting{app: a, ctx: ctx, job: job, rewriter: r, unmatched: map[string]*lost{}, skipped: ui.Counts{}, counts: a.summary.Rewritten}
 	if job.write {
-		if w.backup, err = a.newBackup(job, args); err != nil {
+		if w.backup, err = a.newBackup(job, job.writtenFolders(args)); err != nil {
 			return err
 		}
 	}

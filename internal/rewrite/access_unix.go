@@ -32,6 +32,12 @@ func sameAccess(f, as *os.File) error {
 	return f.Chmod(like.Mode().Perm() | like.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
 }
 
+// hasOtherNames reports whether a file has more than one name (hard links).
+func hasOtherNames(info fs.FileInfo) bool {
+	is, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || is.Nlink > 1
+}
+
 // syncDir makes a renaming in a directory durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

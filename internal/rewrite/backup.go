@@ -39,7 +39,8 @@ func NewBackup(root string, now time.Time) (*Backup, error) {
 // Dir returns the folder of the originals.
 func (b *Backup) Dir() string { return b.dir }
 
-// IsWithin reports whether the backup would be in a folder.
+// IsWithin reports whether the backup would be in a folder. A symbolic link that leads nowhere
+// is an error, because the folder that it names may be made later.
 func (b *Backup) IsWithin(folder string) (bool, error) {
 	folder, err := filepath.Abs(folder)
 	if err == nil {
@@ -52,6 +53,9 @@ func (b *Backup) IsWithin(folder string) (bool, error) {
 	for { // what is there of it may lead elsewhere
 		real, err := filepath.EvalSymlinks(dir)
 		if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+			if _, lerr := os.Lstat(dir); lerr == nil {
+				return false, fmt.Errorf("%s is a symbolic link to a folder that does not exist", dir)
+			}
 			dir = filepath.Dir(dir)
 			continue
 		} else if err != nil {
@@ -62,29 +66,44 @@ func (b *Backup) IsWithin(folder string) (bool, error) {
 	}
 }
 
-// keep gives a file a second name in the backup, or a copy where file systems have no
-// common links. It is there as a whole or not at all.
+// keep gives a file a second name in the backup, at the place of its path without symbolic
+// links, which may lead elsewhere when the file is restored. It is a copy where file systems
+// have no common links, and of a file with further names: who writes to one of these would
+// change the original. It is there as a whole or not at all.
 func (b *Backup) keep(path string) (original string, err error) {
 	defer func() {
 		if err != nil {
 			original, err = "", fmt.Errorf("keep the original: %w", err)
 		}
 	}()
-	if path, err = filepath.Abs(path); err != nil {
+	if path, err = filepath.Abs(path); err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
 		return "", err
 	}
 	original = filepath.Join(b.dir, backupPlace(path))
 	if err := makeDirs(filepath.Dir(original)); err != nil {
 		return "", err
 	}
-	err = os.Link(path, original)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // never over what was kept before
-		err = duplicate(path, original)
-	}
-	if err != nil {
+	if err := linkOrCopy(path, original); err != nil {
 		return "", err
 	}
 	return original, syncDir(filepath.Dir(original))
+}
+
+func linkOrCopy(path, original string) error {
+	if _, err := os.Lstat(original); err == nil { // never over what was kept before
+		return &fs.PathError{Op: "link", Path: original, Err: fs.ErrExist}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !hasOtherNames(info) && os.Link(path, original) == nil {
+		return nil
+	}
+	return duplicate(path, original)
 }
 
 // backupPlace gives an absolute path as one below the folder of a backup. A volume of Windows
@@ -108,16 +127,17 @@ func originalPath(place string) (string, error) {
 // are still there after a crash.
 func makeDirs(dir string) error {
 	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		if err := makeDirs(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		err = os.Mkdir(dir, 0o700) // once: below a link that leads nowhere none can be made
+	}
 	switch {
 	case err == nil:
 		return syncDir(filepath.Dir(dir))
 	case errors.Is(err, fs.ErrExist):
 		return nil
-	case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
-		if err := makeDirs(filepath.Dir(dir)); err != nil {
-			return err
-		}
-		return makeDirs(dir)
 	}
 	return err
 }
@@ -131,7 +151,8 @@ type Original struct{ Kept, Path string }
 // Originals yields what is in the folder of a backup, which [Backup.Dir] gave.
 func Originals(dir string) iter.Seq2[Original, error] {
 	return func(yield func(Original, error) bool) {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() || !strings.HasSuffix(filepath.Clean(dir), backupEnding) {
+		dir, err := filepath.EvalSymlinks(dir) // the walk does not follow a link
+		if err != nil || !isFolder(dir) || !strings.HasSuffix(dir, backupEnding) {
 			yield(Original{}, errors.Join(ErrNoBackup, err))
 			return
 		}
@@ -154,8 +175,19 @@ func Originals(dir string) iter.Seq2[Original, error] {
 	}
 }
 
-// Differs reports whether the file has become another than its original.
+// ErrNotRegular says that a path is no longer that of a regular file.
+var ErrNotRegular = errors.New("it is not a regular file any more, and was left as it is")
+
+// Differs reports whether the file has become another than its original, or is missing.
 func (o Original) Differs() (differs bool, err error) {
+	switch info, err := os.Lstat(o.Path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular():
+		return false, ErrNotRegular
+	}
 	kept, err := os.Open(o.Kept)
 	if err != nil {
 		return false, err
@@ -188,8 +220,12 @@ func differ(a, b io.Reader) (bool, error) {
 	}
 }
 
-// Restore replaces the file by its original. What it is now goes into another backup.
+// Restore replaces the file by its original. What it is now goes into another backup, at the
+// path replaced; that is empty where the file was missing.
 func (o Original) Restore(into *Backup) (replaced string, err error) {
+	if _, err := os.Lstat(o.Path); errors.Is(err, fs.ErrNotExist) {
+		return "", errors.Join(duplicate(o.Kept, o.Path), syncDir(filepath.Dir(o.Path)))
+	}
 	return Replace(o.Path, into, func(_ io.Reader, to io.Writer) (changes bool, err error) {
 		kept, err := os.Open(o.Kept)
 		if err != nil {
