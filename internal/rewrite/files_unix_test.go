@@ -77,8 +77,10 @@ func TestRestoreWhereItWas(t *testing.T) {
 		if n, err := restore(); n != 1 || err != nil || readFile(t, path) != "one" || readFile(t, filepath.Join(dir, "2", "a.html")) != "three" {
 			t.Errorf("%d restored (%v)", n, err)
 		}
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
-			t.Errorf("mode %v (%v)", info.Mode(), err)
+		info, err := os.Stat(path)
+		must(t, err)
+		if info.Mode().Perm() != 0o640 {
+			t.Errorf("mode %v", info.Mode())
 		}
 	}
 	onlyThese(t, filepath.Dir(path), "a.html")

@@ -91,6 +91,15 @@ func TestLinesInAFileOfJSON(t *testing.T) {
 	}
 }
 
+func TestUTF16IsNamed(t *testing.T) {
+	for _, content := range []string{"\xff\xfea\x00,\x00b\x00", "\xfe\xff\x00a\x00,\x00b", "\xff\xfe"} {
+		_, err := New("a.csv", use, strings.NewReader(content), int64(len(content)))
+		if err == nil || !strings.Contains(err.Error(), "the table is in UTF-16; save it as UTF-8") {
+			t.Errorf("%q: got %v", content, err)
+		}
+	}
+}
+
 func TestErrorsNameTheTable(t *testing.T) {
 	_, err := Open("a.xlsx", use)
 	if e, ok := errors.AsType[*FormatError](err); !ok || e.Error() != "list a.xlsx is neither .csv nor .tsv nor .jsonl nor .ndjson" || !strings.Contains(e.Hint(), "help lists") {
