@@ -154,8 +154,11 @@ func (a *app) printUnits(n night, output string) error {
 	}
 	units := []unitFile{{n.Name + ".service", service}, {n.Name + ".timer", n.Timer()}}
 	for _, folder := range []string{folder, output} { // before the first is written
+		if folder == "" {
+			continue
+		}
 		for _, u := range units {
-			if err := n.mayReplace(filepath.Join(folder, u.name)); err != nil && folder != "" {
+			if err := n.mayReplace(filepath.Join(folder, u.name)); err != nil {
 				return err
 			}
 		}

@@ -44,9 +44,11 @@ func hosts() map[string]trace {
 	return map[string]trace{
 		"service":   {"the service, at the address that --to, ASSETFERRY_URL or assetferry.yaml names", "assets.test"},
 		"delivery":  {"the host that delivers the files of the service, where that is another one", "files.test"},
-		"bucket":    {"for a source in S3: the endpoint of the bucket", "bucket.test"},
+		"source":    {"for an environment or a workspace as a source: the service at ASSETFERRY_SOURCE_URL, or at the address in assetferry.yaml, and the host that delivers its files", "from.test"},
+		"bucket":    {"for a source or an export in S3: the endpoint of the bucket", "bucket.test"},
 		"connector": {"for a source behind a CKFinder connector: the host in its address", "connector.test"},
 		"table":     {"for a table: the hosts of the URLs in it", "table.test"},
+		"redirect":  {"the hosts that a redirect of content leads to", "moved.test"},
 		"hook":      {"for --notify: the hosts of the URLs given there", "hook.test"},
 		"ai":        {"for enrich and ai: the AI content service", "ai.test"},
 		"tokens":    {"the token endpoint if ASSETFERRY_AI_TOKEN_URL names one", "tokens.test"},
@@ -60,7 +62,7 @@ func notTraced() []string {
 
 // readsBeside is what is read that nobody named; see systemFiles.
 func readsBeside() string {
-	return "assetferry.yaml where it is called, ~/.aws for S3, the unit that schedule would replace, and files of the system: certificates, names of hosts, accounts, time zones, memory and processors"
+	return "assetferry.yaml where it is called, ~/.aws for S3, the unit that schedule would replace, and files of the system: certificates, names of hosts, accounts, time zones, mounted file systems, the terminal, random numbers, and what the kernel says of memory, processors and the network"
 }
 
 // written are the kinds of files that help security lists. What strace alone sees is in
@@ -70,7 +72,8 @@ func written() map[string]trace {
 		"state":   {"state database", `^(state(/assetferry(/[^/]*\.db[^/]*(/.*)?)?)?|st(/.*)?)$`},
 		"sandbox": {"$XDG_DATA_HOME/assetferry/sandbox, or --data DIR", `^data(/.*)?$`},
 		"log":     {"only with --log-file", `^run\.log$`},
-		"output":  {"files of --output and -o", `^out/[^/]+$`},
+		"output":  {"files of --output, -o and --approval-request", `^out/[^/]+$`},
+		"pages":   {"the pages that enrich documents writes beside yours, with a .json for each", `^pages/[^/]+\.enriched\.html(\.json)?$`},
 		"export":  {"the folder of export", `^exported(/.*)?$`},
 		"metrics": {"--metrics", `^m\.prom$`},
 		"rewrite": {"the files that rewrite --write changes", `^site/.*$`},
@@ -83,7 +86,8 @@ func written() map[string]trace {
 func fleeting() map[string]trace {
 	return map[string]trace{
 		"temporary": {"the index of a table of objects (assetferry-table-), a redirect map that is read (assetferry-map-), and what SQLite sorts (etilqs_)", `^tmp/(assetferry-(table|map)-|etilqs_)[^/]+$`},
-		"draft":     {"A file that is written has a draft beside it, whose name begins with a dot", `(^|/)\.[^/]+$`},
+		"draft":     {"A file that is written has a draft beside it, whose name begins with a dot", `(^|/)\.[^/]+(-[A-Z2-7]{26}|\.assetferry-draft|\.part)$`},
+		"doctor":    {"an empty file by which doctor finds out whether a state database can be made (.assetferry-doctor-)", `(^|/)\.assetferry-doctor-[^/]+$`},
 	}
 }
 
@@ -97,6 +101,9 @@ type traced struct {
 	local bool // it may connect to itself
 }
 
+// tracedSource is the environment that is a source.
+const tracedSource = "another0000000000000"
+
 func commands() []traced {
 	const state = " --state st/x.db"
 	return []traced{
@@ -108,21 +115,26 @@ func commands() []traced {
 		{args: "explain a.png" + state, files: "state?"},
 		{args: "report --format html --output out/r.html" + state, files: "output state?"},
 		{args: "urls --old-prefix https://old.example/ --output out/urls.tsv" + state, files: "output state?"},
+		{args: "sync photos --approval-request out/request.json" + state, files: "output state?"},
 		{args: "urls --check" + state, hosts: "service delivery", files: "state"},
 		{args: "enrich survey" + state, hosts: "service", files: "state"},
 		{args: "enrich describe --yes" + state, hosts: "service delivery ai tokens", files: "state"},
 		{args: "enrich proposals --output out/p.csv" + state, files: "output state?"},
+		{args: "enrich documents pages --yes" + state, hosts: "ai tokens", files: "pages state?"},
 		{args: "ai models", hosts: "ai tokens"},
 		{args: "export exported" + state, hosts: "service delivery", files: "export state?"},
+		{args: "export s3://bucket/out" + state, hosts: "service delivery bucket", files: "state?"},
 		{args: "rewrite --map out/urls.tsv site --write" + state, files: "rewrite backups state?"},
 		{args: "schedule photos --delete trash" + state, files: "state?"},
 		{args: "doctor photos" + state, hosts: "service ai tokens", files: "state?"},
+		{args: "doctor photos --state st/new.db", hosts: "service ai tokens"},
 		{args: "assets ls Images", hosts: "service"},
 		{args: "assets image -o out/i.webp --width 80 --format webp -- ID", hosts: "service delivery", files: "output"},
 		{args: "assets get -o out/got -- ID", hosts: "service delivery", files: "output"},
 		{args: "plan s3://bucket --unmatched skip" + state, hosts: "service bucket", files: "state"},
 		{args: "plan ckfinder+http://connector.test/ckfinder/connector --unmatched skip" + state, hosts: "service connector", files: "state"},
-		{args: "migrate table:table.csv" + state, hosts: "service table", files: "state"},
+		{args: "migrate ckbox://" + tracedSource + state, hosts: "service delivery source", files: "state"},
+		{args: "migrate table:table.csv" + state, hosts: "service table redirect", files: "state"},
 		{args: "undo --yes" + state, code: exitUsage},
 		{args: "init --output made/assetferry.yaml", files: "made"},
 		{args: "state backup" + state, files: "state"},
@@ -216,7 +228,7 @@ func TestTraces(t *testing.T) {
 	}
 	content := map[string][]byte{
 		"photos/a.png": photo.Bytes(), "photos/b.txt": []byte("b"), "connector/Files/c.txt": []byte("c"),
-		"site/index.html": []byte(`<img src="https://old.example/a.png">`), "out/.keep": nil, "made/.keep": nil, "tmp/.keep": nil,
+		"site/index.html": []byte(`<img src="https://old.example/a.png">`), "pages/p.html": []byte(`<img src="a.png">`), "out/.keep": nil, "made/.keep": nil, "tmp/.keep": nil,
 	}
 	for name, text := range content {
 		path := filepath.Join(dir, name)
@@ -262,12 +274,20 @@ func TestTraces(t *testing.T) {
 func tracedServices(t *testing.T, dir string) (*recorder, []string) {
 	s := startService(t, sandbox.Options{})
 	words := startWords(t, s, aiservice.Options{})
+	from := startService(t, sandbox.Options{Environments: []sandbox.Environment{{ID: tracedSource, AccessKey: "another-key-for-tests-of-no-use"}}})
+	command(t, dir, from.variables(), "migrate", "photos", "--unmatched", "skip", "--state", "from/x.db").must(t, exitDone)
 	bucket := startBucket(t, "bucket")
 	if err := bucket.put("d.txt", "d"); err != nil {
 		t.Fatal(err)
 	}
 	connector := startConnector(t, filepath.Join(dir, "connector"), "")
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "e") }))
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved.txt" {
+			http.Redirect(w, r, "http://moved.test/f.txt", http.StatusFound)
+			return
+		}
+		_, _ = io.WriteString(w, "e")
+	}))
 	t.Cleanup(plain.Close)
 	at := func(address string) string {
 		u, err := url.Parse(address)
@@ -278,9 +298,10 @@ func tracedServices(t *testing.T, dir string) (*recorder, []string) {
 	}
 	proxy := startRecorder(t, map[string]string{
 		"assets.test": at(s.url), "files.test": at(s.url), "ai.test": at(words.url), "tokens.test": at(words.url), "bucket.test": at(bucket.server.URL),
-		"connector.test": at(connector.URL), "table.test": plain.URL, "hook.test": plain.URL,
+		"connector.test": at(connector.URL), "table.test": plain.URL, "hook.test": plain.URL, "moved.test": plain.URL, "from.test": at(from.url),
 	})
 	env := append(withoutAWS(), "ASSETFERRY_URL=http://assets.test", "ASSETFERRY_ENVIRONMENT_ID="+s.env.ID, "ASSETFERRY_ACCESS_KEY="+string(s.env.AccessKey),
+		"ASSETFERRY_SOURCE_URL=http://from.test", "ASSETFERRY_SOURCE_ACCESS_KEY="+string(from.env.AccessKey),
 		"ASSETFERRY_S3_ENDPOINT=http://bucket.test", "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_REGION=eu-central-1",
 		"ASSETFERRY_AI_URL=http://ai.test", "ASSETFERRY_AI_TOKEN_URL=http://tokens.test"+words.TokenPath()+"?user=u&permission=ai:admin&life=600")
 	return proxy, env
@@ -292,7 +313,7 @@ func writeTable(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	w := csv.NewWriter(f)
-	if err := w.WriteAll([][]string{{"url"}, {"http://table.test/e.png"}}); err != nil {
+	if err := w.WriteAll([][]string{{"url"}, {"http://table.test/e.png"}, {"http://table.test/moved.txt"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
