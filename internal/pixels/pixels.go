@@ -58,7 +58,11 @@ func Cost(file io.ReaderAt, fileSize int64, width, height int) int64 {
 	if area > Budget {
 		return Budget + 1
 	}
-	return fixed + area*(perPixel+shrinking)
+	cost := fixed + area*(perPixel+shrinking)
+	if isTIFF(file) {
+		cost += ofTIFF(int64(width), int64(height))
+	}
+	return cost
 }
 
 // bytesPerPixel is what the decoder of a format takes for a pixel at most.
@@ -76,13 +80,34 @@ func bytesPerPixel(file io.ReaderAt, fileSize int64) int64 {
 		return ofWebP(head)
 	case bytes.HasPrefix(head[:n], []byte("BM")):
 		return 4
+	case isTIFF(file):
+		return 8 // 16 bits a channel
 	}
-	return 8 + 16 // TIFF: 16 bits a channel, and all in one strip, whose buffer doubles
+	return 8 + 16
 }
 
-// ofPNG goes by the depth and the type of colour. What is interlaced is there twice.
+// ofTIFF is what the decoder takes beside the image: a strip or tile as it is when it is not
+// compressed, in a buffer that doubles. A tile may reach 16 pixels beyond the image, or have a
+// million.
+func ofTIFF(width, height int64) int64 {
+	const buffer, padding, tile = 16, 16, 1 << 20 // bytes for each pixel; pixels
+	return buffer * max(tile, (width+padding)*(height+padding))
+}
+
+func isTIFF(file io.ReaderAt) bool {
+	head := make([]byte, 4)
+	n, _ := file.ReadAt(head, 0)
+	return bytes.HasPrefix(head[:n], []byte("II*\x00")) || bytes.HasPrefix(head[:n], []byte("MM\x00*"))
+}
+
+// ofPNG goes by the depth and the type of colour. What is interlaced is there twice. The
+// decoder passes over chunks before the header, so the place alone does not make it one.
 func ofPNG(head []byte) int64 {
-	const depthAt, typeAt, interlaceAt = 24, 25, 28
+	const nameAt, depthAt, typeAt, interlaceAt = 12, 24, 25, 28
+	const most = 2 * 8
+	if string(head[nameAt:nameAt+4]) != "IHDR" {
+		return most
+	}
 	perPixel := int64(4)
 	switch depth, colour := head[depthAt], head[typeAt]; {
 	case depth == 16:
@@ -129,15 +154,23 @@ func ofJPEG(file io.ReaderAt, fileSize int64) int64 {
 			at++
 			continue
 		case marker >= 0xc0 && marker <= 0xc2:
-			return ofFrame(marker == 0xc2, head[9:])
+			return ofFrame(marker == 0xc2, head[9:], isRGB(file, fileSize, head[9:]))
+		case !hasLength(marker): // the decoder may go on where we would not
+			return most
 		}
 		at += 2 + int64(binary.BigEndian.Uint16(head[2:]))
 	}
 	return most
 }
 
+// hasLength reports whether a segment of this kind has its length behind the marker, and says
+// nothing of the pixels: tables, what applications keep, and comments.
+func hasLength(marker byte) bool {
+	return marker == 0xc4 || marker == 0xdb || marker == 0xdd || marker == 0xfe || marker >= 0xe0 && marker <= 0xef
+}
+
 // ofFrame goes by the number of components and how much larger the first is than the others.
-func ofFrame(progressive bool, components []byte) int64 {
+func ofFrame(progressive bool, components []byte, rgb bool) int64 {
 	count := int64(components[0])
 	perPixel := count
 	if count == 3 && components[2] != 0x11 && components[5] == 0x11 && components[8] == 0x11 {
@@ -146,8 +179,35 @@ func ofFrame(progressive bool, components []byte) int64 {
 	if progressive {
 		perPixel *= 5
 	}
-	if count == 4 {
+	switch {
+	case count == 4:
 		perPixel += 4 + 4 // made into another model
+	case count == 3 && rgb:
+		perPixel += 4
 	}
 	return perPixel
+}
+
+// isRGB reports whether the decoder may find that the components are red, green and blue, which
+// it makes into another model: by their names, or by a segment of Adobe, wherever in the file.
+func isRGB(file io.ReaderAt, fileSize int64, components []byte) bool {
+	if components[1] == 'R' && components[4] == 'G' && components[7] == 'B' {
+		return true
+	}
+	const segment, transformAt = 16, 15 // bytes, with the marker
+	piece := make([]byte, 64<<10)
+	for at := int64(0); at < fileSize; at += int64(len(piece) - segment + 1) {
+		n, _ := file.ReadAt(piece, at)
+		for rest := piece[:n]; ; {
+			i := bytes.Index(rest, []byte("\xff\xee"))
+			if i < 0 || len(rest)-i < segment {
+				break
+			}
+			if rest = rest[i:]; string(rest[4:9]) == "Adobe" && rest[transformAt] == 0 {
+				return true
+			}
+			rest = rest[2:]
+		}
+	}
+	return false
 }
