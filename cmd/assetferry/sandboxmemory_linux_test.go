@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -181,15 +182,58 @@ func craftedImages(t *testing.T, side int) map[string][]byte {
 	}
 	add(4, "jpg", photo.Bytes())
 	progressive := bytes.Clone(photo.Bytes())
-	at := bytes.Index(progressive, []byte{0xff, 0xc0})
-	progressive[at+1] = 0xc2
-	add(4, "jpg", progressive[:min(64<<10, len(progressive)/2)])
+	progressive[bytes.Index(progressive, []byte{0xff, 0xc0})+1] = 0xc2
+	scan := bytes.Index(progressive, []byte{0xff, 0xda})
+	add(4, "jpg", slices.Concat(progressive[:scan], []byte(firstScan), make([]byte, side*side/64*3/2/4+1), []byte{0xff, 0xd9}))
 	add(4, "tif", craftedTIFF(uint32(side)))
+
+	for name, content := range disguisedImages(uint32(side), photo.Bytes()) {
+		files[name] = content
+	}
 	return files
+}
+
+// firstScan is the head of a scan of a progressive JPEG, which has the averages of all blocks;
+// zeros behind it are four blocks a byte.
+const firstScan = "\xff\xda\x00\x0c\x03\x01\x00\x02\x11\x03\x11\x00\x00\x00"
+
+// disguisedImages take more than they seem to, in the eyes of who reads less of them than
+// decoders do.
+func disguisedImages(side uint32, photo []byte) map[string][]byte {
+	deep := craftedPNG(side, 16, 6, 8*int(side))
+	cheap := "\x00\x00\x00\x0aaaAa" + "\x00\x00\x00\x00\x00\x00\x00\x00\x08\x03" // where the depth of a PNG is
+	cheap += string(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(cheap[4:]))))
+	start := string(photo[:bytes.Index(photo, []byte{0xff, 0xda})+2])
+	at := strings.Index(start, "\xff\xc0")
+	rgb := strings.NewReplacer("\x01\x22\x00", "R\x22\x00", "\x02\x11\x01", "G\x11\x01", "\x03\x11\x01", "B\x11\x01").Replace(start[at:])
+	scan := strings.NewReplacer("\x01\x00\x02\x11\x03\x11", "R\x00G\x11B\x11").Replace(string(photo[len(start):][:12]))
+	frame, rest := "\xff\xc2"+start[at+2:at+19], start[at+19:len(start)-2]
+	gray := "\xff\xc0\x00\x0b\x08" + start[at+5:at+9] + "\x01\x01\x11\x00"
+	before := "\xff\xd8\xff\xd0" + frame + "\xff\xfe\xff\xff"
+	before += strings.Repeat(" ", 2+2+0xffc2-len(before)) + gray // where the marker of the frame leads as a length
+	before += strings.Repeat(" ", len("\xff\xd8\xff\xd0"+frame+"\xff\xfe")+0xffff-len(before))
+	restart := before + rest + firstScan + strings.Repeat("\x00", int(side)*int(side)/64*3/2/4+1) + "\xff\xd9"
+	wide := 571 * side
+	return map[string][]byte{
+		"header behind.png": []byte(string(deep[:8]) + cheap + string(deep[8:])),
+		"restart.jpg":       []byte(restart),
+		"rgb.jpg":           []byte(start[:at] + rgb + scan + string(photo[len(start)+12:])),
+		"wide.png":          craftedSliver(2142*side, 1),
+		"two rows.png":      craftedSliver(2142*side, 2),
+		"tile.tif":          craftedTile(wide),
+		"frame.webp":        craftedAnimation(16383 * side / 7000 & 0x3fff),
+	}
 }
 
 // craftedPNG is black.
 func craftedPNG(side uint32, depth, colour byte, row int) []byte {
+	return blackPNG(side, side, depth, colour, row)
+}
+
+// craftedSliver is a black PNG of a few long rows.
+func craftedSliver(width, height uint32) []byte { return blackPNG(width, height, 8, 0, int(width)) }
+
+func blackPNG(width, height uint32, depth, colour byte, row int) []byte {
 	file := []byte("\x89PNG\r\n\x1a\n")
 	chunk := func(name string, body []byte) {
 		file = binary.BigEndian.AppendUint32(file, uint32(len(body)))
@@ -197,23 +241,47 @@ func craftedPNG(side uint32, depth, colour byte, row int) []byte {
 		file = append(append(file, name...), body...)
 		file = binary.BigEndian.AppendUint32(file, crc32.ChecksumIEEE(file[start:]))
 	}
-	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, side), side)
+	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)
 	chunk("IHDR", append(head, depth, colour, 0, 0, 0))
-	chunk("IDAT", zeros(int(side)*(row+1)))
+	chunk("IDAT", zeros(int(height)*(row+1)))
 	chunk("IEND", nil)
+	return file
+}
+
+// craftedAnimation has a frame that says that it is small.
+func craftedAnimation(side uint32) []byte {
+	chunk := func(file []byte, name string, body ...byte) []byte {
+		return append(binary.LittleEndian.AppendUint32(append(file, name...), uint32(len(body))), body...)
+	}
+	bits := uint64(0x2f) | uint64(side-1)<<8 | uint64(side-1)<<22 | 0x088888<<40 // black: five codes of one symbol
+	frame := chunk(make([]byte, 16), "VP8L", binary.LittleEndian.AppendUint64(nil, bits)...)
+	file := chunk([]byte("RIFF....WEBP"), "VP8X", 2, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	file = chunk(chunk(file, "ANIM", 0, 0, 0, 0, 0, 0), "ANMF", frame...)
+	binary.LittleEndian.PutUint32(file[4:], uint32(len(file)-8))
 	return file
 }
 
 // craftedTIFF is black, with 16 bits for each of four channels, in one strip.
 func craftedTIFF(side uint32) []byte {
-	strip := zeros(int(side) * int(side) * 8)
+	return blackTIFF(side, side, side, [][3]uint32{{278, 1, side}})
+}
+
+// craftedTile is a row of as many pixels, in a tile that is higher by what is allowed.
+func craftedTile(width uint32) []byte {
+	return blackTIFF(width, 1, 17, [][3]uint32{{322, 1, width}, {323, 1, 17}})
+}
+
+func blackTIFF(width, height, rows uint32, parts [][3]uint32) []byte {
+	strip := zeros(int(width) * int(rows) * 8)
 	file := binary.LittleEndian.AppendUint32([]byte("II*\x00"), 8+uint32(len(strip))+8)
 	file = append(file, strip...)
 	depths := uint32(len(file))
 	file = append(file, 16, 0, 16, 0, 16, 0, 16, 0)
-	entries := [][3]uint32{ // tag, count, value
-		{256, 1, side}, {257, 1, side}, {258, 4, depths}, {259, 1, 8}, {262, 1, 2}, {273, 1, 8}, {277, 1, 4}, {278, 1, side}, {279, 1, uint32(len(strip))}, {338, 1, 2},
-	}
+	entries := append([][3]uint32{ // tag, count, value
+		{256, 1, width}, {257, 1, height}, {258, 4, depths}, {259, 1, 8}, {262, 1, 2}, {273, 1, 8}, {277, 1, 4}, {279, 1, uint32(len(strip))},
+		{324, 1, 8}, {325, 1, uint32(len(strip))}, {338, 1, 2},
+	}, parts...)
+	slices.SortFunc(entries, func(a, b [3]uint32) int { return int(a[0]) - int(b[0]) })
 	file = binary.LittleEndian.AppendUint16(file, uint16(len(entries)))
 	for _, e := range entries {
 		kind := uint16(4)

@@ -18,15 +18,32 @@ func Cost(r io.ReaderAt, size int64) (int64, error) {
 	return pixels.Cost(r, size, at.X, at.Y), nil
 }
 
-// encoding is how many bytes for each pixel it takes to encode a picture, as measured.
-func (f Format) encoding() int64 {
-	switch f {
-	case WebP:
-		return 20
-	case JPEG:
+// encoding is how many bytes for each pixel it takes to encode a picture, with what it becomes, as
+// measured with noise. Opacity takes planes of its own, or a copy on white.
+func (f Format) encoding(opaque bool) int64 {
+	switch {
+	case f == WebP && opaque:
+		return 28
+	case f == WebP:
+		return 60
+	case f == JPEG && opaque:
 		return 1
+	case f == JPEG:
+		return 6
+	case f == TIFF:
+		return 22
 	}
-	return 6
+	return 17
+}
+
+// counting is how many bytes for each pixel it takes to count the colours of a picture, of which
+// there are no more than buckets.
+func (f Format) counting(pixels int64) int64 {
+	const perColour = 100
+	if f == PNG || f == GIF {
+		return perColour * min(pixels, buckets)
+	}
+	return 0
 }
 
 // Within gives the box that a picture has to fit into for a rendition that the memory for
@@ -42,12 +59,54 @@ func Within(r io.ReaderAt, size int64, width, height int, f Format) (box image.P
 	if decoding > pixels.Budget {
 		return box, decoding, nil
 	}
-	if most := (pixels.Budget - decoding) / f.encoding(); area(to) > most {
-		scale := math.Sqrt(float64(most) / float64(area(to)))
+	const copied, sharpening = 4, 32 // see scaler
+	perPixel, turned := f.encoding(isOpaqueFile(r, size)), orientationOf(r, size) != upright
+	if turned {
+		perPixel += 2 * copied
+	}
+	takes := func(to image.Point) int64 {
+		cost := decoding + area(to)*perPixel + f.counting(area(to))
+		if to != at {
+			cost += sharpening * min(mostSharp, 2*area(to))
+			if !turned {
+				cost += area(to) * copied
+			}
+		}
+		return cost
+	}
+	for takes(to) > pixels.Budget && to != image.Pt(1, 1) {
+		scale := min(0.95, math.Sqrt(float64(pixels.Budget-decoding)/float64(takes(to)-decoding)))
 		to = image.Pt(max(1, int(float64(to.X)*scale)), max(1, int(float64(to.Y)*scale)))
 		box = to
 	}
-	return box, min(pixels.Budget, decoding+area(to)*f.encoding()), nil
+	return box, min(pixels.Budget, takes(to)), nil
+}
+
+// isOpaqueFile reports whether nothing in a picture can be transparent, by its head.
+func isOpaqueFile(r io.ReaderAt, size int64) bool {
+	const opaque, colourAt = "VP8 ", 9
+	head, _ := readAt(r, 0, 16)
+	switch {
+	case begins(head, "\xff\xd8"):
+		return true
+	case begins(head, webpMagic):
+		return string(head[12:]) == opaque
+	case !begins(head, "\x89PNG\r\n\x1a\n"):
+		return false
+	}
+	for c := range chunks(r, size, 8, pngChunk) {
+		switch c.name {
+		case "IHDR":
+			if ihdr, _ := readAt(r, c.body, colourAt+1); ihdr[colourAt] != 0 && ihdr[colourAt] != 2 {
+				return false // a palette, or a channel of opacity
+			}
+		case "tRNS":
+			return false
+		case "IDAT":
+			return true
+		}
+	}
+	return false
 }
 
 // Cost estimates the bytes of memory that it takes to decode a picture, to edit it, and to
@@ -62,7 +121,7 @@ func (e Edit) Cost(r io.ReaderAt, size int64, f Format) (int64, error) {
 	if to.X < 1 || to.Y < 1 || to.X > pixels.Budget || to.Y > pixels.Budget {
 		return 0, fmt.Errorf("%w: the size %v is too small or too large", ErrEdit, to)
 	}
-	return pixels.Cost(r, size, at.X, at.Y) + area(at)*copies + area(to)*(4+f.encoding()), nil
+	return pixels.Cost(r, size, at.X, at.Y) + area(at)*copies + area(to)*(4+f.encoding(isOpaqueFile(r, size))) + f.counting(area(to)), nil
 }
 
 func area(size image.Point) int64 { return int64(size.X) * int64(size.Y) }

@@ -29,7 +29,7 @@ func codecs() []codec {
 		{"\xff\xd8", jpeg.DecodeConfig, jpeg.Decode},
 		{"\x89PNG\r\n\x1a\n", png.DecodeConfig, png.Decode},
 		{"GIF8", gif.DecodeConfig, gif.Decode}, // the first frame
-		{webpMagic, webp.DecodeConfig, decodeWebP},
+		{webpMagic, webp.DecodeConfig, nil},    // see decodeWebP
 		{"II*\x00", tiff.DecodeConfig, tiff.Decode},
 		{"MM\x00*", tiff.DecodeConfig, tiff.Decode},
 		{"BM", bmp.DecodeConfig, bmp.Decode},
@@ -113,8 +113,11 @@ func (c codec) whole(file *io.SectionReader, size image.Point) (m image.Image, e
 		if err := checkFrames(file, file.Size(), size); err != nil {
 			return nil, err
 		}
+		m, err = decodeWebP(file)
+	} else {
+		m, err = c.decode(file)
 	}
-	if m, err = c.decode(file); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if whole := (image.Rectangle{Max: size}); m.Bounds() != whole {

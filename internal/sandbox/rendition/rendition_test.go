@@ -81,7 +81,7 @@ func decodeElsewhere(t testing.TB, b []byte, f Format) image.Image {
 	var err error
 	switch f {
 	case WebP:
-		m, err = decodeWebP(r) // golang.org/x/image's, with the levels of colours put right
+		m, err = decodeWebP(io.NewSectionReader(r, 0, int64(len(b)))) // golang.org/x/image's, with the levels of colours put right
 	case JPEG:
 		m, err = jpeg.Decode(r)
 	case PNG:

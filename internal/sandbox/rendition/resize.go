@@ -18,15 +18,19 @@ func shrink(m image.Image, size image.Point) *image.RGBA {
 		draw.Draw(small, small.Rect, m, m.Bounds().Min, draw.Src)
 		return small
 	}
-	scaler(size.X, m.Bounds().Dy()).Scale(small, small.Rect, m, m.Bounds(), draw.Src, nil)
+	scaler(size, m.Bounds().Size()).Scale(small, small.Rect, m, m.Bounds(), draw.Src, nil)
 	return small
 }
 
-// scaler is the sharp one as long as what it takes, 32 bytes for each pixel of the new width
-// and the old height, is little beside the picture.
-func scaler(width, height int) draw.Scaler {
-	const most = 1 << 20 // pixels
-	if width > most/height {
+// mostSharp is how many pixels the sharp scaler has in between at most.
+const mostSharp = 1 << 20
+
+// scaler is the sharp one as long as what it takes is little beside the picture: 32 bytes for
+// each pixel of the new width and the old height, and 64 for each old column and row, which a
+// picture of a single row has millions of.
+func scaler(to image.Point, from image.Point) draw.Scaler {
+	const longest = 1 << 16 // pixels
+	if to.X > mostSharp/from.Y || max(to.X, to.Y, from.X, from.Y) > longest {
 		return draw.ApproxBiLinear
 	}
 	return draw.CatmullRom
@@ -40,20 +44,22 @@ func halve(m image.Image) image.Image {
 	if rgba, ok := m.(*image.RGBA); ok && rgba.Rect.Min == (image.Point{}) {
 		return halveRGBA(rgba)
 	}
-	return halveStrips(m)
+	return halveParts(m)
 }
 
-// halveStrips turns a strip after the other into the model that averages are made in,
-// which takes a copy of a few rows rather than of the whole picture.
-func halveStrips(m image.Image) *image.RGBA {
-	const rows = 64
+// halveParts turns a part after the other into the model that averages are made in, which
+// takes a copy of that part rather than of the whole picture. Pictures may be millions of pixels
+// wide, so parts are no strips.
+func halveParts(m image.Image) *image.RGBA {
+	const side = 512
 	b := m.Bounds()
 	h := image.NewRGBA(image.Rect(0, 0, b.Dx()/2, b.Dy()/2))
-	strip := image.NewRGBA(image.Rect(0, 0, b.Dx(), rows))
-	for y := 0; y < h.Rect.Dy(); y += rows / 2 {
-		draw.Draw(strip, strip.Rect, m, image.Pt(b.Min.X, b.Min.Y+2*y), draw.Src)
-		part := halveRGBA(strip)
-		copy(h.Pix[y*h.Stride:], part.Pix)
+	part := image.NewRGBA(image.Rect(0, 0, min(side, b.Dx()), min(side, b.Dy())))
+	for y := 0; y < h.Rect.Dy(); y += side / 2 {
+		for x := 0; x < h.Rect.Dx(); x += side / 2 {
+			draw.Draw(part, part.Rect, m, image.Pt(b.Min.X+2*x, b.Min.Y+2*y), draw.Src)
+			halveInto(h, image.Rect(x, y, x+side/2, y+side/2).Intersect(h.Rect), part)
+		}
 	}
 	return h
 }
@@ -90,10 +96,16 @@ func halvePlane(to []uint8, stride int, from []uint8, fromStride, rows int) {
 
 func halveRGBA(m *image.RGBA) *image.RGBA {
 	h := image.NewRGBA(image.Rect(0, 0, m.Rect.Dx()/2, m.Rect.Dy()/2))
-	for y := range h.Rect.Dy() {
+	halveInto(h, h.Rect, m)
+	return h
+}
+
+// halveInto fills a part of a picture with one that is twice as large.
+func halveInto(h *image.RGBA, part image.Rectangle, m *image.RGBA) {
+	for y := range part.Dy() {
 		top := m.Pix[2*y*m.Stride:]
 		bottom := m.Pix[(2*y+1)*m.Stride:]
-		row := h.Pix[y*h.Stride : (y+1)*h.Stride]
+		row := h.Pix[h.PixOffset(part.Min.X, part.Min.Y+y):][:4*part.Dx()]
 		for i := 0; i < len(row); i += 4 {
 			t, b := top[2*i:2*i+8], bottom[2*i:2*i+8]
 			for k := range 4 {
@@ -101,7 +113,6 @@ func halveRGBA(m *image.RGBA) *image.RGBA {
 			}
 		}
 	}
-	return h
 }
 
 // toRGBA gives a picture with colours that are multiplied by their opacity, which

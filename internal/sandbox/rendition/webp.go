@@ -1,7 +1,6 @@
 package rendition
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -22,16 +21,13 @@ const (
 	flagAlpha     = 0x10
 )
 
-// decodeWebP leaves animations, of which the first frame counts, to the decoder
-// that knows them.
-func decodeWebP(r io.Reader) (image.Image, error) {
-	b := bufio.NewReader(r)
-	head, err := b.Peek(21)
-	decode := webp.Decode
-	if err == nil && string(head[12:16]) == "VP8X" && head[20]&flagAnimation != 0 {
-		decode = deepwebp.Decode
+// decodeWebP reads a still picture, or the first frame of an animation.
+func decodeWebP(file *io.SectionReader) (image.Image, error) {
+	still, err := firstFrame(file)
+	if err != nil {
+		return nil, err
 	}
-	m, err := decode(b)
+	m, err := webp.Decode(still)
 	switch yuv := m.(type) {
 	case *image.YCbCr:
 		widen(yuv)
@@ -39,6 +35,39 @@ func decodeWebP(r io.Reader) (image.Image, error) {
 		widen(&yuv.YCbCr)
 	}
 	return m, err
+}
+
+// firstFrame makes a file of its own of the first frame of an animation, which the decoder does
+// not know. Everything else it gives as it is.
+func firstFrame(file *io.SectionReader) (io.Reader, error) {
+	head, ok := readAt(file, 0, 21)
+	if !ok || string(head[12:16]) != "VP8X" || head[20]&flagAnimation == 0 {
+		return file, nil
+	}
+	for c := range chunks(file, file.Size(), 12, riffChunk) {
+		if c.name == "ANMF" {
+			return stillOf(file, c)
+		}
+	}
+	return nil, errors.New("it has no frame")
+}
+
+// stillOf says in the file that it makes how large the frame is, so that the decoder refuses one
+// that is larger in truth.
+func stillOf(file *io.SectionReader, frame chunk) (io.Reader, error) {
+	const frameHead = 16 // place, size and duration
+	head, _ := readAt(file, frame.body, frameHead+4)
+	length := min(frame.length, file.Size()-frame.body) - frameHead
+	if length < 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	flags := byte(0)
+	if string(head[frameHead:]) == "ALPH" {
+		flags = flagAlpha
+	}
+	start := appendChunk([]byte("RIFF....WEBP"), "VP8X", append([]byte{flags, 0, 0, 0}, head[6:12]...))
+	binary.LittleEndian.PutUint32(start[4:], uint32(int64(len(start)-8)+length))
+	return io.MultiReader(bytes.NewReader(start), io.NewSectionReader(file, frame.body+frameHead, length)), nil
 }
 
 // widen turns the levels of video, from 16 to 235 or 240, which lossy WebP uses,
@@ -105,21 +134,44 @@ func encodeWebP(w io.Writer, m image.Image, quality int) error {
 		return deepwebp.Encode(w, m, o)
 	}
 	colours, opacity := parted(m)
-	var lossy, lossless bytes.Buffer
+	var lossy bytes.Buffer
 	if err := deepwebp.Encode(&lossy, colours, o); err != nil {
 		return err
 	}
-	if err := nativewebp.Encode(&lossless, opacity, nil); err != nil {
-		return err
-	}
-	vp8, vp8l := chunkBody(lossy.Bytes(), "VP8 "), chunkBody(lossless.Bytes(), "VP8L")
-	const head = 5 // of VP8L, which an opacity goes without
-	if vp8 == nil || len(vp8l) < head {
+	vp8 := chunkBody(lossy.Bytes(), "VP8 ")
+	if vp8 == nil {
 		return errors.New("the encoder left something out")
 	}
-	const compressed = 1
-	_, err := w.Write(extendedWebP(colours.Rect.Size(), append([]byte{compressed}, vp8l[head:]...), vp8))
+	alph, err := compressed(opacity)
+	if err != nil { // of noise the library makes codes that are too long, and gives up
+		alph = plainOpacity(opacity)
+	}
+	_, err = w.Write(extendedWebP(colours.Rect.Size(), alph, vp8))
 	return err
+}
+
+// compressed gives an opacity without loss.
+func compressed(opacity *image.NRGBA) (alph []byte, err error) {
+	defer catch(&err)
+	var lossless bytes.Buffer
+	if err := nativewebp.Encode(&lossless, opacity, nil); err != nil {
+		return nil, err
+	}
+	const method, head = 1, 5 // of VP8L, which an opacity goes without
+	vp8l := chunkBody(lossless.Bytes(), "VP8L")
+	if len(vp8l) < head {
+		return nil, errors.New("the encoder left something out")
+	}
+	return append([]byte{method}, vp8l[head:]...), nil
+}
+
+// plainOpacity gives an opacity as it is.
+func plainOpacity(opacity *image.NRGBA) []byte {
+	alph := make([]byte, 1, 1+len(opacity.Pix)/4) // the method is 0
+	for i := 1; i < len(opacity.Pix); i += 4 {
+		alph = append(alph, opacity.Pix[i])
+	}
+	return alph
 }
 
 // parted gives the colours of a picture, and its opacity as green, which is where

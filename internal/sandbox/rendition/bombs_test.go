@@ -1,0 +1,177 @@
+package rendition
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+)
+
+// allocated is how many bytes a function takes, all in all.
+func allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// TestShrinkSlivers shrinks pictures of a row or two, which are many times as wide as photos:
+// what it takes goes by the number of pixels.
+func TestShrinkSlivers(t *testing.T) {
+	const perPixel, fixed = 8, 4 << 20
+	for _, size := range []image.Point{{1 << 22, 1}, {1 << 22, 2}, {1 << 22, 3}, {2, 1 << 22}, {1, 1 << 22}} {
+		for _, side := range []int{16, 400, 16383, 65535} {
+			m := image.NewGray(image.Rectangle{Max: size})
+			to := fit(size, side, side)
+			most := int64(size.X)*int64(size.Y)*perPixel + fixed
+			if got := allocated(func() { shrink(m, to) }); got > most {
+				t.Errorf("%v to %v took %d MB, and %d MB are allowed", size, to, got>>20, most>>20)
+			}
+		}
+	}
+}
+
+// vp8l is a black lossless picture of any size in 8 bytes.
+func vp8l(side uint32) []byte {
+	bits := uint64(0x2f) | uint64(side-1)<<8 | uint64(side-1)<<22
+	b := binary.LittleEndian.AppendUint64(nil, bits)[:5]
+	return append(b, 0x88, 0x88, 0x08) // no transformation, no cache, and five codes of one symbol
+}
+
+// animated is an animation on a canvas, with a frame that says that it is of that size, too.
+func animated(canvas, inner uint32, junk int) []byte {
+	size := []byte{byte(canvas - 1), 0, 0, byte(canvas - 1), 0, 0}
+	file := appendChunk([]byte("RIFF....WEBP"), "VP8X", append([]byte{flagAnimation, 0, 0, 0}, size...))
+	file = appendChunk(file, "ANIM", make([]byte, 6))
+	for range junk {
+		file = appendChunk(file, "junk", nil)
+	}
+	head := append(append(make([]byte, 6), size...), 0, 0, 0, 0)
+	file = appendChunk(file, "ANMF", append(head, appendChunk(nil, "VP8L", vp8l(inner))...))
+	binary.LittleEndian.PutUint32(file[4:], uint32(len(file)-8))
+	return file
+}
+
+// TestFrameBomb decodes animations whose frames are larger than they say, or behind more parts
+// than are looked at.
+func TestFrameBomb(t *testing.T) {
+	decode := func(file []byte) (err error, took int64) {
+		took = allocated(func() { _, err = Decode(bytes.NewReader(file), int64(len(file)), 1<<20) })
+		return err, took
+	}
+	if err, _ := decode(animated(8, 8, 0)); err != nil {
+		t.Error(err)
+	}
+	for name, file := range map[string][]byte{"larger": animated(8, 16383, 0), "far behind": animated(8, 16383, maxChunks)} {
+		if err, took := decode(file); err == nil || took > 1<<20 {
+			t.Errorf("%s: %v, took %d MB", name, err, took>>20)
+		}
+	}
+	behind := appendChunk(nil, "junk", make([]byte, 8<<20)) // the file is read no further than the frame
+	file := animated(8, 8, 0)
+	if err, took := decode(append(file, behind...)); err != nil || took > 1<<20 {
+		t.Errorf("%v, took %d MB", err, took>>20)
+	}
+	if _, err := Decode(strings.NewReader("RIFF....WEBPVP8X\x0a\x00\x00\x00\x02"+strings.Repeat("\x00", 9)), 30, 1<<20); err == nil {
+		t.Error("an animation without frames was decoded")
+	}
+}
+
+// peak is how many bytes a function has at once, at most.
+func peak(f func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(2))
+	runtime.GC()
+	before, most, done, ended := heap(), int64(0), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(100 * time.Microsecond):
+				most = max(most, heap())
+			}
+		}
+	}()
+	f()
+	close(done)
+	<-ended
+	return most - before
+}
+
+func heap() int64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64())
+}
+
+// TestCostCovers makes renditions of noise in every format, as large as the picture and smaller,
+// and holds that none takes more than was reserved for it.
+func TestCostCovers(t *testing.T) {
+	const side = 300
+	random := rand.New(rand.NewPCG(1, 2))
+	noise, deep := image.NewNRGBA(image.Rect(0, 0, side, side)), image.NewNRGBA64(image.Rect(0, 0, side, side))
+	plain, few := image.NewNRGBA(noise.Rect), image.NewPaletted(noise.Rect, color.Palette{color.RGBA{}, color.RGBA{255, 0, 0, 255}, color.White})
+	for _, pix := range [][]byte{noise.Pix, deep.Pix, plain.Pix, few.Pix} {
+		for i := range pix {
+			pix[i] = byte(random.Uint32())
+		}
+	}
+	for i := range few.Pix {
+		plain.Pix[4*i+3] = 255
+		few.Pix[i] %= 3
+	}
+	encoded := func(m image.Image) []byte {
+		var b bytes.Buffer
+		if err := png.Encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	photo, turned := encode(t, plain, JPEG, 80), exifWith(6, binary.LittleEndian, "II")
+	for name, file := range map[string][]byte{
+		"PNG": encoded(noise), "PNG, turned": withEXIF(t, encoded(deep), PNG, turned), "palette": encoded(few),
+		"JPEG, turned": withEXIF(t, photo, JPEG, turned),
+	} {
+		for n, f := range Formats() {
+			most := side - 10*(n%2)
+			box, cost, err := Within(bytes.NewReader(file), int64(len(file)), most, most, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			took := peak(func() {
+				if err := Encode(io.Discard, mustDecode(t, file).Fit(box.X, box.Y), f, 80); err != nil {
+					t.Error(err)
+				}
+			})
+			if took > cost {
+				t.Errorf("%s to %s of %d: %d KB are reserved, and it took %d KB", name, f, most, cost>>10, took>>10)
+			}
+		}
+	}
+}
+
+// TestNoisyOpacity has an opacity that cannot be compressed.
+func TestNoisyOpacity(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	m := image.NewNRGBA(image.Rect(0, 0, 700, 700))
+	for i := 3; i < len(m.Pix); i += 4 {
+		m.Pix[i] = byte(random.Uint32())
+	}
+	got := toNRGBA(mustDecode(t, encode(t, m, WebP, 80)).Fit(0, 0))
+	for i := 3; i < len(m.Pix); i += 4 {
+		if got.Pix[i] != m.Pix[i] {
+			t.Fatalf("the opacity of pixel %d is %d, want %d", i/4, got.Pix[i], m.Pix[i])
+		}
+	}
+}
