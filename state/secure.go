@@ -78,6 +78,25 @@ func readable(path string) error {
 	return nil
 }
 
+// SecureRead is Secure for who only reads a journal: root may read that of another account, and
+// changes nothing there. OpenReadOnly does the same.
+func SecureRead(path string) (repaired []string, err error) {
+	if path, err = resolve(path); err != nil {
+		return nil, err
+	}
+	if err := readable(path); err != nil {
+		return nil, err
+	}
+	repaired, err = private.CloseRead(Files(path), stateFlag)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return repaired, notPrivate(path, err)
+	}
+	return repaired, nil
+}
+
 func notPrivate(path string, err error) error {
 	if _, ok := errors.AsType[*private.Error](err); ok {
 		return fmt.Errorf("cannot use the state database: %w", err)

@@ -63,6 +63,28 @@ func TestClosedToOthers(t *testing.T) {
 	}
 }
 
+// Who only reads a journal closes it, too.
+func TestReadingClosesToOthers(t *testing.T) {
+	path := journalIn(t, t.TempDir())
+	beside := BackupPath(path)
+	for _, file := range []string{path, beside} {
+		must(t, os.Chmod(file, 0o666))
+	}
+	if repaired, err := SecureRead(path); err != nil || !slices.Equal(repaired, []string{path, beside}) {
+		t.Errorf("repaired %v, %v", repaired, err)
+	}
+	must(t, os.Chmod(path, 0o666))
+	s, err := OpenReadOnly(t.Context(), path)
+	must(t, err)
+	must(t, s.Close())
+	if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("after OpenReadOnly: %v, %v", info.Mode(), err)
+	}
+	if repaired, err := SecureRead(filepath.Join(t.TempDir(), "none.db")); err != nil || repaired != nil {
+		t.Errorf("none: %v, %v", repaired, err)
+	}
+}
+
 func isRefused(err error) bool {
 	_, ok := errors.AsType[*private.Error](err)
 	return ok
@@ -117,6 +139,21 @@ func TestAnotherAccount(t *testing.T) {
 	s, err := OpenReadOnly(t.Context(), path)
 	must(t, err)
 	must(t, s.Close())
+	if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("it is %v, %v", info.Mode(), err)
+	}
+	must(t, os.Chmod(path, 0o640)) // others may read it, and root leaves it to its owner
+	s, err = OpenReadOnly(t.Context(), path)
+	must(t, err)
+	must(t, s.Close())
+	if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the file of another account is %v now, %v", info.Mode(), err)
+	}
+	must(t, os.Chmod(path, 0o666))
+	if _, err := OpenReadOnly(t.Context(), path); !isRefused(err) {
+		t.Errorf("open to all: got %v", err)
+	}
+	must(t, os.Chmod(path, 0o600))
 	must(t, os.Chown(dir, 65533, 65533))
 	if _, err := OpenReadOnly(t.Context(), path); !isRefused(err) {
 		t.Errorf("in a folder of a third: got %v", err)

@@ -183,7 +183,7 @@ func (o opener) read(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := readable(path); err != nil {
+	if _, err := SecureRead(path); err != nil {
 		return nil, err
 	}
 	if err := probe(ctx, path); errors.Is(err, errNoSchema) {

@@ -59,6 +59,9 @@ func (a *app) readJournal(ctx context.Context) (*state.Store, error) {
 	if err := mustExist(path); err != nil {
 		return nil, err
 	}
+	if err := a.noteRepaired(state.SecureRead(path)); err != nil {
+		return nil, err
+	}
 	journal, err := state.OpenReadOnly(ctx, path)
 	if err != nil {
 		return nil, err

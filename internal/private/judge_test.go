@@ -77,12 +77,15 @@ func TestReading(t *testing.T) {
 		a, folder Access
 		want      string
 	}{
-		"own":                  {Account{1000, 1000}, Access{Owner: 1000}, private, ""},
-		"of root":              {Account{1000, 1000}, Access{Owner: 0, Mode: 0o644}, Access{Owner: 0, Mode: dir | 0o755}, ""},
-		"of another":           {Account{1000, 1000}, Access{Owner: 1001, Mode: 0o644}, Access{Owner: 0, Mode: dir | 0o755}, "belongs to"},
-		"by root":              {Account{0, 0}, Access{Owner: 1000}, private, ""},
-		"by root, in a shared": {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 1000, Mode: dir | 0o777}, "all accounts"},
-		"by root, in a third":  {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 1001, Mode: dir | 0o700}, "belongs to account 1001"},
+		"own":                      {Account{1000, 1000}, Access{Owner: 1000}, private, ""},
+		"of root":                  {Account{1000, 1000}, Access{Owner: 0, Mode: 0o644}, Access{Owner: 0, Mode: dir | 0o755}, ""},
+		"of another":               {Account{1000, 1000}, Access{Owner: 1001, Mode: 0o644}, Access{Owner: 0, Mode: dir | 0o755}, "belongs to"},
+		"by root":                  {Account{0, 0}, Access{Owner: 1000}, private, ""},
+		"by root, in a shared":     {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 1000, Mode: dir | 0o777}, "all accounts"},
+		"by root, open to all":     {Account{0, 0}, Access{Owner: 1000, Mode: 0o666}, private, "can be written by other accounts"},
+		"of root, open to a group": {Account{1000, 1000}, Access{Owner: 0, Mode: 0o664}, Access{Owner: 0, Mode: dir | 0o755}, "can be written by other accounts"},
+		"own, open to all":         {Account{1000, 1000}, Access{Owner: 1000, Mode: 0o666}, private, ""}, // closed
+		"by root, in a third":      {Account{0, 0}, Access{Owner: 1000}, Access{Owner: 1001, Mode: dir | 0o700}, "belongs to account 1001"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, c.me.judgeReading("/x/a.db", "--state", "--state /y", c.a, c.folder), c.want)

@@ -180,7 +180,35 @@ func (me Account) judgeReading(path, flag, instead string, a, folder Access) err
 	} else if !me.owns(a) && a.Owner != 0 {
 		return foreign(path, flag, a)
 	}
-	return me.judgeFolder(filepath.Dir(path), instead, folder)
+	if err := me.judgeFolder(filepath.Dir(path), instead, folder); err != nil {
+		return err
+	}
+	if a.Mode&(groupWrite|anybodyWrite) != 0 && !me.owns(a) { // one of ours is closed, see CloseRead
+		return &Error{path, "can be written by other accounts", "chmod go-w " + path}
+	}
+	return nil
+}
+
+// CloseRead closes files that are read, and gives those that it closed. Only files of this
+// account are; one that cannot be closed is refused only if others can write it, because a file
+// system that is mounted for reading, or keeps no permissions, is good enough to read from. The
+// first of the paths must have passed Readable.
+func CloseRead(paths []string, flag string) (repaired []string, err error) {
+	if a, known, err := lstat(paths[0]); err != nil || !known || !me().owns(a) {
+		return nil, err
+	}
+	for _, path := range paths {
+		closed, err := File(path, flag)
+		a, _, lerr := lstat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(lerr, fs.ErrNotExist):
+		case err != nil && (lerr != nil || !me().owns(a) || a.Mode&(groupWrite|anybodyWrite) != 0):
+			return repaired, err
+		case closed && err == nil:
+			repaired = append(repaired, path)
+		}
+	}
+	return repaired, nil
 }
 
 // Repaired is the one message about files that were closed to others.
