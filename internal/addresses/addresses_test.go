@@ -227,3 +227,19 @@ func TestJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestTSVGuards holds that no spreadsheet takes an address for a formula, and that the reader of
+// maps has it back as it was.
+func TestTSVGuards(t *testing.T) {
+	var b strings.Builder
+	w, err := New("tsv", &b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(Row{Old: "=1+1.jpg", New: "@a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil || b.String() != "'=1+1.jpg\t'@a\n" {
+		t.Errorf("got %q, %v", b.String(), err)
+	}
+}
