@@ -21,7 +21,7 @@ func TestActiveFiles(t *testing.T) {
 	}{
 		"page.html": {"<!doctype html>" + script, true}, "page.htm": {script, true}, "page.HTML": {script, true},
 		"vector.svg": {`<svg xmlns="http://www.w3.org/2000/svg">` + script + "</svg>", true},
-		"wide.svg": {"<\x00s\x00v\x00g\x00>\x00", true}, "coded.XML": {"\x4c\x6f\xa7\x94", true}, // UTF-16 and EBCDIC without a mark
+		"wide.svg":   {"<\x00s\x00v\x00g\x00>\x00", true}, "coded.XML": {"\x4c\x6f\xa7\x94", true}, // UTF-16 and EBCDIC without a mark
 		"data.xml":   {`<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">` + script + "</html>", true},
 		"page.xhtml": {`<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">` + script + "</html>", true},
 		"feed.rss":   {"<rss/>", true}, "style.xslt": {"<x/>", true}, "notes.txt": {script, true}, "data.json": {"{}", true}, "app.js": {"1", true},
