@@ -36,12 +36,12 @@ func (f Format) encoding(opaque bool) int64 {
 	return 17
 }
 
-// counting is how many bytes for each pixel it takes to count the colours of a picture, of which
-// there are no more than buckets.
+// counting is how many bytes it takes to count the colours of a picture, of which there are no
+// more than buckets.
 func (f Format) counting(pixels int64) int64 {
-	const perColour = 100
+	const tables, perColour = 2 << 20, 120
 	if f == PNG || f == GIF {
-		return perColour * min(pixels, buckets)
+		return tables + perColour*min(pixels, buckets)
 	}
 	return 0
 }
