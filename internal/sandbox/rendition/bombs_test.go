@@ -121,14 +121,13 @@ func TestCostCovers(t *testing.T) {
 	const side = 300
 	random := rand.New(rand.NewPCG(1, 2))
 	noise, deep := image.NewNRGBA(image.Rect(0, 0, side, side)), image.NewNRGBA64(image.Rect(0, 0, side, side))
-	plain, few := image.NewNRGBA(noise.Rect), image.NewPaletted(noise.Rect, color.Palette{color.RGBA{}, color.RGBA{255, 0, 0, 255}, color.White})
-	for _, pix := range [][]byte{noise.Pix, deep.Pix, plain.Pix, few.Pix} {
+	few := image.NewPaletted(noise.Rect, color.Palette{color.RGBA{}, color.RGBA{255, 0, 0, 255}, color.White})
+	for _, pix := range [][]byte{noise.Pix, deep.Pix, few.Pix} {
 		for i := range pix {
 			pix[i] = byte(random.Uint32())
 		}
 	}
 	for i := range few.Pix {
-		plain.Pix[4*i+3] = 255
 		few.Pix[i] %= 3
 	}
 	encoded := func(m image.Image) []byte {
@@ -138,13 +137,16 @@ func TestCostCovers(t *testing.T) {
 		}
 		return b.Bytes()
 	}
-	photo, turned := encode(t, plain, JPEG, 80), exifWith(6, binary.LittleEndian, "II")
+	photo, turned := encode(t, scene(2*side, 2*side), JPEG, 80), exifWith(6, binary.LittleEndian, "II")
 	for name, file := range map[string][]byte{
 		"PNG": encoded(noise), "PNG, turned": withEXIF(t, encoded(deep), PNG, turned), "palette": encoded(few),
 		"JPEG, turned": withEXIF(t, photo, JPEG, turned),
 	} {
 		for n, f := range Formats() {
-			most := side - 10*(n%2)
+			most := side - 10
+			if n < 2 {
+				most = 2 * side // as large as the picture
+			}
 			box, cost, err := Within(bytes.NewReader(file), int64(len(file)), most, most, f)
 			if err != nil {
 				t.Fatal(err)

@@ -25,7 +25,7 @@ func (f Format) encoding(opaque bool) int64 {
 	case f == WebP && opaque:
 		return 28
 	case f == WebP:
-		return 68
+		return 80
 	case f == JPEG && opaque:
 		return 1
 	case f == JPEG:
