@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +89,7 @@ func TestFrameBomb(t *testing.T) {
 // peak is how many bytes a function has at once, at most.
 func peak(f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(2))
-	runtime.GC()
+	debug.FreeOSMemory()
 	before, most, done, ended := heap(), int64(0), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -110,9 +109,9 @@ func peak(f func()) int64 {
 }
 
 func heap() int64 {
-	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(s)
-	return int64(s[0].Value.Uint64())
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // TestCostCovers makes renditions of noise in every format, as large as the picture and smaller,
@@ -160,6 +159,24 @@ func TestCostCovers(t *testing.T) {
 				t.Errorf("%s to %s of %d: %d KB are reserved, and it took %d KB", name, f, most, cost>>10, took>>10)
 			}
 		}
+	}
+}
+
+// TestCostOfTurning holds that a picture that is turned is there twice more: as it was decoded in
+// the model of turning, and upright.
+func TestCostOfTurning(t *testing.T) {
+	const side = 600
+	photo := encode(t, scene(side, side), JPEG, 80)
+	var costs []int64
+	for _, file := range [][]byte{photo, withEXIF(t, photo, JPEG, exifWith(6, binary.LittleEndian, "II"))} {
+		_, cost, err := Within(bytes.NewReader(file), int64(len(file)), side, side, JPEG)
+		if err != nil {
+			t.Fatal(err)
+		}
+		costs = append(costs, cost)
+	}
+	if got := costs[1] - costs[0]; got < 2*4*side*side {
+		t.Errorf("turning takes %d bytes for each pixel more, want 8", got/side/side)
 	}
 }
 
