@@ -125,7 +125,7 @@ func commands() []traced {
 		{args: "export exported" + state, hosts: "service delivery", files: "export state?"},
 		{args: "export s3://bucket/out" + state, hosts: "service delivery bucket", files: "state?"},
 		{args: "rewrite --map out/urls.tsv site --write" + state, files: "rewrite backups state?"},
-		{args: "schedule photos --delete trash" + state, files: "state?"},
+		{args: "schedule photos --delete trash --max-delete 1" + state, files: "state?"},
 		{args: "doctor photos" + state, hosts: "service ai tokens", files: "state?"},
 		{args: "doctor photos --state st/new.db", hosts: "service ai tokens"},
 		{args: "assets ls Images", hosts: "service"},
