@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"sources/local":                {"sources"},
 	"sources/ckbox":                {"sources", "internal/assets"},
 	"sources/memory":               {"sources"},
-	"sources/s3":                   {"sources", "internal/retry", "internal/sourcehttp"},
+	"sources/s3":                   {"sources", "internal/redact", "internal/retry", "internal/sourcehttp"},
 	"sources/ckfinder":             {"sources", "internal/outbound", "internal/retry", "internal/sourcehttp"},
 	"sources/sourcetest":           {"sources", "sources/memory"},
 	"sources/table":                {"sources", "internal/outbound", "internal/retry", "internal/rows", "internal/sourcehttp"},

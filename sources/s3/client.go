@@ -71,7 +71,49 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := sourcehttp.CheckPlain(r.URL, g.allowHTTP); err != nil {
 		return nil, err
 	}
-	return g.next.RoundTrip(r)
+	answer, err := g.next.RoundTrip(r)
+	query := r.URL.Query()
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.StatusCode < 300 && r.Method == http.MethodGet && query.Get("x-id") == "GetObject": // content, of any length
+	case answer.StatusCode < 300 && query.Has("list-type"):
+		answer.Body = bounded(answer.Body, largestPage+1) // what is longer is refused where pages are read
+	default:
+		answer.Body = bounded(answer.Body, largestAnswer)
+	}
+	return answer, nil
+}
+
+// bounded is the body of an answer that the SDK reads as a whole: it may be neither longer nor
+// slower than a service has reason to be.
+func bounded(body io.ReadCloser, most int64) io.ReadCloser {
+	return &boundedBody{ReadCloser: body, left: most, late: time.AfterFunc(answerTimeout, func() { _ = body.Close() })}
+}
+
+// largestAnswer is more than an error has, or the tags of an object.
+const largestAnswer = 256 << 10
+
+var errLargeAnswer = fmt.Errorf("an answer that is no content has more than %d bytes", largestAnswer)
+
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+	late *time.Timer
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if len(p) > 0 && b.left <= 0 {
+		return 0, errLargeAnswer
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+func (b *boundedBody) Close() error {
+	b.late.Stop()
+	return b.ReadCloser.Close()
 }
 
 // longestWait is the longest that a request waits because the service asked for it;

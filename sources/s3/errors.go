@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -180,18 +179,17 @@ func retryAfter(err error) time.Duration {
 var signature = regexp.MustCompile(`(?i)(signature=)[0-9a-f]+`)
 
 // withoutSecrets strikes out of an error what opens the bucket: a service may repeat
-// what it was sent.
+// what it was sent, be it in pieces.
 func (s *Source) withoutSecrets(ctx context.Context, err error) error {
 	text := signature.ReplaceAllString(err.Error(), "$1…")
 	if s.credentials != nil {
 		if c, err := s.credentials.Retrieve(ctx); err == nil { // from the cache
-			for _, secret := range []string{c.SecretAccessKey, c.SessionToken, c.AccessKeyID} {
-				if secret != "" {
-					text = strings.ReplaceAll(text, secret, "…")
-				}
-			}
+			s.redactor.Key(c.SecretAccessKey)
+			s.redactor.Key(c.AccessKeyID)
+			s.redactor.Token(c.SessionToken)
 		}
 	}
+	text = s.redactor.Text(text)
 	if text == err.Error() {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assetferry/internal/outbound/hostiletest"
+	"assetferry/sources/s3"
 )
 
 // Whatever a service of S3 answers to a listing, reading it takes at most 32 MB.
@@ -39,6 +40,48 @@ func TestMemoryOfHostileAnswers(t *testing.T) {
 			peak := hostiletest.Peak(t, func() { _, err = list(t, s) })
 			t.Logf("%s: %.1f MB: %.150v", name, float64(peak)/(1<<20), err)
 			if err == nil && name != "fitting prefixes" || peak > hostiletest.Most {
+				t.Errorf("%.1f MB over idle, %v", float64(peak)/(1<<20), err)
+			}
+		})
+	}
+}
+
+// Neither does what it answers to a request for content or for tags, be it an error.
+func TestMemoryOfOtherHostileAnswers(t *testing.T) {
+	t.Setenv("AWS_MAX_ATTEMPTS", "1")
+	refused := func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			next(w, r)
+		}
+	}
+	open := func(s *s3.Source) error {
+		_, err := s.Open(t.Context(), thing, 0)
+		return err
+	}
+	tags := func(s *s3.Source) error {
+		_, err := describe(t.Context(), s)
+		return err
+	}
+	for name, tt := range map[string]struct {
+		answer http.HandlerFunc
+		ask    func(*s3.Source) error
+	}{
+		"message":       {refused(hostiletest.Repeat(`<Error><Code>No</Code><Message>`, "x")), open},
+		"elements":      {refused(hostiletest.Repeat(`<Error>`, "<a/>")), open},
+		"error to tags": {describing(refused(hostiletest.Repeat(`<Error><Code>No</Code><Message>`, "x"))), tags},
+		"one tag":       {describing(hostiletest.Repeat(`<Tagging><TagSet><Tag><Key>`, "x")), tags},
+		"tags":          {describing(hostiletest.Repeat(`<Tagging><TagSet>`, "<Tag/>")), tags},
+		"listing":       {refused(hostiletest.Repeat(`<Error><Code>No</Code><Message>`, "x")), func(s *s3.Source) error { _, err := list(t, s); return err }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBucket(t, "")
+			b.answerWith(tt.answer)
+			s := b.source(withTags)
+			var err error
+			peak := hostiletest.Peak(t, func() { err = tt.ask(s) })
+			t.Logf("%s: %.1f MB: %.150v", name, float64(peak)/(1<<20), err)
+			if err == nil || peak > hostiletest.Most {
 				t.Errorf("%.1f MB over idle, %v", float64(peak)/(1<<20), err)
 			}
 		})

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"assetferry/internal/redact"
 	"assetferry/sources"
 )
 
@@ -50,6 +51,7 @@ type Source struct {
 	address     Address
 	client      *s3.Client
 	credentials aws.CredentialsProvider // nil if requests are not signed
+	redactor    *redact.Redactor        // of the credentials
 	payer       types.RequestPayer
 	tags        bool
 	close       func()
@@ -59,7 +61,7 @@ type Source struct {
 
 // New returns the source at an address. It makes no request.
 func New(ctx context.Context, address Address, o Options) (*Source, error) {
-	s := &Source{address: address, tags: o.Tags}
+	s := &Source{address: address, tags: o.Tags, redactor: redact.New()}
 	if o.RequesterPays {
 		s.payer = types.RequestPayerRequester
 	}
