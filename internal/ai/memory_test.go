@@ -1,6 +1,7 @@
 package ai
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -68,7 +69,11 @@ func TestMemoryOfHostileAnswers(t *testing.T) {
 		"fitting objects": {fit(`{"items":[{"attributes":{"a":[0`, `,{"a":0}`, `]}}]}`), list},
 		"fitting users":   {fit(`{"environment":{"credits":1},"users":[{"id":"a","credits":1}`, `,{"id":"b","credits":1}`, `]}`), usage},
 		"fitting paths":   {fit(`{"paths":{"/a":{}`, `,"/b":{"get":{}}`, `}}`), description},
-		"one suggestion":  {hostiletest.Events("", "event: review-delta\ndata: {\"dataId\":\"a\",\"textDelta\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}\n\n"), review},
+		"message of an error": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "event: error\ndata: {\"message\":\""+strings.Repeat("x ", 1_040_000)+"\"}\n\n")
+		}, reply},
+		"one suggestion": {hostiletest.Events("", "event: review-delta\ndata: {\"dataId\":\"a\",\"textDelta\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}\n\n"), review},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := serve(t, Options{Retry: retry.Policy{Attempts: 1}}, tt.answer)

@@ -1,6 +1,7 @@
 package assets
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -70,6 +71,16 @@ func TestMemoryOfHostileAnswers(t *testing.T) {
 		"fitting names":         {one(`{"id":"a","imageUrls":{"":""`, `,"":""`, `}}`), asset},
 		"fitting string":        {one(`{"id":"`, `\u00e9`, `"}`), asset},
 		"fitting fault":         {one(`{"id":"","statuscode":404,"message":"`, `\u00e9`, `"}`), asset},
+		"fitting message":       {one(`{"id":"","statuscode":404,"message":"`, `x `, `"}`), asset},
+		"fitting data":          {one(`{"id":"","statuscode":404,"data":{"a":[0`, `,0`, `]}}`), asset},
+		"messages of a list":    {hostiletest.Repeat(`{"items":[],"statuscode":404`, `,"message":"`+strings.Repeat("x ", 950_000)+`","Message":"`+strings.Repeat("x ", 950_000)+`","MESSAGE":"`+strings.Repeat("x ", 950_000)+`"`), list},
+		"fitting messages of a list": {func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, `{"items":[],"statuscode":404`)
+			for _, name := range strings.Fields("message Message MESSAGE messagE mESSAGE") {
+				fmt.Fprintf(w, `,"%s":"%s"`, name, strings.Repeat("x ", 990_000))
+			}
+			fmt.Fprint(w, "}")
+		}, list},
 		"head": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Large", strings.Repeat("x", 8<<20))
 		}, asset},

@@ -138,7 +138,9 @@ func (p *page[T]) keep(name string, d *json.Decoder) error {
 		if p.fault == nil {
 			p.fault = map[string]json.RawMessage{}
 		}
-		p.fault[name] = value
+		if len(value) <= maxFault { // as in an error that comes as one
+			p.fault[strings.ToLower(name)] = value
+		}
 	}
 	return nil
 }

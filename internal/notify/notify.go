@@ -120,7 +120,7 @@ type hook struct {
 func New(o Options) (*Notifier, error) {
 	n := &Notifier{userAgent: o.UserAgent, redact: o.Redact, client: &http.Client{
 		CheckRedirect: outbound.FollowRedirects(maxRedirects, stayAtHost),
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: o.TLS, DisableKeepAlives: true, ForceAttemptHTTP2: true},
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: o.TLS, DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: outbound.MaxHeader},
 	}}
 	for _, t := range o.Targets {
 		if err := t.mayBeReached(o.AllowHTTP); err != nil {

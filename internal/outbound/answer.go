@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -17,14 +18,32 @@ const (
 	maxDrain = 256 << 10 // what is read for nothing to keep a connection
 )
 
-// Printable makes one short line of what a server says.
+// Printable makes one short line of what a server says. It reads no further than that takes: a
+// list of all words of a long text would take many times its memory.
 func Printable(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	if runes := []rune(s); len(runes) > MaxMessage {
-		return string(runes[:MaxMessage]) + "…"
+	var b strings.Builder
+	count, gap, invalid := 0, false, false
+	for _, r := range s {
+		if unicode.IsSpace(r) || !unicode.IsPrint(r) {
+			gap, invalid = true, false
+			continue
+		}
+		if r == utf8.RuneError && invalid { // one for all in a row
+			continue
+		}
+		invalid = r == utf8.RuneError
+		if gap && count > 0 && count < MaxMessage {
+			b.WriteByte(' ')
+			count++
+		}
+		if gap = false; count == MaxMessage {
+			b.WriteString("…")
+			break
+		}
+		b.WriteRune(r)
+		count++
 	}
-	return s
+	return b.String()
 }
 
 // Plain is the message of a body that is not JSON; pages of proxies say nothing.

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"assetferry/internal/header"
+	"assetferry/internal/outbound"
 )
 
 // ParseRange reads "bytes 5-9/10": where an answer begins, and how much there is in all.
@@ -70,11 +70,4 @@ func Start(a *http.Response, most int64) []byte {
 }
 
 // OneLine keeps what a server says from filling a screen.
-func OneLine(text string) string {
-	const most = 300
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
-	}
-	return text
-}
+func OneLine(text string) string { return outbound.Printable(text) }
