@@ -1,6 +1,7 @@
 package ai
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -119,6 +120,52 @@ func TestOutlastsAMinute(t *testing.T) {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 	})
+}
+
+// An answer that is not a stream comes to an end, however slowly it goes on, be it an error.
+func TestAnswersThatTrickle(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status int
+		ask    func(context.Context, *Client) error
+	}{
+		"models":      {200, func(ctx context.Context, c *Client) error { _, err := c.Models(ctx); return err }},
+		"list":        {200, func(ctx context.Context, c *Client) error { return drain(c.Conversations(ctx, ConversationFilter{})) }},
+		"description": {200, func(ctx context.Context, c *Client) error { _, err := c.Description(ctx); return err }},
+		"error":       {400, func(ctx context.Context, c *Client) error { _, err := c.Models(ctx); return err }},
+		"refused":     {400, func(ctx context.Context, c *Client) error { _, err := c.Send(ctx, "c", Message{}); return err }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, Options{BaseURL: nobody, Retry: retry.Policy{Attempts: 1}, Transport: fakeTransport(func(r *http.Request) (*http.Response, error) {
+					return &http.Response{StatusCode: tt.status, Header: http.Header{}, Body: io.NopCloser(&trickle{ctx: r.Context()})}, nil
+				})})
+				began := time.Now()
+				err := tt.ask(t.Context(), c)
+				if took := time.Since(began); err == nil || took > 2*defaultIdleTimeout {
+					t.Errorf("after %v: %v", took, err)
+				}
+			})
+		})
+	}
+}
+
+// A trickle gives a byte every ten seconds, for hours.
+type trickle struct {
+	ctx context.Context
+	n   int
+}
+
+func (b *trickle) Read(p []byte) (int, error) {
+	if b.n++; b.n > 10_000 {
+		return 0, io.EOF
+	}
+	select {
+	case <-b.ctx.Done():
+		return 0, b.ctx.Err()
+	case <-time.After(10 * time.Second):
+	}
+	p[0] = ' '
+	return 1, nil
 }
 
 func TestRenewsToken(t *testing.T) {

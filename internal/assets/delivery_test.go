@@ -156,6 +156,25 @@ func TestPrivateNetworksByFlagAndByBaseAddress(t *testing.T) {
 	}
 }
 
+// What is at the base address itself is had wherever that leads, whatever else is refused.
+func TestFilesOfTheBaseAddress(t *testing.T) {
+	c := publicClient(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved" {
+			http.Redirect(w, r, "http://service.example/f", http.StatusFound)
+		}
+	}, nil)
+	for _, path := range []string{"/f", "/moved"} {
+		for way, fetch := range fetches(t, c) {
+			if err := fetch("http://service.example" + path); err != nil {
+				t.Errorf("%s %s: %v", way, path, err)
+			}
+		}
+	}
+	if _, _, err := read(t, c, "http://service.example:81/f", 0); err == nil {
+		t.Error("another port of it was asked")
+	}
+}
+
 // What the base address leads to is decided once: a service whose name leads into a private
 // network later gains nothing.
 func TestBaseAddressThatLeadsElsewhereLater(t *testing.T) {

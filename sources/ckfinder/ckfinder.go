@@ -52,13 +52,14 @@ type Source struct {
 	opened    bool // by headers
 	addresses folderAddresses
 
+	timeout    time.Duration // of a command, see commandTimeout
 	lastFolder folderMemory
 	old        atomic.Bool // the connector does not know Proxy
 }
 
 // New returns the source at an address. It makes no request.
 func New(address Address, o Options) *Source {
-	return &Source{address: address, opened: !o.Headers.IsZero(), lastFolder: folderMemory{slow: slowFolder}, client: sourcehttp.New(sourcehttp.Options{
+	return &Source{address: address, opened: !o.Headers.IsZero(), timeout: commandTimeout, lastFolder: folderMemory{slow: slowFolder}, client: sourcehttp.New(sourcehttp.Options{
 		Origin: address.connector, Headers: o.Headers, AllowHTTP: o.AllowHTTP, TLS: o.TLS,
 		Connections: 2 * parallel, AnswerTimeout: answerTimeout,
 	})}

@@ -35,7 +35,7 @@ func ask[T any, R interface {
 }](ctx context.Context, s *Source, command string, parameters url.Values) (R, error) {
 	var got R
 	err := s.patiently(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeoutCause(ctx, commandTimeout, errStalled)
+		ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errStalled)
 		defer cancel()
 		got = R(new(T))
 		err := s.command(ctx, command, parameters, got)

@@ -1,8 +1,11 @@
 package ckfinder_test
 
 import (
+	"io"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"assetferry/internal/outbound"
 	"assetferry/internal/outbound/hostiletest"
@@ -32,5 +35,32 @@ func TestMemoryOfHostileAnswers(t *testing.T) {
 				t.Errorf("%.1f MB over idle, %v", float64(peak)/(1<<20), err)
 			}
 		})
+	}
+}
+
+// A listing that trickles ends.
+func TestAnswerThatTrickles(t *testing.T) {
+	c := library(t)
+	c.Wrap(instead(command("GetFiles"), func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			_, _ = io.WriteString(w, " ")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+	}))
+	s := newSource(t, c, "?type=Images")
+	s.GiveUpAfter(100 * time.Millisecond)
+	ended := make(chan error)
+	go func() {
+		_, err := told(t, s)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "no byte moved for too long") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
 	}
 }
