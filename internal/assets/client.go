@@ -124,8 +124,8 @@ func New(o Options) (*Client, error) {
 	}
 	c.delivery = newDelivery(o, base, c.transport)
 	follow := outbound.FollowRedirects(maxRedirects, c.delivery.checkRedirect)
-	c.files = &http.Client{Transport: c.delivery, CheckRedirect: follow, Jar: c.private}
-	c.anybody = &http.Client{Transport: c.delivery, CheckRedirect: follow}
+	c.files = &http.Client{Transport: follower{c.delivery}, CheckRedirect: follow, Jar: c.private}
+	c.anybody = &http.Client{Transport: follower{c.delivery}, CheckRedirect: follow}
 	return c, nil
 }
 

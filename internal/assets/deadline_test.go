@@ -17,6 +17,13 @@ import (
 // trickling answers with a byte every ten seconds, for hours.
 func trickling(status int, begin string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if status == http.StatusFound {
+			if r.Method == http.MethodHead {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			w.Header().Set("Location", "/f")
+		}
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, begin)
 		for range 10_000 {
@@ -51,6 +58,14 @@ func TestAnswersThatTrickle(t *testing.T) {
 		}},
 		"long error of a download": {404, strings.Repeat("x", maxFault+1), func(ctx context.Context, c *Client) error {
 			_, _, err := c.Download(ctx, "http://localhost/f", 0)
+			return err
+		}},
+		"redirect of a download": {302, `here`, func(ctx context.Context, c *Client) error {
+			_, _, err := c.Download(ctx, "http://localhost/f", 0)
+			return err
+		}},
+		"redirect of public": {302, `here`, func(ctx context.Context, c *Client) error {
+			_, err := c.Public(ctx, "http://localhost/f")
 			return err
 		}},
 		"public": {404, ``, func(ctx context.Context, c *Client) error {

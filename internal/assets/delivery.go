@@ -46,6 +46,18 @@ func (d *delivery) RoundTrip(r *http.Request) (*http.Response, error) {
 	return d.next.RoundTrip(guarded)
 }
 
+// A follower is the transport of an http.Client that follows redirects.
+type follower struct{ *delivery }
+
+// RoundTrip implements http.RoundTripper.
+func (f follower) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := f.delivery.RoundTrip(r)
+	if err == nil {
+		outbound.EndRedirect(answer)
+	}
+	return answer, err
+}
+
 // CloseIdleConnections is what http.Client calls.
 func (d *delivery) CloseIdleConnections() {
 	if next, ok := d.next.(interface{ CloseIdleConnections() }); ok {

@@ -3,7 +3,10 @@ package outbound
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
+	"time"
 )
 
 // ErrDowngrade refuses to leave the encrypted way.
@@ -33,4 +36,27 @@ func FollowRedirects(most int, checks ...func(next *http.Request, via []*http.Re
 		}
 		return nil
 	}
+}
+
+const (
+	// maxRest and restTimeout are how much of the body of a redirect is read, and for how long, so
+	// that its connection can be used again.
+	maxRest     = 2 << 10
+	restTimeout = time.Second
+)
+
+var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
+
+// EndRedirect takes the body off an answer that redirects. An http.Client reads it before it
+// follows, for as long as that takes, which may be for ever.
+func EndRedirect(answer *http.Response) {
+	if !slices.Contains(redirects, answer.StatusCode) || answer.Header.Get("Location") == "" {
+		return
+	}
+	body := answer.Body
+	answer.Body = http.NoBody
+	late := time.AfterFunc(restTimeout, func() { _ = body.Close() })
+	defer late.Stop()
+	_, _ = io.CopyN(io.Discard, body, maxRest)
+	_ = body.Close()
 }

@@ -81,7 +81,11 @@ func (a *abroad) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header[name] = values
 		}
 	}
-	return a.next.RoundTrip(r)
+	answer, err := a.next.RoundTrip(r)
+	if err == nil {
+		outbound.EndRedirect(answer)
+	}
+	return answer, err
 }
 
 func (a *abroad) CloseIdleConnections() { a.next.CloseIdleConnections() }

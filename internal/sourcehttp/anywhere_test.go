@@ -140,3 +140,19 @@ func TestHostsOfHeaders(t *testing.T) {
 		}
 	}
 }
+
+// The body of a redirect may not end: it is not waited for.
+func TestRedirectWithoutEnd(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/there" {
+			return
+		}
+		w.Header().Set("Location", "/there")
+		w.WriteHeader(http.StatusFound)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	if err := anywhere(t).get(t, s.String()+"/f"); err != nil {
+		t.Error(err)
+	}
+}
