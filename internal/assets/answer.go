@@ -54,8 +54,11 @@ func (c *Client) judge(r *request, resp *http.Response) error {
 	if list, ok := r.into.(streamed); ok {
 		return c.readList(r, resp, list)
 	}
-	meter := outbound.NewMeter(resp.Body, outbound.Untyped)
-	body, err := meter.ReadAll()
+	var content io.Reader = resp.Body
+	if _, headOnly := r.into.(interface{ head(http.Header) }); !headOnly {
+		content = c.withoutEcho(content)
+	}
+	body, err := outbound.NewMeter(content, outbound.Untyped).ReadAll()
 	if err != nil {
 		return c.unreadable(r, resp, err)
 	}
@@ -84,7 +87,7 @@ type streamed interface {
 }
 
 func (c *Client) readList(r *request, resp *http.Response, list streamed) error {
-	meter := outbound.NewMeter(resp.Body, list.weight())
+	meter := outbound.NewMeter(c.withoutEcho(resp.Body), list.weight())
 	err := list.stream(meter)
 	switch f := list.asFault(); {
 	case meter.Err() != nil:
@@ -126,6 +129,9 @@ func (c *Client) unreadable(r *request, resp *http.Response, cause error) *Error
 	e.class = retry.Transient
 	if _, large := errors.AsType[*outbound.TooLargeError](cause); large {
 		e.class = retry.Permanent // the next one would be as large
+	}
+	if errors.Is(cause, errEcho) {
+		e.class = retry.Permanent // it is no accident
 	}
 	return e
 }

@@ -80,8 +80,12 @@ type Client struct {
 
 	credentials credentials
 	redactor    *redact.Redactor
-	compensate  bool
-	private     *privateAccess
+	// signatures are those of the tokens that were sent. An answer that holds one is refused: what
+	// it says would be kept, and the token with it. Signatures are random, unlike what else is in a
+	// token, so nothing that the service has reason to say looks like one.
+	signatures *redact.Redactor
+	compensate bool
+	private    *privateAccess
 
 	clock     clock
 	sandbox   atomic.Bool // see IsSandbox
@@ -113,7 +117,8 @@ func New(o Options) (*Client, error) {
 	if c.redactor = o.Redactor; c.redactor == nil {
 		c.redactor = redact.New()
 	}
-	c.credentials = credentialsOf(o, &c.clock, c.redactor)
+	c.signatures = redact.New()
+	c.credentials = c.credentialsOf(o)
 	if c.now == nil {
 		c.now = time.Now
 	}

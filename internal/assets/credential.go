@@ -16,9 +16,10 @@ const tokenRest = time.Minute
 
 // A credential is a source of tokens with what is known of the one in use.
 type credential struct {
-	source   token.Source
-	server   *clock
-	redactor *redact.Redactor
+	source     token.Source
+	server     *clock
+	redactor   *redact.Redactor
+	signatures *redact.Redactor // see Client
 
 	mu       sync.Mutex
 	current  string        // the token last used
@@ -36,14 +37,17 @@ type used struct {
 // credentials are used by the beginning of a route. All of them may be the same.
 type credentials struct{ user, admin, superadmin *credential }
 
-func credentialsOf(o Options, server *clock, redactor *redact.Redactor) credentials {
-	all := credentials{user: &credential{source: o.Tokens, server: server, redactor: redactor}}
+func (c *Client) credentialsOf(o Options) credentials {
+	of := func(source token.Source) *credential {
+		return &credential{source: source, server: &c.clock, redactor: c.redactor, signatures: c.signatures}
+	}
+	all := credentials{user: of(o.Tokens)}
 	all.admin, all.superadmin = all.user, all.user
 	if o.AdminTokens != nil {
-		all.admin = &credential{source: o.AdminTokens, server: server, redactor: redactor}
+		all.admin = of(o.AdminTokens)
 	}
 	if o.SuperadminTokens != nil {
-		all.superadmin = &credential{source: o.SuperadminTokens, server: server, redactor: redactor}
+		all.superadmin = of(o.SuperadminTokens)
 	}
 	return all
 }
@@ -81,6 +85,9 @@ func (c *credential) use(ctx context.Context, now time.Time) (used, error) {
 		return used{s, replaced}, nil
 	}
 	c.redactor.Token(s)
+	if parts := strings.Split(s, "."); len(parts) == 3 {
+		c.signatures.Token(parts[2])
+	}
 	if replaced == c.replaced { // or it may be the former one
 		c.current, c.since = s, now
 		c.skew, _ = c.server.skew()
