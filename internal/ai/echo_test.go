@@ -43,7 +43,12 @@ func TestTokenThatIsEchoed(t *testing.T) {
 			text, err := Text(stream)
 			return fmt.Sprint(text, " ", err)
 		}
+		list := func(b string) string {
+			status, kind, body = 200, "application/json", b
+			return fmt.Sprint("list: ", drain(c.Conversations(t.Context(), ConversationFilter{})))
+		}
 		for form, got := range map[string]string{
+			"time":    list(fmt.Sprintf(`{"items":[{"id":"x","createdAt":%s}]}`, quoted)),
 			"message": ask(400, "application/json", fmt.Sprintf(`{"code":"no","message":%s}`, quoted)),
 			"code":    ask(400, "application/json", fmt.Sprintf(`{"code":%s,"message":"no"}`, quoted)),
 			"data":    ask(403, "application/json", fmt.Sprintf(`{"message":"no","data":{"missingPermissions":[%s]}}`, quoted)),
