@@ -153,22 +153,23 @@ func (a *app) showAnswer(answer *ai.Stream, modifications bool) error {
 	defer answer.Close()
 	var text strings.Builder
 	line := ui.AnswerLine{Sources: []string{}}
+	shown := a.redactor.Stream()
 	for {
 		event, err := answer.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			a.out.Stream("\n")
+			a.out.Stream(shown.End() + "\n")
 			return err
 		}
 		switch e := event.(type) {
 		case ai.TextDelta:
 			text.WriteString(e.Text)
-			a.out.Stream(e.Text)
+			a.out.Stream(shown.Add(e.Text))
 		case ai.ModificationDelta:
 			if modifications {
 				text.WriteString(e.Text)
-				a.out.Stream(e.Text)
+				a.out.Stream(shown.Add(e.Text))
 			}
 		case ai.Source:
 			line.Sources = append(line.Sources, e.URL)
@@ -177,7 +178,7 @@ func (a *app) showAnswer(answer *ai.Stream, modifications bool) error {
 	if text.Len() == 0 {
 		return &stop{exitError, ai.ErrEmpty, "ask again, or choose another model with --ai-model"}
 	}
-	a.out.Stream("\n")
+	a.out.Stream(shown.End() + "\n")
 	for _, address := range line.Sources {
 		a.out.Printf("Source: %s", ui.Sanitize(address))
 	}

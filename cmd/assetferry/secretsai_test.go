@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -121,6 +122,42 @@ func endpoint(t *testing.T, status int, text string) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// An answer is shown as it comes, and its parts may be shorter than anything that looks like a
+// secret: a token is not shown in parts either.
+func TestTokenInPartsOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	environment := sandbox.Environment{ID: "77aa0c1be27d93461b0b", AccessKey: mark + "-access-key"}
+	l := newLeakTest(t)
+	w := startWordsOf(t, aiservice.Options{Environments: []sandbox.Environment{environment}})
+	w.wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/messages") {
+				next.ServeHTTP(rw, r)
+				return
+			}
+			rw.Header().Set("Content-Type", "text/event-stream")
+			for n, c := range "The token is " + r.Header.Get("Authorization") + ", and that is all that there is to be said of it." {
+				_, _ = fmt.Fprintf(rw, "event: text-delta\ndata: {\"textDelta\":%q}\n\n", string(c))
+				if n%50 == 0 {
+					_ = http.NewResponseController(rw).Flush()
+				}
+			}
+			_, _ = fmt.Fprint(rw, "event: done\ndata: {}\n\n")
+		})
+	})
+	env := append(w.variables(), "ASSETFERRY_AI_ENVIRONMENT_ID="+environment.ID, "ASSETFERRY_AI_ACCESS_KEY="+string(environment.AccessKey))
+	for _, form := range [][]string{nil, {"--json"}} {
+		p := command(t, l.dir, env, append([]string{"ai", "ask", "What is it?"}, form...)...)
+		p.must(t, exitDone)
+		for _, leak := range leaks("stdout", p.stdout.Bytes()) {
+			t.Error(leak)
+		}
+		if got := p.stdout.String(); !strings.Contains(got, "The token is Bearer [redacted], and that is all that there is to be said of it.") {
+			t.Errorf("got %s", got)
+		}
+	}
 }
 
 // echoInStream answers messages with a stream that ends with an error that tells the token.

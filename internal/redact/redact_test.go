@@ -93,6 +93,39 @@ func TestText(t *testing.T) {
 	}
 }
 
+// What comes piece by piece is struck out as what comes at once, and shown soon.
+func TestStream(t *testing.T) {
+	r := newRedactor()
+	for _, text := range []string{
+		"The picture shows a cat, with " + jwt + " in it, and a dog that is as long as this.", jwt + " " + accessKey, accessKey,
+		"The token: " + every(jwt, 3, " ") + " end of it", base64.StdEncoding.EncodeToString([]byte("Bearer " + jwt)), each(accessKey, "%%%02x"),
+		hex.EncodeToString([]byte(accessKey)) + " behind", "", "short", "100 % of &amp; \\u00 " + strings.Repeat("words ", 500), strings.Repeat("貓在這裡。", 400),
+	} {
+		for _, size := range []int{1, 2, 3, 7, 8, 31, 1000} {
+			var got strings.Builder
+			s := r.Stream()
+			for n := 0; n < len(text); n += size {
+				got.WriteString(s.Add(text[n:min(n+size, len(text))]))
+				if held := len(text[:min(n+size, len(text))]) - got.Len(); held > 2*maxHeld {
+					t.Fatalf("%.40q by %d: %d bytes are held back", text, size, held)
+				}
+			}
+			got.WriteString(s.End())
+			if want := r.Text(text); got.String() != want {
+				t.Errorf("%.40q by %d:\ngot  %s\nwant %s", text, size, got.String(), want)
+			}
+		}
+	}
+	s := r.Stream()
+	if got := s.Add("The picture shows a cat that sleeps on a chair."); !strings.HasPrefix(got, "The pic") {
+		t.Errorf("got %q at first", got)
+	}
+	var none *Redactor
+	if got := none.Stream().Add(jwt); got != jwt {
+		t.Errorf("got %q without secrets", got)
+	}
+}
+
 func TestTextWithoutSecrets(t *testing.T) {
 	r := newRedactor()
 	for _, text := range []string{

@@ -1,0 +1,57 @@
+package redact
+
+const (
+	// tail is how many characters of a text that is still to go on are held back: what a stretch of
+	// runs takes until it is struck out, and one run more.
+	tail = words + run
+	// maxHeld is how many bytes are held back at the most.
+	maxHeld = 2 << 10
+)
+
+// A Stream strikes secrets out of a text that comes piece by piece and is shown as it comes. The
+// pieces may be too short to hold a secret, so the last characters wait for the next piece.
+type Stream struct {
+	redactor *Redactor
+	held     string
+}
+
+// Stream returns a stream.
+func (r *Redactor) Stream() *Stream { return &Stream{redactor: r} }
+
+// Add takes a piece, and returns what of the text can be shown.
+func (s *Stream) Add(piece string) (shown string) {
+	s.held += piece
+	if s.redactor == nil {
+		return s.End()
+	}
+	x := s.redactor.current.Load()
+	if x == nil || len(s.held) > maxHeld {
+		return s.End()
+	}
+	cut := min(x.lastBegins(s.held, false), x.lastBegins(s.held, true))
+	shown = s.redactor.Text(s.held[:cut])
+	if shown+s.redactor.Text(s.held[cut:]) != s.redactor.Text(s.held) { // a secret goes on behind it
+		return ""
+	}
+	s.held = s.held[cut:]
+	return shown
+}
+
+// End returns the rest of the text.
+func (s *Stream) End() (shown string) {
+	shown, s.held = s.redactor.Text(s.held), ""
+	return shown
+}
+
+// lastBegins is where the last characters of a text begin that are held back.
+func (x *index) lastBegins(text string, raw bool) int {
+	var begins [tail]int
+	w := walker{index: x, text: text, raw: raw}
+	for w.next() {
+		begins[w.count%tail] = w.begins[(w.count-1)%run]
+	}
+	if w.count < tail {
+		return 0
+	}
+	return begins[(w.count+1)%tail]
+}
