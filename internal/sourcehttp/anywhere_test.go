@@ -1,12 +1,14 @@
 package sourcehttp
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"assetferry/internal/outbound"
 )
@@ -152,7 +154,15 @@ func TestRedirectWithoutEnd(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
-	if err := anywhere(t).get(t, s.String()+"/f"); err != nil {
-		t.Error(err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.String()+"/f", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	answer, err := anywhere(t).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
 }
