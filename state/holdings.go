@@ -23,7 +23,7 @@ func (h Holding) Holds(table, column string) bool {
 // Holdings are all kinds of data in a state database.
 func Holdings() []Holding {
 	return []Holding{
-		{"names of files, folders and categories, and the path of the source", byTable(`
+		{"names of files, folders and categories, the path of the source, and the flags that runs were begun with", byTable(`
 			aliases key owner; attempts key; bases category; categories name; contents key; described key; descriptions key;
 			differences key; enrichment_runs contexts; failures key; folders path; former key; former_keys key owner; given_addresses key;
 			intents path; inventory folder name; items key folder name origin; orphans key; ours path;

@@ -119,7 +119,7 @@ func takes(c *cobra.Command, name string) bool {
 // settings of this call do not say the same.
 func (a *app) finishIt(run state.Run) string {
 	if run.Command == "apply" {
-		return commandLine("apply", append(a.carried("apply", nil), "--hash", run.PlanHash), "PLAN_FILE")
+		return commandLine("apply", append(a.flagsOf(run, "apply"), "--hash", run.PlanHash), cmp.Or(askedBy(run).Plan, "PLAN_FILE"))
 	}
 	return a.commandOf(run, nil)
 }

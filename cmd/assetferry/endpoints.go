@@ -33,6 +33,7 @@ type endpoints struct {
 	journal *state.Store
 	pair    state.Pair
 	rules   migrate.Rules
+	asked   asked
 
 	metadata *metadata.Table     // nil if there is none
 	tableSum string              // the checksum of its file
@@ -93,6 +94,9 @@ func (a *app) openEndpoints(ctx context.Context, cmd *cobra.Command, address str
 	}
 	a.startMeter(ctx, s.dest, s.journal)
 	if err := s.notePurpose(ctx); err != nil {
+		return nil, err
+	}
+	if s.asked, err = a.asks(s.address); err != nil {
 		return nil, err
 	}
 	rules := s.rules
@@ -271,7 +275,7 @@ func (s *endpoints) adoptOnly() { s.rules.AdoptOnly = true }
 
 // begin begins a run under the rules.
 func (s *endpoints) begin(ctx context.Context, command string) (state.Run, error) {
-	rules, err := json.Marshal(storedRules{s.rules, s.settings})
+	rules, err := json.Marshal(storedRules{s.rules, s.settings, s.asked})
 	if err != nil {
 		return state.Run{}, err
 	}

@@ -46,10 +46,13 @@ func (a *app) commandOf(run state.Run, change func(command *string, r *migrate.R
 			more = append(more, "--accept-rules")
 		}
 	}
-	source, flags := run.Pair.Source, append(append(a.carried(command, ofRules), a.ruleSwitches(rules)...), more...)
-	if !config.IsAddress(source) && !filepath.IsAbs(source) {
+	source, flags := run.Pair.Source, append(append(a.flagsOf(run, command), a.ruleSwitches(rules)...), more...)
+	named := cmp.Or(askedBy(run).Source, source)
+	if !config.IsAddress(source) && !filepath.IsAbs(source) || named != source {
 		flags = append(flags, a.differing("source-name", source, a.settings.SourceName)...)
-		source = "SOURCE"
+		if source = "SOURCE"; config.IsAddress(named) || filepath.IsAbs(named) {
+			source = named
+		}
 	}
 	return commandLine(command, flags, a.sourceArgument(source)...)
 }
@@ -75,6 +78,8 @@ func (a *app) afterRun(run state.Run, tallies []state.Tally) nextStep {
 		return nextStep{"To try again what failed in many runs:", a.commandOf(run, nil, "--retry-parked")}
 	case countState(tallies, state.ItemFailed, state.ItemWaiting, state.ItemChanged, state.ItemInDoubt) > 0:
 		return nextStep{"To try again what did not arrive:", a.commandOf(run, nil)}
+	case countState(tallies, state.ItemConflict) > 0:
+		return nextStep{"Conflicts need a decision. To list them, and what decides each:", a.again("report", nil, "--run", run.ID)}
 	}
 	return nextStep{}
 }

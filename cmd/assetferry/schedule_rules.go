@@ -51,13 +51,6 @@ func refuseSingleRunFlags(cmd *cobra.Command) error {
 var comparedSettings = []string{"metadata", "provenance", "sentinel", "max_delete", "max_delete_percent", "max_changes", "max_changes_percent", "drift_share",
 	"endpoint", "s3_anonymous", "s3_tags", "table_columns", "table_root", "table_check"}
 
-// storedRules are the rules of a run as the state database has them, with the settings that a
-// schedule compares. They are no part of the rules: a run goes on if they differ.
-type storedRules struct {
-	migrate.Rules
-	Settings map[string][]string `json:"settings,omitempty"`
-}
-
 // settingsOfRun are the compared settings that a command takes, as they are in effect.
 func (a *app) settingsOfRun(cmd *cobra.Command) map[string][]string {
 	found := map[string][]string{}

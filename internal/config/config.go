@@ -264,6 +264,11 @@ func (s *Settings) Texts(key string) []string {
 	return nil
 }
 
+// IsPath reports whether the setting of a flag is a path.
+func (s *Settings) IsPath(flag string) bool {
+	return slices.ContainsFunc(s.table(), func(r row) bool { return r.path && r.flag() == flag })
+}
+
 // loadFile reads the file that a switch or the environment names, or else the
 // default one if there is one.
 func (s *Settings) loadFile(flag []string, rows []row) error {
