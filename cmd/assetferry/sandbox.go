@@ -213,7 +213,11 @@ func (a *app) runSandbox(ctx context.Context, o sandboxOptions, options sandbox.
 	server, err := sandbox.New(options)
 	if errors.Is(err, sandbox.ErrInUse) {
 		data := withValue("data", o.data)
-		return r, &stop{exitInUse, err, commandLine("sandbox status", data) + " shows its address, and " + commandLine("sandbox stop", data) + " ends it"}
+		hint := commandLine("sandbox status", data) + " shows its address, and " + commandLine("sandbox stop", data) + " ends it"
+		if _, e := a.controlSandbox(o.data, func(c sandbox.Control) error { _, err := c.Status(ctx); return err }); e != nil {
+			hint = "wait for the command that uses it, such as one with --to sandbox; or if it was started with --credentials-from-env, stop it in a shell that has its access key"
+		}
+		return r, &stop{exitInUse, err, hint}
 	}
 	if err != nil {
 		return r, err
@@ -248,11 +252,16 @@ func (a *app) runSandbox(ctx context.Context, o sandboxOptions, options sandbox.
 }
 
 // stopHint is the command that stops a sandbox.
-func stopHint(data string) string {
+func stopHint(data string) string { return commandLine("sandbox stop", dataFlag(data)) }
+
+// startHint is the command that starts a sandbox.
+func startHint(data string) string { return commandLine("sandbox", dataFlag(data)) }
+
+func dataFlag(data string) []string {
 	if data == "" {
-		return "assetferry sandbox stop"
+		return nil
 	}
-	return commandLine("sandbox", []string{"stop", "--data", data})
+	return withValue("data", data)
 }
 
 // readProfile reads the profile that a flag names.

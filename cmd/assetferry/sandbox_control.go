@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,8 @@ func readPorts(dir string) (p sandboxPorts, err error) {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil {
-		return p, fmt.Errorf("read where the sandbox listened: %w", err)
+		return p, &stop{exitError, fmt.Errorf("read where the sandbox listened, %s: %w", ui.Sanitize(portsFile(dir)), err),
+			"delete that file; the sandbox chooses another port then"}
 	}
 	return p, nil
 }
@@ -94,12 +96,9 @@ has its access key. Where none runs there is nothing to do, which is no error.
   assetferry sandbox stop --data rehearsal`,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			control, err := a.sandboxControl(data)
-			if err == nil {
-				ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-				defer cancel()
-				err = control.Stop(ctx)
-			}
+			ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+			defer cancel()
+			control, err := a.controlSandbox(data, func(c sandbox.Control) error { return c.Stop(ctx) })
 			switch {
 			case errors.Is(err, sandbox.ErrNotRunning):
 				a.out.Notef("No sandbox runs%s.", whichSandbox(control, data))
@@ -132,13 +131,10 @@ key of the address that was printed at the start may be spent by then. Exit code
   assetferry sandbox status --data rehearsal`,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			control, err := a.sandboxControl(data)
 			var is sandbox.Status
-			if err == nil {
-				is, err = control.Status(ctx)
-			}
+			control, err := a.controlSandbox(data, func(c sandbox.Control) (err error) { is, err = c.Status(ctx); return err })
 			if errors.Is(err, sandbox.ErrNotRunning) {
-				return &stop{exitNoSuch, fmt.Errorf("no sandbox runs%s", whichSandbox(control, data)), "assetferry sandbox starts one"}
+				return &stop{exitNoSuch, fmt.Errorf("no sandbox runs%s", whichSandbox(control, data)), startHint(data) + " starts one"}
 			} else if err != nil {
 				return err
 			}
@@ -169,20 +165,21 @@ func whichSandbox(c sandbox.Control, data string) string {
 	return " at " + ui.Sanitize(c.URL)
 }
 
-// sandboxControl finds the sandbox of a folder, or the one of this shell. It must be on this
-// machine: the variables of a shell may name the real service.
-func (a *app) sandboxControl(data string) (sandbox.Control, error) {
+// controlSandbox gives an order to the sandbox of a folder, or to the one of this shell. That
+// must be on this machine: the variables of a shell may name the real service.
+func (a *app) controlSandbox(data string, order func(sandbox.Control) error) (sandbox.Control, error) {
 	c := sandbox.Control{Now: clock.Now}
-	key, _ := a.lookup("ASSETFERRY_ACCESS_KEY")
-	c.Key = sandbox.AccessKey(key)
+	text, _ := a.lookup("ASSETFERRY_ACCESS_KEY")
+	key := sandbox.AccessKey(text)
 	if data == "" {
 		c.URL, _ = a.lookup("ASSETFERRY_URL")
 		u, err := url.Parse(c.URL)
-		if err != nil || u.Scheme != "http" || !loopback(net.JoinHostPort(u.Hostname(), "0")) || key == "" {
+		if err != nil || u.Scheme != "http" || !isThisMachine(u.Hostname()) || key == "" {
 			return c, usage(errors.New("this shell has no sandbox: ASSETFERRY_URL and ASSETFERRY_ACCESS_KEY name none on this machine"),
 				"name its folder with --data DIR, or run this in the shell that uses it")
 		}
-		return c, nil
+		c.Key = key
+		return c, order(c)
 	}
 	ports, err := readPorts(data)
 	if err != nil {
@@ -193,9 +190,29 @@ func (a *app) sandboxControl(data string) (sandbox.Control, error) {
 	}
 	c.URL = "http://" + ports.Assets
 	own, err := sandbox.LoadCredentials(data)
-	if errors.Is(err, fs.ErrNotExist) && key != "" { // it was started with --credentials-from-env
-		return c, nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, err
 	}
-	c.Key = own.AccessKey
+	for _, c.Key = range []sandbox.AccessKey{own.AccessKey, key} { // that of the shell after --credentials-from-env
+		if err = sandbox.ErrNotRunning; c.Key != "" {
+			err = order(c)
+		}
+		if !errors.Is(err, sandbox.ErrNotRunning) {
+			break
+		}
+	}
 	return c, err
+}
+
+// isThisMachine reports whether a host is an address of this machine.
+func isThisMachine(host string) bool {
+	ip := net.ParseIP(host)
+	if ip == nil || ip.IsLoopback() || ip.IsUnspecified() {
+		return ip != nil || host == "localhost"
+	}
+	own, err := net.InterfaceAddrs()
+	return err == nil && slices.ContainsFunc(own, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(ip)
+	})
 }
