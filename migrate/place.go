@@ -34,6 +34,11 @@ const otherFiles = "Other files"
 // that any client of the service ever sent.
 const fallbackExtension = "bin"
 
+// IsCategoryName reports whether a category can have a name.
+func IsCategoryName(name string) bool {
+	return strings.TrimSpace(name) != "" && utf8.RuneCountInString(normal(name)) <= maxName
+}
+
 // newPrefix marks a category that does not exist yet and is known by name.
 const newPrefix = "new:"
 

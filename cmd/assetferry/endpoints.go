@@ -424,6 +424,8 @@ func (a *app) readKeys(name string) (*migrate.KeyList, error) {
 // for the runs that create them.
 func (a *app) fallbackRule(r *migrate.Rules) error {
 	switch c := a.settings; {
+	case c.FallbackCategory != "" && !migrate.IsCategoryName(c.FallbackCategory):
+		return usage(errors.New("--fallback-category: not the name of a category"), "name one with 1 to 256 characters, not all of them spaces")
 	case c.Unmatched == "create":
 		r.FallbackCategory = c.FallbackCategory
 	case c.Origin("fallback_category") == config.FromFlag:

@@ -49,7 +49,7 @@ var definitions = []struct {
 		title:  "another asset of that name is there already",
 		remedy: "--on-existing duplicate, or adopt for what is new; or --exclude"}},
 	{migrate.ReasonCollision, definition{id: "names-collide", severity: Loss,
-		title:  "another object has the name, but for case or Unicode form",
+		title:  "another object has the name; case and Unicode form do not count",
 		remedy: "--on-collision rename or keep"}},
 	{migrate.ReasonArchived, definition{id: "archived", severity: Loss,
 		title:  "in an archived storage class",
@@ -73,7 +73,7 @@ var definitions = []struct {
 		title:  ".bin is added to the name, which has no extension that a category can hold",
 		remedy: "a rule of the mapping that names it with another extension; or --exclude"}},
 	{migrate.ReasonRenamed, definition{id: "renamed", severity: Note,
-		title:  "renamed, for the name is taken but for case or Unicode form",
+		title:  "renamed: another object has the name; case and Unicode form do not count",
 		remedy: "--on-collision keep or conflict"}},
 }
 
