@@ -91,7 +91,11 @@ func (s *Store) record(ctx context.Context, tx *sql.Tx, run, pair int64, outcome
 	if len(outcomes) == 0 {
 		return nil
 	}
-	r := recorder{tx: tx, run: run, pair: pair, now: s.now().UnixMilli(), bases: bases{tx: tx}}
+	now, err := arrivalTime(ctx, tx, pair, s.now())
+	if err != nil {
+		return err
+	}
+	r := recorder{tx: tx, run: run, pair: pair, now: now.UnixMilli(), bases: bases{tx: tx}}
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}

@@ -225,7 +225,11 @@ func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
 				return err
 			}
 		}
-		if _, err := goBack(ctx, tx, undo.Pair.ID, undo.Num, s.now(), gone, undo.Num); err != nil {
+		now, err := arrivalTime(ctx, tx, undo.Pair.ID, s.now())
+		if err != nil {
+			return err
+		}
+		if _, err := goBack(ctx, tx, undo.Pair.ID, undo.Num, now, gone, undo.Num); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE pairs SET (objects, bytes) =

@@ -16,6 +16,14 @@ import (
 // arrivedAt is when the content of a receipt r came to be at the destination.
 const arrivedAt = `coalesce(r.content_at, r.done_at)`
 
+// arrivalTime is the time of content that arrives now: after the last verification of the
+// pair, also where the clock was set back since. Otherwise it would pass for verified.
+func arrivalTime(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) (time.Time, error) {
+	var at int64
+	err := tx.QueryRowContext(ctx, `SELECT max(?1, coalesce(max(at) + 1, 0)) FROM verifications WHERE pair = ?2`, now.UnixMilli(), pair).Scan(&at)
+	return fromMillis(at), err
+}
+
 // lastContents is when all contents of the pair ?1 were read back last; 0 for never.
 const lastContents = `coalesce((SELECT v.at FROM verifications v WHERE v.pair = ?1 AND v.level = '` + everyContent + `' ORDER BY v.id DESC LIMIT 1), 0)`
 

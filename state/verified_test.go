@@ -121,3 +121,12 @@ func TestUndoneIsNotVerified(t *testing.T) {
 		}
 	}
 }
+
+// What arrives after a verification is not verified by it, whatever the clock says.
+func TestClockSetBackVerifiesNothing(t *testing.T) {
+	c := verifiedLibrary(t)
+	c.verify("content", nil)
+	c.clock = c.clock.Add(-48 * time.Hour)
+	c.everyAction()
+	c.expect("after a sync", 2, 2, 0, 3)
+}
