@@ -38,7 +38,7 @@ func (a *app) asks(source string) (asked, error) {
 		}
 	}
 	a.called.Flags().Visit(func(f *pflag.Flag) {
-		if err != nil || slices.Contains(slices.Concat(onlyHere, singleRunFlags), f.Name) || slices.Contains(ofRules, "--"+f.Name) {
+		if err != nil || f.Name == "wait" || slices.Contains(slices.Concat(onlyHere, singleRunFlags), f.Name) || slices.Contains(ofRules, "--"+f.Name) {
 			return
 		}
 		words := flagWords(f)
