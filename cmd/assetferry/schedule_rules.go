@@ -101,8 +101,8 @@ func settingText(values []string) string {
 	return "not set"
 }
 
-// flagsOf are the flags that ask for compared settings.
-func flagsOf(keys []string) (flags []string) {
+// flagNames are the flags that ask for compared settings.
+func flagNames(keys []string) (flags []string) {
 	for _, key := range keys {
 		flags = append(flags, "--"+strings.ReplaceAll(key, "_", "-"))
 	}
@@ -230,7 +230,7 @@ func (a *app) compareRules(cmd *cobra.Command, source string, last state.Run) er
 	}
 	hint := "if the new rules are meant, run them once, then schedule them:\n    " + once
 	if a.flagsCanSay(was, now) && sayable {
-		flags := append(a.carriedBut("schedule", slices.Concat(ofRules, flagsOf(comparedSettings), singleRunFlags, []string{"--notify"}), nil), a.ruleSwitches(was)...)
+		flags := append(a.carriedBut("schedule", slices.Concat(ofRules, flagNames(comparedSettings), singleRunFlags, []string{"--notify"}), nil), a.ruleSwitches(was)...)
 		flags = append(flags, settings...)
 		hint = "schedule the rules of that run:\n    " + commandLine("schedule", flags, a.sourceArgument(source)...) + "\nor " + hint
 	}
