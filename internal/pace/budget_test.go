@@ -234,3 +234,12 @@ func TestBandwidthFollowsItsTimetable(t *testing.T) {
 		}
 	})
 }
+
+// A budget of a day is free again at the same time of another day.
+func TestBudgetHintNamesTheDay(t *testing.T) {
+	free := time.Now().AddDate(0, 0, 1)
+	hint, want := (&BudgetError{Free: free}).Hint(), "from "+free.Format("2006-01-02 15:04")+" on"
+	if !strings.Contains(hint, want) {
+		t.Errorf("got %q, want %q", hint, want)
+	}
+}

@@ -135,5 +135,9 @@ func (e *BudgetError) Class() retry.Class { return retry.Fatal }
 
 // Hint is the next step.
 func (e *BudgetError) Hint() string {
-	return "run the same command again from " + e.Free.Local().Format("15:04") + " on; it goes on where it stopped"
+	layout, free := "15:04", e.Free.Local()
+	if free.YearDay() != time.Now().YearDay() {
+		layout = "2006-01-02 15:04"
+	}
+	return "run the same command again from " + free.Format(layout) + " on; it goes on where it stopped"
 }
