@@ -42,7 +42,7 @@ func (c *Client) accessFor(ctx context.Context, r *request, secret string) (*htt
 	if err := c.do(ctx, r); err != nil {
 		return nil, err
 	}
-	if value := got.cookie.Value; len(value) >= shortestCookie { // it opens files, and whoever delivers them may repeat it
+	if value := got.cookie.Value; len(value) >= shortestCookie { // it opens files, and the host that delivers them may repeat it
 		c.redactor.Key(value)
 	}
 	return got.cookie, nil
