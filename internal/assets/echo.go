@@ -10,14 +10,21 @@ import (
 // errEcho says that an answer repeats the token that was sent.
 var errEcho = errors.New("it repeats the token that it was asked with")
 
-// overlap is how many bytes of an answer are looked at again with those behind them.
-const overlap = 512
+const (
+	// overlap is how many bytes of an answer are looked at again with those behind them.
+	overlap = 512
+	// portion is how many bytes are looked at together: the JSON decoder asks for a few hundred, and
+	// would have most of them looked at twice.
+	portion = 8 << 10
+)
 
 // An echoReader reads an answer, and ends it where it repeats a token.
 type echoReader struct {
 	in         io.Reader
 	signatures *redact.Redactor
-	last       string
+	buffer     []byte // the last of what was read before, and what was read
+	unread     []byte // the end of it
+	err        error  // that follows it
 }
 
 func (c *Client) withoutEcho(body io.Reader) io.Reader {
@@ -25,11 +32,26 @@ func (c *Client) withoutEcho(body io.Reader) io.Reader {
 }
 
 func (e *echoReader) Read(p []byte) (int, error) {
-	n, err := e.in.Read(p)
-	text := e.last + string(p[:n])
-	if e.signatures.Holds(text) {
-		return 0, errEcho
+	if len(e.unread) == 0 && e.err == nil {
+		e.fill()
 	}
-	e.last = text[max(0, len(text)-overlap):]
-	return n, err
+	n := copy(p, e.unread)
+	if e.unread = e.unread[n:]; len(e.unread) > 0 {
+		return n, nil
+	}
+	return n, e.err
+}
+
+// fill reads what has come by now.
+func (e *echoReader) fill() {
+	if e.buffer == nil {
+		e.buffer = make([]byte, 0, overlap+portion)
+	}
+	kept := copy(e.buffer[:overlap], e.buffer[max(0, len(e.buffer)-overlap):])
+	n, err := e.in.Read(e.buffer[kept : kept+portion])
+	e.buffer, e.err = e.buffer[:kept+n], err
+	if e.signatures.Holds(string(e.buffer)) {
+		n, e.err = 0, errEcho
+	}
+	e.unread = e.buffer[kept : kept+n]
 }
