@@ -80,7 +80,7 @@ func (o *jobOptions) begin(cmd *cobra.Command, asks bool) error {
 	needs := []string{"job", "private"}
 	for i := range o.settings {
 		s := &o.settings[i]
-		flag := strings.ReplaceAll(s.key, "_", "-")
+		flag := config.FlagName(s.key)
 		needs = append(needs, flag)
 		if !cmd.Flags().Changed(flag) {
 			continue
@@ -145,7 +145,7 @@ func (d *dialogue) askJob(put func(why, prompt, initial string, take func(string
 			continue
 		}
 		put(s.why, s.prompt, s.value, func(value string) error {
-			if allowed := values(strings.ReplaceAll(s.key, "_", "-")); allowed != nil {
+			if allowed := values(config.FlagName(s.key)); allowed != nil {
 				if err := config.CheckSetting(s.key, value); err != nil {
 					return errors.New("one of " + strings.Join(allowed, ", "))
 				}

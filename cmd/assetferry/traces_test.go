@@ -73,7 +73,7 @@ func written() map[string]trace {
 		"sandbox": {"$XDG_DATA_HOME/assetferry/sandbox, or --data DIR", `^data(/.*)?$`},
 		"log":     {"only with --log-file", `^run\.log$`},
 		"output":  {"files of --output, -o and --approval-request", `^out/[^/]+$`},
-		"pages":   {"the pages that enrich documents writes beside yours, with a .json for each", `^pages/[^/]+\.enriched\.html(\.json)?$`},
+		"pages":   {"the pages that enrich documents writes next to yours, with a .json for each", `^pages/[^/]+\.enriched\.html(\.json)?$`},
 		"export":  {"the folder of export", `^exported(/.*)?$`},
 		"metrics": {"--metrics", `^m\.prom$`},
 		"rewrite": {"the files that rewrite --write changes", `^site/.*$`},

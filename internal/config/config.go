@@ -315,4 +315,7 @@ type Key struct {
 	Values  []string // if it takes one of a few
 }
 
-func (r row) flag() string { return strings.ReplaceAll(r.key, "_", "-") }
+func (r row) flag() string { return FlagName(r.key) }
+
+// FlagName returns the name of the flag that has a setting of this key in the file.
+func FlagName(key string) string { return strings.ReplaceAll(key, "_", "-") }
