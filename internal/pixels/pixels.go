@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -26,9 +27,12 @@ var ErrTooLarge = errors.New("it takes too much memory")
 // shared is the budget. The memory of a process is one, so this is, too.
 var shared = semaphore.NewWeighted(Budget)
 
-// much is how many bytes are worth asking the collector for: else what one image leaves
-// behind adds to what the next one takes.
+// much is how many bytes are worth asking the collector for: else what images leave behind
+// adds to what the next ones take.
 const much = 16 << 20
+
+// left is how many bytes images have left behind since the collector was last asked.
+var left atomic.Int64
 
 // Hold waits until an image may take so many bytes, and holds them until release.
 func Hold(ctx context.Context, cost int64) (release func(), err error) {
@@ -39,7 +43,8 @@ func Hold(ctx context.Context, cost int64) (release func(), err error) {
 		return nil, err
 	}
 	return func() {
-		if cost >= much {
+		if left.Add(cost) >= much {
+			left.Store(0)
 			debug.FreeOSMemory()
 		}
 		shared.Release(cost)
@@ -87,11 +92,17 @@ func bytesPerPixel(file io.ReaderAt, fileSize int64) int64 {
 }
 
 // ofTIFF is what the decoder takes beside the image: a strip or tile as it is when it is not
-// compressed, in a buffer that doubles. A tile may reach 16 pixels beyond the image, or have a
-// million.
-func ofTIFF(width, height int64) int64 {
-	const buffer, padding, tile = 16, 16, 1 << 20 // bytes for each pixel; pixels
-	return buffer * max(tile, (width+padding)*(height+padding))
+// compressed, in a buffer that doubles and leaves those behind that became too small. A tile may
+// reach 16 pixels beyond the image, or have a million.
+func ofTIFF(width, height int64) (buffers int64) {
+	const perPixel, padding, tile, first = 8, 16, 1 << 20, 512 // bytes; pixels; pixels; bytes
+	data := perPixel * max(tile, (width+padding)*(height+padding))
+	for size := int64(first); ; size *= 2 {
+		buffers += size
+		if size >= data+first { // it is full only when there is no room for more
+			return buffers
+		}
+	}
 }
 
 func isTIFF(file io.ReaderAt) bool {

@@ -49,7 +49,7 @@ func TestCost(t *testing.T) {
 		}
 	}
 	tiff := bytes.NewReader([]byte("MM\x00*"))
-	for size, least := range map[[2]int]int64{{1, 1}: 16 << 20, {4_000_000, 1}: 17 * 16 * 4_000_000, {2000, 2000}: (8 + 16) * 4_000_000} {
+	for size, least := range map[[2]int]int64{{1, 1}: 32 << 20, {571_000, 1}: 128<<20 + 64<<20, {2000, 2000}: 8*4_000_000 + 64<<20} {
 		if got := Cost(tiff, 4, size[0], size[1]); got < least {
 			t.Errorf("a TIFF of %v costs %d, and its buffer takes %d", size, got, least)
 		}
