@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"assetferry/internal/clock"
+	"assetferry/internal/counts"
 	"assetferry/internal/filelock"
 	"assetferry/internal/mount"
 
@@ -287,7 +288,7 @@ func connect(path string, m mode, connections int) (*sql.DB, error) {
 	default:
 		q.Set("mode", "ro")
 	}
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()+"?"+q.Encode())
+	db, err := sql.Open(counts.Driver, "file:"+(&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", path, err)
 	}

@@ -8,8 +8,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"runtime"
+
+	"assetferry/internal/counts"
 )
 
 // ballast is memory that the collector counts and that nobody touches, so that it takes up
@@ -21,5 +24,8 @@ func main() {
 	kept := make([]byte, ballast)
 	code := run(context.Background(), os.Args[1:], stdEnv())
 	runtime.KeepAlive(kept)
+	if err := counts.Write(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
 	os.Exit(code)
 }

@@ -35,7 +35,7 @@ type row struct {
 	measured string
 	must     string
 	ok       bool
-	rss      int64
+	took     usage // of assetferry; nothing for a figure that is of several processes
 }
 
 // A figure measures something and gives one row or several.
@@ -56,20 +56,21 @@ func newBench(ctx context.Context, out io.Writer, scale int, program string) (*b
 	return b, nil
 }
 
-// find gives the path of the program, which is built unless it is named.
+// find gives the path of the program, which is built unless it is named. What it counts costs
+// nothing that could be measured.
 func (b *bench) find(program string) (string, error) {
 	if program != "" {
 		return filepath.Abs(program)
 	}
 	built := filepath.Join(b.dir, "assetferry")
-	if out, err := exec.CommandContext(b.ctx, "go", "build", "-o", built, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(b.ctx, "go", "build", "-tags", "counts", "-o", built, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	return built, nil
 }
 
-// all measures the figures and prints a row as soon as it is there.
-func (b *bench) all(only *regexp.Regexp) error {
+// all measures the figures, prints a row as soon as it is there, and gives all rows.
+func (b *bench) all(only *regexp.Regexp) (all []row, err error) {
 	fmt.Fprintf(b.out, "%s\n\n", b.machine())
 	fmt.Fprintln(b.out, "| Figure | Baseline | assetferry | Must reach | | Peak RSS |")
 	fmt.Fprintln(b.out, "| --- | --- | --- | --- | --- | --- |")
@@ -83,18 +84,19 @@ func (b *bench) all(only *regexp.Regexp) error {
 			failed++
 			fmt.Fprintf(b.out, "| %s | | failed: %s | | | |\n", f.name, strings.ReplaceAll(err.Error(), "\n", " "))
 		}
+		all = append(all, rows...)
 		for _, r := range rows {
 			verdict := "reached"
 			if !r.ok {
 				verdict = "**missed**"
 			}
-			fmt.Fprintf(b.out, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.baseline, r.measured, r.must, verdict, megabytes(r.rss))
+			fmt.Fprintf(b.out, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.baseline, r.measured, r.must, verdict, megabytes(r.took.RSS))
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("figures that could not be measured: %d", failed)
+		return all, fmt.Errorf("figures that could not be measured: %d", failed)
 	}
-	return context.Cause(b.ctx)
+	return all, context.Cause(b.ctx)
 }
 
 // machine says what all of it depends on.
@@ -174,9 +176,15 @@ func (w *world) source() []string {
 	return []string{"s3://" + bucketName, "--source-name", sourceName, "--quiet"}
 }
 
-// assetferry runs the program.
+// assetferry runs the program, and counts its requests, too.
 func (w *world) assetferry(command string, args ...string) (usage, []byte, error) {
-	return w.runWell(w.program, append([]string{command}, args...)...)
+	atSource, atDestination := w.bucket.lists.Load()+w.bucket.gets.Load(), w.service.requests.Load()
+	u, output, err := w.runWell(w.program, append([]string{command}, args...)...)
+	if u.Counts != nil {
+		u.Counts["requests to the source"] = w.bucket.lists.Load() + w.bucket.gets.Load() - atSource
+		u.Counts["requests to the destination"] = w.service.requests.Load() - atDestination
+	}
+	return u, output, err
 }
 
 // journalSize is how many bytes the journal takes.

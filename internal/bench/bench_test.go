@@ -43,12 +43,19 @@ func TestEveryFigure(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := b.all(regexp.MustCompile("")); err != nil {
+	rows, err := b.all(regexp.MustCompile(""))
+	if err != nil {
 		t.Error(err)
 	}
 	t.Log(out.String())
-	if rows := strings.Count(out.String(), "reached") + strings.Count(out.String(), "missed"); rows < len(figures) {
-		t.Errorf("the table has %d rows for %d figures", rows, len(figures))
+	if printed := strings.Count(out.String(), "reached") + strings.Count(out.String(), "missed"); printed < len(figures) || len(rows) != printed {
+		t.Errorf("the table has %d rows of %d, for %d figures", printed, len(rows), len(figures))
+	}
+	for _, r := range resultsOf(rows) {
+		if strings.HasPrefix(r.Figure, "plan of") && (r.CPUSeconds <= 0 || r.Counts["statements"] == 0 || r.Counts["prepared"] == 0 ||
+			r.Counts["transactions"] == 0 || r.Counts["allocations"] == 0 || r.Counts["requests to the source"] == 0 || r.Counts["requests to the destination"] == 0) {
+			t.Errorf("of a plan, this is known: %+v", r)
+		}
 	}
 }
 

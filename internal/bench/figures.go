@@ -94,7 +94,7 @@ func (b *bench) throughput() ([]row, error) {
 		figure:   fmt.Sprintf("%d x 20 KiB from S3, whole run, %d at once", l.objects, atOnce),
 		baseline: fmt.Sprintf("bare loop %.0f and %.0f assets/s, %s CPU", rate(l.objects, bare.Wall), rate(l.objects, bareAfter.Wall), seconds((bare.CPU+bareAfter.CPU)/2)),
 		measured: fmt.Sprintf("%.0f assets/s, %.0f %%, %s CPU", got, 100*ratio, seconds(ours.CPU)),
-		must:     "85 %, 1,500 assets/s", ok: ratio >= .85 && got >= 1500, rss: ours.RSS,
+		must:     "85 %, 1,500 assets/s", ok: ratio >= .85 && got >= 1500, took: ours,
 	}}, nil
 }
 
@@ -116,7 +116,7 @@ func (b *bench) underLatency(latency time.Duration) ([]row, error) {
 		figure:   fmt.Sprintf("the same at %v a request, both sides", latency),
 		baseline: fmt.Sprintf("%d / %v = %.0f assets/s; bare loop %.0f", atOnce, latency, limit, rate(few.objects, bare.Wall)),
 		measured: fmt.Sprintf("%.0f assets/s, %.0f %%", got, 100*got/limit),
-		must:     "85 %", ok: got >= .85*limit, rss: ours.RSS,
+		must:     "85 %", ok: got >= .85*limit, took: ours,
 	}}, nil
 }
 
@@ -136,7 +136,7 @@ func (b *bench) plan() ([]row, error) {
 	return []row{{
 		figure: fmt.Sprintf("plan of %d objects", l.objects), baseline: baseline,
 		measured: fmt.Sprintf("%s, %s CPU, %d list requests, %d at the destination", seconds(u.Wall), seconds(u.CPU), lists, requests),
-		must:     "40 s, 150 MB", ok: u.Wall <= 40*time.Second && u.RSS <= 150e6, rss: u.RSS,
+		must:     "40 s, 150 MB", ok: u.Wall <= 40*time.Second && u.RSS <= 150e6, took: u,
 	}}, err
 }
 
@@ -176,11 +176,11 @@ func (b *bench) quietNight(folders int) ([]row, error) {
 		figure: fmt.Sprintf("quiet night, %d objects, folders: %d", l.objects, folders), baseline: baseline,
 		measured: fmt.Sprintf("%s, %s CPU, %d list requests, %d at the destination", seconds(u.Wall), seconds(u.CPU), lists, requests),
 		must:     "25 s, 150 MB, 1,000 lists, 2 at the destination",
-		ok:       u.Wall <= 25*time.Second && u.RSS <= 150e6 && lists <= 1000 && requests <= 2, rss: u.RSS,
+		ok:       u.Wall <= 25*time.Second && u.RSS <= 150e6 && lists <= 1000 && requests <= 2, took: u,
 	}, {
 		figure:   fmt.Sprintf("the same, and 1/30 of the assets compared, folders: %d", folders),
 		measured: fmt.Sprintf("%s, %s CPU, %d requests at the destination", seconds(shared.Wall), seconds(shared.CPU), compared),
-		must:     "150 MB", ok: shared.RSS <= 150e6, rss: shared.RSS,
+		must:     "150 MB", ok: shared.RSS <= 150e6, took: shared,
 	}}, err
 }
 
@@ -218,7 +218,7 @@ func (b *bench) flatMemory() (rows []row, err error) {
 		rows = append(rows, row{
 			figure:   fmt.Sprintf("RSS of a %s at %v objects", of.what, sizes),
 			baseline: megabytes(of.peaks[0]), measured: fmt.Sprintf("%s, %s: %.2f x", megabytes(of.peaks[1]), megabytes(of.peaks[2]), ratio),
-			must: "1.2 x", ok: ratio <= 1.2, rss: of.peaks[2],
+			must: "1.2 x", ok: ratio <= 1.2, took: usage{RSS: of.peaks[2]},
 		})
 	}
 	return rows, nil
@@ -267,7 +267,7 @@ func (b *bench) resume() ([]row, error) {
 		figure:   fmt.Sprintf("resume at half of %d, killed", l.objects),
 		baseline: fmt.Sprintf("%d requests without the kill", whole),
 		measured: fmt.Sprintf("first upload after %s; %d requests, %.4f x", seconds(first), cut, ratio),
-		must:     "2 s, 1.01 x", ok: first <= 2*time.Second && ratio <= 1.01, rss: u.RSS,
+		must:     "2 s, 1.01 x", ok: first <= 2*time.Second && ratio <= 1.01, took: u,
 	}}, err
 }
 
@@ -287,7 +287,7 @@ func (b *bench) largeAsset() ([]row, error) {
 	return []row{{
 		figure: fmt.Sprintf("one asset of %.1f GB", float64(size)/1e9), baseline: megabytes(idle.RSS) + " with one of 20 KiB",
 		measured: fmt.Sprintf("%s more; %s, %.0f MB/s", megabytes(more), seconds(u.Wall), float64(size)/1e6/u.Wall.Seconds()),
-		must:     "64 MB more", ok: more <= 64e6, rss: u.RSS,
+		must:     "64 MB more", ok: more <= 64e6, took: u,
 	}}, err
 }
 
@@ -299,11 +299,12 @@ var syncsIn = regexp.MustCompile(`(?m)^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)(?:\s+\d+
 func (b *bench) journal() ([]row, error) {
 	l := library{objects: 20_000 / b.scale, folders: 50, size: small}
 	var size int64
+	var u usage
 	syncs := -1
 	err := b.within(l, 0, func(w *world) error {
 		trace, err := exec.LookPath("strace")
 		if err != nil {
-			_, err = w.migrate()
+			u, err = w.migrate()
 			size = w.journalSize()
 			return err
 		}
@@ -329,7 +330,7 @@ func (b *bench) journal() ([]row, error) {
 	}
 	return []row{{
 		figure:   fmt.Sprintf("journal after %d assets with keys of %d bytes", l.objects, len(l.key(0))),
-		baseline: "", measured: measured, must: "600 bytes, 20 syncs", ok: each <= 600 && syncs >= 0 && thousand <= 20,
+		baseline: "", measured: measured, must: "600 bytes, 20 syncs", ok: each <= 600 && syncs >= 0 && thousand <= 20, took: u,
 	}}, err
 }
 
@@ -399,7 +400,7 @@ func (b *bench) readers() (rows []row, err error) {
 			}
 			rows = append(rows, row{
 				figure: fmt.Sprintf("%s, %d items", strings.Join(append([]string{c.command}, c.args...), " "), l.objects), measured: fmt.Sprintf("%s, %s CPU", seconds(u.Wall), seconds(u.CPU)),
-				must: fmt.Sprintf("%v, 150 MB", c.must), ok: u.Wall <= c.must && u.RSS <= 150e6, rss: u.RSS,
+				must: fmt.Sprintf("%v, 150 MB", c.must), ok: u.Wall <= c.must && u.RSS <= 150e6, took: u,
 			})
 		}
 		return nil
@@ -432,7 +433,7 @@ func (b *bench) comparers() (rows []row, err error) {
 			}
 			rows = append(rows, row{
 				figure: fmt.Sprintf("%s, %d assets", c.command, l.objects), measured: fmt.Sprintf("%s, %s CPU", seconds(u.Wall), seconds(u.CPU)),
-				must: "150 MB", ok: u.RSS <= 150e6, rss: u.RSS,
+				must: "150 MB", ok: u.RSS <= 150e6, took: u,
 			})
 		}
 		return nil
@@ -466,11 +467,11 @@ func (b *bench) localDirectory() (rows []row, err error) {
 			figure:   fmt.Sprintf("local source, one directory of %d files", l.objects),
 			baseline: fmt.Sprintf("%s, %s for os.ReadDir", seconds(bare.Wall), megabytes(bare.RSS)),
 			measured: fmt.Sprintf("%s, %s CPU", seconds(u.Wall), seconds(u.CPU)),
-			must:     "15 s, 300 MB", ok: u.Wall <= 15*time.Second && u.RSS <= 300e6, rss: u.RSS,
+			must:     "15 s, 300 MB", ok: u.Wall <= 15*time.Second && u.RSS <= 300e6, took: u,
 		}, {
 			figure:   "a whole plan of it",
 			measured: fmt.Sprintf("%s, %s CPU", seconds(plan.Wall), seconds(plan.CPU)),
-			must:     "300 MB", ok: plan.RSS <= 300e6, rss: plan.RSS,
+			must:     "300 MB", ok: plan.RSS <= 300e6, took: plan,
 		}}
 		return err
 	})

@@ -3,16 +3,23 @@
 //
 //	go run ./internal/bench
 //	go run ./internal/bench -only 'quiet|plan' -scale 10
+//	go run ./internal/bench -against HEAD~1 -scale 20
 //
 // What is measured is the real program, built anew and run as a process of its own. It
 // reads from a bucket that is made up by arithmetic and writes to a service that takes
 // uploads in and throws them away, both in this process: they cost what no server can
 // save, and share the processors with it. What arrived is checked after each run: each
 // object once, with its content.
+//
+// With -against, this checkout is compared with a commit, each built and measured by its own
+// bench, in turns. That fails, with exit code 1, where a figure takes more than a quarter more
+// processor time, or where a count that is the same in all runs of a version (requests,
+// statements, transactions, allocations) is higher than before, in two series.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -39,8 +46,14 @@ func run(ctx context.Context, args []string) error {
 	scale := f.Int("scale", 1, "divide all numbers of objects, for a quick look; the table says so")
 	program := f.String("program", "", "measure this `file` instead of building the program")
 	keep := f.Bool("keep", false, "keep the folder with journals and files")
+	file := f.String("json", "", "write the results to this `file`, too")
+	against := f.String("against", "", "compare this checkout with a `commit`, in pairs of runs")
+	pairs := f.Int("pairs", 5, "measure so many pairs with -against")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *against != "" {
+		return runAgainst(ctx, duel{commit: *against, only: *only, scale: *scale, pairs: max(1, *pairs), note: os.Stderr}, *file)
 	}
 	pattern, err := regexp.Compile(*only)
 	if err != nil {
@@ -57,7 +70,32 @@ func run(ctx context.Context, args []string) error {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	return b.all(pattern)
+	rows, err := b.all(pattern)
+	return errors.Join(err, writeJSON(*file, resultsOf(rows)))
+}
+
+// runAgainst compares with a commit. What seems worse is measured once more, so that it is
+// no matter of chance.
+func runAgainst(ctx context.Context, d duel, file string) (err error) {
+	if d.dir, err = os.MkdirTemp("", "assetferry-bench-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(d.dir)) }()
+	for range 2 {
+		before, now, err := d.run(ctx)
+		if err != nil {
+			return err
+		}
+		all := compare(before, now)
+		if err := writeJSON(file, all); err != nil {
+			return err
+		}
+		if !writeComparisons(os.Stdout, all) {
+			return nil
+		}
+		fmt.Fprintln(d.note, "something is worse: measuring once more")
+	}
+	return errWorse
 }
 
 // inMode does what a process of ours is for that another one started.

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"assetferry/internal/counts"
 )
 
 // A usage is what a process took.
@@ -16,6 +18,7 @@ type usage struct {
 	Wall, CPU time.Duration
 	RSS       int64 // bytes at its peak; 0 where that cannot be told
 	Exit      int
+	Counts    map[string]int64 // what it asked for, as far as it counts that itself
 }
 
 // measureMode is the first argument of a process of ours that runs another one and tells
@@ -57,15 +60,28 @@ func (h home) runWell(program string, args ...string) (usage, []byte, error) {
 
 // measure runs a program for run.
 func measure(program string, args ...string) error {
+	dir, err := os.MkdirTemp("", "counts-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	counted := filepath.Join(dir, "counts.json")
 	c := exec.Command(program, args...)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	c.Env = append(os.Environ(), counts.Variable+"="+counted)
 	began := time.Now()
-	err := c.Run()
+	err = c.Run()
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		return err
 	}
 	p := c.ProcessState
-	return json.NewEncoder(os.NewFile(3, "result")).Encode(usage{time.Since(began), p.UserTime() + p.SystemTime(), peak(p), p.ExitCode()})
+	u := usage{Wall: time.Since(began), CPU: p.UserTime() + p.SystemTime(), RSS: peak(p), Exit: p.ExitCode()}
+	if text, err := os.ReadFile(counted); err == nil { // a baseline does not count
+		if err := json.Unmarshal(text, &u.Counts); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(os.NewFile(3, "result")).Encode(u)
 }
 
 // A home is where a process runs that must not find anything of this machine's user.

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// errWorse says that the comparison failed.
+var errWorse = errors.New("something is worse than before: see above")
+
+// A duel measures this checkout, as it is, against a commit: each with the harness and the
+// program of its own, since flags and the database differ between versions.
+type duel struct {
+	dir    string // for what is built
+	commit string
+	only   string
+	scale  int
+	pairs  int
+	note   io.Writer // tells how far it is
+}
+
+// A side is one of the two.
+type side struct{ harness, program, root string }
+
+// run measures the two in turns, and gives the results of each run.
+func (d duel) run(ctx context.Context) (before, now [][]result, err error) {
+	tree := filepath.Join(d.dir, "worktree")
+	if err := command(ctx, "", "git", "worktree", "add", "--quiet", "--detach", tree, d.commit); err != nil {
+		return nil, nil, err
+	}
+	defer func() { // also when it is interrupted
+		err = errors.Join(err, command(context.WithoutCancel(ctx), "", "git", "worktree", "remove", "--force", tree))
+	}()
+	was, err := d.build(ctx, "before", tree)
+	if err != nil {
+		return nil, nil, err
+	}
+	is, err := d.build(ctx, "now", "")
+	if err != nil {
+		return nil, nil, err
+	}
+	for n := range d.pairs {
+		fmt.Fprintf(d.note, "pair %d of %d\n", n+1, d.pairs)
+		for _, s := range []struct {
+			side
+			runs *[][]result
+		}{{was, &before}, {is, &now}} {
+			results, err := d.measure(ctx, s.side)
+			if err != nil {
+				return nil, nil, err
+			}
+			*s.runs = append(*s.runs, results)
+		}
+	}
+	return before, now, nil
+}
+
+// build builds what a side needs, in a checkout.
+func (d duel) build(ctx context.Context, name, root string) (side, error) {
+	s := side{filepath.Join(d.dir, name+"-bench"), filepath.Join(d.dir, name+"-assetferry"), root}
+	err := command(ctx, root, "go", "build", "-o", s.harness, "assetferry/internal/bench")
+	if err == nil {
+		err = command(ctx, root, "go", "build", "-tags", "counts", "-o", s.program, "assetferry/cmd/assetferry")
+	}
+	return s, err
+}
+
+// measure has a harness measure its program.
+func (d duel) measure(ctx context.Context, s side) (results []result, err error) {
+	file := s.harness + ".json"
+	if err := command(ctx, s.root, s.harness, "-program", s.program, "-scale", strconv.Itoa(d.scale), "-only", d.only, "-json", file); err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &results)
+	}
+	return results, err
+}
+
+// command runs a command in a folder, and tells what it said if it fails.
+func command(ctx context.Context, dir, name string, args ...string) error {
+	c := exec.CommandContext(ctx, name, args...)
+	c.Dir = dir
+	output, err := c.CombinedOutput()
+	if err != nil && strings.Contains(string(output), "flag provided but not defined: -json") {
+		return errors.New("the commit is older than the flag -json of its bench, so it cannot be compared with: choose a later one")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(append([]string{filepath.Base(name)}, args...), " "), err, output)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// What makes a comparison fail.
+const (
+	slower   = 1.25 // times the processor time
+	leastCPU = .1   // seconds: in less than that, what a start of a process takes is most of it
+)
+
+// A comparison is one figure of two versions. Counts are those of each version that came out
+// the same in all of its runs.
+type comparison struct {
+	Figure  string           `json:"figure"`
+	CPU     ratio            `json:"cpu_seconds"`
+	Wall    ratio            `json:"wall_seconds"`
+	Peak    ratio            `json:"peak_bytes"`
+	Before  map[string]int64 `json:"counts_before,omitempty"`
+	Now     map[string]int64 `json:"counts_now,omitempty"`
+	Failure []string         `json:"failures,omitempty"`
+}
+
+// A ratio compares two versions in pairs of runs, one right after the other.
+type ratio struct {
+	Before float64 `json:"before"` // median
+	Now    float64 `json:"now"`    // median
+	Median float64 `json:"ratio"`  // of the pairs, now to before; 0 where it was not measured
+	Least  float64 `json:"least"`
+	Most   float64 `json:"most"`
+}
+
+// compare matches the figures of two versions by their names, in the order of the version
+// of now. There are as many runs of one as of the other.
+func compare(before, now [][]result) (all []comparison) {
+	for _, first := range now[0] {
+		was, is := named(before, first.Figure), named(now, first.Figure)
+		if len(was) != len(before) || len(is) != len(now) {
+			continue // it is new, or failed once
+		}
+		c := comparison{
+			Figure: first.Figure,
+			CPU:    ratioOf(was, is, func(r result) float64 { return r.CPUSeconds }),
+			Wall:   ratioOf(was, is, func(r result) float64 { return r.WallSeconds }),
+			Peak:   ratioOf(was, is, func(r result) float64 { return float64(r.PeakBytes) }),
+			Before: steady(was), Now: steady(is),
+		}
+		c.judge()
+		all = append(all, c)
+	}
+	return all
+}
+
+// judge says what is worse beyond what chance and the machine can do.
+func (c *comparison) judge() {
+	if c.CPU.Median > slower && c.CPU.Before >= leastCPU {
+		c.Failure = append(c.Failure, fmt.Sprintf("%.2f times the processor time", c.CPU.Median))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Now)) {
+		if was, ok := c.Before[name]; ok && c.Now[name] > was {
+			c.Failure = append(c.Failure, fmt.Sprintf("%s: %d, and %d before", name, c.Now[name], was))
+		}
+	}
+}
+
+// named gives the results of one figure, of each run that has it.
+func named(runs [][]result, figure string) (all []result) {
+	for _, run := range runs {
+		if n := slices.IndexFunc(run, func(r result) bool { return r.Figure == figure }); n >= 0 {
+			all = append(all, run[n])
+		}
+	}
+	return all
+}
+
+func ratioOf(before, now []result, value func(result) float64) ratio {
+	var was, is, ratios []float64
+	for n := range now {
+		was, is = append(was, value(before[n])), append(is, value(now[n]))
+		if was[n] > 0 {
+			ratios = append(ratios, is[n]/was[n])
+		}
+	}
+	if len(ratios) == 0 {
+		return ratio{}
+	}
+	return ratio{median(was), median(is), median(ratios), slices.Min(ratios), slices.Max(ratios)}
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
+// steady gives the counts that are the same in all runs.
+func steady(runs []result) map[string]int64 {
+	counts := maps.Clone(runs[0].Counts)
+	for _, r := range runs[1:] {
+		maps.DeleteFunc(counts, func(name string, n int64) bool { return r.Counts[name] != n })
+	}
+	return counts
+}
+
+// writeComparisons prints a table, and below it what failed.
+func writeComparisons(w io.Writer, all []comparison) (failed bool) {
+	fmt.Fprintln(w, "| Figure | CPU before | now | Ratio of pairs | Elapsed | Peak RSS | Counts, where the runs agree |")
+	fmt.Fprintln(w, "| --- | --- | --- | --- | --- | --- | --- |")
+	var failures strings.Builder
+	for _, c := range all {
+		fmt.Fprintf(w, "| %s | %.2f s | %.2f s | **%.3f** (%.2f to %.2f) | %.2f | %.2f | %s |\n", c.Figure,
+			c.CPU.Before, c.CPU.Now, c.CPU.Median, c.CPU.Least, c.CPU.Most, c.Wall.Median, c.Peak.Median, c.counts())
+		for _, failure := range c.Failure {
+			fmt.Fprintf(&failures, "worse: %s: %s\n", c.Figure, failure)
+		}
+	}
+	if failures.Len() > 0 {
+		fmt.Fprintf(w, "\n%s", failures.String())
+	}
+	return failures.Len() > 0
+}
+
+// counts tells what differs, or how much is the same.
+func (c *comparison) counts() string {
+	same := 0
+	var differ []string
+	for _, name := range slices.Sorted(maps.Keys(c.Now)) {
+		switch was, ok := c.Before[name]; {
+		case ok && was == c.Now[name]:
+			same++
+		case ok:
+			differ = append(differ, fmt.Sprintf("%s %d to %d", name, was, c.Now[name]))
+		}
+	}
+	if len(differ) == 0 {
+		return fmt.Sprintf("%d the same", same)
+	}
+	return strings.Join(differ, ", ")
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCompare(t *testing.T) {
+	of := func(figure string, cpu float64, statements, allocations int64) result {
+		return result{Figure: figure, CPUSeconds: cpu, Counts: map[string]int64{"statements": statements, "allocations": allocations}}
+	}
+	for name, c := range map[string]struct {
+		before, now []result // a run each
+		want        string   // of the failures; "none" if the figure is not compared
+	}{
+		"the same":              {[]result{of("plan", 1, 10, 500), of("plan", 2, 10, 501)}, []result{of("plan", 1, 10, 700), of("plan", 2, 10, 699)}, ""},
+		"slower by a fifth":     {[]result{of("plan", 1, 10, 0), of("plan", 2, 10, 0)}, []result{of("plan", 1.2, 10, 0), of("plan", 2.4, 10, 0)}, ""},
+		"slower by a third":     {[]result{of("plan", 1, 10, 0), of("plan", 2, 10, 0)}, []result{of("plan", 1.3, 10, 0), of("plan", 2.7, 10, 0)}, "1.33 times the processor time"},
+		"slower once":           {[]result{of("plan", 1, 1, 0), of("plan", 1, 1, 0), of("plan", 1, 1, 0)}, []result{of("plan", 9, 1, 0), of("plan", 1, 1, 0), of("plan", 1, 1, 0)}, ""},
+		"too short to tell":     {[]result{of("plan", .05, 10, 0), of("plan", .05, 10, 0)}, []result{of("plan", .1, 10, 0), of("plan", .1, 10, 0)}, ""},
+		"one more statement":    {[]result{of("plan", 1, 10, 0), of("plan", 1, 10, 0)}, []result{of("plan", 1, 11, 0), of("plan", 1, 11, 0)}, "statements: 11, and 10 before"},
+		"one statement less":    {[]result{of("plan", 1, 10, 0), of("plan", 1, 10, 0)}, []result{of("plan", 1, 9, 0), of("plan", 1, 9, 0)}, ""},
+		"statements that vary":  {[]result{of("plan", 1, 10, 0), of("plan", 1, 11, 0)}, []result{of("plan", 1, 12, 0), of("plan", 1, 12, 0)}, ""},
+		"of another name":       {[]result{of("quiet night", 1, 10, 0), of("quiet night", 1, 10, 0)}, []result{of("plan", 9, 11, 0), of("plan", 9, 11, 0)}, "none"},
+		"failed once to appear": {[]result{of("plan", 1, 10, 0), {}}, []result{of("plan", 9, 11, 0), of("plan", 9, 11, 0)}, "none"},
+	} {
+		runs := func(results []result) (all [][]result) {
+			for _, r := range results {
+				all = append(all, []result{{Figure: "start"}, r})
+			}
+			return all
+		}
+		got := compare(runs(c.before), runs(c.now))
+		if n := slices.IndexFunc(got, func(c comparison) bool { return c.Figure == "plan" }); n < 0 {
+			if c.want != "none" {
+				t.Errorf("%s: not compared", name)
+			}
+		} else if failures := strings.Join(got[n].Failure, "; "); failures != c.want {
+			t.Errorf("%s: failures %q, want %q", name, failures, c.want)
+		}
+		var out strings.Builder
+		if failed := writeComparisons(&out, got); failed != (c.want != "" && c.want != "none") {
+			t.Errorf("%s: failed: %t", name, failed)
+		} else if failed && !strings.Contains(out.String(), "worse: plan: "+c.want) {
+			t.Errorf("%s: it prints %q", name, out.String())
+		}
+	}
+}
