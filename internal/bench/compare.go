@@ -21,6 +21,7 @@ type comparison struct {
 	CPU     ratio            `json:"cpu_seconds"`
 	Wall    ratio            `json:"wall_seconds"`
 	Peak    ratio            `json:"peak_bytes"`
+	Memory  ratio            `json:"allocations"`
 	Before  map[string]int64 `json:"counts_before,omitempty"`
 	Now     map[string]int64 `json:"counts_now,omitempty"`
 	Failure []string         `json:"failures,omitempty"`
@@ -48,6 +49,7 @@ func compare(before, now [][]result) (all []comparison) {
 			CPU:    ratioOf(was, is, func(r result) float64 { return r.CPUSeconds }),
 			Wall:   ratioOf(was, is, func(r result) float64 { return r.WallSeconds }),
 			Peak:   ratioOf(was, is, func(r result) float64 { return float64(r.PeakBytes) }),
+			Memory: ratioOf(was, is, func(r result) float64 { return float64(r.Counts["allocations"]) }),
 			Before: steady(was), Now: steady(is),
 		}
 		c.judge()
@@ -92,6 +94,22 @@ func ratioOf(before, now []result, value func(result) float64) ratio {
 	return ratio{median(was), median(is), median(ratios), slices.Min(ratios), slices.Max(ratios)}
 }
 
+// String is the ratio, or nothing where it was not measured.
+func (r ratio) String() string {
+	if r.Median == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", r.Median)
+}
+
+// pairs are the cells of what it is of, in seconds, and how much the pairs differ.
+func (r ratio) pairs() string {
+	if r.Median == 0 {
+		return " | | "
+	}
+	return fmt.Sprintf("%.2f s | %.2f s | **%.3f** (%.2f to %.2f)", r.Before, r.Now, r.Median, r.Least, r.Most)
+}
+
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
@@ -108,12 +126,11 @@ func steady(runs []result) map[string]int64 {
 
 // writeComparisons prints a table, and below it what failed.
 func writeComparisons(w io.Writer, all []comparison) (failed bool) {
-	fmt.Fprintln(w, "| Figure | CPU before | now | Ratio of pairs | Elapsed | Peak RSS | Counts, where the runs agree |")
-	fmt.Fprintln(w, "| --- | --- | --- | --- | --- | --- | --- |")
+	fmt.Fprintln(w, "| Figure | CPU before | now | Ratio of pairs | Elapsed | Peak RSS | Allocations | Counts, where the runs agree |")
+	fmt.Fprintln(w, "| --- | --- | --- | --- | --- | --- | --- | --- |")
 	var failures strings.Builder
 	for _, c := range all {
-		fmt.Fprintf(w, "| %s | %.2f s | %.2f s | **%.3f** (%.2f to %.2f) | %.2f | %.2f | %s |\n", c.Figure,
-			c.CPU.Before, c.CPU.Now, c.CPU.Median, c.CPU.Least, c.CPU.Most, c.Wall.Median, c.Peak.Median, c.counts())
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", c.Figure, c.CPU.pairs(), c.Wall, c.Peak, c.Memory, c.counts())
 		for _, failure := range c.Failure {
 			fmt.Fprintf(&failures, "worse: %s: %s\n", c.Figure, failure)
 		}
@@ -136,7 +153,10 @@ func (c *comparison) counts() string {
 			differ = append(differ, fmt.Sprintf("%s %d to %d", name, was, c.Now[name]))
 		}
 	}
-	if len(differ) == 0 {
+	switch {
+	case len(c.Now) == 0:
+		return ""
+	case len(differ) == 0:
 		return fmt.Sprintf("%d the same", same)
 	}
 	return strings.Join(differ, ", ")
