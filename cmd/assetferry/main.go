@@ -1,17 +1,13 @@
 // Command assetferry moves a library of digital assets into an asset management
 // service and proves that it arrived.
-//
-// This package is wiring: flags become settings, settings become the parts of
-// the engine, errors become exit codes and one line with a hint. Each command
-// has a file of its own.
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"runtime"
 
+	"assetferry/internal/cli"
 	"assetferry/internal/counts"
 )
 
@@ -22,7 +18,7 @@ const ballast = 16 << 20
 
 func main() {
 	kept := make([]byte, ballast)
-	code := run(context.Background(), os.Args[1:], stdEnv())
+	code := cli.Main(os.Args[1:])
 	runtime.KeepAlive(kept)
 	if err := counts.Write(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -16,7 +16,8 @@ import (
 // libraries that belong to one place. What is not listed may import nothing of
 // ours.
 var allowed = map[string][]string{
-	"cmd/assetferry":               {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/counts", "internal/demo", "internal/diskspace", "internal/export", "internal/forecast", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/proposals", "internal/sandbox/aiservice"},
+	"cmd/assetferry":               {"internal/cli", "internal/counts"},
+	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/diskspace", "internal/export", "internal/forecast", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/proposals", "internal/sandbox/aiservice"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/header", "internal/mapping", "internal/metadata", "internal/retry", "internal/rows"},
 	"state":                        {"internal/addresses", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/private"},
 	"sources/local":                {"sources"},
@@ -68,7 +69,7 @@ var allowed = map[string][]string{
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/aiservice", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/ai, internal/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/standin, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, internal/token, cmd/assetferry, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
+	{"net/http", "internal/ai, internal/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/standin, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, internal/token, internal/cli, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},
@@ -76,8 +77,8 @@ var only = []struct{ library, owner, why string }{
 	{"github.com/fsnotify/fsnotify", "internal/turns", "what the system tells of changes is a hint, and only that package takes it for one"},
 	{"github.com/expr-lang/expr", "internal/mapping", "one place says what expressions may do"},
 	{"golang.org/x/net/html", "internal/altpages, internal/anchor, internal/sandbox/answer", "elsewhere HTML is searched for addresses, not understood"},
-	{"github.com/hiddeco/sshsig", "internal/approvers, cmd/assetferry", "signatures of approvers are verified in one place; tests make some"},
-	{"github.com/spf13/cobra", "cmd/assetferry", "flags stay in the command"},
+	{"github.com/hiddeco/sshsig", "internal/approvers, internal/cli", "signatures of approvers are verified in one place; tests make some"},
+	{"github.com/spf13/cobra", "internal/cli", "flags stay in the command"},
 }
 
 type listed struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // The topic that tells of rules, which the commands show.
-const topic = "../../cmd/assetferry/help/mapping.txt"
+const topic = "../cli/help/mapping.txt"
 
 // The topic names every key, name and template, and what it shows of rules is right.
 func TestTopic(t *testing.T) {

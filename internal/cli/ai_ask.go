@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/clock"
+	"assetferry/internal/ui"
+)
+
+// forgetTime is how long deleting a conversation may take that nobody waits for.
+const forgetTime = 10 * time.Second
+
+type askOptions struct {
+	files     []string
+	web       []string
+	search    bool
+	reasoning bool
+	keep      bool
+}
+
+func (a *app) aiAskCommand() *cobra.Command {
+	var o askOptions
+	c := &cobra.Command{
+		Use:   "ask PROMPT",
+		Short: "Ask the service something, with files, and show the answer",
+		Long: `Ask makes a conversation, sends a prompt with the files and pages given, shows
+the answer as it comes, and deletes the conversation. Each call costs credits.
+PROMPT - is read from stdin.
+`,
+		Example: `  assetferry ai ask --file photo.jpg 'What is to be seen here?'`,
+		Args:    one("PROMPT"),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			prompt, err := a.prompt(args[0])
+			if err != nil {
+				return err
+			}
+			return a.ask(ctx, prompt, o)
+		}),
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.files, "file", nil, "send this `file` along (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
+	f.StringArrayVar(&o.web, "page", nil, "have the service read the page at this `address` (repeatable)")
+	f.BoolVar(&o.search, "web-search", false, "let the model search the web")
+	f.BoolVar(&o.reasoning, "reasoning", false, "let the model think longer")
+	f.BoolVar(&o.keep, "keep", false, "keep the conversation, and say its ID")
+	setting(f, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	addContextFlag(f)
+	return c
+}
+
+func (a *app) prompt(given string) (string, error) {
+	if given != "-" {
+		return given, nil
+	}
+	const most = 1 << 20
+	text, err := io.ReadAll(io.LimitReader(a.stdin, most+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read the prompt from stdin: %w", err)
+	case len(text) > most:
+		return "", usage(errors.New("the prompt on stdin is longer than 1 MB"), "send it as a file with --file")
+	case strings.TrimSpace(string(text)) == "":
+		return "", usage(errors.New("the prompt is empty"), "")
+	}
+	return string(text), nil
+}
+
+func (a *app) ask(ctx context.Context, prompt string, o askOptions) (err error) {
+	for _, name := range o.files {
+		if _, err := os.Stat(name); err != nil {
+			return usage(fmt.Errorf("--file: %w", err), "")
+		}
+	}
+	s, model, contexts, err := a.openToAsk(ctx)
+	if err != nil {
+		return err
+	}
+	id := "assetferry-" + strings.ToLower(rand.Text()[:16])
+	if !o.keep { // it may be there, also where there was no answer
+		defer func() {
+			if left := forget(ctx, s, id); err == nil { // else that is what to tell
+				err = left
+			}
+		}()
+	}
+	if _, err := s.client.CreateConversation(ctx, ai.NewConversation{ID: id, Group: "assetferry"}); err != nil {
+		return err
+	}
+	if o.keep {
+		a.out.Notef("Conversation %s", id)
+	}
+	message := ai.Message{Prompt: prompt, Model: model.ID, WebSearch: o.search, Reasoning: o.reasoning}
+	if message.Content, err = attach(ctx, s, id, o); err != nil {
+		return err
+	}
+	for _, ref := range contexts {
+		message.Content = append(message.Content, ref.Item())
+	}
+	answer, err := s.client.Send(ctx, id, message)
+	if err != nil {
+		return err
+	}
+	return a.showAnswer(answer, false)
+}
+
+// forget deletes a conversation, also after an interrupt.
+func forget(ctx context.Context, s *aiService, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTime)
+	defer cancel()
+	return s.client.DeleteConversation(ctx, id)
+}
+
+// attach uploads files and pages into a conversation and refers to them.
+func attach(ctx context.Context, s *aiService, conversation string, o askOptions) (items []ai.Item, err error) {
+	for _, name := range o.files {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--file: %w", err), "")
+		}
+		id, err := s.client.UploadFile(ctx, conversation, ai.File{
+			Name: filepath.Base(name), Size: info.Size(),
+			Body: func() (io.ReadCloser, error) { return os.Open(name) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, ai.FileItem(id))
+	}
+	for _, page := range o.web {
+		id, err := s.client.AddWebResource(ctx, conversation, ai.WebResource{URL: page})
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, ai.WebResourceItem(id))
+	}
+	return items, nil
+}
+
+// showAnswer shows an answer as it comes; in JSON, as a whole. Modifications are a part of it where
+// they are of the text that was sent, and not of a document beside a conversation.
+func (a *app) showAnswer(answer *ai.Stream, modifications bool) error {
+	defer answer.Close()
+	var text strings.Builder
+	line := ui.AnswerLine{Sources: []string{}}
+	shown := a.redactor.Stream()
+	for {
+		event, err := answer.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			a.out.Stream(shown.End() + "\n")
+			return err
+		}
+		switch e := event.(type) {
+		case ai.TextDelta:
+			text.WriteString(e.Text)
+			a.out.Stream(shown.Add(e.Text))
+		case ai.ModificationDelta:
+			if modifications {
+				text.WriteString(e.Text)
+				a.out.Stream(shown.Add(e.Text))
+			}
+		case ai.Source:
+			line.Sources = append(line.Sources, e.URL)
+		}
+	}
+	if text.Len() == 0 {
+		return &stop{exitError, ai.ErrEmpty, "ask again, or choose another model with --ai-model"}
+	}
+	a.out.Stream(shown.End() + "\n")
+	for _, address := range line.Sources {
+		a.out.Printf("Source: %s", ui.Sanitize(address))
+	}
+	line.Text = text.String()
+	a.out.Event("answer", line)
+	return nil
+}
+
+// chooseModel finds the model that was asked for, or the one that the service recommends
+// among those that the token allows.
+func (a *app) chooseModel(ctx context.Context, s *aiService) (ai.Model, error) {
+	models, err := s.client.Models(ctx)
+	if err != nil {
+		return ai.Model{}, err
+	}
+	m, err := ai.ChooseModel(models, a.settings.AIModel)
+	if err == nil && m.IsGone(clock.Now()) {
+		err = fmt.Errorf("the model %s is gone since %s", m.ID, m.Removal.Format(time.DateOnly))
+	}
+	if err != nil {
+		err = &stop{exitError, err, "choose another model with --ai-model; assetferry ai models lists them"}
+	}
+	return m, err
+}

@@ -1,0 +1,644 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/ui"
+)
+
+func (a *app) aiContextsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "contexts",
+		Short: "Show and change contexts, such as a house style",
+		Long: `A context of the AI content service holds prompts and files, for instance how
+alt texts are written here. --ai-context of enrich, ai ask, ai action and
+ai review has a model heed it. To list and show contexts takes a token with the
+scope ai:contexts:read, whose name is a guess; everything else takes ai:admin.
+`,
+	}
+	c.AddCommand(a.contextsListCommand(), a.contextsShowCommand(), a.contextsCreateCommand(), a.contextsAddCommand(), a.contextsChangeCommand(), a.contextsDeleteCommand())
+	for _, sub := range c.Commands() {
+		sub.ValidArgsFunction = cobra.NoFileCompletions
+		addAIFlags(sub.Flags())
+	}
+	return c
+}
+
+func (a *app) contextsListCommand() *cobra.Command {
+	var everything bool
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List contexts",
+		Long: `Ls lists the contexts that our token may use. --all lists all of the
+environment, which takes the scope ai:admin.
+`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			s, err := a.openAI(ctx, contextScope)
+			if err != nil {
+				return err
+			}
+			all := s.client.Contexts
+			if everything {
+				all = s.accounts.AdminContexts
+			}
+			return a.listContexts(all(ctx))
+		}),
+	}
+	c.Flags().BoolVar(&everything, "all", false, "all of the environment")
+	return c
+}
+
+func (a *app) listContexts(all iter.Seq2[ai.Context, error]) error {
+	var rows [][]string
+	for v, err := range all {
+		if errors.Is(err, fs.ErrNotExist) {
+			return contextError(err)
+		} else if err != nil {
+			return err
+		}
+		a.out.Event("context", contextLine(v, ""))
+		rows = append(rows, []string{v.ID, v.Name, ui.Count(int64(len(v.Prompts))), ui.Count(int64(len(v.Files))), strings.Join(v.AutoApply, " "), v.Description})
+	}
+	if len(rows) > 0 {
+		a.out.Printf("%s", ui.Table([]ui.Column{{Title: "ID"}, {Title: "Name"}, {Title: "Prompts", Right: true}, {Title: "Files", Right: true}, {Title: "Applies to"}, {Title: "Description"}}, rows))
+	}
+	a.out.Notef("%s", count(int64(len(rows)), "context"))
+	return nil
+}
+
+// contextLine is a context with what was, or would be, done to it.
+func contextLine(v ai.Context, state string) ui.ContextLine {
+	l := ui.ContextLine{ID: v.ID, Name: v.Name, Description: v.Description, Instructions: v.Instructions, AppliesTo: v.AutoApply, State: state}
+	for _, p := range v.Prompts {
+		l.Prompts = append(l.Prompts, ui.ContextPrompt{ID: p.ID, Name: p.Name, Prompt: p.Prompt})
+	}
+	for _, f := range v.Files {
+		l.Files = append(l.Files, ui.ContextFile{ID: f.ID, Name: f.Name, Type: f.Type, Size: f.Size})
+	}
+	return l
+}
+
+func (a *app) contextsShowCommand() *cobra.Command {
+	var everything bool
+	c := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show what a context holds",
+		Long: `Show shows the prompts and files of a context with their IDs. With --all it also
+shows the text of the prompts, and finds contexts that our own token may not
+use; that takes the scope ai:admin.
+`,
+		Example: `  assetferry ai contexts show house-style --all`,
+		Args:    one("ID"),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			s, err := a.openAI(ctx, contextScope)
+			if err != nil {
+				return err
+			}
+			var v ai.Context
+			if everything {
+				v, err = wholeContext(ctx, s, args[0])
+			} else {
+				v, err = s.client.Context(ctx, args[0])
+			}
+			if err != nil {
+				return noContext(err, args[0])
+			}
+			a.showContext(v, "")
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&everything, "all", false, "also the text of the prompts, and any context of the environment")
+	return c
+}
+
+// wholeContext reads a context with the text of its prompts, as an administrator.
+func wholeContext(ctx context.Context, s *aiService, id string) (ai.Context, error) {
+	v, err := s.accounts.AdminContext(ctx, id)
+	if err != nil {
+		return v, err
+	}
+	v.Prompts, v.Files = nil, nil
+	for p, err := range s.accounts.Prompts(ctx, id) {
+		if err != nil {
+			return v, err
+		}
+		v.Prompts = append(v.Prompts, p)
+	}
+	for f, err := range s.accounts.ContextFiles(ctx, id) {
+		if err != nil {
+			return v, err
+		}
+		v.Files = append(v.Files, f)
+	}
+	return v, nil
+}
+
+// noContext says what to do where there is no such context, or nothing of that ID in it.
+func noContext(err error, id string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &stop{exitNoSuch, fmt.Errorf("there is no context, or nothing in one, called %s: %w", id, err), "assetferry ai contexts ls lists the contexts with their IDs, and ai contexts show what is in one"}
+	}
+	return err
+}
+
+// showContext shows a context. The state is that of a change; empty: nothing is changed.
+func (a *app) showContext(v ai.Context, state string) {
+	a.out.Event("context", contextLine(v, state))
+	a.printContext(v)
+}
+
+// printContext shows people a context.
+func (a *app) printContext(v ai.Context) {
+	a.out.Printf("Context      %s", ui.Sanitize(strings.TrimSpace(v.ID+" "+v.Name)))
+	for _, line := range [][2]string{{"About", v.Description}, {"Instructions", v.Instructions}, {"Applies to", strings.Join(v.AutoApply, ", ")}} {
+		if line[1] != "" {
+			a.out.Printf("%-12s %s", line[0], ui.Sanitize(line[1]))
+		}
+	}
+	for _, p := range v.Prompts {
+		a.out.Printf("Prompt       %s", ui.Sanitize(strings.TrimSpace(p.ID+" "+p.Name)))
+		for line := range strings.Lines(p.Prompt) {
+			a.out.Printf("    %s", ui.Sanitize(strings.TrimRight(line, "\r\n")))
+		}
+	}
+	for _, f := range v.Files {
+		size := ""
+		if f.Size > 0 {
+			size = ", " + ui.Bytes(f.Size)
+		}
+		a.out.Printf("File         %s%s", ui.Sanitize(strings.TrimSpace(f.ID+" "+f.Name)), size)
+	}
+}
+
+// contextParts are prompts and files that go into a context.
+type contextParts struct {
+	promptFlags, files, pages []string
+	prompts                   []ai.Prompt
+}
+
+func (p *contextParts) addFlags(f *pflag.FlagSet) {
+	f.StringArrayVar(&p.promptFlags, "prompt", nil, "put this prompt into it, `NAME=TEXT` or NAME=@FILE (repeatable)")
+	f.StringArrayVar(&p.files, "file", nil, "put this `file` into it (repeatable): PDF, DOCX, PNG, JPEG, Markdown, HTML or plain text")
+	f.StringArrayVar(&p.pages, "page", nil, "have the service fetch the page at this `address` into it (repeatable)")
+}
+
+// check reads the prompts and makes sure that the files are there.
+func (p *contextParts) check() error {
+	p.prompts = nil
+	for _, given := range p.promptFlags {
+		name, text, ok := strings.Cut(given, "=")
+		if !ok || name == "" || text == "" {
+			return usage(fmt.Errorf("--prompt %q is not of the form NAME=TEXT", given), "for instance --prompt 'tone=Write in plain words.', or --prompt tone=@FILE")
+		}
+		text, err := textOrFile(text)
+		if err != nil {
+			return usage(fmt.Errorf("--prompt %s: %w", name, err), "name a file with the text behind @")
+		}
+		p.prompts = append(p.prompts, ai.Prompt{Name: name, Prompt: text})
+	}
+	for _, name := range p.files {
+		if info, err := os.Stat(name); err != nil {
+			return usage(fmt.Errorf("--file: %w", err), "name a file that is there")
+		} else if !info.Mode().IsRegular() {
+			return usage(fmt.Errorf("--file: %s is not a file", name), "name a file, not a folder")
+		}
+	}
+	return nil
+}
+
+// textOrFile is a text as it is given, or with @ in front what is in a file.
+func textOrFile(text string) (string, error) {
+	name, ok := strings.CutPrefix(text, "@")
+	if !ok {
+		return text, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return readText(f, name)
+}
+
+// maxTyped is how many bytes a text may have that is sent as a part of a request.
+const maxTyped = 1 << 20
+
+// readText reads a text that is sent as a part of a request.
+func readText(from io.Reader, name string) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxTyped+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > maxTyped:
+		return "", fmt.Errorf("%s is longer than %s", name, ui.Bytes(maxTyped))
+	case strings.TrimSpace(string(text)) == "":
+		return "", fmt.Errorf("%s is empty", name)
+	}
+	return string(text), nil
+}
+
+// put puts prompts and files into a context that is there. It returns those that it put there,
+// also with an error.
+func (p *contextParts) put(ctx context.Context, s *aiService, id string) (added ai.Context, err error) {
+	for _, n := range p.prompts {
+		if n.ID, err = s.accounts.CreatePrompt(ctx, id, n); err != nil {
+			return added, err
+		}
+		added.Prompts = append(added.Prompts, n)
+	}
+	for _, name := range p.files {
+		f, err := p.upload(ctx, s, id, name)
+		if err != nil {
+			return added, err
+		}
+		added.Files = append(added.Files, f)
+	}
+	for _, page := range p.pages {
+		fetched, err := s.accounts.FetchContextFile(ctx, id, page, "")
+		if err != nil {
+			return added, err
+		}
+		added.Files = append(added.Files, ai.StoredFile{ID: fetched, Name: page})
+	}
+	return added, nil
+}
+
+func (p *contextParts) upload(ctx context.Context, s *aiService, id, name string) (f ai.StoredFile, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return f, usage(fmt.Errorf("--file: %w", err), "name a file that is there")
+	}
+	f = ai.StoredFile{Name: filepath.Base(name), Size: info.Size()}
+	f.ID, err = s.accounts.UploadContextFile(ctx, id, ai.File{
+		Name: f.Name, Size: f.Size, Body: func() (io.ReadCloser, error) { return os.Open(name) },
+	})
+	return f, err
+}
+
+// planned are the parts as a dry run shows them.
+func (p *contextParts) planned() (v ai.Context) {
+	v.Prompts = p.prompts
+	for _, name := range slices.Concat(p.files, p.pages) {
+		f := ai.StoredFile{Name: name}
+		if info, err := os.Stat(name); err == nil {
+			f.Name, f.Size = filepath.Base(name), info.Size()
+		}
+		v.Files = append(v.Files, f)
+	}
+	return v
+}
+
+// notePut names what was put into a context before an error: added again, it would be there twice.
+func (a *app) notePut(parts ai.Context) {
+	var names []string
+	for _, p := range parts.Prompts {
+		names = append(names, "prompt "+p.Name)
+	}
+	for _, f := range parts.Files {
+		names = append(names, "file "+f.Name)
+	}
+	if len(names) > 0 {
+		a.out.Notef("Added before the error, so leave it out next time: %s", ui.Sanitize(strings.Join(names, ", ")))
+	}
+}
+
+// contextFields are what a context, or a prompt in one, says of itself.
+type contextFields struct {
+	name, description, instructions, text string
+	features                              []string
+}
+
+func (o *contextFields) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.description, "description", "", "what it is for, as a `text` for people")
+	f.StringVar(&o.instructions, "instructions", "", "instructions for the models, as a `text` or @FILE (a guess: only prompts are documented)")
+	f.StringArrayVar(&o.features, "apply-to", nil, "have it apply by itself to this `feature` (repeatable): "+strings.Join(ai.Features(), ", ")+"; the names are guesses")
+}
+
+// check reads what is in files.
+func (o *contextFields) check() (err error) {
+	for _, text := range []*string{&o.instructions, &o.text} {
+		if *text, err = textOrFile(*text); err != nil {
+			return usage(err, "name a file with the text behind @")
+		}
+	}
+	return nil
+}
+
+func (a *app) contextsCreateCommand() *cobra.Command {
+	var o contextFields
+	var p contextParts
+	var ch change
+	c := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Create a context with prompts and files",
+		Long: `Create makes a context and puts prompts and files into it. It takes the scope
+ai:admin. Two contexts may have the same name; what tells them apart is the ID,
+which is shown. With --apply-to everybody gets it in every such request.
+`,
+		Example: `  assetferry ai contexts create 'House style' --prompt alt=@alt.txt`,
+		Args:    one("NAME"),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			o.name = args[0]
+			if err := errors.Join(o.check(), p.check()); err != nil {
+				return err
+			}
+			s, err := a.openAI(ctx)
+			if err != nil {
+				return err
+			}
+			return a.createContext(ctx, s, o, p, ch)
+		}),
+	}
+	o.addFlags(c.Flags())
+	p.addFlags(c.Flags())
+	ch.addFlags(c)
+	return c
+}
+
+func (a *app) createContext(ctx context.Context, s *aiService, o contextFields, p contextParts, ch change) error {
+	v := ai.Context{Name: o.name, Description: o.description, Instructions: o.instructions, AutoApply: o.features}
+	parts := p.planned()
+	if !ch.dryRun {
+		var err error
+		if v.ID, err = s.accounts.CreateContext(ctx, v); err != nil {
+			return createdInDoubt(err, "assetferry ai contexts ls --all")
+		}
+		if parts, err = p.put(ctx, s, v.ID); err != nil {
+			a.out.Notef("The context %s was created, and does not hold everything yet: assetferry ai contexts add puts the rest into it.", ui.Sanitize(v.ID))
+			return addedInDoubt(err, v.ID)
+		}
+	}
+	v.Prompts, v.Files = parts.Prompts, parts.Files
+	a.showContext(v, ch.state())
+	a.noteDryRun(ch)
+	return nil
+}
+
+// createdInDoubt says how to find out whether something was made.
+func createdInDoubt(err error, look string) error {
+	if errors.Is(err, ai.ErrInDoubt) {
+		return &stop{exitItems, err, look + " shows whether it is there; only then run it again"}
+	}
+	return err
+}
+
+// addedInDoubt says how to find out what a context holds, and how to complete it.
+func addedInDoubt(err error, id string) error {
+	if errors.Is(err, ai.ErrInDoubt) {
+		return &stop{exitItems, err, "assetferry ai contexts show --all " + id + " shows what is in it; assetferry ai contexts add adds what is missing"}
+	}
+	return err
+}
+
+func (a *app) contextsAddCommand() *cobra.Command {
+	var p contextParts
+	var ch change
+	c := &cobra.Command{
+		Use:     "add ID",
+		Short:   "Put prompts and files into a context",
+		Example: `  assetferry ai contexts add house-style --file glossary.md`,
+		Args:    one("ID"),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			if err := p.check(); err != nil {
+				return err
+			}
+			if len(p.prompts)+len(p.files)+len(p.pages) == 0 {
+				return usage(errors.New("there is nothing to add"), "--prompt, --file or --page says what")
+			}
+			s, err := a.openAI(ctx)
+			if err != nil {
+				return err
+			}
+			v, err := s.accounts.AdminContext(ctx, args[0])
+			if err != nil {
+				return noContext(err, args[0])
+			}
+			parts := p.planned()
+			if !ch.dryRun {
+				if parts, err = p.put(ctx, s, v.ID); err != nil {
+					a.notePut(parts)
+					return addedInDoubt(err, v.ID)
+				}
+			}
+			v.Prompts, v.Files = parts.Prompts, parts.Files
+			a.showContext(v, ch.state())
+			a.noteDryRun(ch)
+			return nil
+		}),
+	}
+	p.addFlags(c.Flags())
+	ch.addFlags(c)
+	return c
+}
+
+func (a *app) contextsChangeCommand() *cobra.Command {
+	var o contextFields
+	var ch change
+	c := &cobra.Command{
+		Use:   "change ID|ID/prompt/PROMPTID",
+		Short: "Change a context, or a prompt in it",
+		Long: `Change sets what a flag names, and leaves the rest as it is. It counts from the
+next call on, for everybody who refers to the context. --apply-to none has it
+apply to nothing by itself. --text is for a prompt. It takes the scope ai:admin.
+`,
+		Example: `  assetferry ai contexts change house-style --name 'Style of alt texts'
+  assetferry ai contexts change house-style/prompt/alt --text @alt.txt`,
+		Args: one("ID"),
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			ref, err := refOf(args[0])
+			if err != nil {
+				return err
+			}
+			if err := o.check(); err != nil {
+				return err
+			}
+			changes, err := o.changes(cmd, ref)
+			if err != nil {
+				return err
+			}
+			s, err := a.openAI(ctx)
+			if err != nil {
+				return err
+			}
+			return a.changeContext(ctx, s, ref, changes, ch)
+		}),
+	}
+	f := c.Flags()
+	f.StringVar(&o.name, "name", "", "the `name`")
+	f.StringVar(&o.text, "text", "", "the text of a prompt, as a `text` or @FILE")
+	o.addFlags(f)
+	ch.addFlags(c)
+	return c
+}
+
+// refOf reads an argument that names a context or something in it.
+func refOf(arg string) (ai.ContextRef, error) {
+	ref, err := ai.ParseContextRef(arg)
+	if err != nil {
+		return ref, usage(err, "assetferry ai contexts ls lists the contexts with their IDs")
+	}
+	return ref, nil
+}
+
+// changes are what the flags set, by the names that these have in JSON.
+func (o *contextFields) changes(cmd *cobra.Command, ref ai.ContextRef) (ai.Changes, error) {
+	if ref.FileID != "" {
+		return nil, usage(errors.New("a file of a context cannot be changed"), "delete it with assetferry ai contexts delete, and add the new one")
+	}
+	features := o.features
+	if slices.Equal(features, []string{"none"}) {
+		features = []string{}
+	}
+	changes := ai.Changes{}
+	for flag, set := range map[string]struct {
+		key    string
+		value  any
+		prompt bool // for prompts
+		whole  bool // for contexts
+	}{
+		"name": {"name", o.name, true, true}, "text": {"prompt", o.text, true, false}, "description": {"description", o.description, false, true},
+		"instructions": {"instructions", o.instructions, false, true}, "apply-to": {"autoApply", features, false, true},
+	} {
+		if !cmd.Flags().Changed(flag) {
+			continue
+		}
+		if ref.PromptID != "" && !set.prompt || ref.PromptID == "" && !set.whole {
+			return nil, usage(fmt.Errorf("--%s is not for %s", flag, ref), "a context has --name, --description, --instructions and --apply-to; a prompt has --name and --text")
+		}
+		changes[set.key] = set.value
+	}
+	if len(changes) == 0 {
+		return nil, usage(errors.New("there is nothing to change"), "a context has --name, --description, --instructions and --apply-to; a prompt has --name and --text")
+	}
+	return changes, nil
+}
+
+func (a *app) changeContext(ctx context.Context, s *aiService, ref ai.ContextRef, changes ai.Changes, ch change) error {
+	v, err := partOf(ctx, s, ref)
+	if err != nil {
+		return noContext(err, ref.String())
+	}
+	switch {
+	case ch.dryRun:
+	case ref.PromptID != "":
+		v.Prompts[0], err = s.accounts.UpdatePrompt(ctx, ref.ID, ref.PromptID, changes)
+	default:
+		v, err = s.accounts.UpdateContext(ctx, ref.ID, changes)
+	}
+	if err != nil {
+		return err
+	}
+	a.showContext(v, ch.state())
+	a.noteDryRun(ch)
+	return nil
+}
+
+// partOf reads a context with no more in it than what is referred to.
+func partOf(ctx context.Context, s *aiService, ref ai.ContextRef) (v ai.Context, err error) {
+	if v, err = s.accounts.AdminContext(ctx, ref.ID); err != nil {
+		return v, err
+	}
+	switch {
+	case ref.PromptID != "":
+		var p ai.Prompt
+		p, err = s.accounts.Prompt(ctx, ref.ID, ref.PromptID)
+		v.Prompts, v.Files = []ai.Prompt{p}, nil
+	case ref.FileID != "":
+		var f ai.StoredFile
+		f, err = s.accounts.ContextFile(ctx, ref.ID, ref.FileID)
+		v.Prompts, v.Files = nil, []ai.StoredFile{f}
+	}
+	return v, err
+}
+
+func (a *app) contextsDeleteCommand() *cobra.Command {
+	var ch change
+	c := &cobra.Command{
+		Use:   "delete ID|ID/prompt/PROMPTID|ID/file/FILEID",
+		Short: "Delete a context, or a prompt or file in it",
+		Long: `Delete deletes a context with everything in it, or one prompt or file in it. Who
+refers to it gets an error from then on. It cannot be taken back, so it asks. It
+takes the scope ai:admin.
+`,
+		Example: `  assetferry ai contexts delete house-style/file/glossary --yes`,
+		Args:    one("ID"),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			ref, err := refOf(args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.canAnswer(ch); err != nil {
+				return err
+			}
+			s, err := a.openAI(ctx)
+			if err != nil {
+				return err
+			}
+			return a.deleteContext(ctx, s, ref, ch)
+		}),
+	}
+	ch.addFlags(c)
+	ch.addYes(c, "delete without asking")
+	return c
+}
+
+func (a *app) deleteContext(ctx context.Context, s *aiService, ref ai.ContextRef, ch change) error {
+	v, err := partOf(ctx, s, ref)
+	if err != nil {
+		return noContext(err, ref.String())
+	}
+	a.printContext(v)
+	if err := a.agree(ctx, ch, "Delete it?", "not confirmed, so %s was not deleted", ref); err != nil {
+		return err
+	}
+	if !ch.dryRun {
+		if err := deletePart(ctx, s.accounts, ref); err != nil {
+			return err
+		}
+		if err := checkDeleted(ctx, s, ref); err != nil {
+			return err
+		}
+		a.out.Notef("Deleted %s.", ui.Sanitize(ref.String()))
+	}
+	a.out.Event("context", contextLine(v, ch.state()))
+	a.noteDryRun(ch)
+	return nil
+}
+
+// checkDeleted makes sure that something is gone: that there is no such endpoint looks the same as
+// that it was gone already, and the endpoints of contexts are guesses.
+func checkDeleted(ctx context.Context, s *aiService, ref ai.ContextRef) error {
+	_, err := partOf(ctx, s, ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = &stop{exitError, fmt.Errorf("%s was not deleted: it is still there", ref), "assetferry doctor compares the endpoints with those of the service; --ai-route names another one"}
+	}
+	return err
+}
+
+// deletePart deletes a context, or the part of one that is referred to.
+func deletePart(ctx context.Context, c *ai.Client, ref ai.ContextRef) error {
+	switch {
+	case ref.PromptID != "":
+		return c.DeletePrompt(ctx, ref.ID, ref.PromptID)
+	case ref.FileID != "":
+		return c.DeleteContextFile(ctx, ref.ID, ref.FileID)
+	}
+	return c.DeleteContext(ctx, ref.ID)
+}

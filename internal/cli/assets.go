@@ -1,0 +1,497 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/ui"
+)
+
+func (a *app) assetsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "assets",
+		Short: "Look at the destination, and change it asset by asset",
+		Long: `These commands look at what is at the destination, whoever put it there. Only
+copy, folder, category and quality --set change anything there, and --dry-run
+shows what. On a terminal they show tables; elsewhere, or with --json, they
+write JSON Lines: an object for each asset, category or folder. --table shows
+tables everywhere.
+
+A PLACE is a category or a folder, by name or by ID: Images, Images/2024/spring.
+Where several have the same name, the message gives their IDs.
+`,
+	}
+	c.PersistentFlags().Bool("table", false, "show tables also where stdout is no terminal")
+	c.AddCommand(a.assetsListCommand(), a.assetsSearchCommand(), a.assetsRecentCommand(), a.assetsGetCommand(),
+		a.assetsImageCommand(), a.assetsCategoriesCommand(), a.assetsFoldersCommand(),
+		a.assetsCopyCommand(), a.assetsFolderCommand(), a.assetsCategoryCommand(), a.assetsQualityCommand())
+	return c
+}
+
+// look is do for commands that look at the destination.
+func (a *app) look(w work) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := together(cmd, "json", "table", ""); err != nil {
+			return err
+		}
+		table, _ := cmd.Flags().GetBool("table")
+		if !table && !ui.IsTerminal(a.stdout) && !toStdout(cmd) {
+			if err := cmd.Flags().Set("json", "true"); err != nil {
+				return err
+			}
+		}
+		return a.do(w)(cmd, args)
+	}
+}
+
+// A listing says which assets are shown, and in which order.
+type listing struct {
+	limit      int
+	sort       string
+	descending bool
+	deep       bool
+	unordered  bool // the service is known not to sort
+}
+
+// sorts are the values of --sort, and what the service calls them.
+func sorts() map[string]string {
+	return map[string]string{"": "", "name": assets.ByName, "size": assets.BySize, "uploaded": assets.ByUploadedAt, "modified": assets.ByLastModifiedAt}
+}
+
+func (l *listing) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.IntVar(&l.limit, "limit", 0, "show at most this `number` of assets")
+	f.StringVar(&l.sort, "sort", "", "sort by this `field`: name, size, uploaded or modified (default: as the service likes)")
+	f.BoolVar(&l.descending, "desc", false, "the greatest, or the newest, first")
+	// It fails only for a switch that is not there.
+	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions([]string{"name", "size", "uploaded", "modified"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (l *listing) check() error {
+	if _, ok := sorts()[l.sort]; !ok {
+		return usage(fmt.Errorf("--sort %q is not one of name, size, uploaded, modified", l.sort), "")
+	}
+	if l.limit < 0 {
+		return usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+	}
+	return nil
+}
+
+func (l *listing) order() string {
+	switch {
+	case l.descending:
+		return assets.Descending
+	case l.sort != "":
+		return assets.Ascending
+	}
+	return ""
+}
+
+// usualPage is how many assets are asked for at once.
+const usualPage = 50
+
+// pageSize asks for no more than is shown.
+func (l *listing) pageSize() int {
+	if l.limit > 0 && l.limit < usualPage {
+		return l.limit
+	}
+	return usualPage
+}
+
+// sorted yields the assets of several folders in one order. With a limit it keeps
+// little more than that many.
+func (l *listing) sorted(all iter.Seq2[found, error]) iter.Seq2[found, error] {
+	return func(yield func(found, error) bool) {
+		var kept []found
+		for f, err := range all {
+			if err != nil {
+				yield(found{}, err)
+				return
+			}
+			if kept = append(kept, f); l.limit > 0 && len(kept) >= 2*l.limit {
+				slices.SortStableFunc(kept, l.compare)
+				kept = slices.Delete(kept, l.limit, len(kept))
+			}
+		}
+		slices.SortStableFunc(kept, l.compare)
+		for _, f := range kept {
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l *listing) compare(a, b found) int {
+	if l.descending {
+		a, b = b, a
+	}
+	switch l.sort {
+	case "name":
+		return strings.Compare(a.Filename(), b.Filename())
+	case "size":
+		return cmp.Compare(a.Size, b.Size)
+	case "modified":
+		return a.LastModifiedAt.Compare(b.LastModifiedAt)
+	}
+	return a.UploadedAt.Compare(b.UploadedAt)
+}
+
+func (a *app) assetsListCommand() *cobra.Command {
+	var l listing
+	c := &cobra.Command{
+		Use:   "ls PLACE",
+		Short: "List the assets in a category or a folder",
+		Long: `Ls lists the assets that are directly in a category or a folder; with
+--recursive also those in the folders below it.
+`,
+		Args: one("PLACE"),
+		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			if err := l.check(); err != nil {
+				return err
+			}
+			dest, err := a.openDestination(ctx, true)
+			if err != nil {
+				return err
+			}
+			at, err := findPlace(ctx, dest.client, args[0])
+			if err != nil {
+				return err
+			}
+			l.unordered = dest.profile.ListOrder == "ignored"
+			all := assetsIn(ctx, dest.client, at, l)
+			if (l.deep || l.unordered) && l.order() != "" {
+				all = l.sorted(all) // the service sorts each folder by itself, if at all
+			}
+			n, bytes, err := a.showAssets(all, l.limit)
+			if err != nil {
+				return err
+			}
+			below := ""
+			if n == 0 && !l.deep {
+				if below, err = noteBelow(ctx, dest.client, at); err != nil {
+					return err
+				}
+			}
+			a.out.Notef("%s, %s%s", count(n, "asset"), ui.Bytes(bytes), below)
+			return nil
+		}),
+	}
+	l.addFlags(c)
+	c.Flags().BoolVarP(&l.deep, "recursive", "r", false, "list what is in the folders below, too")
+	return c
+}
+
+// noteBelow says where to look for assets if none is directly in a place.
+func noteBelow(ctx context.Context, c *assets.Client, at place) (string, error) {
+	inside, err := foldersIn(ctx, c, at)
+	if err != nil || len(inside) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("; %s below, --recursive lists what is there, too", count(int64(len(inside)), "folder")), nil
+}
+
+// A found is an asset and, where that is known, the path of the folder it is in.
+type found struct {
+	assets.Asset
+	folder string
+}
+
+// assetsIn yields the assets of a place, and those of the folders below it if that is
+// wanted.
+func assetsIn(ctx context.Context, c *assets.Client, at place, l listing) iter.Seq2[found, error] {
+	return func(yield func(found, error) bool) {
+		if !yieldAll(ctx, c, at, l, yield) || !l.deep {
+			return
+		}
+		for below, err := range foldersBelow(ctx, c, at) {
+			if err != nil {
+				yield(found{}, err)
+				return
+			}
+			if !yieldAll(ctx, c, below, l, yield) {
+				return
+			}
+		}
+	}
+}
+
+// yieldAll yields what is directly in a place, as far as it can be shown, and reports
+// whether to go on.
+func yieldAll(ctx context.Context, c *assets.Client, at place, l listing, yield func(found, error) bool) bool {
+	o := assets.ListOptions{SortBy: sorts()[l.sort], Order: l.order(), PageSize: l.pageSize()}
+	if o.FolderID = at.folder.ID; o.FolderID == "" {
+		o.CategoryID = at.category.ID
+		o.PageSize = usualPage // of which the service may have put most into folders
+	}
+	n := 0
+	for asset, err := range c.List(ctx, o) {
+		if !yield(found{asset, at.path}, err) || err != nil {
+			return false
+		}
+		if n++; n == l.limit && !(l.unordered && l.order() != "") {
+			break
+		}
+	}
+	return true
+}
+
+func (a *app) assetsSearchCommand() *cobra.Command {
+	var l listing
+	var s assets.Search
+	var in []string
+	var since string
+	c := &cobra.Command{
+		Use:   "search PHRASE",
+		Short: "Search names, tags, descriptions and custom attributes",
+		Long: `Search finds assets in the whole workspace. What it looks at, and how, is the
+service's to decide. With --since older assets are also left out here, because
+a service may ignore the date that it is asked for.
+`,
+		Args: one("PHRASE"),
+		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
+			if err := l.check(); err != nil {
+				return err
+			}
+			if since != "" {
+				if s.UploadedFrom, err = time.ParseInLocation(time.DateOnly, since, time.Local); err != nil {
+					return usage(fmt.Errorf("--since %q is not a date such as 2026-01-31", since), "")
+				}
+			}
+			dest, err := a.openDestination(ctx, true) // its POST is a search
+			if err != nil {
+				return err
+			}
+			for _, name := range in {
+				at, err := findPlace(ctx, dest.client, name)
+				if err != nil {
+					return err
+				}
+				if at.folder.ID != "" {
+					return usage(fmt.Errorf("--in %s is a folder", name), "a search is limited to categories")
+				}
+				s.Categories = append(s.Categories, at.category.ID)
+			}
+			s.Phrase, s.SortBy, s.Order = args[0], sorts()[l.sort], l.order()
+			if s.UploadedFrom.IsZero() { // else more may be found than is shown
+				s.PageSize = l.pageSize()
+			}
+			return a.showAll(withoutFolder(uploadedSince(s.UploadedFrom, dest.client.Search(ctx, s))), l.limit)
+		}),
+	}
+	l.addFlags(c)
+	f := c.Flags()
+	f.StringArrayVar(&in, "in", nil, "only in this `category` (repeatable)")
+	f.StringArrayVar(&s.Extensions, "extension", nil, "only with this `extension` (repeatable)")
+	f.StringArrayVar(&s.Tags, "tag", nil, "only with this `tag` (repeatable)")
+	f.StringVar(&since, "since", "", "only what was uploaded since this `date`, such as 2026-01-31")
+	f.BoolVar(&s.AI, "ai", false, "also what is alike in meaning, where the service can")
+	return c
+}
+
+// uploadedSince leaves out what is older: how the service wants to be asked for times is
+// not documented, so it may ignore that. What has no time is for the service to judge.
+func uploadedSince(from time.Time, all iter.Seq2[assets.Asset, error]) iter.Seq2[assets.Asset, error] {
+	return func(yield func(assets.Asset, error) bool) {
+		for asset, err := range all {
+			older := err == nil && !asset.UploadedAt.IsZero() && asset.UploadedAt.Before(from)
+			if !older && !yield(asset, err) {
+				return
+			}
+		}
+	}
+}
+
+func (a *app) assetsRecentCommand() *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use:   "recent",
+		Short: "List what the user of the token used last (--user)",
+		Args:  cobra.NoArgs,
+		RunE: a.look(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+			}
+			dest, err := a.openDestination(ctx, true)
+			if err != nil {
+				return err
+			}
+			return a.showAll(withoutFolder(dest.client.Recent(ctx)), limit)
+		}),
+	}
+	c.Flags().IntVar(&limit, "limit", 0, "show at most this `number` of assets")
+	return c
+}
+
+func withoutFolder(all iter.Seq2[assets.Asset, error]) iter.Seq2[found, error] {
+	return func(yield func(found, error) bool) {
+		for asset, err := range all {
+			if !yield(found{Asset: asset}, err) {
+				return
+			}
+		}
+	}
+}
+
+// showAll shows assets, and how many they are.
+func (a *app) showAll(all iter.Seq2[found, error], limit int) error {
+	n, bytes, err := a.showAssets(all, limit)
+	if err == nil {
+		a.out.Notef("%s, %s", count(n, "asset"), ui.Bytes(bytes))
+	}
+	return err
+}
+
+// showAssets shows assets as they come, so that there may be any number of them.
+func (a *app) showAssets(all iter.Seq2[found, error], limit int) (n, bytes int64, err error) {
+	const layout = "%-12s  %9s  %-16s  %s"
+	for f, err := range all {
+		if err != nil {
+			return n, bytes, err
+		}
+		if n++; n == 1 {
+			a.out.Printf(layout, "ID", "Size", "Uploaded", "Name")
+		}
+		bytes += f.Size
+		name := f.Filename()
+		if f.folder != "" {
+			name = f.folder + "/" + name
+		}
+		a.out.Printf(layout, ui.Sanitize(f.ID), ui.Bytes(f.Size), localTime(f.UploadedAt), ui.Sanitize(name))
+		a.out.Event("asset", assetLine(f.Asset, f.folder))
+		if limit > 0 && n >= int64(limit) {
+			break
+		}
+	}
+	return n, bytes, nil
+}
+
+func localTime(t time.Time) string {
+	if t.IsZero() {
+		return "not told"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func assetLine(a assets.Asset, folder string) ui.AssetLine {
+	m := a.Metadata
+	l := ui.AssetLine{
+		ID: a.ID, Name: a.Filename(), Size: a.Size, MIMEType: a.MIMEType, CategoryID: a.CategoryID, FolderID: a.FolderID,
+		UploadedAt: utc(a.UploadedAt), ModifiedAt: utc(a.LastModifiedAt), Tags: a.Tags, URL: a.URL, Description: m.Description,
+		Attributes: m.CustomAttributes, Width: m.Width, Height: m.Height, Processing: string(m.Status),
+	}
+	if folder != "" {
+		l.Path = folder + "/" + l.Name
+	}
+	return l
+}
+
+func utc(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func (a *app) assetsCategoriesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "categories",
+		Short: "List the categories with their extensions",
+		Args:  cobra.NoArgs,
+		RunE: a.look(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			dest, err := a.openDestination(ctx, true)
+			if err != nil {
+				return err
+			}
+			var rows [][]string
+			for c, err := range dest.client.Categories(ctx) {
+				if err != nil {
+					return err
+				}
+				name := c.Name
+				if c.Private {
+					name += " (private)"
+				}
+				rows = append(rows, []string{c.ID, ui.Count(int64(c.AssetsCount)), name, brief(c.Extensions)})
+				a.out.Event("category", ui.CategoryLine{ID: c.ID, Name: c.Name, Extensions: c.Extensions, Assets: c.AssetsCount, Private: c.Private})
+			}
+			a.out.Printf("%s", ui.Table([]ui.Column{{Title: "ID"}, {Title: "Assets", Right: true}, {Title: "Name"}, {Title: "Extensions"}}, rows))
+			return nil
+		}),
+	}
+}
+
+// brief names the first few of many words.
+func brief(words []string) string {
+	const some = 3
+	if len(words) <= some {
+		return strings.Join(words, " ")
+	}
+	return fmt.Sprintf("%s +%d", strings.Join(words[:some], " "), len(words)-some)
+}
+
+func (a *app) assetsFoldersCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "folders [PLACE]",
+		Short: "Show the tree of folders, of all categories or below a place",
+		Args:  atMostOne("PLACE"),
+		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			dest, err := a.openDestination(ctx, true)
+			if err != nil {
+				return err
+			}
+			places, err := startingPlaces(ctx, dest.client, args)
+			if err != nil {
+				return err
+			}
+			a.out.Printf("%-36s  %8s  %s", "ID", "Assets", "Name")
+			for _, at := range places {
+				a.showFolder(at, 0)
+				depth := strings.Count(at.path, "/")
+				for below, err := range foldersBelow(ctx, dest.client, at) {
+					if err != nil {
+						return err
+					}
+					a.showFolder(below, strings.Count(below.path, "/")-depth)
+				}
+			}
+			return nil
+		}),
+	}
+}
+
+func startingPlaces(ctx context.Context, c *assets.Client, args []string) ([]place, error) {
+	if len(args) > 0 {
+		at, err := findPlace(ctx, c, args[0])
+		return []place{at}, err
+	}
+	var all []place
+	for category, err := range c.Categories(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, place{category: category, path: category.Name})
+	}
+	return all, nil
+}
+
+// showFolder shows a folder, indented by its depth, or a category.
+func (a *app) showFolder(at place, depth int) {
+	f := at.folder
+	indent := strings.Repeat("  ", depth)
+	if f.ID == "" {
+		a.out.Printf("%-36s  %8s  %s%s/", ui.Sanitize(at.category.ID), ui.Count(int64(at.category.AssetsCount)), indent, ui.Sanitize(at.category.Name))
+		return
+	}
+	a.out.Printf("%-36s  %8s  %s%s/", ui.Sanitize(f.ID), ui.Count(int64(f.AssetsCount)), indent, ui.Sanitize(f.Name))
+	a.out.Event("folder", ui.FolderLine{ID: f.ID, Name: f.Name, Path: at.path, CategoryID: f.CategoryID, ParentID: f.ParentID, Assets: f.AssetsCount})
+}

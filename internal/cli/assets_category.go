@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/ui"
+)
+
+func (a *app) assetsCategoryCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "category",
+		Short: "Change a category",
+		Long: `There is one change: to let a category take further extensions. No command takes
+one away from a category or deletes a category, because the service then deletes
+the files in it for good.
+`,
+	}
+	c.AddCommand(a.addExtensionCommand())
+	return c
+}
+
+func (a *app) addExtensionCommand() *cobra.Command {
+	var ch change
+	c := &cobra.Command{
+		Use:   "add-extension CATEGORY EXTENSION...",
+		Short: "Let a category take further extensions",
+		Long: `Add-extension adds to the extensions that a category takes, and never drops one.
+CATEGORY is a name or an ID. Extensions are compared without regard to case. It
+takes a token of an admin.
+
+The service can only be told all extensions at once, and deletes the files of
+one that is missing there for good. So they are read again right before, and if
+anybody changed the category meanwhile, nothing is sent. The request is sent
+only once. Do not edit the category by other means at the same time: a change
+within that fraction of a second is overwritten.
+`,
+		Example: `  assetferry assets category add-extension Images jxl --dry-run
+  assetferry assets category add-extension Images jxl`,
+		Args: oneAndMore("CATEGORY", "EXTENSION"),
+		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			extensions, err := extensionsFrom(args[1:])
+			if err != nil {
+				return err
+			}
+			dest, err := a.openToChange(ctx, ch)
+			if err != nil {
+				return err
+			}
+			at, err := findPlace(ctx, dest.client, args[0])
+			if err != nil {
+				return err
+			}
+			if at.folder.ID != "" {
+				return usage(fmt.Errorf("%s is a folder", args[0]), "name the category that it is in: what it takes holds for all of its folders")
+			}
+			return a.addExtensions(ctx, dest.client, at.category.ID, extensions, ch)
+		}),
+	}
+	ch.addFlags(c)
+	return c
+}
+
+// extensionsFrom reads extensions, each once, with or without the dot in front.
+func extensionsFrom(args []string) (all []string, err error) {
+	for _, arg := range args {
+		e := strings.TrimPrefix(arg, ".")
+		if e == "" || strings.ContainsAny(e, "./\\,;* \t\n") {
+			return nil, usage(fmt.Errorf("EXTENSION %q is not an extension such as jpg", arg), "separate several by spaces")
+		}
+		if !containsFolded(all, e) {
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+func containsFolded(all []string, e string) bool {
+	return slices.ContainsFunc(all, func(other string) bool { return strings.EqualFold(other, e) })
+}
+
+func (a *app) addExtensions(ctx context.Context, c *assets.Client, id string, extensions []string, ch change) error {
+	was, err := c.CategoryInUse(ctx, id)
+	if err != nil {
+		return err
+	}
+	added := slices.DeleteFunc(extensions, func(e string) bool { return containsFolded(was.Extensions, e) })
+	line := ui.CategoryLine{ID: was.ID, Name: was.Name, Extensions: slices.Concat(was.Extensions, added), Assets: was.AssetsCount, Private: was.Private, Added: added}
+	if len(added) == 0 {
+		line.State = "unchanged"
+		a.out.Printf("The category %s takes all of them already.", ui.Sanitize(was.Name))
+		a.out.Event("category", line)
+		return nil
+	}
+	if !ch.dryRun {
+		if _, err := c.AddExtensions(ctx, was, added...); err != nil {
+			return addingError(err, was)
+		}
+	}
+	line.State = ch.state()
+	a.out.Printf("The category %s %s %s, beside %s.", ui.Sanitize(was.Name), ch.verb("now takes", "would take"), ui.Sanitize(strings.Join(added, " ")),
+		count(int64(len(was.Extensions)), "extension"))
+	a.out.Event("category", line)
+	a.noteDryRun(ch)
+	return nil
+}
+
+// addingError says what to do about extensions that were not added.
+func addingError(err error, c assets.Category) error {
+	if _, ok := errors.AsType[*assets.ChangedError](err); ok {
+		return &stop{exitError, err, "look at it with assetferry assets categories, then run the same command again"}
+	}
+	if used, ok := errors.AsType[*assets.InUseError](err); ok {
+		return &stop{exitGuard, fmt.Errorf("category %s has files of extensions that it does not take, which would be deleted for good: %s; nothing was sent", c.Name, strings.Join(used.Extensions, ", ")),
+			"add these extensions in the same call"}
+	}
+	if errors.Is(err, assets.ErrInDoubt) {
+		return &stop{exitItems, err, "run the same command again: it looks first, and adds what is missing"}
+	}
+	return err
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"assetferry/internal/sandbox"
+)
+
+// A testedService is a sandbox that a command is run against.
+type testedService struct{ *service }
+
+// ferry runs a command against it and gives what it printed.
+func (s testedService) ferry(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	c := command(t, t.TempDir(), s.variables(), args...)
+	c.must(t, want)
+	return c.stdout.String() + c.stderr.String()
+}
+
+// make makes something and gives its ID.
+func (s testedService) make(t *testing.T, path string, body map[string]any) string {
+	t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ ID string }
+	if err := s.call("POST", path, bytes.NewReader(text), "application/json", &made); err != nil {
+		t.Fatal(err)
+	}
+	return made.ID
+}
+
+func (s testedService) documents(t *testing.T) string {
+	t.Helper()
+	all, err := s.structure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(c folderTree) bool { return c.Name == "Documents" })
+	return all[i].ID
+}
+
+// answeringSome is a service that answers some requests with something else.
+func answeringSome(to func(*http.Request) (answer any, ok bool)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer, ok := to(r)
+			if !ok {
+				next.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(answer) // who hangs up needs none
+		})
+	}
+}
+
+// TestFoldersUnderEveryReading: the list of folders may hold all of them or the tops only,
+// and a folder may be shown without those in it. One that has something in it is kept, and a
+// name is taken only by a folder beside it.
+func TestFoldersUnderEveryReading(t *testing.T) {
+	t.Parallel()
+	s := testedService{startService(t, sandbox.Options{})}
+	documents := s.documents(t)
+	outer := s.make(t, "/folders", map[string]any{"name": "outer", "categoryId": documents})
+	inner := s.make(t, "/folders", map[string]any{"name": "inner", "parentId": outer})
+	other := s.make(t, "/folders", map[string]any{"name": "other", "categoryId": documents})
+	folder := func(id, name, parent string) map[string]any {
+		return map[string]any{"id": id, "name": name, "categoryId": documents, "parentId": parent}
+	}
+	flat := []any{folder(outer, "outer", ""), folder(inner, "inner", outer), folder(other, "other", "")}
+	s.wrap(answeringSome(func(r *http.Request) (any, bool) {
+		switch {
+		case r.Method == "GET" && r.URL.Path == "/folders":
+			return map[string]any{"items": flat, "totalCount": len(flat)}, true
+		case r.Method == "GET" && r.URL.Path == "/folders/"+outer:
+			return flat[0], true
+		}
+		return nil, false
+	}))
+	if got := s.ferry(t, exitGuard, "assets", "folder", "delete", outer, "--yes"); !strings.Contains(got, "there are folders in the folder outer") {
+		t.Errorf("printed %s", got)
+	}
+	s.ferry(t, exitError, "assets", "folder", "rename", other, "outer")
+	s.ferry(t, exitDone, "assets", "folder", "rename", other, "inner") // which is not beside it
+	s.ferry(t, exitDone, "assets", "folder", "delete", inner, "--yes")
+	places, err := s.places()
+	if want := []string{"Documents", "Documents/inner", "Documents/outer", "Files", "Images"}; err != nil || !slices.Equal(places, want) {
+		t.Errorf("there is %v (%v), want %v", places, err, want)
+	}
+}
+
+// TestFolderWithAssetsIsKept where the service does not count what is in a folder.
+func TestFolderWithAssetsIsKept(t *testing.T) {
+	t.Parallel()
+	s := testedService{startService(t, sandbox.Options{})}
+	id := s.make(t, "/folders", map[string]any{"name": "f", "categoryId": s.documents(t)})
+	if err := s.upload("Documents", "a.txt", []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.find("Documents/a.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	move := `{"target":{"folderId":"` + id + `"},"assetsActions":[{"assetId":"` + a.id + `"}]}`
+	if err := s.call("POST", "/assets/move", strings.NewReader(move), "application/json", nil); err != nil {
+		t.Fatal(err)
+	}
+	s.wrap(answeringSome(func(r *http.Request) (any, bool) {
+		return map[string]any{"id": id, "name": "f", "categoryId": a.category}, r.Method == "GET" && r.URL.Path == "/folders/"+id
+	}))
+	s.ferry(t, exitGuard, "assets", "folder", "delete", "Documents/f", "--yes")
+	if _, err := s.find("Documents/f/a.txt"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQualityThatIsNotTaken: the body of the request is a guess, so a service may answer it
+// and change nothing.
+func TestQualityThatIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s := testedService{startService(t, sandbox.Options{})}
+	s.wrap(answeringSome(func(r *http.Request) (any, bool) { return map[string]any{}, r.Method == "PUT" }))
+	got := s.ferry(t, exitError, "assets", "quality", "webp", "--set", "70")
+	if !strings.Contains(got, "the quality of webp is 80, not 70") || strings.Contains(got, `"state":"done"`) {
+		t.Errorf("printed %s", got)
+	}
+}
+
+// TestCategoryChangedMeanwhile: an extension that somebody adds between our looks at a
+// category would be dropped with its files, so nothing is sent.
+func TestCategoryChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := testedService{startService(t, sandbox.Options{})}
+	id := s.make(t, "/admin/categories", map[string]any{"name": "Mine", "extensions": []string{"aaa"}})
+	looks := 0
+	s.onRequest(func(r *http.Request) {
+		if r.Method != "GET" || r.URL.Path != "/admin/categories" {
+			return
+		}
+		if looks++; looks == 2 {
+			body := `{"name":"Mine","extensions":["aaa","bbb"],"isPrivate":false}`
+			if err := s.call("PUT", "/admin/categories/"+id, strings.NewReader(body), "application/json", nil); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	got := s.ferry(t, exitError, "assets", "category", "add-extension", "Mine", "ccc", "--table")
+	if !strings.Contains(got, "another user changed the category meanwhile") || slices.Contains(s.drain(), "PUT /admin/categories/"+id) {
+		t.Errorf("printed %s", got)
+	}
+	if got := s.ferry(t, exitDone, "assets", "category", "add-extension", "Mine", "ccc"); !strings.Contains(got, `"extensions":["aaa","bbb","ccc"]`) {
+		t.Errorf("then printed %s", got)
+	}
+}
+
+// TestCopiesOfMany: of those in a request without an answer nothing is known, those before it
+// are done, and what comes after it is not sent.
+func TestCopiesOfMany(t *testing.T) {
+	t.Parallel()
+	fault, err := sandbox.ParseFault("POST /assets/copy drop=after once=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := testedService{startService(t, sandbox.Options{Faults: []sandbox.Fault{fault}})}
+	for n := range 2*copyBatch + 1 {
+		if err := s.upload("Documents", fmt.Sprintf("%d.txt", n), []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := s.assets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.make(t, "/folders", map[string]any{"name": "f", "categoryId": s.documents(t)})
+	args := []string{"assets", "copy", "--into", "Documents/f", "--"}
+	for _, a := range all {
+		args = append(args, a.id)
+	}
+	got := s.ferry(t, exitItems, args...)
+	for state, want := range map[string]int{"done": copyBatch, "in_doubt": copyBatch, "failed": 1} {
+		if n := strings.Count(got, `"state":"`+state+`"`); n != want {
+			t.Errorf("%d are %s, want %d", n, state, want)
+		}
+	}
+	if !strings.Contains(got, "not sent, since copying ended early") || !strings.Contains(got, "whether 50 copies arrived in Documents/f is not known") {
+		t.Errorf("printed %s", got)
+	}
+}

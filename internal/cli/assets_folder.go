@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/ui"
+)
+
+func (a *app) assetsFolderCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "folder",
+		Short: "Rename a folder, or delete an empty one",
+		Long: `These commands change a folder at the destination. assetferry assets folders
+shows which ones there are.
+`,
+	}
+	c.AddCommand(a.folderRenameCommand(), a.folderDeleteCommand())
+	return c
+}
+
+func (a *app) folderRenameCommand() *cobra.Command {
+	var ch change
+	c := &cobra.Command{
+		Use:   "rename FOLDER NAME",
+		Short: "Give a folder another name",
+		Long: `Rename gives a folder another name; it stays where it is, and so does what is in
+it. FOLDER is written as in Images/2024/spring, or is an ID. A name that another
+folder beside it has is refused.
+
+A later run remembers the folder in its state database and goes on using it.
+Without that database a run knows folders by their names only, and creates again
+what is in the folder, in a new one of the old name.
+`,
+		Example: `  assetferry assets folder rename Images/2024 2024-archive --dry-run
+  assetferry assets folder rename Images/2024 2024-archive`,
+		Args: both("FOLDER", "NAME"),
+		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			if slices.Contains([]string{"", ".", ".."}, args[1]) || strings.Contains(args[1], "/") {
+				return usage(fmt.Errorf("NAME %q is not a name: it is empty, consists of dots or has a slash", args[1]), "a folder stays in the folder or category that it is in")
+			}
+			dest, at, err := a.folderToChange(ctx, args[0], ch)
+			if err != nil {
+				return err
+			}
+			return a.renameFolder(ctx, dest.client, at, args[1], ch)
+		}),
+	}
+	ch.addFlags(c)
+	return c
+}
+
+// folderToChange opens the destination and finds a folder there.
+func (a *app) folderToChange(ctx context.Context, text string, ch change) (*destination, place, error) {
+	dest, err := a.openToChange(ctx, ch)
+	if err != nil {
+		return nil, place{}, err
+	}
+	at, err := findPlace(ctx, dest.client, text)
+	if err == nil && at.folder.ID == "" {
+		err = usage(fmt.Errorf("%s is a category, not a folder", text), "assetferry assets folders shows the folders")
+	}
+	return dest, at, err
+}
+
+func (a *app) renameFolder(ctx context.Context, c *assets.Client, at place, name string, ch change) error {
+	was := at.folder.Name
+	at.path = strings.TrimSuffix(at.path, was) + name
+	line := folderLine(at)
+	line.Name = name
+	if name == was {
+		line.State = "unchanged"
+		a.out.Printf("The folder has the name %q already.", ui.Sanitize(name))
+		a.out.Event("folder", line)
+		return nil
+	}
+	taken, err := siblingCalled(ctx, c, at.folder, name)
+	if err != nil {
+		return err
+	}
+	if taken.ID != "" {
+		return &stop{exitError, fmt.Errorf("there is already a folder %q in the same place: %s", name, taken.ID), "choose another name: folders of equal names cannot be told apart"}
+	}
+	if !ch.dryRun {
+		if err := c.RenameFolder(ctx, at.folder.ID, name); err != nil {
+			return err
+		}
+	}
+	line.Was, line.State = was, ch.state()
+	a.out.Printf("The folder %q %s %q.", ui.Sanitize(was), ch.verb("now has the name", "would get the name"), ui.Sanitize(name))
+	a.out.Event("folder", line)
+	a.noteDryRun(ch)
+	return nil
+}
+
+// siblingCalled finds another folder of a name where a folder is; without an ID there is
+// none.
+func siblingCalled(ctx context.Context, c *assets.Client, f assets.Folder, name string) (assets.Folder, error) {
+	var beside []assets.Folder
+	var err error
+	if f.ParentID == "" {
+		beside, err = c.Folders(ctx)
+		beside = slices.DeleteFunc(beside, func(other assets.Folder) bool { return other.CategoryID != f.CategoryID })
+	} else {
+		var parent assets.Folder
+		parent, err = c.Folder(ctx, f.ParentID, 1)
+		beside = parent.Folders
+	}
+	i := slices.IndexFunc(beside, func(other assets.Folder) bool {
+		return other.ID != f.ID && norm.NFC.String(other.Name) == norm.NFC.String(name)
+	})
+	if err != nil || i < 0 {
+		return assets.Folder{}, err
+	}
+	return beside[i], nil
+}
+
+func (a *app) folderDeleteCommand() *cobra.Command {
+	var ch change
+	c := &cobra.Command{
+		Use:   "delete FOLDER",
+		Short: "Delete an empty folder",
+		Long: `Delete deletes a folder in which there is nothing: no asset and no other folder.
+Any other folder stays (exit code 6). FOLDER is written as in
+Images/2024/spring, or is an ID. It asks first, unless --yes is given.
+
+The service has no lock: what somebody puts into the folder between the look and
+the deletion is not lost, but moves one level up. Assets in the trash are not
+looked at; restored, they go where the service puts them.
+`,
+		Example: `  assetferry assets folder delete Images/2024/spring -n || [ $? -eq 6 ]
+  assetferry assets folder delete Images/2024/spring --yes || [ $? -eq 6 ]`,
+		Args: one("FOLDER"),
+		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			if err := a.canAnswer(ch); err != nil {
+				return err
+			}
+			dest, at, err := a.folderToChange(ctx, args[0], ch)
+			if err != nil {
+				return err
+			}
+			return a.deleteFolder(ctx, dest, at, ch)
+		}),
+	}
+	ch.addFlags(c)
+	ch.addYes(c, "delete without asking")
+	return c
+}
+
+func (a *app) deleteFolder(ctx context.Context, dest *destination, at place, ch change) error {
+	if err := checkEmpty(ctx, dest.client, at); err != nil {
+		return err
+	}
+	path := ui.Sanitize(at.path)
+	question := fmt.Sprintf("Delete the empty folder %s at %s?", path, ui.Sanitize(dest.String()))
+	if err := a.agree(ctx, ch, question, "not confirmed, so the folder %s was not deleted", path); err != nil {
+		return err
+	}
+	if !ch.dryRun {
+		if err := deleteEmpty(ctx, dest.client, at, ch); err != nil {
+			return err
+		}
+	}
+	line := folderLine(at)
+	line.State = ch.state()
+	a.out.Printf("The folder %s %s.", path, ch.verb("is deleted", "would be deleted"))
+	a.out.Event("folder", line)
+	a.noteDryRun(ch)
+	return nil
+}
+
+// deleteEmpty deletes a folder. If there was a question, it looks once more first: the answer
+// may have taken its time.
+func deleteEmpty(ctx context.Context, c *assets.Client, at place, ch change) error {
+	if !ch.yes {
+		if err := checkEmpty(ctx, c, at); err != nil {
+			return err
+		}
+	}
+	if err := c.DeleteFolder(ctx, at.folder.ID); !errors.Is(err, fs.ErrNotExist) { // else it is gone, perhaps by a request without an answer
+		return err
+	}
+	return nil
+}
+
+// checkEmpty makes sure that there is nothing in a folder, by everything that the service
+// says of it: which of its lists are deep is not documented.
+func checkEmpty(ctx context.Context, c *assets.Client, at place) error {
+	now, err := c.Folder(ctx, at.folder.ID, 1)
+	if err != nil {
+		return err
+	}
+	all, err := c.FoldersAsListed(ctx)
+	if err != nil {
+		return err
+	}
+	inside := slices.ContainsFunc(all, func(f assets.Folder) bool { return f.ParentID == at.folder.ID })
+	if inside || len(now.Folders) > 0 {
+		return notEmpty(at, "folders")
+	}
+	if now.AssetsCount > 0 {
+		return notEmpty(at, "assets")
+	}
+	for _, err := range c.List(ctx, assets.ListOptions{FolderID: at.folder.ID, PageSize: 1, AsListed: true}) {
+		if err != nil {
+			return err
+		}
+		return notEmpty(at, "assets")
+	}
+	return nil
+}
+
+func notEmpty(at place, what string) error {
+	return &stop{exitGuard, fmt.Errorf("there are %s in the folder %s, so it was not deleted", what, at.path),
+		commandLine("assets", []string{"--recursive"}, "ls", at.folder.ID)}
+}
+
+func folderLine(at place) ui.FolderLine {
+	f := at.folder
+	return ui.FolderLine{ID: f.ID, Name: f.Name, Path: at.path, CategoryID: f.CategoryID, ParentID: f.ParentID, Assets: f.AssetsCount}
+}

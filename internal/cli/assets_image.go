@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif" // to know their sizes
+	_ "image/jpeg"
+	_ "image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	_ "golang.org/x/image/tiff"
+	_ "golang.org/x/image/webp"
+
+	"assetferry/internal/assets"
+)
+
+func (a *app) assetsImageCommand() *cobra.Command {
+	var r assets.Rendition
+	var format string
+	var to target
+	c := &cobra.Command{
+		Use:   "image ID",
+		Short: "Download an image in another size or format, or show its address",
+		Long: `Image has the service make a picture of an image, in another size or format, and
+downloads it to a file with -o; - is stdout. Without -o it shows the address.
+Nothing gets larger than the image itself, and of the widths that the service
+has it takes the nearest. The format is that of the file's name, unless --format
+says otherwise.
+`,
+		Args: one("ID"),
+		RunE: a.look(func(ctx context.Context, _ *cobra.Command, args []string) (err error) {
+			if r.Format, err = imageFormat(format, to.file); err != nil {
+				return err
+			}
+			if r.Width < 0 || r.Height < 0 {
+				return usage(errors.New("--width and --height must not be negative"), "")
+			}
+			dest, err := a.openDestination(ctx, true)
+			if err != nil {
+				return err
+			}
+			asset, err := findAsset(ctx, dest.client, args[0])
+			if err != nil {
+				return err
+			}
+			if r.Width == 0 {
+				r.Width = asset.Metadata.Width
+			}
+			return a.image(ctx, dest.client, asset, r, to)
+		}),
+	}
+	to.addFlags(c)
+	f := c.Flags()
+	f.IntVar(&r.Width, "width", 0, "`pixels` (default: as wide as the image)")
+	f.IntVar(&r.Height, "height", 0, "`pixels`, so that it fits into both (default: whatever it comes to)")
+	f.StringVar(&format, "format", "", "`format`: "+strings.Join(imageFormats(), ", ")+" (default webp)")
+	// It fails only for a switch that is not there.
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func imageFormats() (all []string) {
+	for _, f := range assets.ImageFormats() {
+		all = append(all, string(f))
+	}
+	return all
+}
+
+// imageFormat is the format that was asked for, or that the name of a file stands for.
+func imageFormat(asked, file string) (assets.ImageFormat, error) {
+	if asked != "" {
+		if !slices.Contains(imageFormats(), asked) {
+			return "", usage(fmt.Errorf("--format %q is not one of %s", asked, strings.Join(imageFormats(), ", ")), "")
+		}
+		return assets.ImageFormat(asked), nil
+	}
+	named := strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
+	switch named {
+	case "jpg":
+		named = "jpeg"
+	case "tif":
+		named = "tiff"
+	}
+	switch {
+	case slices.Contains(imageFormats(), named):
+		return assets.ImageFormat(named), nil
+	case slices.Contains(otherFormats(), named):
+		return "", usage(fmt.Errorf("-o %s: images come as %s, not as %s", file, strings.Join(imageFormats(), ", "), named),
+			"name such a file; --format has any of them written under this name")
+	}
+	return assets.WebP, nil
+}
+
+// otherFormats are the extensions of images that no service makes for us: a file of
+// such a name would not hold what its name says.
+func otherFormats() []string {
+	return []string{"avif", "bmp", "heic", "heif", "ico", "pdf", "psd", "svg"}
+}
+
+// image downloads a rendition, or shows its address.
+func (a *app) image(ctx context.Context, c *assets.Client, asset assets.Asset, r assets.Rendition, to target) error {
+	switch {
+	case len(asset.ImageURLs) == 0 && asset.Metadata.Status == "":
+		return &stop{exitError, fmt.Errorf("%s (%s) is no image to the service", asset.ID, asset.Filename()), "assetferry assets get downloads it as it is"}
+	case r.Width == 0:
+		return usage(fmt.Errorf("the width of %s is not known yet", asset.ID), "give --width, or wait until the service has processed it")
+	}
+	address, err := asset.ImageURL(r)
+	if err != nil {
+		return err
+	}
+	if to.file == "" {
+		a.out.Printf("%s", address)
+		line := assetLine(asset, "")
+		line.URL = address
+		a.out.Event("asset", line)
+		return nil
+	}
+	body, size, err := c.Image(ctx, asset, r)
+	if err != nil {
+		return err
+	}
+	asset.URL = address // of what is written
+	path, err := a.save(body, size, asset.Name+"."+string(r.Format), to, asset)
+	if err == nil && path != "" {
+		a.noteSize(path, r)
+	}
+	return err
+}
+
+// noteSize tells the size of a picture in pixels if it is not the one asked for. That it
+// cannot be read is no trouble: it is there as the service sent it.
+func (a *app) noteSize(path string, asked assets.Rendition) {
+	f, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	is, _, err := image.DecodeConfig(f)
+	if err != nil || is.Width == asked.Width || is.Height == asked.Height {
+		return
+	}
+	a.out.Notef("It is %d x %d pixels, the nearest that the service makes", is.Width, is.Height)
+}

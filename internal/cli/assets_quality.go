@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/ui"
+)
+
+func (a *app) assetsQualityCommand() *cobra.Command {
+	var ch change
+	var quality int
+	c := &cobra.Command{
+		Use:   "quality [FORMAT]",
+		Short: "Show or set the quality of the images that the service makes",
+		Long: `Quality shows the quality with which the service makes images, from 1 to 100,
+for each format or for one. --set changes it, for the whole workspace. It takes
+a token of an admin.
+
+How the service wants to be asked for a change is not documented. So the quality
+is read again afterwards, and it is an error if it is not the one that was set.
+What happens to images that were made before is up to the service.
+`,
+		Example: `  assetferry assets quality
+  assetferry assets quality webp --set 85 --dry-run
+  assetferry assets quality webp --set 85`,
+		Args:      atMostOne("FORMAT"),
+		ValidArgs: imageFormats(),
+		RunE: a.look(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			set := cmd.Flags().Changed("set")
+			if err := checkQuality(args, set, quality, ch); err != nil {
+				return err
+			}
+			if set {
+				return a.setQuality(ctx, assets.ImageFormat(args[0]), quality, ch)
+			}
+			dest, err := a.openDestination(ctx, true)
+			if err != nil {
+				return err
+			}
+			return a.showQualities(ctx, dest.client, args)
+		}),
+	}
+	c.Flags().IntVar(&quality, "set", 0, "set the quality of FORMAT to this `number`, from 1 to 100")
+	ch.addFlags(c)
+	return c
+}
+
+func checkQuality(args []string, set bool, quality int, ch change) error {
+	switch {
+	case len(args) > 0 && !slices.Contains(imageFormats(), args[0]):
+		return usage(fmt.Errorf("FORMAT %q is not one of %s", args[0], strings.Join(imageFormats(), ", ")), "")
+	case !set && ch.dryRun:
+		return usage(errors.New("--dry-run is for --set: without it nothing is changed"), "")
+	case set && len(args) == 0:
+		return usage(errors.New("--set needs a FORMAT"), "name one of "+strings.Join(imageFormats(), ", "))
+	case set && (quality < 1 || quality > 100):
+		return usage(fmt.Errorf("--set %d is not between 1 and 100", quality), "")
+	}
+	return nil
+}
+
+func (a *app) showQualities(ctx context.Context, c *assets.Client, only []string) error {
+	all, err := c.ImageQualities(ctx)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, q := range all {
+		if len(only) > 0 && string(q.Format) != only[0] {
+			continue
+		}
+		rows = append(rows, []string{string(q.Format), strconv.Itoa(q.Quality)})
+		a.out.Event("quality", ui.QualityLine{Format: string(q.Format), Quality: q.Quality})
+	}
+	if len(rows) == 0 {
+		return &stop{exitError, errors.New("the service tells no such quality"), ""}
+	}
+	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Format"}, {Title: "Quality", Right: true}}, rows))
+	return nil
+}
+
+// qualityOf reads the quality of a format.
+func qualityOf(ctx context.Context, c *assets.Client, format assets.ImageFormat) (int, error) {
+	all, err := c.ImageQualities(ctx)
+	if err != nil {
+		return 0, err
+	}
+	i := slices.IndexFunc(all, func(q assets.ImageQuality) bool { return q.Format == format })
+	if i < 0 {
+		return 0, &stop{exitError, fmt.Errorf("the service has no quality for %s", format), "assetferry assets quality lists those that it has"}
+	}
+	return all[i].Quality, nil
+}
+
+func (a *app) setQuality(ctx context.Context, format assets.ImageFormat, quality int, ch change) error {
+	dest, err := a.openToChange(ctx, ch)
+	if err != nil {
+		return err
+	}
+	was, err := qualityOf(ctx, dest.client, format)
+	if err != nil {
+		return err
+	}
+	if was == quality {
+		a.out.Printf("The quality of %s is %d already.", format, quality)
+		a.out.Event("quality", ui.QualityLine{Format: string(format), Quality: quality, State: "unchanged"})
+		return nil
+	}
+	if !ch.dryRun {
+		if err := changeQuality(ctx, dest.client, format, quality); err != nil {
+			return err
+		}
+	}
+	a.out.Printf("The quality of %s %s %d instead of %d.", format, ch.verb("is now", "would be"), quality, was)
+	a.out.Event("quality", ui.QualityLine{Format: string(format), Quality: quality, Was: was, State: ch.state()})
+	a.noteDryRun(ch)
+	return nil
+}
+
+// changeQuality also looks whether the service took it, since the body of the request is a
+// guess.
+func changeQuality(ctx context.Context, c *assets.Client, format assets.ImageFormat, quality int) error {
+	if err := c.SetImageQuality(ctx, format, quality); err != nil {
+		return err
+	}
+	is, err := qualityOf(ctx, c, format)
+	if err == nil && is != quality {
+		err = &stop{exitError, fmt.Errorf("the service took the request, but the quality of %s is %d, not %d", format, is, quality),
+			"set it in the service's own user interface; assetferry help profile tells what is a guess"}
+	}
+	return err
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/config"
+	"assetferry/state"
+)
+
+// offeredRuns is how many runs of a source a shell is offered, the newest first.
+const offeredRuns = 20
+
+// isCompletion reports whether a shell asks how to go on. To get ready for that takes a
+// third of all that a command takes to get ready.
+func isCompletion(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// addCompletions lets shells ask for what switches and arguments take. None of it sends a
+// request or changes anything, and mistakes are silent: a person is typing.
+func (a *app) addCompletions(root *cobra.Command) {
+	var each func(*cobra.Command)
+	each = func(c *cobra.Command) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if offer := a.offer(f); offer != nil {
+				// It fails only for a switch that is not there or has been done already.
+				_ = c.RegisterFlagCompletionFunc(f.Name, offer)
+			}
+		})
+		for _, sub := range c.Commands() {
+			each(sub)
+		}
+	}
+	each(root)
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		offerTopics(help)
+	}
+}
+
+// offer is what a switch takes; nil: what shells offer by themselves, which is files.
+func (a *app) offer(f *pflag.Flag) cobra.CompletionFunc {
+	switch f.Name {
+	case "run":
+		return a.offerRuns
+	case "to":
+		return a.offerDestinations
+	case "job":
+		return a.offerJobs
+	}
+	if v := values(f.Name); v != nil {
+		return cobra.FixedCompletions(v, cobra.ShellCompDirectiveNoFileComp)
+	}
+	switch value, _ := pflag.UnquoteUsage(f); value {
+	case "file":
+		return nil
+	case "folder", "directory":
+		return directories
+	}
+	return cobra.NoFileCompletions
+}
+
+// values are what a switch with a choice takes.
+func values(name string) []string {
+	for _, k := range config.Keys() {
+		if k.Flag == name {
+			return k.Values
+		}
+	}
+	return nil
+}
+
+// directories completes SOURCE.
+func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// offerRuns offers the runs of the journal.
+func (a *app) offerRuns(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const nothing = cobra.ShellCompDirectiveNoFileComp
+	if !a.loadQuietly(cmd) {
+		return nil, nothing
+	}
+	ctx := context.Background()
+	path, err := a.statePath(ctx)
+	if err != nil || mustExist(path) != nil {
+		return nil, nothing
+	}
+	journal, err := state.OpenReadOnly(ctx, path)
+	if err != nil {
+		return nil, nothing
+	}
+	defer journal.Close()
+	pairs, err := journal.Pairs(ctx)
+	if err != nil {
+		return nil, nothing
+	}
+	var offered []string
+	for _, p := range pairs {
+		runs, err := journal.RunsOf(ctx, p.ID, offeredRuns)
+		if err != nil {
+			return nil, nothing
+		}
+		for _, r := range runs {
+			about := fmt.Sprintf("%s, %s, %s", r.Command, r.State, r.StartedAt.Local().Format(time.DateTime))
+			offered = append(offered, cobra.CompletionWithDesc(r.ID, about))
+		}
+	}
+	return offered, nothing | cobra.ShellCompDirectiveKeepOrder
+}
+
+// offerDestinations offers the names in the configuration.
+func (a *app) offerDestinations(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	offered := []string{sandboxName}
+	if a.loadQuietly(cmd) {
+		offered = append(slices.Sorted(maps.Keys(a.settings.Destinations)), offered...)
+	}
+	return offered, cobra.ShellCompDirectiveNoFileComp
+}
+
+// loadQuietly loads the settings for a completion. It is over where they would run a
+// program: that may ask for something, or take long.
+func (a *app) loadQuietly(cmd *cobra.Command) bool {
+	settings, err := config.Load(given(cmd), a.lookup)
+	if err != nil {
+		return false
+	}
+	a.settings = settings
+	d, err := settings.Destination()
+	return err != nil || !d.Environment.IsCommand()
+}
+
+// offerTopics completes what help is asked about: commands, and topics as well.
+func offerTopics(help *cobra.Command) {
+	commands := help.ValidArgsFunction
+	help.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		offered, directive := commands(cmd, args, begun)
+		for _, c := range cmd.Root().Commands() {
+			if name := c.Annotations[topic]; len(args) == 0 && name != "" && strings.HasPrefix(name, begun) {
+				offered = append(offered, cobra.CompletionWithDesc(name, c.Short))
+			}
+		}
+		return offered, directive
+	}
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/clock"
+	"assetferry/internal/config"
+	"assetferry/internal/ui"
+)
+
+// soon is how long before a model goes people should know.
+const soon = 90 * 24 * time.Hour
+
+// usesAI reports whether an AI content service is configured beside the destination.
+func (d *doctor) usesAI() bool {
+	if d.settings == nil || d.settings.AIURL == "" {
+		return false
+	}
+	at, err := d.settings.AI()
+	return err != nil || at.Kind == config.Address
+}
+
+// checkAI asks the AI content service for its models: that takes its address, a token that
+// it takes, and a model that the token may use.
+func (d *doctor) checkAI(ctx context.Context) finding {
+	s, err := d.openAI(ctx)
+	if err != nil {
+		return broken(err)
+	}
+	d.ai = s
+	chosen, err := d.chooseModel(ctx, s)
+	if err != nil {
+		return broken(err)
+	}
+	if !chosen.Removal.IsZero() && chosen.Removal.Before(clock.Now().Add(soon)) {
+		return warning("choose another one with ai_model", "%s answers, and the model %s goes on %s", s.url, chosen.ID, chosen.Removal.Format(time.DateOnly))
+	}
+	return ok("%s answers, and describes with %s", s.url, chosen.ID)
+}
+
+// checkAIRoutes compares the endpoints that this program calls with those that the service says it
+// has.
+func (d *doctor) checkAIRoutes(ctx context.Context) finding {
+	if d.ai == nil {
+		return unchecked("there is no usable configuration of the AI content service")
+	}
+	description, err := d.ai.client.Description(ctx)
+	switch {
+	case errors.Is(err, ai.ErrNoDescription):
+		return unchecked("%s does not describe its endpoints in OpenAPI, at /v1/doc.json or /v1/api/doc.json; those that are guesses stay guesses", d.ai.url)
+	case err != nil:
+		return warning("run it again", "the description of the AI content service cannot be read: %v", err)
+	}
+	return d.judgeRoutes(description.Path, d.ai.client.Compare(description))
+}
+
+// judgeRoutes says which endpoints are confirmed, moved or missing. Those that are confirmed are
+// shown with --verbose. Usage is documented for the vendor's service only, and health for
+// installations on premises.
+func (d *doctor) judgeRoutes(path string, all []ai.Comparison) finding {
+	var moved []ai.Comparison
+	var facts []ui.Fact
+	var lines []string
+	confirmed, missing := 0, 0
+	for _, c := range all {
+		said := fmt.Sprintf("%s: %s", c.Standing, c.Route)
+		isFine := c.Standing == ai.Confirmed
+		switch {
+		case isFine:
+			confirmed++
+		case c.Standing == ai.Moved:
+			moved, said = append(moved, c), fmt.Sprintf("%s, it seems to be %s", said, c.At)
+		case c.Endpoint == "Usage" && !d.ai.limited:
+			isFine, said = true, said+", as on premises"
+		case c.Endpoint == "Health" && d.ai.limited:
+			isFine, said = true, said+", as at the vendor's"
+		default:
+			missing++
+		}
+		facts = append(facts, ui.Fact{Name: string(c.Endpoint), Value: said})
+		if !isFine || d.out.Verbose() {
+			lines = append(lines, fmt.Sprintf("%15s%-20s  %s", "", c.Endpoint, ui.Sanitize(said)))
+		}
+	}
+	f := ok("%s of the service confirms %d of %s", path, confirmed, count(int64(len(all)), "endpoint"))
+	switch {
+	case len(moved) > 0:
+		f = warning("check these lines against "+d.ai.url+"/v1/docs, and put what is below them into "+config.DefaultFile,
+			"%s of the service confirms %d of %s, has %d elsewhere, and lacks %d", path, confirmed, count(int64(len(all)), "endpoint"), len(moved), missing)
+		lines = append(lines, d.routeLines(moved)...)
+	case missing > 0:
+		f = warning("look for them in "+d.ai.url+"/v1/docs, and set ai_route; nothing else is affected",
+			"%s of the service confirms %d of %s, and lacks %d", path, confirmed, count(int64(len(all)), "endpoint"), missing)
+	}
+	f.details, f.after = facts, strings.Join(lines, "\n")
+	return f
+}
+
+// routeLines are the setting that has moved endpoints called where they are, ready for the
+// configuration file: with what it says already of others.
+func (d *doctor) routeLines(moved []ai.Comparison) []string {
+	lines := []string{"ai_route:"}
+	for _, set := range d.settings.AIRoutes {
+		endpoint, _, _ := strings.Cut(set, "=")
+		if !isAmong(moved, strings.TrimSpace(endpoint)) {
+			lines = append(lines, "  - "+set)
+		}
+	}
+	for _, c := range moved {
+		lines = append(lines, "  - "+c.Setting())
+	}
+	return lines
+}
+
+func isAmong(all []ai.Comparison, endpoint string) bool {
+	for _, c := range all {
+		if string(c.Endpoint) == endpoint {
+			return true
+		}
+	}
+	return false
+}

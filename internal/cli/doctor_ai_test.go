@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/config"
+	"assetferry/internal/ui"
+)
+
+func TestJudgeRoutes(t *testing.T) {
+	usage, health, send := ai.DefaultRoutes()["Usage"], ai.DefaultRoutes()["Health"], ai.DefaultRoutes()["Send"]
+	for _, test := range []struct {
+		limited bool
+		all     []ai.Comparison
+		verdict string
+		after   string // lines
+	}{
+		{false, []ai.Comparison{{Endpoint: "Send", Route: send, Standing: ai.Confirmed}}, verdictOK, ""},
+		{false, []ai.Comparison{{Endpoint: "Usage", Route: usage, Standing: ai.Missing}}, verdictOK, ""},
+		{true, []ai.Comparison{{Endpoint: "Usage", Route: usage, Standing: ai.Missing}}, verdictWarning, "Usage missing: POST /v1/admin/billing/usage"},
+		{true, []ai.Comparison{{Endpoint: "Health", Route: health, Standing: ai.Missing}}, verdictOK, ""},
+		{false, []ai.Comparison{{Endpoint: "Health", Route: health, Standing: ai.Missing}}, verdictWarning, "Health missing: GET /health"},
+		{false, []ai.Comparison{{Endpoint: "Send", Route: send, Standing: ai.Moved, At: ai.Route{Method: "PUT", Path: "/v2/{conversationId}"}}}, verdictWarning,
+			"Send moved: POST /v1.1/conversations/{conversationId}/messages, it seems to be PUT /v2/{conversationId} ai_route: - Files=GET /x/{conversationId} - Send=PUT /v2/{conversationId}"},
+	} {
+		d := &doctor{app: &app{settings: &config.Settings{AIRoutes: []string{"Send=POST /v9/{conversationId}", "Files=GET /x/{conversationId}"}}, out: &ui.Out{}}, ai: &aiService{limited: test.limited}}
+		f := d.judgeRoutes("/v1/doc.json", test.all)
+		if got := strings.Join(strings.Fields(f.after), " "); f.verdict != test.verdict || got != test.after || len(f.details) != len(test.all) {
+			t.Errorf("%+v: got %+v", test.all, f)
+		}
+		// The lines can be pasted: what they say is what the configuration takes.
+		if _, lines, ok := strings.Cut(f.after, "ai_route:\n"); ok {
+			set := strings.Split(strings.ReplaceAll(lines, "  - ", ""), "\n")
+			if routes, err := ai.ParseRoutes(set); err != nil || !slices.Contains(set, "Send=PUT /v2/{conversationId}") || routes["Send"].Method != "PUT" {
+				t.Errorf("%q: %v", set, err)
+			}
+		}
+	}
+}

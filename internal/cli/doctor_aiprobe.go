@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"assetferry/internal/aiprobe"
+	"assetferry/internal/clock"
+	"assetferry/internal/ui"
+)
+
+// probeAI finds out what the AI content service does where its documentation is silent, if one is
+// configured.
+func (d *doctor) probeAI(ctx context.Context, name string) error {
+	if d.ai == nil {
+		return nil
+	}
+	result, err := aiprobe.Run(ctx, aiprobe.Options{
+		NewClients: d.ai.newClients, Service: d.ai.url, Now: clock.Now,
+		Step: func(what string) { d.out.Log().Debug("probe of the AI content service", "measures", what) },
+	})
+	for _, left := range result.Left {
+		d.out.Notef("Left at the AI content service: %s. Delete it with assetferry ai conversations rm.", ui.Sanitize(left))
+	}
+	if result.Measured {
+		err = errors.Join(d.saveAIProfile(result, name), err)
+	}
+	return err
+}
+
+func (d *doctor) saveAIProfile(result aiprobe.Result, name string) error {
+	err := d.saveProfile(result.Profile, name, "AI probe", "What the AI content service does")
+	if err == nil {
+		d.out.Printf("\n%s, none of them billed. The profile is in %s.", count(result.Requests, "request"), ui.Sanitize(name))
+	}
+	return err
+}
+
+// announceAIProbe says what a probe of the AI content service does.
+func (d *doctor) announceAIProbe() {
+	if d.ai != nil {
+		d.out.Notef("It also makes conversations %q... and uploads a picture of one pixel at %s,\nwith at most %s that are not billed, and deletes them.",
+			aiprobe.Prefix, ui.Sanitize(d.ai.url), count(int64(aiprobe.MostCalls()), "request"))
+	}
+}

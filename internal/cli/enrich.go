@@ -1,0 +1,311 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/enrich"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+func (a *app) enrichCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "enrich",
+		Short: "Have descriptions, tags and alt text proposed, and apply them",
+		Long: `Enrich finds assets whose descriptions are missing or no good, and has the AI
+content service at --ai-url propose better ones. A proposal changes nothing: a
+person accepts, edits or rejects it, and apply then writes what was accepted,
+never over a text that somebody wrote since. In this order:
+
+    assetferry enrich survey              what is missing, and where
+    assetferry enrich describe            proposals for pictures
+    assetferry enrich proposals           to look at them, as a page or a table
+    assetferry enrich import FILE         what was decided there
+    assetferry enrich apply               write what was accepted
+    assetferry undo --run ID              take it back
+
+Before anything is sent, describe, review, translate and documents say what
+leaves, where to, how many calls that takes and what they cost as far as that is
+known, and ask. What private categories hold never leaves, nor what
+never_category, never_tag or enrich_exclude name. Everything is in the journal:
+run a command again to go on where it stopped. assetferry help enrich tells all
+of it.
+`,
+	}
+	c.AddCommand(
+		a.enrichSurveyCommand(),
+		a.enrichDescribeCommand(),
+		a.enrichReviewCommand(),
+		a.enrichTranslateCommand(),
+		a.enrichDocumentsCommand(),
+		a.enrichProposalsCommand(),
+		a.enrichImportCommand(),
+		a.enrichJudgeCommand("accept", "Accept proposals as they are", true),
+		a.enrichJudgeCommand("reject", "Reject proposals, so that they are not made again", false),
+		a.enrichDecorativeCommand(),
+		a.enrichApplyCommand(),
+	)
+	return c
+}
+
+// addRuleFlags adds what decides what never leaves for the AI content service.
+func addRuleFlags(f *pflag.FlagSet) {
+	f.StringArray("enrich-exclude", nil, "hold back what matches this `glob` over CATEGORY/FOLDER/NAME.ext (repeatable)")
+	f.StringArray("never-category", nil, "hold back the category of this `name` (repeatable)")
+	f.StringArray("never-tag", nil, "hold back assets with this `tag` (repeatable)")
+	setting(f, "enrich-private", "whether what private categories hold may leave")
+}
+
+// An enrichment is what the commands of enrich work with.
+type enrichment struct {
+	*enrich.Engine
+	dest    *destination
+	service *aiService // nil where it is not needed
+	journal *state.Store
+}
+
+// rulesOfEnrich are what never leaves for the AI content service.
+func (a *app) rulesOfEnrich() (enrich.Rules, error) {
+	r := enrich.Rules{
+		Exclude: a.settings.EnrichExclude, Categories: a.settings.NeverCategory, Tags: a.settings.NeverTag,
+		Private: a.settings.EnrichPrivate == "allow",
+	}
+	if err := r.Check(); err != nil {
+		return r, usage(err, "")
+	}
+	return r, nil
+}
+
+// sumUpEnrich has the command end with a summary.
+func (a *app) sumUpEnrich() {
+	a.summary = &ui.SummaryLine{Command: strings.TrimPrefix(a.command, "assetferry "), Actions: ui.Counts{}, States: ui.Counts{}}
+}
+
+// openEnrichment opens the destination and its journal. Nothing is asked of the destination
+// yet but whether it is there.
+func (a *app) openEnrichment(ctx context.Context, readOnly bool) (*enrichment, error) {
+	return a.openEnrichmentFor(ctx, readOnly, a.commandSubject())
+}
+
+func (a *app) openEnrichmentFor(ctx context.Context, readOnly bool, s subject) (*enrichment, error) {
+	a.sumUpEnrich()
+	e := &enrichment{}
+	var err error
+	if e.dest, err = a.openPermitted(ctx, readOnly, s); err != nil {
+		return nil, err
+	}
+	path, err := a.greet(ctx, e.dest)
+	if err != nil {
+		return nil, err
+	}
+	a.tellLoss(path)
+	if e.journal, err = a.openJournal(ctx, path); err != nil {
+		return nil, err
+	}
+	a.summary.Destination = e.dest.identity()
+	a.startMeter(ctx, e.dest, e.journal)
+	a.out.Notef("Destination  %s", e.dest)
+	a.out.Notef("Journal      %s", ui.Sanitize(path))
+	e.Engine = enrich.New(a.enrichDeps(e))
+	return e, nil
+}
+
+func (a *app) enrichDeps(e *enrichment) enrich.Deps {
+	d := enrich.Deps{
+		Journal: e.journal, Library: e.dest.client, Writer: e.dest.client, Destination: e.dest.identity(),
+		Concurrency: migrate.Workers(a.settings.Concurrency), Stop: a.stop, Observer: &enrichWatch{app: a},
+	}
+	if e.service != nil {
+		d.Service, d.Host = e.service.engine(), e.service.host()
+		if e.service.limited {
+			d.PerMinute = int64(ai.SaaSLimits().PerUser.LLMRequests)
+		}
+	}
+	return d
+}
+
+// An enrichWatch tells people and programs what the engine does.
+type enrichWatch struct{ *app }
+
+// Phase begins another bar.
+func (w *enrichWatch) Phase(name string, assets int64) {
+	w.out.Progress().EndPhase()
+	w.out.Progress().StartPhase(name, assets, -1)
+}
+
+// Progress moves it.
+func (w *enrichWatch) Progress(assets int64) { w.out.Progress().Add(assets, 0) }
+
+// Outcome tells what became of an asset: in JSON of all, else of what did not go well.
+func (w *enrichWatch) Outcome(o enrich.Outcome) {
+	line := ui.EnrichmentLine{
+		AssetID: o.Asset, Path: o.Path, Kind: string(o.Kind), Language: o.Language, State: string(o.State),
+		Error: o.Error, Class: o.Class, Flagged: o.Flagged,
+	}
+	if o.Proposal != nil {
+		line.Description, line.Tags, line.Decorative, line.Note = o.Proposal.Text, o.Proposal.Tags, o.Proposal.Decorative, o.Proposal.Note
+	}
+	w.out.Event("enrichment", line)
+	name := ui.Sanitize(o.Path)
+	if name == "" {
+		name = o.Asset
+	}
+	switch {
+	case len(o.Flagged) > 0:
+		w.out.Notef("%s: refused by the moderation of the service (%s); a person has to write its text", name, strings.Join(o.Flagged, ", "))
+	case o.Error != "":
+		w.out.Notef("%s: %s: %s", name, o.State, o.Error)
+	case w.out.Verbose() && o.Proposal != nil:
+		w.out.Notef("%s: %s", name, ui.Sanitize(o.Proposal.Text))
+	}
+}
+
+type surveyOptions struct {
+	language string
+	list     string
+}
+
+func (a *app) enrichSurveyCommand() *cobra.Command {
+	var o surveyOptions
+	c := &cobra.Command{
+		Use:   "survey",
+		Short: "Find pictures whose description is missing or no good",
+		Long: `Survey lists the assets of the destination, which takes GET requests only, and
+says of how many pictures the description is missing, says nothing (the name of
+the file, what a camera wrote), is longer than the 125 characters that screen
+readers do well with, or is in another language than the one wanted. --list
+names them. Nothing leaves for the AI content service.
+
+What is only decoration needs no description: enrich decorative marks it.
+`,
+		Example: `  assetferry enrich survey --language en
+  assetferry enrich survey --list junk`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.enrichSurvey(ctx, o) }),
+	}
+	f := c.Flags()
+	f.StringVar(&o.language, "language", "", "the `language` that descriptions should be in, such as en or de (default any)")
+	f.StringVar(&o.list, "list", "", "name the pictures with this `finding`: none, junk, long, language, decorative, or all")
+	return c
+}
+
+func (a *app) enrichSurvey(ctx context.Context, o surveyOptions) error {
+	if err := checkSurvey(o); err != nil {
+		return err
+	}
+	e, err := a.openEnrichment(ctx, true)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := e.Survey(ctx, o.language); err != nil {
+		return err
+	}
+	a.out.Progress().EndPhase()
+	found, err := e.Findings(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.listFound(ctx, e, o.list); err != nil {
+		return err
+	}
+	line := ui.SurveyLine{Assets: found.Assets, Pictures: found.Pictures, Findings: map[string]int64{}, Languages: map[string]int64{}}
+	rows := [][]string{}
+	for _, f := range append(enrich.AllFindings(), enrich.FindingDecorative) {
+		line.Findings[string(f)] = found.Findings[f]
+		rows = append(rows, []string{string(f), ui.Count(found.Findings[f]), findingText(f, o.language)})
+	}
+	for language, n := range found.Languages {
+		line.Languages[cmp.Or(language, "unknown")] = n
+	}
+	a.out.Event("survey", line)
+	a.out.Printf("%s, %s of them, looked at in %s:", count(found.Assets, "asset"), count(found.Pictures, "picture"), ui.Duration(time.Since(began)))
+	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Finding"}, {Title: "Pictures", Right: true}, {Title: "The description"}}, rows))
+	if len(line.Languages) > 0 {
+		a.out.Printf("Languages of the descriptions: %s", languagesText(line.Languages))
+	}
+	a.out.Notef("Try: assetferry enrich describe --dry-run shows what it takes to describe what is found")
+	return nil
+}
+
+// languagesText names languages with how many descriptions there are in each.
+func languagesText(all map[string]int64) string {
+	var parts []string
+	for _, language := range slices.Sorted(maps.Keys(all)) {
+		parts = append(parts, fmt.Sprintf("%s %s", language, ui.Count(all[language])))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func checkSurvey(o surveyOptions) error {
+	if err := enrich.CheckLanguage(o.language); err != nil {
+		return usage(fmt.Errorf("--language: %w", err), "")
+	}
+	switch enrich.Finding(o.list) {
+	case "", "all", enrich.FindingNone, enrich.FindingJunk, enrich.FindingLong, enrich.FindingLanguage, enrich.FindingDecorative:
+		return nil
+	}
+	return usage(fmt.Errorf("--list %q is not a finding", o.list), "none, junk, long, language, decorative or all")
+}
+
+func findingText(f enrich.Finding, language string) string {
+	switch f {
+	case enrich.FindingNone:
+		return "is missing"
+	case enrich.FindingJunk:
+		return "says nothing, such as the name of a file"
+	case enrich.FindingLong:
+		return fmt.Sprintf("has more than %d characters", enrich.MaxAlt)
+	case enrich.FindingLanguage:
+		if language == "" {
+			return "is in another language; --language says which one is wanted"
+		}
+		return "is not in the language " + language
+	case enrich.FindingDecorative:
+		return "is not needed: a person said so"
+	}
+	return ""
+}
+
+// listFound names the pictures with a finding.
+func (a *app) listFound(ctx context.Context, e *enrichment, wanted string) error {
+	if wanted == "" {
+		return nil
+	}
+	for s, err := range e.journal.Surveyed(ctx, e.Destination) {
+		if err != nil {
+			return err
+		}
+		var names []string
+		match := false
+		for _, f := range enrich.FindingsOf(s) {
+			names = append(names, string(f))
+			match = match || wanted == "all" || string(f) == wanted
+		}
+		if !match || !enrich.IsPicture(s) {
+			continue
+		}
+		a.out.Event("finding", ui.FindingLine{AssetID: s.Asset, Path: enrich.Path(s), Findings: names, Description: s.Description, Language: s.Language})
+		a.out.Printf("%-12s  %-12s  %s%s", ui.Sanitize(s.Asset), strings.Join(names, ","), ui.Sanitize(enrich.Path(s)), quoted(s.Description))
+	}
+	return nil
+}
+
+// quoted shows a description behind what it is of.
+func quoted(text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("  %q", ui.Sanitize(text))
+}

@@ -1,0 +1,326 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/ai"
+	"assetferry/internal/enrich"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// askingOptions are what all commands that ask the AI content service for proposals take.
+type askingOptions struct {
+	dryRun, yes, again bool
+	limit              int
+	language           string
+	findings           []string
+	review, into       string
+	settle             time.Duration
+}
+
+func (o *askingOptions) addFlags(f *pflag.FlagSet) {
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "say what would leave, and what it takes, and send nothing")
+	f.BoolVar(&o.yes, "yes", false, "send without asking")
+	f.BoolVar(&o.again, "again", false, "also what was proposed already, which forgets those proposals and what was decided, or failed for good")
+	f.IntVar(&o.limit, "limit", 0, "ask about at most this `number` of assets")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of assets at once (default %d)", migrate.DefaultConcurrency))
+	setting(f, "max-credits", "stop before more than this `number` of credits is spent; takes a token with the scope ai:admin")
+	setting(f, "max-duration", "stop after this `duration`")
+	setting(f, "until", "stop at this `time` of day, such as 06:00")
+	addRuleFlags(f)
+	addContextFlag(f)
+	addAIFlags(f)
+}
+
+func (a *app) enrichDescribeCommand() *cobra.Command {
+	var o askingOptions
+	c := &cobra.Command{
+		Use:   "describe [ASSET...]",
+		Short: "Have alt text and tags proposed for pictures",
+		Long: `Describe sends pictures to the AI content service, one at a time in a
+conversation of its own that is deleted afterwards, and keeps the alternative
+text and the tags that come back as a proposal. Pictures are made smaller first,
+and nothing of what a camera wrote into them leaves. Without ASSETs it takes
+those without description and those whose description says nothing, as the last
+survey found them; the first time it makes one.
+
+Each picture is asked about once, whatever happens in between: what was answered
+before a kill is looked up, not asked again. The name of the file leaves with
+the picture; descriptions, tags and folders do not.
+`,
+		Example: `  assetferry enrich describe --dry-run
+  assetferry enrich describe --language de --limit 20 --yes`,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			r := enrich.Request{Kind: state.KindDescribe, Language: o.language, Assets: args}
+			for _, f := range o.findings {
+				if !slices.Contains(enrich.AllFindings(), enrich.Finding(f)) {
+					return usage(fmt.Errorf("--finding: there is no finding %q", f), "none, junk, long or language")
+				}
+				r.Findings = append(r.Findings, enrich.Finding(f))
+			}
+			return a.askFor(ctx, o, r)
+		}),
+	}
+	f := c.Flags()
+	o.addFlags(f)
+	f.StringVar(&o.language, "language", "en", "the `language` of the texts, such as en, de or pt-BR")
+	f.StringArrayVar(&o.findings, "finding", nil, "take pictures with this `finding` (repeatable; default none and junk)")
+	f.DurationVar(&o.settle, "settle-time", enrich.DefaultSettle, "wait this `duration` for a reply that was lost on its way")
+	setting(f, "ai-model", "`ID` of the model (default: the one that the service recommends)")
+	return c
+}
+
+func (a *app) enrichReviewCommand() *cobra.Command {
+	var o askingOptions
+	c := &cobra.Command{
+		Use:   "review [ASSET...]",
+		Short: "Have descriptions that are there proofread",
+		Long: `Review sends descriptions that are there to the AI content service, many with
+one call, and keeps what it would change as proposals. Pictures do not leave.
+Without ASSETs it takes all that have a description.
+`,
+		Example: `  assetferry enrich review --dry-run
+  assetferry enrich review --review clarity --yes`,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.askFor(ctx, o, enrich.Request{Kind: state.KindReview, Review: o.review, Assets: args})
+		}),
+	}
+	f := c.Flags()
+	o.addFlags(f)
+	f.StringVar(&o.review, "review", "correctness", "the `review`: correctness, clarity, readability, make-shorter, or another one of the service")
+	return c
+}
+
+func (a *app) enrichTranslateCommand() *cobra.Command {
+	var o askingOptions
+	var to languageOrDestination
+	c := &cobra.Command{
+		Use:   "translate --to LANGUAGE [ASSET...]",
+		Short: "Have descriptions that are there translated",
+		Long: `Translate sends descriptions that are there to the AI content service, many with
+one call, and keeps the translations as proposals. Pictures do not leave. What
+is accepted goes to a custom attribute, description_de for German, unless --into
+names another one; --into description has it take the place of the description.
+
+Here --to names a language, or a destination as everywhere, or it is given
+twice; --language is always a language.
+`,
+		Example: `  assetferry enrich translate --to de --dry-run
+  assetferry enrich translate --to de --into description --yes`,
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if err := languageOnce(cmd, o.language, to.language); err != nil {
+				return err
+			}
+			return a.askFor(ctx, o, enrich.Request{Kind: state.KindTranslate, Language: o.language + to.language, Into: o.into, Assets: args})
+		}),
+	}
+	f := c.Flags()
+	o.addFlags(f)
+	f.Var(&to, "to", "the `language` to translate to, or where to write, as everywhere")
+	f.StringVar(&o.language, "language", "", "the `language` to translate to")
+	f.StringVar(&o.into, "into", "", "`where` translations go: description, or the name of a custom attribute (default description_LANGUAGE)")
+	return c
+}
+
+func languageOnce(cmd *cobra.Command, one, other string) error {
+	switch {
+	case one == "" && other == "":
+		return usage(errors.New("translate: to which language?"), "--to de, or another one")
+	case one != "" && other != "":
+		return usage(errors.New("--language and --to both name a language"), "leave one of them out")
+	}
+	return nil
+}
+
+// askFor has something proposed: it says what would leave and what that takes, asks, and does
+// it.
+func (a *app) askFor(ctx context.Context, o askingOptions, r enrich.Request) error {
+	began := time.Now()
+	if err := a.checkAsking(o, &r); err != nil {
+		return err
+	}
+	e, err := a.openEnrichment(ctx, true)
+	if err != nil {
+		return err
+	}
+	if err := a.openService(ctx, e, o, &r); err != nil {
+		return err
+	}
+	if err := a.surveyFirst(ctx, e, r); err != nil {
+		return err
+	}
+	plan, err := e.Plan(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := a.showLeaving(ctx, e, r, plan, o.dryRun); err != nil {
+		return err
+	}
+	if o.dryRun {
+		a.out.Notef("Nothing was sent: this was a dry run.")
+		return nil
+	}
+	if plan.Assets > 0 && !o.yes {
+		yes, err := a.confirm(ctx, fmt.Sprintf("Send this to %s?", e.service.host()))
+		if err != nil {
+			return err
+		}
+		if !yes {
+			return &stop{exitError, errors.New("not sent: nobody said yes"), "--yes answers the question"}
+		}
+	}
+	return a.workOn(ctx, began, "enrich "+string(r.Kind), e, func(ctx context.Context) (enrich.Result, error) { return e.Ask(ctx, r) })
+}
+
+// checkAsking finds the mistakes that can be told before anything is opened.
+func (a *app) checkAsking(o askingOptions, r *enrich.Request) error {
+	var err error
+	if r.Rules, err = a.rulesOfEnrich(); err != nil {
+		return err
+	}
+	if err := enrich.CheckLanguage(r.Language); err != nil {
+		return usage(err, "")
+	}
+	r.Again, r.Limit, r.MaxCredits = o.again, o.limit, a.settings.MaxCredits
+	switch {
+	case r.Kind == state.KindDescribe && o.settle <= 0:
+		return usage(errors.New("--settle-time must be more than 0"), "a reply that takes longer is asked for, and billed, twice; leave it out if in doubt")
+	case o.limit < 0:
+		return usage(errors.New("--limit must not be negative"), "leave it out for no limit")
+	case !o.dryRun && !o.yes && !ui.IsTerminal(a.stdin):
+		return usage(errors.New("it asks before it sends anything, and nobody is here to answer"), "look with --dry-run, then add --yes")
+	}
+	return nil
+}
+
+// openService opens the AI content service and finds the model.
+func (a *app) openService(ctx context.Context, e *enrichment, o askingOptions, r *enrich.Request) (err error) {
+	var contexts []ai.Context
+	if e.service, r.Contexts, contexts, err = a.openAIWithContexts(ctx); err != nil {
+		return err
+	}
+	a.out.Notef("Sends to     %s", e.service)
+	if r.Kind == state.KindDescribe {
+		m, err := a.chooseModel(ctx, e.service)
+		if err != nil {
+			return err
+		}
+		r.Model = enrich.Model{ID: m.ID, MaxImageBytes: m.Limits.MaxImageSize}
+		a.out.Notef("Model        %s", ui.Sanitize(m.ID))
+		a.tellRemoval(m)
+	}
+	a.noteContexts(r.Contexts, contexts)
+	d := a.enrichDeps(e)
+	d.Settle = o.settle
+	e.Engine = enrich.New(d)
+	return nil
+}
+
+// tellRemoval says that a model goes soon.
+func (a *app) tellRemoval(m ai.Model) {
+	if !m.Removal.IsZero() {
+		a.out.Notef("The model %s goes on %s; --ai-model chooses another one.", ui.Sanitize(m.ID), m.Removal.Format(time.DateOnly))
+	}
+}
+
+// surveyFirst lists what is there now: what was brought, applied or moved since the last survey
+// counts, and so do the folders that decide what never leaves.
+func (a *app) surveyFirst(ctx context.Context, e *enrichment, r enrich.Request) error {
+	wanted := ""
+	if slices.Contains(r.Findings, enrich.FindingLanguage) {
+		wanted = r.Language
+	}
+	defer a.out.Progress().EndPhase()
+	return e.Survey(ctx, wanted)
+}
+
+// showLeaving says what a request would send, and what it holds back. A dry run names each
+// asset.
+func (a *app) showLeaving(ctx context.Context, e *enrichment, r enrich.Request, plan enrich.Estimate, list bool) error {
+	if list || a.out.Verbose() {
+		if err := a.listLeaving(e.Leaving(ctx, r)); err != nil {
+			return err
+		}
+	}
+	line := ui.EstimateLine{Service: plan.Host, Kind: string(r.Kind), Assets: plan.Assets, Calls: plan.Calls, Credits: plan.Credits, Seconds: ui.Seconds(plan.Duration), Bytes: plan.Bytes, Held: map[string]int64{}, Contexts: namesOf(r.Contexts), OtherContexts: plan.Other}
+	for reason, n := range plan.Held {
+		line.Held[string(reason)] = n
+	}
+	a.out.Event("estimate", line)
+	what := "descriptions"
+	if r.Kind == state.KindDescribe {
+		what = "pictures"
+	}
+	a.out.Printf("To %s would leave: %s %s", plan.Host, ui.Count(plan.Assets), what)
+	if r.Kind == state.KindDescribe && plan.Assets > 0 {
+		a.out.Printf("    at most %s", ui.Bytes(plan.Bytes))
+	}
+	if plan.Assets > 0 {
+		cost := "credits unknown: no earlier run knows what a call costs"
+		if plan.Credits != nil {
+			cost = "about " + creditsText(*plan.Credits) + " credits, by earlier runs"
+		}
+		a.out.Printf("    %s, %s, about %s", count(plan.Calls, "billed call"), cost, ui.Duration(plan.Duration))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(plan.Held)) {
+		a.out.Printf("Held back: %s, %s", ui.Count(plan.Held[reason]), heldText(reason))
+	}
+	if plan.Other > 0 {
+		a.out.Printf("    %s of those proposed already were proposed with other contexts; --again proposes for them again", ui.Count(plan.Other))
+	}
+	return nil
+}
+
+func (a *app) listLeaving(all iter.Seq2[enrich.Leaving, error]) error {
+	for l, err := range all {
+		if err != nil {
+			return err
+		}
+		a.out.Event("leaving", ui.LeavingLine{AssetID: l.Asset, Path: enrich.Path(l.Surveyed), Leaves: l.Reason == "", Reason: string(l.Reason)})
+		verdict := "leaves"
+		if l.Reason != "" {
+			verdict = "stays, " + heldText(l.Reason)
+		}
+		a.out.Printf("%s: %s", ui.Sanitize(enrich.Path(l.Surveyed)), verdict)
+	}
+	return nil
+}
+
+func heldText(r enrich.Reason) string {
+	switch r {
+	case enrich.ReasonExcluded:
+		return "excluded by a rule"
+	case enrich.ReasonCategory:
+		return "in a category that never leaves"
+	case enrich.ReasonPrivate:
+		return "private"
+	case enrich.ReasonTag:
+		return "with a tag that never leaves"
+	case enrich.ReasonDecorative:
+		return "only decoration"
+	case enrich.ReasonNoPicture:
+		return "not a picture that can be read"
+	case enrich.ReasonKnown:
+		return "proposed already"
+	case enrich.ReasonUnsettled:
+		return "asked about already, and whether there is a reply is not known yet"
+	case enrich.ReasonRefused:
+		return "refused by the moderation of the service"
+	case enrich.ReasonFailed:
+		return "failed for good"
+	case enrich.ReasonConflict:
+		return "written by somebody else since"
+	}
+	return string(r)
+}

@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/enrich"
+	"assetferry/internal/proposals"
+	"assetferry/internal/rows"
+	"assetferry/internal/ui"
+	"assetferry/state"
+)
+
+func (a *app) enrichImportCommand() *cobra.Command {
+	var dryRun bool
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Take the decisions of a page or a table that a person edited",
+		Long: `Import reads the file that the page of proposals saved, or a table that was
+edited: the column decision says accept, reject or decorative, and an edited
+text counts where it says accept. What is empty stays undecided. Either all of
+the file is taken, or nothing, with each mistake named by its line. It changes
+only the journal; enrich apply writes what was accepted.
+`,
+		Example: `  assetferry enrich import decisions.csv`,
+		Args:    one("FILE"),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.importDecisions(ctx, args[0], dryRun)
+		}),
+	}
+	c.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "say what the file says, and take nothing")
+	return c
+}
+
+func (a *app) importDecisions(ctx context.Context, file string, dryRun bool) error {
+	j, err := a.openJudge(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := proposals.Read(file, func(id string) (proposals.Row, bool, error) { return j.row(ctx, id) })
+	if mistakes, ok := errors.AsType[*rows.Mistakes](err); ok {
+		return usage(mistakes, "mend them and import the file again; nothing of it was taken")
+	} else if err != nil {
+		return err
+	}
+	for _, remark := range found.Remarks {
+		a.out.Notef("%s", remark)
+	}
+	counts := map[proposals.Choice]int64{}
+	var decided []enrich.Row
+	for _, d := range found.All {
+		counts[d.Choice]++
+		decided = append(decided, j.decision(d))
+	}
+	if !dryRun {
+		if late, err := j.Import(ctx, decided); err != nil {
+			return usage(err, "mend the file and import it again")
+		} else if err := tooLate(late); err != nil {
+			return err
+		}
+		a.backUp(ctx, j.store)
+	}
+	a.out.Event("decisions", ui.DecisionsLine{
+		Accepted: counts[proposals.Accept], Rejected: counts[proposals.Reject], Decorative: counts[proposals.Decorative], Open: int64(found.Open), Late: int64(found.Late),
+	})
+	a.out.Printf("%s accepted, %s rejected, %s marked as decorative, %s left open.", ui.Count(counts[proposals.Accept]), ui.Count(counts[proposals.Reject]),
+		ui.Count(counts[proposals.Decorative]), ui.Count(int64(found.Open)))
+	if found.Late > 0 {
+		a.out.Printf("%s applied or given up since and left alone.", countOf(int64(found.Late), "proposal was", "proposals were"))
+	}
+	if dryRun {
+		a.out.Notef("Nothing was taken: this was a dry run.")
+	} else if counts[proposals.Accept] > 0 {
+		a.out.Notef("Try: assetferry enrich apply --dry-run shows what would be written")
+	}
+	return nil
+}
+
+// A judge records decisions in the journal.
+type judge struct {
+	*enrich.Engine
+	dest  *destination
+	store *state.Store
+	known map[int64]state.Enrichment // that were asked about
+}
+
+func (a *app) openJudge(ctx context.Context) (*judge, error) {
+	a.sumUpEnrich()
+	j := &judge{known: map[int64]state.Enrichment{}}
+	var err error
+	if j.dest, err = a.openDestination(ctx, true); err != nil {
+		return nil, err
+	}
+	a.summary.Destination = j.dest.identity()
+	path, err := a.statePath(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := mustExist(path); err != nil {
+		return nil, err
+	}
+	if j.store, err = a.openJournal(ctx, path); err != nil {
+		return nil, err
+	}
+	j.Engine = enrich.New(enrich.Deps{Journal: j.store, Destination: j.dest.identity()})
+	return j, nil
+}
+
+// decision is what the engine takes of a line of a table: of an accepted proposal its texts,
+// as they were proposed unless they were edited.
+func (j *judge) decision(d proposals.Decision) enrich.Row {
+	p := j.known[number(d.ID)].Proposal
+	if d.Description != nil {
+		p.Text = *d.Description
+	}
+	if d.Tags != nil {
+		p.Tags = *d.Tags
+	}
+	return enrich.Row{Num: number(d.ID), Accepted: d.Choice == proposals.Accept, Decorative: d.Choice == proposals.Decorative, Text: p.Text, Tags: p.Tags}
+}
+
+// tooLate tells that proposals cannot be decided on.
+func tooLate(nums []int64) error {
+	if len(nums) == 0 {
+		return nil
+	}
+	return &stop{exitNoSuch, fmt.Errorf("proposal %d cannot be decided on: there is none, or it was applied or is being asked for again (%s in all)",
+		nums[0], count(int64(len(nums)), "proposal")), "assetferry enrich proposals lists those that are open"}
+}
+
+// number is that of a proposal; 0 if the text is none.
+func number(id string) int64 {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// row finds a proposal of the destination.
+func (j *judge) row(ctx context.Context, id string) (proposals.Row, bool, error) {
+	e, err := j.store.Enrichment(ctx, number(id))
+	switch {
+	case errors.Is(err, state.ErrNotFound):
+		return proposals.Row{}, false, nil
+	case err != nil:
+		return proposals.Row{}, false, err
+	case e.Destination != j.dest.identity():
+		return proposals.Row{}, false, nil
+	}
+	j.known[e.Num] = e
+	return rowOf(state.Enrichable{Enrichment: &e}), true, nil
+}
+
+func (a *app) enrichJudgeCommand(name, short string, accepted bool) *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   name + " [ID...]",
+		Short: short,
+		Long: short + `,
+by the IDs that enrich proposals shows, or all that are open with --all.
+`,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return usage(fmt.Errorf("%s: which proposals?", name), "name their IDs, or --all for all that are open")
+			}
+			return a.judgeByHand(ctx, args, accepted)
+		}),
+	}
+	c.Flags().BoolVar(&all, "all", false, "all that nobody has decided on yet")
+	return c
+}
+
+func (a *app) judgeByHand(ctx context.Context, ids []string, accepted bool) error {
+	j, err := a.openJudge(ctx)
+	if err != nil {
+		return err
+	}
+	var nums []int64
+	for _, id := range ids {
+		if number(id) == 0 {
+			return usage(fmt.Errorf("%q is no ID of a proposal", id), "assetferry enrich proposals shows them")
+		}
+		nums = append(nums, number(id))
+	}
+	if len(ids) == 0 {
+		for c, err := range j.Proposals(ctx, state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichProposed}}) {
+			if err != nil {
+				return err
+			}
+			nums = append(nums, c.Enrichment.Num)
+		}
+	}
+	judge := j.Reject
+	if accepted {
+		judge = j.Accept
+	}
+	if late, err := judge(ctx, nums...); err != nil {
+		return err
+	} else if err := tooLate(late); err != nil {
+		return err
+	}
+	done := "rejected"
+	line := ui.DecisionsLine{Rejected: int64(len(nums))}
+	if accepted {
+		done, line = "accepted", ui.DecisionsLine{Accepted: int64(len(nums))}
+	}
+	a.out.Event("decisions", line)
+	a.out.Printf("%s %s.", count(int64(len(nums)), "proposal"), done)
+	return nil
+}
+
+func (a *app) enrichDecorativeCommand() *cobra.Command {
+	var undo bool
+	c := &cobra.Command{
+		Use:   "decorative ASSET...",
+		Short: "Mark pictures as decoration, which needs no description",
+		Long: `Decorative remembers that these pictures only decorate: nothing is proposed for
+them, and they never leave for the AI content service. ASSET is the ID of an
+asset, as enrich survey --list shows it. It changes only the journal.
+`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			j, err := a.openJudge(ctx)
+			if err != nil {
+				return err
+			}
+			if err := j.Decorative(ctx, !undo, args...); err != nil {
+				return err
+			}
+			a.out.Event("decisions", ui.DecisionsLine{Decorative: int64(len(args))})
+			if undo {
+				a.out.Printf("%s not decorative any more.", countOf(int64(len(args)), "asset is", "assets are"))
+			} else {
+				a.out.Printf("%s decorative.", countOf(int64(len(args)), "asset is", "assets are"))
+			}
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&undo, "undo", false, "take the mark away")
+	return c
+}

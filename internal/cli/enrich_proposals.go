@@ -1,0 +1,305 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/assets"
+	"assetferry/internal/clock"
+	"assetferry/internal/proposals"
+	"assetferry/internal/ui"
+	"assetferry/state"
+)
+
+// proposalFormats are the forms in which proposals are shown, the default first.
+func proposalFormats() []string { return []string{"text", "html", "csv", "json"} }
+
+type proposalsOptions struct {
+	format, output  string
+	states          []string
+	kind, language  string
+	run             string
+	withoutPictures bool
+}
+
+func (a *app) enrichProposalsCommand() *cobra.Command {
+	var o proposalsOptions
+	c := &cobra.Command{
+		Use:   "proposals",
+		Short: "Show proposals for a person to accept, edit or reject",
+		Long: `Proposals shows what the AI content service proposed and nobody has decided yet;
+--only shows others. As a page it has a picture, the old and the new text and
+what they cost, and each can be edited, accepted or rejected; it saves what was
+decided as a file. As CSV it is for a spreadsheet: write accept, reject or
+decorative into the column decision, and edit the texts. Both come back with
+
+    assetferry enrich import FILE
+
+The page holds the pictures themselves, so it can be sent to somebody else.
+`,
+		Example: `  assetferry enrich proposals --format html --output proposals.html
+  assetferry enrich proposals --only applied --format csv --output applied.csv`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.proposals(ctx, o) }),
+	}
+	f := c.Flags()
+	f.StringVar(&o.format, "format", "text", "`form`: "+strings.Join(proposalFormats(), ", "))
+	f.StringVar(&o.output, "output", "", "write to this `file`; - is stdout")
+	f.StringSliceVar(&o.states, "only", []string{string(state.EnrichProposed)}, "those in this `state`: "+strings.Join(enrichmentStates(), ", ")+", or all")
+	f.StringVar(&o.kind, "kind", "", "those of this `kind`: describe, review or translate")
+	f.StringVar(&o.language, "language", "", "those in this `language`")
+	f.StringVar(&o.run, "run", "", "those that the run with this `ID` asked for")
+	f.BoolVar(&o.withoutPictures, "no-pictures", false, "leave the pictures out of the page")
+	return c
+}
+
+func enrichmentStates() []string {
+	return []string{string(state.EnrichProposed), string(state.EnrichAccepted), string(state.EnrichRejected), string(state.EnrichApplied), string(state.EnrichUndone),
+		string(state.EnrichConflict), string(state.EnrichFailed), string(state.EnrichRefused)}
+}
+
+// filter says which proposals are wanted.
+func (o proposalsOptions) filter() (f state.EnrichmentFilter, err error) {
+	if !slices.Contains(proposalFormats(), o.format) {
+		return f, usage(fmt.Errorf("--format: there is no form %q", o.format), "one of "+strings.Join(proposalFormats(), ", "))
+	}
+	f = state.EnrichmentFilter{Kind: state.EnrichmentKind(o.kind), Language: o.language, Run: o.run}
+	kinds := []state.EnrichmentKind{"", state.KindDescribe, state.KindReview, state.KindTranslate}
+	if !slices.Contains(kinds, f.Kind) {
+		return f, usage(fmt.Errorf("--kind: there is no kind %q", o.kind), "describe, review or translate")
+	}
+	if slices.Contains(o.states, "all") {
+		return f, nil
+	}
+	for _, s := range o.states {
+		if !slices.Contains(enrichmentStates(), s) {
+			return f, usage(fmt.Errorf("--only: there is no state %q", s), "one of "+strings.Join(enrichmentStates(), ", ")+", or all")
+		}
+		f.States = append(f.States, state.EnrichmentState(s))
+	}
+	return f, nil
+}
+
+func (a *app) proposals(ctx context.Context, o proposalsOptions) error {
+	filter, err := o.filter()
+	if err != nil {
+		return err
+	}
+	a.sumUpEnrich()
+	dest, err := a.openDestination(ctx, true)
+	if err != nil {
+		return err
+	}
+	a.summary.Destination = dest.identity()
+	journal, err := a.readJournal(ctx)
+	if err != nil {
+		return err
+	}
+	shown := &shownProposals{ctx: ctx, journal: journal, dest: dest, filter: filter, runs: map[string]state.EnrichmentRun{}, pictures: o.format == "html" && !o.withoutPictures}
+	if o.output == "" && (o.format == "text" || a.out.JSON()) {
+		err = a.listProposals(shown)
+	} else {
+		err = a.writeOutput(o.output, func(w io.Writer) error { return shown.write(w, o.format) })
+	}
+	if err != nil {
+		return err
+	}
+	if o.output != "" && o.output != "-" {
+		a.out.Notef("Wrote %s", ui.Sanitize(o.output))
+	}
+	a.out.Notef("%s", count(shown.n, "proposal"))
+	if shown.unpictured > 0 {
+		a.out.Notef("%s could not be shown: %v", count(shown.unpictured, "picture"), shown.why)
+	}
+	return nil
+}
+
+// shownProposals are proposals on their way to a person.
+type shownProposals struct {
+	ctx      context.Context
+	journal  *state.Store
+	dest     *destination
+	filter   state.EnrichmentFilter
+	pictures bool
+	runs     map[string]state.EnrichmentRun // by ID, that were looked up
+
+	n, unpictured int64
+	why           error // of the last picture that is missing
+}
+
+func (s *shownProposals) rows() iter.Seq2[proposals.Row, error] {
+	return func(yield func(proposals.Row, error) bool) {
+		for c, err := range s.journal.Enrichments(s.ctx, s.dest.identity(), s.filter) {
+			var row proposals.Row
+			if err == nil {
+				s.n++
+				if row, err = s.rowOf(c); err != nil {
+					yield(row, err)
+					return
+				}
+				if s.pictures && s.n <= proposals.MostOnPage {
+					row.Thumbnail = s.picture(c)
+				}
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// rowOf is a proposal as people see it, with its share of what its run cost.
+func (s *shownProposals) rowOf(c state.Enrichable) (proposals.Row, error) {
+	row, id := rowOf(c), c.Enrichment.Run
+	run, known := s.runs[id]
+	if !known {
+		var err error
+		if run, err = s.journal.EnrichmentRun(s.ctx, id); err != nil {
+			return row, err
+		}
+		s.runs[id] = run
+	}
+	if run.Credits != nil && run.Calls > 0 {
+		share := math.Round(*run.Credits*float64(row.Calls)/float64(run.Calls)*100) / 100
+		row.Credits = &share
+	}
+	return row, nil
+}
+
+// rowOf is a proposal as people see it.
+func rowOf(c state.Enrichable) proposals.Row {
+	e := c.Enrichment
+	remark := e.Error
+	if remark == "" {
+		remark = e.Proposal.Note
+	}
+	if len(e.Flagged) > 0 {
+		remark = "refused by the moderation of the service: " + strings.Join(e.Flagged, ", ")
+	}
+	name := c.Name
+	if c.Extension != "" {
+		name += "." + c.Extension
+	}
+	return proposals.Row{
+		ID: strconv.FormatInt(e.Num, 10), Asset: e.Asset, Name: name, Category: c.CategoryName, Folder: c.Folder,
+		Kind: string(e.Kind), Language: e.Language, State: string(e.State), Link: c.URL, Attribute: e.Basis.Attribute,
+		Old:        proposals.Text{Description: e.Basis.Description, Tags: e.Basis.Tags},
+		New:        proposals.Text{Description: e.Proposal.Text, Tags: e.Proposal.Tags},
+		Decorative: e.Proposal.Decorative, Calls: e.Calls, Model: e.Proposal.Model, Remark: remark,
+	}
+}
+
+// thumbWidth is how wide the pictures on a page are at the most, in pixels.
+const thumbWidth = 320
+
+// picture is a small one of an asset, within the page. One that cannot be had is left out
+// and told.
+func (s *shownProposals) picture(c state.Enrichable) string {
+	data, err := s.readThumb(c.Enrichment.Asset)
+	if err != nil {
+		s.unpictured, s.why = s.unpictured+1, err
+		return ""
+	}
+	return "data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(data)
+}
+
+func (s *shownProposals) readThumb(asset string) ([]byte, error) {
+	const most = 1 << 20
+	body, _, err := s.dest.client.Thumb(s.ctx, asset, assets.Rendition{Width: thumbWidth, Format: assets.JPEG})
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	data, err := io.ReadAll(io.LimitReader(body, most+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > most:
+		return nil, errors.New("it is larger than 1 MB")
+	case !bytes.HasPrefix(data, []byte{0xff, 0xd8}):
+		return nil, errors.New("it is no JPEG")
+	}
+	return data, nil
+}
+
+func (s *shownProposals) write(w io.Writer, format string) error {
+	switch format {
+	case "html":
+		return proposals.WriteHTML(w, proposals.Head{
+			Run: s.dest.environment + "-" + clock.Now().UTC().Format("20060102-150405"), Destination: s.dest.String(), MadeAt: clock.Now(), Zone: time.Local,
+		}, s.rows())
+	case "csv":
+		return proposals.WriteCSV(w, s.rows())
+	case "json":
+		return proposals.WriteJSON(w, s.rows())
+	}
+	for r, err := range s.rows() {
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, proposalText(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// proposalText is a proposal on a few lines.
+func proposalText(r proposals.Row) string {
+	var b strings.Builder
+	path := strings.Trim(r.Category+"/"+strings.Trim(r.Folder+"/"+r.Name, "/"), "/")
+	fmt.Fprintf(&b, "%s  %s, %s", ui.Sanitize(r.ID), r.State, r.Kind)
+	if r.Language != "" {
+		fmt.Fprintf(&b, " %s", ui.Sanitize(r.Language))
+	}
+	fmt.Fprintf(&b, "  %s\n", ui.Sanitize(path))
+	line := func(name string, t proposals.Text) {
+		if t.Description == "" && len(t.Tags) == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "    %s  %s", name, ui.Sanitize(t.Description))
+		if len(t.Tags) > 0 {
+			fmt.Fprintf(&b, "  [%s]", ui.Sanitize(strings.Join(t.Tags, ", ")))
+		}
+		b.WriteString("\n")
+	}
+	line("now", r.Old)
+	line("new", r.New)
+	if r.Decorative {
+		b.WriteString("    it is said to be only decoration\n")
+	}
+	for _, w := range append(r.Warnings(), r.Remark) {
+		if w != "" {
+			fmt.Fprintf(&b, "    look: %s\n", ui.Sanitize(w))
+		}
+	}
+	return b.String()
+}
+
+// listProposals shows proposals on the terminal, or as JSON.
+func (a *app) listProposals(s *shownProposals) error {
+	for r, err := range s.rows() {
+		if err != nil {
+			return err
+		}
+		a.out.Printf("%s", proposalText(r))
+		a.out.Event("proposal", ui.ProposalLine{
+			ID: r.ID, AssetID: r.Asset, Name: r.Name, Category: r.Category, Folder: r.Folder, Kind: r.Kind, Language: r.Language, State: r.State,
+			OldDescription: r.Old.Description, OldTags: r.Old.Tags, Description: r.New.Description, Tags: r.New.Tags,
+			Attribute: r.Attribute, Decorative: r.Decorative, Calls: r.Calls, Model: r.Model, Remark: r.Remark,
+		})
+	}
+	return nil
+}

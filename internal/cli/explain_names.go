@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"assetferry/internal/addresses"
+	"assetferry/internal/config"
+	"assetferry/state"
+)
+
+// names are what an object is known by besides its key.
+type names struct {
+	former, aliases []string // keys
+	addresses       []addresses.Old
+}
+
+// shownAddresses is how many old addresses of an object are shown.
+const shownAddresses = 20
+
+// namesOf gives a mapping of a pair with the rules of the configuration.
+func (e *explainer) namesOf(ctx context.Context, p state.Pair) (*mapping, error) {
+	rules, err := e.addressRules("")
+	if err != nil {
+		return nil, err
+	}
+	m := &mapping{journal: e.journal, pair: p}
+	if m.categories, err = e.journal.Categories(ctx, p.Destination); err != nil {
+		return nil, err
+	}
+	return m, m.build(ctx, rules)
+}
+
+// followed looks for the object that goes by another key than the one of a history without
+// a receipt, or that had it as an address. Without one it gives the history as it is.
+func (e *explainer) followed(ctx context.Context, h history) (history, error) {
+	m, err := e.namesOf(ctx, h.pair)
+	if err != nil {
+		return h, err
+	}
+	var key string
+	if config.IsAddress(h.key) {
+		found, err := m.finder.Find(ctx, h.key)
+		if errors.Is(err, addresses.ErrUnknown) {
+			return h, nil
+		} else if err != nil {
+			return h, err
+		}
+		key = found.Key
+	} else {
+		at, err := e.journal.AddressByKey(ctx, h.pair.ID, h.key)
+		if errors.Is(err, state.ErrNotFound) {
+			return h, nil
+		} else if err != nil {
+			return h, err
+		}
+		key = at.Key
+	}
+	now, err := e.recall(ctx, h.pair, key)
+	if now.by = h.key; !h.isEmpty() {
+		now.was = &h
+	}
+	return now, err
+}
+
+// recallNames finds out what an object was known by.
+func (e *explainer) recallNames(ctx context.Context, h *history) (err error) {
+	n := &h.names
+	if n.former, err = e.journal.FormerKeys(ctx, h.pair.ID, h.key); err != nil {
+		return err
+	}
+	if n.aliases, err = e.journal.Aliases(ctx, h.pair.ID, h.key); err != nil {
+		return err
+	}
+	given, err := e.journal.GivenAddresses(ctx, h.pair.ID, h.key)
+	if err != nil {
+		return err
+	}
+	m, err := e.namesOf(ctx, h.pair)
+	if err != nil {
+		return err
+	}
+	if len(e.settings.Addresses) == 0 { // all addresses would be a slash and a key
+		m.finder, err = addresses.NewFinder(ctx, nil, m)
+		if err != nil {
+			return err
+		}
+	}
+	for _, group := range []struct {
+		all  []string
+		kind addresses.Kind
+	}{{[]string{h.key}, addresses.Current}, {n.former, addresses.Former}, {n.aliases, addresses.Alias}, {given, addresses.Given}} {
+		for _, as := range group.all {
+			if err := n.add(ctx, m, *h, as, group.kind); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add adds the old addresses that an object has because of something it is known by.
+func (n *names) add(ctx context.Context, m *mapping, h history, as string, kind addresses.Kind) error {
+	o := addresses.Object{Key: h.key, Kind: kind, URL: h.receipt.URL}
+	if kind != addresses.Given {
+		at, err := m.journal.AddressByKey(ctx, h.pair.ID, as)
+		if err != nil || at.Key != h.key { // another one has it
+			return err
+		}
+		o.Images = at.Images
+	}
+	for old, err := range m.finder.List(ctx, as, o) {
+		if err != nil {
+			return err
+		}
+		if old.TakenBy == "" {
+			n.addresses = append(n.addresses, old)
+		}
+	}
+	return nil
+}
+
+// tellNames tells what an object was known by.
+func (e *explainer) tellNames(h history) {
+	if h.by != "" {
+		e.line("Was", fmt.Sprintf("%s, which leads here", h.by))
+	}
+	if len(h.names.former) > 0 {
+		e.line("Went by", strings.Join(h.names.former, ", "))
+	}
+	if len(h.names.aliases) > 0 {
+		e.line("Also as", strings.Join(h.names.aliases, ", "))
+	}
+	title := "Old address"
+	for n, old := range h.names.addresses {
+		if n == shownAddresses {
+			e.line("", fmt.Sprintf("and %d more, see assetferry urls", len(h.names.addresses)-n))
+			return
+		}
+		e.line(title, fmt.Sprintf("%s (%s)", old.Address, old.Kind))
+		title = ""
+	}
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"assetferry/internal/longtest"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/seedtest"
+)
+
+var flipsFlag = flag.Int("flips", longtest.Size(3, 8), "how many bits TestFlips flips, each in a journal of its own")
+
+// TestFlips flips a bit in the files of a journal, while nobody has it: one that was
+// closed, or whose owner was killed. The next run is refused, with the reason and a
+// way out, and has sent nothing; or it ends with a destination that is equal to the source.
+// The way out leads there, too. The long form is
+//
+//	go test ./internal/cli -run TestFlips -flips 300 -timeout 60m -v
+func TestFlips(t *testing.T) {
+	t.Parallel()
+	seed := seedtest.Seed(t)
+	var mu sync.Mutex
+	seen := map[string]int{}
+	t.Run("bits", func(t *testing.T) {
+		for n := range *flipsFlag {
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				t.Parallel()
+				became := flipOne(t, rand.New(rand.NewPCG(seed, uint64(n))), n%2 == 1 && runtime.GOOS != "windows")
+				mu.Lock()
+				defer mu.Unlock()
+				seen[became]++
+			})
+		}
+	})
+	t.Logf("%v", seen)
+}
+
+// flipOne flips one bit, and tells what became of it.
+func flipOne(t *testing.T, dice *rand.Rand, killed bool) (became string) {
+	dir := t.TempDir()
+	files := smallTree(24)
+	files.write(t, filepath.Join(dir, "src"))
+	s := startService(t, sandbox.Options{})
+	journal := filepath.Join(dir, "j.db")
+	ferry := func(args ...string) *process {
+		return command(t, dir, append(s.variables(), "ASSETFERRY_STATE="+journal), args...)
+	}
+	sync := []string{"sync", "src", "--settle-time", "100ms", "-j", "3"}
+	ferry(sync...).must(t, exitDone)
+	more := tree{}
+	for n := range 40 {
+		more[fmt.Sprintf("more/file %03d.txt", n)] = fmt.Sprint("more ", n)
+	}
+	for key, content := range more {
+		files[key] = content
+	}
+	more.write(t, filepath.Join(dir, "src"))
+	became = "closed"
+	if killed {
+		became = "killed"
+		p := ferry(append(sync, "--json")...)
+		killAtRequest(t, s, p, 1+dice.IntN(25), isUnsafe)
+		if code := p.wait(t); code != -1 {
+			t.Fatalf("exit code %d before the kill: %s", code, p.stderr.String())
+		}
+		s.rest(t)
+	}
+	what := flipBit(t, dice, journal)
+	s.drain()
+	p := ferry(sync...)
+	switch code := p.run(t); code {
+	case exitDone:
+		became += ", right"
+	case exitError:
+		became += ", refused"
+		checkRefusal(t, s, p, what)
+		takeWayOut(t, ferry, journal, sync)
+	default:
+		t.Fatalf("after a bit flipped %s: exit code %d\n%s%s", what, code, p.stdout.String(), p.stderr.String())
+	}
+	if files.check(t, s); t.Failed() {
+		t.Logf("a bit flipped %s; %s:\n%s%s", what, became, p.stdout.String(), p.stderr.String())
+	}
+	return became
+}
+
+// flipBit flips a bit in one of the files of a journal.
+func flipBit(t *testing.T, dice *rand.Rand, journal string) (what string) {
+	t.Helper()
+	for {
+		name := journal + [...]string{"", "", "", "-wal", ".lock", ".sums"}[dice.IntN(6)] // the database has the most
+		content, err := os.ReadFile(name)
+		if err != nil || len(content) == 0 {
+			continue
+		}
+		at, bit := dice.IntN(len(content)), dice.IntN(8)
+		content[at] ^= 1 << bit
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("in %s: %d of byte %d", filepath.Base(name), bit, at)
+	}
+}
+
+// checkRefusal expects a reason, a way out, and that nothing was changed.
+func checkRefusal(t *testing.T, s *service, p *process, what string) {
+	t.Helper()
+	said := p.stderr.String()
+	if !strings.Contains(said, "the journal is damaged") && !strings.Contains(said, "is not as it was left here") || !strings.Contains(said, "\nTry: ") {
+		t.Errorf("after a bit flipped %s it is said: %s", what, said)
+	}
+	for _, r := range s.drain() {
+		if !strings.HasPrefix(r, http.MethodGet+" ") && !strings.HasPrefix(r, http.MethodHead+" ") {
+			t.Errorf("refused after %s", r)
+		}
+	}
+}
+
+// takeWayOut does as help journal says: the backup in the place of the damaged file, taken
+// over, and the same command again.
+func takeWayOut(t *testing.T, ferry func(args ...string) *process, journal string, sync []string) {
+	t.Helper()
+	backup, err := os.ReadFile(journal + ".backup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"-wal", "-shm"} {
+		if err := os.Remove(journal + f); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(journal, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ferry("state", "takeover").must(t, exitDone)
+	ferry(sync...).must(t, exitDone)
+}

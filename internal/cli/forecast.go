@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"assetferry/internal/clock"
+	"assetferry/internal/forecast"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// recentPaces is how many minutes of former runs a forecast looks at: a day's.
+const recentPaces = 24 * 60
+
+// pilot is how many assets a pilot is made of; fewer are no migration to plan for.
+const pilot = 500
+
+// tellForecast tells what carrying out a plan takes, if there is anything to do and the
+// plan may be carried out.
+func (a *app) tellForecast(ctx context.Context, s *endpoints, plan migrate.Plan, source string) error {
+	work, err := a.work(ctx, s, plan)
+	if err != nil || work.Items == 0 || plan.Blocked(s.rules) {
+		return err
+	}
+	measured, err := s.journal.Paces(ctx, s.pair.Destination, recentPaces)
+	if err != nil {
+		return err
+	}
+	now := clock.Now()
+	bounds := forecast.Bounds{Calls: a.settings.MaxCalls, Bandwidth: a.settings.Bandwidth}
+	if end, limited := a.settings.WindowEnd(now); limited {
+		bounds.Window = end.Sub(now)
+	}
+	told := &ui.Forecast{Calls: work.Calls}
+	a.summary.Forecast = told
+	r, known := forecast.Time(work, measured, bounds, now)
+	if !known {
+		a.out.Printf("Forecast: %s; no rate is measured yet.", told)
+		if work.Items > pilot {
+			a.out.Printf("A pilot measures it: %s", a.again(s.command(), a.sourceArgument(source), "--limit", strconv.Itoa(pilot)))
+		}
+		return nil
+	}
+	told.Low, told.High = new(ui.Seconds(r.Low)), new(ui.Seconds(r.High))
+	a.out.Printf("Forecast: %s.", told)
+	a.tellOtherSizes(work, measured)
+	if bounds.Window > 0 && r.High > bounds.Window {
+		a.out.Printf("That is with one run a day of at most %s.", ui.Duration(bounds.Window))
+	}
+	return nil
+}
+
+// alike is how many times larger objects may be for a measurement to be of any use.
+const alike = 4
+
+// tellOtherSizes says so where objects are much larger or smaller than those that were
+// measured: then the number of items, or of bytes, was not what took the time.
+func (a *app) tellOtherSizes(w forecast.Work, measured []state.Pace) {
+	var items, bytes int64
+	for _, m := range measured {
+		items, bytes = items+m.Items, bytes+m.Bytes
+	}
+	was, is := bytes/items, w.Bytes/w.Items
+	if is > alike*was || was > alike*is {
+		a.out.Printf("It may be quicker: what was measured had %s on average, this has %s.", ui.Bytes(was), ui.Bytes(is))
+	}
+}
+
+// work adds up what is planned. Requests are those of this plan, which is made again
+// before it is carried out, one for each upload and adoption, two for each description,
+// and what it takes to find and make categories and folders. Retries come on top.
+func (a *app) work(ctx context.Context, s *endpoints, plan migrate.Plan) (w forecast.Work, err error) {
+	perUpload := int64(1)
+	if a.settings.Provenance == "always" {
+		perUpload = 2
+	}
+	for _, t := range plan.Tallies {
+		if t.State != state.ItemPlanned {
+			continue
+		}
+		switch t.Action {
+		case state.Create:
+			w.Items, w.Bytes, w.Calls = w.Items+t.Objects, w.Bytes+t.Bytes, w.Calls+perUpload*t.Objects
+		case state.Adopt:
+			w.Items, w.Calls = w.Items+t.Objects, w.Calls+t.Objects
+		case state.Describe:
+			w.Items, w.Calls = w.Items+t.Objects, w.Calls+2*t.Objects
+		}
+	}
+	missing, around, err := s.journal.MissingFolders(ctx, plan.Run.Num, s.pair.Destination)
+	w.Calls += s.dest.limiter.Begun() + 2*int64(len(plan.Categories)) + missing + around
+	return w, err
+}

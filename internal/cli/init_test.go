@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"assetferry/internal/config"
+)
+
+// An expecting writer says when something has been written.
+type expecting struct {
+	bytes.Buffer
+	want string
+	seen func()
+}
+
+func (e *expecting) Write(p []byte) (int, error) {
+	n, err := e.Buffer.Write(p)
+	if e.seen != nil && strings.Contains(e.String(), e.want) {
+		e.seen()
+		e.seen = nil
+	}
+	return n, err
+}
+
+// askInit runs init as on a terminal.
+func askInit(ctx context.Context, t *testing.T, stdin io.Reader, stderr io.Writer) error {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	a := &app{environment: environment{stdin: stdin, stdout: io.Discard, stderr: stderr, lookup: func(string) (string, bool) { return "", false }}}
+	cmd, _, err := a.rootCommand().Find([]string{"init"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.SetContext(ctx)
+	return a.init(cmd, initOptions{output: config.DefaultFile, job: jobOptions{settings: newJobSettings()}}, true)
+}
+
+func TestInitInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stdin, typed := io.Pipe() // where nothing more is typed
+	defer typed.Close()
+	go func() { _, _ = io.WriteString(typed, "https://api.ckbox.io\n") }()
+	stderr := &expecting{want: "Environment ID: ", seen: func() { cancel(errInterrupted) }}
+	if err := askInit(ctx, t, stdin, stderr); !errors.Is(err, errInterrupted) {
+		t.Errorf("got %v", err)
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
+// TestInitWithoutAService asks only what a rehearsal needs.
+func TestInitWithoutAService(t *testing.T) {
+	stderr := &expecting{}
+	if err := askInit(t.Context(), t, strings.NewReader("sandbox\ns3://photos/2024\n\n\n\n\ncreate\n"), stderr); err != nil {
+		t.Fatal(err)
+	}
+	s, err := config.Load(map[string][]string{"job": {"2024"}}, func(string) (string, bool) { return "", false })
+	if err != nil || s.To != "sandbox" || s.Source != "s3://photos/2024" || s.Unmatched != "create" || len(s.Destinations) > 0 {
+		t.Errorf("got %+v (%v)", s, err)
+	}
+	if strings.Contains(stderr.String(), "Environment ID") {
+		t.Error("a rehearsal needs no environment")
+	}
+}
+
+// TestInitExplainsEverySetting needs a meaning of every setting from the help.
+func TestInitExplainsEverySetting(t *testing.T) {
+	root := (&app{environment: environment{stdout: io.Discard, stderr: io.Discard}}).rootCommand()
+	for _, k := range config.Keys() {
+		if meaningOf(root, k.Flag) == "" {
+			t.Errorf("no help says what %s is for", k.Name)
+		}
+	}
+}

@@ -1,0 +1,390 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/seedtest"
+	"assetferry/internal/ui"
+)
+
+// TestKill kills a migration five times at moments chosen at random and lets it
+// go on each time: nothing may be missing in the end, and nothing twice.
+func TestKill(t *testing.T) { testKill(t, "migrate", "src") }
+
+// TestKillApply is the same with a plan that was approved.
+func TestKillApply(t *testing.T) { testKill(t, "apply", "PLAN.jsonl", "--hash") }
+
+func testKill(t *testing.T, what ...string) {
+	t.Parallel()
+	const kills = 5
+	dice := seedtest.Rand(t)
+	files := smallTree(400) // more than are sent by then: see killAtRequest and killAtOutcome
+	dir := t.TempDir()
+	files.write(t, dir+"/src")
+	s := startService(t, sandbox.Options{Latency: 10 * time.Millisecond})
+	planned := command(t, dir, s.variables(), "plan", "src", "--output", "PLAN.jsonl")
+	planned.must(t, exitDone)
+	if what[0] == "apply" {
+		_, hash, _ := strings.Cut(planned.stdout.String(), "Plan hash ")
+		what = append(what, strings.TrimSpace(hash))
+	}
+	args := append(what, "--json", "--settle-time", "100ms", "-j", "3")
+
+	for n := range kills {
+		p := command(t, dir, s.variables(), args...)
+		if dice.IntN(2) == 0 {
+			killAtRequest(t, s, p, 1+dice.IntN(3), isUnsafe)
+		} else {
+			killAtOutcome(t, s, p, 1+dice.IntN(25))
+		}
+		code := p.wait(t)
+		s.rest(t)
+		switch {
+		case code == exitDone:
+			t.Fatalf("it was done before kill %d:\n%s", n, p.stdout.String())
+		case runtime.GOOS != "windows" && code != -1:
+			t.Fatalf("exit code %d before kill %d\n%s%s", code, n, p.stdout.String(), p.stderr.String())
+		}
+	}
+	p := command(t, dir, s.variables(), args...)
+	sum := lastEvent(t, p.must(t, exitDone))
+	if sum.States["done"] != int64(len(files)) || sum.Actions["create"] != int64(len(files)) || len(sum.States) != 1 {
+		t.Errorf("the summary does not close over %d files: %+v", len(files), sum)
+	}
+	files.check(t, s)
+	command(t, dir, s.variables(), "verify", "--content", "-j", "4").must(t, exitDone)
+
+	s.drain()
+	sum = lastEvent(t, command(t, dir, s.variables(), args...).must(t, exitDone))
+	if sum.States["skipped"] != int64(len(files)) || sum.Actions["unchanged"] != int64(len(files)) {
+		t.Errorf("another run has something to do: %+v", sum)
+	}
+	for _, r := range s.drain() {
+		if !strings.HasPrefix(r, "GET ") && !strings.HasPrefix(r, "HEAD ") {
+			t.Errorf("another run sends %s", r)
+		}
+	}
+}
+
+func isUnsafe(r *http.Request) bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
+
+// A watched service tells of each request before it is answered.
+type watched interface{ onRequest(func(*http.Request)) }
+
+// killAtRequest kills a process when its nth request of a kind arrives: whether it
+// is carried out is then unknown. Those after it get no answer before that, so that the
+// process cannot be done, however late it is killed.
+func killAtRequest(t *testing.T, s watched, p *process, n int, counts func(*http.Request) bool) {
+	t.Helper()
+	arrived, killed := make(chan struct{}), make(chan struct{})
+	defer close(killed)
+	left := atomic.Int64{}
+	left.Store(int64(n))
+	s.onRequest(func(r *http.Request) {
+		if !counts(r) {
+			return
+		}
+		switch left := left.Add(-1); {
+		case left == 0:
+			close(arrived)
+		case left < 0:
+			<-killed
+		}
+	})
+	defer s.onRequest(nil)
+	p.follow(t)
+	for {
+		select {
+		case <-arrived:
+			if err := p.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			return
+		case line, more := <-p.lines:
+			if !more {
+				return
+			}
+			fmt.Fprintln(&p.stdout, line)
+		}
+	}
+}
+
+// killAtOutcome kills a process once it has told n outcomes. Until then it gets answers to
+// some more uploads than these, and not to all that it may have to send.
+func killAtOutcome(t *testing.T, s *service, p *process, n int) {
+	t.Helper()
+	g := hold(s, n+40)
+	defer s.onRequest(nil)
+	defer close(g.open)
+	p.follow(t)
+	for line := range p.lines {
+		if e := parseEvent(t, line); e.Type == "item" && e.State == "done" {
+			n--
+		}
+		if n == 0 {
+			if err := p.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+}
+
+// A gate holds unsafe requests at the service until it is opened.
+type gate struct {
+	reached chan struct{} // the first has arrived
+	open    chan struct{}
+	once    sync.Once
+}
+
+// hold puts a gate before the service, which lets the first few uploads pass.
+func hold(s *service, pass int) *gate {
+	g := &gate{reached: make(chan struct{}), open: make(chan struct{})}
+	var mu sync.Mutex
+	s.onRequest(func(r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/assets" {
+			return
+		}
+		mu.Lock()
+		pass--
+		held := pass < 0
+		mu.Unlock()
+		if held {
+			g.once.Do(func() { close(g.reached) })
+			<-g.open
+		}
+	})
+	return g
+}
+
+// TestTwoAtOnce starts a second migration while the first is in the middle of
+// its work: the second is refused, and the first is not disturbed.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	files := smallTree(20)
+	dir := t.TempDir()
+	files.write(t, dir+"/src")
+	s := startService(t, sandbox.Options{})
+	g := hold(s, 3)
+	first := command(t, dir, s.variables(), "migrate", "src", "--json", "-j", "2")
+	first.follow(t)
+	<-g.reached
+
+	second := command(t, dir, s.variables(), "migrate", "src")
+	second.must(t, exitInUse)
+	if text := second.stderr.String(); !strings.Contains(text, "in use") || !strings.Contains(text, "\nTry: wait") {
+		t.Errorf("the second is told %q", text)
+	}
+	if text := command(t, dir, s.variables(), "status").must(t, exitDone); !strings.Contains(text, "applying") {
+		t.Errorf("status while it is at work: %s", text)
+	}
+
+	close(g.open)
+	if code := first.wait(t); code != exitDone {
+		t.Fatalf("exit code %d of the first\n%s", code, first.stderr.String())
+	}
+	files.check(t, s)
+}
+
+// TestInterrupt interrupts a migration once, in each way there is: what has begun is
+// finished, nothing is left in doubt, and the same command brings the rest.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside")
+	}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(s.String(), func(t *testing.T) { testInterrupt(t, s) })
+	}
+}
+
+func testInterrupt(t *testing.T, how os.Signal) {
+	t.Parallel()
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, how) // or a child would ignore what we do, as under nohup
+	defer signal.Stop(heard)
+	files := smallTree(30)
+	dir := t.TempDir()
+	files.write(t, dir+"/src")
+	s := startService(t, sandbox.Options{})
+	g := hold(s, 5)
+	args := []string{"migrate", "src", "--json", "-j", "2"}
+	p := command(t, dir, s.variables(), args...)
+	told := tell(t, p, "Interrupted: finishing what has begun")
+	p.follow(t)
+	<-g.reached
+	if err := p.Process.Signal(how); err != nil {
+		t.Fatal(err)
+	}
+	<-told
+	close(g.open)
+	if code := p.wait(t); code != exitInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stdout.String())
+	}
+	c := call{command: "migrate", json: true, code: exitInterrupted, stdout: p.stdout.String(), stderr: "assetferry: "}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+	sum := lastEvent(t, p.stdout.String())
+	if sum.States["in_doubt"]+sum.States["sending"]+sum.States["failed"] != 0 || sum.States["done"] == 0 || sum.States["planned"] == 0 {
+		t.Errorf("after an interrupt: %v", sum.States)
+	}
+	sum = lastEvent(t, command(t, dir, s.variables(), args...).must(t, exitDone))
+	if sum.States["done"] != int64(len(files)) {
+		t.Errorf("after going on: %v", sum.States)
+	}
+	files.check(t, s)
+}
+
+// TestInterruptTwice aborts what is in flight at the second interrupt. What was
+// being sent is looked up by the next call.
+func TestInterruptTwice(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside")
+	}
+	files := smallTree(12)
+	dir := t.TempDir()
+	files.write(t, dir+"/src")
+	s := startService(t, sandbox.Options{})
+	g := hold(s, 2)
+	p := command(t, dir, s.variables(), "migrate", "src", "-j", "2")
+	told := tell(t, p, "Interrupted: finishing what has begun")
+	p.follow(t)
+	<-g.reached
+	interrupt(t, p)
+	<-told
+	interrupt(t, p)
+	if code := p.wait(t); code != exitInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stdout.String())
+	}
+	close(g.open)
+	s.rest(t)
+	command(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exitDone)
+	files.check(t, s)
+}
+
+// TestInterruptAtAQuestion does not wait for the answer.
+func TestInterruptAtAQuestion(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside")
+	}
+	s := startService(t, sandbox.Options{})
+	p := command(t, t.TempDir(), s.variables(), "doctor", "--probe")
+	asked := tell(t, p, "Go ahead?")
+	silent, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	interrupt(t, p)
+	if code, err := exitCode(p.Wait()); code != exitInterrupted {
+		t.Errorf("exit code %d (%v), want %d", code, err, exitInterrupted)
+	}
+}
+
+// TestHangup drains at the first of the hangups that a closed terminal sends, and does
+// not take the others for more.
+func TestHangup(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var said bytes.Buffer
+	signals := make(chan os.Signal)
+	a := &app{environment: environment{signals: signals}, stop: make(chan struct{}), abort: cancel,
+		out: ui.New(ui.Options{Stdout: io.Discard, Stderr: &said, Progress: "none"})}
+	a.draining.Store(true)
+	done, watched := make(chan struct{}), make(chan struct{})
+	go func() { defer close(watched); a.watchSignals(done) }()
+	for range 5 {
+		signals <- syscall.SIGHUP
+	}
+	<-a.stop
+	if ctx.Err() != nil {
+		t.Error("hangups abort what is in flight")
+	}
+	signals <- os.Interrupt // the first hangup was the first signal
+	<-ctx.Done()
+	close(done)
+	<-watched
+	if n := strings.Count(said.String(), "Interrupted"); n != 1 {
+		t.Errorf("said %d times: %s", n, said.String())
+	}
+}
+
+// TestInterruptPlan stops at once where nothing has to be finished.
+func TestInterruptPlan(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside")
+	}
+	dir := t.TempDir()
+	smallTree(3).write(t, dir+"/src")
+	s := startService(t, sandbox.Options{})
+	reached, open := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(open) })
+	var once sync.Once
+	s.onRequest(func(r *http.Request) {
+		once.Do(func() { close(reached) })
+		<-open
+	})
+	p := command(t, dir, s.variables(), "plan", "src", "--json")
+	p.follow(t)
+	<-reached
+	interrupt(t, p)
+	if code := p.wait(t); code != exitInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, p.stderr.String())
+	}
+	c := call{command: "plan", json: true, code: exitInterrupted, stdout: p.stdout.String(), stderr: p.stderr.String()}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func interrupt(t *testing.T, p *process) {
+	t.Helper()
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tell reports once a process has said something on stderr.
+func tell(t *testing.T, p *process, text string) <-chan struct{} {
+	t.Helper()
+	w := &waiter{Writer: &p.stderr, text: text, told: make(chan struct{})}
+	p.Stderr = w
+	return w.told
+}
+
+type waiter struct {
+	io.Writer
+	text, seen string
+	told       chan struct{}
+}
+
+func (w *waiter) Write(b []byte) (int, error) {
+	before := strings.Contains(w.seen, w.text)
+	w.seen += string(b)
+	if !before && strings.Contains(w.seen, w.text) {
+		close(w.told)
+	}
+	return w.Writer.Write(b)
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/faultpoint"
+	"assetferry/internal/longtest"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/seedtest"
+)
+
+// undoPoints are the points that an undo of a night comes to, with the hits at which it makes
+// a difference: of the batches that are trashed, moved, and changed one by one.
+var undoPoints = map[faultpoint.Point][]int{
+	faultpoint.Staged: {1}, faultpoint.Decided: {1}, faultpoint.Planned: {1}, faultpoint.Taken: {1, 2, 3},
+	faultpoint.Sent: {1, 2, 3, 4, 5, 6, 7}, faultpoint.Described: {1}, faultpoint.Recorded: {1, 2, 3}, faultpoint.Finished: {1}, faultpoint.BackedUp: {1},
+}
+
+// TestKillUndoOfSync kills an undo of a night at each of its points, in the long form at each
+// hit of it, and lets the same undo go on: then all is as the evening before, and the next night does the same again.
+func TestKillUndoOfSync(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process that was killed cannot be told from one that failed")
+	}
+	t.Parallel()
+	binary, random := withFaultpoints(t), seedtest.Rand(t)
+	for point, hits := range undoPoints {
+		if !longtest.Takes(random, 4) {
+			continue
+		}
+		n := random.IntN(len(hits))
+		for _, n := range longtest.Size(hits[n:n+1], hits) {
+			t.Run(fmt.Sprintf("%s %d", point, n), func(t *testing.T) {
+				t.Parallel()
+				killUndoOfSync(t, binary, point, n)
+			})
+		}
+	}
+}
+
+func killUndoOfSync(t *testing.T, binary string, point faultpoint.Point, n int) {
+	dir := t.TempDir()
+	s := startService(t, sandbox.Options{})
+	files := tree{"stays.jpg": "stays", "a/moved.jpg": "moved", "a/renamed.jpg": "renamed", "replaced.jpg": "before", "same.txt": "before",
+		"gone.jpg": "gone", "a/gone.txt": "gone, too"}
+	files.write(t, dir+"/src")
+	sync := []string{"sync", "src", "--json", "--delete", "trash", "--quarantine", "0s", "--max-delete-percent", "100", "--max-changes-percent", "100",
+		"--provenance", "always"}
+	run := func(want int, args ...string) event {
+		return lastEvent(t, command(t, dir, s.variables(), args...).must(t, want))
+	}
+	remove := func(keys ...string) {
+		for _, key := range keys {
+			if err := os.Remove(filepath.Join(dir, "src", key)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run(exitDone, sync...)
+	remove("gone.jpg", "a/gone.txt")
+	run(exitDone, sync...)
+	before, err := s.assets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove("a/moved.jpg", "a/renamed.jpg")
+	tree{"b/moved.jpg": "moved", "b/another name.jpg": "renamed", "replaced.jpg": "after it has changed", "same.txt": "AFTER!", "new.txt": "new"}.write(t, dir+"/src")
+	night := run(exitDone, sync...)
+
+	undo := []string{"undo", "--run", night.Run, "--apply", "--yes", "--json", "-j", "1"}
+	p := command(t, dir, s.variables(), undo...)
+	p.Path = binary
+	p.Env = append(p.Env, fmt.Sprintf("%s=%s:%d", faultpoint.Variable, point, n))
+	if code := p.run(t); code != -1 || !strings.Contains(p.stderr.String(), fmt.Sprintln(faultpoint.Told, point)) {
+		t.Fatalf("it did not die, exit code %d\n%s%s", code, p.stdout.String(), p.stderr.String())
+	}
+	s.rest(t)
+	again := command(t, dir, s.variables(), undo...)
+	again.must(t, exitDone)
+	if finished := point == faultpoint.Finished || point == faultpoint.BackedUp; !finished {
+		if got := lastEvent(t, again.stdout.String()); got.States["done"] != 7 || len(got.States) != 1 {
+			t.Errorf("the undo came to %v", got.States)
+		}
+	}
+	after, err := s.assets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byPlace := func(a, b stored) int { return strings.Compare(a.place(), b.place()) }
+	slices.SortFunc(before, byPlace)
+	slices.SortFunc(after, byPlace)
+	if diff := gocmp.Diff(before, after, gocmp.AllowUnexported(stored{})); diff != "" {
+		t.Errorf("(-evening before +now):\n%s", diff)
+	}
+	command(t, dir, s.variables(), "state", "check").must(t, exitDone)
+	command(t, dir, s.variables(), "verify", "--content").must(t, exitDone)
+	if next := run(exitDone, sync...); !gocmp.Equal(night.Actions, next.Actions) {
+		t.Errorf("the next night did %v, want %v", next.Actions, night.Actions)
+	}
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func pagesOf(t *testing.T, date string) map[string]string {
+	t.Helper()
+	a := &app{environment: environment{stdout: io.Discard, stderr: io.Discard}}
+	return manPages(a.rootCommand(), date)
+}
+
+// TestManPages holds the form of pages: every command and every topic has one.
+func TestManPages(t *testing.T) {
+	pages := pagesOf(t, "2026-11-21")
+	for _, c := range allCommands(t) {
+		page := pages[strings.ReplaceAll(c.CommandPath(), " ", "-")+".1"]
+		for _, heading := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"} {
+			if strings.Count(page, "\n.SH \""+heading+"\"\n") != 1 {
+				t.Errorf("%s: no %s, or several", c.CommandPath(), heading)
+			}
+		}
+		if !strings.Contains(page, "\n.TP\n\\fB130\\fR\ninterrupted\n") || !strings.Contains(page, "in doubt;\na plan has conflicts, or objects that cannot be read;\nor rows of the metadata table are wrong, or files could not be rewritten\n.TP\n\\fB4\\fR\n") {
+			t.Errorf("%s: exit codes are missing", c.CommandPath())
+		}
+	}
+	for name := range helpTopics(t) {
+		if page := pages["assetferry-"+name+".7"]; !strings.HasPrefix(page, `.TH "ASSETFERRY\-`+strings.ReplaceAll(strings.ToUpper(name), "-", `\-`)+`" "7" "2026\-11\-21" `) {
+			t.Errorf("%s: %.60q", name, page)
+		}
+	}
+}
+
+// TestManPagesAsShown has the reader of this machine lay them out without a warning, and
+// keeps what they say.
+func TestManPagesAsShown(t *testing.T) {
+	if _, err := exec.LookPath("groff"); err != nil {
+		t.Skip("needs groff")
+	}
+	dir := t.TempDir()
+	pages := pagesOf(t, "")
+	for _, name := range slices.Sorted(maps.Keys(pages)) {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(pages[name]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stderr strings.Builder
+		groff := exec.Command("groff", "-man", "-Tutf8", "-ww", "-P-cbou", path)
+		groff.Stderr = &stderr
+		shown, err := groff.Output()
+		if err != nil || stderr.Len() > 0 {
+			t.Fatalf("%s: %v\n%s", name, err, stderr.String())
+		}
+		for line := range strings.Lines(string(shown)) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+		topic, isTopic := strings.CutSuffix(strings.TrimPrefix(name, "assetferry-"), ".7")
+		if _, body, _ := strings.Cut(helpTopics(t)[topic], "\n\n"); isTopic && !strings.Contains(string(shown), strings.TrimSpace(body)) {
+			t.Errorf("%s is not shown as it is written:\n%s", name, shown)
+		}
+	}
+}
+
+// FuzzRoff has any text stay text: no line of it is a request, and every escape is one
+// that is known.
+func FuzzRoff(f *testing.F) {
+	for _, seed := range []string{"", ".SH x", "'br", `\fB`, `a\`, "-n ~ ^ ` '", "“…” é \U0001F600", "a\nb\tc\x00", "\x01", "\xff"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		line := roffLine(text)
+		if line[0] == '.' || line[0] == '\'' {
+			t.Errorf("%q is a request", line)
+		}
+		for _, r := range line {
+			if r > unicode.MaxASCII || r < ' ' {
+				t.Errorf("%q has %q", line, r)
+			}
+		}
+		for rest := line; ; {
+			i := strings.IndexByte(rest, '\\')
+			if i < 0 {
+				break
+			}
+			rest = rest[i+1:]
+			known := false
+			for _, escape := range []string{"e", "-", "&", "(aq", "(ga", "(ha", "(ti", "(dq", "[u"} {
+				known = known || strings.HasPrefix(rest, escape)
+			}
+			if !known {
+				t.Errorf("%q has an escape of its own", line)
+			}
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/addresses"
+	"assetferry/internal/config"
+	"assetferry/internal/metadata"
+	"assetferry/internal/ui"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+const metadataHelp = "describe assets with this `file`: a table of CSV or JSON Lines; assetferry help metadata tells the form"
+
+// addDescribingFlags adds what describes assets.
+func addDescribingFlags(f *pflag.FlagSet) {
+	setting(f, "metadata", metadataHelp)
+	setting(f, "precedence", "the `order` in which origins overrule each other where they say different things of an object")
+	setting(f, "ignore-metadata", "`origins` that are not looked at, or all; without sidecar, files beside objects are objects themselves")
+	setting(f, "gps", "what becomes of `positions` on earth")
+	setting(f, "on-limit", "`policy` for texts that are longer than the service takes them: cut at the end of a word, skip the field, or fail")
+}
+
+// metadataChecksum is the checksum of the table that describes objects; empty if there is
+// none.
+func (a *app) metadataChecksum() (string, error) {
+	if a.settings.Metadata == "" {
+		return "", nil
+	}
+	f, err := os.Open(a.settings.Metadata)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", fmt.Errorf("--metadata: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// openMetadata opens the table that describes objects, nil if there is none. That it cannot
+// be read is told before anybody is asked for anything.
+func (a *app) openMetadata() (*metadata.Table, error) {
+	if a.settings.Metadata == "" {
+		return nil, nil
+	}
+	rules, err := a.addressRules("")
+	if err != nil {
+		return nil, err
+	}
+	t, err := metadata.OpenTable(a.settings.Metadata, metadata.Terms{
+		Word: a.settings.NewMapping().Word,
+		Keys: func(address string) []string { return addresses.Keys(rules, address) },
+		Same: addresses.Comparable,
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usage(err, "check the path given with --metadata")
+	} else if err != nil {
+		return nil, usage(err, hintOf(err))
+	}
+	a.closeLater(t.Close)
+	return t, nil
+}
+
+// trusts has nothing looked for in contents where their source tells all there is to tell,
+// unless somebody says where to look: what people or rules left out would be found again.
+func (a *app) trusts(s sources.Source) {
+	if s.Traits().Complete && a.settings.Origin("precedence") == config.FromDefault && a.settings.Origin("ignore_metadata") == config.FromDefault {
+		a.settings.Ignored = []metadata.Origin{metadata.FromXMP, metadata.FromIPTC, metadata.FromEXIF}
+	}
+}
+
+// introduceMetadata says what describes assets, if anything does, and which rows do not.
+func (a *app) introduceMetadata(t *metadata.Table) {
+	if t == nil {
+		return
+	}
+	a.out.Notef("Metadata     %s, %s", ui.Sanitize(a.settings.Metadata), count(int64(t.Rows()), "row"))
+	if wrong := t.Mistakes(); wrong != nil {
+		a.out.Notef("Rows that are wrong are left out: %s", wrong.Error())
+	}
+}
+
+// shownLost is how many rows are shown that are for no object.
+const shownLost = 5
+
+// tellTable says at the end which rows of the table described nothing, and reports whether
+// any of them is wrong. Whether a row that knows its object by the content is for one is
+// only known once all has arrived.
+func (a *app) tellTable(ctx context.Context, s *endpoints, run state.Run, applied bool) (wrong bool, err error) {
+	t := s.metadata
+	if t == nil {
+		return false, nil
+	}
+	lost := 0
+	if applied || !t.AsksForDigests() {
+		if lost, err = a.tellLost(ctx, s, run); err != nil {
+			return false, err
+		}
+	}
+	line := ui.TableLine{Rows: t.Rows(), Lost: lost}
+	if mistakes := t.Mistakes(); mistakes != nil {
+		line.Wrong = mistakes.Total
+		a.out.Notef("Left out of the metadata table, because they are wrong: %s, which the beginning of the output tells. Mend them, and run it again.", count(int64(line.Wrong), "row"))
+	}
+	a.summary.Table = &line
+	return line.Wrong > 0, nil
+}
+
+// tellLost tells which rows are for no object that is known.
+func (a *app) tellLost(ctx context.Context, s *endpoints, run state.Run) (int, error) {
+	lost, _, err := s.metadata.Lost(0)
+	if err != nil || lost == 0 {
+		return 0, err
+	}
+	if err := meetAll(ctx, s, run); err != nil { // most commands ask for few of those that are known
+		return 0, err
+	}
+	lost, first, err := s.metadata.Lost(shownLost)
+	if err != nil || lost == 0 {
+		return 0, err
+	}
+	a.out.Notef("Rows of the metadata table that are for no object: %s", ui.Count(int64(lost)))
+	for _, row := range first {
+		a.out.Notef("  line %d: %s", row.Line, ui.Sanitize(row.Known))
+	}
+	if more := lost - len(first); more > 0 {
+		a.out.Notef("  and %s more", ui.Count(int64(more)))
+	}
+	return lost, nil
+}
+
+// meetAll has the table meet every object that the run listed, or that arrived before.
+func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
+	meet := func(o metadata.Identity) error {
+		_, _, err := s.metadata.Describe(o)
+		return err
+	}
+	for i, err := range s.journal.Items(ctx, run.Num) {
+		if err == nil {
+			err = meet(metadata.Identity{Key: i.Key})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for r, err := range s.journal.Receipts(ctx, s.pair.ID, "") {
+		if err == nil {
+			err = meet(metadata.Identity{Key: r.Key, Digest: r.Digest})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for d, err := range s.journal.Described(ctx, s.pair.ID, "") {
+		var given metadata.Found
+		if err == nil {
+			given, err = metadata.DecodeFound(d.Given)
+		}
+		if err == nil && given != nil {
+			err = meet(metadata.Identity{Key: d.Key, Addresses: given.Addresses()})
+		}
+		if err != nil {
+			return fmt.Errorf("look for old addresses: %w", err)
+		}
+	}
+	return nil
+}

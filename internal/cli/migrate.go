@@ -1,0 +1,481 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/clock"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// staleListing is the age from which a run's listing is made anew.
+const staleListing = 12 * time.Hour
+
+// shownProblems is how many items a person is shown at the end of a run.
+const shownProblems = 20
+
+type migrateOptions struct {
+	command                      string // migrate, adopt or sync
+	dryRun, restart, retryParked bool
+	output                       string
+	approved                     *approvedPlan  // by apply
+	approver                     state.Approver // zero: none is known
+	settle                       time.Duration
+	sync                         syncOptions
+}
+
+func (a *app) migrateCommand() *cobra.Command {
+	o := migrateOptions{command: "migrate"}
+	c := &cobra.Command{
+		Use:   "migrate SOURCE",
+		Short: "Plan and carry it out; run again to resume",
+		Long: `Migrate brings every object of the source to the destination that is not there
+yet. It makes a plan and carries out that very plan. If it is interrupted,
+killed or stopped by an error, the same command goes on where it was: nothing
+is sent twice. An object that changed after it arrived is skipped and counted.
+
+The first interrupt finishes what has begun, the second aborts it.
+`,
+		Args:              sourceOrJob,
+		ValidArgsFunction: directories,
+		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return a.planOrMigrate(ctx, cmd, source, o)
+		}),
+	}
+	f := c.Flags()
+	addApplyFlags(f, &o)
+	addOutputFlag(f, &o.output)
+	addSelectionFlags(f)
+	addCreateFlags(f, &o.retryParked)
+	addSendingFlags(f, &o)
+	return c
+}
+
+func (a *app) adoptCommand() *cobra.Command {
+	o := migrateOptions{command: "adopt"}
+	c := &cobra.Command{
+		Use:   "adopt SOURCE",
+		Short: "Take over what is at the destination already",
+		Long: `Adopt looks for every object of the source at the destination, in the place
+where migrate would put it, and notes in the journal what is there already: an
+asset of the same name that is equal in content, or that says itself that it
+came from here. Nothing is sent and nothing is changed at the destination. What
+is not there is counted, and a later migrate brings it.
+
+Use it after files were uploaded by other means. Where the journal is lost it is
+not needed: migrate does the same before it sends anything.
+`,
+		Args:              sourceOrJob,
+		ValidArgsFunction: directories,
+		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return a.planOrMigrate(ctx, cmd, source, o)
+		}),
+	}
+	f := c.Flags()
+	addApplyFlags(f, &o)
+	addOutputFlag(f, &o.output)
+	addSelectionFlags(f)
+	return c
+}
+
+// addApplyFlags adds what all commands take that plan and carry it out.
+func addApplyFlags(f *pflag.FlagSet, o *migrateOptions) {
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show the plan and stop")
+	f.BoolVar(&o.restart, "restart", false, "give up an unfinished run and plan anew; what arrived is kept")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
+	addLimitFlags(f)
+	addKeepRuns(f)
+	addBulletinFlags(f)
+}
+
+const retryParkedHelp = "try objects again that failed in many runs, or that may have arrived unseen"
+
+// addCreateFlags adds what decides which assets a plan creates.
+func addCreateFlags(f *pflag.FlagSet, retryParked *bool) {
+	f.Int("limit", 0, "create at most this `number` of assets: a pilot")
+	setting(f, "unmatched", "`policy` for extensions that no category allows")
+	setting(f, "fallback-category", "with --unmatched create: category of this `name` for what no category allows; names without an extension get .bin")
+	f.BoolVar(retryParked, "retry-parked", false, retryParkedHelp)
+}
+
+// addSendingFlags adds how assets are sent.
+func addSendingFlags(f *pflag.FlagSet, o *migrateOptions) {
+	setting(f, "provenance", "`when` assets get an attribute that says where they come from: auto where they are described anyway")
+	addDescribingFlags(f)
+	setting(f, "wait", "stay for this `duration` where nothing works, and for items that are to be tried again within it")
+	f.DurationVar(&o.settle, "settle-time", 0, fmt.Sprintf("how long an upload may take to show up after its answer was lost; what takes longer is sent twice (default %v, and %v where the service gave none; twice the listing_delay of --service-profile is added)",
+		migrate.DefaultSettle, migrate.DefaultAnswer))
+}
+
+func (a *app) planOrMigrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
+	if cmd.Flags().Changed("settle-time") && o.settle <= 0 {
+		return usage(errors.New("--settle-time must be more than 0"), "what takes longer to show up than that is sent twice; leave it out if in doubt")
+	}
+	if err := together(cmd, "dry-run", "restart", "plan shows what a new run would do"); err != nil {
+		return err
+	}
+	if o.dryRun {
+		return a.plan(ctx, cmd, source, planOptions{adoptOnly: o.command == "adopt", retryParked: o.retryParked, output: o.output, approved: o.approved, sync: o.sync})
+	}
+	if o.output != "" {
+		return usage(errors.New("--output needs --dry-run"), "add -n to write the plan into the file instead of carrying it out")
+	}
+	return a.migrate(ctx, cmd, source, o)
+}
+
+func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
+	began := time.Now()
+	a.summary = &ui.SummaryLine{Command: o.command}
+	if err := a.openBulletin(source, o.command); err != nil {
+		return err
+	}
+	defer a.startWindow()()
+	s, err := a.openEndpoints(ctx, cmd, source, o.approved, o.sync, false)
+	if err != nil {
+		return err
+	}
+	if o.command == "adopt" {
+		s.adoptOnly()
+	}
+	if err := a.syncRules(ctx, s, o.sync); err != nil {
+		return err
+	}
+	if err := s.sameRules(); err != nil {
+		return err
+	}
+	a.introduce(s)
+	a.beginBulletin(ctx, s)
+	applier := a.applier(s, o)
+	run, err := a.resumeOrBegin(ctx, s, applier, o)
+	if err != nil {
+		return err
+	}
+	if s.dest.approver.Name != "" {
+		o.approver = s.dest.approver
+	}
+	if run, err = a.noteApprover(ctx, s.journal, run, o.approver); err != nil {
+		return err
+	}
+	planner := a.planner(s, o.retryParked)
+	a.guard(planner, o.sync)
+	planner.Answer, planner.Describes = applier.Answer, applier.Provenance == "always"
+	plan, err := planner.Plan(ctx, run)
+	a.out.Progress().EndPhase()
+	a.tellOvertaken(plan)
+	if err != nil {
+		return err
+	}
+	a.showPlan(plan)
+	a.tellNothingMatches(plan, s.rules)
+	if err := a.tellNewCategory(ctx, s, plan); err != nil {
+		return err
+	}
+	if plan.Blocked(s.rules) {
+		a.showUnmatched(plan)
+		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+		return unmatched(plan)
+	}
+	if err := a.showGuards(plan); err != nil {
+		a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+		return err
+	}
+	if err := a.agreeToRepair(ctx, s, plan, o.sync); err != nil {
+		return err
+	}
+	a.tellDoubled(plan.Doubled)
+	if o.approved == nil { // else they were looked at before it was approved
+		a.tellLosses(s, plan.Tallies, source)
+	}
+	a.tellDoubts(plan.Tallies, applier)
+	failure := a.carryOut(ctx, applier.Apply, plan.Run)
+	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
+}
+
+// carryOut has a plan carried out, which a first interrupt ends in good order, and gives
+// the reason if it ended early.
+func (a *app) carryOut(ctx context.Context, apply func(context.Context, state.Run) error, run state.Run) error {
+	a.draining.Store(true)
+	failure := apply(ctx, run)
+	a.draining.Store(false)
+	a.out.Progress().EndPhase()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case failure == migrate.ErrStopped: // and nothing else went wrong
+		return a.whyStopped()
+	}
+	return failure
+}
+
+// applier makes what carries out the plan.
+func (a *app) applier(s *endpoints, o migrateOptions) *migrate.Applier {
+	applier := migrate.NewApplier(s.deps(a, a.watch()), s.dest.client)
+	applier.Concurrency, applier.Stop, applier.Wait = a.settings.Concurrency, a.stop, a.settings.Wait
+	applier.Provenance, applier.FormerAlive = a.settings.Provenance, s.journal.FormerAlive()
+	applier.Settle, applier.Answer = settleTimes(o.settle, s.dest.profile.ListingDelay)
+	return applier
+}
+
+// settleTimes are how long an upload may take to show up after its answer was lost, and where
+// there was none: as given, or else the usual ones and more where new assets are listed late,
+// since what is not listed yet passes for lost. It may take longer than it was seen to.
+func settleTimes(given, listingDelay time.Duration) (settle, answer time.Duration) {
+	if given > 0 {
+		return given, given
+	}
+	return migrate.DefaultSettle + 2*listingDelay, migrate.DefaultAnswer + 2*listingDelay
+}
+
+// conclude tells what became of a run, from the journal alone.
+func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.Time, failure error) error {
+	run, err := s.journal.Run(ctx, id)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	tallies, err := s.journal.Tallies(ctx, run.Num)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	if err := a.showProblems(ctx, s, run.Num, state.ItemInDoubt, state.ItemFailed, state.ItemWaiting, state.ItemChanged,
+		state.ItemParked, state.ItemConflict); err != nil {
+		return errors.Join(failure, err)
+	}
+	took := time.Since(began)
+	a.sumUp(run, tallies, took)
+	throttling := s.dest.limiter.Throttling()
+	a.summary.Refused, a.summary.Throttled = throttling.Refused, ui.Seconds(throttling.Held)
+	wrong := false
+	if run.Undoes == 0 {
+		if err := a.tellFound(ctx, s, run); err != nil {
+			return errors.Join(failure, err)
+		}
+		if wrong, err = a.tellTable(ctx, s, run, !run.Open()); err != nil {
+			return errors.Join(failure, err)
+		}
+	}
+	items := describe(tallies)
+	skips, err := skippedText(ctx, s.journal, run, tallies)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	verb := "finished"
+	if run.Open() {
+		verb = "is not finished"
+	}
+	sent := ""
+	if run.Undoes == 0 {
+		sent = fmt.Sprintf("; %s sent", ui.Bytes(bytesSent(tallies)))
+	}
+	names := ""
+	if run.Undoes == 0 {
+		if names, err = a.countNames(ctx, s.journal, run); err != nil {
+			return errors.Join(failure, err)
+		}
+	}
+	line := fmt.Sprintf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
+	a.out.Printf("%s", line)
+	if a.bulletin != nil {
+		a.bulletin.line = line
+	}
+	if skips != "" {
+		a.out.Printf("%s", wrapped(skips, "  "))
+	}
+	if names != "" {
+		a.out.Printf("%s", names)
+	}
+	if slowed := throttledText(throttling, took); slowed != "" {
+		a.out.Printf("%s", slowed)
+	}
+	if run.Command == "apply" {
+		a.out.Printf("Plan hash %s", run.PlanHash)
+	}
+	if by := approverText(run); by != "" {
+		a.out.Printf("%s", by)
+	}
+	a.out.Log().Info("end", "run", run.ID, "state", run.State, "items", items, "skipped", skips)
+	if failure == nil && !run.Open() {
+		a.prune(ctx, s.journal)
+	}
+	if failure == nil || failure == errWindow { // else it is gone on with, or looked into, at once
+		a.backUp(ctx, s.journal)
+	}
+	if failure == nil && run.Stopped != "" {
+		return &stop{exitGuard, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number"}
+	}
+	if failure == nil && (exitOf(tallies) != exitDone || wrong) {
+		steps, err := stepsAfter(ctx, s.journal, run, tallies)
+		if err != nil {
+			return err
+		}
+		for _, step := range steps {
+			a.out.Notef("Try: %s", step)
+		}
+		return &stop{code: exitItems}
+	}
+	return failure
+}
+
+// countNames counts the assets whose names differ from the source, by whichever runs, and says
+// so with one of them; "" if there are none.
+func (a *app) countNames(ctx context.Context, journal *state.Store, run state.Run) (line string, err error) {
+	for r, err := range migrate.Names(ctx, journal, run.Pair.ID) {
+		if err != nil {
+			return "", err
+		}
+		if a.summary.NamesDiffer++; a.summary.NamesDiffer == 1 {
+			line = fmt.Sprintf("such as %q for %s. The report lists them.", r.Filename(), ui.Sanitize(r.Key))
+		}
+	}
+	switch a.summary.NamesDiffer {
+	case 0:
+		return "", nil
+	case 1:
+		return "1 name differs from the source, " + line, nil
+	}
+	return ui.Count(a.summary.NamesDiffer) + " names differ from the source, " + line, nil
+}
+
+// showProblems tells which items need a person, those of some states, the worst first,
+// as far as they fit; JSON has them all.
+func (a *app) showProblems(ctx context.Context, s *endpoints, run int64, worstFirst ...state.ItemState) error {
+	shown, more := 0, 0
+	for _, worst := range worstFirst {
+		for i, err := range s.journal.Items(ctx, run, worst) {
+			if err != nil {
+				return err
+			}
+			if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
+				a.out.Event("item", ui.ItemLine{Key: i.Key, Origin: origin(i), Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
+			}
+			if shown == shownProblems && !a.out.Verbose() {
+				more++
+				continue
+			}
+			shown++
+			a.out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(i.Key), ui.Sanitize(orHint(i.Error, i.Reason)))
+		}
+	}
+	if more > 0 {
+		a.out.Printf("… and %s more, see --verbose", ui.Count(int64(more)))
+	}
+	return nil
+}
+
+// resumeOrBegin finds the run to carry on, or begins a new one.
+func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.Applier, o migrateOptions) (state.Run, error) {
+	run, err := s.journal.Unfinished(ctx, s.pair.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		return s.begin(ctx, o.command)
+	} else if err != nil {
+		return run, err
+	}
+	if run.Undoes != 0 {
+		return a.afterUndo(ctx, s, run, o)
+	}
+	if o.sync.on && run.Command == o.command && run.State != state.Applying {
+		return s.begin(ctx, o.command) // nothing was sent, and what the source is like now counts
+	}
+	changed, err := s.rules.Differences(run.Rules)
+	if err != nil {
+		return run, err
+	}
+	sent := run.State == state.Applying
+	if sent && o.sync.on && run.Command == o.command && !o.restart {
+		return a.goOnSyncing(ctx, s, applier, run, changed)
+	}
+	age := clock.Now().Sub(run.ListedAt)
+	switch {
+	case sent && run.Command != o.command && !o.restart:
+		return run, &stop{exitError, fmt.Errorf("run %s of %s is not finished", run.ID, run.Command),
+			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
+	case sent && o.approved.isOther(run) && !o.restart:
+		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and it is of another plan", run.ID),
+			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
+	case sent && len(changed) > 0 && !o.restart:
+		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(changed, "; ")),
+			fmt.Sprintf("go on with the rules it had (%s), or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
+	case o.restart, run.Command != o.command, o.approved.isOther(run), len(changed) > 0:
+		return a.startOver(ctx, s, applier, run, o.command)
+	case run.Stale:
+		a.out.Notef("Going on with run %s. Since it was planned the journal was taken over or another source was migrated, so the source is listed again and the destination looked at.", run.ID)
+		return a.relist(ctx, s, applier, run)
+	case age > staleListing:
+		a.out.Notef("Going on with run %s. Its listing is %s old, so the source is listed again.", run.ID, ui.Duration(age))
+		return a.relist(ctx, s, applier, run)
+	}
+	a.out.Notef("Going on with run %s, listed %s ago.", run.ID, ui.Duration(age))
+	if run.State == state.Planned {
+		return a.decideAnew(ctx, s, run)
+	}
+	return run, nil
+}
+
+// tellDoubts says what the end of the former process left open, and why that may
+// keep a run from ending for a while. What is moved or trashed does not.
+func (a *app) tellDoubts(tallies []state.Tally, applier *migrate.Applier) {
+	var open int64
+	for _, t := range tallies {
+		if (t.State == state.ItemSending || t.State == state.ItemInDoubt) && t.Action != state.Move && t.Action != state.Trash {
+			open += t.Objects
+		}
+	}
+	if open > 0 {
+		a.out.Notef("Begun or about to be when it ended: %s. They are looked up; what has not shown up within %v of that is sent again.",
+			count(open, "upload"), max(applier.Settle, applier.Answer))
+	}
+}
+
+// decideAnew drops the plan of a run and keeps its listing: the run was stopped
+// before anything was sent, and what stopped it may have been set right at the
+// destination.
+func (a *app) decideAnew(ctx context.Context, s *endpoints, run state.Run) (state.Run, error) {
+	if err := s.journal.SetRunState(ctx, run.Num, state.Planned, state.Planning); err != nil {
+		return run, err
+	}
+	return s.journal.Run(ctx, run.ID)
+}
+
+// startOver gives up a run, after finding out what became of its items.
+func (a *app) startOver(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run, command string) (state.Run, error) {
+	if err := settleDoubts(ctx, applier, run); err != nil {
+		return run, err
+	}
+	if err := s.journal.Supersede(ctx, run.Num); err != nil {
+		return run, stillInDoubt(run, err)
+	}
+	a.out.Notef("Run %s is given up; the assets it made are kept.", run.ID)
+	return s.begin(ctx, command)
+}
+
+func (a *app) relist(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run) (state.Run, error) {
+	if err := settleDoubts(ctx, applier, run); err != nil {
+		return run, err
+	}
+	if err := s.journal.Relist(ctx, run.Num); err != nil {
+		return run, stillInDoubt(run, err)
+	}
+	return s.journal.Run(ctx, run.ID)
+}
+
+func settleDoubts(ctx context.Context, applier *migrate.Applier, run state.Run) error {
+	if run.State != state.Applying {
+		return nil
+	}
+	return applier.SettleDoubts(ctx, run)
+}
+
+func stillInDoubt(run state.Run, err error) error {
+	if !errors.Is(err, state.ErrConflict) {
+		return err
+	}
+	return &stop{exitItems, fmt.Errorf("run %s has items of which it cannot be found out whether they arrived", run.ID),
+		"run the same command again when source and destination answer; assetferry status tells more"}
+}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assetferry/state"
+)
+
+// Trends show how the last nights compare; what never happens is left out, but for what is
+// created and what fails.
+func TestTrends(t *testing.T) {
+	began := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
+	night := func(took time.Duration) state.Run {
+		return state.Run{StartedAt: began, FinishedAt: began.Add(took)}
+	}
+	done := func(a state.Action, n int64) state.Tally {
+		return state.Tally{Action: a, State: state.ItemDone, Objects: n}
+	}
+	runs := []state.Run{night(time.Minute), night(2 * time.Minute), night(time.Minute)}
+	var rows [][]string
+	for _, trend := range trendsOf(runs, [][]state.Tally{
+		{done(state.Create, 900)}, {done(state.Create, 1), done(state.Move, 4)},
+		{done(state.Move, 3), {Action: state.Create, State: state.ItemFailed, Objects: 2}},
+	}) {
+		rows = append(rows, trend.row())
+	}
+	if diff := cmp.Diff([][]string{
+		{"took", "▅█▅", "1m00s", "↓ 1m00s"}, {"created", "█▂▁", "0", "↓ 1"}, {"moved", "▁█▆", "3", "↓ 1"}, {"failed", "▁▁█", "2", "↑ 2"},
+	}, rows); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A process is a call of assetferry in a process of its own.
+type process struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+	lines          chan string // of stdout, if it is followed; closed at its end
+}
+
+// patience is how long a process may take before it is taken to hang, on a machine that has
+// much else to do.
+const patience = 4 * time.Minute
+
+// command prepares a call in a directory with an environment of its own and
+// nothing else.
+func command(t testing.TB, dir string, env []string, args ...string) *process {
+	t.Helper()
+	return commandWithin(t, patience, dir, env, args...)
+}
+
+// commandWithin is command for what may take longer.
+func commandWithin(t testing.TB, patience time.Duration, dir string, env []string, args ...string) *process {
+	t.Helper()
+	if err := shipped(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	p := &process{Cmd: exec.CommandContext(ctx, "assetferry", args...)}
+	if p.Err != nil {
+		t.Fatal(p.Err)
+	}
+	p.Dir = dir
+	p.Env = append([]string{"HOME=" + dir, "XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_DATA_HOME=" + filepath.Join(dir, "data"),
+		"PATH=" + os.Getenv("PATH"), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"), "GORACE=atexit_sleep_ms=0"}, env...)
+	p.Stdout, p.Stderr = &p.stdout, &p.stderr
+	return p
+}
+
+// run runs a command to its end and gives its exit code.
+func (p *process) run(t testing.TB) int {
+	t.Helper()
+	code, err := exitCode(p.Run())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+// must runs a command to its end, which must be the one expected.
+func (p *process) must(t testing.TB, want int) string {
+	t.Helper()
+	if code := p.run(t); code != want {
+		t.Fatalf("%s: exit code %d, want %d\n%s%s", p, code, want, p.stdout.String(), p.stderr.String())
+	}
+	return p.stdout.String()
+}
+
+// follow starts a command and gives its lines as they come. Whoever reads them
+// to the end calls wait then.
+func (p *process) follow(t testing.TB) {
+	t.Helper()
+	p.Stdout = nil
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.lines = make(chan string)
+	go func() {
+		defer close(p.lines)
+		s := bufio.NewScanner(out)
+		s.Buffer(nil, 1<<20)
+		for s.Scan() {
+			p.lines <- s.Text()
+		}
+	}()
+}
+
+// wait waits for the end of a command that was followed.
+func (p *process) wait(t testing.TB) int {
+	t.Helper()
+	for line := range p.lines {
+		fmt.Fprintln(&p.stdout, line)
+	}
+	code, err := exitCode(p.Wait())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+// An event is a JSON line, as far as tests look at it.
+type event struct {
+	Type, Key, Action, State, Run, Class, Message, Old string
+	AssetID                                            string `json:"asset_id"`
+	Description                                        string
+	BilledCalls                                        int `json:"billed_calls"`
+	Actions, States                                    map[string]int64
+	Bytes                                              int64
+	Exit                                               int
+}
+
+func parseEvent(t testing.TB, line string) event {
+	t.Helper()
+	var e event
+	if err := json.Unmarshal([]byte(line), &e); err != nil {
+		t.Fatalf("%v: %q", err, line)
+	}
+	return e
+}
+
+// eachEvent are all lines.
+func eachEvent(t testing.TB, stdout string) (all []event) {
+	t.Helper()
+	for line := range strings.Lines(stdout) {
+		all = append(all, parseEvent(t, line))
+	}
+	return all
+}
+
+// lastEvent is the last line.
+func lastEvent(t testing.TB, stdout string) event {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	return parseEvent(t, lines[len(lines)-1])
+}
+
+// A tree is the content of files by key.
+type tree map[string]string
+
+// smallTree makes up a tree of n small files in nested folders.
+func smallTree(n int) tree {
+	made := tree{}
+	for i := range n {
+		dir := [...]string{"", "a/", "a/b/", "a/b/c/", "d e/", "ü/"}[i%6]
+		name := fmt.Sprintf("%sfile %03d.%s", dir, i, [...]string{"jpg", "txt", "pdf"}[i%3])
+		made[name] = fmt.Sprintf("content of %s", name)
+		if i%10 == 9 {
+			made[name] = "the same in several files"
+		}
+	}
+	return made
+}
+
+func (f tree) write(t testing.TB, root string) {
+	t.Helper()
+	for key, content := range f {
+		path := filepath.Join(root, filepath.FromSlash(key))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// check compares a tree with what the service has: every file once, with its
+// content, and nothing else; no folder and no category is there twice.
+func (f tree) check(t testing.TB, s *service) {
+	t.Helper()
+	d, err := f.compare(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.any() {
+		t.Errorf("the destination differs from the source: %+v", d)
+	}
+}
+
+// A damage is what is wrong at a destination, by key or path.
+type damage struct{ missing, doubled, changed, foreign, folders []string }
+
+func (d *damage) add(more damage) {
+	d.missing, d.doubled, d.changed = append(d.missing, more.missing...), append(d.doubled, more.doubled...), append(d.changed, more.changed...)
+	d.foreign, d.folders = append(d.foreign, more.foreign...), append(d.folders, more.folders...)
+}
+
+func (d damage) any() bool {
+	return len(d.missing)+len(d.doubled)+len(d.changed)+len(d.foreign)+len(d.folders) > 0
+}
+
+// compare tells where the service has something else than a tree.
+func (f tree) compare(s *service) (d damage, err error) {
+	all, err := s.assets()
+	if err != nil {
+		return d, err
+	}
+	seen := map[string]int{}
+	for _, a := range all {
+		key := strings.TrimPrefix(a.folder+"/"+a.name, "/")
+		seen[key]++
+		if want, ok := f[key]; !ok {
+			d.foreign = append(d.foreign, key)
+		} else if string(a.content) != want {
+			d.changed = append(d.changed, key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		switch n := seen[key]; {
+		case n == 0:
+			d.missing = append(d.missing, key)
+		case n > 1:
+			d.doubled = append(d.doubled, key)
+		}
+	}
+	places, err := s.places()
+	for n, place := range places {
+		if n > 0 && place == places[n-1] {
+			d.folders = append(d.folders, place)
+		}
+	}
+	return d, err
+}

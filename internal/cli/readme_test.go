@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"assetferry/internal/config"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
+)
+
+// notRun are the blocks of the README that this test does not run, and why.
+func notRun(block string) (why string, ok bool) {
+	why, ok = map[string]string{
+		"go test ./...": "it runs this very test; .ci/run begins with it",
+		"go test ./migrate -run Sweep -sweep=all -timeout 60m\ngo test ./internal/cli -run Torture -torture 500 -seed 1 -timeout 60m -v": "it takes long; the same tests run in their short form",
+		"cd internal/s3e2e && ASSETFERRY_S3E2E_OBJECTS=10000 go test -run Kill -v .":                                                     "it takes long; .ci/run runs the tests of that module",
+		"go run ./internal/bench": "it takes half an hour; the test of that package runs all of it with few objects",
+	}[strings.TrimSpace(block)]
+	return why, ok
+}
+
+// A section is a part of the README below a heading, with its sh blocks.
+type section struct {
+	heading string
+	blocks  []string
+}
+
+func sections(readme string) []section {
+	var all []section
+	now := section{heading: "Introduction"}
+	fence := regexp.MustCompile("^```sh$")
+	var block []string
+	inside := false
+	for line := range strings.Lines(readme) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case !inside && strings.HasPrefix(line, "## "):
+			all, now = append(all, now), section{heading: strings.TrimPrefix(line, "## ")}
+		case !inside && fence.MatchString(line):
+			inside, block = true, nil
+		case inside && line == "```":
+			inside = false
+			now.blocks = append(now.blocks, strings.Join(block, "\n")+"\n")
+		case inside:
+			block = append(block, line)
+		}
+	}
+	return append(all, now)
+}
+
+// TestReadme runs the commands of the README as a reader would: with the built
+// program on the PATH, a library in ./photos and in the bucket photos, credentials of AWS,
+// and a service that the environment points at; what begins with go, in the repository.
+// The blocks of a section share a shell.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("needs bash")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	if err := writeLibrary(filepath.Join(home, "photos")); err != nil {
+		t.Fatal(err)
+	}
+	// One damaged picture is told of, with an exit code, whenever it is asked about.
+	if err := os.Remove(filepath.Join(home, "photos", "photos", "2025", "broken.jpg")); err != nil {
+		t.Fatal(err)
+	}
+	r := reader{root: root, home: home, bin: filepath.Join(home, "bin")}
+	r.goEnv(t)
+	b := startBucket(t, "photos")
+	if err := b.putTree(filepath.Join(home, "photos")); err != nil {
+		t.Fatal(err)
+	}
+	s := startService(t, sandbox.Options{})
+	r.env = append(slices.Concat(r.env, s.variables(), startWords(t, s, aiservice.Options{}).variables(), b.variables()), "AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret")
+	linkProgram(t, filepath.Join(r.bin, "assetferry"))
+	ran := 0
+	for _, s := range sections(string(readme)) {
+		ran += r.run(t, s)
+	}
+	if ran == 0 {
+		t.Error("the README shows no command")
+	}
+}
+
+// A reader tries out what the README says.
+type reader struct {
+	root, home, bin string
+	env             []string
+}
+
+// goEnv keeps the caches of Go although the home is another one.
+func (r *reader) goEnv(t *testing.T) {
+	t.Helper()
+	r.env = []string{"HOME=" + r.home, "XDG_STATE_HOME=" + r.home + "/state", "XDG_DATA_HOME=" + r.home + "/data", "GOBIN=" + r.bin,
+		"PATH=" + r.bin + string(filepath.ListSeparator) + os.Getenv("PATH"), "TMPDIR=" + r.home, "CGO_ENABLED=0"}
+	names := []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GOFLAGS", "GOTOOLCHAIN", "GONOSUMDB", "GOSUMDB"}
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := strings.Split(string(out), "\n")
+	for i, name := range names {
+		r.env = append(r.env, name+"="+values[i])
+	}
+}
+
+// run runs the blocks of a section and counts them.
+func (r *reader) run(t *testing.T, s section) (ran int) {
+	t.Helper()
+	var script strings.Builder
+	for _, block := range s.blocks {
+		if why, ok := notRun(block); ok {
+			t.Logf("not run: %s(%s)", block, why)
+			continue
+		}
+		ran++
+		if strings.HasPrefix(block, "go ") {
+			if out, err := r.shell(block, r.root); err != nil {
+				t.Errorf("%s: %v\n%s\n%s", s.heading, err, block, out)
+			}
+			continue
+		}
+		fmt.Fprintf(&script, "cat <<'end of block' >&2\n--- %send of block\n%s", block, block)
+	}
+	if script.Len() == 0 {
+		return ran
+	}
+	if out, err := r.shell(script.String(), r.home); err != nil {
+		t.Errorf("%s: %v in the last of these blocks:\n%s", s.heading, err, out)
+	}
+	return ran
+}
+
+// shell runs a script and gives its output. That goes to a file, because the
+// script may leave a sandbox behind; it is stopped then.
+func (r *reader) shell(script, dir string) (string, error) {
+	out, err := os.CreateTemp(r.home, "output-*")
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	c := exec.Command("bash", "-eu", "-c", script)
+	c.Dir, c.Env, c.Stdout, c.Stderr = dir, r.env, out, out
+	failure := c.Run()
+	text, err := os.ReadFile(out.Name())
+	if err != nil {
+		return "", err
+	}
+	for _, m := range regexp.MustCompile(`It is process (\d+);`).FindAllStringSubmatch(string(text), -1) {
+		if pid, err := strconv.Atoi(m[1]); err == nil {
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill() // it may have ended
+			}
+		}
+	}
+	return string(text), failure
+}
+
+// TestReadmeConfiguration reads the configuration that the README shows.
+func TestReadmeConfiguration(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(readme), "```yaml\n")
+	block, _, closed := strings.Cut(rest, "```")
+	if !ok || !closed {
+		t.Fatal("the README shows no configuration")
+	}
+	file := filepath.Join(t.TempDir(), "assetferry.yaml")
+	if err := os.WriteFile(file, []byte(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := config.Load(map[string][]string{"config": {file}}, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Destination()
+	if err != nil || d.URL != "https://api.ckbox.io" || d.AccessKey.IsZero() {
+		t.Errorf("got destination %+v (%v)", d, err)
+	}
+}

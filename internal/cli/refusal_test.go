@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assetferry/internal/sandbox"
+)
+
+// TestBucketThatRefuses has a bucket refuse what a run wants to read: what concerns an
+// object is told of that object, what concerns all of them stops the run, and both go on
+// once it is set right.
+func TestBucketThatRefuses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status     int
+		code       string
+		of         string // the key of the only object that is refused; empty: all
+		exit       int
+		done, rest int64
+		state, say string
+	}{
+		"expired":   {400, "ExpiredToken", "", exitAuth, 0, 12, "planned", "Try: the credentials have expired"},
+		"archived":  {403, "InvalidObjectState", "file 006.jpg", exitItems, 11, 1, "failed", "in an archived storage class"},
+		"forbidden": {403, "AccessDenied", "file 006.jpg", exitItems, 11, 1, "failed", "403 AccessDenied"},
+		"gone":      {404, "NoSuchKey", "file 006.jpg", exitItems, 11, 1, "changed", "gone since it was listed"},
+		"changed":   {412, "PreconditionFailed", "file 006.jpg", exitItems, 11, 1, "changed", "changed since it was listed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			files := smallTree(12)
+			files.write(t, filepath.Join(dir, "src"))
+			b := startBucket(t, "photos")
+			if err := b.putTree(filepath.Join(dir, "src")); err != nil {
+				t.Fatal(err)
+			}
+			b.wrap(func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Query().Has("list-type") || test.of != "" && r.URL.Path != "/photos/"+test.of {
+						next.ServeHTTP(w, r)
+						return
+					}
+					w.WriteHeader(test.status)
+					fmt.Fprintf(w, "<Error><Code>%s</Code><Message>no</Message></Error>", test.code)
+				})
+			})
+			s := startService(t, sandbox.Options{})
+			env := append(append(s.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret")
+			migrate := func() *process { return command(t, dir, env, "migrate", "s3://photos", "--json", "-j", "2") }
+			p := migrate()
+			sum := lastEvent(t, p.must(t, test.exit))
+			if sum.States["done"] != test.done || sum.States[test.state] != test.rest {
+				t.Errorf("states %v", sum.States)
+			}
+			if said := p.stdout.String() + p.stderr.String(); !strings.Contains(said, test.say) {
+				t.Errorf("nobody says %q: %s", test.say, said)
+			}
+			b.wrap(nil)
+			migrate().must(t, exitDone)
+			files.check(t, s)
+		})
+	}
+}

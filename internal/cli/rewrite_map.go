@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"assetferry/internal/rewrite"
+	"assetferry/internal/rows"
+	"assetferry/internal/ui"
+)
+
+// A mapBook is a file with old and new addresses.
+type mapBook struct{ *rewrite.Map }
+
+func (mapBook) Others() []string { return nil }
+
+// mapUse is what a map is for.
+func mapUse() rows.Use {
+	return rows.Use{
+		Kind: "map", Topic: "rewrite", Example: `{"old": "https://…", "new": "https://…"}`, Lines: true,
+		AnyName: true, Columns: []string{"old", "new"}, IsRow: isPairOfURLs,
+	}
+}
+
+// isPairOfURLs tells the first row of a map from its header.
+func isPairOfURLs(cells []string) bool {
+	return len(cells) > 1 && rewrite.Canonical(rows.Unguard(cells[0])) != "" && rewrite.Canonical(rows.Unguard(cells[1])) != ""
+}
+
+// errMapStop ends the reading of a map early.
+var errMapStop = errors.New("stop")
+
+// openMap reads a map as urls writes it, or as a spreadsheet saved it.
+func openMap(name string) (_ book, err error) {
+	in, size, err := openTable(name)
+	if err != nil {
+		return nil, usage(fmt.Errorf("open map: %w", err), "assetferry urls writes one")
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	t := &mapTable{name: name, in: in, size: size}
+	m, err := rewrite.NewMap(t.rows)
+	if e, ok := errors.AsType[*rewrite.RowError](err); ok {
+		return nil, usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), t.lineOf(e.Row), err), "write the map again with assetferry urls and --old-prefix, or correct that line")
+	}
+	if wrong, ok := errors.AsType[*rows.Mistakes](err); ok {
+		return nil, usage(wrong, "correct the map, or write it again with assetferry urls; assetferry help rewrite shows its forms")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return mapBook{m}, nil
+}
+
+// openTable opens a file for reading at any place. What comes from a pipe is copied to a
+// temporary file first.
+func openTable(name string) (*os.File, int64, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.Mode().IsRegular():
+		return f, info.Size(), nil
+	case info.IsDir():
+		err = fmt.Errorf("%s is a folder", ui.Sanitize(name))
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	copied, err := os.CreateTemp("", "assetferry-map-*")
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	size, err := io.Copy(copied, f)
+	err = errors.Join(err, f.Close())
+	if rerr := os.Remove(copied.Name()); rerr != nil && !errors.Is(rerr, fs.ErrPermission) { // some systems want it closed first
+		err = errors.Join(err, rerr)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, copied.Close())
+	}
+	return copied, size, nil
+}
+
+// A mapTable is a map as it is read.
+type mapTable struct {
+	name string
+	in   io.ReaderAt
+	size int64
+}
+
+// rows yields the rows; an error is the end.
+func (t *mapTable) rows(yield func(rewrite.Row, error) bool) {
+	taken := 0
+	err := t.each(func(_ int, r rewrite.Row) error {
+		if taken++; !yield(r, nil) {
+			return errMapStop
+		}
+		return nil
+	})
+	if err == nil && taken == 0 {
+		err = usage(fmt.Errorf("the map %s is empty: it has no old URL, so nothing would be replaced", ui.Sanitize(t.name)),
+			"assetferry urls writes a map; assetferry status shows what has arrived")
+	}
+	if err != nil && !errors.Is(err, errMapStop) {
+		yield(rewrite.Row{}, err)
+	}
+}
+
+// each gives all rows with the lines that they are in.
+func (t *mapTable) each(take func(line int, r rewrite.Row) error) error {
+	if blank, err := t.isBlank(); blank || err != nil {
+		return err
+	}
+	file, err := rows.New(t.name, mapUse(), t.in, t.size)
+	if err != nil {
+		return err
+	}
+	wrong := file.Mistakes()
+	read, err := mapReader(file)
+	if err := wrong.Note(err); err != nil {
+		return err
+	}
+	if err := wrong.Verdict(); err != nil {
+		return err
+	}
+	err = file.Each(wrong, func(_ int64, from rows.Row) error {
+		r, ok, err := read(from)
+		if err != nil || !ok {
+			return err
+		}
+		line, _ := from.Where(0)
+		return take(line, r)
+	})
+	return cmp.Or(err, wrong.Verdict())
+}
+
+// isBlank reports whether there is nothing but a mark of UTF-8 and white space.
+func (t *mapTable) isBlank() (bool, error) {
+	head := make([]byte, min(t.size, 4096))
+	n, err := t.in.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read map %s: %w", t.name, err)
+	}
+	return int64(n) == t.size && strings.TrimSpace(strings.TrimPrefix(string(head[:n]), "\ufeff")) == "", nil
+}
+
+// lineOf gives the line of a row, counted from 1.
+func (t *mapTable) lineOf(row int) (found int) {
+	_ = t.each(func(line int, _ rewrite.Row) error { // it was read before
+		if found, row = line, row-1; row == 0 {
+			return errMapStop
+		}
+		return nil
+	})
+	return found
+}
+
+// mapReader gives what reads the rows of a map; ok is false for lines that are none.
+func mapReader(file *rows.File) (read func(rows.Row) (r rewrite.Row, ok bool, err error), err error) {
+	names := file.Columns()
+	if names == nil {
+		return mapObject, nil
+	}
+	column := func(name string) int {
+		return slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+	}
+	old, new := column("old"), column("new")
+	if old < 0 || new < 0 {
+		return nil, file.HeaderMistake(0, `the first line is neither an old and a new URL, nor does it name the columns "old" and "new"`)
+	}
+	return func(from rows.Row) (rewrite.Row, bool, error) {
+		r := rewrite.Row{Old: strings.Clone(rows.Unguard(from.Cells[old])), New: strings.Clone(rows.Unguard(from.Cells[new]))}
+		return r, true, nil
+	}, nil
+}
+
+// mapObject reads a line of JSON, as urls writes it with --format json or with --json. The
+// latter has lines of other types, too.
+func mapObject(from rows.Row) (r rewrite.Row, ok bool, err error) {
+	var fields map[string]json.RawMessage
+	if err := from.Decode(&fields); err != nil {
+		return r, false, err
+	}
+	var kind string
+	for name, into := range map[string]*string{"old": &r.Old, "new": &r.New, "type": &kind} {
+		value, there := fields[name]
+		if there && json.Unmarshal(value, into) != nil {
+			return r, false, from.Mistake(0, fmt.Sprintf("%q is no text in quotes", name))
+		}
+	}
+	switch {
+	case kind != "" && kind != "address":
+		return r, false, nil
+	case r.Old == "" || r.New == "":
+		return r, false, from.Mistake(0, `the object has no "old" or no "new"`)
+	}
+	return r, true, nil
+}

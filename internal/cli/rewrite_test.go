@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The public could not read a private asset at its new address, so the old one stays.
+func TestRewriteLeavesPrivate(t *testing.T) {
+	b := bring(t, tree{"one.jpg": "one", "two.txt": "two"})
+	if err := b.makePrivate("Images"); err != nil {
+		t.Fatal(err)
+	}
+	b.ferry(exitDone, "verify")
+	page := `<img src="/f/one.jpg"> <a href="/f/two.txt">`
+	tree{"page.html": page}.write(t, b.dir)
+	stdout, _ := b.ferry(exitDone, "rewrite", "--old-prefix", "/f/", "page.html", "--write")
+	wantIn(t, stdout, "1 of 1 file changed: 1 address.", "Left as they are: 1 in private categories.")
+	text, err := os.ReadFile(filepath.Join(b.dir, "page.html"))
+	if err != nil || !strings.Contains(string(text), `"/f/one.jpg"`) || strings.Contains(string(text), `"/f/two.txt"`) {
+		t.Errorf("got %s (%v)", text, err)
+	}
+	stdout, _ = b.ferry(exitDone, "rewrite", "--old-prefix", "/f/", "page.html", "--json")
+	wantIn(t, stdout, `"rewritten":0`, `"current":1`, `"left_as_is":{"private":1}`)
+}
+
+// What cannot be read as a text is told, and keeps nothing else from being rewritten.
+func TestRewriteTellsWhatIsNoText(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tree{
+		"map.tsv":        oldImage + "\thttps://new.example.com/assets/a/file\n",
+		"dump.sql.gz":    "\x1f\x8b\x08\x08" + oldImage,
+		"site/wide.html": "\xff\xfe<\x00",
+		"site/page.html": oldImage,
+		"site/photo.svg": "\x00",
+	}.write(t, dir)
+	p := command(t, dir, nil, "rewrite", "--map", "map.tsv", "--write", "dump.sql.gz", "site")
+	stdout := p.must(t, exitItems)
+	wantIn(t, stdout, "1 of 1 file changed: 1 address.", "Left out: 1 binary file; --verbose names them.")
+	wantIn(t, p.stderr.String(), "Left as it is: dump.sql.gz: it is compressed", "wide.html: it is UTF-16", "2 files could not be read or written, told above.")
+	wantIn(t, command(t, dir, nil, "rewrite", "--map", "map.tsv", "--json", "dump.sql.gz", "site").must(t, exitItems), `"files_failed":2`)
+
+	p = command(t, dir, nil, "rewrite", "--map", "map.tsv", "-")
+	p.Stdin = strings.NewReader("\x1f\x8b\x08\x08" + oldImage)
+	if stdout := p.must(t, exitError); stdout != "" {
+		t.Errorf("wrote %q", stdout)
+	}
+	wantIn(t, p.stderr.String(), "assetferry: stdin: it is compressed: unpack it first")
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A page is a manual page while it is written, in the macros that every reader of
+// manual pages knows.
+type page struct{ strings.Builder }
+
+// macro writes a request with its arguments.
+func (p *page) macro(name string, args ...string) {
+	p.WriteString("." + name)
+	for _, arg := range args {
+		p.WriteString(` "` + roff(arg) + `"`)
+	}
+	p.WriteByte('\n')
+}
+
+func (p *page) heading(text string) { p.macro("SH", text) }
+
+// text writes lines that may be filled.
+func (p *page) text(lines string) {
+	for line := range strings.Lines(lines) {
+		p.WriteString(roffLine(strings.TrimSpace(line)) + "\n")
+	}
+}
+
+// paragraphs writes text as help has it: what is indented keeps its layout.
+func (p *page) paragraphs(text string) {
+	for i, paragraph := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
+		if i > 0 {
+			p.macro("PP")
+		}
+		if strings.Contains("\n"+paragraph, "\n ") {
+			p.verbatim(paragraph)
+		} else {
+			p.text(paragraph)
+		}
+	}
+}
+
+// verbatim keeps the layout, at the margin of the page so that 80 columns fit.
+func (p *page) verbatim(text string) {
+	p.WriteString(".in 0\n.nf\n")
+	for line := range strings.Lines(strings.Trim(text, "\n")) {
+		p.WriteString(roffLine(strings.TrimRight(line, "\n")) + "\n")
+	}
+	p.WriteString(".fi\n.in\n")
+}
+
+// item is an entry of a list: a name, the value it takes, and what it means.
+func (p *page) item(name, value, meaning string) {
+	p.WriteString(".TP\n\\fB" + roff(name) + "\\fR")
+	if value != "" {
+		p.WriteString(" \\fI" + roff(value) + "\\fR")
+	}
+	p.WriteByte('\n')
+	p.text(meaning)
+}
+
+// roffLine escapes a line of text, which must not look like a request.
+func roffLine(line string) string {
+	text := roff(line)
+	if text == "" || text[0] == '.' {
+		return `\&` + text
+	}
+	return text
+}
+
+// roff escapes text so that a reader of manual pages shows it as it is. Where a sign
+// has a typographic form in manual pages, it asks for the plain one.
+func roff(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\\':
+			b.WriteString(`\e`)
+		case r == '-':
+			b.WriteString(`\-`)
+		case r == '\'':
+			b.WriteString(`\(aq`)
+		case r == '`':
+			b.WriteString(`\(ga`)
+		case r == '^':
+			b.WriteString(`\(ha`)
+		case r == '~':
+			b.WriteString(`\(ti`)
+		case r == '"':
+			b.WriteString(`\(dq`)
+		case r == '\n', r == '\t':
+			b.WriteByte(' ')
+		case r < ' ' || r == 0x7f:
+		case r > 0x7e:
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"assetferry/internal/ui"
+	"assetferry/state"
+)
+
+// listEnrichmentRuns lists the runs of enrich, the newest last.
+func (a *app) listEnrichmentRuns(ctx context.Context, journal *state.Store, limit int) error {
+	runs, err := journal.EnrichmentRuns(ctx, "", limit)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	var rows [][]string
+	for _, r := range slices.Backward(runs) {
+		how, took := "stopped", ""
+		line := ui.SummaryLine{
+			Run: r.ID, Command: enrichCommandName(r), Destination: r.Destination, RunState: "applying", Began: utc(r.StartedAt), Finished: utc(r.FinishedAt),
+			Actions: ui.Counts{}, States: ui.Counts{}, BilledCalls: r.Calls, Credits: r.Credits, Bytes: r.Bytes,
+		}
+		if !r.FinishedAt.IsZero() {
+			how, took, line.RunState = "finished", ui.Duration(r.FinishedAt.Sub(r.StartedAt)), "finished"
+			line.Seconds = ui.Seconds(r.FinishedAt.Sub(r.StartedAt))
+		}
+		credits := ""
+		if r.Credits != nil {
+			credits = creditsText(*r.Credits)
+		}
+		a.out.Event("summary", line)
+		rows = append(rows, []string{r.ID, enrichCommandName(r), how, r.StartedAt.Local().Format(time.DateTime), took, ui.Count(r.Calls), credits, r.Service})
+	}
+	a.out.Printf("Descriptions\n%s", ui.Table([]ui.Column{
+		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"}, {Title: "Took", Right: true},
+		{Title: "Calls", Right: true}, {Title: "Credits", Right: true}, {Title: "Service"},
+	}, rows))
+	return nil
+}
+
+// enrichCommandName is what people typed for a run.
+func enrichCommandName(r state.EnrichmentRun) string {
+	if r.Command == "undo" {
+		return r.Command
+	}
+	return "enrich " + r.Command
+}

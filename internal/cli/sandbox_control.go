@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/clock"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/ui"
+)
+
+// sandboxPorts is where a sandbox with a folder listened last. It listens there again, so
+// that what shells have exported still holds after a restart.
+type sandboxPorts struct {
+	Assets string `json:"assets"`
+	AI     string `json:"ai,omitempty"`
+}
+
+func portsFile(dir string) string { return filepath.Join(dir, "addresses.json") }
+
+// readPorts gives the zero value where nothing listened before.
+func readPorts(dir string) (p sandboxPorts, err error) {
+	if dir == "" {
+		return p, nil
+	}
+	text, err := os.ReadFile(portsFile(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		return p, &stop{exitError, fmt.Errorf("read where the sandbox listened, %s: %w", ui.Sanitize(portsFile(dir)), err),
+			"delete that file; the sandbox chooses another port then"}
+	}
+	return p, nil
+}
+
+// writePorts keeps where the sandbox listens. A service that is left out this time keeps
+// the port that it had.
+func writePorts(dir string, p sandboxPorts) error {
+	before, err := readPorts(dir)
+	if err != nil || dir == "" || p == before {
+		return err
+	}
+	if p.AI == "" {
+		p.AI = before.AI
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	draft := portsFile(dir) + ".draft"
+	if err := os.WriteFile(draft, append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(draft, portsFile(dir))
+}
+
+// listenAgain has a stand-in listen where it did before, unless somebody said where.
+func listenAgain(flag, chosen, before string, changed bool, start func(string) error) error {
+	if changed || before == "" {
+		return start(chosen)
+	}
+	err := start(before)
+	if _, taken := errors.AsType[*net.OpError](err); taken {
+		return &stop{exitError, fmt.Errorf("%s, where this sandbox was before, cannot be used: %w", before, err),
+			"end the program that listens there, or add --" + flag + " 127.0.0.1:0 for another port; a shell that uses the sandbox needs the new address then"}
+	}
+	return err
+}
+
+func (a *app) sandboxStopCommand() *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use:   "stop",
+		Short: "Stop the sandbox of this shell, or of a folder",
+		Long: `Stop ends the sandbox whose address and key this shell has exported, or, with
+--data, the one that keeps its data there, and returns when it has ended. What
+it keeps in a folder stays. No process is killed: a sandbox stops itself for who
+has its access key. Where none runs there is nothing to do, which is no error.
+`,
+		Example: `  assetferry sandbox stop
+  assetferry sandbox stop --data rehearsal`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+			defer cancel()
+			control, err := a.controlSandbox(data, func(c sandbox.Control) error { return c.Stop(ctx) })
+			switch {
+			case errors.Is(err, sandbox.ErrNotRunning):
+				a.out.Notef("No sandbox runs%s.", whichSandbox(control, data))
+				return nil
+			case err != nil:
+				return fmt.Errorf("stop the sandbox: %w", err)
+			}
+			a.out.Notef("The sandbox at %s has stopped.", control.URL)
+			if exported, _ := a.lookup("ASSETFERRY_URL"); exported == control.URL {
+				a.out.Notef("The variables of this shell still name it. They are used instead of a configuration file until: %s", unsetSandbox)
+			}
+			return nil
+		}),
+	}
+	c.Flags().StringVar(&data, "data", "", "the sandbox that keeps everything in this `directory`")
+	return c
+}
+
+func (a *app) sandboxStatusCommand() *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show where the sandbox listens, and a new library address",
+		Long: `Status shows where the sandbox of this shell listens, or with --data the one of
+a folder. It prints a new address of the library page, which opens it once: the
+key of the address that was printed at the start may be spent by then. Exit code
+10 says that no sandbox runs.
+`,
+		Example: `  assetferry sandbox status
+  assetferry sandbox status --data rehearsal`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			var is sandbox.Status
+			control, err := a.controlSandbox(data, func(c sandbox.Control) (err error) { is, err = c.Status(ctx); return err })
+			if errors.Is(err, sandbox.ErrNotRunning) {
+				return &stop{exitNoSuch, fmt.Errorf("no sandbox runs%s", whichSandbox(control, data)), startHint(data) + " starts one"}
+			} else if err != nil {
+				return err
+			}
+			a.out.Printf("The sandbox listens on %s (process %d).", control.URL, is.Process)
+			if is.AI != "" {
+				a.out.Printf("The AI content service answers at %s", is.AI)
+			}
+			if is.Library != "" {
+				a.out.Printf("Library page, for one browser: %s", is.Library)
+			}
+			return nil
+		}),
+	}
+	c.Flags().StringVar(&data, "data", "", "the sandbox that keeps everything in this `directory`")
+	return c
+}
+
+// unsetSandbox takes back what a shell has exported for a sandbox.
+const unsetSandbox = "unset ASSETFERRY_URL ASSETFERRY_AI_URL ASSETFERRY_SERVICE ASSETFERRY_ENVIRONMENT_ID ASSETFERRY_ACCESS_KEY"
+
+func whichSandbox(c sandbox.Control, data string) string {
+	switch {
+	case data != "" && c.URL == "":
+		return " with its data in " + ui.Sanitize(data)
+	case data != "":
+		return " with its data in " + ui.Sanitize(data) + ", at " + c.URL
+	}
+	return " at " + ui.Sanitize(c.URL)
+}
+
+// controlSandbox gives an order to the sandbox of a folder, or to the one of this shell. That
+// must be on this machine: the variables of a shell may name the real service.
+func (a *app) controlSandbox(data string, order func(sandbox.Control) error) (sandbox.Control, error) {
+	c := sandbox.Control{Now: clock.Now}
+	text, _ := a.lookup("ASSETFERRY_ACCESS_KEY")
+	key := sandbox.AccessKey(text)
+	if data == "" {
+		c.URL, _ = a.lookup("ASSETFERRY_URL")
+		u, err := url.Parse(c.URL)
+		if err != nil || u.Scheme != "http" || !isThisMachine(u.Hostname()) || key == "" {
+			return c, usage(errors.New("this shell has no sandbox: ASSETFERRY_URL and ASSETFERRY_ACCESS_KEY name none on this machine"),
+				"name its folder with --data DIR, or run this in the shell that uses it")
+		}
+		c.Key = key
+		return c, order(c)
+	}
+	ports, err := readPorts(data)
+	if err != nil {
+		return c, err
+	}
+	if ports.Assets == "" {
+		return c, sandbox.ErrNotRunning
+	}
+	c.URL = "http://" + ports.Assets
+	own, err := sandbox.LoadCredentials(data)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, err
+	}
+	for _, c.Key = range []sandbox.AccessKey{own.AccessKey, key} { // that of the shell after --credentials-from-env
+		if err = sandbox.ErrNotRunning; c.Key != "" {
+			err = order(c)
+		}
+		if !errors.Is(err, sandbox.ErrNotRunning) {
+			break
+		}
+	}
+	return c, err
+}
+
+// isThisMachine reports whether a host is an address of this machine.
+func isThisMachine(host string) bool {
+	ip := net.ParseIP(host)
+	if ip == nil || ip.IsLoopback() || ip.IsUnspecified() {
+		return ip != nil || host == "localhost"
+	}
+	own, err := net.InterfaceAddrs()
+	return err == nil && slices.ContainsFunc(own, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(ip)
+	})
+}

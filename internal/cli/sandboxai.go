@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
+)
+
+// sandboxAI are the switches about the stand-in of the AI content service.
+type sandboxAI struct {
+	off    bool
+	listen string
+
+	listenChanged bool
+
+	faults     []string
+	rates      string
+	credits    float64
+	onPremises bool
+	profile    string
+}
+
+func (o *sandboxAI) addFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.off, "no-ai", false, "leave the AI content service out")
+	f.StringVar(&o.listen, "ai-listen", "127.0.0.1:0", "`address` that the AI content service listens on")
+	f.StringArrayVar(&o.faults, "ai-fault", nil, "`rule` of a fault of the AI content service (repeatable)")
+	f.StringVar(&o.rates, "ai-rates", "off", "`limits` a minute, for a user and for all: off, saas, or such as llm=75/1000,search=30/300 (also scrape, tokens)")
+	f.Float64Var(&o.credits, "ai-credits", 0, "refuse what goes beyond this `number` of credits (default no limit)")
+	f.StringVar(&o.profile, "ai-profile", "", "have the AI content service do as this `file` says, which doctor --probe made of a real one")
+	f.BoolVar(&o.onPremises, "ai-on-premises", false, "answer as an installation on premises does: no billing, no limits")
+}
+
+// start runs the stand-in until it is stopped.
+func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*runningAI, error) {
+	if o.off {
+		return &runningAI{stop: func() error { return nil }}, nil
+	}
+	options := aiservice.Options{
+		Dir: besides(beside.Dir), Latency: beside.Latency, Log: beside.Log, Now: beside.Now,
+		Environments: beside.Environments, Credits: o.credits, OnPremises: o.onPremises,
+	}
+	var err error
+	if options.Limits, err = parseRates(o.rates); err != nil {
+		return nil, usage(fmt.Errorf("--ai-rates %q: %w", o.rates, err), "off, saas, or such as llm=75/1000,tokens=1e6/16e6")
+	}
+	if options.Profile, err = readAIProfile(o.profile); err != nil {
+		return nil, err
+	}
+	for _, text := range o.faults {
+		f, err := aiservice.ParseFault(text)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--ai-fault %q: %w", text, err), "assetferry sandbox --help explains the rules")
+		}
+		options.Faults = append(options.Faults, f)
+	}
+	s, err := aiservice.New(options)
+	if err != nil {
+		return nil, err
+	}
+	r := &runningAI{tokenPath: s.TokenPath()}
+	r.url, r.stop, err = serve(ctx, s, o.listen)
+	return r, err
+}
+
+// readAIProfile reads the profile of an AI content service; without a name it is the sandbox's own.
+func readAIProfile(name string) (p aiservice.Profile, err error) {
+	if name == "" {
+		return p, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return p, usage(fmt.Errorf("--ai-profile: %w", err), "assetferry doctor --probe makes one")
+	}
+	defer f.Close()
+	if p, err = aiservice.ReadProfile(name, f); err != nil {
+		return p, usage(fmt.Errorf("--ai-profile: %w", err), "assetferry help profile lists what it may hold")
+	}
+	return p, nil
+}
+
+// besides is where the stand-in of the AI content service keeps everything, in the directory of
+// the other one; empty where that keeps nothing.
+func besides(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "ai")
+}
+
+// A runningAI is a stand-in of the AI content service that answers; its address is empty
+// where it was left out.
+type runningAI struct {
+	url, tokenPath string
+	stop           func() error
+}
+
+// parseRates reads limits a minute: for a user, and behind a slash for all of them.
+func parseRates(text string) (l aiservice.Limits, err error) {
+	switch text {
+	case "off":
+		return l, nil
+	case "saas":
+		return aiservice.SaaS(), nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(word, "=")
+		user, all, both := strings.Cut(value, "/")
+		mine, theirs := rateOf(&l.PerUser, name), rateOf(&l.PerOrganisation, name)
+		if mine == nil {
+			return l, fmt.Errorf("there is no %q; there are llm, search, scrape and tokens", name)
+		}
+		if *mine, err = parseRate(user); err == nil && both {
+			*theirs, err = parseRate(all)
+		}
+		if err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+func rateOf(r *aiservice.Rates, name string) *int {
+	switch name {
+	case "llm":
+		return &r.LLMRequests
+	case "search":
+		return &r.WebSearches
+	case "scrape":
+		return &r.WebScrapes
+	case "tokens":
+		return &r.InputTokens
+	}
+	return nil
+}
+
+// parseRate reads a number such as 75 or 16e6.
+func parseRate(text string) (int, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0 && n <= 1e12) || n != math.Trunc(n) {
+		return 0, fmt.Errorf("%q is not a number a minute", text)
+	}
+	return int(n), nil
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/sandbox"
+)
+
+// sandboxLimits are the switches for the limits of a plan.
+type sandboxLimits struct {
+	file, storage, bandwidth byteSize
+	megapixels               int
+	plan                     string
+}
+
+func (l *sandboxLimits) addFlags(f *pflag.FlagSet) {
+	f.Var(&l.file, "max-file-size", "refuse files beyond this `size`, such as 50M (default 5G)")
+	f.IntVar(&l.megapixels, "max-megapixels", 0, "refuse images with more than `N` million pixels (default 50)")
+	f.Var(&l.storage, "max-storage", "`size` of everything that can be kept, such as 10G (default no limit)")
+	f.Var(&l.bandwidth, "max-bandwidth", "`size` of everything that is handed out, such as 10G (default no limit)")
+	f.StringVar(&l.plan, "plan", "", "`name` of the plan (default ckbox.personal)")
+}
+
+func (l *sandboxLimits) limits() sandbox.Limits {
+	return sandbox.Limits{
+		MaxFileSizeInBytes: int64(l.file), MaxImageInMegapixels: l.megapixels, MaxStorageInBytes: int64(l.storage),
+		MaxBandwidthInBytes: int64(l.bandwidth), PricingPlan: l.plan,
+	}
+}
+
+// A byteSize is a switch that takes a number of bytes, with K, M, G or T behind
+// it for powers of 1024.
+type byteSize int64
+
+// Set reads a size.
+func (b *byteSize) Set(text string) error {
+	number, shift := text, 0
+	if last := len(text) - 1; last > 0 {
+		if i := strings.IndexByte("KkMmGgTt", text[last]); i >= 0 {
+			number, shift = text[:last], 10*(i/2+1)
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64>>shift {
+		return fmt.Errorf("%q is not a size such as 500K, 50M or 10G", text)
+	}
+	*b = byteSize(n << shift)
+	return nil
+}
+
+func (b *byteSize) String() string {
+	if *b == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*b), 10)
+}
+
+// Type is what pflag shows where the help gives no name.
+func (*byteSize) Type() string { return "size" }

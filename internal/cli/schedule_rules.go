@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/config"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/sources/ckbox"
+	"assetferry/state"
+)
+
+// scheduleLookBack is how many runs of a source are searched for the last one that a
+// schedule can be compared with.
+const scheduleLookBack = 1000
+
+// notScheduled are the flags of sync that a schedule must not have.
+var notScheduled = append([]string{"yes"}, singleRunFlags...)
+
+// staying are the flags of sync that have it run again by itself.
+var staying = []string{"watch", "rescan"}
+
+// refuseSingleRunFlags refuses flags that must not hold for every scheduled run.
+func refuseSingleRunFlags(cmd *cobra.Command) error {
+	for _, name := range notScheduled {
+		if cmd.Flags().Changed(name) {
+			return usage(fmt.Errorf("--%s is for a single run, and a schedule starts many", name), "leave it out here, and run sync once with it")
+		}
+	}
+	for _, name := range staying {
+		if cmd.Flags().Changed(name) {
+			return usage(fmt.Errorf("--%s keeps sync running, and a schedule starts a sync that ends", name), "leave it out here; have a service of your own start assetferry sync --"+name)
+		}
+	}
+	if name, _ := cmd.Flags().GetString("files-from"); name == "-" {
+		return usage(errors.New("--files-from - reads stdin, which a scheduled run does not have"), "name a file with --files-from")
+	}
+	return nil
+}
+
+// comparedSettings are the settings that are no rules, but decide what a sync reads, writes
+// or may do at most. A schedule must have those of the last run, too: a sync without its
+// sentinel or with a higher limit is another one.
+var comparedSettings = []string{"metadata", "provenance", "sentinel", "max_delete", "max_delete_percent", "max_changes", "max_changes_percent", "drift_share",
+	"endpoint", "s3_anonymous", "s3_tags", "table_columns", "table_root", "table_check"}
+
+// settingsOfRun are the compared settings that a command takes, as they are in effect.
+func (a *app) settingsOfRun(cmd *cobra.Command) map[string][]string {
+	found := map[string][]string{}
+	for _, key := range comparedSettings {
+		if takes(cmd, config.FlagName(key)) {
+			found[key] = a.settings.Texts(key)
+		}
+	}
+	return found
+}
+
+// changedSettings names the settings that a run had otherwise, and gives flags that make them
+// what they were; ok is false if no flag can.
+func (a *app) changedSettings(cmd *cobra.Command, last state.Run) (changed, flags []string, ok bool, err error) {
+	var was storedRules
+	if err := json.Unmarshal(last.Rules, &was); err != nil {
+		return nil, nil, false, fmt.Errorf("read settings of run %s: %w", last.ID, err)
+	}
+	now, ok := a.settingsOfRun(cmd), true
+	for _, key := range comparedSettings {
+		before, known := was.Settings[key]
+		if !known { // that command does not take it
+			before = now[key]
+		}
+		flag, said := config.FlagName(key), a.settings.Origin(key) == config.FromFlag
+		if !slices.Equal(before, now[key]) {
+			changed = append(changed, fmt.Sprintf("--%s was %s, is %s", flag, settingText(before), settingText(now[key])))
+		} else if !said {
+			continue
+		}
+		ok = ok && (len(before) > 0 || said) // a flag takes no empty list
+		for _, value := range before {
+			switch {
+			case cmd.Flag(flag).NoOptDefVal != "" || value == "" && !said:
+				flags = append(flags, "--"+flag+"="+value)
+			case value != "":
+				flags = append(flags, withValue(flag, value)...)
+			}
+		}
+	}
+	return changed, flags, ok, nil
+}
+
+func settingText(values []string) string {
+	if text := strings.Join(values, " "); text != "" {
+		return text
+	}
+	return "not set"
+}
+
+// flagNames are the flags that ask for compared settings.
+func flagNames(keys []string) (flags []string) {
+	for _, key := range keys {
+		flags = append(flags, "--"+config.FlagName(key))
+	}
+	return flags
+}
+
+// checkLastRun refuses a schedule whose sync would stop at once, or do something else than
+// the last run of the source did: a run of another kind is unfinished, or the rules differ.
+// Rules that are meant are run once by hand, where somebody sees what they do. first is the
+// command for that where there was no run yet.
+func (a *app) checkLastRun(ctx context.Context, cmd *cobra.Command, source string) (first string, err error) {
+	journal, pair, err := a.recordedPair(ctx, source)
+	if err != nil {
+		return "", err
+	}
+	first = a.again("sync", a.sourceArgument(source))
+	if journal == nil {
+		return first, nil
+	}
+	open, err := journal.Unfinished(ctx, pair.ID)
+	switch {
+	case err == nil && open.State == state.Applying && open.Command != "sync":
+		return "", &stop{exitError, fmt.Errorf("run %s of %s is not finished, so a sync would stop", open.ID, open.Command), "finish it:\n    " + a.finishIt(open)}
+	case err != nil && !errors.Is(err, state.ErrNotFound):
+		return "", err
+	}
+	last, err := lastRunOfRules(ctx, journal, pair)
+	if err != nil || last.Num == 0 {
+		return first, err
+	}
+	return "", a.compareRules(cmd, source, last)
+}
+
+// recordedPair opens the state database, if it is there and has runs of a source to this
+// destination; else the store is nil.
+func (a *app) recordedPair(ctx context.Context, source string) (*state.Store, state.Pair, error) {
+	d, err := a.recordedDestination(ctx)
+	if isNoSuch(err) {
+		return nil, state.Pair{}, nil
+	} else if err != nil {
+		return nil, state.Pair{}, err
+	}
+	path, err := a.journalPath(d)
+	if err != nil {
+		return nil, state.Pair{}, err
+	}
+	if err := mustExist(path); isNoSuch(err) {
+		return nil, state.Pair{}, nil
+	} else if err != nil {
+		return nil, state.Pair{}, err
+	}
+	name, err := a.sourceName(ctx, source)
+	if err != nil {
+		return nil, state.Pair{}, err
+	}
+	journal, err := state.OpenReadOnly(ctx, path)
+	if err != nil {
+		return nil, state.Pair{}, err
+	}
+	a.closeLater(journal.Close)
+	pairs, err := journal.Pairs(ctx)
+	if err != nil {
+		return nil, state.Pair{}, err
+	}
+	at := slices.IndexFunc(pairs, func(p state.Pair) bool { return p.Source == name && p.Destination == d.identity() })
+	if at < 0 {
+		return nil, state.Pair{}, nil
+	}
+	return journal, pairs[at], nil
+}
+
+func isNoSuch(err error) bool {
+	s, ok := errors.AsType[*stop](err)
+	return ok && s.code == exitNoSuch
+}
+
+// lastRunOfRules is the run whose rules a scheduled sync has to share: the last sync, with
+// which sync itself compares them, or the last migration if there was none. Without either
+// its number is 0.
+func lastRunOfRules(ctx context.Context, journal *state.Store, pair state.Pair) (last state.Run, err error) {
+	runs, err := journal.RunsOf(ctx, pair.ID, scheduleLookBack)
+	if err != nil {
+		return last, err
+	}
+	for _, commands := range [][]string{{"sync"}, {"migrate", "apply"}} {
+		for _, r := range runs { // newest first
+			if slices.Contains(commands, r.Command) && r.Undoes == 0 && (r.State == state.Applying || r.State == state.Finished) {
+				return r, nil
+			}
+		}
+	}
+	return last, nil
+}
+
+// compareRules refuses rules that are not those of a run, names each difference, and prints
+// the flags that make them equal.
+func (a *app) compareRules(cmd *cobra.Command, source string, last state.Run) error {
+	was, err := migrate.ReadRules(last)
+	if err != nil {
+		return err
+	}
+	now, err := a.rules(cmd)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(source, ckbox.Scheme+"://") {
+		a.followCategories(&now)
+	}
+	now.Sync = a.settingsOfSync(syncOptions{})
+	was, now = lasting(was), lasting(now)
+	if was.Sync == nil { // of a migration, which has none
+		now.Sync = nil
+	}
+	others, settings, sayable, err := a.changedSettings(cmd, last)
+	if err != nil {
+		return err
+	}
+	changed := append(now.Changes(was), others...)
+	if len(changed) == 0 {
+		return nil
+	}
+	once := a.again("sync", a.sourceArgument(source))
+	if last.Command == "sync" {
+		once = a.again("sync", a.sourceArgument(source), "--accept-rules")
+	}
+	hint := "if the new rules are meant, run them once, then schedule them:\n    " + once
+	if a.flagsCanSay(was, now) && sayable {
+		flags := append(a.carriedBut("schedule", slices.Concat(ofRules, flagNames(comparedSettings), singleRunFlags, []string{"--notify"}), nil), a.ruleSwitches(was)...)
+		flags = append(flags, settings...)
+		hint = "schedule the rules of that run:\n    " + commandLine("schedule", flags, a.sourceArgument(source)...) + "\nor " + hint
+	}
+	return usage(fmt.Errorf("the last run of %s, %s %s, had other rules: %s", ui.Sanitize(source), last.Command, last.ID, strings.Join(changed, "; ")), hint)
+}
+
+// lasting are rules without what was asked for in one run only.
+func lasting(r migrate.Rules) migrate.Rules {
+	r.Limit, r.AdoptOnly = 0, false
+	if r.Sync != nil {
+		s := *r.Sync
+		s.Checksum, s.Repair, s.DescribeAgain, s.Failed = false, false, false, nil
+		r.Sync = &s
+	}
+	return r
+}
+
+// flagsCanSay reports whether flags alone make rules what they were: none says what a
+// mapping is, and none empties a list that the configuration file has.
+func (a *app) flagsCanSay(was, now migrate.Rules) bool {
+	emptied := func(key string, was, now []string) bool {
+		return len(was) == 0 && len(now) > 0 && a.settings.Origin(key) != config.FromFlag
+	}
+	return was.Mapping == now.Mapping && was.Places == now.Places &&
+		!emptied("include", was.Include, now.Include) && !emptied("exclude", was.Exclude, now.Exclude)
+}

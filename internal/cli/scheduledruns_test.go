@@ -1,0 +1,324 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"assetferry/internal/longtest"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/seedtest"
+)
+
+var (
+	runsFlag    = flag.Int("runs", 3, "how many scheduled runs TestScheduledRuns has")
+	changesFlag = flag.Int("changes", longtest.Size(60, 150), "how many changes of the source they have to follow in all")
+)
+
+// TestScheduledRuns changes a source at random, also while it is listed and sent, and kills
+// scheduled runs at requests chosen at random. Then the source rests, and after every run that
+// finishes the service itself is asked what it has, and held against a model (see problems).
+// So the first one leaves every file with one asset, its content and its folder, however the
+// runs before it ended. What is gone waits, as it has to be missed by two runs, and may hold a
+// name until then. The second one trashes that; the third gives the names back, and then the
+// destination has what the source has. The fourth has nothing to do. The long form is
+//
+//	go test ./internal/cli -run ScheduledRuns -runs 30 -changes 1500 -seed 1 -timeout 60m -v
+func TestScheduledRuns(t *testing.T) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		t.Skip("its file system does not tell names apart that differ in case only")
+	}
+	t.Parallel()
+	seed := seedtest.Seed(t)
+	l := &livelySource{
+		root: filepath.Join(t.TempDir(), "src"), random: rand.New(rand.NewPCG(seed, 0)), files: tree{}, done: map[string]int{},
+		fileHistory: &fileHistory{keys: map[string]map[string]*leaving{}},
+		service:     startService(t, sandbox.Options{Profile: sandboxtest.Read(t, sandboxtest.Reading(int(seed%2)))}),
+	}
+	for range 80 {
+		l.create(t)
+	}
+	l.finish(t)
+	kills := 0
+	for n := range *runsFlag {
+		left := *changesFlag*(n+1)/(*runsFlag) - *changesFlag*n/(*runsFlag)
+		for left > 0 {
+			still := l.random.IntN(left + 1)
+			for range still {
+				l.change(t)
+			}
+			left -= still
+			if l.random.IntN(2) == 0 {
+				left -= l.die(t, left)
+				kills++
+			} else {
+				left -= l.during(t, left)
+			}
+		}
+		l.finish(t)
+	}
+	t.Logf("%d runs, %d processes killed, %d times exit code 3 over a source at rest, %v; -runs %d -changes %d -seed %d",
+		*runsFlag, kills, l.unfinished, l.done, *runsFlag, *changesFlag, seed)
+}
+
+// A livelySource is a folder that changes, and its destination.
+type livelySource struct {
+	*service
+	root   string
+	random *rand.Rand
+	n      int // for names and contents that are new
+
+	mu sync.Mutex // changes come with requests, too
+	*fileHistory
+	files tree
+	done  map[string]int // changes, by kind
+
+	unfinished int // runs that had to say, over a source at rest, that something is left
+}
+
+// sync gives a run that is to begin at once.
+func (l *livelySource) sync(t *testing.T, uploads int) *process {
+	l.begun++
+	return command(t, filepath.Dir(l.root), l.variables(), "sync", "src", "--delete", "trash", "--quarantine", "0s", "--max-delete-percent", "100",
+		"--max-changes-percent", "100", "--settle-time", "100ms", "-j", fmt.Sprint(uploads), "--json")
+}
+
+// during lets a run come to its end, with up to so many changes while it is at work, and gives
+// how many there were.
+func (l *livelySource) during(t *testing.T, changes int) (made int) {
+	t.Helper()
+	changing, folders := l.changing(t, changes, &made), l.done["folder renamed"]
+	p := l.sync(t, 1+l.random.IntN(8))
+	l.onRequest(func(*http.Request) { changing() })
+	code := p.run(t)
+	l.onRequest(nil)
+	l.mu.Lock() // from here on all is seen that came with requests
+	defer l.mu.Unlock()
+	// A large folder that goes away looks as if the source did, and stops the run.
+	stopped := code == exitError && l.done["folder renamed"] > folders &&
+		strings.Contains(p.stdout.String(), "items in a row failed alike, the last with: gone since it was listed")
+	if code != exitDone && code != exitItems && !stopped {
+		t.Fatalf("%v: exit code %d\n%s%s", p, code, p.stdout.String(), p.stderr.String())
+	}
+	l.ends(code)
+	return made
+}
+
+// die kills a run at some request, with up to so many changes before that, and gives how many
+// there were. What was on its way may change before another run looks for it.
+func (l *livelySource) die(t *testing.T, changes int) (made int) {
+	t.Helper()
+	changing := l.changing(t, changes, &made)
+	p := l.sync(t, 1+l.random.IntN(8))
+	killAtRequest(t, l.service, p, 1+l.random.IntN(60), func(*http.Request) bool { changing(); return true })
+	code := p.wait(t)
+	l.rest(t)
+	l.mu.Lock() // from here on all is seen that came with requests
+	defer l.mu.Unlock()
+	l.ends(code)
+	return made
+}
+
+// changing gives what makes up to so many changes, one with every few requests, and counts them.
+func (l *livelySource) changing(t *testing.T, changes int, made *int) func() {
+	every, most, asked := 1+l.random.IntN(4), l.random.IntN(changes+1), 0
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if asked++; asked%every == 0 && *made < most {
+			*made++
+			l.changeLocked(t)
+		}
+	}
+}
+
+// settledAfter is how many runs finish over a source that rests until nothing is left of what
+// was there before: one misses what is gone, one trashes it, one gives names back.
+const settledAfter = 3
+
+// finish lets runs come to their end while the source rests, and compares after each.
+func (l *livelySource) finish(t *testing.T) {
+	t.Helper()
+	var told strings.Builder
+	for tries, finished := 0, 0; finished <= settledAfter; tries++ {
+		s := step{fileHistory: l.fileHistory, files: l.files, before: l.assetsNow(t)}
+		p := l.sync(t, 4)
+		code := p.run(t)
+		l.ends(code)
+		fmt.Fprintf(&told, "%s%s", p.stderr.String(), p.stdout.String())
+		if code != exitDone && code != exitItems || tries == 10 {
+			t.Fatalf("%v: exit code %d\n%s%s", p, code, p.stdout.String(), p.stderr.String())
+		}
+		if code == exitItems { // what a run had begun has changed since
+			l.unfinished++
+			continue
+		}
+		finished++
+		s.after = l.assetsNow(t)
+		if all := s.problems(); len(all) > 0 {
+			t.Fatalf("run %d over a source that rests left:\n%s\n%s", finished, strings.Join(all, "\n"), told.String())
+		}
+		if finished < settledAfter {
+			continue
+		}
+		l.files.check(t, l.service)
+		if did := lastEvent(t, p.stdout.String()).Actions; finished > settledAfter && (len(did) != 1 || did["unchanged"] != int64(len(l.files))) {
+			t.Fatalf("run %d over a source that rests did %v\n%s", finished, did, told.String())
+		}
+	}
+	command(t, filepath.Dir(l.root), l.variables(), "verify").must(t, exitDone)
+	command(t, filepath.Dir(l.root), l.variables(), "state", "check").must(t, exitDone)
+}
+
+func (l *livelySource) assetsNow(t *testing.T) []stored {
+	t.Helper()
+	all, err := l.assets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func (l *livelySource) change(t *testing.T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changeLocked(t)
+}
+
+// changeLocked makes one change.
+func (l *livelySource) changeLocked(t *testing.T) {
+	kinds := []struct {
+		name string
+		do   func(*testing.T, string)
+	}{
+		{"created", func(t *testing.T, _ string) { l.create(t) }},
+		{"changed", func(t *testing.T, key string) { l.write(t, key) }},
+		{"deleted", func(t *testing.T, key string) { l.remove(t, key) }},
+		{"renamed", func(t *testing.T, key string) { l.rename(t, key, l.newKey(path.Ext(key))) }},
+		{"renamed in case only", func(t *testing.T, key string) { l.rename(t, key, l.recased(key)) }},
+		{"renamed in case only with new content", func(t *testing.T, key string) {
+			to := l.recased(key)
+			l.remove(t, key)
+			l.write(t, to)
+		}},
+		{"renamed with new content", func(t *testing.T, key string) { l.remove(t, key); l.create(t) }},
+		{"folder renamed", func(t *testing.T, key string) { l.renameFolder(t, path.Dir(key)) }},
+	}
+	kind := kinds[l.random.IntN(len(kinds))]
+	if len(l.files) < 20 {
+		kind = kinds[0]
+	}
+	key := ""
+	if len(l.files) > 0 {
+		keys := make([]string, 0, len(l.files))
+		for k := range l.files {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		key = keys[l.random.IntN(len(keys))]
+	}
+	kind.do(t, key)
+	l.done[kind.name]++
+}
+
+// newKey is a key that no other file has had, whatever its case.
+func (l *livelySource) newKey(extension string) string {
+	l.n++
+	return fmt.Sprintf("%sPhoto %04d%s", [...]string{"", "Summer/", "Summer/at sea/", "winter/"}[l.random.IntN(4)], l.n, extension)
+}
+
+// recased is the key of a file with some letters of its name in the other case.
+func (l *livelySource) recased(key string) string {
+	dir, name := path.Split(key)
+	for {
+		other := strings.Map(func(r rune) rune {
+			if l.random.IntN(2) == 0 {
+				return r
+			}
+			if upper := strings.ToUpper(string(r)); upper != string(r) {
+				return []rune(upper)[0]
+			}
+			return []rune(strings.ToLower(string(r)))[0]
+		}, name)
+		if other != name {
+			return dir + other
+		}
+	}
+}
+
+func (l *livelySource) create(t *testing.T) {
+	l.write(t, l.newKey([...]string{".jpg", ".txt"}[l.random.IntN(2)]))
+}
+
+// write gives a file a content that no other has had, of a size that many have.
+func (l *livelySource) write(t *testing.T, key string) {
+	l.n++
+	begin := "text"
+	if strings.EqualFold(path.Ext(key), ".jpg") {
+		begin = "\xff\xd8\xff"
+	}
+	if old, is := l.files[key]; is {
+		l.leaves(key, old)
+	}
+	l.files[key] = fmt.Sprintf("%s%06d%s", begin, l.n, strings.Repeat(".", l.random.IntN(3)))
+	l.appears(key, l.files[key])
+	tree{key: l.files[key]}.write(t, l.root)
+}
+
+func (l *livelySource) remove(t *testing.T, key string) {
+	if err := os.Remove(l.path(key)); err != nil {
+		t.Error(err)
+	}
+	l.leaves(key, l.files[key])
+	delete(l.files, key)
+}
+
+func (l *livelySource) rename(t *testing.T, from, to string) {
+	if err := os.MkdirAll(filepath.Dir(l.path(to)), 0o700); err != nil {
+		t.Error(err)
+	}
+	if err := os.Rename(l.path(from), l.path(to)); err != nil {
+		t.Error(err)
+	}
+	l.goesBy(from, to)
+}
+
+// goesBy has a file go by another key.
+func (l *livelySource) goesBy(from, to string) {
+	l.files[to] = l.files[from]
+	delete(l.files, from)
+	l.leaves(from, l.files[to])
+	l.appears(to, l.files[to])
+}
+
+// renameFolder moves all that is in a folder into one that is new; what is in none stays.
+func (l *livelySource) renameFolder(t *testing.T, folder string) {
+	if folder == "." {
+		return
+	}
+	l.n++
+	to := fmt.Sprintf("Folder %04d", l.n)
+	if err := os.Rename(l.path(folder), l.path(to)); err != nil {
+		t.Error(err)
+	}
+	for key := range l.files {
+		if rest, is := strings.CutPrefix(key, folder+"/"); is {
+			l.goesBy(key, to+"/"+rest)
+		}
+	}
+	if _, err := os.Stat(l.path(folder)); err == nil || !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", folder, err)
+	}
+}
+
+func (l *livelySource) path(key string) string { return filepath.Join(l.root, filepath.FromSlash(key)) }

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/ui"
+	"assetferry/state"
+)
+
+// addRunFlags adds what a command takes that is about one run.
+func addRunFlags(f *pflag.FlagSet) {
+	f.String("run", "", "the `ID` of the run, as status shows it (default: the newest that was more than a plan)")
+	f.String("source", "", "the newest run of the source with this `name`, as status shows it")
+}
+
+// selectRun finds the run that a command is about.
+func (a *app) selectRun(ctx context.Context, cmd *cobra.Command, journal *state.Store) (state.Run, error) {
+	id, _ := cmd.Flags().GetString("run")
+	source, err := a.selectedSource(cmd)
+	if err != nil {
+		return state.Run{}, err
+	}
+	if id == "" {
+		run, err := newestRun(ctx, journal, source)
+		if err == nil && run.Num == 0 {
+			err = noRunYet(journal, source)
+		}
+		return run, err
+	}
+	run, err := journal.Run(ctx, id)
+	switch {
+	case errors.Is(err, state.ErrNotFound):
+		return run, noSuchRun(journal, id)
+	case err == nil && source != "" && run.Pair.Source != source:
+		return run, &stop{exitNoSuch, fmt.Errorf("run %s is of the source %s", run.ID, ui.Sanitize(run.Pair.Source)), "leave --source or --job out"}
+	}
+	return run, err
+}
+
+// selectedSource is the name of the source that a run has to be of, empty for any.
+func (a *app) selectedSource(cmd *cobra.Command) (string, error) {
+	if a.settings.Job == "" || cmd.Flags().Changed("source") {
+		return cmd.Flags().GetString("source")
+	}
+	return a.sourceName(cmd.Context(), a.settings.Source)
+}
+
+func noSuchRun(journal *state.Store, id string) error {
+	return &stop{exitNoSuch, fmt.Errorf("there is no run %s in the journal %s", ui.Sanitize(id), ui.Sanitize(journal.Path())),
+		"assetferry status lists the runs; another destination has another journal, see --to and --state"}
+}
+
+// noRunYet is the error of who asks for the newest run where there is none.
+func noRunYet(journal *state.Store, source string) error {
+	what := "there is no run in the journal " + ui.Sanitize(journal.Path())
+	if source != "" {
+		what = fmt.Sprintf("there is no run of the source %s in the journal %s", ui.Sanitize(source), ui.Sanitize(journal.Path()))
+	}
+	return &stop{exitNoSuch, errors.New(what), "assetferry status shows sources and runs; a mere plan is named with --run"}
+}
+
+// newestRun finds the newest run that was more than a plan, of a source or of all. Without
+// one its number is 0.
+func newestRun(ctx context.Context, journal *state.Store, source string) (newest state.Run, err error) {
+	pairs, err := journal.Pairs(ctx)
+	if err != nil {
+		return newest, err
+	}
+	for _, p := range pairs {
+		if source != "" && p.Source != source {
+			continue
+		}
+		for _, find := range []func(context.Context, int64) (state.Run, error){journal.LastApplied, journal.Unfinished} {
+			run, err := find(ctx, p.ID)
+			if err != nil && !errors.Is(err, state.ErrNotFound) {
+				return newest, err
+			}
+			if err == nil && run.Num > newest.Num {
+				newest = run
+			}
+		}
+	}
+	return newest, nil
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"assetferry/internal/sandbox"
+)
+
+// TestInterruptThrice interrupts a migration whose output nobody reads, so that it
+// can neither finish nor abort: the third interrupt ends it all the same, and the
+// next call brings the rest.
+func TestInterruptThrice(t *testing.T) {
+	t.Parallel()
+	files := smallTree(300)
+	dir := t.TempDir()
+	files.write(t, dir+"/src")
+	s := startService(t, sandbox.Options{})
+	under := make(chan struct{})
+	var first sync.Once
+	s.onRequest(func(r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == "/assets" {
+			first.Do(func() { close(under) })
+		}
+	})
+	p := command(t, dir, s.variables(), "migrate", "src", "--json", "--progress", "none")
+	p.Stdout = fullPipe(t)
+	told := tell(t, p, "Interrupted: finishing what has begun")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-under
+	interrupt(t, p)
+	<-told
+	ended := make(chan error, 1)
+	go func() { ended <- p.Wait() }()
+	code, err := interruptUntil(t, p, ended)
+	if code != exitInterrupted {
+		t.Fatalf("exit code %d (%v), want %d", code, err, exitInterrupted)
+	}
+	s.onRequest(nil)
+	s.rest(t)
+	command(t, dir, s.variables(), "migrate", "src", "--settle-time", "300ms").must(t, exitDone)
+	files.check(t, s)
+}
+
+// interruptUntil goes on interrupting: signals that come before the last one was
+// taken note of are one.
+func interruptUntil(t *testing.T, p *process, ended <-chan error) (int, error) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			code, _ := exitCode(err)
+			return code, err
+		case <-tick.C:
+			_ = p.Process.Signal(os.Interrupt) // it may have ended
+		}
+	}
+}
+
+// fullPipe is a pipe that nobody reads and that holds no more.
+func fullPipe(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	size, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/turns"
+)
+
+// nextRun reads the lines of a command that stays up to the summary of its next run.
+func nextRun(t *testing.T, p *process) event {
+	t.Helper()
+	for line := range p.lines {
+		if e := parseEvent(t, line); e.Type == "summary" {
+			return e
+		}
+	}
+	t.Fatalf("it ended: %s", p.stderr.String())
+	return event{}
+}
+
+// TestWatch brings what changes, also in a folder that is new, and does not take what it
+// writes itself for a change.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("needs an interrupt")
+	}
+	s := startService(t, sandbox.Options{})
+	h, dir := startHook(t, nil), t.TempDir()
+	source := filepath.Join(dir, "src")
+	files := smallTree(3)
+	files.write(t, source)
+	watch := func(args ...string) *process {
+		p := command(t, dir, append(s.variables(), "ASSETFERRY_NOTIFY=success="+h.url), append([]string{"sync", "src", "--watch", "--json",
+			"--state", "src/journal.db", "--log-file", "src/log", "--metrics", "src/metrics.prom"}, args...)...)
+		p.follow(t)
+		return p
+	}
+	p := watch("--rescan", "4s")
+	if e := nextRun(t, p); e.Actions["create"] != 3 || e.Exit != exitDone {
+		t.Errorf("the first run is %+v", e)
+	}
+	if e := nextRun(t, p); e.Actions["unchanged"] != 3 || e.Actions["create"] != 0 {
+		t.Errorf("the second run is %+v", e)
+	}
+	interrupt(t, p)
+	if code := p.wait(t); code != exitDone && code != exitInterrupted { // it may be in the middle of the next one
+		t.Errorf("exit code %d: %s", code, p.stderr.String())
+	}
+
+	p = watch() // so that no time is over before the change is seen
+	nextRun(t, p)
+	more := tree{"new/folder/one.jpg": "one", "two.jpg": "two"}
+	more.write(t, source)
+	for brought := int64(0); brought < 2; { // with luck in one run
+		brought += nextRun(t, p).Actions["create"]
+	}
+	interrupt(t, p)
+	if code := p.wait(t); code != exitDone && code != exitInterrupted { // it may have been told of the change once more
+		t.Errorf("exit code %d: %s", code, p.stderr.String())
+	}
+
+	p = watch()
+	nextRun(t, p)
+	interrupt(t, p)
+	if code := p.wait(t); code != exitDone {
+		t.Errorf("it was interrupted while it waited, and ended with %d: %s", code, p.stderr.String())
+	}
+	for key, content := range more {
+		files[key] = content
+	}
+	files.check(t, s)
+	log, err := os.ReadFile(filepath.Join(source, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var why []string
+	for line := range strings.Lines(string(log)) {
+		if _, rest, ok := strings.Cut(line, `"msg":"next run","why":"`); ok {
+			word, _, _ := strings.Cut(rest, `"`)
+			why = append(why, word)
+		}
+	}
+	if len(why) < 2 || why[0] != "time" || !slices.Contains(why, "change") {
+		t.Errorf("what had it run again: %q\n%s", why, log)
+	}
+	if told := h.all(); len(told) < 3 || told[2].Event != "success" {
+		t.Errorf("told %v", told)
+	}
+}
+
+// TestWatchInterrupted ends with what has begun, and with the exit code of that.
+func TestWatchInterrupted(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("needs an interrupt")
+	}
+	s := startService(t, sandbox.Options{})
+	dir := t.TempDir()
+	files := smallTree(6)
+	files.write(t, filepath.Join(dir, "src"))
+	g := hold(s, 1)
+	p := command(t, dir, s.variables(), "sync", "src", "--watch", "--json", "-j", "1")
+	told := tell(t, p, "Interrupted: finishing what has begun")
+	p.follow(t)
+	<-g.reached
+	interrupt(t, p)
+	<-told
+	close(g.open)
+	if code := p.wait(t); code != exitInterrupted {
+		t.Errorf("exit code %d: %s", code, p.stderr.String())
+	}
+	if e := lastEvent(t, p.stdout.String()); e.Type != "summary" || e.Exit != exitInterrupted || e.States["done"] == 0 {
+		t.Errorf("the last line is %+v", e)
+	}
+}
+
+// TestRescan needs no folder.
+func TestRescan(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("needs an interrupt")
+	}
+	s := startService(t, sandbox.Options{})
+	b := startBucket(t, "photos")
+	dir := t.TempDir()
+	smallTree(2).write(t, dir+"/src")
+	if err := b.putTree(dir + "/src"); err != nil {
+		t.Fatal(err)
+	}
+	env := append(append(s.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret")
+	p := command(t, dir, env, "sync", "s3://photos", "--rescan", "1s", "--json")
+	p.follow(t)
+	for n, action := range []string{"create", "unchanged", "unchanged"} {
+		if e := nextRun(t, p); e.Actions[action] != 2 {
+			t.Errorf("run %d is %+v", n, e)
+		}
+	}
+	interrupt(t, p)
+	if code := p.wait(t); code != exitDone && code != exitInterrupted { // it may be in the middle of the next one
+		t.Errorf("exit code %d: %s", code, p.stderr.String())
+	}
+}
+
+// TestWatchEnds ends at once what waiting does not better.
+func TestWatchEnds(t *testing.T) {
+	t.Parallel()
+	s := startService(t, sandbox.Options{})
+	dir := t.TempDir()
+	smallTree(2).write(t, filepath.Join(dir, "src"))
+	for _, test := range []struct {
+		code int
+		env  string
+		args []string
+	}{
+		{exitAuth, "ASSETFERRY_ACCESS_KEY=another", []string{"src", "--watch"}},
+		{exitUsage, "", []string{"src", "--watch", "--include", "["}},
+		{exitUsage, "", []string{"s3://photos", "--watch"}},
+		{exitUsage, "", []string{"src", "--watch", "--dry-run"}},
+		{exitUsage, "", []string{"src", "--watch", "--limit", "5"}},
+		{exitUsage, "", []string{"src", "--rescan", "0s"}},
+		{exitUsage, "", []string{"src", "--rescan", "1h", "--restart"}},
+		{exitUsage, "", []string{"src", "--rescan", "1h", "--files-from", "-"}},
+		{exitError, "", []string{"none", "--watch"}},
+	} {
+		command(t, dir, append(s.variables(), test.env), append([]string{"sync"}, test.args...)...).must(t, test.code)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for code, want := range map[int]turns.Verdict{
+		exitDone: turns.Goes, exitItems: turns.Goes, exitError: turns.Pauses, exitGuard: turns.Pauses, exitBudget: turns.Pauses,
+		exitInUse: turns.Pauses, exitUsage: turns.Ends, exitAuth: turns.Ends, exitInterrupted: turns.Ends,
+	} {
+		if got := verdictOf(code); got != want {
+			t.Errorf("after exit code %d: %v, want %v", code, got, want)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assetferry/internal/approval"
+	"assetferry/migrate"
+	"assetferry/sources/s3"
+	"assetferry/sources/table"
+	"assetferry/state"
+)
+
+// subject is the plan, for an approval.
+func (p *approvedPlan) subject(provenance string) subject {
+	planner := p.Noted.PlannedBy
+	if planner == "" {
+		return subject{none: "the plan does not say which account made it"}
+	}
+	return subject{
+		fill: func(r *approval.Request) error {
+			r.Kind, r.Source, r.SourceURL, r.PlannedBy = approval.KindPlan, approval.Text(p.Head.Source), approval.Text(p.Head.SourceAddress), planner
+			r.Plan = &approval.PlanRequest{Hash: p.Hash, Run: p.Noted.Run, Actions: p.Actions, Provenance: provenance}
+			return nil
+		},
+		covers: func(r approval.Request) (differs []string, err error) {
+			switch {
+			case r.Kind != approval.KindPlan:
+				return []string{"a " + r.Kind}, nil
+			case r.Plan.Hash != p.Hash, string(r.Source) != p.Head.Source, string(r.SourceURL) != p.Head.SourceAddress:
+				return []string{"another plan"}, nil
+			case r.PlannedBy != planner, !maps.Equal(r.Plan.Actions, p.Actions):
+				return []string{"it describes the plan otherwise than the plan itself"}, nil
+			case r.Plan.Provenance != provenance:
+				return []string{fmt.Sprintf("--provenance is %s, approved is %s", provenance, r.Plan.Provenance)}, nil
+			}
+			return nil, nil
+		},
+	}
+}
+
+// undoSubject is the undo of a run, for an approval.
+func undoSubject(run string) subject {
+	return subject{
+		acts: []string{"--apply"},
+		fill: func(r *approval.Request) error { r.Kind, r.Run = approval.KindUndo, run; return nil },
+		covers: func(r approval.Request) ([]string, error) {
+			switch {
+			case r.Kind != approval.KindUndo:
+				return []string{"a " + r.Kind}, nil
+			case r.Run != run:
+				return []string{"the undo of run " + r.Run}, nil
+			}
+			return nil, nil
+		},
+	}
+}
+
+// syncSubject is a sync under rules and limits, for a standing approval. The rules are asked
+// for only if one is needed.
+func (a *app) syncSubject(source, address string, ruled func() (migrate.Rules, error), o syncOptions) subject {
+	now := func() (*approval.SyncRequest, error) {
+		rules, err := ruled()
+		if err != nil {
+			return nil, err
+		}
+		hash, err := rules.Hash()
+		g := a.guards(o)
+		return &approval.SyncRequest{
+			RulesHash: hash, Rules: slices.Concat(rules.Lines(), a.describingLines(), a.reachingLines(address)), Mapping: a.settings.Mapping.Lines(),
+			Limits: approval.Limits{
+				MaxDelete: g.MaxDelete, MaxDeletePercent: g.MaxDeletePercent, AcceptDeletes: g.AcceptDeletes,
+				MaxChanges: g.MaxChanges, MaxChangesPercent: g.MaxChangesPercent, AcceptChanges: g.AcceptChanges, AcceptRules: g.AcceptRules, Sentinel: string(g.Sentinel),
+			},
+		}, err
+	}
+	return subject{
+		fill: func(r *approval.Request) (err error) {
+			r.Kind, r.Source, r.SourceURL = approval.KindSync, approval.Text(source), approval.Text(address)
+			r.Sync, err = now()
+			return err
+		},
+		covers: func(r approval.Request) (differs []string, err error) {
+			if r.Kind != approval.KindSync {
+				return []string{"a " + r.Kind}, nil
+			}
+			is, err := now()
+			if err != nil {
+				return nil, err
+			}
+			if string(r.Source) != source || string(r.SourceURL) != address {
+				differs = append(differs, "another source, "+string(r.SourceURL))
+			}
+			if r.Sync.RulesHash != is.RulesHash || !slices.Equal(r.Sync.Rules, is.Rules) || !slices.Equal(r.Sync.Mapping, is.Mapping) {
+				differs = append(differs, "other rules"+otherLines(is, r.Sync))
+			}
+			return append(differs, is.Limits.Looser(r.Sync.Limits)...), nil
+		},
+	}
+}
+
+// describingLines are the settings that decide how assets are described, for people. The
+// rules have them too, as a hash.
+func (a *app) describingLines() []string {
+	c := a.settings
+	lines := []string{fmt.Sprintf("precedence: %v", c.Precedence), "gps: " + c.GPS, "on_limit: " + c.OnLimit, "provenance: " + c.Provenance}
+	if len(c.Ignored) > 0 {
+		lines = append(lines, fmt.Sprintf("ignore_metadata: %v", c.Ignored))
+	}
+	if c.Metadata != "" {
+		lines = append(lines, "metadata: "+c.Metadata)
+	}
+	return lines
+}
+
+// reachingLines are the settings that decide what is found at the address of a source.
+func (a *app) reachingLines(address string) (lines []string) {
+	c := a.settings
+	switch {
+	case strings.HasPrefix(address, s3.Scheme+"://"):
+		endpoint := c.Endpoint
+		for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"} { // which the SDK of AWS obeys
+			if value, _ := a.lookup(name); endpoint == "" {
+				endpoint = value
+			}
+		}
+		if endpoint != "" {
+			lines = append(lines, "endpoint: "+endpoint)
+		}
+	case strings.HasPrefix(address, table.Scheme+":"):
+		if c.TableRoot != "" {
+			lines = append(lines, "table_root: "+c.TableRoot)
+		}
+		if len(c.TableColumns) > 0 {
+			lines = append(lines, fmt.Sprintf("table_columns: %q", c.TableColumns))
+		}
+	}
+	return lines
+}
+
+// otherLines shows the rules that were not approved.
+func otherLines(is, approved *approval.SyncRequest) string {
+	var other []string
+	for _, line := range slices.Concat(is.Rules, is.Mapping) {
+		if !slices.Contains(approved.Rules, line) && !slices.Contains(approved.Mapping, line) {
+			other = append(other, strings.TrimSpace(line))
+		}
+	}
+	if len(other) == 0 {
+		return ""
+	}
+	return " (now " + strings.Join(other, ", ") + ")"
+}
+
+// proposalsSubject is enrich apply, for an approval: the command, and a hash of all that it
+// would write, which is given once it is known.
+func (a *app) proposalsSubject() (s subject, approved func() string) {
+	s, content := a.commandSubject(), ""
+	command := s
+	s.prepare = func(ctx context.Context, dest *destination) (err error) {
+		content, err = a.acceptedProposals(ctx, dest)
+		return err
+	}
+	s.fill = func(r *approval.Request) error {
+		r.Content = content
+		return command.fill(r)
+	}
+	s.covers = func(r approval.Request) ([]string, error) {
+		if differs, err := command.covers(r); len(differs) > 0 || err != nil {
+			return differs, err
+		}
+		if r.Content != content {
+			return []string{"other proposals are accepted now"}, nil
+		}
+		return nil, nil
+	}
+	return s, func() string { return content }
+}
+
+// acceptedProposals is a hash of what enrich apply would write.
+func (a *app) acceptedProposals(ctx context.Context, dest *destination) (string, error) {
+	path, err := a.journalPath(dest)
+	if err != nil {
+		return "", err
+	}
+	if err := mustExist(path); err != nil {
+		return "", err
+	}
+	journal, err := state.OpenReadOnly(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer journal.Close()
+	return proposalsHash(ctx, journal, dest)
+}
+
+// sameProposals makes sure that what is written is what was held against the approval. No
+// other process changes it any more: the journal is open for writing.
+func (e *enrichment) sameProposals(ctx context.Context, approved string) error {
+	if approved == "" {
+		return nil
+	}
+	if now, err := proposalsHash(ctx, e.journal, e.dest); err != nil || now != approved {
+		return errors.Join(errors.New("other proposals were accepted while this began; nothing was sent"), err)
+	}
+	return nil
+}
+
+func proposalsHash(ctx context.Context, journal *state.Store, dest *destination) (string, error) {
+	hash := sha256.New()
+	lines := json.NewEncoder(hash)
+	for e, err := range journal.Enrichments(ctx, dest.identity(), state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichAccepted}}) {
+		if err != nil {
+			return "", err
+		}
+		if err := lines.Encode([]any{e.Enrichment.Asset, e.Enrichment.Kind, e.Enrichment.Language, e.Enrichment.Basis.Attribute, e.Enrichment.Proposal}); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}

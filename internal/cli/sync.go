@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/sources"
+	"assetferry/state"
+)
+
+// syncOptions are the switches of sync that are no settings: what is asked for tonight.
+type syncOptions struct {
+	on                           bool // it is a sync, or the plan of one
+	checksum, repair, yes, again bool
+	only                         string // "failed", or empty
+	acceptRules                  bool
+	acceptDeletes, acceptChanges int64
+}
+
+func (a *app) syncCommand() *cobra.Command {
+	o := migrateOptions{command: "sync", sync: syncOptions{on: true}}
+	var stays stayOptions
+	c := &cobra.Command{
+		Use:   "sync SOURCE",
+		Short: "Keep the destination in step, night after night",
+		Long: `Sync brings what is new, replaces what changed, follows what was renamed or
+moved, and writes metadata that changed. Assets keep their addresses, and the
+service keeps old contents as revisions. It is made to be run by a timer: it is
+resumed as migrate is, and "assetferry undo" takes a night back.
+
+What people did at the destination stays: an asset that somebody moved or edited
+is a conflict, and one that somebody deleted stays deleted. What is gone from
+the source stays at the destination and is reported, unless --delete trash is
+given.
+
+Where the destination requires approvals, sync takes a standing approval, which
+names its rules and limits: assetferry help security.
+
+A source in trouble must not harm the destination, so there are limits beyond
+which nothing is done (exit code 6) until somebody consents to what would be.
+`,
+		Example: `  assetferry sync ./photos --unmatched skip --dry-run
+  assetferry sync ./photos --unmatched skip --delete trash
+  assetferry sync ./photos --unmatched skip --only failed`,
+		Args:              sourceOrJob,
+		ValidArgsFunction: directories,
+		RunE: a.doSource(func(ctx context.Context, cmd *cobra.Command, source string) error {
+			return a.stay(ctx, cmd, source, stays, func(ctx context.Context, a *app) error {
+				return a.planOrMigrate(ctx, cmd, source, o)
+			})
+		}),
+	}
+	f := c.Flags()
+	addSyncRunFlags(f, &o)
+	addStayFlags(f, &stays)
+	return c
+}
+
+// addSyncRunFlags adds all flags of a sync that does not stay.
+func addSyncRunFlags(f *pflag.FlagSet, o *migrateOptions) {
+	addApplyFlags(f, o)
+	addSelectionFlags(f)
+	addCreateFlags(f, &o.retryParked)
+	addSendingFlags(f, o)
+	addSyncFlags(f, &o.sync)
+	addApprovalFlags(f)
+	f.StringVar(&o.sync.only, "only", "", "take only `what` did not arrive before: failed")
+	f.BoolVar(&o.sync.yes, "yes", false, "repair without asking; waives no limit")
+}
+
+// singleRunFlags are the flags of sync that a person gives for one run: they must not hold
+// again and again.
+var singleRunFlags = []string{"dry-run", "restart", "limit", "retry-parked", "only", "repair", "accept-rules", "accept-deletes", "accept-changes",
+	"approval-request", "approval-expires"}
+
+// addSyncFlags adds what decides about assets that are there already.
+func addSyncFlags(f *pflag.FlagSet, o *syncOptions) {
+	f.BoolVar(&o.checksum, "checksum", false, "read every object and compare it with what was sent, whatever its time and version")
+	setting(f, "delete", "what becomes of assets whose objects are `gone`")
+	setting(f, "quarantine", "`duration` for which an object must have been gone before its asset is trashed, and be missed by two runs")
+	setting(f, "max-delete", "trash at most this `number` of assets in a run")
+	setting(f, "max-delete-percent", "trash at most this `part` of the known objects in a run, in percent")
+	setting(f, "max-changes", "replace, describe or move at most this `number` of assets in a run")
+	setting(f, "max-changes-percent", "replace, describe or move at most this `part` of the known objects in a run, in percent")
+	setting(f, "sentinel", "`key` of an object that is always at the source; without it nothing is done")
+	setting(f, "drift-share", "`part` of the assets that each run compares with what it left at the destination; 0 compares none")
+	setting(f, "on-destination-change", "`policy` where people changed an asset")
+	setting(f, "on-replace-refused", "`policy` where the service does not take another content for an asset")
+	f.BoolVar(&o.repair, "repair", false, "look at every asset, and create again what somebody deleted at the destination; asks first")
+	f.BoolVar(&o.again, "describe-again", false, "look once more for what describes objects, in their content, too, and describe their assets by it")
+	f.BoolVar(&o.acceptRules, "accept-rules", false, "other rules than those of the last sync are meant")
+	f.Int64Var(&o.acceptDeletes, "accept-deletes", 0, "trash up to this `number` of assets, beyond the limits")
+	f.Int64Var(&o.acceptChanges, "accept-changes", 0, "replace, describe or move up to this `number` of assets, beyond the limits")
+}
+
+// settingsOfSync are the rules of a sync, but for which objects failed before.
+func (a *app) settingsOfSync(o syncOptions) *migrate.SyncRules {
+	c, r := a.settings, migrate.DefaultSyncRules()
+	r.DescribeAgain = o.again
+	r.Checksum, r.Repair, r.Delete, r.Quarantine = o.checksum, o.repair, c.Delete, c.Quarantine
+	r.OnReplaceRefused, r.OnDestinationChange = c.OnReplaceRefused, c.OnDestinationChange
+	return r
+}
+
+// syncRules makes a sync of what would only bring what is new.
+func (a *app) syncRules(ctx context.Context, s *endpoints, o syncOptions) error {
+	if !o.on {
+		return nil
+	}
+	r := a.settingsOfSync(o)
+	s.rules.Sync = r
+	switch o.only {
+	case "":
+		return nil
+	case "failed":
+	default:
+		return usage(fmt.Errorf("--only takes failed, and not %q", o.only), "leave it out for all")
+	}
+	keys, err := s.failedKeys(ctx)
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		a.out.Printf("Nothing is left of what failed before.")
+		return &stop{code: exitDone}
+	}
+	r.Failed = migrate.NewKeyList(keys)
+	r.Failed.Digest = "failed" // of which there may be fewer when a run is gone on with
+	return nil
+}
+
+// failedKeys are the keys of objects that did not arrive when they were tried last.
+func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err error) {
+	for f, err := range s.journal.Failures(ctx, s.pair.ID, "") {
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, sources.Key(f.Key))
+	}
+	last, err := s.journal.LastApplied(ctx, s.pair.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		return keys, nil
+	} else if err != nil {
+		return nil, err
+	}
+	for i, err := range s.journal.Items(ctx, last.Num, state.ItemFailed, state.ItemChanged) {
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, sources.Key(i.Key))
+	}
+	return keys, nil
+}
+
+// goOnSyncing goes on with a sync that was interrupted. What the source and the people at
+// the destination did since counts, so it is planned anew; where the rules are others by now,
+// as those of a repair that was not finished, under a new name: a plan that is made anew
+// loses nothing, and a timer must not wait for somebody to come.
+func (a *app) goOnSyncing(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run, changed []string) (state.Run, error) {
+	if len(changed) > 0 {
+		a.out.Notef("Run %s is not finished, and its rules differ: %s.", run.ID, strings.Join(changed, "; "))
+		return a.startOver(ctx, s, applier, run, run.Command)
+	}
+	a.out.Notef("Going on with run %s. What changed since is looked at, too.", run.ID)
+	return a.relist(ctx, s, applier, run)
+}
+
+// tellOvertaken says that a run was not gone on with, since it could not follow what changed.
+func (a *app) tellOvertaken(plan migrate.Plan) {
+	former := plan.Overtaken
+	if former == nil {
+		return
+	}
+	a.summary.Supersedes = former.Run
+	a.out.Notef("%s has changed since run %s was done with it. That run ends here; what it did is kept, and a new run does what is left.",
+		ui.Sanitize(former.Key), former.Run)
+}
+
+// guard gives a planner the limits of a sync.
+func (a *app) guard(p *migrate.Planner, o syncOptions) {
+	p.DriftShare, p.Guards = a.settings.DriftShare, a.guards(o)
+}
+
+// guards are the limits of a sync.
+func (a *app) guards(o syncOptions) migrate.Guards {
+	c := a.settings
+	return migrate.Guards{
+		Sentinel: sources.Key(strings.TrimPrefix(c.Sentinel, "./")), MaxDelete: int64(c.MaxDelete), MaxDeletePercent: c.MaxDeletePercent,
+		MaxChanges: int64(c.MaxChanges), MaxChangesPercent: c.MaxChangesPercent,
+		AcceptRules: o.acceptRules, AcceptDeletes: o.acceptDeletes, AcceptChanges: o.acceptChanges,
+	}
+}
+
+// showGuards tells what keeps a plan, or a part of it, from being carried out. Its error
+// ends the command where that is all of it.
+func (a *app) showGuards(plan migrate.Plan) error {
+	if plan.Run.Stopped != "" && len(plan.Guarded) == 0 {
+		a.out.Notef("%s.", capitalized(plan.Run.Stopped))
+		return nil
+	}
+	for n, e := range plan.Guarded {
+		if n == len(plan.Guarded)-1 {
+			return e
+		}
+		a.out.Fail(ui.ErrorLine{Class: classes[exitGuard], Message: e.Error(), Hint: e.Hint()})
+	}
+	return nil
+}
+
+func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// agreeToRepair asks before anything is created again that somebody deleted.
+func (a *app) agreeToRepair(ctx context.Context, s *endpoints, plan migrate.Plan, o syncOptions) error {
+	deleted, bytes := sumOf(plan.Tallies, state.Create, string(migrate.ReasonRepair))
+	if deleted == 0 || o.yes {
+		return nil
+	}
+	if !ui.IsTerminal(a.stdin) {
+		return usage(fmt.Errorf("--repair asks before it creates %s again, and nobody is here to answer", count(deleted, "asset")),
+			"look at the plan with --dry-run, then add --yes")
+	}
+	yes, err := a.confirm(ctx, fmt.Sprintf("Create %s again at %s (%s)?\nSomebody deleted them there.", count(deleted, "asset"), ui.Sanitize(s.dest.String()), ui.Bytes(bytes)))
+	if yes || err != nil {
+		return err
+	}
+	return &stop{exitError, errors.New("nobody said yes, so nothing was sent"), "answer y, or use --yes"}
+}

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assetferry/internal/longtest"
+	"assetferry/internal/sandbox"
+)
+
+// A moody server hands out contents that follow from their names, and does to a part of
+// the requests whatever servers do: by a seed, so that each name has its own fate.
+type moody struct {
+	requests, cuts, refusals, whole, lies atomic.Int64
+	attempts                              sync.Map // by path
+}
+
+func contentOf(name string) []byte {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	random := rand.New(rand.NewPCG(h.Sum64(), 0))
+	content := make([]byte, 64+random.IntN(256))
+	for i := range content {
+		content[i] = byte(random.Uint32())
+	}
+	return content
+}
+
+func (m *moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.requests.Add(1)
+	counter, _ := m.attempts.LoadOrStore(r.URL.Path, new(atomic.Int64))
+	h := fnv.New64a()
+	h.Write([]byte(r.URL.Path))
+	random := rand.New(rand.NewPCG(h.Sum64(), uint64(counter.(*atomic.Int64).Add(1))))
+	content := contentOf(path.Base(r.URL.Path))
+	w.Header().Set("Etag", fmt.Sprintf(`"%x"`, h.Sum64()))
+	switch mood := random.IntN(10_000); {
+	case mood < 3: // rarely, since it has to be waited for
+		m.refusals.Add(1)
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	case mood < 100:
+		m.refusals.Add(1)
+		w.WriteHeader(http.StatusTooManyRequests)
+		return
+	case mood < 300 && r.Method == http.MethodGet:
+		m.lies.Add(1)
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)+1+random.IntN(100)))
+		_, _ = w.Write(content)
+		return
+	case mood < 2300 && r.Method == http.MethodGet:
+		m.cuts.Add(1)
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+		_, _ = w.Write(content[:random.IntN(len(content))])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	case mood < 5000 && r.Header.Get("Range") != "":
+		m.whole.Add(1)
+		r.Header.Del("Range")
+	}
+	http.ServeContent(w, r, "", time.Unix(1_700_000_000, 0), bytes.NewReader(content))
+}
+
+// A clerk looks at everything that is uploaded.
+type clerk struct {
+	watched atomic.Int64 // the process that uploads; 0 until it is known
+	peak    atomic.Int64 // the most memory that it had so far, in KiB
+
+	mu    sync.Mutex
+	seen  map[string]int
+	wrong []string
+}
+
+func (c *clerk) look(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == "/assets" {
+			body, err := io.ReadAll(r.Body)
+			if err == nil {
+				err = c.note(r.Header.Get("Content-Type"), body)
+			}
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if pid := c.watched.Load(); pid != 0 {
+				c.peak.Store(max(c.peak.Load(), peakOf(pid)))
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// peakOf is the most memory that a process had so far, in KiB; 0 if it has ended. What the
+// system tells once it has ended counts the memory of the process that began it, too.
+func peakOf(pid int64) (kib int64) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	if _, rest, found := strings.Cut(string(status), "VmHWM:"); found {
+		_, _ = fmt.Sscan(rest, &kib)
+	}
+	return kib
+}
+
+func (c *clerk) note(contentType string, body []byte) error {
+	_, parameters, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return err
+	}
+	form := multipart.NewReader(bytes.NewReader(body), parameters["boundary"])
+	for {
+		part, err := form.NextPart()
+		if err != nil {
+			return err
+		}
+		if part.FormName() != "file" {
+			continue
+		}
+		content, err := io.ReadAll(part)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.seen[part.FileName()]++
+		if !bytes.Equal(content, contentOf(part.FileName())) {
+			c.wrong = append(c.wrong, part.FileName())
+		}
+		return nil
+	}
+}
+
+// isWatched reports whether the race detector makes everything slow and large.
+func isWatched() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+var rowsFlag = flag.Int("rows", longtest.Size(1_500, 20_000), "of the table of TestALargeTableOverABadServer")
+
+// TestALargeTableOverABadServer brings over a table of many rows, in no order, from a
+// server that breaks off, refuses, pays no heed to ranges and lies: every object arrives
+// once and as it is, and memory does not grow with the table. The long form is
+//
+//	go test ./internal/cli -run TestALargeTable -rows 100000 -v
+func TestALargeTableOverABadServer(t *testing.T) {
+	t.Parallel()
+	rows, most := *rowsFlag, int64(200<<10) // KiB
+	if isWatched() {
+		rows, most = 3000, 1<<20
+	}
+	bad := &moody{}
+	server := httptest.NewServer(bad)
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	var b strings.Builder
+	b.WriteString("Asset URL,Folder,Title,File size\n")
+	for _, n := range rand.New(rand.NewPCG(1, 2)).Perm(rows) {
+		name := fmt.Sprintf("image-%06d.jpg", n)
+		size := strconv.Itoa(len(contentOf(name)))
+		if n%10 == 0 {
+			size = "" // it has to be asked for
+		}
+		fmt.Fprintf(&b, "%s/%d/%s,Folder %03d,\"Number %d\nof many\",%s\n", server.URL, n, name, n%200, n, size)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "export.csv"), []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startService(t, sandbox.Options{})
+	c := &clerk{seen: map[string]int{}}
+	s.wrap(c.look)
+	p := commandWithin(t, 40*time.Minute, dir, s.variables(), "migrate", "table:export.csv", "--allow-private-networks", "--wait", "2m", "-j", "64")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.watched.Store(int64(p.Process.Pid))
+	if code, err := exitCode(p.Wait()); code != exitDone || err != nil {
+		t.Fatalf("exit code %d (%v)\n%s", code, err, p.stderr.String())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.seen) != rows || len(c.wrong) > 0 {
+		t.Errorf("%d of %d objects arrived, and other content of %.200q", len(c.seen), rows, c.wrong)
+	}
+	for name, times := range c.seen {
+		if times != 1 {
+			t.Errorf("%s arrived %d times", name, times)
+		}
+	}
+	if bad.cuts.Load() == 0 || bad.refusals.Load() == 0 || bad.whole.Load() == 0 || bad.lies.Load() == 0 {
+		t.Errorf("the server was too good: %+v", bad)
+	}
+	peak := c.peak.Load()
+	t.Logf("%d requests for %d rows: %d answers broke off, %d were refusals, %d whole ones for a part, %d with a wrong length; %d MiB of memory",
+		bad.requests.Load(), rows, bad.cuts.Load(), bad.refusals.Load(), bad.whole.Load(), bad.lies.Load(), peak>>10)
+	if peak > most || peak == 0 {
+		t.Errorf("%d KiB of memory, at most %d are allowed", peak, most)
+	}
+}

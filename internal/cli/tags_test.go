@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"assetferry/internal/sandbox"
+)
+
+// Tags cost one request for each object that is sent, and none for those that are
+// planned, known or adopted; everything else comes with the content.
+func TestRequestsForTags(t *testing.T) {
+	const objects = 12
+	dir := t.TempDir()
+	files := smallTree(objects)
+	files.write(t, filepath.Join(dir, "src"))
+	b := startBucket(t, "photos")
+	if err := b.putTree(filepath.Join(dir, "src")); err != nil {
+		t.Fatal(err)
+	}
+	for key := range files {
+		b.tag(key, "place", "Oslo")
+	}
+	var contents, tags, others atomic.Int64
+	b.wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Query().Has("tagging"):
+				tags.Add(1)
+			case r.URL.Query().Has("list-type"):
+			case r.Method == http.MethodGet:
+				contents.Add(1)
+			default:
+				others.Add(1)
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	s, plain := startService(t, sandbox.Options{}), startService(t, sandbox.Options{})
+	for _, call := range []struct {
+		name           string
+		service        *service
+		args           []string
+		contents, tags int64
+	}{
+		{"plan", s, []string{"plan", "s3://photos", "--s3-tags"}, 0, 0},
+		{"migrate", s, []string{"migrate", "s3://photos", "--s3-tags"}, objects, objects},
+		{"nothing is new", s, []string{"migrate", "s3://photos", "--s3-tags"}, 0, 0},
+		{"all of it is adopted", s, []string{"migrate", "s3://photos", "--s3-tags", "--state", "another.db"}, objects, 0},
+		{"without tags", plain, []string{"migrate", "s3://photos", "--state", "plain.db"}, objects, 0},
+	} {
+		contents.Store(0)
+		tags.Store(0)
+		env := append(append(call.service.variables(), b.variables()...), "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret")
+		command(t, dir, env, call.args...).must(t, exitDone)
+		if contents.Load() != call.contents || tags.Load() != call.tags || others.Load() != 0 {
+			t.Errorf("%s: %d requests for contents, %d for tags and %d others; want %d, %d and 0",
+				call.name, contents.Load(), tags.Load(), others.Load(), call.contents, call.tags)
+		}
+	}
+}

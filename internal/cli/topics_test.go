@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assetferry/internal/longtest"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/seedtest"
+)
+
+// commandsOf are the command lines that a text shows: what follows "$ ", with the lines
+// that continue it after a "\", "|" or "||".
+func commandsOf(text string) (commands []string) {
+	continued := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			commands = append(commands, command)
+		} else if !continued {
+			continue
+		} else {
+			commands[len(commands)-1] += "\n" + line
+		}
+		continued = strings.HasSuffix(line, "\\") || strings.HasSuffix(line, "|")
+	}
+	return commands
+}
+
+// helpTopics are the topics by name.
+func helpTopics(t *testing.T) map[string]string {
+	t.Helper()
+	entries, err := helpTexts.ReadDir("help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	topics := map[string]string{}
+	for _, e := range entries {
+		text, err := helpTexts.ReadFile("help/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		topics[strings.TrimSuffix(e.Name(), ".txt")] = string(text)
+	}
+	return topics
+}
+
+// allCommands are the program's commands, topics aside.
+func allCommands(t *testing.T) (commands []*cobra.Command) {
+	t.Helper()
+	var add func(*cobra.Command)
+	add = func(c *cobra.Command) {
+		if !isTopic(c) {
+			commands = append(commands, c)
+		}
+		for _, sub := range c.Commands() {
+			add(sub)
+		}
+	}
+	a := &app{environment: environment{stdout: os.Stdout, stderr: os.Stderr}}
+	add(a.rootCommand())
+	return commands
+}
+
+// topicReader has what a topic takes for granted: a library in ./photos, in the bucket
+// photos, and behind a connector, a service that the environment points at, and the program on the PATH.
+func topicReader(t *testing.T) *reader {
+	t.Helper()
+	if err := shipped(); err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{home: t.TempDir()}
+	library := filepath.Join(r.home, "photos")
+	if err := writeLibrary(library); err != nil {
+		t.Fatal(err)
+	}
+	b := startBucket(t, "photos")
+	if err := b.putTree(library); err != nil {
+		t.Fatal(err)
+	}
+	service := startService(t, sandbox.Options{})
+	r.env = slices.Concat(service.variables(), startWords(t, service, aiservice.Options{}).variables(), b.variables(), []string{
+		"AWS_ACCESS_KEY_ID=reader", "AWS_SECRET_ACCESS_KEY=secret", "HOME=" + r.home, "XDG_STATE_HOME=" + r.home + "/state",
+		"TZ=" + noonZone(), "CONNECTOR=" + startConnector(t, library, "3f8a09c1b2d4").URL, "XDG_DATA_HOME=" + r.home + "/data", "TMPDIR=" + r.home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0",
+	})
+	return r
+}
+
+// noonZone is a time zone in which it is about noon: hours away from when examples have a
+// run end.
+func noonZone() string { return fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) }
+
+// quietLoopback is an address of this machine, a different one for each n from 2 to 254 where
+// the system has them. Ports of 127.0.0.1 are given to connections of other tests, so that a
+// port that was free for a moment may be taken.
+func quietLoopback(n int) string {
+	if runtime.GOOS != "linux" {
+		n = 1
+	}
+	return fmt.Sprintf("127.0.0.%d", n)
+}
+
+// follow runs commands one after the other in a shell.
+func (r *reader) follow(t *testing.T, commands []string) {
+	t.Helper()
+	var script strings.Builder
+	for _, c := range commands {
+		fmt.Fprintf(&script, "cat <<'end of command' >&2\n--- %s\nend of command\n%s\n", c, c)
+	}
+	if out, err := r.shell(script.String(), r.home); err != nil {
+		t.Errorf("%v in the last of these commands:\n%s", err, out)
+	}
+}
+
+// beforeTopic is what has happened before a topic is read.
+func beforeTopic(name string) []string {
+	return map[string][]string{
+		"addresses": {`printf 'addresses:\n  - https://cdn.example.com/${path}\n  - {address: "https://cdn.example.com/w_${width}/${path}", widths: [320, 640, 1280]}\n' > assetferry.yaml`,
+			"assetferry migrate ./photos --unmatched skip"},
+		"journal": {"assetferry migrate ./photos --unmatched skip --limit 5 --state journal.db"},
+		"sources": {`printf 'jobs:\n  cms:\n    source: ckfinder+%s\n' "$CONNECTOR" > cms.yaml`, `printf 'destinations:\n  production:\n    url: %s\n    environment: %s\n    access_key_env: ASSETFERRY_ACCESS_KEY\n' "$ASSETFERRY_URL" "$ASSETFERRY_ENVIRONMENT_ID" > assetferry.yaml`, "cat cms.yaml >> assetferry.yaml",
+			"assetferry migrate ./photos --unmatched skip"},
+		"rewrite": {"assetferry migrate ./photos --unmatched skip", "mkdir content",
+			`echo '<img src="https://old.example.com/files/2024/harbour/harbour-01.jpg">' | tee content/index.html > blog.sql`},
+		"nightly": {`printf 'unmatched: skip\njobs:\n  nightly:\n    source: ./photos\n' > assetferry.yaml`},
+	}[name]
+}
+
+// beforeExamples is what has happened before the examples of a command are needed: a run,
+// whose ID stands for those in the examples, and what only they begin with.
+func beforeExamples(examples string) []string {
+	before := []string{
+		"mkdir -p photos/2024/spring site", "cp photos/photos/2024/harbour/harbour-01.jpg photos/2024/spring/harbour.jpg",
+		"rm photos/photos/2025/broken.jpg", "cp photos/2024/spring/harbour.jpg photo.jpg", // all of them can be described
+		"echo '<img src=harbour.jpg>' > site/index.html", `echo '[{"domain":"https://example.com","headers":{"authorization":"Bearer x"}}]' > headers.json`, "printf 'id,decision\n' > decisions.csv",
+		"assetferry migrate ./photos --unmatched skip --json > before.jsonl",
+		`RUN=$(tail -1 before.jsonl | sed -E 's/.*"run":"([^"]+)".*/\1/')`,
+		"mkdir content", `echo '<img src="https://old.example.com/files/2024/spring/harbour.jpg">' | tee content/index.html > blog.sql`,
+		"echo 'Write alt texts in plain words.' | tee alt.txt > glossary.md",
+	}
+	if strings.Contains(examples, "urls.tsv") {
+		before = append(before, "assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv")
+	}
+	if strings.Contains(examples, "house-style") {
+		before = append(before, "assetferry ai contexts create 'House style' --prompt alt=@alt.txt --file glossary.md > style.txt",
+			`STYLE=$(sed -nE 's/^Context +([^ ]+).*/\1/p' style.txt) PROMPT=$(sed -nE 's/^Prompt +([^ ]+).*/\1/p' style.txt) FILE=$(sed -nE 's/^File +([^ ]+).*/\1/p' style.txt)`)
+	}
+	return before
+}
+
+// exampleIDs puts the IDs of the context that is there, and a backup, in place of those in the
+// examples.
+var exampleIDs = strings.NewReplacer("--restore DIR", `--restore "$(ls -d state/assetferry/backups/* | head -n 1)"`, "house-style/prompt/alt", `"$STYLE/prompt/$PROMPT"`, "house-style/file/glossary", `"$STYLE/file/$FILE"`, "house-style", `"$STYLE"`)
+
+// TestTopics follows topics as a reader would: each in the long form, and else a quarter of them.
+func TestTopics(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("needs bash")
+	}
+	random := seedtest.Rand(t)
+	for name, text := range helpTopics(t) {
+		if !longtest.Takes(random, 4) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if commands := commandsOf(text); len(commands) > 0 {
+				if strings.Contains(text, "eval ") { // that of a sandbox
+					commands = append(commands, "assetferry sandbox stop")
+				}
+				topicReader(t).follow(t, append(beforeTopic(name), commands...))
+			}
+		})
+	}
+}
+
+// TestExamples runs the examples in the help of commands, each command's in a shell: of all
+// commands in the long form, and else of a quarter of them.
+func TestExamples(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("needs bash")
+	}
+	random := seedtest.Rand(t)
+	for _, c := range allCommands(t) {
+		if !c.HasExample() || !longtest.Takes(random, 4) {
+			continue
+		}
+		t.Run(strings.ReplaceAll(c.CommandPath(), " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			commands := beforeExamples(c.Example)
+			if strings.HasPrefix(c.CommandPath(), "assetferry sandbox ") { // which needs one of its own
+				commands = append(commands, `eval "$(assetferry sandbox --data rehearsal &)"`)
+			}
+			for line := range strings.Lines(c.Example) {
+				commands = append(commands, exampleIDs.Replace(runID.ReplaceAllLiteralString(strings.TrimSpace(line), `"$RUN"`)))
+			}
+			if strings.HasPrefix(c.CommandPath(), "assetferry sandbox ") {
+				commands = append(commands, "assetferry sandbox stop")
+			}
+			topicReader(t).follow(t, commands)
+		})
+	}
+}
+
+// TestTextsNameWhatThereIs looks for every command, topic and switch that a text tells of.
+func TestTextsNameWhatThereIs(t *testing.T) {
+	texts := helpTopics(t)
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts["README"] = string(readme)
+	known := map[string]bool{}
+	for name := range helpTopics(t) {
+		known["help "+name] = true
+	}
+	for _, c := range allCommands(t) {
+		path := strings.TrimPrefix(c.CommandPath(), "assetferry ")
+		known[path], known["help "+path] = true, true
+		if !strings.HasPrefix(path, "completion") { // whose texts are cobra's
+			texts["help of "+c.CommandPath()] = c.Long
+		}
+	}
+	flags := map[string]bool{}
+	for _, c := range allCommands(t) {
+		c.InitDefaultHelpFlag()
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+	}
+	prose := []string{"moves", "probe", "itself"} // what follows the name in a sentence
+	mention := regexp.MustCompile(`\bassetferry ((?:help|state|assets|completion) [a-z0-9-]+|[a-z]+)\b`)
+	for name, text := range texts {
+		for _, m := range mention.FindAllStringSubmatch(text, -1) {
+			if called := strings.Fields(m[0])[1]; !known[m[1]] && !known[called] && !slices.Contains(prose, called) {
+				t.Errorf("%s: there is no %q", name, m[0])
+			} else if called == "help" && !known[m[1]] {
+				t.Errorf("%s: there is no topic %q", name, m[0])
+			}
+		}
+		for _, m := range regexp.MustCompile(`(?:^|[\s"'(])--([a-z][a-z0-9-]+)`).FindAllStringSubmatch(text, -1) {
+			if !flags[m[1]] {
+				t.Errorf("%s: no command has --%s", name, m[1])
+			}
+		}
+	}
+}
+
+// TestTopicsFit holds the form of topics: the first line says what it is about, and no
+// line is longer than a terminal is wide.
+func TestTopicsFit(t *testing.T) {
+	for name, text := range helpTopics(t) {
+		if about, _, ok := strings.Cut(text, "\n\n"); !ok || strings.Contains(about, "\n") || strings.HasSuffix(about, ".") {
+			t.Errorf("%s: the first line does not stand alone", name)
+		}
+		for line := range strings.Lines(text) {
+			if line = strings.TrimRight(line, "\n"); len([]rune(line)) > 80 || strings.ContainsAny(line, "\t") || line != strings.TrimRight(line, " ") {
+				t.Errorf("%s: %q", name, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,445 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/csv"
+	"image"
+	"image/png"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
+)
+
+// What help security says of hosts and of files is compared with what commands do: they run
+// as processes of their own, their requests go through a proxy that knows every host by name,
+// and the folder that is home, temporary folder and working directory in one is looked at
+// before and after. With the tag strace, the system calls are looked at as well: there is no
+// connection beside those to the proxy, and no file that was there for an instant only.
+//
+// Who adds a host or a file adds a row here, its sentence to the help, and a command that
+// uses it to TestTraces.
+
+// A trace is a host that is contacted, or a kind of files that is written.
+type trace struct {
+	says  string // in help security
+	match string // the names of the host, or a pattern of paths
+}
+
+// hosts are those that help security lists, each under the name that the proxy knows it by.
+func hosts() map[string]trace {
+	return map[string]trace{
+		"service":   {"the service, at the address that --to, ASSETFERRY_URL or assetferry.yaml names", "assets.test"},
+		"delivery":  {"the host that delivers the files of the service, where that is another one", "files.test"},
+		"source":    {"for an environment or a workspace as a source: the service at ASSETFERRY_SOURCE_URL, or at the address in assetferry.yaml, and the host that delivers its files", "from.test"},
+		"bucket":    {"for a source or an export in S3: the endpoint of the bucket", "bucket.test"},
+		"connector": {"for a source behind a CKFinder connector: the host in its address", "connector.test"},
+		"table":     {"for a table: the hosts of the URLs in it", "table.test"},
+		"redirect":  {"the hosts that a redirect of content leads to", "moved.test"},
+		"hook":      {"for --notify: the hosts of the URLs given there", "hook.test"},
+		"ai":        {"for enrich and ai: the AI content service", "ai.test"},
+		"tokens":    {"the token endpoint if ASSETFERRY_AI_TOKEN_URL names one", "tokens.test"},
+	}
+}
+
+// notTraced are the entries of the list that no test can use: they are of the machine.
+func notTraced() []string {
+	return []string{"what the credentials of AWS ask for", "a proxy, if HTTPS_PROXY", "the name servers of this machine"}
+}
+
+// readsBeside is what is read that nobody named; see systemFiles.
+func readsBeside() string {
+	return "assetferry.yaml where it is called, ~/.aws for S3, the unit that schedule would replace, and files of the system: certificates, names of hosts, accounts, time zones, mounted file systems, the terminal, random numbers, and what the kernel says of memory, processors and the network"
+}
+
+// written are the kinds of files that help security lists. What strace alone sees is in
+// fleeting.
+func written() map[string]trace {
+	return map[string]trace{
+		"state":   {"state database", `^(state(/assetferry(/[^/]*\.db[^/]*(/.*)?)?)?|st(/.*)?)$`},
+		"sandbox": {"$XDG_DATA_HOME/assetferry/sandbox, or --data DIR", `^data(/.*)?$`},
+		"log":     {"only with --log-file", `^run\.log$`},
+		"output":  {"files of --output, -o and --approval-request", `^out/[^/]+$`},
+		"pages":   {"the pages that enrich documents writes next to yours, with a .json for each", `^pages/[^/]+\.enriched\.html(\.json)?$`},
+		"export":  {"the folder of export", `^exported(/.*)?$`},
+		"metrics": {"--metrics", `^m\.prom$`},
+		"rewrite": {"the files that rewrite --write changes", `^site/.*$`},
+		"backups": {"$XDG_STATE_HOME/assetferry/backups, or --backup-dir DIR: the originals of files that rewrite --write replaced", `^state/assetferry/backups(/.*)?$`},
+		"made":    {"what init, demo, man and doctor --probe make", `^made/.*$`},
+	}
+}
+
+// fleeting are files that are gone when a command is over.
+func fleeting() map[string]trace {
+	return map[string]trace{
+		"temporary": {"the index of a table of objects (assetferry-table-), a redirect map that is read (assetferry-map-), and what SQLite sorts (etilqs_)", `^tmp/(assetferry-(table|map)-|etilqs_)[^/]+$`},
+		"draft":     {"A file that is written has a draft beside it, whose name begins with a dot", `(^|/)\.[^/]+(-[A-Z2-7]{26}|\.assetferry-draft|\.part)$`},
+		"doctor":    {"an empty file by which doctor finds out whether a state database can be made (.assetferry-doctor-)", `(^|/)\.assetferry-doctor-[^/]+$`},
+	}
+}
+
+// A traced command has what it must use, by name, and with a question mark what it may use:
+// whoever reads a state database may leave what SQLite readers share.
+type traced struct {
+	args  string
+	code  int
+	hosts string
+	files string
+	local bool // it may connect to itself
+}
+
+// tracedSource is the environment that is a source.
+const tracedSource = "another0000000000000"
+
+func commands() []traced {
+	const state = " --state st/x.db"
+	return []traced{
+		{args: "plan photos --output out/plan.txt" + state, hosts: "service", files: "state output"},
+		{args: "migrate photos --unmatched skip --metrics m.prom --notify http://hook.test/x --log-file run.log" + state, hosts: "service hook", files: "state log metrics"},
+		{args: "sync photos --delete trash --max-delete 1" + state, hosts: "service", files: "state"},
+		{args: "verify --content" + state, hosts: "service delivery", files: "state"},
+		{args: "status" + state, files: "state?"},
+		{args: "explain a.png" + state, files: "state?"},
+		{args: "report --format html --output out/r.html" + state, files: "output state?"},
+		{args: "urls --old-prefix https://old.example/ --output out/urls.tsv" + state, files: "output state?"},
+		{args: "sync photos --approval-request out/request.json" + state, files: "output state?"},
+		{args: "urls --check" + state, hosts: "service delivery", files: "state"},
+		{args: "enrich survey" + state, hosts: "service", files: "state"},
+		{args: "enrich describe --yes" + state, hosts: "service delivery ai tokens", files: "state"},
+		{args: "enrich proposals --output out/p.csv" + state, files: "output state?"},
+		{args: "enrich documents pages --yes" + state, hosts: "ai tokens", files: "pages state?"},
+		{args: "ai models", hosts: "ai tokens"},
+		{args: "export exported" + state, hosts: "service delivery", files: "export state?"},
+		{args: "export s3://bucket/out" + state, hosts: "service delivery bucket", files: "state?"},
+		{args: "rewrite --map out/urls.tsv site --write" + state, files: "rewrite backups state?"},
+		{args: "schedule photos --delete trash --max-delete 1" + state, files: "state?"},
+		{args: "doctor photos" + state, hosts: "service ai tokens", files: "state?"},
+		{args: "doctor photos --state st/new.db", hosts: "service ai tokens"},
+		{args: "assets ls Images", hosts: "service"},
+		{args: "assets image -o out/i.webp --width 80 --format webp -- ID", hosts: "service delivery", files: "output"},
+		{args: "assets get -o out/got -- ID", hosts: "service delivery", files: "output"},
+		{args: "plan s3://bucket --unmatched skip" + state, hosts: "service bucket", files: "state"},
+		{args: "plan ckfinder+http://connector.test/ckfinder/connector --unmatched skip" + state, hosts: "service connector", files: "state"},
+		{args: "migrate ckbox://" + tracedSource + state, hosts: "service delivery source", files: "state"},
+		{args: "migrate table:table.csv" + state, hosts: "service table redirect", files: "state"},
+		{args: "undo --yes" + state, code: exitUsage},
+		{args: "init --output made/assetferry.yaml", files: "made"},
+		{args: "state backup" + state, files: "state"},
+		{args: "plan photos --to sandbox", files: "state sandbox", local: true},
+		{args: "demo --dir made/demo", files: "made", local: true},
+	}
+}
+
+// A recorder is a proxy that serves hosts by name and notes which ones were asked for.
+type recorder struct {
+	server *httptest.Server
+	known  map[string]*url.URL
+	mu     sync.Mutex
+	asked  map[string]bool
+}
+
+func startRecorder(t *testing.T, known map[string]string) *recorder {
+	r := &recorder{known: map[string]*url.URL{}, asked: map[string]bool{}}
+	for host, address := range known {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.known[host] = u
+	}
+	r.server = httptest.NewServer(r)
+	t.Cleanup(r.server.Close)
+	return r
+}
+
+func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	r.asked[req.Host] = true
+	r.mu.Unlock()
+	to, known := r.known[req.Host]
+	if req.Method == http.MethodConnect || !known {
+		http.Error(w, "unknown host", http.StatusBadGateway)
+		return
+	}
+	proxy := httputil.ReverseProxy{
+		Rewrite:        func(p *httputil.ProxyRequest) { p.SetURL(to); p.Out.Host = asServed(p.In.Host) },
+		ModifyResponse: deliverElsewhere,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		},
+	}
+	proxy.ServeHTTP(w, req)
+}
+
+// asServed is the host that a server is to believe that it is.
+func asServed(host string) string {
+	if host == "files.test" {
+		return "assets.test"
+	}
+	return host
+}
+
+// deliverElsewhere has answers of the service name another host for its files.
+func deliverElsewhere(r *http.Response) error {
+	if !strings.Contains(r.Header.Get("Content-Type"), "json") {
+		return nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	body = bytes.ReplaceAll(body, []byte("http://assets.test/"), []byte("http://files.test/"))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.Header.Del("Content-Length")
+	return nil
+}
+
+// drain gives the hosts that were asked for since.
+func (r *recorder) drain() (all []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for host := range r.asked {
+		all = append(all, host)
+	}
+	clear(r.asked)
+	return all
+}
+
+// TestTraces runs commands and compares what they contact and write with help security: all of
+// what it lists, and nothing else.
+func TestTraces(t *testing.T) {
+	dir := t.TempDir()
+	var photo bytes.Buffer
+	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 64, 64))); err != nil {
+		t.Fatal(err)
+	}
+	content := map[string][]byte{
+		"photos/a.png": photo.Bytes(), "photos/b.txt": []byte("b"), "connector/Files/c.txt": []byte("c"),
+		"site/index.html": []byte(`<img src="https://old.example/a.png">`), "pages/p.html": []byte(`<img src="a.png">`), "out/.keep": nil, "made/.keep": nil, "tmp/.keep": nil,
+	}
+	for name, text := range content {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeTable(t, filepath.Join(dir, "table.csv"))
+	proxy, env := tracedServices(t, dir)
+	env = append(env, "TMPDIR="+filepath.Join(dir, "tmp"), "HTTP_PROXY="+proxy.server.URL, "HTTPS_PROXY="+proxy.server.URL, "NO_PROXY=")
+	used := map[string]bool{}
+	var photoID string
+	for _, c := range commands() {
+		before := filesBelow(t, dir)
+		args := append([]string{"--allow-http"}, strings.Fields(c.args)...)
+		if i := slices.Index(args, "ID"); i >= 0 {
+			args[i] = photoID
+		}
+		p := command(t, dir, env, args...)
+		calls := watchCalls(t, p, dir)
+		said := p.must(t, c.code)
+		if found := regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(said); found != nil && c.args == "assets ls Images" {
+			photoID = found[1]
+		}
+		seen := calls()
+		c.compareHosts(t, proxy.drain(), used)
+		c.compareFiles(t, changes(before, filesBelow(t, dir)), used)
+		seen.compare(t, c, strings.TrimPrefix(proxy.server.URL, "http://"), used)
+	}
+	for _, rows := range []map[string]trace{hosts(), written(), fleeting()} {
+		for name := range rows {
+			if _, gone := fleeting()[name]; !used[name] && (seesCalls || !gone) {
+				t.Errorf("no command of the test uses %s", name)
+			}
+		}
+	}
+}
+
+// tracedServices starts all that commands talk to.
+func tracedServices(t *testing.T, dir string) (*recorder, []string) {
+	s := startService(t, sandbox.Options{})
+	words := startWords(t, s, aiservice.Options{})
+	from := startService(t, sandbox.Options{Environments: []sandbox.Environment{{ID: tracedSource, AccessKey: "another-key-for-tests-of-no-use"}}})
+	command(t, dir, from.variables(), "migrate", "photos", "--unmatched", "skip", "--state", "from/x.db").must(t, exitDone)
+	bucket := startBucket(t, "bucket")
+	if err := bucket.put("d.txt", "d"); err != nil {
+		t.Fatal(err)
+	}
+	connector := startConnector(t, filepath.Join(dir, "connector"), "")
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved.txt" {
+			http.Redirect(w, r, "http://moved.test/f.txt", http.StatusFound)
+			return
+		}
+		_, _ = io.WriteString(w, "e")
+	}))
+	t.Cleanup(plain.Close)
+	at := func(address string) string {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "http://" + net.JoinHostPort(u.Hostname(), u.Port())
+	}
+	proxy := startRecorder(t, map[string]string{
+		"assets.test": at(s.url), "files.test": at(s.url), "ai.test": at(words.url), "tokens.test": at(words.url), "bucket.test": at(bucket.server.URL),
+		"connector.test": at(connector.URL), "table.test": plain.URL, "hook.test": plain.URL, "moved.test": plain.URL, "from.test": at(from.url),
+	})
+	env := append(withoutAWS(), "ASSETFERRY_URL=http://assets.test", "ASSETFERRY_ENVIRONMENT_ID="+s.env.ID, "ASSETFERRY_ACCESS_KEY="+string(s.env.AccessKey),
+		"ASSETFERRY_SOURCE_URL=http://from.test", "ASSETFERRY_SOURCE_ACCESS_KEY="+string(from.env.AccessKey),
+		"ASSETFERRY_S3_ENDPOINT=http://bucket.test", "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_REGION=eu-central-1",
+		"ASSETFERRY_AI_URL=http://ai.test", "ASSETFERRY_AI_TOKEN_URL=http://tokens.test"+words.TokenPath()+"?user=u&permission=ai:admin&life=600")
+	return proxy, env
+}
+
+func writeTable(t *testing.T, path string) {
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := csv.NewWriter(f)
+	if err := w.WriteAll([][]string{{"url"}, {"http://table.test/e.png"}, {"http://table.test/moved.txt"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compareHosts compares the hosts that a command asked for with those that it may and must.
+func (c traced) compareHosts(t *testing.T, asked []string, used map[string]bool) {
+	t.Helper()
+	var names []string
+	for _, host := range asked {
+		name := host
+		for row, h := range hosts() {
+			if h.match == host {
+				name = row
+			}
+		}
+		names = append(names, name)
+		used[name] = true
+	}
+	want := strings.Fields(c.hosts)
+	slices.Sort(names)
+	slices.Sort(want)
+	if !slices.Equal(names, want) {
+		t.Errorf("%s contacts %v, want %v", c.args, names, want)
+	}
+}
+
+// compareFiles compares what a command has written with the kinds of files that it may and
+// must write.
+func (c traced) compareFiles(t *testing.T, paths []string, used map[string]bool) {
+	t.Helper()
+	wrote := map[string]bool{}
+	for _, path := range paths {
+		kind := kindOfFile(path, written())
+		if !c.mayWrite(kind) {
+			t.Errorf("%s writes %s, of the kind %q", c.args, path, kind)
+		}
+		wrote[kind], used[kind] = true, true
+	}
+	for _, kind := range strings.Fields(c.files) {
+		if !strings.HasSuffix(kind, "?") && !wrote[kind] {
+			t.Errorf("%s writes no file of the kind %s", c.args, kind)
+		}
+	}
+}
+
+func (c traced) mayWrite(kind string) bool {
+	return kind != "" && (slices.Contains(strings.Fields(c.files), kind) || slices.Contains(strings.Fields(c.files), kind+"?"))
+}
+
+func kindOfFile(path string, kinds map[string]trace) string {
+	for kind, k := range kinds {
+		if regexp.MustCompile(k.match).MatchString(path) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// filesBelow gives the files and folders below a folder, with what tells whether they changed.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	tree := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if !d.IsDir() { // a folder changes with what is in it
+			tree[filepath.ToSlash(name)] = info.Mode().String() + info.ModTime().String()
+		} else {
+			tree[filepath.ToSlash(name)] = info.Mode().String()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// changes gives the paths that were made, changed or removed.
+func changes(before, after map[string]string) (paths []string) {
+	for path, is := range after {
+		if before[path] != is {
+			paths = append(paths, path)
+		}
+	}
+	for path := range before {
+		if _, there := after[path]; !there {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// TestHelpNamesHostsAndFiles finds a row for every entry of the list of hosts, and the words of
+// every row in the help.
+func TestHelpNamesHostsAndFiles(t *testing.T) {
+	text := topicWords(t, "security")
+	says := append(notTraced(), readsBeside())
+	for _, rows := range []map[string]trace{hosts(), written(), fleeting()} {
+		for _, r := range rows {
+			says = append(says, r.says)
+		}
+	}
+	for _, words := range says {
+		if !strings.Contains(text, words) {
+			t.Errorf("help security does not say %q", words)
+		}
+	}
+	_, list, _ := strings.Cut(text, "This program contacts exactly these, and no other:")
+	list, _, found := strings.Cut(list, "What a command does that you name")
+	if !found {
+		t.Fatal("the list of hosts was not found")
+	}
+	for _, entry := range strings.Split(list, " - ")[1:] {
+		if !slices.ContainsFunc(says, func(words string) bool { return strings.Contains(entry, words) }) {
+			t.Errorf("no row is for the entry %q", entry)
+		}
+	}
+}

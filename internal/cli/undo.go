@@ -1,0 +1,435 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+type undoOptions struct {
+	run                         string
+	apply, dryRun, content, yes bool
+}
+
+func (a *app) undoCommand() *cobra.Command {
+	var o undoOptions
+	c := &cobra.Command{
+		Use:   "undo --run ID",
+		Short: "Take back what a run did; shows by default, --apply acts",
+		Long: `Undo takes back what a run did, so that everything is as it was before. What the
+run created goes to the trash of the service, and is forgotten, so that it comes
+again. What a sync replaced gets its former content back, which the service
+keeps as a revision; what it or a migrate moved goes back under its former name;
+what it described says what it said before; and what it trashed is restored, as
+long as the service has it in its trash. What a run of enrich apply wrote is
+taken back in the same way. It never touches what the run adopted, and
+categories and folders stay. Without --apply it shows what it would do and sends
+nothing but GET and HEAD requests, and one POST for the cookie if it has to read
+a file of a private category.
+
+An asset that somebody has changed since it was sent stays as it is and is a
+conflict: one with another name, place or size, with a description, tags or
+custom attributes that are not from here, or changed later by the service's own
+account. An edit of an image that keeps all of these can hide for ten minutes
+after it was sent, while the service may be processing it; --content finds it.
+What another source of the journal has taken over stays, too, if the run created
+it. Of an asset that was there before the run, what people have written since
+stays, and is named; it is no conflict. What a later run has changed again, or
+has other objects share, is one: undo the later run first.
+
+Where the destination requires approvals, --apply needs the approval of the undo
+of this run: assetferry help security.
+
+If it is interrupted or killed, the same command goes on. Until then migrate and
+sync wait for it. Whether and for how long the trash can give assets back is up
+to the service; what somebody takes out of it is adopted by the next migrate.
+`,
+		Example: `  assetferry undo --run 20260501-1200-abcde
+  assetferry undo --run 20260501-1200-abcde --apply --yes`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			if err := a.checkUndo(cmd, o); err != nil {
+				return err
+			}
+			return a.undo(ctx, o)
+		}),
+	}
+	f := c.Flags()
+	f.StringVar(&o.run, "run", "", "the `ID` of the run, as status shows it")
+	f.BoolVar(&o.apply, "apply", false, "take it back; without it that is only shown")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show only, as without --apply")
+	f.BoolVar(&o.content, "content", false, "read back every asset whose content is to go, and leave alone what is not as it was sent")
+	f.BoolVar(&o.yes, "yes", false, "take it back without asking")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
+	setting(f, "wait", "stay for this `duration` where nothing works")
+	addLimitFlags(f)
+	addApprovalFlags(f)
+	return c
+}
+
+// checkUndo finds the mistakes that can be told before anybody is asked for anything.
+func (a *app) checkUndo(cmd *cobra.Command, o undoOptions) error {
+	switch {
+	case o.run == "":
+		return usage(errors.New("undo: --run is missing: which run is to be taken back?"), "assetferry runs lists the runs")
+	case o.yes && !o.apply:
+		return usage(errors.New("--yes is for --apply: without it nothing is asked"), "add --apply, or leave --yes out")
+	case o.apply && !o.yes && !a.onlyRequests() && !ui.IsTerminal(a.stdin):
+		return usage(errors.New("--apply asks before it changes anything, and nobody is here to answer"), "look at the plan without --apply, then add --yes")
+	}
+	return together(cmd, "dry-run", "apply", "without either the plan is shown")
+}
+
+func (a *app) undo(ctx context.Context, o undoOptions) error {
+	began := time.Now()
+	a.summary = &ui.SummaryLine{Command: "undo"}
+	defer a.startWindow()()
+	s, err := a.openUndo(ctx, o)
+	if err != nil {
+		return err
+	}
+	if run, err := s.journal.EnrichmentRun(ctx, o.run); err == nil {
+		return a.undoEnrichment(ctx, s, run, o)
+	} else if !errors.Is(err, state.ErrNotFound) {
+		return err
+	}
+	undone, err := a.findUndone(ctx, s, o)
+	if err != nil {
+		return err
+	}
+	a.introduce(s)
+	a.out.Notef("Takes back   run %s of %s, begun %s", undone.ID, undone.Command, undone.StartedAt.Local().Format(time.DateTime))
+	undoer := a.undoer(s)
+	run, err := a.beginUndo(ctx, s, undoer, undone, o.apply)
+	if err != nil || run.Num == 0 {
+		return err
+	}
+	if run, err = a.noteApprover(ctx, s.journal, run, s.dest.approver); err != nil {
+		return err
+	}
+	planner := migrate.NewUndoPlanner(s.deps(a, a.watch()))
+	planner.Content, planner.Concurrency = o.content, a.settings.Concurrency
+	plan, err := planner.Plan(ctx, run, undone)
+	a.out.Progress().EndPhase()
+	if err != nil {
+		return err
+	}
+	if err := a.showUndo(ctx, s, plan, undone); err != nil {
+		return err
+	}
+	a.sumUp(plan.Run, plan.Tallies, time.Since(began))
+	if !o.apply {
+		a.out.Printf("%s Nothing was changed; --apply does it.", wouldText(plan.Tallies))
+		if code := exitOf(plan.Tallies); code != exitDone {
+			return &stop{code: code}
+		}
+		return nil
+	}
+	if err := a.agreeToUndo(ctx, s, plan, o.yes); err != nil {
+		return err
+	}
+	failure := a.carryOut(ctx, undoer.Apply, plan.Run)
+	return a.conclude(context.WithoutCancel(ctx), s, plan.Run.ID, began, failure)
+}
+
+// openUndo opens what an undo needs. It makes no request yet.
+func (a *app) openUndo(ctx context.Context, o undoOptions) (s *endpoints, err error) {
+	s = &endpoints{}
+	if s.dest, err = a.openPermitted(ctx, !o.apply, undoSubject(o.run)); err != nil {
+		return nil, err
+	}
+	path, err := a.journalPath(s.dest)
+	if err != nil {
+		return nil, err
+	}
+	if err := mustExist(path); err != nil {
+		return nil, err
+	}
+	s.journal, err = a.openJournal(ctx, path)
+	return s, err
+}
+
+// findUndone finds the run to be undone: whether there is anything to undo is known before
+// the first request.
+func (a *app) findUndone(ctx context.Context, s *endpoints, o undoOptions) (state.Run, error) {
+	undone, err := s.journal.Run(ctx, o.run)
+	switch {
+	case errors.Is(err, state.ErrNotFound):
+		return undone, noSuchRun(s.journal, o.run)
+	case err != nil:
+		return undone, err
+	case undone.Undoes != 0:
+		return undone, &stop{exitError, fmt.Errorf("run %s is an undo itself", undone.ID),
+			"assetferry migrate brings again what it took back; or restore it from the trash of the service while that has it"}
+	case undone.Pair.Destination != s.dest.identity():
+		return undone, otherDestination(undone.ID, undone.Pair.Destination, s.dest)
+	}
+	s.pair = undone.Pair
+	if _, err := a.greet(ctx, s.dest); err != nil {
+		return undone, err
+	}
+	a.startMeter(ctx, s.dest, s.journal)
+	return undone, nil
+}
+
+func otherDestination(run, wroteTo string, dest *destination) error {
+	return usage(fmt.Errorf("run %s wrote to %s, and this is %s", run, wroteTo, dest.identity()), "name the destination of the run with --to and --workspace")
+}
+
+func (a *app) undoer(s *endpoints) *migrate.Undoer {
+	u := migrate.NewUndoer(s.deps(a, a.watch()), s.dest.client)
+	u.Concurrency, u.Wait, u.Stop = a.settings.Concurrency, a.settings.Wait, a.stop
+	return u
+}
+
+// beginUndo begins an undo or goes on with one; the run that it gives is zero if there is
+// nothing to do.
+func (a *app) beginUndo(ctx context.Context, s *endpoints, undoer *migrate.Undoer, undone state.Run, apply bool) (run state.Run, err error) {
+	open, err := s.journal.Unfinished(ctx, s.pair.ID)
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		return run, err
+	}
+	underWay := err == nil && open.State == state.Applying
+	if underWay && apply && open.Undoes == undone.Num {
+		return a.goOnUndoing(ctx, s, undoer, open)
+	}
+	made, err := s.journal.Undoable(ctx, undone)
+	if err != nil {
+		return run, err
+	}
+	waits, err := a.inDoubt(ctx, s.journal, undone)
+	switch {
+	case err != nil:
+		return run, err
+	case waits == nil && made.Objects == 0:
+		return run, a.tellNothingToUndo(ctx, s.journal, undone)
+	case waits == nil && underWay && open.Num != undone.Num:
+		waits, err = a.inTheWay(ctx, s.journal, open)
+	}
+	switch {
+	case err != nil:
+		return run, err
+	case waits != nil && apply:
+		return run, waits
+	case waits != nil:
+		a.out.Notef("%s: --apply has to wait for that.", waits.Error())
+	}
+	if !apply {
+		return s.journal.PlanUndo(ctx, undone)
+	}
+	if run, err = s.journal.BeginUndo(ctx, undone); err == nil && undone.Open() {
+		a.out.Notef("Run %s was not finished and is given up.", undone.ID)
+	}
+	return run, err
+}
+
+// inDoubt is why a run cannot be undone of which it is not known what it has made; nil if
+// it is known.
+func (a *app) inDoubt(ctx context.Context, journal *state.Store, undone state.Run) (*stop, error) {
+	tallies, err := journal.Tallies(ctx, undone.Num)
+	if err != nil || !slices.ContainsFunc(tallies, func(t state.Tally) bool {
+		return t.State == state.ItemSending || t.State == state.ItemSent || t.State == state.ItemInDoubt
+	}) {
+		return nil, err
+	}
+	return &stop{exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
+		fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", a.finishIt(undone))}, nil
+}
+
+// goOnUndoing prepares an undo that was interrupted to be planned again: what it has
+// taken back stays, and the rest may have been changed meanwhile.
+func (a *app) goOnUndoing(ctx context.Context, s *endpoints, undoer *migrate.Undoer, open state.Run) (state.Run, error) {
+	a.out.Notef("Going on with undo %s.", open.ID)
+	if err := undoer.Settle(ctx, open); err != nil {
+		return open, err
+	}
+	if err := s.journal.Relist(ctx, open.Num); err != nil {
+		return open, err
+	}
+	return s.journal.Run(ctx, open.ID)
+}
+
+// tellNothingToUndo says why there is nothing to take back.
+func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undone state.Run) error {
+	back, err := journal.TakenBack(ctx, undone.Num)
+	if err != nil {
+		return err
+	}
+	a.summary.Run, a.summary.Source, a.summary.Destination = undone.ID, undone.Pair.Source, undone.Pair.Destination
+	did, nothing := "created", "created no asset"
+	if changed, err := changedSome(ctx, journal, undone); err != nil {
+		return err
+	} else if changed {
+		did, nothing = "did", "changed no asset"
+	}
+	if back.Objects > 0 {
+		a.out.Printf("Nothing to undo: what run %s %s was taken back before (%s).", undone.ID, did, count(back.Objects, "asset"))
+	} else {
+		a.out.Printf("Nothing to undo: run %s %s.", undone.ID, nothing)
+	}
+	return nil
+}
+
+// changedSome reports whether a run was to do more than to create assets: each sync is, and
+// one that moved an asset which held the name of an object.
+func changedSome(ctx context.Context, journal *state.Store, run state.Run) (bool, error) {
+	if sync, err := isSync(run); sync || err != nil {
+		return sync, err
+	}
+	tallies, err := journal.Tallies(ctx, run.Num)
+	return slices.ContainsFunc(tallies, func(t state.Tally) bool { return t.Action == state.Move && t.State == state.ItemDone }), err
+}
+
+// inTheWay is why a run has to be finished first.
+func (a *app) inTheWay(ctx context.Context, journal *state.Store, open state.Run) (*stop, error) {
+	if open.Undoes == 0 {
+		return &stop{exitError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command),
+			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(open))}, nil
+	}
+	undone, err := journal.UndoneRun(ctx, open)
+	if err != nil {
+		return nil, err
+	}
+	return &stop{exitError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), a.finishUndo(undone)}, nil
+}
+
+func (a *app) finishUndo(undone state.Run) string {
+	return a.applyUndo(undone) + " goes on with it"
+}
+
+// applyUndo is the command that undoes a run, or finishes that.
+func (a *app) applyUndo(undone state.Run) string {
+	return a.again("undo", nil, "--run", undone.ID, "--apply")
+}
+
+// toGoOn is the command that finishes a run, of undo as well.
+func (a *app) toGoOn(ctx context.Context, journal *state.Store, run state.Run) (string, error) {
+	if run.Undoes == 0 {
+		return a.finishIt(run), nil
+	}
+	undone, err := journal.UndoneRun(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	return a.applyUndo(undone), nil
+}
+
+// afterUndo lets a migration begin where the last run of its source was an undo that is
+// not finished.
+func (a *app) afterUndo(ctx context.Context, s *endpoints, undo state.Run, o migrateOptions) (state.Run, error) {
+	if undo.State != state.Applying { // nothing was taken back
+		return s.begin(ctx, o.command)
+	}
+	if !o.restart {
+		waits, err := a.inTheWay(ctx, s.journal, undo)
+		if err != nil {
+			return undo, err
+		}
+		waits.hint += "; --restart gives it up, and what it has taken back stays so"
+		return undo, waits
+	}
+	if err := a.undoer(s).Settle(ctx, undo); err != nil {
+		return undo, err
+	}
+	if err := s.journal.Supersede(ctx, undo.Num); err != nil {
+		return undo, err
+	}
+	a.out.Notef("Undo %s is given up; what it has taken back stays so.", undo.ID)
+	return s.begin(ctx, o.command)
+}
+
+// tellUndo says that an undo is not finished.
+func (a *app) tellUndo(ctx context.Context, journal *state.Store, undo state.Run) error {
+	undone, err := journal.UndoneRun(ctx, undo)
+	if err == nil {
+		a.out.Printf("Run %s, an undo of run %s, is not finished.", undo.ID, undone.ID)
+		a.out.Notef("Try: %s", a.finishUndo(undone))
+	}
+	return err
+}
+
+// showUndo shows the plan of an undo.
+func (a *app) showUndo(ctx context.Context, s *endpoints, plan migrate.Plan, undone state.Run) error {
+	if err := a.showItems(ctx, s, plan); err != nil {
+		return err
+	}
+	did := "created by run "
+	if changed, err := changedSome(ctx, s.journal, undone); err != nil {
+		return err
+	} else if changed {
+		did = "done by run "
+	}
+	a.showTallies(plan.Tallies, did+undone.ID)
+	a.out.Notef("What the run adopted stays, and so do all categories and folders.")
+	return nil
+}
+
+// taking lists what a plan of an undo does, in words and in the order in which it is done.
+func taking(tallies []state.Tally) (parts []string, trashes, all, bytes int64) {
+	for _, kind := range []struct {
+		action state.Action
+		words  string
+	}{
+		{state.Trash, "trash %s"}, {state.Move, "move %s back"}, {state.Create, "restore %s"},
+		{state.Replace, "bring back the content of %s"}, {state.Describe, "bring back what was said of %s"},
+	} {
+		var n int64
+		for _, t := range tallies {
+			if t.Action == kind.action && t.State == state.ItemPlanned {
+				n, bytes = n+t.Objects, bytes+t.Bytes
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(kind.words, ui.Count(n)))
+		}
+		if all += n; kind.action == state.Trash {
+			trashes = n
+		}
+	}
+	return parts, trashes, all, bytes
+}
+
+// wouldText says what an undo would do.
+func wouldText(tallies []state.Tally) string {
+	parts, trashes, all, bytes := taking(tallies)
+	if trashes == all {
+		return fmt.Sprintf("%s would be trashed, %s.", count(all, "asset"), ui.Bytes(bytes))
+	}
+	return fmt.Sprintf("This would %s.", strings.Join(parts, ", "))
+}
+
+// agreeToUndo asks before anything is taken back. Whoever does not want it gives the undo up.
+func (a *app) agreeToUndo(ctx context.Context, s *endpoints, plan migrate.Plan, yes bool) error {
+	parts, trashes, all, _ := taking(plan.Tallies)
+	if yes || all == 0 {
+		return nil
+	}
+	at := ui.Sanitize(s.dest.String())
+	question := fmt.Sprintf("Trash %s at %s?\nThey stay in its trash for as long as the service keeps them there.", count(all, "asset"), at)
+	if trashes < all {
+		what := strings.Join(parts, ", ")
+		question = fmt.Sprintf("%s, of %s at %s?\nContent that goes stays among the revisions of its asset, and what is trashed in the trash, for as long as the service keeps it there.",
+			strings.ToUpper(what[:1])+what[1:], count(all, "asset"), at)
+	}
+	begin, err := a.confirm(ctx, question)
+	if begin || err != nil {
+		return err
+	}
+	if err := s.journal.Supersede(ctx, plan.Run.Num); err != nil {
+		return err
+	}
+	nothing := "trashed"
+	if trashes < all {
+		nothing = "changed"
+	}
+	return &stop{exitError, fmt.Errorf("nobody said yes, so nothing was %s", nothing), "answer y, or use --yes"}
+}

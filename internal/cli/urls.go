@@ -1,0 +1,291 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/addresses"
+	"assetferry/internal/config"
+	"assetferry/internal/ui"
+	"assetferry/migrate"
+	"assetferry/state"
+)
+
+// checkedURLs is how many addresses urls --check asks unless it is told otherwise.
+const checkedURLs = 200
+
+// A urlsJob is what urls is asked to do.
+type urlsJob struct {
+	format, prefix, output string
+
+	check, all bool
+	sample     int
+}
+
+func (a *app) urlsCommand() *cobra.Command {
+	var job urlsJob
+	c := &cobra.Command{
+		Use:   "urls",
+		Short: "Write which new address stands for which old one",
+		Long: `Urls writes the old and the new address of everything that the journal holds for
+a source and a destination, whichever run brought it there. The old address is
+--old-prefix and the key of the object, encoded as browsers do it: harbour 1.jpg
+is harbour%201.jpg. Templates in the configuration build others, also of images
+in other sizes, and keys that an object went by before have theirs: assetferry
+help addresses.
+
+  tsv     old address, tab, new address; no head
+  csv     with key, asset, size, widths of images, whether it was verified, and
+          what the old address was. A cell that begins with = + - @, a tab or a
+          line break has an apostrophe in front, so that no spreadsheet takes it
+          for a formula; rewrite --map takes it off
+  json    the same, one object a line, with the address of each image size
+  nginx   a map to include, with the lines that redirect in its first comment
+  apache  a text map for RewriteMap, with the lines that redirect
+  sql     a table asset_urls, for PostgreSQL, MySQL and SQLite
+
+The maps redirect with 301, which browsers keep for good, what was verified
+since it arrived, and with 302 the rest: run assetferry verify, and write the
+map again. Of the old prefix they need the path only, and it is the decoded path
+that is compared.
+
+What is in a private category is left out, and what is in one of which nobody
+knows: assetferry verify finds out. The journal is read and nothing else.
+
+With --check no map is written. The new addresses are asked for what they have,
+without credentials, as readers will ask: 200 of them, chosen at random. One
+that does not lead to an asset of the right size is a difference, and so is a
+private asset that everybody can read.
+`,
+		Example: `  assetferry urls --old-prefix https://old.example.com/files/ > urls.tsv
+  assetferry urls --old-prefix /files/ --format nginx --output assetferry.conf
+  assetferry urls --check`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			if err := job.contradiction(cmd, a.out.JSON()); err != nil {
+				return err
+			}
+			if job.check {
+				return a.checkURLs(ctx, cmd, job)
+			}
+			return a.writeURLs(ctx, cmd, job)
+		}),
+	}
+	f := c.Flags()
+	f.StringVar(&job.format, "format", "tsv", "`form` of the map: "+strings.Join(addresses.Formats(), ", "))
+	f.StringVar(&job.prefix, "old-prefix", "", "`address` or path that old addresses begin with (default /, or the templates of the configuration)")
+	f.StringVar(&job.output, "output", "", "write the map to this `file`, which is replaced as a whole; - is stdout")
+	f.String("run", "", "only what the run of this `ID` brought or took over")
+	f.String("source", "", "what came from the source of this `name`, as status shows it")
+	f.BoolVar(&job.check, "check", false, "ask the new addresses whether they lead to their assets")
+	f.IntVar(&job.sample, "sample", checkedURLs, "with --check: ask this `number` of addresses")
+	f.BoolVar(&job.all, "all", false, "with --check: ask every address")
+	f.StringP("concurrency", "j", "", fmt.Sprintf("with --check: ask at most this `number` at once (default %d)", migrate.DefaultConcurrency))
+	// It fails only for a switch that is not there or has been done already.
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(addresses.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// contradiction refuses switches that do not go together.
+func (j urlsJob) contradiction(cmd *cobra.Command, json bool) error {
+	others, what := []string{"sample", "all", "concurrency"}, "is for --check"
+	if j.check {
+		others, what = []string{"format", "old-prefix", "output"}, "is for writing a map, and --check writes none"
+	}
+	for _, name := range others {
+		if cmd.Flags().Changed(name) {
+			return usage(fmt.Errorf("--%s %s", name, what), "leave it out, or call urls twice")
+		}
+	}
+	switch {
+	case !slices.Contains(addresses.Formats(), j.format):
+		return usage(fmt.Errorf("--format %s: there is no such form", j.format), "it is one of "+strings.Join(addresses.Formats(), ", "))
+	case json && j.toStdout() && cmd.Flags().Changed("format") && j.format != "json":
+		return usage(fmt.Errorf("--json and --format %s both want stdout", j.format), "name a file with --output")
+	case j.sample < 1:
+		return usage(errors.New("--sample must be at least 1"), "")
+	}
+	return together(cmd, "sample", "all", "--all asks every address already")
+}
+
+func (j urlsJob) toStdout() bool { return j.output == "" || j.output == "-" }
+
+// writeURLs writes the map.
+func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) error {
+	a.summary = &ui.SummaryLine{Command: "urls", Addresses: &ui.Addresses{}}
+	rules, err := a.addressRules(job.prefix)
+	if err != nil {
+		return err
+	}
+	journal, err := a.readJournal(ctx)
+	if err != nil {
+		return err
+	}
+	pairs, err := journal.Pairs(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := a.openMapping(ctx, cmd, journal, pairs)
+	if err != nil {
+		return err
+	}
+	if err := apartFrom(job.output, m.pair.Source); err != nil {
+		return err
+	}
+	m.images, m.pathsOnly = a.out.JSON() || addresses.NeedsImages(job.format), !a.out.JSON() && addresses.ComparesPaths(job.format)
+	if err := m.build(ctx, rules); err != nil {
+		return err
+	}
+	var t tally
+	if job.toStdout() {
+		t, err = a.printMap(ctx, m, job)
+	} else {
+		err = writeNew(job.output, true, func(w io.Writer) (err error) {
+			t, err = m.write(ctx, w, job.format)
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	*a.summary.Addresses = ui.Addresses{Written: t.written, Verified: t.verified, LeftOut: t.leftOut}
+	a.tellMap(t, job)
+	a.tellTaken(t)
+	a.tellUnlisted(rules)
+	return nil
+}
+
+// printMap writes the map to stdout.
+func (a *app) printMap(ctx context.Context, m *mapping, job urlsJob) (tally, error) {
+	if a.out.JSON() {
+		return m.writeTo(ctx, events{a.out})
+	}
+	return m.write(ctx, a.stdout, job.format)
+}
+
+// events writes rows as JSON events.
+type events struct{ out *ui.Out }
+
+func (e events) Write(r addresses.Row) error {
+	r = r.Clean()
+	e.out.Event("address", ui.AddressLine{Old: r.Old, New: r.New, Key: r.Key, AssetID: r.AssetID, Size: r.Size, Verified: r.Verified,
+		Images: r.Images, Kind: string(r.Kind), Width: r.Width})
+	return e.out.Err()
+}
+
+func (events) Close() error { return nil }
+
+// tellMap tells a person what the map has and what it has not.
+func (a *app) tellMap(t tally, job urlsJob) {
+	where := ""
+	if !job.toStdout() {
+		where = " in " + ui.Sanitize(job.output)
+	}
+	if t.written == 0 {
+		a.out.Notef("There is no address%s: nothing has arrived that may be published.", where)
+	} else {
+		a.out.Notef("%s%s, %s of them verified.", countOf(t.written, "address", "addresses"), where, ui.Count(t.verified))
+	}
+	a.tellLeftOut(t)
+	if t.verified < t.written && (job.format == "nginx" || job.format == "apache") {
+		a.out.Notef("Try: assetferry verify, and write the map again: until then it redirects with 302")
+	}
+	if t.written > 0 {
+		a.tellPassing("redirects")
+	}
+}
+
+// tellPassing warns of addresses at which nobody answers once the command has ended.
+func (a *app) tellPassing(rehearsed string) {
+	if d, err := a.settings.Destination(); err == nil && d.Kind == config.Sandbox {
+		a.out.Notef("These are addresses of the sandbox within the command: nobody answers there now.")
+		a.out.Notef("Try: assetferry sandbox runs one that stays, for rehearsing %s", rehearsed)
+	}
+}
+
+// tellLeftOut tells what was left out, and who can tell about it.
+func (a *app) tellLeftOut(t tally) {
+	for _, l := range leftOutReasons {
+		if n := t.leftOut[l.reason]; n > 0 {
+			a.out.Notef("Left out: %s %s.", ui.Count(n), l.told)
+			if l.hint != "" {
+				a.out.Notef("Try: %s", l.hint)
+			}
+		}
+	}
+}
+
+// tellTaken tells of addresses that two objects had, and which of them has it.
+func (a *app) tellTaken(t tally) {
+	for _, l := range t.taken {
+		a.out.Notef("  %s leads to %s, and not to %s", ui.Sanitize(addresses.Clean(l.Old)), ui.Sanitize(l.takenBy), ui.Sanitize(l.Key))
+	}
+	if more := t.leftOut[leftTaken] - int64(len(t.taken)); len(t.taken) > 0 && more > 0 {
+		a.out.Notef("  and %s", countOf(more, "more", "more"))
+	}
+}
+
+// tellUnlisted tells of rules whose addresses nobody can list.
+func (a *app) tellUnlisted(rules []*addresses.Template) {
+	for _, r := range rules {
+		if !r.CanList() {
+			a.out.Notef("Not listed: %s, because it is not known which sizes there are; assetferry rewrite recognizes them.", ui.Sanitize(r.String()))
+		}
+	}
+}
+
+// countOf is count for words that do not simply get an s.
+func countOf(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return ui.Count(n) + " " + many
+}
+
+// choosePair finds the source and destination that the command is about, of those given,
+// and the run if one was named.
+func (a *app) choosePair(ctx context.Context, cmd *cobra.Command, journal *state.Store, pairs []state.Pair) (state.Pair, state.Run, error) {
+	if cmd.Flags().Changed("run") {
+		run, err := a.selectRun(ctx, cmd, journal)
+		if err == nil && !slices.ContainsFunc(pairs, func(p state.Pair) bool { return p.ID == run.Pair.ID }) {
+			err = &stop{exitNoSuch, fmt.Errorf("run %s is of another destination, %s", run.ID, ui.Sanitize(run.Pair.Destination)), "check --to and --workspace"}
+		}
+		return run.Pair, run, err
+	}
+	source, _ := cmd.Flags().GetString("source")
+	var found []state.Pair
+	for _, p := range pairs {
+		sum, err := journal.SumReceipts(ctx, p.ID)
+		if err != nil {
+			return p, state.Run{}, err
+		}
+		if sum.Objects > 0 && (source == "" || p.Source == source) {
+			found = append(found, p)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], state.Run{}, nil
+	case len(found) > 1:
+		return state.Pair{}, state.Run{}, severalPairs(found)
+	case source != "":
+		return state.Pair{}, state.Run{}, &stop{exitNoSuch, fmt.Errorf("nothing has arrived from a source %s", ui.Sanitize(source)),
+			"assetferry status shows the sources of the journal"}
+	}
+	return state.Pair{}, state.Run{}, nil // nothing has arrived
+}
+
+// severalPairs asks which of them is meant.
+func severalPairs(pairs []state.Pair) error {
+	text := "the journal holds what arrived from several sources, and it is not said which is meant:"
+	for _, p := range pairs {
+		text += fmt.Sprintf("\n  %s -> %s", ui.Sanitize(p.Source), ui.Sanitize(p.Destination))
+	}
+	return usage(errors.New(text), "choose the source with --source, or one run with --run")
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"database/sql"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assetferry/internal/sandbox"
+)
+
+// A brought library is at a service, with its journal.
+type brought struct {
+	testing.TB
+	*service
+	dir string
+}
+
+func bring(t *testing.T, library tree) *brought {
+	t.Helper()
+	b := &brought{t, startService(t, sandbox.Options{}), t.TempDir()}
+	library.write(t, filepath.Join(b.dir, "src"))
+	b.ferry(exitDone, "migrate", "src")
+	return b
+}
+
+// ferry runs a command, and gives stdout and stderr.
+func (b *brought) ferry(want int, args ...string) (stdout, stderr string) {
+	b.Helper()
+	p := command(b, b.dir, b.variables(), args...)
+	p.must(b, want)
+	return p.stdout.String(), p.stderr.String()
+}
+
+// deliver has the service deliver files in another way.
+func (b *brought) deliver(how http.HandlerFunc) {
+	b.wrap(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/file") {
+				how(w, r)
+			} else {
+				next.ServeHTTP(w, r)
+			}
+		})
+	})
+}
+
+func wantIn(t *testing.T, text string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("got %s, want something with %q", text, w)
+		}
+	}
+}
+
+// Addresses of a category of which the journal knows nothing are not published.
+func TestURLsOfUnknownPrivacy(t *testing.T) {
+	b := bring(t, tree{"one.jpg": "one", "two.txt": "two"})
+	journals, err := filepath.Glob(filepath.Join(b.dir, "state", "assetferry", "*.db"))
+	if err != nil || len(journals) != 1 {
+		t.Fatalf("journals %v (%v)", journals, err)
+	}
+	if err := os.Remove(journals[0] + ".sums"); err != nil { // which would tell of the change
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", journals[0])
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), `DELETE FROM categories WHERE name = 'Images'`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr := b.ferry(exitDone, "urls")
+	if strings.Contains(stdout, "one.jpg") || !strings.Contains(stdout, "two.txt") {
+		t.Errorf("got %s", stdout)
+	}
+	wantIn(t, stderr, "Left out: 1 in categories of which it is not known", "Try: assetferry verify")
+	stdout, _ = b.ferry(exitDone, "urls", "--json")
+	wantIn(t, stdout, `"addresses":1,"verified":0,"left_out":{"privacy_unknown":1}`)
+	b.ferry(exitDone, "verify")
+	stdout, _ = b.ferry(exitDone, "urls")
+	wantIn(t, stdout, "/one.jpg\t")
+}
+
+// What one run brought or took over can be had alone.
+func TestURLsOfRun(t *testing.T) {
+	b := bring(t, tree{"one.jpg": "one"})
+	tree{"two.txt": "two"}.write(t, filepath.Join(b.dir, "src"))
+	stdout, _ := b.ferry(exitDone, "migrate", "src", "--json")
+	run := lastEvent(t, stdout).Run
+	stdout, _ = b.ferry(exitDone, "urls", "--run", run)
+	if !strings.HasPrefix(stdout, "/two.txt\t") || strings.Count(stdout, "\n") != 1 {
+		t.Errorf("got %s", stdout)
+	}
+	stdout, _ = b.ferry(exitDone, "urls", "--run", run, "--check", "--all")
+	wantIn(t, stdout, "Checked 1 of 1 address: all lead to their assets.")
+}
+
+// A private asset that everybody can read is the worst that a check can find.
+func TestURLsCheckPrivacy(t *testing.T) {
+	b := bring(t, tree{"one.jpg": "one", "two.txt": "two"})
+	if err := b.makePrivate("Images"); err != nil {
+		t.Fatal(err)
+	}
+	b.ferry(exitDone, "verify")
+	stdout, _ := b.ferry(exitDone, "urls", "--check")
+	wantIn(t, stdout, "Checked 1 of 1 address: all lead to their assets.", "Checked 1 of 1 address that must be private: nobody can read them")
+	b.deliver(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "3") })
+	stdout, stderr := b.ferry(exitDifference, "urls", "--check")
+	wantIn(t, stdout, "! one.jpg: ALARM: it is in a private category, and everybody can read it at http://", "1 can be read by EVERYBODY")
+	wantIn(t, stderr, "Try: see in the service")
+	stdout, _ = b.ferry(exitDifference, "urls", "--check", "--json")
+	wantIn(t, stdout, `"key":"one.jpg"`, `"field":"privacy","want":"401","got":"200"`)
+}
+
+// Sizes are compared where the service says them, whether it knows HEAD or not.
+func TestURLsCheckSize(t *testing.T) {
+	b := bring(t, tree{"one.jpg": "one"})
+	b.deliver(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Range", "bytes 0-0/4")
+		w.WriteHeader(http.StatusPartialContent)
+		_, _ = w.Write([]byte("o"))
+	})
+	stdout, _ := b.ferry(exitDifference, "urls", "--check")
+	wantIn(t, stdout, "has 4 bytes instead of 3", "Checked 1 of 1 address: 1 not as they should be.")
+	b.deliver(func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() })
+	_, stderr := b.ferry(exitDone, "urls", "--check")
+	wantIn(t, stderr, "1 address did not say how large the asset is")
+}
+
+// A map that is in use is replaced as a whole, or stays.
+func TestURLsKeepTheMapThatIsThere(t *testing.T) {
+	b := bring(t, tree{"one.jpg": "one"})
+	path := filepath.Join(b.dir, "map")
+	if err := os.WriteFile(path, []byte("former"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.ferry(exitNoSuch, "urls", "--output", "map", "--run", "20260101-0000-aaaaa")
+	if text, err := os.ReadFile(path); err != nil || string(text) != "former" {
+		t.Errorf("the map is %q (%v)", text, err)
+	}
+	b.ferry(exitDone, "urls", "--output", "map")
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.HasPrefix(string(text), "/one.jpg\t") {
+		t.Errorf("the map is %q (%v)", text, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(b.dir, ".map*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
