@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	inject "assetferry/internal/faults"
-	"assetferry/internal/seedtest"
+	inject "assetferry/internal/test/faults"
+	"assetferry/internal/test/seedtest"
 	"assetferry/migrate"
 	"assetferry/state"
 )

@@ -14,7 +14,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/seedtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"assetferry/internal/assets"
-	inject "assetferry/internal/faults"
+	inject "assetferry/internal/test/faults"
 	"assetferry/migrate"
 	"assetferry/state"
 )

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"assetferry/internal/assets"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/seedtest"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"

@@ -24,11 +24,11 @@ import (
 	"go.uber.org/goleak"
 
 	"assetferry/internal/assets"
-	"assetferry/internal/longtest"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/openapitest"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/test/longtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
 	"assetferry/sources"

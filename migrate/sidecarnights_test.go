@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	inject "assetferry/internal/faults"
-	"assetferry/internal/seedtest"
+	inject "assetferry/internal/test/faults"
+	"assetferry/internal/test/seedtest"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"

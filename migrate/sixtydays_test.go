@@ -22,7 +22,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/seedtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
 	"assetferry/sources"

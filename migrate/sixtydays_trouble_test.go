@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	inject "assetferry/internal/faults"
+	inject "assetferry/internal/test/faults"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"

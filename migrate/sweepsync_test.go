@@ -7,9 +7,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	inject "assetferry/internal/faults"
 	"assetferry/internal/sandbox/sandboxtest"
-	"assetferry/internal/seedtest"
+	inject "assetferry/internal/test/faults"
+	"assetferry/internal/test/seedtest"
 	"assetferry/migrate"
 	"assetferry/state"
 )

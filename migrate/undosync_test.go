@@ -13,10 +13,10 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"assetferry/internal/assets"
-	inject "assetferry/internal/faults"
 	"assetferry/internal/metadata"
 	"assetferry/internal/sandbox"
-	"assetferry/internal/seedtest"
+	inject "assetferry/internal/test/faults"
+	"assetferry/internal/test/seedtest"
 	"assetferry/migrate"
 	"assetferry/state"
 )

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/longtest"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 )
 
 // A disk that is full costs what was being written and nothing else: once there is

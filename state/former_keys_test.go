@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/longtest"
+	"assetferry/internal/test/longtest"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/longtest"
+	"assetferry/internal/test/longtest"
 
 	"go.uber.org/goleak"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/longtest"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"assetferry/internal/retry"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/seedtest"
 )
 
 // A passed request was let through.

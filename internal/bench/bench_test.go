@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/longtest"
+	"assetferry/internal/test/longtest"
 
 	"go.uber.org/goleak"
 )

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 )
 
 var flipsFlag = flag.Int("flips", longtest.Size(3, 8), "how many bits TestFlips flips, each in a journal of its own")

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/seedtest"
 	"assetferry/internal/ui"
 )
 

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 )
 
 // troubles are faults of every kind, on about a third of the requests that describe pictures:

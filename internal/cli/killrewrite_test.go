@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/seedtest"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )

@@ -12,9 +12,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"assetferry/internal/faultpoint"
-	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 )
 
 // undoPoints are the points that an undo of a night comes to, with the hits at which it makes

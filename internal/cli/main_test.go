@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/longtest"
+	"assetferry/internal/test/longtest"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"

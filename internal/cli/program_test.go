@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/longtest"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 )
 
 // TestWithProgram puts what runs the program into the commands of a hint, and into nothing else.

@@ -22,8 +22,8 @@ import (
 	"sync"
 	"testing"
 
-	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox/sandboxtest"
+	"assetferry/internal/test/longtest"
 )
 
 // TestSandboxMemory uploads crafted images, 30 in the long form and else two of each kind,

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 	"assetferry/sources/ckfinder/ckfindertest"
 )
 

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 )
 
 // TestSecretsOfAI is TestSecrets for what opens the AI content service.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"assetferry/internal/demo"
-	"assetferry/internal/usertest"
+	"assetferry/internal/test/usertest"
 )
 
 // What several tests need and takes long is made once for all of them.

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 )
 
 // An arrived is a source of a hundred pictures that has arrived, in a folder.

@@ -23,8 +23,8 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
+	"assetferry/internal/test/longtest"
 )
 
 // A moody server hands out contents that follow from their names, and does to a part of

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"assetferry/internal/faultpoint"
-	"assetferry/internal/longtest"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/sandbox/sandboxtest"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 )
 
 var tortureFlag = flag.Int("torture", len(faultpoint.All())+longtest.Size(0, 10), "how many kills TestTorture deals out; each point has one at least")

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"assetferry/internal/sandbox"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/seedtest"
 )
 
 // cmdNamed gives a variable the ID of the run that the last call named last on stdout:

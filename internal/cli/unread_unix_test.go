@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"assetferry/internal/usertest"
+	"assetferry/internal/test/usertest"
 )
 
 // A sidecar that may not be read is told every night, until it may.

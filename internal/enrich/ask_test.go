@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/longtest"
 	"assetferry/internal/retry"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/longtest"
+	"assetferry/internal/test/seedtest"
 	"assetferry/state"
 )
 

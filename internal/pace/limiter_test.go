@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"assetferry/internal/retry"
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/seedtest"
 )
 
 // A service refuses some requests, by the time they arrive at.

@@ -3,7 +3,7 @@ package report
 import (
 	"testing"
 
-	"assetferry/internal/longtest"
+	"assetferry/internal/test/longtest"
 
 	"go.uber.org/goleak"
 )

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/longtest"
+	"assetferry/internal/test/longtest"
 )
 
 var dumpSize = flag.Int64("dump", longtest.Size[int64](128<<20, 256<<20), "bytes of the dump that TestMemory reads")

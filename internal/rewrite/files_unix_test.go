@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/usertest"
+	"assetferry/internal/test/usertest"
 )
 
 // Who may not write a file may not replace it.

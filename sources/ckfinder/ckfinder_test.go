@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"assetferry/internal/longtest"
 	"assetferry/internal/sourcehttp"
+	"assetferry/internal/test/longtest"
 	"assetferry/sources"
 	"assetferry/sources/ckfinder"
 	"assetferry/sources/ckfinder/ckfindertest"

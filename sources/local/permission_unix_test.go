@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"assetferry/internal/usertest"
+	"assetferry/internal/test/usertest"
 	"assetferry/sources"
 	"assetferry/sources/local"
 )

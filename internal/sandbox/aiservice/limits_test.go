@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"assetferry/internal/seedtest"
+	"assetferry/internal/test/seedtest"
 )
 
 func TestWindowSlides(t *testing.T) {

@@ -1,0 +1,294 @@
+//go:build browser
+
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/sandboxtest"
+)
+
+// widths are those of a telephone and of a screen.
+var widths = []int{400, 1280}
+
+// A rehearsal with everything that can go wrong, under names that are hard to show.
+func TestReportOfTroubles(t *testing.T) {
+	library := map[string]string{
+		"2024/harbour.jpg": "harbour", "2024/Harbour.jpg": "another", ".DS_Store": "junk", "brand/logo.unheard": "logo", "empty.jpg": "",
+		"الصور/ربيع ٢٠٢٤/ميناء الإسكندرية.jpg":                                              "Arabic",
+		"<script>document.title='no'</script>/a.jpg":                                        "HTML",
+		"\"><img src=x onerror=alert(1)>&amp;.png":                                          "attribute",
+		"line\nbreak\u202e and \x1b[31m colour.jpg":                                         "terminal",
+		strings.Repeat("withoutspaces", 15) + "/" + strings.Repeat("verylong", 25) + ".jpg": "long",
+	}
+	for n := range 40 {
+		library[fmt.Sprintf("folder %d/picture.png", n)] = strings.Repeat("x", n*n)
+	}
+	w := newWorld(t, library, true, "POST /assets status=400 nth=7")
+	const finishedWithTrouble = 3
+	w.run(finishedWithTrouble, "migrate", w.library, "--unmatched", "skip", "--on-collision", "conflict")
+	p := w.checkReport(t, "Not everything arrived", "rehearsal")
+
+	var hostile bool
+	p.eval(`document.title === "no" || document.querySelectorAll("main img, main script").length > 0`, &hostile)
+	if hostile {
+		t.Error("a key became a part of the page")
+	}
+}
+
+// What went well in production, and was proved.
+func TestReportOfSuccess(t *testing.T) {
+	library := map[string]string{}
+	for n := range 60 {
+		library[fmt.Sprintf("%d/picture.%s", n, []string{"jpg", "png", "gif"}[n%3])] = strings.Repeat("x", n*n*n)
+	}
+	w := newWorld(t, library, false)
+	w.run(0, "migrate", w.library)
+	w.run(0, "verify", "--content")
+	w.checkReport(t, "Complete and proved", "production")
+}
+
+// A run without a single object.
+func TestReportOfNothing(t *testing.T) {
+	w := newWorld(t, map[string]string{".DS_Store": "junk"}, true)
+	w.run(0, "migrate", w.library)
+	w.checkReport(t, "Nothing to take over", "rehearsal")
+}
+
+// The morning after a night in which everything happened that a guard lets happen, and more.
+func TestReportOfNight(t *testing.T) {
+	library := map[string]string{"stays.jpg": "stays", "changes.jpg": "before", "moves.jpg": "what is moved", "goes.jpg": "gone soon"}
+	for n := range 40 {
+		library[fmt.Sprintf("folder %d/%s.png", n%3, strings.Repeat("long", n+1))] = strings.Repeat("x", n*n)
+	}
+	w := newWorld(t, library, true)
+	w.run(0, "sync", w.library)
+	w.put("changes.jpg", "after")
+	w.put("changes.jpg.json", `{"description": "`+strings.Repeat("long ", 300)+`"}`)
+	w.put("new/<b>ميناء</b>.jpg", "new")
+	w.put("new/<b>ميناء</b>.jpg.json", `{"description": `)
+	for _, gone := range []string{"goes.jpg", "folder 1"} {
+		if err := os.RemoveAll(filepath.Join(w.library, gone)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(filepath.Join(w.library, "moves.jpg"), filepath.Join(w.library, "new", "moved.jpg")); err != nil {
+		t.Fatal(err)
+	}
+	w.run(0, "sync", w.library, "--delete", "trash", "--quarantine", "0s", "--accept-rules")
+	p := w.checkReport(t, "Complete, not proved yet", "rehearsal")
+	var said string
+	p.eval(`document.querySelector("#night").innerText`, &said)
+	for _, want := range []string{"moves.jpg", "new/moved.jpg", "changes.jpg", "<b>", "goes.jpg", "Gone from the source", "↑ "} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the page does not say %q:\n%s", want, said)
+		}
+	}
+	p.eval(`document.querySelector("#remarks").innerText`, &said)
+	for _, want := range []string{"Sidecars that could not be read", "new/<b>ميناء</b>.jpg.json says was not taken", " of 1499 characters: the service takes 1024"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the page does not say %q:\n%s", want, said)
+		}
+	}
+	const stoppedByGuard = 6
+	w.run(stoppedByGuard, "sync", w.library, "--delete", "trash", "--quarantine", "0s")
+	w.checkReport(t, "Stopped by a guard", "rehearsal")
+}
+
+// A world has the program, a library and a sandbox that the program knows.
+type world struct {
+	*testing.T
+	program, library string
+	environment      []string
+	browser          *browser
+}
+
+// newWorld sets up a world. A sandbox that does not say what it is passes for the real
+// service.
+func newWorld(t *testing.T, library map[string]string, rehearsal bool, faults ...string) *world {
+	t.Helper()
+	var o sandbox.Options
+	for _, rule := range faults {
+		f, err := sandbox.ParseFault(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Faults = append(o.Faults, f)
+	}
+	s := sandboxtest.Run(t, o)
+	address := s.URL
+	if !rehearsal {
+		address = silenced(t, s.URL)
+	}
+	home := t.TempDir()
+	w := &world{T: t, program: filepath.Join(t.TempDir(), "assetferry"), library: t.TempDir(), browser: startBrowser(t)}
+	w.environment = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home, "XDG_DATA_HOME="+home, "ASSETFERRY_URL="+address,
+		"ASSETFERRY_ENVIRONMENT_ID="+s.Environment.ID, "ASSETFERRY_ACCESS_KEY="+string(s.Environment.AccessKey))
+	if out, err := exec.Command("go", "build", "-o", w.program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	for key, content := range library {
+		w.put(key, content)
+	}
+	return w
+}
+
+// put puts a file into the library.
+func (w *world) put(key, content string) {
+	w.Helper()
+	path := filepath.Join(w.library, filepath.FromSlash(key))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// silenced is the address of a sandbox that does not say that it is one.
+func silenced(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u); r.Out.Host = r.In.Host },
+		ModifyResponse: func(r *http.Response) error {
+			r.Header.Del("X-Sandbox")
+			return nil
+		},
+	})
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// run runs the program, which must end with a code, and gives what it prints.
+func (w *world) run(code int, arguments ...string) string {
+	w.Helper()
+	c := exec.CommandContext(w.Context(), w.program, arguments...)
+	c.Env = w.environment
+	var stderr strings.Builder
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if got := c.ProcessState.ExitCode(); got != code {
+		w.Fatalf("%q: %v, want exit code %d\n%s%s", arguments, err, code, out, stderr.String())
+	}
+	return string(out)
+}
+
+// checkReport has the program write the report of the last run and looks at it in every
+// way that people do.
+func (w *world) checkReport(t *testing.T, verdict, purpose string) (p *tab) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.html")
+	w.run(0, "report", "--format", "html", "--output", path)
+	address := "file://" + path
+	for _, width := range widths {
+		p = checkPage(t, w.browser, address, width)
+		p.checkAlone(address)
+		p.checkVerdict(verdict, purpose)
+		p.checkSum(w.run(0, "report", "--format", "json"))
+		p.checkStyled()
+	}
+	p.checkPrinted(filepath.Join(t.ArtifactDir(), "report.pdf"))
+	return p
+}
+
+// checkVerdict fails unless what matters most stands on the first screen.
+func (p *tab) checkVerdict(verdict, purpose string) {
+	p.Helper()
+	var page struct {
+		Verdict, Purpose string
+		Bottom, Screen   float64
+	}
+	p.eval(`({
+		verdict: document.querySelector("#verdict h2").innerText, purpose: document.querySelector(".purpose strong").innerText,
+		bottom: document.querySelector("dl.tiles").getBoundingClientRect().bottom, screen: innerHeight,
+	})`, &page)
+	if !strings.Contains(page.Verdict, verdict) || !strings.EqualFold(page.Purpose, purpose) {
+		p.Errorf("the verdict is %q in %q", page.Verdict, page.Purpose)
+	}
+	if page.Bottom > page.Screen {
+		p.Errorf("the verdict and its numbers end at %.0f of a screen of %.0f pixels", page.Bottom, page.Screen)
+	}
+}
+
+// checkSum fails unless the sum on the page is that of the JSON form, and closes.
+func (p *tab) checkSum(document string) {
+	p.Helper()
+	type amount struct{ Objects, Bytes int64 }
+	var report struct {
+		Sum struct {
+			Listed, Total amount
+			Parts         []struct {
+				Name string
+				amount
+			}
+		}
+	}
+	p.must(json.Unmarshal([]byte(document), &report))
+	want := map[string]int64{}
+	add := func(name string, a amount) {
+		want["sum-"+name+"-objects"], want["sum-"+name+"-bytes"] = a.Objects, a.Bytes
+	}
+	add("listed", report.Sum.Listed)
+	add("total", report.Sum.Total)
+	for _, part := range report.Sum.Parts {
+		add(strings.ReplaceAll(part.Name, " ", "-"), part.amount)
+	}
+	var got map[string]int64
+	p.eval(`Object.fromEntries([...document.querySelectorAll("data[id^='sum-']")].map(e => [e.id, +e.value]))`, &got)
+	if !maps.Equal(got, want) || report.Sum.Listed != report.Sum.Total || report.Sum.Listed.Objects == 0 {
+		p.Errorf("the page has %v, and the JSON form %v", got, want)
+	}
+}
+
+// checkStyled fails if the policy of the page keeps its own style out, or lets a script
+// in.
+func (p *tab) checkStyled() {
+	p.Helper()
+	var page struct {
+		Margin string
+		Ran    bool
+	}
+	p.eval(`(() => {
+		const script = document.createElement("script");
+		script.textContent = "window.ran = true";
+		document.body.append(script);
+		script.remove();
+		return {margin: getComputedStyle(document.body).marginTop, ran: !!window.ran};
+	})()`, &page)
+	if page.Margin != "0px" || page.Ran {
+		p.Errorf("the page has a margin of %s; a script ran: %v", page.Margin, page.Ran)
+	}
+}
+
+// checkPrinted fails if on paper anything is cut off that one could scroll to.
+func (p *tab) checkPrinted(path string) {
+	p.Helper()
+	const page = 20_000 // bytes that a page with anything on it takes
+	if size := p.print(path); size < page {
+		p.Errorf("the print takes %d bytes", size)
+	}
+	p.emulate("print", "light")
+	var cut []string
+	p.eval(`[...document.querySelectorAll(".scroll")].filter(e => getComputedStyle(e).overflowX !== "visible" || getComputedStyle(e).maxHeight !== "none").map(e => e.getAttribute("aria-labelledby"))`, &cut)
+	var shown bool
+	p.eval(`document.querySelector("nav").checkVisibility()`, &shown)
+	if len(cut) > 0 || shown {
+		p.Errorf("on paper %q are cut; the contents, which lead nowhere there, are shown: %v", cut, shown)
+	}
+}

@@ -1,0 +1,394 @@
+//go:build crashimage && linux
+
+// Package crash takes the power from the disk that has the journal, at random instants
+// of a migration, a sync and an undo. The journal is on an ext4 file system of a loop
+// device, whose image is copied while the built program is at work: that has what was
+// written to the disk, and not what is still in memory. The file system of the copy is
+// mounted in the place of the first, and the same command goes on. It needs root, and loop
+// devices:
+//
+//	go test -tags crashimage ./internal/test/crash -v
+//
+// What is at the destination in the end is compared with the source by library_test.go.
+package crash
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"assetferry/internal/test/seedtest"
+)
+
+var (
+	program = flag.String("program", "", "the assetferry to test; default: built from here")
+	rounds  = flag.Int("rounds", 1, "how often ten cuts are made")
+)
+
+// The cuts of a round, ten together, and the requests within which each is made: a run
+// sends more than all of its cuts together.
+const (
+	migrateCuts, migrateRequests = 4, 60
+	syncCuts, syncRequests       = 3, 35
+	undoCuts, undoRequests       = 3, 30
+)
+
+func TestPowerCuts(t *testing.T) {
+	dice := seedtest.Rand(t)
+	binary := build(t)
+	for n := range *rounds {
+		t.Run(fmt.Sprint(n), func(t *testing.T) { newWorld(t, binary, dice).round() })
+	}
+}
+
+// build gives the program, which it makes unless one is named.
+func build(t *testing.T) string {
+	t.Helper()
+	if *program != "" {
+		return *program
+	}
+	binary := filepath.Join(t.TempDir(), "assetferry")
+	run(t, "go", "build", "-o", binary, "assetferry/cmd/assetferry")
+	return binary
+}
+
+// What the journal takes beside it is said before it begins, where that is more than there
+// is, and a disk that is then full is named.
+func TestSmallDisk(t *testing.T) {
+	w := newWorld(t, build(t), seedtest.Rand(t))
+	w.disk.down()
+	w.disk = newDisk(t, t.TempDir(), 2<<20)
+	c := w.command("migrate", "src")
+	err := c.Run()
+	said := fmt.Sprint(c.Stderr)
+	if err == nil || !strings.Contains(said, "no space left") {
+		t.Errorf("on a disk of 2 MB it ends with %v: %s", err, said)
+	}
+	before, _, _ := strings.Cut(said, "no space left")
+	if !strings.Contains(before, "free. While a run is at work, its write-ahead log takes up to 20.0 MB there") {
+		t.Errorf("it is not said before it begins: %s", said)
+	}
+}
+
+// The comparison shares no code with what it judges.
+func TestNothingIsShared(t *testing.T) {
+	out := run(t, "go", "list", "-deps", "-test", "-tags", "crashimage", "-f", "{{with .Module}}{{$.ImportPath}}{{end}}", ".")
+	for line := range strings.Lines(out) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		ours := strings.HasPrefix(name, "assetferry/") && !strings.HasPrefix(name, "assetferry/internal/test/crash") && name != "assetferry/internal/test/seedtest"
+		if ours || strings.Contains(name, "/") && !strings.HasPrefix(name, "assetferry/") {
+			t.Errorf("it imports %s", name)
+		}
+	}
+}
+
+// run runs a command to its end, which must be a good one.
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	c := exec.Command(name, args...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", c, err, out, stderr.Bytes())
+	}
+	return string(out)
+}
+
+// A world has a source, a destination, and a disk for the journal.
+type world struct {
+	*testing.T
+	dice    *rand.Rand
+	binary  string
+	dir     string
+	disk    *disk
+	gate    *gate
+	library library
+	env     []string
+	files   map[string]string // of the source
+	cuts    int
+}
+
+func newWorld(t *testing.T, binary string, dice *rand.Rand) *world {
+	w := &world{T: t, dice: dice, binary: binary, dir: t.TempDir(), files: map[string]string{}}
+	w.disk = newDisk(t, w.dir, 64<<20)
+	w.library = startSandbox(t, binary, w.dir)
+	w.gate = newGate(t, w.library.base)
+	w.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "ASSETFERRY_URL=" + w.gate.server.URL,
+		"ASSETFERRY_ENVIRONMENT_ID=" + w.library.environment, "ASSETFERRY_ACCESS_KEY=" + w.library.key}
+	for n := range 400 {
+		w.write(fmt.Sprintf("%sfile %03d.txt", [...]string{"", "a/", "a/b/", "ü/"}[n%4], n), fmt.Sprint("content of ", n))
+	}
+	return w
+}
+
+func (w *world) write(key, content string) {
+	w.Helper()
+	path := filepath.Join(w.dir, "src", key)
+	must(w.T, os.MkdirAll(filepath.Dir(path), 0o700))
+	must(w.T, os.WriteFile(path, []byte(content), 0o600))
+	w.files[key] = content
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// round makes ten cuts.
+func (w *world) round() {
+	w.suffer(migrateCuts, migrateRequests, "migrate", "src", "--settle-time", "100ms")
+	w.compare("migrate")
+	before := maps.Clone(w.files)
+	for n := range 120 {
+		w.write(fmt.Sprintf("new/file %03d.txt", n), fmt.Sprint("new ", n))
+	}
+	for _, key := range slices.Sorted(maps.Keys(before))[:120] {
+		w.write(key, before[key]+", changed")
+	}
+	id := w.suffer(syncCuts, syncRequests, "sync", "src", "--settle-time", "100ms", "--max-changes-percent", "100")
+	w.compare("sync")
+	w.files = before
+	w.suffer(undoCuts, undoRequests, "undo", "--run", id, "--apply", "--yes")
+	w.compare("undo")
+	w.Logf("%d cuts: accepted each time, 0 missing, 0 doubled", w.cuts)
+}
+
+// suffer carries a command out over so many power cuts, and gives the ID of its run.
+func (w *world) suffer(cuts, requests int, args ...string) (id string) {
+	w.Helper()
+	for range cuts {
+		c := w.command(args...)
+		at := w.gate.closeAt(1 + w.dice.IntN(requests))
+		must(w.T, c.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Wait() }()
+		select {
+		case <-at:
+		case err := <-ended:
+			w.Fatalf("%s ended before the cut: %v\n%s%s", args[0], err, c.Stdout, c.Stderr)
+		}
+		w.disk.cut(c.Process, ended)
+		w.accepted(c)
+		w.gate.open()
+		w.cuts++
+		w.Logf("power cut %d, in %s", w.cuts, args[0])
+	}
+	c := w.command(args...)
+	if err := c.Run(); err != nil {
+		w.Fatalf("%s after its cuts: %v\n%s%s", args[0], err, c.Stdout, c.Stderr)
+	}
+	w.accepted(c)
+	lines := strings.Split(strings.TrimSpace(fmt.Sprint(c.Stdout)), "\n")
+	var summary struct{ Run string }
+	must(w.T, json.Unmarshal([]byte(lines[len(lines)-1]), &summary))
+	return summary.Run
+}
+
+// accepted expects that a command took the journal for what it was.
+func (w *world) accepted(c *exec.Cmd) {
+	w.Helper()
+	if said := fmt.Sprint(c.Stderr); strings.Contains(said, "changed by something else") || strings.Contains(said, "takeover") {
+		w.Fatalf("the journal was not accepted: %s", said)
+	}
+}
+
+func (w *world) command(args ...string) *exec.Cmd {
+	c := exec.Command(w.binary, append(args, "--json", "-j", "3", "--state", filepath.Join(w.disk.mount, "state", "journal.db"))...)
+	c.Dir, c.Env, c.Stdout, c.Stderr = w.dir, w.env, &bytes.Buffer{}, &bytes.Buffer{}
+	return c
+}
+
+func (w *world) compare(after string) {
+	w.Helper()
+	wrong, err := w.library.compare(w.files)
+	must(w.T, err)
+	if len(wrong) > 0 {
+		w.Fatalf("after %s, %d differences: %s", after, len(wrong), strings.Join(wrong[:min(len(wrong), 20)], "; "))
+	}
+}
+
+// startSandbox starts a service of its own, with its data outside of the disk.
+func startSandbox(t *testing.T, binary, dir string) library {
+	t.Helper()
+	c := exec.Command(binary, "sandbox", "--data", filepath.Join(dir, "service"))
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	out, err := c.StdoutPipe()
+	must(t, err)
+	must(t, c.Start())
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt)
+		if err := c.Wait(); err != nil {
+			t.Errorf("the sandbox ended: %v", err)
+		}
+	})
+	var printed bytes.Buffer
+	_, err = printed.ReadFrom(out) // it closes stdout once it listens
+	must(t, err)
+	values := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^export (\w+)='(.*)'$`).FindAllStringSubmatch(printed.String(), -1) {
+		values[m[1]] = m[2]
+	}
+	return library{values["ASSETFERRY_URL"], values["ASSETFERRY_ENVIRONMENT_ID"], values["ASSETFERRY_ACCESS_KEY"]}
+}
+
+// A gate is before the service. It closes at a request, which still passes, and holds
+// those after it until it is opened.
+type gate struct {
+	server  *httptest.Server
+	left    atomic.Int64
+	mu      sync.Mutex
+	closed  chan struct{}
+	opened  chan struct{}
+	passing sync.WaitGroup
+}
+
+func newGate(t *testing.T, base string) *gate {
+	t.Helper()
+	to, err := url.Parse(base)
+	must(t, err)
+	g := &gate{}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+		w.WriteHeader(http.StatusBadGateway) // to nobody: its client was killed
+	}}
+	g.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		closed, opened := g.closed, g.opened
+		if closed != nil {
+			g.passing.Add(1)
+			defer g.passing.Done()
+		}
+		g.mu.Unlock()
+		if closed != nil {
+			switch left := g.left.Add(-1); {
+			case left == 0:
+				close(closed)
+			case left < 0:
+				<-opened
+				return
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(g.server.Close)
+	return g
+}
+
+// closeAt has the gate close at the nth request from now on, and tell.
+func (g *gate) closeAt(n int) (closed <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left.Store(int64(n))
+	g.closed, g.opened = make(chan struct{}), make(chan struct{})
+	return g.closed
+}
+
+// open drops what was held, and waits until the service is at rest.
+func (g *gate) open() {
+	g.mu.Lock()
+	close(g.opened)
+	g.closed = nil
+	g.mu.Unlock()
+	g.passing.Wait()
+}
+
+// A disk is an ext4 file system in a file.
+type disk struct {
+	*testing.T
+	image, mount string
+	mounted      bool
+}
+
+func newDisk(t *testing.T, dir string, size int64) *disk {
+	t.Helper()
+	d := &disk{T: t, image: filepath.Join(dir, "disk.img"), mount: filepath.Join(dir, "disk")}
+	f, err := os.Create(d.image)
+	must(t, err)
+	must(t, f.Truncate(size))
+	must(t, f.Close())
+	run(t, "mkfs.ext4", "-q", "-F", d.image)
+	must(t, os.Mkdir(d.mount, 0o700))
+	d.up()
+	t.Cleanup(func() {
+		if d.mounted {
+			d.down()
+		}
+	})
+	return d
+}
+
+func (d *disk) up() {
+	d.Helper()
+	run(d.T, "mount", "-o", "loop", d.image, d.mount)
+	d.mounted = true
+}
+
+func (d *disk) down() {
+	d.Helper()
+	run(d.T, "umount", d.mount)
+	d.mounted = false
+}
+
+// cut kills a process and takes the power from the disk at the same instant: from then on
+// there is what was on it, and its file system comes up again with its journal. The
+// process stands still until the image is copied, so that the copy is of one instant;
+// where the kernel wrote something to the disk meanwhile it is made once more.
+func (d *disk) cut(p *os.Process, ended <-chan error) {
+	d.Helper()
+	must(d.T, p.Signal(syscall.SIGSTOP))
+	d.standstill(p.Pid)
+	content, err := os.ReadFile(d.image)
+	must(d.T, err)
+	for {
+		again, err := os.ReadFile(d.image)
+		must(d.T, err)
+		if bytes.Equal(content, again) {
+			break
+		}
+		content = again
+	}
+	must(d.T, p.Kill())
+	<-ended
+	d.down()
+	must(d.T, os.WriteFile(d.image, content, 0o600))
+	d.up()
+}
+
+// standstill waits until every thread of a process has stopped, so that none is in the
+// middle of a write.
+func (d *disk) standstill(pid int) {
+	d.Helper()
+	for {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		must(d.T, err)
+		stopped := len(threads) > 0
+		for _, name := range threads {
+			stat, err := os.ReadFile(name)
+			must(d.T, err)
+			_, state, _ := bytes.Cut(stat, []byte(") "))
+			stopped = stopped && len(state) > 0 && state[0] == 'T'
+		}
+		if stopped {
+			return
+		}
+	}
+}

@@ -1,0 +1,274 @@
+//go:build curl
+
+// Package curl calls every operation of the sandbox with curl, on the built
+// program: a client that shares nothing with ours. calls.txt and calls_ai.txt say what is
+// called.
+//
+//	go test -tags curl ./internal/test/curl -artifacts
+package curl
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"assetferry/internal/sandbox"
+	"assetferry/internal/sandbox/aiservice"
+	"assetferry/internal/sandbox/aiservice/aiservicetest"
+	"assetferry/internal/sandbox/openapitest"
+	"assetferry/internal/sandbox/sandboxtest"
+)
+
+//go:embed *.txt
+var calls embed.FS
+
+// A session is a shell with curl in it that remembers what was answered.
+type session struct {
+	testing.TB
+	calls       string                   // the file that says what is called
+	token       func(path string) string // the value of Authorization where a call says nothing of it
+	dir         string                   // where curl finds files and leaves the answer
+	environment []string
+	transcript  bytes.Buffer
+}
+
+func TestEveryOperation(t *testing.T) {
+	base, _, env := startProgram(t)
+	s := newSession(t, "calls.txt", func(path string) string { return "$" + role(path) })
+	s.setenv("environment", env.ID)
+	for _, role := range []string{"user", "admin", "superadmin"} {
+		s.setenv(role, sandboxtest.Sign(env.AccessKey, sandboxtest.Claims(env, role)))
+	}
+	s.callAll(t, startChecker(t, base, openapitest.Around))
+}
+
+func TestEveryOperationOfTheAIService(t *testing.T) {
+	_, base, env := startProgram(t)
+	s := newSession(t, "calls_ai.txt", func(string) string { return "Bearer $token" })
+	s.setenv("token", aiservicetest.Sign(env.AccessKey, aiservicetest.Claims(env, "tester", "ai:admin")))
+	beside, err := aiservice.New(aiservice.Options{Environments: []aiservice.Environment{env}}) // its token endpoint has the same path
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.setenv("tokens", beside.TokenPath())
+	if err := beside.Close(); err != nil {
+		t.Error(err)
+	}
+	s.callAll(t, startChecker(t, base, openapitest.AI().Around))
+}
+
+func newSession(t *testing.T, calls string, token func(path string) string) *session {
+	s := &session{TB: t, calls: calls, token: token, dir: t.TempDir()}
+	s.copyFiles("testdata")
+	return s
+}
+
+// callAll makes the calls of a file, and wants them to be of every operation.
+func (s *session) callAll(t *testing.T, checker checker) {
+	s.setenv("url", checker.url)
+	text, err := calls.ReadFile(s.calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
+			fmt.Fprintf(&s.transcript, "%s\n\n", line)
+		} else if line != "" {
+			s.call(n+1, line)
+		}
+	}
+	path := filepath.Join(t.ArtifactDir(), "transcript.txt")
+	if err := os.WriteFile(path, s.transcript.Bytes(), 0o600); err != nil {
+		t.Error(err)
+	}
+	for _, op := range checker.Operations() {
+		if !slices.Contains(checker.Called(), op) {
+			t.Errorf("%s is not called in %s", op, s.calls)
+		}
+	}
+}
+
+// startProgram builds assetferry and runs its sandbox until the test ends. It gives the
+// addresses of the asset management service and of the AI content service.
+func startProgram(t *testing.T) (assets, ai string, env sandbox.Environment) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "assetferry")
+	if out, err := exec.Command("go", "build", "-o", program, "assetferry/cmd/assetferry").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	c := exec.Command(program, "sandbox")
+	c.Env = append(os.Environ(), "HOME="+t.TempDir())
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt)
+		if err := c.Wait(); err != nil {
+			t.Errorf("the sandbox ended: %v", err)
+		}
+	})
+	printed, err := io.ReadAll(stdout) // it closes stdout once it listens
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := make(map[string]string)
+	for _, m := range regexp.MustCompile(`(?m)^export (\w+)='(.*)'$`).FindAllStringSubmatch(string(printed), -1) {
+		values[m[1]] = m[2]
+	}
+	return values["ASSETFERRY_URL"], values["ASSETFERRY_AI_URL"], sandbox.Environment{
+		ID: values["ASSETFERRY_ENVIRONMENT_ID"], AccessKey: sandbox.AccessKey(values["ASSETFERRY_ACCESS_KEY"]),
+	}
+}
+
+// A checker stands between curl and the program.
+type checker struct {
+	*openapitest.Checker
+	url string
+}
+
+// startChecker holds what passes against the description.
+func startChecker(t *testing.T, base string, around func(testing.TB, http.Handler) *openapitest.Checker) checker {
+	t.Helper()
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := around(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(u)
+		r.Out.Host = r.In.Host // addresses in answers are made from it
+		if r.Out.Body != nil {
+			// All of it now: once an answer begins, nobody may look for more of the request.
+			body, err := io.ReadAll(r.In.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			r.Out.Body = io.NopCloser(bytes.NewReader(body))
+		}
+	}})
+	server := httptest.NewServer(c)
+	t.Cleanup(server.Close)
+	return checker{c, server.URL}
+}
+
+// copyFiles copies what is uploaded to where curl runs.
+func (s *session) copyFiles(from string) {
+	s.Helper()
+	if err := os.CopyFS(s.dir, os.DirFS(from)); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *session) setenv(name, value string) { s.environment = append(s.environment, name+"="+value) }
+
+// call makes the call of one line:
+//
+//	STATUS METHOD PATH ARGUMENT... => NAME=FIELD...
+//
+// The shell reads path and arguments. Unless they name a token it is that of the session,
+// which may be one of the least role that the path asks for. A field of the answer, such as items.0.id, becomes a variable.
+func (s *session) call(n int, line string) {
+	s.Helper()
+	line, keep, _ := strings.Cut(line, " => ")
+	words := append(strings.SplitN(line, " ", 4), "")
+	status, method, path, arguments := words[0], words[1], words[2], words[3]
+	if method == "HEAD" {
+		method = "HEAD --head"
+	}
+	if !strings.Contains(arguments, "Authorization") {
+		arguments = fmt.Sprintf(`-H "Authorization: %s" `, s.token(path)) + arguments
+	}
+	command := strings.TrimSpace(fmt.Sprintf(`curl -sS -X %s "$url%s" %s`, method, path, arguments))
+	c := exec.CommandContext(s.Context(), "sh", "-c", command+` -D headers -o body -w "%{http_code}"`)
+	c.Dir, c.Env = s.dir, append(os.Environ(), s.environment...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	got, err := c.Output()
+	if err != nil {
+		s.Fatalf("%s:%d: %s: %v: %s", s.calls, n, command, err, stderr.Bytes())
+	}
+	body := s.note(command)
+	if string(got) != status {
+		s.Errorf("%s:%d: %s: status %s, want %s: %.400s", s.calls, n, command, got, status, body)
+	}
+	for word := range strings.FieldsSeq(keep) {
+		name, field, _ := strings.Cut(word, "=")
+		value, err := lookUp(body, field)
+		if err != nil {
+			s.Fatalf("%s:%d: %s: %v", s.calls, n, word, err)
+		}
+		s.setenv(name, value)
+	}
+}
+
+// role is the least that a path asks for.
+func role(path string) string {
+	for _, role := range []string{"superadmin", "admin"} {
+		if strings.HasPrefix(path, "/"+role+"/") {
+			return role
+		}
+	}
+	return "user"
+}
+
+// note adds a call to the transcript and gives the body of the answer.
+func (s *session) note(command string) []byte {
+	s.Helper()
+	headers, err := os.ReadFile(filepath.Join(s.dir, "headers"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	body, err := os.ReadFile(filepath.Join(s.dir, "body"))
+	if err != nil && !os.IsNotExist(err) {
+		s.Fatal(err)
+	}
+	_ = os.Remove(filepath.Join(s.dir, "body")) // curl leaves it alone if there is none
+	shown := string(body)
+	if strings.Contains(shown, "\x00") || len(shown) > 2000 {
+		shown = fmt.Sprintf("(%d bytes)", len(body))
+	}
+	fmt.Fprintf(&s.transcript, "$ %s\n%s%s\n\n", command, bytes.ReplaceAll(headers, []byte("\r\n"), []byte("\n")), strings.TrimSpace(shown))
+	return body
+}
+
+// lookUp finds a field such as items.0.id in JSON.
+func lookUp(body []byte, field string) (string, error) {
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		return "", err
+	}
+	for key := range strings.SplitSeq(field, ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(at) {
+				return "", fmt.Errorf("the answer has no item %s: %.400s", key, body)
+			}
+			v = at[i]
+		}
+	}
+	text, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("the answer has no text at %s: %.400s", field, body)
+	}
+	return text, nil
+}

@@ -1,0 +1,159 @@
+// Package layers holds the layers of assetferry: which package may import
+// which. Arrows point downward only, and the leaves do not know each other.
+package layers
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed gives, for each package, what it may import of ours and of the
+// libraries that belong to one place. What is not listed may import nothing of
+// ours.
+var allowed = map[string][]string{
+	"cmd/assetferry":               {"internal/cli", "internal/counts"},
+	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/diskspace", "internal/export", "internal/forecast", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/proposals", "internal/sandbox/aiservice"},
+	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/header", "internal/mapping", "internal/metadata", "internal/retry", "internal/rows"},
+	"state":                        {"internal/addresses", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/private"},
+	"sources/local":                {"sources"},
+	"sources/ckbox":                {"sources", "internal/assets"},
+	"sources/memory":               {"sources"},
+	"sources/s3":                   {"sources", "internal/redact", "internal/retry", "internal/sourcehttp"},
+	"sources/ckfinder":             {"sources", "internal/outbound", "internal/retry", "internal/sourcehttp"},
+	"sources/sourcetest":           {"sources", "sources/memory"},
+	"sources/table":                {"sources", "internal/outbound", "internal/retry", "internal/rows", "internal/sourcehttp"},
+	"internal/assets":              {"internal/outbound", "internal/pace", "internal/redact", "internal/retry", "internal/token"},
+	"internal/aiprobe":             {"internal/ai", "internal/profile"},
+	"internal/altpages":            {"internal/picture", "internal/retry"},
+	"internal/approval":            {"migrate", "state"},
+	"internal/enrich":              {"migrate", "sources", "state", "internal/ai", "internal/assets", "internal/clock", "internal/picture", "internal/retry"},
+	"internal/export":              {"sources", "internal/assets", "internal/retry"},
+	"internal/metadata":            {"internal/rows", "internal/strictyaml"},
+	"internal/mapping":             {"internal/metadata", "internal/strictyaml"},
+	"internal/notify":              {"internal/outbound", "internal/retry"},
+	"internal/pace":                {"internal/retry"},
+	"internal/picture":             {"internal/header", "internal/metadata", "internal/pixels"},
+	"internal/ai/aitest":           {"internal/ai", "internal/retry"},
+	"internal/ai":                  {"internal/outbound", "internal/pace", "internal/redact", "internal/retry", "internal/sse", "internal/token"},
+	"internal/assets/assettest":    {"internal/assets"},
+	"internal/forecast":            {"state", "internal/pace"},
+	"internal/preflight":           {"migrate", "state", "sources", "internal/header", "internal/ui"},
+	"internal/probe":               {"internal/assets", "internal/profile"},
+	"internal/proposals":           {"internal/metadata", "internal/rows", "internal/ui"},
+	"internal/addresses":           {"internal/rows"},
+	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/retry", "internal/rows", "internal/ui"},
+	"internal/token":               {"internal/outbound", "internal/retry"},
+	"internal/bench":               {"migrate", "state", "sources/local", "internal/counts"}, // measures, so nothing imports it
+	"internal/config":              {"internal/addresses", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
+	"internal/test/faults":         {"migrate", "sources", "state"}, // for tests, so nothing imports it
+	"internal/sourcehttp":          {"internal/header", "internal/outbound", "internal/redact"},
+	"internal/sandbox":             {"internal/filelock", "internal/mount", "internal/pixels", "internal/private", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/strictyaml"},
+	"internal/sandbox/standin":     {"internal/sandbox/fault"},
+	"internal/sandbox/rendition":   {"internal/pixels"},
+	"internal/sandbox/answer":      {"internal/sandbox/rendition"},
+	"internal/sandbox/openapitest": {"internal/sandbox", "internal/sandbox/aiservice"},
+	"internal/sandbox/sandboxtest": {"internal/sandbox", "internal/sandbox/openapitest"},
+
+	"internal/sandbox/aiservice":               {"internal/filelock", "internal/sandbox", "internal/sandbox/answer", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/standin"},
+	"internal/sandbox/aiservice/aiservicetest": {"internal/sandbox", "internal/sandbox/aiservice", "internal/sandbox/openapitest", "internal/sandbox/sandboxtest"},
+
+	"internal/outbound/hostiletest":  {"internal/outbound"}, // for tests
+	"internal/schedule/scheduletest": {},                    // for tests
+}
+
+// only names libraries that belong to one place, and why.
+var only = []struct{ library, owner, why string }{
+	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/aiservice", "SQL stays in the journal and in the sandbox's own storage"},
+	{"net/http", "internal/ai, internal/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/standin, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, internal/token, internal/cli, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
+	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
+	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
+	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},
+	{"github.com/prometheus/client_golang/prometheus/testutil/promlint", "nothing", "a file of text needs no library, and only tests hold it against one"},
+	{"github.com/fsnotify/fsnotify", "internal/turns", "what the system tells of changes is a hint, and only that package takes it for one"},
+	{"github.com/expr-lang/expr", "internal/mapping", "one place says what expressions may do"},
+	{"golang.org/x/net/html", "internal/altpages, internal/anchor, internal/sandbox/answer", "elsewhere HTML is searched for addresses, not understood"},
+	{"github.com/hiddeco/sshsig", "internal/approvers, internal/cli", "signatures of approvers are verified in one place; tests make some"},
+	{"github.com/spf13/cobra", "internal/cli", "flags stay in the command"},
+}
+
+type listed struct {
+	ImportPath   string
+	Name         string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+}
+
+const module = "assetferry/"
+
+func TestLayers(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		seen[name] = true
+		for _, path := range p.Imports {
+			if ours, ok := strings.CutPrefix(path, module); ok && !slices.Contains(allowed[name], ours) {
+				t.Errorf("%s imports %s: that arrow is not allowed", name, ours)
+			}
+			for _, o := range only {
+				if path == o.library && !slices.Contains(strings.Split(o.owner, ", "), name) {
+					t.Errorf("%s imports %s, which belongs to %s: %s", name, path, o.owner, o.why)
+				}
+			}
+		}
+	}
+	for name := range allowed {
+		if !seen[name] {
+			t.Errorf("%s is listed here and does not exist any more", name)
+		}
+	}
+}
+
+func TestNoCatchAllPackages(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, bad := range []string{"util", "utils", "common", "helpers", "types", "models"} {
+			if p.Name == bad {
+				t.Errorf("%s: a package is named for what it does, not %q", p.ImportPath, bad)
+			}
+		}
+	}
+}
+
+// A goroutine that is left behind shows at the end of the tests of a package, in
+// their TestMain, and nowhere else.
+func TestAllTestsLookForLeaks(t *testing.T) {
+	checked := 0
+	for _, p := range packages(t) {
+		imports := slices.Concat(p.TestImports, p.XTestImports)
+		if len(imports) == 0 {
+			continue // it has no tests
+		}
+		if checked++; !slices.Contains(imports, "go.uber.org/goleak") {
+			t.Errorf("%s: its TestMain does not call goleak", p.ImportPath)
+		}
+	}
+	t.Logf("the tests of %d packages look for goroutines that are left behind", checked)
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Imports,TestImports,XTestImports", "assetferry/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}

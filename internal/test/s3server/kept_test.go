@@ -1,0 +1,50 @@
+package s3server
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"testing"
+)
+
+// What is kept with an object at the server arrives in the line of its item, which is
+// written after the journal has it, tags included.
+func TestKept(t *testing.T) {
+	b := newBucket(t)
+	must(t, b.describe(t.Context(), "a.txt", "text/x-poem", map[string]string{"author": "Ann", "title": "=?UTF-8?B?w4Zibw==?="}, "place=Oslo&year=2026"))
+	p := build(t)
+	s, _ := p.sandbox(t)
+	c := p.command(t, []string{
+		"ASSETFERRY_URL=" + s.url, "ASSETFERRY_ENVIRONMENT_ID=" + s.environment, "ASSETFERRY_ACCESS_KEY=" + s.key,
+		"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey,
+	}, "migrate", "s3://"+b.name, "--endpoint", gateway.url, "--s3-tags", "--unmatched", "create", "--json")
+	var complaints bytes.Buffer
+	c.Stderr = &complaints
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, complaints.String())
+	}
+	told := 0
+	for line := range bytes.Lines(out) {
+		var item struct {
+			Type      string
+			Described struct {
+				ContentType    string `json:"content_type"`
+				Metadata, Tags map[string]string
+			}
+		}
+		must(t, json.Unmarshal(line, &item))
+		if item.Type != "item" {
+			continue
+		}
+		told++
+		d := item.Described
+		if d.ContentType != "text/x-poem" || !maps.Equal(d.Metadata, map[string]string{"author": "Ann", "title": "Æbo"}) ||
+			!maps.Equal(d.Tags, map[string]string{"place": "Oslo", "year": "2026"}) {
+			t.Errorf("told %s", line)
+		}
+	}
+	if told != 1 {
+		t.Errorf("%d items are told", told)
+	}
+}
