@@ -34,9 +34,8 @@ const (
 	exitInterrupted = 130
 )
 
-const exitHeading = "Exit codes:\n"
-
-const exitHelp = exitHeading + `    0  done
+const exitHelp = `Exit codes:
+    0  done
     1  error
     2  usage: a flag, a setting or an argument is wrong
     3  finished, but items failed, wait, changed, are in conflict or in doubt;

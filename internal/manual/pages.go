@@ -1,0 +1,144 @@
+// Package manual makes the manual pages of a program out of its commands and the topics of
+// its help.
+package manual
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Options are what the commands themselves do not tell.
+type Options struct {
+	Date      string                                      // in the foot of each page; empty where nothing tells it
+	Version   string                                      // of the program
+	ExitCodes string                                      // a heading, and lines of a code and what it means; help of a command may end with it
+	Topic     func(*cobra.Command) (name string, ok bool) // what a topic is called; ok is false for a command
+}
+
+// Pages makes all pages of a program, by the name of their file: one in section 1 for each
+// command, and one in section 7 for each topic.
+func Pages(root *cobra.Command, o Options) map[string]string {
+	pages := map[string]string{}
+	var add func(*cobra.Command)
+	add = func(c *cobra.Command) {
+		c.InitDefaultHelpFlag()
+		switch _, isTopic := o.Topic(c); {
+		case isTopic:
+			pages[o.name(c)+".7"] = o.topicPage(c)
+		case c.IsAvailableCommand() || c.Name() == "help" || c == root:
+			pages[o.name(c)+".1"] = o.commandPage(c)
+		}
+		for _, sub := range c.Commands() {
+			add(sub)
+		}
+	}
+	add(root)
+	return pages
+}
+
+func (o Options) name(c *cobra.Command) string {
+	if topic, ok := o.Topic(c); ok {
+		return o.name(c.Parent()) + "-" + topic
+	}
+	return strings.ReplaceAll(c.CommandPath(), " ", "-")
+}
+
+func (o Options) commandPage(c *cobra.Command) string {
+	p := o.newPage(c, "1")
+	p.heading("SYNOPSIS")
+	p.macro("B", c.CommandPath())
+	p.text(strings.TrimSpace(strings.TrimPrefix(c.UseLine(), c.CommandPath())))
+	p.heading("DESCRIPTION")
+	p.paragraphs(strings.TrimSuffix(c.Long, o.ExitCodes))
+	if subs := available(c); len(subs) > 0 {
+		p.heading("COMMANDS")
+		for _, sub := range subs {
+			p.item(sub.Name(), "", sub.Short)
+		}
+	}
+	p.heading("OPTIONS")
+	p.flags(c.NonInheritedFlags())
+	if c.HasAvailableInheritedFlags() {
+		p.heading("GLOBAL OPTIONS")
+		p.flags(c.InheritedFlags())
+	}
+	if c.HasExample() {
+		p.heading("EXAMPLES")
+		p.verbatim(c.Example)
+	}
+	p.heading("EXIT STATUS")
+	_, codes, _ := strings.Cut(o.ExitCodes, "\n")
+	for line := range strings.Lines(codes) {
+		if code, meaning, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
+			p.item(code, "", meaning)
+		} else {
+			p.text(line)
+		}
+	}
+	p.heading("SEE ALSO")
+	p.text(strings.Join(o.seeAlso(c), ", "))
+	return p.String()
+}
+
+// available are the commands below one.
+func available(c *cobra.Command) (subs []*cobra.Command) {
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			subs = append(subs, sub)
+		}
+	}
+	return subs
+}
+
+// seeAlso names the page above a command, or all of those below the first.
+func (o Options) seeAlso(c *cobra.Command) (pages []string) {
+	if c.HasParent() {
+		return []string{o.name(c.Parent()) + "(1)"}
+	}
+	for _, sub := range c.Commands() {
+		switch _, isTopic := o.Topic(sub); {
+		case isTopic:
+			pages = append(pages, o.name(sub)+"(7)")
+		case sub.IsAvailableCommand():
+			pages = append(pages, o.name(sub)+"(1)")
+		}
+	}
+	return pages
+}
+
+// topicPage keeps the layout of a topic, at the margin so that it fits.
+func (o Options) topicPage(c *cobra.Command) string {
+	p := o.newPage(c, "7")
+	p.heading("DESCRIPTION")
+	_, body, _ := strings.Cut(c.Long, "\n\n")
+	p.verbatim(body)
+	p.heading("SEE ALSO")
+	p.text(o.name(c.Root()) + "(1)")
+	return p.String()
+}
+
+func (o Options) newPage(c *cobra.Command, section string) *page {
+	p := &page{}
+	p.macro("TH", strings.ToUpper(o.name(c)), section, o.Date, c.Root().Name()+" "+o.Version, c.Root().Name())
+	p.WriteString(".nh\n.ad l\n") // a command that is broken or stretched cannot be copied
+	p.heading("NAME")
+	p.text(o.name(c) + " - " + c.Short)
+	return p
+}
+
+// flags lists switches with the names of their values.
+func (p *page) flags(f *pflag.FlagSet) {
+	f.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		value, meaning := pflag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		p.item(name, value, meaning)
+	})
+}
