@@ -188,9 +188,9 @@ func (d *decider) confirmPage(ctx context.Context, page []state.Receipt) (lost b
 	}
 	for _, r := range page {
 		asset := seen[r.Asset]
-		standing := NotLooked
 		if asset.untold == nil {
-			if standing, err = d.standing(ctx, state.Unchanged, r, asset); err != nil {
+			standing, err := d.standing(ctx, state.Unchanged, r, asset)
+			if err != nil {
 				return lost, err
 			}
 			if !isLostTo(r, asset, standing) {

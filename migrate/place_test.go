@@ -177,7 +177,7 @@ func TestPlaceInFallbackCategory(t *testing.T) {
 		{in("New"), strings.Repeat("n", 257), Place{"new:New", "", strings.Repeat("n", 257) + ".bin"}, ReasonNameLong},
 	} {
 		got, why := newTestPlacer(tc.r, nil, there...).place(sources.Object{Key: sources.Key(tc.key)}, nil)
-		if got.Place != tc.want || why != tc.why || got.extended != (why == "" && got.Name != string(tc.key[strings.LastIndex(tc.key, "/")+1:])) {
+		if got.Place != tc.want || why != tc.why || got.extended != (why == "" && got.Name != tc.key[strings.LastIndex(tc.key, "/")+1:]) {
 			t.Errorf("place(%.40q) = %+v, %q; want %+v, %q", tc.key, got, why, tc.want, tc.why)
 		}
 	}

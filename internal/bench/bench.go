@@ -158,7 +158,7 @@ func (w *world) serve(h http.Handler, url *string) error {
 	*url = "http://" + l.Addr().String()
 	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	w.servers = append(w.servers, s)
-	go s.Serve(l) // until close
+	go func() { _ = s.Serve(l) }() // until close
 	return nil
 }
 

@@ -66,7 +66,7 @@ finished, the same command tries again what failed.
 			if err := a.bindToHash(ctx, cmd, o.approved, hash, o.dryRun); err != nil {
 				return err
 			}
-			return a.planOrMigrate(ctx, cmd, string(o.approved.Head.SourceAddress), o)
+			return a.planOrMigrate(ctx, cmd, o.approved.Head.SourceAddress, o)
 		}),
 	}
 	f := c.Flags()

@@ -186,7 +186,7 @@ func (o *Out) note(lines string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.paint("")
-	io.WriteString(o.stderr, o.redact(lines)) // there is nobody left to tell that it failed
+	_, _ = io.WriteString(o.stderr, o.redact(lines)) // there is nobody left to tell that it failed
 	if !o.hidden {
 		o.paint(o.bar)
 	}
@@ -224,7 +224,7 @@ func (o *Out) paint(bar string) {
 	if bar == "" {
 		text += "\r"
 	}
-	io.WriteString(o.stderr, text) // a bar that cannot be seen is no failure
+	_, _ = io.WriteString(o.stderr, text) // a bar that cannot be seen is no failure
 	o.drawn = bar
 }
 
