@@ -153,9 +153,12 @@ func (p *approvedPlan) introduce(a *app) {
 	}
 }
 
-// isOther reports whether a run is of another plan.
-func (p *approvedPlan) isOther(run state.Run) bool {
-	return p != nil && run.Command == "apply" && run.PlanHash != p.Hash
+// hash is that of the plan, empty if there is none.
+func (p *approvedPlan) hash() string {
+	if p == nil {
+		return ""
+	}
+	return p.Hash
 }
 
 // showDrift tells what a dry run of an approved plan found to have drifted.

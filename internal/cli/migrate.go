@@ -16,9 +16,6 @@ import (
 	"assetferry/state"
 )
 
-// staleListing is the age from which a run's listing is made anew.
-const staleListing = 12 * time.Hour
-
 // shownProblems is how many items a person is shown at the end of a run.
 const shownProblems = 20
 
@@ -369,53 +366,62 @@ func (a *app) showProblems(ctx context.Context, s *endpoints, run int64, worstFi
 	return nil
 }
 
-// resumeOrBegin finds the run to carry on, or begins a new one.
+// resumeOrBegin gets the run to work with: the unfinished one, or a new one.
 func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.Applier, o migrateOptions) (state.Run, error) {
-	run, err := s.journal.Unfinished(ctx, s.pair.ID)
-	if errors.Is(err, state.ErrNotFound) {
-		return s.begin(ctx, o.command)
-	} else if err != nil {
-		return run, err
-	}
-	if run.Undoes != 0 {
-		return a.afterUndo(ctx, s, run, o)
-	}
-	if o.sync.on && run.Command == o.command && run.State != state.Applying {
-		return s.begin(ctx, o.command) // nothing was sent, and what the source is like now counts
-	}
-	changed, err := s.rules.Differences(run.Rules)
+	now := clock.Now()
+	run, decided, err := decideRun(ctx, s.journal, s.pair,
+		migrate.RunSituation{Command: o.command, Rules: s.rules, PlanHash: o.approved.hash(), Restart: o.restart, Now: now})
 	if err != nil {
 		return run, err
 	}
-	sent := run.State == state.Applying
-	if sent && o.sync.on && run.Command == o.command && !o.restart {
-		return a.goOnSyncing(ctx, s, applier, run, changed)
+	switch decided.Step {
+	case migrate.StepRefuse:
+		return run, a.refuseRun(ctx, s.journal, run, decided)
+	case migrate.StepSupersede:
+		if err := a.giveUp(ctx, s, applier, run, decided); err != nil {
+			return run, err
+		}
+		return s.begin(ctx, o.command)
+	case migrate.StepBegin:
+		return s.begin(ctx, o.command)
 	}
-	age := clock.Now().Sub(run.ListedAt)
-	switch {
-	case sent && run.Command != o.command && !o.restart:
-		return run, &stop{exitError, fmt.Errorf("run %s of %s is not finished", run.ID, run.Command),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
-	case sent && o.approved.isOther(run) && !o.restart:
-		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and it is of another plan", run.ID),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
-	case sent && len(changed) > 0 && !o.restart:
-		return run, &stop{exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(changed, "; ")),
-			fmt.Sprintf("go on with the rules it had (%s), or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
-	case o.restart, run.Command != o.command, o.approved.isOther(run), len(changed) > 0:
-		return a.startOver(ctx, s, applier, run, o.command)
-	case run.Stale:
+	age := ui.Duration(now.Sub(run.ListedAt))
+	switch decided.Why {
+	case migrate.WhyNews:
+		a.out.Notef("Going on with run %s. What changed since is looked at, too.", run.ID)
+	case migrate.WhyStale:
 		a.out.Notef("Going on with run %s. Since it was planned the journal was taken over or another source was migrated, so the source is listed again and the destination looked at.", run.ID)
-		return a.relist(ctx, s, applier, run)
-	case age > staleListing:
-		a.out.Notef("Going on with run %s. Its listing is %s old, so the source is listed again.", run.ID, ui.Duration(age))
-		return a.relist(ctx, s, applier, run)
+	case migrate.WhyOldListing:
+		a.out.Notef("Going on with run %s. Its listing is %s old, so the source is listed again.", run.ID, age)
+	default:
+		a.out.Notef("Going on with run %s, listed %s ago.", run.ID, age)
 	}
-	a.out.Notef("Going on with run %s, listed %s ago.", run.ID, ui.Duration(age))
-	if run.State == state.Planned {
+	switch decided.Step {
+	case migrate.StepRelist:
+		return a.relist(ctx, s, applier, run)
+	case migrate.StepReplan:
 		return a.decideAnew(ctx, s, run)
 	}
 	return run, nil
+}
+
+// refuseRun is the error of a command that has to leave the unfinished run alone.
+func (a *app) refuseRun(ctx context.Context, journal *state.Store, run state.Run, decided migrate.RunDecision) error {
+	switch decided.Why {
+	case migrate.WhyOtherPlan:
+		return &stop{exitError, fmt.Errorf("run %s is not finished, and it is of another plan", run.ID), a.finishOrGiveUp(run)}
+	case migrate.WhyOtherRules:
+		return &stop{exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(decided.Differences, "; ")),
+			fmt.Sprintf("go on with the rules it had (%s), or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
+	}
+	waits, err := a.inTheWay(ctx, journal, run)
+	if err != nil {
+		return err
+	}
+	if run.Undoes != 0 {
+		waits.hint += "; --restart gives it up, and what it has taken back stays so"
+	}
+	return waits
 }
 
 // tellDoubts says what the end of the former process left open, and why that may
@@ -443,16 +449,22 @@ func (a *app) decideAnew(ctx context.Context, s *endpoints, run state.Run) (stat
 	return s.journal.Run(ctx, run.ID)
 }
 
-// startOver gives up a run, after finding out what became of its items.
-func (a *app) startOver(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run, command string) (state.Run, error) {
+// giveUp ends a run that is not finished, after finding out what became of its items.
+func (a *app) giveUp(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run, decided migrate.RunDecision) error {
+	if run.Undoes != 0 {
+		return a.giveUpUndo(ctx, s, run)
+	}
+	if run.State == state.Applying && decided.Why == migrate.WhyOtherRules {
+		a.out.Notef("Run %s is not finished, and its rules differ: %s.", run.ID, strings.Join(decided.Differences, "; "))
+	}
 	if err := settleDoubts(ctx, applier, run); err != nil {
-		return run, err
+		return err
 	}
 	if err := s.journal.Supersede(ctx, run.Num); err != nil {
-		return run, stillInDoubt(run, err)
+		return stillInDoubt(run, err)
 	}
 	a.out.Notef("Run %s is given up; the assets it made are kept.", run.ID)
-	return s.begin(ctx, command)
+	return nil
 }
 
 func (a *app) relist(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run) (state.Run, error) {

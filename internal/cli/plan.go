@@ -97,7 +97,11 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 		return err
 	}
 	a.introduce(s)
-	if open, err := s.journal.Unfinished(ctx, s.pair.ID); err == nil && open.State == state.Applying {
+	open, decided, err := decideRun(ctx, s.journal, s.pair, migrate.RunSituation{Command: "plan"})
+	if err != nil {
+		return err
+	}
+	if decided.Why == migrate.WhyOtherRun {
 		a.out.Notef("Run %s is not finished: %s will first carry it on. This plan is of what is left.", open.ID, open.Command)
 	}
 	run, err := s.begin(ctx, "plan")

@@ -122,12 +122,12 @@ func (a *app) checkLastRun(ctx context.Context, cmd *cobra.Command, source strin
 	if journal == nil {
 		return first, nil
 	}
-	open, err := journal.Unfinished(ctx, pair.ID)
-	switch {
-	case err == nil && open.State == state.Applying && open.Command != "sync":
-		return "", &stop{exitError, fmt.Errorf("run %s of %s is not finished, so a sync would stop", open.ID, open.Command), "finish it:\n    " + a.finishIt(open)}
-	case err != nil && !errors.Is(err, state.ErrNotFound):
+	open, decided, err := decideRun(ctx, journal, pair, migrate.RunSituation{Command: "sync"}) // which no rules would refuse
+	if err != nil {
 		return "", err
+	}
+	if decided.Step == migrate.StepRefuse {
+		return "", &stop{exitError, fmt.Errorf("run %s of %s is not finished, so a sync would stop", open.ID, open.Command), "finish it:\n    " + a.finishIt(open)}
 	}
 	last, err := lastRunOfRules(ctx, journal, pair)
 	if err != nil || last.Num == 0 {

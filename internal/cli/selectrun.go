@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/ui"
+	"assetferry/migrate"
 	"assetferry/state"
 )
 
@@ -86,4 +87,23 @@ func newestRun(ctx context.Context, journal *state.Store, source string) (newest
 		}
 	}
 	return newest, nil
+}
+
+// unfinishedRun finds the run of a source and a destination that is not finished and no mere
+// plan. Without one its number is 0.
+func unfinishedRun(ctx context.Context, journal *state.Store, p state.Pair) (state.Run, error) {
+	run, err := journal.Unfinished(ctx, p.ID)
+	if errors.Is(err, state.ErrNotFound) {
+		return state.Run{}, nil
+	}
+	return run, err
+}
+
+// decideRun decides with which run a command works, in a situation but for the unfinished run,
+// which it gives, too.
+func decideRun(ctx context.Context, journal *state.Store, p state.Pair, s migrate.RunSituation) (unfinished state.Run, d migrate.RunDecision, err error) {
+	if s.Unfinished, err = unfinishedRun(ctx, journal, p); err == nil {
+		d, err = migrate.DecideRun(s)
+	}
+	return s.Unfinished, d, err
 }

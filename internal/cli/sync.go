@@ -159,19 +159,6 @@ func (s *endpoints) failedKeys(ctx context.Context) (keys []sources.Key, err err
 	return keys, nil
 }
 
-// goOnSyncing goes on with a sync that was interrupted. What the source and the people at
-// the destination did since counts, so it is planned anew; where the rules are others by now,
-// as those of a repair that was not finished, under a new name: a plan that is made anew
-// loses nothing, and a timer must not wait for somebody to come.
-func (a *app) goOnSyncing(ctx context.Context, s *endpoints, applier *migrate.Applier, run state.Run, changed []string) (state.Run, error) {
-	if len(changed) > 0 {
-		a.out.Notef("Run %s is not finished, and its rules differ: %s.", run.ID, strings.Join(changed, "; "))
-		return a.startOver(ctx, s, applier, run, run.Command)
-	}
-	a.out.Notef("Going on with run %s. What changed since is looked at, too.", run.ID)
-	return a.relist(ctx, s, applier, run)
-}
-
 // tellOvertaken says that a run was not gone on with, since it could not follow what changed.
 func (a *app) tellOvertaken(plan migrate.Plan) {
 	former := plan.Overtaken

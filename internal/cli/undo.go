@@ -292,14 +292,17 @@ func changedSome(ctx context.Context, journal *state.Store, run state.Run) (bool
 // inTheWay is why a run has to be finished first.
 func (a *app) inTheWay(ctx context.Context, journal *state.Store, open state.Run) (*stop, error) {
 	if open.Undoes == 0 {
-		return &stop{exitError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(open))}, nil
+		return &stop{exitError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command), a.finishOrGiveUp(open)}, nil
 	}
 	undone, err := journal.UndoneRun(ctx, open)
 	if err != nil {
 		return nil, err
 	}
 	return &stop{exitError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), a.finishUndo(undone)}, nil
+}
+
+func (a *app) finishOrGiveUp(run state.Run) string {
+	return fmt.Sprintf("finish it with %s, or give it up with --restart; what arrived is kept either way", a.finishIt(run))
 }
 
 func (a *app) finishUndo(undone state.Run) string {
@@ -323,28 +326,16 @@ func (a *app) toGoOn(ctx context.Context, journal *state.Store, run state.Run) (
 	return a.applyUndo(undone), nil
 }
 
-// afterUndo lets a migration begin where the last run of its source was an undo that is
-// not finished.
-func (a *app) afterUndo(ctx context.Context, s *endpoints, undo state.Run, o migrateOptions) (state.Run, error) {
-	if undo.State != state.Applying { // nothing was taken back
-		return s.begin(ctx, o.command)
-	}
-	if !o.restart {
-		waits, err := a.inTheWay(ctx, s.journal, undo)
-		if err != nil {
-			return undo, err
-		}
-		waits.hint += "; --restart gives it up, and what it has taken back stays so"
-		return undo, waits
-	}
+// giveUpUndo ends an undo that is not finished.
+func (a *app) giveUpUndo(ctx context.Context, s *endpoints, undo state.Run) error {
 	if err := a.undoer(s).Settle(ctx, undo); err != nil {
-		return undo, err
+		return err
 	}
 	if err := s.journal.Supersede(ctx, undo.Num); err != nil {
-		return undo, err
+		return err
 	}
 	a.out.Notef("Undo %s is given up; what it has taken back stays so.", undo.ID)
-	return s.begin(ctx, o.command)
+	return nil
 }
 
 // tellUndo says that an undo is not finished.
