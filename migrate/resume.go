@@ -23,6 +23,7 @@ const (
 	StepRelist    RunStep = "relist"    // the unfinished run with a new listing and a new plan
 	StepSupersede RunStep = "supersede" // a new run; the unfinished one ends, and what it did is kept
 	StepRefuse    RunStep = "refuse"    // nothing: a person has to finish that run, or to give it up
+	StepNothing   RunStep = "nothing"   // nothing: there is nothing to undo
 )
 
 // A RunReason says why a step is taken; it is empty where there is no more to say of it.
@@ -37,6 +38,7 @@ const (
 	WhyNews       RunReason = "news"        // a sync follows what changed since
 	WhyStale      RunReason = "stale"       // what it planned must not be relied on; see state.Run
 	WhyOldListing RunReason = "old_listing" // its listing is older than maxListingAge
+	WhyInDoubt    RunReason = "in_doubt"    // it is not known of some objects what became of them
 )
 
 // A RunSituation is everything that it depends on with which run a command works. Runs of
@@ -104,4 +106,36 @@ func refuseIf(personal bool) RunStep {
 		return StepRefuse
 	}
 	return StepSupersede
+}
+
+// An UndoRunSituation is everything that it depends on how an undo begins.
+type UndoRunSituation struct {
+	Undone     state.Run // the run that is to be undone
+	Unfinished state.Run // as in RunSituation
+	InDoubt    bool      // it is not known of some objects of Undone what became of them
+	Undoable   int64     // objects that an undo would have to look at
+	Apply      bool      // false: it is only shown
+}
+
+// DecideUndoRun says how an undo begins. It is a pure function. One that is only shown always
+// begins a run of its own; its reason is what has to be finished before it is carried out.
+func DecideUndoRun(s UndoRunSituation) RunDecision {
+	blocked := StepBegin
+	if s.Apply {
+		blocked = StepRefuse
+	}
+	underWay := s.Unfinished.State == state.Applying
+	switch {
+	case s.Apply && underWay && s.Unfinished.Undoes == s.Undone.Num: // the rest may have been changed meanwhile
+		return RunDecision{Step: StepRelist, Why: WhyNews}
+	case s.InDoubt:
+		return RunDecision{Step: blocked, Why: WhyInDoubt}
+	case s.Undoable == 0:
+		return RunDecision{Step: StepNothing}
+	case underWay && s.Unfinished.Num != s.Undone.Num:
+		return RunDecision{Step: blocked, Why: WhyOtherRun}
+	case s.Apply && s.Undone.Open():
+		return RunDecision{Step: StepSupersede}
+	}
+	return RunDecision{Step: StepBegin}
 }

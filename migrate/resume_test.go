@@ -38,7 +38,7 @@ func runLaws() []runLaw {
 		{func(c runCase) bool { return c.Command == "plan" && c.sent }, StepBegin, WhyOtherRun},
 		{func(c runCase) bool { return c.Command == "plan" }, StepBegin, ""},
 
-		// An undo that took something back is finished, or given up by a person.
+		// An undo that undid something is finished, or given up by a person.
 		{func(c runCase) bool { return c.Unfinished.Undoes != 0 && !c.sent }, StepBegin, ""},
 		{func(c runCase) bool { return c.Unfinished.Undoes != 0 && !c.Restart }, StepRefuse, WhyOtherRun},
 		{func(c runCase) bool { return c.Unfinished.Undoes != 0 }, StepSupersede, WhyRestart},
@@ -152,5 +152,64 @@ func TestDecideRunWithUnreadableRules(t *testing.T) {
 	s.Restart = true
 	if got, err := DecideRun(s); err != nil || got.Step != StepSupersede {
 		t.Errorf("given up: got %+v, %v", got, err)
+	}
+}
+
+// An undoLaw is one line of what a person would say about how an undo begins.
+type undoLaw struct {
+	holds           func(UndoRunSituation) bool
+	applied, shown  RunStep
+	appliedWhy, why RunReason
+}
+
+func undoLaws() []undoLaw {
+	underWay := func(s UndoRunSituation) bool { return s.Unfinished.State == state.Applying }
+	return []undoLaw{
+		{func(s UndoRunSituation) bool { return s.Apply && underWay(s) && s.Unfinished.Undoes == s.Undone.Num }, StepRelist, "", WhyNews, ""},
+		{func(s UndoRunSituation) bool { return s.InDoubt }, StepRefuse, StepBegin, WhyInDoubt, WhyInDoubt},
+		{func(s UndoRunSituation) bool { return s.Undoable == 0 }, StepNothing, StepNothing, "", ""},
+		{func(s UndoRunSituation) bool { return underWay(s) && s.Unfinished.Num != s.Undone.Num }, StepRefuse, StepBegin, WhyOtherRun, WhyOtherRun},
+		{func(s UndoRunSituation) bool {
+			return s.Undone.State != state.Finished && s.Undone.State != state.Superseded
+		}, StepSupersede, StepBegin, "", ""},
+		{func(UndoRunSituation) bool { return true }, StepBegin, StepBegin, "", ""},
+	}
+}
+
+func TestDecideUndoRunCrossProduct(t *testing.T) {
+	t.Parallel()
+	cases := 0
+	for _, undone := range []state.RunState{state.Scanning, state.Planning, state.Planned, state.Applying, state.Finished, state.Superseded} {
+		for _, unfinished := range []state.Run{{}, {Num: 3}, {Num: 5}, {Num: 6, Undoes: 3}, {Num: 6, Undoes: 5}} { // of which 3 is to be undone
+			for _, at := range []state.RunState{state.Scanning, state.Planning, state.Planned, state.Applying} {
+				for flags := range 8 {
+					cases++
+					if unfinished.Num != 0 {
+						unfinished.State = at
+					}
+					checkDecideUndoRun(t, UndoRunSituation{Undone: state.Run{Num: 3, State: undone}, Unfinished: unfinished,
+						InDoubt: flags&1 != 0, Undoable: int64(flags & 2), Apply: flags&4 != 0})
+				}
+			}
+		}
+	}
+	if cases != 6*5*4*8 {
+		t.Errorf("looked at %d cases", cases)
+	}
+}
+
+func checkDecideUndoRun(t *testing.T, s UndoRunSituation) {
+	for _, l := range undoLaws() {
+		if !l.holds(s) {
+			continue
+		}
+		want := RunDecision{Step: l.shown, Why: l.why}
+		if s.Apply {
+			want = RunDecision{Step: l.applied, Why: l.appliedWhy}
+		}
+		if diff := cmp.Diff(want, DecideUndoRun(s)); diff != "" {
+			t.Fatalf("%+v (-want +got):\n%s", s, diff)
+		}
+		return
 	}
 }

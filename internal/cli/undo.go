@@ -194,55 +194,52 @@ func (a *app) undoer(s *endpoints) *migrate.Undoer {
 // beginUndo begins an undo or goes on with one; the run that it gives is zero if there is
 // nothing to do.
 func (a *app) beginUndo(ctx context.Context, s *endpoints, undoer *migrate.Undoer, undone state.Run, apply bool) (run state.Run, err error) {
-	open, err := s.journal.Unfinished(ctx, s.pair.ID)
-	if err != nil && !errors.Is(err, state.ErrNotFound) {
+	open, err := unfinishedRun(ctx, s.journal, s.pair)
+	if err != nil {
 		return run, err
-	}
-	underWay := err == nil && open.State == state.Applying
-	if underWay && apply && open.Undoes == undone.Num {
-		return a.goOnUndoing(ctx, s, undoer, open)
 	}
 	made, err := s.journal.Undoable(ctx, undone)
 	if err != nil {
 		return run, err
 	}
-	waits, err := a.inDoubt(ctx, s.journal, undone)
-	switch {
-	case err != nil:
+	tallies, err := s.journal.Tallies(ctx, undone.Num)
+	if err != nil {
 		return run, err
-	case waits == nil && made.Objects == 0:
-		return run, a.tellNothingToUndo(ctx, s.journal, undone)
-	case waits == nil && underWay && open.Num != undone.Num:
-		waits, err = a.inTheWay(ctx, s.journal, open)
 	}
-	switch {
-	case err != nil:
-		return run, err
-	case waits != nil && apply:
-		return run, waits
-	case waits != nil:
+	decided := migrate.DecideUndoRun(migrate.UndoRunSituation{Undone: undone, Unfinished: open, Undoable: made.Objects, Apply: apply,
+		InDoubt: countState(tallies, state.ItemSending, state.ItemSent, state.ItemInDoubt) > 0})
+	switch decided.Step {
+	case migrate.StepRelist:
+		return a.goOnUndoing(ctx, s, undoer, open)
+	case migrate.StepNothing:
+		return run, a.tellNothingToUndo(ctx, s.journal, undone)
+	}
+	if decided.Why != "" {
+		waits, err := a.undoWaits(ctx, s.journal, undone, open, decided.Why)
+		if err != nil {
+			return run, err
+		}
+		if decided.Step == migrate.StepRefuse {
+			return run, waits
+		}
 		a.out.Notef("%s: --apply has to wait for that.", waits.Error())
 	}
 	if !apply {
 		return s.journal.PlanUndo(ctx, undone)
 	}
-	if run, err = s.journal.BeginUndo(ctx, undone); err == nil && undone.Open() {
+	if run, err = s.journal.BeginUndo(ctx, undone); err == nil && decided.Step == migrate.StepSupersede {
 		a.out.Notef("Run %s was not finished and is given up.", undone.ID)
 	}
 	return run, err
 }
 
-// inDoubt is why a run cannot be undone of which it is not known what it has made; nil if
-// it is known.
-func (a *app) inDoubt(ctx context.Context, journal *state.Store, undone state.Run) (*stop, error) {
-	tallies, err := journal.Tallies(ctx, undone.Num)
-	if err != nil || !slices.ContainsFunc(tallies, func(t state.Tally) bool {
-		return t.State == state.ItemSending || t.State == state.ItemSent || t.State == state.ItemInDoubt
-	}) {
-		return nil, err
+// undoWaits is why a run has to be finished before another one can be undone, or itself.
+func (a *app) undoWaits(ctx context.Context, journal *state.Store, undone, open state.Run, why migrate.RunReason) (*stop, error) {
+	if why == migrate.WhyInDoubt {
+		return &stop{exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
+			fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", a.finishIt(undone))}, nil
 	}
-	return &stop{exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
-		fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", a.finishIt(undone))}, nil
+	return a.inTheWay(ctx, journal, open)
 }
 
 // goOnUndoing prepares an undo that was interrupted to be planned again: what it has
