@@ -2,7 +2,6 @@ package state
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,6 +41,14 @@ func TestDescriptions(t *testing.T) {
 	if problems, err := j.Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("check: %v (%v)", problems, err)
 	}
+	backup, err := j.Backup(t.Context())
+	must(t, err)
+	copied, err := OpenReadOnly(t.Context(), backup)
+	must(t, err)
+	defer copied.Close()
+	if d, err := copied.Description(t.Context(), j.pair.ID, "a"); err != nil || !cmp.Equal(d, typical) {
+		t.Errorf("in the backup: %+v (%v)", d, err)
+	}
 	execute(t, j.Path(), `PRAGMA foreign_keys = OFF`, `INSERT INTO descriptions VALUES (1, 'nobody', '', '{}', '{}')`)
 	if problems, err := j.Check(t.Context()); err != nil || len(problems) != 1 || !strings.Contains(problems[0], "a row of descriptions") {
 		t.Errorf("check: %v (%v)", problems, err)
@@ -61,100 +68,6 @@ func TestDescriptionWithoutReceipt(t *testing.T) {
 	}
 	if _, err := j.Description(t.Context(), j.pair.ID, "b"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// undoLatest undoes the last migrations: what is verified, approvals, the index of names, the types of contents, and the enrichments.
-var undoLatest = []string{`ALTER TABLE receipts DROP COLUMN content_run`, `ALTER TABLE receipts DROP COLUMN content_at`, `DROP TABLE content_checks`, `DROP INDEX differences_asset`,
-	`ALTER TABLE runs DROP COLUMN started_by`, `ALTER TABLE runs DROP COLUMN approval_stated_by`, `ALTER TABLE runs DROP COLUMN approval_key`,
-	`DROP INDEX receipts_names`, `ALTER TABLE items DROP COLUMN content_type`, `ALTER TABLE aliases DROP COLUMN content_type`, `ALTER TABLE receipts DROP COLUMN content_type`,
-	`DROP TABLE enrichment_changes`, `DROP TABLE conversations`, `DROP TABLE enrichments`,
-	`DROP TABLE enrichment_runs`, `DROP TABLE decorative`, `DROP TABLE surveys`, `DROP TABLE surveyed`, `DROP TABLE namesakes`}
-
-// age makes a journal one of the first version.
-func age(t *testing.T, path string) {
-	t.Helper()
-	execute(t, path, undoLatest...)
-	execute(t, path, `DROP TABLE given_addresses`, `DROP TABLE sidecars`, `DROP TABLE former_keys`, `DROP TABLE aliases`, `DROP TABLE fields`, `ALTER TABLE items DROP COLUMN origin`, `DROP TABLE former`, `DROP TABLE orphans`, `DROP TABLE described`,
-		`ALTER TABLE failures DROP COLUMN since`, `ALTER TABLE pairs DROP COLUMN drift_cursor`, `ALTER TABLE runs DROP COLUMN stopped`, `ALTER TABLE runs DROP COLUMN drift_cursor`, `ALTER TABLE runs DROP COLUMN pruned_at`)
-	execute(t, path, `UPDATE items SET category = (SELECT category FROM bases WHERE id = base), name = key WHERE base IS NOT NULL`, `DROP TABLE tallies`, `ALTER TABLE items DROP COLUMN base`, `ALTER TABLE receipts DROP COLUMN base`, `DROP TABLE bases`, `ALTER TABLE runs DROP COLUMN tallied`, `ALTER TABLE pairs DROP COLUMN objects`, `ALTER TABLE pairs DROP COLUMN bytes`,
-		`CREATE INDEX receipts_slot ON receipts (pair, slot)`, `DROP TABLE descriptions`, `ALTER TABLE receipts DROP COLUMN images`, `DROP TABLE contents`, `DROP TABLE differences`, `DROP TABLE throughput`,
-		`DROP TABLE categories`, `ALTER TABLE runs DROP COLUMN approved_by`, `ALTER TABLE runs DROP COLUMN approved_at`,
-		`ALTER TABLE runs DROP COLUMN undoes`, `ALTER TABLE receipts DROP COLUMN modified`,
-		`ALTER TABLE pairs DROP COLUMN rehearsal`, `PRAGMA user_version = 2`)
-}
-
-// Who only wants to read a journal of an earlier version brings it up to date.
-func TestReadEarlierVersion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
-	s, err := Open(t.Context(), path)
-	must(t, err)
-	pair, err := s.Pair(t.Context(), "/photos", "env/ws", "https://example.com")
-	must(t, err)
-	must(t, s.Close())
-	age(t, path)
-	if s, err = OpenReadOnly(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if all, err := s.Pairs(t.Context()); err != nil || len(all) != 1 || all[0] != pair {
-		t.Errorf("%+v (%v)", all, err)
-	}
-	if _, err := s.Categories(t.Context(), pair.Destination); err != nil {
-		t.Error(err)
-	}
-}
-
-// A journal of the first version is brought up to date with all that is in it, and goes
-// through backup and takeover after it.
-func TestUpgrade(t *testing.T) {
-	j := begin(t)
-	j.apply("a", "b")
-	j.take(1)
-	must(t, j.record(done("a")))
-	path := filepath.Join(t.TempDir(), "journal.db")
-	backup, err := j.Backup(t.Context())
-	must(t, err)
-	copyFile(t, backup, path)
-	age(t, path)
-
-	if _, err := OpenReadOnly(t.Context(), path); !errors.Is(err, ErrDistrust) {
-		t.Errorf("a copy of an earlier version: got %v, want the refusal of Open", err)
-	}
-	must(t, Takeover(t.Context(), path)) // it came from elsewhere
-	s := open(t, path)
-	j.Store = s
-	if diff := cmp.Diff(schema, schemaOf(t, s.r)); diff != "" {
-		t.Errorf("another schema (-want +got):\n%s", diff)
-	}
-	if i, err := s.Item(t.Context(), j.run.Num, "b"); err != nil || i.Category != "category" || i.Name != "b" {
-		t.Errorf("the item that is left: %+v (%v)", i, err)
-	}
-	var kept bool
-	must(t, s.r.QueryRowContext(t.Context(), `SELECT tallied FROM runs`).Scan(&kept))
-	tallies, err := s.Tallies(t.Context(), j.run.Num)
-	must(t, err)
-	if diff := cmp.Diff(j.counted(), tallies); diff != "" || !kept {
-		t.Errorf("tallies are kept: %t (-counted +tallied):\n%s", kept, diff)
-	}
-	if sum, err := s.SumReceipts(t.Context(), j.pair.ID); err != nil || sum != (ReceiptSum{1, 10}) {
-		t.Errorf("%d receipts with %d bytes (%v)", sum.Objects, sum.Bytes, err)
-	}
-	j.take(1)
-	must(t, j.record(described("b", typical)))
-	if r, err := s.Receipt(t.Context(), j.pair.ID, "a"); err != nil || r.Asset != "asset of a" {
-		t.Errorf("after: %+v (%v)", r, err)
-	}
-	if problems, err := s.Check(t.Context()); err != nil || len(problems) > 0 {
-		t.Errorf("check: %v (%v)", problems, err)
-	}
-	backup, err = s.Backup(t.Context())
-	must(t, err)
-	copied, err := OpenReadOnly(t.Context(), backup)
-	must(t, err)
-	defer copied.Close()
-	if d, err := copied.Description(t.Context(), j.pair.ID, "b"); err != nil || !cmp.Equal(d, typical) {
-		t.Errorf("in the backup: %+v (%v)", d, err)
 	}
 }
 

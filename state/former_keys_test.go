@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -113,35 +112,6 @@ func TestFormerKeysStay(t *testing.T) {
 	}
 	if keys, err := j.FormerKeys(t.Context(), j.pair.ID, "b"); err != nil || !cmp.Equal(keys, []string{"a"}) {
 		t.Errorf("b went by %q (%v)", keys, err)
-	}
-}
-
-// An earlier version kept no former keys, but the moves: those are followed, unless they
-// were taken back.
-func TestFormerKeysOfEarlierVersion(t *testing.T) {
-	j := begin(t)
-	j.apply("a", "x", "k")
-	j.take(3)
-	must(t, j.record(done("a"), done("x"), done("k")))
-	must(t, j.FinishRun(t.Context(), j.run.Num))
-	j.moves([2]string{"a", "b"}, [2]string{"x", "y"})
-	j.moves([2]string{"b", "c"})
-	j.moves([2]string{"c", "d"}, [2]string{"y", "x"})
-	j.undone(j.moves([2]string{"k", "l"}))
-	want := j.formerKeys()
-	path := filepath.Join(t.TempDir(), "journal.db")
-	backup, err := j.Backup(t.Context())
-	must(t, err)
-	copyFile(t, backup, path)
-	execute(t, path, undoLatest...)
-	execute(t, path, `ALTER TABLE aliases DROP COLUMN digest`, `DROP TABLE given_addresses`, `DELETE FROM former_keys`, `PRAGMA user_version = 7`)
-	must(t, Takeover(t.Context(), path))
-	j.Store = open(t, path)
-	if diff := cmp.Diff(want, j.formerKeys()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if want := map[string]string{"a": "d", "b": "d", "c": "d", "y": "x"}; !cmp.Equal(want, j.formerKeys()) {
-		t.Errorf("got %v, want %v", j.formerKeys(), want)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"embed"
+	_ "embed" // schema.sql
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,12 +16,10 @@ import (
 // applicationID marks a SQLite file as one of ours ("ASTF").
 const applicationID = 0x41535446
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+// schemaVersion is stored in each journal. Those of builds from before the first release that
+// made another schema have lower ones.
+const schemaVersion = 16
 
-// schema is what all migrations together make. A new journal is made from it, which takes a
-// tenth of the time.
-//
 //go:embed schema.sql
 var schema string
 
@@ -61,24 +59,12 @@ func inspect(ctx context.Context, path string) error {
 		return errNoSchema // we died right after making it
 	case id != applicationID:
 		return fmt.Errorf("%s: %w", path, ErrForeign)
-	case version <= unreleased:
+	case version < schemaVersion:
 		return fmt.Errorf("%s: %w", path, ErrOlder)
-	case version > latest():
-		return fmt.Errorf("%s: %w (its schema is %d, this version knows %d)", path, ErrNewer, version, latest())
+	case version > schemaVersion:
+		return fmt.Errorf("%s: %w (its schema is %d, this version knows %d)", path, ErrNewer, version, schemaVersion)
 	}
 	return nil
-}
-
-// isOutdated reports whether a journal has the schema of an earlier version.
-func isOutdated(ctx context.Context, path string) (bool, error) {
-	db, err := openReading(ctx, path, 1)
-	if err != nil {
-		return false, err
-	}
-	defer db.Close()
-	var version int
-	err = db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version)
-	return version < latest(), wrap("read version", err)
 }
 
 // checkHeader refuses anything that is not a SQLite file. Without a file, or
@@ -165,62 +151,20 @@ func checkLength(path string, head []byte, size int64) error {
 	return nil
 }
 
-// unreleased is the last version of the schema that only builds from before the first
-// release have made. Nothing upgrades it.
-const unreleased = 1
-
-// latest is the version that the schema has after all steps.
-func latest() int { return unreleased + len(steps()) }
-
-// steps are the migrations in order; each brings the schema to the next version.
-func steps() []string {
-	entries, err := fs.ReadDir(migrations, "migrations")
-	if err != nil {
-		panic(err) // embedded at build time
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = "migrations/" + e.Name()
-	}
-	return names
-}
-
-// upgrade makes the schema in a file without one, and applies to an earlier one the migrations
-// that are missing, each with its version number in one transaction.
-func upgrade(ctx context.Context, db *sql.DB, path string) error {
+// makeSchema makes the schema in a file without one, with its version in one transaction.
+func makeSchema(ctx context.Context, db *sql.DB, path string) error {
 	var version int
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
 		return diskError(path, err)
 	}
-	if version == 0 {
-		if err := runScript(ctx, db, marked(schema, latest())); err != nil {
-			return diskError(path, fmt.Errorf("make the schema: %w", err))
-		}
+	if version == schemaVersion { // see inspect, which refuses all others
 		return nil
 	}
-	return migrateFrom(ctx, db, path, version)
-}
-
-func migrateFrom(ctx context.Context, db *sql.DB, path string, version int) error {
-	for i, name := range steps() {
-		reached := unreleased + 1 + i
-		if reached <= version {
-			continue
-		}
-		text, err := migrations.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("open journal: %w", err)
-		}
-		if err := runScript(ctx, db, marked(string(text), reached)); err != nil {
-			return diskError(path, fmt.Errorf("%s: %w", name, err))
-		}
+	script := fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", schema, schemaVersion, applicationID)
+	if err := runScript(ctx, db, script); err != nil {
+		return diskError(path, fmt.Errorf("make the schema: %w", err))
 	}
 	return nil
-}
-
-// marked is SQL that also says which version of the schema it makes.
-func marked(script string, version int) string {
-	return fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", script, version, applicationID)
 }
 
 func runScript(ctx context.Context, db *sql.DB, script string) error {

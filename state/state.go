@@ -48,11 +48,10 @@ type Store struct {
 	frames, due int // of the write-ahead log: how many there were last, and when it is moved next
 }
 
-// Open opens the journal at path, makes it if it is not there, brings its schema
-// up to date, and takes ownership of it. It refuses a journal that is not as it
-// was left here, one that another account could have written, and one on a network file
-// system. Errors: ErrInUse, ErrForeign, ErrNewer, ErrOlder, ErrDistrust, ErrDamaged,
-// ErrUnwritable, ErrFull, ErrNetwork, *private.Error.
+// Open opens the journal at path, makes it if it is not there, and takes ownership of it.
+// It refuses a journal that is not as it was left here, one that another account could
+// have written, and one on a network file system. Errors: ErrInUse, ErrForeign, ErrNewer,
+// ErrOlder, ErrDistrust, ErrDamaged, ErrUnwritable, ErrFull, ErrNetwork, *private.Error.
 func Open(ctx context.Context, path string) (*Store, error) { return usual.open(ctx, path, false) }
 
 // usual asks the file systems of this machine.
@@ -113,7 +112,7 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 	if s.w, err = connect(path, writing, 1); err != nil {
 		return nil, err
 	}
-	if err := upgrade(ctx, s.w, path); err != nil {
+	if err := makeSchema(ctx, s.w, path); err != nil {
 		return nil, err
 	}
 	if err := s.takeOwnership(ctx, fresh, takeover); err != nil {
@@ -174,12 +173,9 @@ func makeDir(dir string) error {
 }
 
 // OpenReadOnly opens the journal at path for reading, also while another process
-// owns it. A journal that is not there is an fs.ErrNotExist. One of an earlier version
-// is brought up to date first, with all the errors of Open. One on a network file system
+// owns it. A journal that is not there is an fs.ErrNotExist. One on a network file system
 // can be read.
-func OpenReadOnly(ctx context.Context, path string) (*Store, error) { return usual.read(ctx, path) }
-
-func (o opener) read(ctx context.Context, path string) (*Store, error) {
+func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	path, err := resolve(path)
 	if err != nil {
 		return nil, err
@@ -192,27 +188,11 @@ func (o opener) read(ctx context.Context, path string) (*Store, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if outdated, err := isOutdated(ctx, path); err != nil {
-		return nil, err
-	} else if outdated {
-		if err := o.bringUpToDate(ctx, path); err != nil {
-			return nil, err
-		}
-	}
 	r, err := openReading(ctx, path, 4)
 	if err != nil {
 		return nil, err
 	}
 	return &Store{path: path, r: r, based: &baseIndex{}, now: clock.Now}, nil
-}
-
-// bringUpToDate gives a journal the schema of this version.
-func (o opener) bringUpToDate(ctx context.Context, path string) error {
-	s, err := o.open(ctx, path, false)
-	if err != nil {
-		return err
-	}
-	return s.Close()
 }
 
 // Path is the absolute path of the journal.
