@@ -29,7 +29,7 @@ const (
 	Conflict  Action = "conflict"
 )
 
-// An ItemState says how far an item has come.
+// An ItemState says how far an item has come; transitions.go has the ways between states.
 type ItemState string
 
 // The states of an item.
@@ -106,7 +106,7 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 		if err := loseAliases(ctx, tx, run, p.LostAliases); err != nil {
 			return err
 		}
-		return insertItems(ctx, tx, run, p.Items)
+		return insertItems(ctx, tx, onStage, run, p.Items)
 	})
 }
 
@@ -114,7 +114,7 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 // twice as long.
 const stagedAtOnce = 50
 
-func insertItems(ctx context.Context, tx *sql.Tx, run int64, items []Item) error {
+func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []Item) error {
 	const row = `(?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	args := make([]any, 0, 1+18*stagedAtOnce)
 	common := bases{tx: tx}
@@ -132,6 +132,10 @@ func insertItems(ctx context.Context, tx *sql.Tx, run int64, items []Item) error
 		}
 		args = append(args[:0], run)
 		for _, i := range chunk {
+			st := cmp.Or(i.State, ItemStaged)
+			if err := on.leadsTo(st); err != nil {
+				return fmt.Errorf("%s: %w", i.Key, err)
+			}
 			var action any // none until it is decided
 			if i.Action != "" {
 				action = string(i.Action)
@@ -143,7 +147,7 @@ func insertItems(ctx context.Context, tx *sql.Tx, run int64, items []Item) error
 			if base.Valid {
 				i.Category, i.Name = "", ""
 			}
-			args = append(args, i.Key, i.Size, nanos(i.Time), i.VersionTag, i.Obstacle, action, i.Reason, string(cmp.Or(i.State, ItemStaged)),
+			args = append(args, i.Key, i.Size, nanos(i.Time), i.VersionTag, i.Obstacle, action, i.Reason, string(st),
 				base, i.Category, i.Folder, i.Name, i.Slot, i.Asset, i.Class, i.Error, unlessEmpty(i.ContentType), i.Origin)
 		}
 		if _, err := insert.ExecContext(ctx, args...); err != nil {
@@ -181,16 +185,19 @@ func (t *textOrNull) Scan(value any) error {
 // its new key: that of its origin goes.
 func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 	return s.write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
-		if err := inState(ctx, tx, run, Planning); err != nil {
+		if err := onDecided.isPossible(ctx, tx, run); err != nil {
 			return err
 		}
 		update, err := tx.PrepareContext(ctx, `UPDATE items SET action = ?, reason = ?, state = ?, base = ?, category = ?, folder = ?,
-			name = ?, slot = ?, digest = ?, asset = ?, class = ?, error = ?, origin = ? WHERE run = ? AND key = ? AND attempts = 0`)
+			name = ?, slot = ?, digest = ?, asset = ?, class = ?, error = ?, origin = ? WHERE run = ? AND key = ? AND `+onDecided.condition())
 		if err != nil {
 			return err
 		}
 		common := bases{tx: tx}
 		for _, i := range items {
+			if err := onDecided.leadsTo(i.State); err != nil {
+				return fmt.Errorf("%s: %w", i.Key, err)
+			}
 			base, err := common.ofItem(ctx, i)
 			if err != nil {
 				return err
@@ -205,22 +212,12 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 			if i.Joins() || i.Origin == "" || i.Origin == i.Key {
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND key = ? AND attempts = 0`, run, i.Origin); err != nil {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND key = ? AND `+onDecidedMove.condition(), run, i.Origin); err != nil {
 				return fmt.Errorf("%s: %w", i.Origin, err)
 			}
 		}
 		return nil
 	})
-}
-
-// inState fails with ErrConflict unless a run is in the state.
-func inState(ctx context.Context, tx *sql.Tx, run int64, want RunState) error {
-	var there bool
-	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE num = ? AND state = ?)`, run, want).Scan(&there)
-	if err == nil && !there {
-		return fmt.Errorf("the run is not %s: %w", want, ErrConflict)
-	}
-	return err
 }
 
 const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''), reason, state, ` + categoryColumn + `, folder, name, slot,
@@ -316,10 +313,10 @@ func (s *Store) Take(ctx context.Context, run int64, next Next) (items []Item, e
 }
 
 func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, error) {
-	if err := inState(ctx, tx, run, Applying); err != nil {
+	if err := onTake.isPossible(ctx, tx, run); err != nil {
 		return nil, err
 	}
-	chosen := ` WHERE run = ? AND key > ? AND state = 'planned'` + next.Of.condition()
+	chosen := ` WHERE run = ? AND key > ? AND ` + onTake.condition() + next.Of.condition()
 	rows, err := tx.QueryContext(ctx, `SELECT `+itemColumns+` FROM items`+chosen+` ORDER BY key LIMIT ?`, run, next.After, next.N)
 	if err != nil {
 		return nil, err
@@ -347,7 +344,7 @@ func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, er
 // first.
 func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) (items []Item, err error) {
 	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
-		items, err = take(ctx, tx, run, serverTime, `SELECT key FROM`+inFlightOf+` AND state = 'waiting' AND due_at <= ?3
+		items, err = take(ctx, tx, run, serverTime, `SELECT key FROM`+inFlightOf+` AND `+onTakeDue.condition()+` AND due_at <= ?3
 			ORDER BY due_at, key LIMIT ?4`, now.UnixMilli(), n)
 		return err
 	})
@@ -356,7 +353,7 @@ func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, se
 
 // take marks the items as being sent whose keys a query gives.
 func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys string, args ...any) (items []Item, err error) {
-	if err := inState(ctx, tx, run, Applying); err != nil {
+	if err := onTakeDue.isPossible(ctx, tx, run); err != nil {
 		return nil, err
 	}
 	rows, err := tx.QueryContext(ctx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?2, due_at = NULL
@@ -385,7 +382,7 @@ func (s *Store) Resend(ctx context.Context, run int64, keys []string, serverTime
 	return s.write(ctx, "send again", func(ctx context.Context, tx *sql.Tx) error {
 		for _, key := range keys {
 			if err := one(ctx, tx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?, error = '', class = ''
-				WHERE run = ? AND key = ? AND state = 'in_doubt'`, serverTime.UnixMilli(), run, key); err != nil {
+				WHERE run = ? AND key = ? AND `+onResend.condition(), serverTime.UnixMilli(), run, key); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
 		}
@@ -400,7 +397,7 @@ func (s *Store) Release(ctx context.Context, run int64, keys []string) error {
 		for _, key := range keys {
 			i := Tally{Objects: 1}
 			err := tx.QueryRowContext(ctx, `UPDATE items SET state = 'planned', attempts = attempts - 1, intent_at = NULL
-				WHERE run = ? AND key = ? AND state = 'sending' RETURNING action, reason, state, size`, run, key).
+				WHERE run = ? AND key = ? AND `+onRelease.condition()+` RETURNING action, reason, state, size`, run, key).
 				Scan(&i.Action, &i.Reason, &i.State, &i.Bytes)
 			if errors.Is(err, sql.ErrNoRows) {
 				err = ErrConflict
@@ -429,7 +426,7 @@ func (s *Store) OthersInDoubt(ctx context.Context, pair Pair, after time.Time) (
 func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 	err := s.write(ctx, "recover interrupted items", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'in_doubt', class = 'transient', error = 'the process ended while sending'
-			WHERE run = ?1 AND key IN (SELECT key FROM`+inFlightOf+` AND state = 'sending')`, run)
+			WHERE run = ?1 AND key IN (SELECT key FROM`+inFlightOf+` AND `+onInterrupted.condition()+`)`, run)
 		return err
 	})
 	if err != nil {
@@ -443,7 +440,7 @@ func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 // item that was sent keeps its asset and needs no other receipt.
 type Outcome struct {
 	Key     string
-	State   ItemState // sent, done, waiting, failed, changed, conflict, in_doubt
+	State   ItemState // one to which onRecord leads
 	Class   string
 	Error   string
 	DueAt   time.Time // of a waiting item

@@ -152,11 +152,14 @@ func (r *recorder) prepare(ctx context.Context) (err error) {
 		}
 	}
 	r.update, err = r.tx.PrepareContext(ctx, `UPDATE items SET state = ?, asset = CASE ? WHEN '' THEN asset ELSE ? END,
-		class = ?, error = ?, due_at = ? WHERE run = ? AND key = ? AND (state = 'sending' OR state = 'sent' OR state = 'in_doubt')`)
+		class = ?, error = ?, due_at = ? WHERE run = ? AND key = ? AND `+onRecord.condition())
 	return err
 }
 
 func (r *recorder) record(ctx context.Context, o *Outcome) error {
+	if err := onRecord.leadsTo(o.State); err != nil {
+		return err
+	}
 	asset := ""
 	if o.TakenBack {
 		if err := r.takeBack(ctx, *o); err != nil {

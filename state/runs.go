@@ -136,7 +136,7 @@ func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) 
 	}
 	for _, num := range plans {
 		for _, stmt := range []string{
-			`DELETE FROM items WHERE run = ? AND state <> 'done'`, // a run listed again has outcomes
+			`DELETE FROM items WHERE run = ? AND ` + onBegin.condition(), // a run listed again has outcomes
 			`DELETE FROM inventory WHERE scope = ?`,
 		} {
 			if _, err := tx.ExecContext(ctx, stmt, num); err != nil {
@@ -164,7 +164,7 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 		if err := blameWaiting(ctx, tx, run); err != nil {
 			return err
 		}
-		for _, stmt := range []string{`DELETE FROM items WHERE run = ? AND state <> 'done'`, `DELETE FROM inventory WHERE scope = ?`} {
+		for _, stmt := range []string{`DELETE FROM items WHERE run = ? AND ` + onRelist.condition(), `DELETE FROM inventory WHERE scope = ?`} {
 			if _, err := tx.ExecContext(ctx, stmt, run); err != nil {
 				return err
 			}
@@ -202,7 +202,7 @@ func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 	if err := blameWaiting(ctx, tx, run); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND state IN ('staged', 'planned', 'waiting')`, run); err != nil {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND `+onSupersede.condition(), run); err != nil {
 		return err
 	}
 	return tally(ctx, tx, run)

@@ -67,7 +67,7 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_pair ON runs (pair, num);
 
--- The listing of a run and what becomes of each object; transitions.go lists the states.
+-- The listing of a run and what becomes of each object; transitions.go lists its transitions.
 -- origin: the key under which an object that is moved had arrived, or that of the object whose
 -- asset an adopted one shares. content_type: as the source says, NULL if it does not.
 -- The checks of action and state avoid IN: SQLite makes a table of each such list for each row

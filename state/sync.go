@@ -52,7 +52,7 @@ func (s *Store) Recased(ctx context.Context, run, pair int64, absent string) ([]
 // but not at the destination. Those that have an item keep it.
 func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
 	return s.write(ctx, "add drift", func(ctx context.Context, tx *sql.Tx) error {
-		if err := inState(ctx, tx, run, Planning); err != nil {
+		if err := onAddDrift.isPossible(ctx, tx, run); err != nil {
 			return err
 		}
 		var before, after int64
@@ -62,7 +62,7 @@ func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
 		if err := tx.QueryRowContext(ctx, count, run, first, last).Scan(&before, &bytesBefore); err != nil {
 			return err
 		}
-		if err := insertItems(ctx, tx, run, items); err != nil {
+		if err := insertItems(ctx, tx, onAddDrift, run, items); err != nil {
 			return err
 		}
 		if err := tx.QueryRowContext(ctx, count, run, first, last).Scan(&after, &bytesAfter); err != nil {

@@ -182,12 +182,15 @@ func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error 
 		alike[d] = append(alike[d], key)
 	}
 	return s.write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
-		if err := inState(ctx, tx, undo, Planning); err != nil {
+		if err := onDecided.isPossible(ctx, tx, undo); err != nil {
 			return err
 		}
 		for d, keys := range alike {
+			if err := onDecided.leadsTo(d.state); err != nil {
+				return err
+			}
 			res, err := tx.ExecContext(ctx, `UPDATE items SET action = ?, reason = ?, state = ?, class = ?, error = ?
-				WHERE run = ? AND attempts = 0 AND key IN `+list(len(keys)), listed(keys, d.action, d.reason, d.state, d.class, d.err, undo)...)
+				WHERE run = ? AND `+onDecided.condition()+` AND key IN `+list(len(keys)), listed(keys, d.action, d.reason, d.state, d.class, d.err, undo)...)
 			if err := changes(int64(len(keys)), res, err); err != nil {
 				return err
 			}

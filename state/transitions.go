@@ -1,0 +1,101 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// noItem stands for an item that is not there: not yet, or no longer.
+const noItem ItemState = ""
+
+// An event brings items from one state to another. It has the name of a method of Store; others
+// that do the same stand beside it.
+type event int
+
+const (
+	onStage event = iota
+	onAddDrift
+	onStageUndo
+	onDecided     // DecideUndo
+	onDecidedMove // Decided deletes the item of the key that a moved object had
+	onTake        // Advance
+	onTakeDue
+	onRelease
+	onInterrupted
+	onResend
+	onRecord // Advance
+	onRelist
+	onSupersede // BeginUndo
+	onBegin     // BeginUndo, PlanUndo
+)
+
+var (
+	// decidedStates are those in which a decided item starts. It can be decided again until it
+	// is taken.
+	decidedStates = []ItemState{ItemPlanned, ItemSkipped, ItemConflict, ItemFailed, ItemParked, ItemChanged}
+	plannable     = slices.Concat([]ItemState{ItemStaged}, decidedStates)
+)
+
+// transitions are all ways of an item from one state to another. The methods take from here the
+// states that they go by, and the schema checks what else an item has in a state. Prune alone is
+// not here: it deletes the items of runs that ended long ago.
+var transitions = [...]struct {
+	run      RunState // that the run must be in; empty if any, or if the event changes that, too
+	from, to []ItemState
+	when     string // what else must hold for the item, as SQL
+}{
+	onStage:       {Scanning, []ItemState{noItem}, plannable, ""},
+	onAddDrift:    {Planning, []ItemState{noItem}, plannable, ""},
+	onStageUndo:   {Scanning, []ItemState{noItem}, []ItemState{ItemStaged, ItemConflict}, ""},
+	onDecided:     {Planning, plannable, decidedStates, "attempts = 0"},
+	onDecidedMove: {Planning, plannable, []ItemState{noItem}, "attempts = 0"}, // the item of the former key
+	onTake:        {Applying, []ItemState{ItemPlanned}, []ItemState{ItemSending}, ""},
+	onTakeDue:     {Applying, []ItemState{ItemWaiting}, []ItemState{ItemSending}, ""}, // from due_at on
+	onRelease:     {"", []ItemState{ItemSending}, []ItemState{ItemPlanned}, ""},
+	onInterrupted: {"", []ItemState{ItemSending}, []ItemState{ItemInDoubt}, ""},
+	onResend:      {"", []ItemState{ItemInDoubt}, []ItemState{ItemSending}, ""},
+	onRecord: {"", []ItemState{ItemSending, ItemSent, ItemInDoubt},
+		[]ItemState{ItemSent, ItemDone, ItemWaiting, ItemFailed, ItemChanged, ItemInDoubt}, ""},
+	onRelist:    {"", slices.Concat(plannable, []ItemState{ItemWaiting}), []ItemState{noItem}, ""}, // unless the outcome of another is unknown
+	onSupersede: {"", []ItemState{ItemStaged, ItemPlanned, ItemWaiting}, []ItemState{noItem}, ""},  // the same
+	onBegin:     {"", plannable, []ItemState{noItem}, ""},                                          // if its plan gives way
+}
+
+// conditions hold, in SQL, for the items to which an event can happen.
+var conditions = func() (all [len(transitions)]string) {
+	for e, t := range transitions {
+		var states []string
+		for _, st := range t.from {
+			states = append(states, fmt.Sprintf("items.state = '%s'", st))
+		}
+		all[e] = "(" + strings.Join(states, " OR ") + ")"
+		if t.when != "" {
+			all[e] += " AND " + t.when
+		}
+	}
+	return all
+}()
+
+func (e event) condition() string { return conditions[e] }
+
+// leadsTo fails with ErrConflict unless an event can bring an item to a state.
+func (e event) leadsTo(st ItemState) error {
+	if !slices.Contains(transitions[e].to, st) {
+		return fmt.Errorf("it cannot become %q: %w", st, ErrConflict)
+	}
+	return nil
+}
+
+// isPossible fails with ErrConflict unless a run is in the state that an event needs.
+func (e event) isPossible(ctx context.Context, tx *sql.Tx, run int64) error {
+	want := transitions[e].run
+	var there bool
+	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE num = ? AND state = ?)`, run, want).Scan(&there)
+	if err == nil && !there {
+		return fmt.Errorf("the run is not %s: %w", want, ErrConflict)
+	}
+	return err
+}

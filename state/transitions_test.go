@@ -1,0 +1,303 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var everyItemState = []ItemState{noItem, ItemStaged, ItemPlanned, ItemSending, ItemSent, ItemDone, ItemWaiting, ItemFailed, ItemParked,
+	ItemChanged, ItemSkipped, ItemConflict, ItemInDoubt}
+
+// A trigger makes an event happen to an item.
+type trigger struct {
+	name    string
+	event   event
+	aims    bool // the caller says to which state it leads
+	refuses bool // with ErrConflict where it is impossible; all others leave the item out
+	do      func(j *journey, key string, to ItemState) error
+}
+
+var triggers = []trigger{
+	{"Stage", onStage, true, false, func(j *journey, key string, to ItemState) error {
+		return j.Stage(j.Context(), j.run.Num, Page{Items: []Item{fitting(key, to)}})
+	}},
+	{"AddDrift", onAddDrift, true, false, func(j *journey, key string, to ItemState) error {
+		return j.AddDrift(j.Context(), j.run.Num, []Item{fitting(key, to)})
+	}},
+	{"StageUndo", onStageUndo, false, false, func(j *journey, key string, to ItemState) error {
+		var err error
+		j.run, err = j.Begin(j.Context(), j.pair, "migrate", json.RawMessage("{}"))
+		must(j, err)
+		undone := j.run
+		j.apply(key)
+		j.take(1)
+		must(j, j.record(done(key)))
+		must(j, j.FinishRun(j.Context(), undone.Num))
+		if to == ItemConflict { // a later run changed its asset
+			j.sync([]Item{decided(key, Replace, ItemPlanned)}, []Outcome{{Key: key, State: ItemDone, Receipt: receipt(key, "asset of "+key), InsteadOf: key}})
+		}
+		j.run, err = j.BeginUndo(j.Context(), undone)
+		must(j, err)
+		return j.StageUndo(j.Context(), j.run, "later", "shared")
+	}},
+	{"Decided", onDecided, true, true, func(j *journey, key string, to ItemState) error {
+		return j.Decided(j.Context(), j.run.Num, []Item{fitting(key, to)})
+	}},
+	{"DecideUndo", onDecided, true, true, func(j *journey, key string, to ItemState) error {
+		return j.DecideUndo(j.Context(), j.run.Num, []Item{fitting(key, to)})
+	}},
+	{"DecidedMove", onDecidedMove, false, false, func(j *journey, key string, _ ItemState) error {
+		j.put("moved", situation{ItemStaged, 0})
+		i := decided("moved", Move, ItemPlanned)
+		i.Origin = key
+		return j.Decided(j.Context(), j.run.Num, []Item{i})
+	}},
+	{"Take", onTake, false, false, func(j *journey, _ string, _ ItemState) error {
+		_, err := j.Take(j.Context(), j.run.Num, Next{N: 9, Time: modified})
+		return err
+	}},
+	{"Advance", onTake, false, false, func(j *journey, _ string, _ ItemState) error {
+		_, err := j.Advance(j.Context(), j.run.Num, j.pair.ID, nil, Next{N: 9, Time: modified})
+		return err
+	}},
+	{"TakeDue", onTakeDue, false, false, func(j *journey, _ string, _ ItemState) error {
+		_, err := j.TakeDue(j.Context(), j.run.Num, modified, 9, modified)
+		return err
+	}},
+	{"Release", onRelease, false, true, func(j *journey, key string, _ ItemState) error {
+		return j.Release(j.Context(), j.run.Num, []string{key})
+	}},
+	{"Interrupted", onInterrupted, false, false, func(j *journey, _ string, _ ItemState) error {
+		_, err := j.Interrupted(j.Context(), j.run.Num)
+		return err
+	}},
+	{"Resend", onResend, false, true, func(j *journey, key string, _ ItemState) error {
+		return j.Resend(j.Context(), j.run.Num, []string{key}, modified)
+	}},
+	{"Record", onRecord, true, true, func(j *journey, key string, to ItemState) error {
+		return j.record(towards(key, to))
+	}},
+	{"Relist", onRelist, false, false, func(j *journey, _ string, _ ItemState) error { return j.Relist(j.Context(), j.run.Num) }},
+	{"Supersede", onSupersede, false, false, func(j *journey, _ string, _ ItemState) error { return j.Supersede(j.Context(), j.run.Num) }},
+	{"Begin", onBegin, false, false, func(j *journey, _ string, _ ItemState) error {
+		_, err := j.Begin(j.Context(), j.pair, "plan", json.RawMessage("{}"))
+		return err
+	}},
+}
+
+// A situation is how far an item has come.
+type situation struct {
+	state    ItemState
+	attempts int
+}
+
+// situations are all that there are. What fails may have been decided to.
+var situations = []situation{{noItem, 0}, {ItemStaged, 0}, {ItemPlanned, 0}, {ItemSkipped, 0}, {ItemConflict, 0}, {ItemFailed, 0}, {ItemParked, 0}, {ItemChanged, 0},
+	{ItemPlanned, 1}, {ItemSending, 1}, {ItemSent, 1}, {ItemDone, 1}, {ItemWaiting, 1}, {ItemFailed, 1}, {ItemChanged, 1}, {ItemInDoubt, 1}}
+
+// TestTransitions makes every event happen to an item in every situation, towards every state.
+func TestTransitions(t *testing.T) {
+	for _, tr := range triggers {
+		t.Run(tr.name, func(t *testing.T) {
+			j, row := begin(t), transitions[tr.event]
+			j.force(`PRAGMA synchronous = OFF`) // it is not about durability
+			for _, from := range situations {
+				if tr.event == onStageUndo && from.state != noItem {
+					continue // its run is new
+				}
+				targets := tr.targets()
+				j.reset(tr.event.usualRun(), from, targets...)
+				for _, to := range targets {
+					key := keyFor(to)
+					possible := slices.Contains(row.from, from.state) && slices.Contains(row.to, to) && (from.state == noItem || j.meets(key, row.when))
+					j.expect(tr, key, from, to, possible)
+				}
+			}
+		})
+	}
+}
+
+// An event that needs a run in a state is refused in all others.
+func TestTransitionsNeedTheirRun(t *testing.T) {
+	for _, tr := range triggers {
+		row := transitions[tr.event]
+		if row.run == "" || tr.event == onStageUndo {
+			continue
+		}
+		t.Run(tr.name, func(t *testing.T) {
+			j := begin(t)
+			for _, run := range []RunState{Scanning, Planning, Planned, Applying, Finished, Superseded} {
+				if run == row.run {
+					continue
+				}
+				from := situation{row.from[0], 0}
+				j.reset(run, from, row.to[0])
+				if err := j.expect(tr, keyFor(row.to[0]), from, row.to[0], false); !errors.Is(err, ErrConflict) {
+					t.Errorf("in a run that is %s: got %v, want ErrConflict", run, err)
+				}
+			}
+		})
+	}
+}
+
+// TestTransitionsByState says the table once more, from the side of the states: the methods go
+// by the table, so that a mistake in it would show nowhere else.
+func TestTransitionsByState(t *testing.T) {
+	type ways struct{ into, out string }
+	got := map[ItemState]ways{}
+	for e, row := range transitions {
+		n := slices.IndexFunc(triggers, func(tr trigger) bool { return tr.event == event(e) })
+		if n < 0 {
+			t.Fatalf("event %d is not tried", e)
+		}
+		for _, st := range row.to {
+			got[st] = ways{got[st].into + " " + triggers[n].name, got[st].out}
+		}
+		for _, st := range row.from {
+			got[st] = ways{got[st].into, got[st].out + " " + triggers[n].name}
+		}
+	}
+	want := map[ItemState]ways{
+		noItem:       {" DecidedMove Relist Supersede Begin", " Stage AddDrift StageUndo"},
+		ItemStaged:   {" Stage AddDrift StageUndo", " Decided DecidedMove Relist Supersede Begin"},
+		ItemPlanned:  {" Stage AddDrift Decided Release", " Decided DecidedMove Take Relist Supersede Begin"},
+		ItemSkipped:  {" Stage AddDrift Decided", " Decided DecidedMove Relist Begin"},
+		ItemConflict: {" Stage AddDrift StageUndo Decided", " Decided DecidedMove Relist Begin"},
+		ItemParked:   {" Stage AddDrift Decided", " Decided DecidedMove Relist Begin"},
+		ItemFailed:   {" Stage AddDrift Decided Record", " Decided DecidedMove Relist Begin"},
+		ItemChanged:  {" Stage AddDrift Decided Record", " Decided DecidedMove Relist Begin"},
+		ItemSending:  {" Take TakeDue Resend", " Release Interrupted Record"},
+		ItemSent:     {" Record", " Record"},
+		ItemInDoubt:  {" Interrupted Record", " Resend Record"},
+		ItemWaiting:  {" Record", " TakeDue Relist Supersede"},
+		ItemDone:     {" Record", ""},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(ways{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// targets are the states towards which an event can be made to happen.
+func (tr trigger) targets() []ItemState {
+	if tr.aims {
+		return everyItemState[1:]
+	}
+	return transitions[tr.event].to
+}
+
+// usualRun is the state of a run in which an event happens.
+func (e event) usualRun() RunState {
+	switch {
+	case transitions[e].run != "":
+		return transitions[e].run
+	case e == onBegin:
+		return Planned
+	}
+	return Applying
+}
+
+// keyFor is the key of the item that is to come to a state.
+func keyFor(to ItemState) string { return fmt.Sprintf("to be %q", to) }
+
+// reset brings the run into a state, with no items but one for each target, all in a situation.
+func (j *journey) reset(st RunState, from situation, targets ...ItemState) {
+	j.Helper()
+	j.force(`DELETE FROM items; DELETE FROM receipts; UPDATE runs SET state = 'superseded', finished_at = 1`)
+	j.force(`UPDATE runs SET state = ?1, finished_at = iif(?1 IN ('finished', 'superseded'), 1, NULL) WHERE num = ?2`, st, j.run.Num)
+	for _, to := range targets {
+		j.put(keyFor(to), from)
+	}
+}
+
+// force changes the journal as no method does.
+func (j *journey) force(stmt string, args ...any) {
+	j.Helper()
+	_, err := j.w.ExecContext(j.Context(), stmt, args...)
+	must(j, err)
+}
+
+// put stores an item that is in a situation.
+func (j *journey) put(key string, at situation) {
+	j.Helper()
+	if at.state == noItem {
+		return
+	}
+	i := fitting(key, at.state)
+	var action, due any // none
+	if i.Action != "" {
+		action = i.Action
+	}
+	if at.state == ItemWaiting {
+		due = modified.UnixMilli()
+	}
+	j.force(`INSERT INTO items (run, key, size, time, version_tag, obstacle, action, state, attempts, intent_at, due_at, asset)
+		VALUES (?, ?, 10, 0, '', '', ?, ?, ?, 1, ?, ?)`, j.run.Num, key, action, at.state, at.attempts, due, i.Asset)
+}
+
+// fitting is a decided item whose action and asset fit a state, so that the schema has nothing
+// against it.
+func fitting(key string, st ItemState) Item {
+	i := decided(key, Create, st)
+	switch st {
+	case ItemStaged:
+		return staged(key)
+	case ItemSkipped:
+		i.Action = Skip
+	case ItemConflict:
+		i.Action = Conflict
+	case ItemSent, ItemDone:
+		i.Asset = "former asset of " + key
+	}
+	return i
+}
+
+// towards is the outcome of an item that comes to a state.
+func towards(key string, st ItemState) Outcome {
+	o := Outcome{Key: key, State: st, Class: "transient", Error: "why", DueAt: modified}
+	if st == ItemSent || st == ItemDone {
+		o.Receipt = receipt(key, "asset of "+key)
+	}
+	return o
+}
+
+// meets reports whether an item meets the condition of a transition.
+func (j *journey) meets(key, when string) bool {
+	j.Helper()
+	return when == "" || j.count(fmt.Sprintf(`SELECT count(*) FROM items WHERE run = %d AND key = '%s' AND %s`, j.run.Num, key, when)) > 0
+}
+
+// expect makes an event happen that is possible and leads to a state, or changes nothing.
+func (j *journey) expect(tr trigger, key string, from situation, to ItemState, possible bool) error {
+	j.Helper()
+	name := fmt.Sprintf("from %+v towards %q", from, to)
+	before, attempts := j.lookUp(key), j.count(`SELECT count(*) FROM attempts`)
+	err := tr.do(j, key, to)
+	after := j.lookUp(key)
+	switch {
+	case possible && (err != nil || after.State != to):
+		j.Errorf("%s: it is %q (%v)", name, after.State, err)
+	case possible:
+	case err != nil && !errors.Is(err, ErrConflict), err == nil && tr.refuses:
+		j.Errorf("%s: got %v, want ErrConflict", name, err)
+	case !cmp.Equal(before, after):
+		j.Errorf("%s left a trace:\n%s", name, cmp.Diff(before, after))
+	case attempts != j.count(`SELECT count(*) FROM attempts`):
+		j.Errorf("%s left an attempt", name)
+	}
+	return err
+}
+
+// lookUp finds an item of the run; the zero item if there is none.
+func (j *journey) lookUp(key string) Item {
+	j.Helper()
+	i, err := j.Item(j.Context(), j.run.Num, key)
+	if !errors.Is(err, ErrNotFound) {
+		must(j, err)
+	}
+	return i
+}
