@@ -2,7 +2,7 @@ package aiservice
 
 import (
 	"database/sql"
-	"embed"
+	_ "embed" // schema.sql
 	"errors"
 	"fmt"
 	"net/url"
@@ -22,8 +22,8 @@ const (
 	schemaVersion = 1
 )
 
-//go:embed migrations/0001_conversations.sql
-var schema embed.FS
+//go:embed schema.sql
+var schema string
 
 // A store holds everything, what was uploaded included: files are small, and there
 // are few at a time. It has one connection, so that what is done in one transaction
@@ -80,15 +80,15 @@ func openDatabase(dsn string) (*store, error) {
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1) // a database in memory lives in its connection
 	st := &store{db}
-	if err := st.do(migrate); err != nil {
+	if err := st.do(makeSchema); err != nil {
 		return nil, errors.Join(err, st.close())
 	}
 	return st, nil
 }
 
-// migrate creates the tables in an empty database, and refuses what is not the
+// makeSchema creates the tables in an empty database, and refuses what is not the
 // stand-in's own.
-func migrate(tx *sql.Tx) error {
+func makeSchema(tx *sql.Tx) error {
 	var application, version, tables int
 	err := errors.Join(
 		tx.QueryRow("PRAGMA application_id").Scan(&application),
@@ -104,12 +104,8 @@ func migrate(tx *sql.Tx) error {
 	case application != 0 || tables != 0:
 		return errors.New("this is not a database of the AI sandbox")
 	}
-	text, err := schema.ReadFile("migrations/0001_conversations.sql")
-	if err != nil {
-		return err
-	}
 	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion)
-	_, err = tx.Exec(string(text) + mark)
+	_, err = tx.Exec(schema + mark)
 	return err
 }
 
