@@ -13,7 +13,7 @@ import (
 type hindrance string
 
 // The hindrances that only show when an asset is on its way.
-const (
+var (
 	errNoRevision = hindrance(ReasonNoRevision)
 	errTouched    = hindrance(ReasonTouched)
 	errEmptied    = hindrance("it is not in the trash of the service any more, and so it is lost there")

@@ -13,26 +13,6 @@ import (
 	"assetferry/state"
 )
 
-// The reasons of the plan of an undo.
-const (
-	ReasonMade    Reason = "made by the run"
-	ReasonTouched Reason = "the asset was changed since it was sent"
-	ReasonShared  Reason = "another source has the asset, too"
-	ReasonUnread  Reason = "its content cannot be read back"
-	ReasonUntold  Reason = "the service does not tell what became of it"
-	ReasonGone    Reason = "not at the destination any more"
-	ReasonLater   Reason = "a later run changed it again, undo that one first"
-
-	ReasonSharedLater Reason = "other objects share its asset since a later run, undo that one first"
-
-	ReasonTrashed    Reason = "trashed by the run; restored"
-	ReasonReplaced   Reason = "replaced by the run; its former content comes back"
-	ReasonMovedOn    Reason = "moved by the run; back it goes"
-	ReasonDescribed  Reason = "described by the run; what it said before comes back"
-	ReasonNoPlace    Reason = "the folder where it was is not there any more"
-	ReasonNoRevision Reason = "the former content is not among its revisions"
-)
-
 // A Content says how the content of an asset compares with what was sent.
 type Content int
 

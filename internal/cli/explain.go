@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/clock"
+	"assetferry/internal/flagname"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -364,7 +365,7 @@ func (e *explainer) nextOf(ctx context.Context, h history) (nextStep, error) {
 func (e *explainer) afterUndone(undone state.Run, i state.Item) nextStep {
 	switch {
 	case i.State != state.ItemDone && i.State != state.ItemSkipped:
-		return nextStep{migrate.Reason(i.Reason).Remedy().Decides, e.applyUndo(undone)}
+		return nextStep{flagname.InText(migrate.Reason(i.Reason).Remedy()), e.applyUndo(undone)}
 	case i.Action == state.Create:
 		return nextStep{"Restored by the undo; a sync with --delete trash trashes it again. To keep it, put the file back at the source, or sync without --delete:",
 			e.commandOf(undone, func(_ *string, r *migrate.Rules) { r.Sync.Delete = "never" })}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assetferry/internal/config"
+	"assetferry/internal/flagname"
 	"assetferry/internal/report"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -122,8 +123,8 @@ func (a *app) forItem(run state.Run, tallies []state.Tally, i state.Item, now ti
 		if change := otherRules(reason, i.Key); change != nil {
 			return nextStep{"", a.commandOf(run, change, acceptFor(reason, tallies)...)}
 		}
-		if decides := reason.Remedy().Decides; !strings.HasPrefix(decides, "nothing to decide") {
-			return nextStep{decides, ""}
+		if remedy := reason.Remedy(); !strings.HasPrefix(remedy, "nothing to decide") {
+			return nextStep{flagname.InText(remedy), ""}
 		}
 		return nextStep{}
 	case state.ItemFailed, state.ItemChanged, state.ItemInDoubt:

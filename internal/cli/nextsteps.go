@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"assetferry/internal/flagname"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -19,10 +20,10 @@ func nextSteps(tallies []state.Tally, tooLong int64) (lines []string) {
 	counts := map[state.ItemState]int64{}
 	remedies := map[string]int64{} // for what running again does not help
 	for _, t := range tallies {
-		remedy := migrate.Reason(t.Reason).Remedy().Decides
+		remedy := flagname.InText(migrate.Reason(t.Reason).Remedy())
 		switch {
 		case t.State == state.ItemParked:
-			remedies[cmp.Or(remedy, migrate.ReasonParked.Remedy().Decides)] += t.Objects
+			remedies[cmp.Or(remedy, flagname.InText(migrate.ReasonParked.Remedy()))] += t.Objects
 		case t.State == state.ItemConflict, (t.State == state.ItemFailed || t.State == state.ItemChanged) && remedy != "":
 			remedies[remedy] += t.Objects
 		default:

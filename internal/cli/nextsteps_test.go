@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"assetferry/internal/flagname"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -13,6 +14,7 @@ func TestNextSteps(t *testing.T) {
 	tally := func(s state.ItemState, r migrate.Reason, n int64) state.Tally {
 		return state.Tally{State: s, Reason: string(r), Objects: n}
 	}
+	remedy := func(r migrate.Reason) string { return flagname.InText(r.Remedy()) }
 	for _, tc := range []struct {
 		name    string
 		tallies []state.Tally
@@ -25,14 +27,14 @@ func TestNextSteps(t *testing.T) {
 			tally(state.ItemChanged, migrate.ReasonNew, 2), tally(state.ItemInDoubt, migrate.ReasonNew, 3),
 		}, 0, []string{"run it again for what failed (1), waits (1,001), changed (2), is in doubt (3)"}},
 		{"conflicts", []state.Tally{tally(state.ItemConflict, migrate.ReasonExists, 1), tally(state.ItemConflict, migrate.ReasonCollision, 2)}, 0, []string{
-			"for 1 object: " + migrate.ReasonExists.Remedy().Decides, "for 2 objects: " + migrate.ReasonCollision.Remedy().Decides,
+			"for 1 object: " + remedy(migrate.ReasonExists), "for 2 objects: " + remedy(migrate.ReasonCollision),
 		}},
 		{"what cannot arrive as it is", []state.Tally{tally(state.ItemFailed, migrate.ReasonTooLarge, 1)}, 0,
-			[]string{"for 1 object: " + migrate.ReasonTooLarge.Remedy().Decides}},
+			[]string{"for 1 object: " + remedy(migrate.ReasonTooLarge)}},
 		{"drifted", []state.Tally{tally(state.ItemChanged, migrate.ReasonDrifted, 2)}, 0,
-			[]string{"for 2 objects: " + migrate.ReasonDrifted.Remedy().Decides}},
+			[]string{"for 2 objects: " + remedy(migrate.ReasonDrifted)}},
 		{"parked", []state.Tally{tally(state.ItemParked, migrate.ReasonNew, 1), tally(state.ItemParked, migrate.ReasonParked, 1), tally(state.ItemParked, migrate.ReasonUnclear, 1)}, 0, []string{
-			"for 1 object: " + migrate.ReasonUnclear.Remedy().Decides, "for 2 objects: " + migrate.ReasonParked.Remedy().Decides,
+			"for 1 object: " + remedy(migrate.ReasonUnclear), "for 2 objects: " + remedy(migrate.ReasonParked),
 		}},
 		{"texts that are too long", []state.Tally{tally(state.ItemFailed, migrate.ReasonNew, 3)}, 2, []string{
 			"for 2 objects: " + migrate.TooLongRemedy(), "run it again for what failed (1)",

@@ -17,11 +17,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"assetferry/internal/addresses"
+	"assetferry/internal/flagname"
 	"assetferry/internal/mapping"
 	"assetferry/internal/metadata"
 	"assetferry/internal/notify"
@@ -318,4 +318,4 @@ type Key struct {
 func (r row) flag() string { return FlagName(r.key) }
 
 // FlagName returns the name of the flag that has a setting of this key in the file.
-func FlagName(key string) string { return strings.ReplaceAll(key, "_", "-") }
+func FlagName(key string) string { return flagname.Of(key) }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"assetferry/internal/flagname"
 	"assetferry/migrate"
 	"assetferry/state"
 )
@@ -117,8 +118,8 @@ func (c *counts) countLeftOut(i state.Item) {
 
 func (c *counts) leftOutFor(reason string) *LeftOut {
 	return find(c.leftOut, reason, func() *LeftOut {
-		m := migrate.Reason(reason).Remedy()
-		return &LeftOut{Reason: reason, Missed: m.Missed, ByRule: migrate.Reason(reason).IsOwnRule(), Decides: m.Decides}
+		r := migrate.Reason(reason)
+		return &LeftOut{Reason: reason, Missed: r.IsMissed(), ByRule: r.IsOwnRule(), Decides: flagname.InText(r.Remedy())}
 	})
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"assetferry/internal/flagname"
 	"assetferry/internal/retry"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -26,7 +27,7 @@ func RemedyFor(i state.Item) (what, todo string) {
 	}
 	reason := migrate.Reason(i.Reason)
 	if i.State == state.ItemConflict || i.State == state.ItemChanged || i.State == state.ItemParked || reason.IsFailure() {
-		return i.Reason, reason.Remedy().Decides
+		return i.Reason, flagname.InText(reason.Remedy())
 	}
 	if migrate.IsTooLong(i) {
 		return "a text is longer than the service takes it", migrate.TooLongRemedy()

@@ -17,8 +17,8 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
-	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/diskspace", "internal/export", "internal/forecast", "internal/manual", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/proposals", "internal/sandbox/aiservice"},
-	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/header", "internal/mapping", "internal/metadata", "internal/retry", "internal/rows"},
+	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/diskspace", "internal/export", "internal/flagname", "internal/forecast", "internal/manual", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/proposals", "internal/sandbox/aiservice"},
+	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/flagname", "internal/header", "internal/mapping", "internal/metadata", "internal/retry", "internal/rows"},
 	"state":                        {"internal/addresses", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/private"},
 	"sources/local":                {"sources"},
 	"sources/ckbox":                {"sources", "internal/assets"},
@@ -46,10 +46,10 @@ var allowed = map[string][]string{
 	"internal/probe":               {"internal/assets", "internal/profile"},
 	"internal/proposals":           {"internal/metadata", "internal/rows", "internal/ui"},
 	"internal/addresses":           {"internal/rows"},
-	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/retry", "internal/rows", "internal/ui"},
+	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/flagname", "internal/retry", "internal/rows", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},
 	"internal/bench":               {"migrate", "state", "sources/local", "internal/counts"}, // measures, so nothing imports it
-	"internal/config":              {"internal/addresses", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
+	"internal/config":              {"internal/addresses", "internal/flagname", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/test/faults":         {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"internal/sourcehttp":          {"internal/header", "internal/outbound", "internal/redact"},
 	"internal/sandbox":             {"internal/filelock", "internal/mount", "internal/pixels", "internal/private", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/strictyaml"},

@@ -1,0 +1,105 @@
+package migrate
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"assetferry/state"
+)
+
+// parse reads the code of the engine, without its tests.
+func parse(t *testing.T) (*token.FileSet, []*ast.File) {
+	t.Helper()
+	set := token.NewFileSet()
+	var files []*ast.File
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		files = append(files, file)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set, files
+}
+
+// nothing imports nothing.
+type nothing struct{}
+
+func (nothing) Import(string) (*types.Package, error) { return nil, errors.New("not read") }
+
+// A text that becomes a reason anywhere else than in the table has no row.
+func TestEveryReasonHasRow(t *testing.T) {
+	set, files := parse(t)
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	lenient := types.Config{Importer: nothing{}, Error: func(error) {}} // the types of this package tell enough
+	_, _ = lenient.Check("migrate", set, files, info)
+	reason := 0
+	for e, tv := range info.Types {
+		named, ok := tv.Type.(*types.Named)
+		if !ok || named.Obj().Name() != "Reason" {
+			continue
+		}
+		reason++
+		if l, ok := e.(*ast.BasicLit); ok && l.Value != `""` {
+			t.Errorf("%s: reason %s has no row", set.Position(l.Pos()), l.Value)
+		}
+	}
+	if reason < 100 {
+		t.Fatalf("found %d expressions that are reasons: the test does not read the code any more", reason)
+	}
+
+	defined := 0
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if f, ok := call.Fun.(*ast.Ident); ok && f.Name == "define" {
+					defined++
+				}
+			}
+			return true
+		})
+	}
+	if defined != len(definitions) {
+		t.Errorf("%d reasons are defined, and the table has %d: some have the same text", defined, len(definitions))
+	}
+	codes := map[string]bool{}
+	for r, d := range definitions {
+		if !regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`).MatchString(d.code) || codes[d.code] {
+			t.Errorf("%s: code %q is no code, or that of another reason, too", r, d.code)
+		}
+		codes[d.code] = true
+	}
+}
+
+// Whoever reads why an object did not arrive is told what decides about it. What arrives
+// needs no remedy.
+func TestEveryReasonHasRemedy(t *testing.T) {
+	arrives := []Reason{
+		ReasonNew, ReasonExtended, ReasonRenamed, ReasonSame, ReasonUndescribed, ReasonEqual, ReasonJoined, ReasonTrusted, ReasonDuplicate,
+		ReasonMade, ReasonTrashed, ReasonReplaced, ReasonMovedOn, ReasonDescribed,
+		ReasonContent, ReasonRecased, ReasonNameFree, ReasonMaybe, ReasonSeeming, ReasonMetadata, ReasonAgain, ReasonMoved,
+		ReasonBack, ReasonRestored, ReasonRepair, ReasonAmbiguous, ReasonOtherKind, ReasonExpired, ReasonBothGone,
+	}
+	for _, r := range slices.Sorted(maps.Keys(definitions)) {
+		if has := r.Remedy() != "" || r.IsMissed(); has == slices.Contains(arrives, r) {
+			t.Errorf("%s: remedy %q, missed %v, and it arrives: %v", r, r.Remedy(), r.IsMissed(), !has)
+		}
+		if s := firstState(state.Skip, r); s != state.ItemSkipped && !r.IsMissed() {
+			t.Errorf("%s is no plain skip, and nobody would miss the object", r)
+		}
+	}
+}
