@@ -85,11 +85,11 @@ func (e *BreakerError) Error() string {
 	return fmt.Sprintf("%d items in a row failed%s, the last with: %s", e.Items, how, e.Last)
 }
 
-// Hint is the next step.
-func (e *BreakerError) Hint() string {
-	hint := "the trouble is hardly with each of them: see that the source is there and the destination works, then run the same command again"
+// Remedy is the next step, with settings in braces.
+func (e *BreakerError) Remedy() string {
+	remedy := "the trouble is hardly with each of them: see that the source is there and the destination works, then run the same command again"
 	if e.Passes {
-		hint += "; with --wait it stays longer for trouble to pass"
+		remedy += "; with {wait} it stays longer for trouble to pass"
 	}
-	return hint
+	return remedy
 }

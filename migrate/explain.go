@@ -18,9 +18,9 @@ type NoObjectError struct{ Key sources.Key }
 
 func (e *NoObjectError) Error() string { return fmt.Sprintf("the source has no object %q", e.Key) }
 
-// Hint is what to do next.
-func (e *NoObjectError) Hint() string {
-	return "a key is relative to SOURCE and exact, as plan --verbose shows it"
+// Remedy is what to do next, with settings in braces.
+func (e *NoObjectError) Remedy() string {
+	return "a key is relative to SOURCE and exact, as plan {verbose} shows it"
 }
 
 // A SidecarError says that what somebody takes for an object describes another one.
@@ -30,9 +30,9 @@ func (e *SidecarError) Error() string {
 	return fmt.Sprintf("%q is no object of its own: it describes %q", e.Key, e.Describes)
 }
 
-// Hint is what to do next.
-func (e *SidecarError) Hint() string {
-	return "ask for that one; with --ignore-metadata sidecar, files beside objects are objects themselves"
+// Remedy is what to do next, with settings in braces.
+func (e *SidecarError) Remedy() string {
+	return "ask for that one; with {ignore_metadata} sidecar, files beside objects are objects themselves"
 }
 
 // ExplainMapping tells what rules make of an object, and why. It looks at the source alone,

@@ -249,8 +249,8 @@ func IsTooLong(i state.Item) bool {
 	return i.State == state.ItemFailed && strings.Contains(i.Error, tooLong)
 }
 
-// TooLongRemedy is what helps then.
-func TooLongRemedy() string { return (&mapping.LimitError{}).Hint() }
+// TooLongRemedy is what helps then, with settings in braces.
+func TooLongRemedy() string { return (&mapping.LimitError{}).Remedy() }
 
 // A mappingError says that rules cannot say anything of an object. No other try changes that.
 type mappingError struct{ error }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assetferry/internal/flagname"
 	"assetferry/internal/header"
 	"assetferry/sources"
 	"assetferry/state"
@@ -46,14 +47,14 @@ const (
 
 // A GuardError says that a guard keeps a run from being carried out. Nothing was sent.
 type GuardError struct {
-	What   string // happened
-	Remedy string
+	What string // happened
+	todo string // see Remedy
 }
 
 func (e *GuardError) Error() string { return e.What }
 
-// Hint is the next step.
-func (e *GuardError) Hint() string { return e.Remedy }
+// Remedy is the next step, with settings in braces.
+func (e *GuardError) Remedy() string { return e.todo }
 
 // seeSentinel takes note of the object whose presence says that the source is whole.
 func (w *walk) seeSentinel(o sources.Object) {
@@ -63,7 +64,7 @@ func (w *walk) seeSentinel(o sources.Object) {
 }
 
 // neverGone is in what is told where the sentinel is not there.
-const neverGone = "and --sentinel says that it is always there"
+var neverGone = flagname.InText("and {sentinel} says that it is always there")
 
 // HasConsent reports whether users may consent to what a guard said: to changes they may,
 // and not to that a source is whole which is not.
@@ -71,9 +72,15 @@ func HasConsent(guard string) bool {
 	return !strings.Contains(guard, neverGone) && !strings.Contains(guard, listsNothing)
 }
 
-// Accepting gives the flags by which users accept once what guards said of a run, with the
+// An Acceptance is a setting of one run by which a user accepts what a guard said.
+type Acceptance struct {
+	Setting string // its key
+	Value   string // empty: the setting has none
+}
+
+// Accepting gives the settings by which users accept once what guards said of a run, with the
 // numbers of its tallies; none where they may not accept it.
-func Accepting(guard string, tallies []state.Tally) (flags []string) {
+func Accepting(guard string, tallies []state.Tally) (all []Acceptance) {
 	if !HasConsent(guard) {
 		return nil
 	}
@@ -87,15 +94,15 @@ func Accepting(guard string, tallies []state.Tally) (flags []string) {
 		}
 	}
 	if strings.Contains(guard, notTheRules) {
-		flags = append(flags, "--accept-rules")
+		all = append(all, Acceptance{"accept_rules", ""})
 	}
 	if strings.Contains(guard, wouldChange) || strings.Contains(guard, asIfEncrypted) {
-		flags = append(flags, "--accept-changes", strconv.FormatInt(changes, 10))
+		all = append(all, Acceptance{"accept_changes", strconv.FormatInt(changes, 10)})
 	}
 	if strings.Contains(guard, wouldTrash) {
-		flags = append(flags, "--accept-deletes", strconv.FormatInt(deletes, 10))
+		all = append(all, Acceptance{"accept_deletes", strconv.FormatInt(deletes, 10)})
 	}
-	return flags
+	return all
 }
 
 // What guards say, in words that tell them apart.
@@ -141,7 +148,7 @@ func (p *Planner) checkRules(ctx context.Context, run state.Run) error {
 	}
 	return &GuardError{
 		fmt.Sprintf("%s, run %s: %s; nothing was sent", notTheRules, last.ID, strings.Join(changed, "; ")),
-		"look at what they do with --dry-run, then run it once with --accept-rules",
+		"look at what they do with {dry_run}, then run it once with {accept_rules}",
 	}
 }
 
@@ -178,9 +185,9 @@ func (d *decider) guardChanges(ctx context.Context) error {
 		return nil
 	}
 	return &GuardError{
-		fmt.Sprintf("%s %s, of %s: at most %s and %g %% may be (--max-changes, --max-changes-percent); nothing was sent",
+		fmt.Sprintf(flagname.InText("%s %s, of %s: at most %s and %g %% may be ({max_changes}, {max_changes_percent}); nothing was sent"),
 			counted(changes, "asset"), wouldChange, counted(known.Objects, "known object"), grouped(g.MaxChanges), g.MaxChangesPercent),
-		fmt.Sprintf("see that the source is what it should be, look at the plan with --dry-run, then --accept-changes %d", changes),
+		fmt.Sprintf("see that the source is what it should be, look at the plan with {dry_run}, then {accept_changes} %d", changes),
 	}
 }
 
@@ -256,7 +263,7 @@ func (d *decider) guardContents(ctx context.Context) error {
 	}
 	return &GuardError{
 		fmt.Sprintf("of %d changed objects that were looked into, %d are not what their names say, %s; nothing was sent", judged, odd, asIfEncrypted),
-		"open some of them; if that is right all the same, --accept-changes " + fmt.Sprint(replaced),
+		"open some of them; if that is right all the same, {accept_changes} " + fmt.Sprint(replaced),
 	}
 }
 

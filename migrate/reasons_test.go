@@ -85,6 +85,28 @@ func TestEveryReasonHasRow(t *testing.T) {
 	}
 }
 
+// The engine does not know how people give it settings.
+func TestEngineNamesNoFlag(t *testing.T) {
+	set, files := parse(t)
+	flag := regexp.MustCompile(`(^|[^-])--[a-z]`)
+	texts := 0
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			l, ok := n.(*ast.BasicLit)
+			if !ok || l.Kind != token.STRING {
+				return true
+			}
+			if texts++; flag.MatchString(l.Value) {
+				t.Errorf("%s: %s: name the setting in braces", set.Position(l.Pos()), l.Value)
+			}
+			return true
+		})
+	}
+	if texts < 500 {
+		t.Fatalf("found %d texts: the test does not read the code any more", texts)
+	}
+}
+
 // Whoever reads why an object did not arrive is told what decides about it. What arrives
 // needs no remedy.
 func TestEveryReasonHasRemedy(t *testing.T) {
@@ -95,8 +117,9 @@ func TestEveryReasonHasRemedy(t *testing.T) {
 		ReasonBack, ReasonRestored, ReasonRepair, ReasonAmbiguous, ReasonOtherKind, ReasonExpired, ReasonBothGone,
 	}
 	for _, r := range slices.Sorted(maps.Keys(definitions)) {
-		if has := r.Remedy() != "" || r.IsMissed(); has == slices.Contains(arrives, r) {
-			t.Errorf("%s: remedy %q, missed %v, and it arrives: %v", r, r.Remedy(), r.IsMissed(), !has)
+		arrived := slices.Contains(arrives, r)
+		if (r.Remedy() == "") != arrived || arrived && r.IsMissed() {
+			t.Errorf("%s: remedy %q, missed %v, and it arrives: %v", r, r.Remedy(), r.IsMissed(), arrived)
 		}
 		if s := firstState(state.Skip, r); s != state.ItemSkipped && !r.IsMissed() {
 			t.Errorf("%s is no plain skip, and nobody would miss the object", r)

@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/faultpoint"
+	"assetferry/internal/flagname"
 	"assetferry/internal/retry"
 	"assetferry/state"
 )
@@ -25,7 +26,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the service does not replace the content of asset %s, see --on-replace-refused: %v", e.Asset, e.Err)
+	return fmt.Sprintf(flagname.InText("the service does not replace the content of asset %s, see {on_replace_refused}: %v"), e.Asset, e.Err)
 }
 
 // Class is permanent: nothing was sent in vain, whatever the answer looks like. That is also

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/flagname"
 	"assetferry/sources"
 )
 
@@ -175,13 +176,13 @@ func fieldDifferences(was, is reflect.Value) (out []string) {
 		switch {
 		case string(x) == string(y):
 		case name == "mapping":
-			out = append(out, "what is said of objects is made by other rules (mapping, --precedence, --ignore-metadata, --gps, --on-limit)")
+			out = append(out, flagname.InText("what is said of objects is made by other rules (mapping, {precedence}, {ignore_metadata}, {gps}, {on_limit})"))
 		case name == "places":
 			out = append(out, "the mapping puts objects elsewhere")
 		case nested && old != nil && now != nil:
 			out = append(out, fieldDifferences(reflect.ValueOf(*old), reflect.ValueOf(*now))...)
 		default:
-			out = append(out, fmt.Sprintf("--%s was %s, is %s", strings.ReplaceAll(name, "_", "-"), inWords(was.Field(i), x), inWords(is.Field(i), y)))
+			out = append(out, fmt.Sprintf("%s was %s, is %s", flagname.InText("{"+name+"}"), inWords(was.Field(i), x), inWords(is.Field(i), y)))
 		}
 	}
 	return out

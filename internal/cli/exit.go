@@ -10,6 +10,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/config"
 	"assetferry/internal/enrich"
+	"assetferry/internal/flagname"
 	"assetferry/internal/pace"
 	"assetferry/internal/sandbox"
 	"assetferry/internal/ui"
@@ -190,6 +191,10 @@ func hintOf(err error) string {
 			return "check the path; is the disk mounted?"
 		}
 		return e.Hint
+	}
+	var remedied interface{ Remedy() string } // of the engine, which names settings and no flags
+	if errors.As(err, &remedied) {
+		return flagname.InText(remedied.Remedy())
 	}
 	var hinter interface{ Hint() string }
 	if errors.As(err, &hinter) {

@@ -70,7 +70,7 @@ func (a *app) afterRun(run state.Run, tallies []state.Tally) nextStep {
 		if len(accept) == 0 {
 			return nextStep{"Check that the source is complete. Then:", a.commandOf(run, nil)}
 		}
-		return nextStep{"Check the source and the plan (--dry-run). To accept it once:", a.commandOf(run, nil, accept...)}
+		return nextStep{"Check the source and the plan (--dry-run). To accept it once:", a.commandOf(run, nil, acceptance(accept)...)}
 	case run.Open() && run.State != state.Applying && rules.StopsAtUnmatched() && tallied(tallies, migrate.ReasonUnmatched) > 0:
 		return nextStep{"No category allows some extensions. To skip those objects:", a.commandOf(run, skipUnmatched)}
 	case run.Open():
@@ -103,6 +103,17 @@ func countState(tallies []state.Tally, states ...state.ItemState) (n int64) {
 		}
 	}
 	return n
+}
+
+// acceptance gives the flags for what guards have accepted.
+func acceptance(all []migrate.Acceptance) (flags []string) {
+	for _, a := range all {
+		flags = append(flags, "--"+flagname.Of(a.Setting))
+		if a.Value != "" {
+			flags = append(flags, a.Value)
+		}
+	}
+	return flags
 }
 
 // forItem says what helps with an item of the last run that wanted something with its

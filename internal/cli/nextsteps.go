@@ -32,7 +32,7 @@ func nextSteps(tallies []state.Tally, tooLong int64) (lines []string) {
 	}
 	if tooLong > 0 {
 		counts[state.ItemFailed] -= tooLong
-		remedies[migrate.TooLongRemedy()] = tooLong
+		remedies[flagname.InText(migrate.TooLongRemedy())] = tooLong
 	}
 	for _, s := range []struct {
 		state state.ItemState

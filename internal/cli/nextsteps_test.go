@@ -37,7 +37,7 @@ func TestNextSteps(t *testing.T) {
 			"for 1 object: " + remedy(migrate.ReasonUnclear), "for 2 objects: " + remedy(migrate.ReasonParked),
 		}},
 		{"texts that are too long", []state.Tally{tally(state.ItemFailed, migrate.ReasonNew, 3)}, 2, []string{
-			"for 2 objects: " + migrate.TooLongRemedy(), "run it again for what failed (1)",
+			"for 2 objects: " + flagname.InText(migrate.TooLongRemedy()), "run it again for what failed (1)",
 		}},
 	} {
 		if d := cmp.Diff(tc.want, nextSteps(tc.tallies, tc.tooLong)); d != "" {

@@ -196,7 +196,7 @@ func (a *app) showGuards(plan migrate.Plan) error {
 		if n == len(plan.Guarded)-1 {
 			return e
 		}
-		a.out.Fail(ui.ErrorLine{Class: classes[exitGuard], Message: e.Error(), Hint: e.Hint()})
+		a.out.Fail(ui.ErrorLine{Class: classes[exitGuard], Message: e.Error(), Hint: hintOf(e)})
 	}
 	return nil
 }

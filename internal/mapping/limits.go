@@ -33,9 +33,9 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s has %d characters, and the service takes %d", e.Field, e.Has, e.Takes)
 }
 
-// Hint is what to do next.
-func (e *LimitError) Hint() string {
-	return "shorten it at the source or with a rule, or allow to cut it with --on-limit cut, or to leave it out with --on-limit skip"
+// Remedy is what to do next, with settings in braces.
+func (e *LimitError) Remedy() string {
+	return "shorten it at the source or with a rule, or allow to cut it with {on_limit} cut, or to leave it out with {on_limit} skip"
 }
 
 // fit makes a text no longer than the service takes it, by the policy. The note is nil if

@@ -209,7 +209,7 @@ func (e *EvaluationError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.What)
 }
 
-// Hint is what to do next.
-func (e *EvaluationError) Hint() string {
-	return "mend the rule there, so that it is right for this object, too; assetferry plan --explain-mapping KEY shows what it sees"
+// Remedy is what to do next, with settings in braces.
+func (e *EvaluationError) Remedy() string {
+	return "mend the rule there, so that it is right for this object, too; assetferry plan {explain_mapping} KEY shows what it sees"
 }

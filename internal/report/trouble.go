@@ -30,7 +30,7 @@ func RemedyFor(i state.Item) (what, todo string) {
 		return i.Reason, flagname.InText(reason.Remedy())
 	}
 	if migrate.IsTooLong(i) {
-		return "a text is longer than the service takes it", migrate.TooLongRemedy()
+		return "a text is longer than the service takes it", flagname.InText(migrate.TooLongRemedy())
 	}
 	for _, k := range kinds {
 		if k.is(i) {

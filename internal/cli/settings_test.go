@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"assetferry/internal/config"
+	"assetferry/internal/flagname"
+)
+
+// TestSettingsOfEngineExist looks at each {name} in the texts of the engine: it is a setting, or
+// else a flag that is given anew for every run.
+func TestSettingsOfEngineExist(t *testing.T) {
+	known := map[string]bool{}
+	for _, k := range config.Keys() {
+		known[k.Name] = true
+	}
+	perRun := []string{
+		"accept_changes", "accept_deletes", "accept_rules", "content", "describe_again", "dry_run", "explain_mapping",
+		"files_from", "limit", "only", "output", "repair", "retry_parked", "verbose",
+	}
+	root := (&app{}).rootCommand()
+	for _, name := range perRun {
+		if known[name] || !hasFlag(root, flagname.Of(name)) {
+			t.Errorf("%s is a setting, or no command has the flag", name)
+		}
+	}
+
+	var files []string
+	for _, dir := range []string{"../../migrate", "../mapping"} {
+		code, err := filepath.Glob(dir + "/*.go")
+		if err != nil || len(code) == 0 {
+			t.Fatalf("no code in %s (%v)", dir, err)
+		}
+		files = append(files, code...)
+	}
+	named := regexp.MustCompile(`\{(\w+)\}`)
+	found := map[string]bool{}
+	set := token.NewFileSet()
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, f, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			text, ok := n.(*ast.BasicLit)
+			if !ok || text.Kind != token.STRING {
+				return true
+			}
+			for _, m := range named.FindAllStringSubmatch(text.Value, -1) {
+				found[m[1]] = true
+				if !known[m[1]] && !slices.Contains(perRun, m[1]) {
+					t.Errorf("%s: there is no setting %s", set.Position(text.Pos()), m[0])
+				}
+			}
+			return true
+		})
+	}
+	for _, name := range perRun {
+		if !found[name] && !strings.HasPrefix(name, "accept_") {
+			t.Errorf("no text names %s any more", name)
+		}
+	}
+}
+
+// hasFlag reports whether a command or one below it takes a flag.
+func hasFlag(c *cobra.Command, name string) bool {
+	return c.Flag(name) != nil || slices.ContainsFunc(c.Commands(), func(sub *cobra.Command) bool { return hasFlag(sub, name) })
+}
