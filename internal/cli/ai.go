@@ -13,6 +13,7 @@ import (
 
 	"assetferry/internal/ai"
 	"assetferry/internal/clock"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -73,8 +74,8 @@ and what they take. One that is to be removed says when.
 	}
 }
 
-func modelLine(m ai.Model) ui.ModelLine {
-	l := ui.ModelLine{
+func modelLine(m ai.Model) event.Model {
+	l := event.Model{
 		ID: m.ID, Name: m.Name, Provider: m.Provider, Description: m.Description, Allowed: m.Allowed, Recommended: m.Recommended,
 		MaxContextLength: m.Limits.MaxContextLength, MaxFiles: m.Limits.MaxFiles, MaxFileSize: m.Limits.MaxFileSize,
 		MaxImageSize: m.Limits.MaxImageSize, MaxTotalFileSize: m.Limits.MaxTotalFileSize, MaxPDFPages: m.Limits.MaxTotalPDFFilePages,
@@ -171,14 +172,14 @@ func (a *app) showUsage(ctx context.Context, s *aiService, from, to time.Time, u
 		return err
 	}
 	a.out.Printf("Credits from %s to %s: %s", from.Format(time.DateTime), to.Format(time.DateTime), creditsText(used.Credits))
-	line := ui.UsageLine{From: utc(from), To: utc(to), Credits: used.Credits, Allowance: used.Allowance}
+	line := event.Usage{From: utc(from), To: utc(to), Credits: used.Credits, Allowance: used.Allowance}
 	if used.Allowance != nil {
 		a.out.Printf("Allowance: %s", creditsText(*used.Allowance))
 	}
 	a.out.Event("usage", line)
 	var rows [][]string
 	for _, u := range used.Users {
-		a.out.Event("usage", ui.UsageLine{From: line.From, To: line.To, User: u.UserID, Credits: u.Credits})
+		a.out.Event("usage", event.Usage{From: line.From, To: line.To, User: u.UserID, Credits: u.Credits})
 		rows = append(rows, []string{u.UserID, creditsText(u.Credits)})
 	}
 	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "User"}, {Title: "Credits", Right: true}}, rows))
@@ -268,7 +269,7 @@ func (a *app) showConversations(ctx context.Context, s *aiService, group string,
 			title = c.UserID + ": " + title
 		}
 		a.out.Printf(layout, ui.Sanitize(c.ID), localTime(c.Changed()), ui.Sanitize(c.Group), ui.Sanitize(title))
-		a.out.Event("conversation", ui.ConversationLine{
+		a.out.Event("conversation", event.Conversation{
 			ID: c.ID, User: c.UserID, Title: c.Title, Group: c.Group, Pinned: c.Pinned, CreatedAt: utc(c.CreatedAt), UpdatedAt: utc(c.UpdatedAt),
 		})
 		if n == limit {

@@ -15,6 +15,7 @@ import (
 
 	"assetferry/internal/ai"
 	"assetferry/internal/clock"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -152,7 +153,7 @@ func attach(ctx context.Context, s *aiService, conversation string, o askOptions
 func (a *app) showAnswer(answer *ai.Stream, modifications bool) error {
 	defer answer.Close()
 	var text strings.Builder
-	line := ui.AnswerLine{Sources: []string{}}
+	line := event.Answer{Sources: []string{}}
 	shown := a.redactor.Stream()
 	for {
 		event, err := answer.Next()

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/ai"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -81,13 +82,13 @@ func (a *app) listContexts(all iter.Seq2[ai.Context, error]) error {
 }
 
 // contextLine is a context with what was, or would be, done to it.
-func contextLine(v ai.Context, state string) ui.ContextLine {
-	l := ui.ContextLine{ID: v.ID, Name: v.Name, Description: v.Description, Instructions: v.Instructions, AppliesTo: v.AutoApply, State: state}
+func contextLine(v ai.Context, state string) event.Context {
+	l := event.Context{ID: v.ID, Name: v.Name, Description: v.Description, Instructions: v.Instructions, AppliesTo: v.AutoApply, State: state}
 	for _, p := range v.Prompts {
-		l.Prompts = append(l.Prompts, ui.ContextPrompt{ID: p.ID, Name: p.Name, Prompt: p.Prompt})
+		l.Prompts = append(l.Prompts, event.ContextPrompt{ID: p.ID, Name: p.Name, Prompt: p.Prompt})
 	}
 	for _, f := range v.Files {
-		l.Files = append(l.Files, ui.ContextFile{ID: f.ID, Name: f.Name, Type: f.Type, Size: f.Size})
+		l.Files = append(l.Files, event.ContextFile{ID: f.ID, Name: f.Name, Type: f.Type, Size: f.Size})
 	}
 	return l
 }

@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/ai"
 	"assetferry/internal/anchor"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -132,7 +133,7 @@ func (a *app) content(file string) (string, error) {
 func (a *app) showSuggestions(changed map[string]string) {
 	for _, id := range slices.SortedFunc(maps.Keys(changed), byNumber) {
 		a.out.Printf("%s: %s", ui.Sanitize(id), ui.Sanitize(changed[id]))
-		a.out.Event("suggestion", ui.SuggestionLine{Element: id, Text: changed[id]})
+		a.out.Event("suggestion", event.Suggestion{Element: id, Text: changed[id]})
 	}
 	a.out.Notef("%s", count(int64(len(changed)), "suggestion"))
 }

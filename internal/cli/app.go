@@ -22,6 +22,7 @@ import (
 	"assetferry/internal/approvers"
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/event"
 	"assetferry/internal/private"
 	"assetferry/internal/redact"
 	"assetferry/internal/sourcehttp"
@@ -62,10 +63,10 @@ type app struct {
 
 	redactor *redact.Redactor // of all secrets that this process has
 
-	closers  []func() error  // undo what was opened, last first
-	logFile  io.Closer       // closed after everything that may be logged
-	bulletin *bulletin       // for others, nil if there are none
-	summary  *ui.SummaryLine // the last line of a run
+	closers  []func() error // undo what was opened, last first
+	logFile  io.Closer      // closed after everything that may be logged
+	bulletin *bulletin      // for others, nil if there are none
+	summary  *event.Summary // the last line of a run
 
 	stop     chan struct{} // closed to drain
 	draining atomic.Bool   // there is something that can be finished in good order

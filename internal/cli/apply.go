@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/approval"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -53,7 +54,7 @@ finished, the same command tries again what failed.
 `,
 		Args: one("FILE"),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) (err error) {
-			a.summary = &ui.SummaryLine{Command: o.command}
+			a.summary = &event.Summary{Command: o.command}
 			if o.approver, err = statedApprover(cmd, by); err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -382,9 +383,9 @@ func localTime(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-func assetLine(a assets.Asset, folder string) ui.AssetLine {
+func assetLine(a assets.Asset, folder string) event.Asset {
 	m := a.Metadata
-	l := ui.AssetLine{
+	l := event.Asset{
 		ID: a.ID, Name: a.Filename(), Size: a.Size, MIMEType: a.MIMEType, CategoryID: a.CategoryID, FolderID: a.FolderID,
 		UploadedAt: utc(a.UploadedAt), ModifiedAt: utc(a.LastModifiedAt), Tags: a.Tags, URL: a.URL, Description: m.Description,
 		Attributes: m.CustomAttributes, Width: m.Width, Height: m.Height, Processing: string(m.Status),
@@ -422,7 +423,7 @@ func (a *app) assetsCategoriesCommand() *cobra.Command {
 					name += " (private)"
 				}
 				rows = append(rows, []string{c.ID, ui.Count(int64(c.AssetsCount)), name, brief(c.Extensions)})
-				a.out.Event("category", ui.CategoryLine{ID: c.ID, Name: c.Name, Extensions: c.Extensions, Assets: c.AssetsCount, Private: c.Private})
+				a.out.Event("category", event.Category{ID: c.ID, Name: c.Name, Extensions: c.Extensions, Assets: c.AssetsCount, Private: c.Private})
 			}
 			a.out.Printf("%s", ui.Table([]ui.Column{{Title: "ID"}, {Title: "Assets", Right: true}, {Title: "Name"}, {Title: "Extensions"}}, rows))
 			return nil
@@ -493,5 +494,5 @@ func (a *app) showFolder(at place, depth int) {
 		return
 	}
 	a.out.Printf("%-36s  %8s  %s%s/", ui.Sanitize(f.ID), ui.Count(int64(f.AssetsCount)), indent, ui.Sanitize(f.Name))
-	a.out.Event("folder", ui.FolderLine{ID: f.ID, Name: f.Name, Path: at.path, CategoryID: f.CategoryID, ParentID: f.ParentID, Assets: f.AssetsCount})
+	a.out.Event("folder", event.Folder{ID: f.ID, Name: f.Name, Path: at.path, CategoryID: f.CategoryID, ParentID: f.ParentID, Assets: f.AssetsCount})
 }

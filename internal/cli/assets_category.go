@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -91,7 +92,7 @@ func (a *app) addExtensions(ctx context.Context, c *assets.Client, id string, ex
 		return err
 	}
 	added := slices.DeleteFunc(extensions, func(e string) bool { return containsFolded(was.Extensions, e) })
-	line := ui.CategoryLine{ID: was.ID, Name: was.Name, Extensions: slices.Concat(was.Extensions, added), Assets: was.AssetsCount, Private: was.Private, Added: added}
+	line := event.Category{ID: was.ID, Name: was.Name, Extensions: slices.Concat(was.Extensions, added), Assets: was.AssetsCount, Private: was.Private, Added: added}
 	if len(added) == 0 {
 		line.State = "unchanged"
 		a.out.Printf("The category %s takes all of them already.", ui.Sanitize(was.Name))

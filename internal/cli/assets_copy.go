@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -244,7 +245,7 @@ func (a *app) showCopied(all []copied, to place, ch change, err error) error {
 	var done, bad, open int64
 	var rows [][]string
 	for _, c := range all {
-		line := ui.ItemLine{Key: c.name, Action: "copy", State: c.state, AssetID: c.id}
+		line := event.Item{Key: c.name, Action: "copy", State: c.state, AssetID: c.id}
 		why := ""
 		if c.err != nil {
 			why = c.err.Error()

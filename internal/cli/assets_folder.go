@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -223,7 +224,7 @@ func notEmpty(at place, what string) error {
 		commandLine("assets", []string{"--recursive"}, "ls", at.folder.ID)}
 }
 
-func folderLine(at place) ui.FolderLine {
+func folderLine(at place) event.Folder {
 	f := at.folder
-	return ui.FolderLine{ID: f.ID, Name: f.Name, Path: at.path, CategoryID: f.CategoryID, ParentID: f.ParentID, Assets: f.AssetsCount}
+	return event.Folder{ID: f.ID, Name: f.Name, Path: at.path, CategoryID: f.CategoryID, ParentID: f.ParentID, Assets: f.AssetsCount}
 }

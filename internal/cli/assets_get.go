@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/event"
 	"assetferry/internal/export"
 	"assetferry/internal/ui"
 )
@@ -71,23 +72,23 @@ func findAsset(ctx context.Context, c *assets.Client, id string) (assets.Asset, 
 // showAsset shows all that is known of an asset.
 func (a *app) showAsset(asset assets.Asset) {
 	m := asset.Metadata
-	facts := []ui.Fact{
+	facts := []event.Fact{
 		{Name: "ID", Value: asset.ID}, {Name: "name", Value: asset.Filename()}, {Name: "size", Value: ui.Bytes(asset.Size) + " (" + ui.Count(asset.Size) + " bytes)"},
 		{Name: "type", Value: asset.MIMEType}, {Name: "category", Value: asset.CategoryID}, {Name: "folder", Value: asset.FolderID},
 		{Name: "uploaded", Value: localTime(asset.UploadedAt)}, {Name: "modified", Value: localTime(asset.LastModifiedAt)},
 		{Name: "tags", Value: strings.Join(asset.Tags, ", ")}, {Name: "description", Value: m.Description},
 	}
 	if m.Width > 0 {
-		facts = append(facts, ui.Fact{Name: "pixels", Value: fmt.Sprintf("%d x %d", m.Width, m.Height)})
+		facts = append(facts, event.Fact{Name: "pixels", Value: fmt.Sprintf("%d x %d", m.Width, m.Height)})
 	}
 	if len(m.CustomAttributes) > 0 {
 		text, err := json.Marshal(m.CustomAttributes)
 		if err == nil { // it came as JSON
-			facts = append(facts, ui.Fact{Name: "attributes", Value: string(text)})
+			facts = append(facts, event.Fact{Name: "attributes", Value: string(text)})
 		}
 	}
-	facts = append(facts, ui.Fact{Name: "processing", Value: string(m.Status)}, ui.Fact{Name: "address", Value: asset.URL})
-	var known []ui.Fact
+	facts = append(facts, event.Fact{Name: "processing", Value: string(m.Status)}, event.Fact{Name: "address", Value: asset.URL})
+	var known []event.Fact
 	for _, f := range facts {
 		if f.Value != "" {
 			known = append(known, f)

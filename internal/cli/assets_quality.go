@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -78,7 +79,7 @@ func (a *app) showQualities(ctx context.Context, c *assets.Client, only []string
 			continue
 		}
 		rows = append(rows, []string{string(q.Format), strconv.Itoa(q.Quality)})
-		a.out.Event("quality", ui.QualityLine{Format: string(q.Format), Quality: q.Quality})
+		a.out.Event("quality", event.Quality{Format: string(q.Format), Quality: q.Quality})
 	}
 	if len(rows) == 0 {
 		return &stop{exitError, errors.New("the service tells no such quality"), ""}
@@ -111,7 +112,7 @@ func (a *app) setQuality(ctx context.Context, format assets.ImageFormat, quality
 	}
 	if was == quality {
 		a.out.Printf("The quality of %s is %d already.", format, quality)
-		a.out.Event("quality", ui.QualityLine{Format: string(format), Quality: quality, State: "unchanged"})
+		a.out.Event("quality", event.Quality{Format: string(format), Quality: quality, State: "unchanged"})
 		return nil
 	}
 	if !ch.dryRun {
@@ -120,7 +121,7 @@ func (a *app) setQuality(ctx context.Context, format assets.ImageFormat, quality
 		}
 	}
 	a.out.Printf("The quality of %s %s %d instead of %d.", format, ch.verb("is now", "would be"), quality, was)
-	a.out.Event("quality", ui.QualityLine{Format: string(format), Quality: quality, Was: was, State: ch.state()})
+	a.out.Event("quality", event.Quality{Format: string(format), Quality: quality, Was: was, State: ch.state()})
 	a.noteDryRun(ch)
 	return nil
 }

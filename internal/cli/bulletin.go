@@ -11,9 +11,9 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/event"
 	"assetferry/internal/metrics"
 	"assetferry/internal/notify"
-	"assetferry/internal/ui"
 	"assetferry/sources/s3"
 	"assetferry/state"
 )
@@ -27,8 +27,8 @@ type bulletin struct {
 	command  string
 	began    time.Time // of the process, so that it measures
 	run      metrics.Run
-	line     string       // what became of the run, unless an error ended it
-	failed   ui.ErrorLine // the error that did
+	line     string      // what became of the run, unless an error ended it
+	failed   event.Error // the error that did
 }
 
 // addBulletinFlags adds who else hears of a run.
@@ -230,7 +230,7 @@ func (b *bulletin) message(event notify.Event, at time.Time) notify.Message {
 }
 
 // complete adds to a notification what the end of a run has to tell.
-func (b *bulletin) complete(m *notify.Message, summary *ui.SummaryLine) {
+func (b *bulletin) complete(m *notify.Message, summary *event.Summary) {
 	seconds := time.Since(b.began).Round(time.Millisecond).Seconds()
 	m.Exit, m.Class, m.Seconds = &b.run.Exit, classes[b.run.Exit], &seconds
 	m.Message, m.Hint = cmp.Or(b.failed.Message, b.line), b.failed.Hint

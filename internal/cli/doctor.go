@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/event"
 	"assetferry/internal/token"
 	"assetferry/internal/ui"
 )
@@ -98,10 +99,10 @@ const (
 // A finding is what came of a check.
 type finding struct {
 	verdict, message, hint string
-	facts                  []ui.Fact
-	details                []ui.Fact // for programs only: after has them for people
-	after                  string    // what is shown below, as it is, so that it can be pasted
-	code                   int       // the exit code of a failure
+	facts                  []event.Fact
+	details                []event.Fact // for programs only: after has them for people
+	after                  string       // what is shown below, as it is, so that it can be pasted
+	code                   int          // the exit code of a failure
 }
 
 func ok(format string, args ...any) finding {
@@ -130,7 +131,7 @@ func broken(err error) finding {
 	return finding{verdict: verdictFailed, message: err.Error(), hint: f.hint, code: code}
 }
 
-func (f finding) with(facts ...ui.Fact) finding {
+func (f finding) with(facts ...event.Fact) finding {
 	f.facts = append(f.facts, facts...)
 	return f
 }
@@ -150,7 +151,7 @@ type doctor struct {
 	admin  error      // what came of asking as an administrator
 	ai     *aiService // nil: none is configured, or it cannot be used
 
-	counts   ui.Counts
+	counts   event.Counts
 	code     int
 	failures int
 }
@@ -172,8 +173,8 @@ type namedCheck struct {
 
 func (d *doctor) examine(ctx context.Context) error {
 	began := time.Now()
-	d.summary = &ui.SummaryLine{Command: "doctor"}
-	d.counts = ui.Counts{}
+	d.summary = &event.Summary{Command: "doctor"}
+	d.counts = event.Counts{}
 	checks := []namedCheck{
 		{"configuration", d.checkConfiguration},
 		{"credentials", d.checkCredentials},
@@ -200,7 +201,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		}
 		d.tell(c.name, f)
 	}
-	d.summary.States, d.summary.Seconds = d.counts, ui.Seconds(time.Since(began))
+	d.summary.States, d.summary.Seconds = d.counts, event.Seconds(time.Since(began))
 	if d.dest != nil {
 		d.summary.Destination = d.dest.identity()
 	}
@@ -216,7 +217,7 @@ func (d *doctor) failed() string { return fmt.Sprintf("%d failed", d.failures) }
 
 // tell shows a finding and counts it.
 func (d *doctor) tell(check string, f finding) {
-	line := ui.CheckLine{Check: check, Result: f.verdict, Message: f.message, Hint: callable(f.hint), Facts: f.facts}
+	line := event.Check{Check: check, Result: f.verdict, Message: f.message, Hint: callable(f.hint), Facts: f.facts}
 	d.out.Printf("%s", ui.Diagnosis(line))
 	if f.after != "" {
 		d.out.Printf("%s", f.after)
@@ -251,9 +252,9 @@ func (d *doctor) checkConfiguration(context.Context) finding {
 	if file == "" {
 		file = "none; there is no " + config.DefaultFile + " here"
 	}
-	facts := []ui.Fact{{Name: "file", Value: file}}
+	facts := []event.Fact{{Name: "file", Value: file}}
 	for _, e := range d.settings.Effects() {
-		facts = append(facts, ui.Fact{Name: e.Name, Value: e.Value, From: e.From})
+		facts = append(facts, event.Fact{Name: e.Name, Value: e.Value, From: e.From})
 	}
 	to, err := d.settings.Destination()
 	if err != nil {
@@ -267,7 +268,7 @@ func (d *doctor) checkConfiguration(context.Context) finding {
 	case to.Name != "":
 		where = to.Name + ", " + to.URL
 	}
-	facts = slices.Insert(facts, 1, ui.Fact{Name: "to", Value: where, From: d.settings.ToFrom()})
+	facts = slices.Insert(facts, 1, event.Fact{Name: "to", Value: where, From: d.settings.ToFrom()})
 	return ok("the destination is %s", where).with(facts...)
 }
 
@@ -284,14 +285,14 @@ func (d *doctor) checkCredentials(ctx context.Context) finding {
 	if d.dest, d.access, err = d.enter(ctx, to); err != nil {
 		return broken(err)
 	}
-	facts := []ui.Fact{{Name: "environment", Value: d.dest.environment, From: to.Environment.Origin}}
+	facts := []event.Fact{{Name: "environment", Value: d.dest.environment, From: to.Environment.Origin}}
 	switch {
 	case to.TokenCommand != "":
 		return ok("a command signs the tokens").with(facts...)
 	case to.Kind == config.Sandbox:
 		return ok("the sandbox has its own, in %s", d.dest.dir).with(facts...)
 	}
-	facts = append(facts, ui.Fact{Name: "access key", Value: "there, not shown", From: to.AccessKey.Origin})
+	facts = append(facts, event.Fact{Name: "access key", Value: "there, not shown", From: to.AccessKey.Origin})
 	if key := d.access.key.Reveal(); key != strings.TrimSpace(key) || strings.Trim(key, `'"`) != key {
 		return warning("write it as it is, on one line, without quotes",
 			"the access key begins or ends with white space or quotes, which counts").with(facts...)
@@ -320,7 +321,7 @@ func (d *doctor) checkToken(ctx context.Context) finding {
 	return f.with(d.claimFacts()...)
 }
 
-func (d *doctor) claimFacts() []ui.Fact {
+func (d *doctor) claimFacts() []event.Fact {
 	c, at := d.claims, func(t time.Time, none string) string {
 		if t.IsZero() {
 			return none
@@ -332,7 +333,7 @@ func (d *doctor) claimFacts() []ui.Fact {
 		workspaces = strings.Join(c.Workspaces, ", ")
 	}
 	under := "auth." + d.to.Service
-	return []ui.Fact{
+	return []event.Fact{
 		{Name: "aud", Value: orHint(c.Audience, "not there")}, {Name: "sub", Value: orHint(c.User, "not there")},
 		{Name: "iat", Value: at(c.Issued, "not there")}, {Name: "exp", Value: at(c.Expires, "not there: no end")},
 		{Name: under + ".role", Value: orHint(c.Role, "not there")}, {Name: under + ".workspaces", Value: orHint(workspaces, "none")},

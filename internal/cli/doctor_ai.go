@@ -10,6 +10,7 @@ import (
 	"assetferry/internal/ai"
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -64,7 +65,7 @@ func (d *doctor) checkAIRoutes(ctx context.Context) finding {
 // installations on premises.
 func (d *doctor) judgeRoutes(path string, all []ai.Comparison) finding {
 	var moved []ai.Comparison
-	var facts []ui.Fact
+	var facts []event.Fact
 	var lines []string
 	confirmed, missing := 0, 0
 	for _, c := range all {
@@ -82,7 +83,7 @@ func (d *doctor) judgeRoutes(path string, all []ai.Comparison) finding {
 		default:
 			missing++
 		}
-		facts = append(facts, ui.Fact{Name: string(c.Endpoint), Value: said})
+		facts = append(facts, event.Fact{Name: string(c.Endpoint), Value: said})
 		if !isFine || d.out.Verbose() {
 			lines = append(lines, fmt.Sprintf("%15s%-20s  %s", "", c.Endpoint, ui.Sanitize(said)))
 		}

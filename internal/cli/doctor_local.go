@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/config"
 	"assetferry/internal/diskspace"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/sources"
 	"assetferry/state"
@@ -64,7 +65,7 @@ func readable(ctx context.Context, s sources.Source, o sources.Object, identity 
 		return broken(fmt.Errorf("%s: %w", o.Key, err))
 	}
 	return ok("it is there, can be listed, and its first object can be read").
-		with(ui.Fact{Name: "source", Value: identity}, ui.Fact{Name: "first object", Value: fmt.Sprintf("%s, %s", o.Key, ui.Bytes(o.Size))})
+		with(event.Fact{Name: "source", Value: identity}, event.Fact{Name: "first object", Value: fmt.Sprintf("%s, %s", o.Key, ui.Bytes(o.Size))})
 }
 
 // journal is the path of the journal, as far as it is known.
@@ -86,7 +87,7 @@ func (d *doctor) checkJournal(ctx context.Context) finding {
 	if err != nil {
 		return unchecked("%v", err)
 	}
-	facts := []ui.Fact{{Name: "path", Value: path}}
+	facts := []event.Fact{{Name: "path", Value: path}}
 	if err := state.CheckPlace(path); err != nil {
 		return broken(err).with(facts...)
 	}
@@ -130,7 +131,7 @@ func nearest(path string) string {
 	}
 }
 
-func (d *doctor) examineJournal(ctx context.Context, path string) (finding, []ui.Fact) {
+func (d *doctor) examineJournal(ctx context.Context, path string) (finding, []event.Fact) {
 	journal, err := state.OpenReadOnly(ctx, path)
 	if err != nil {
 		return broken(err), nil
@@ -148,7 +149,7 @@ func (d *doctor) examineJournal(ctx context.Context, path string) (finding, []ui
 	if info, err := os.Stat(state.BackupPath(path)); err == nil {
 		backup = info.ModTime().Format(time.DateTime)
 	}
-	facts := []ui.Fact{{Name: "backup", Value: backup}}
+	facts := []event.Fact{{Name: "backup", Value: backup}}
 	h, err := journal.Holder(ctx)
 	if err != nil {
 		return broken(err), facts
@@ -174,12 +175,12 @@ func judgeHolder(h state.Holder) finding {
 // megabytes.
 const scarceSpace = 1 << 30
 
-func diskFacts(path string) []ui.Fact {
+func diskFacts(path string) []event.Fact {
 	n, err := diskspace.Free(nearest(path))
 	if err != nil {
-		return []ui.Fact{{Name: "free space", Value: "not known"}}
+		return []event.Fact{{Name: "free space", Value: "not known"}}
 	}
-	return []ui.Fact{{Name: "free space", Value: ui.Bytes(n)}}
+	return []event.Fact{{Name: "free space", Value: ui.Bytes(n)}}
 }
 
 // judgeDisk finds fault with a disk that is full, or nearly so.

@@ -13,6 +13,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
+	"assetferry/internal/event"
 	"assetferry/internal/probe"
 	"assetferry/internal/profile"
 	"assetferry/internal/token"
@@ -95,13 +96,13 @@ func (d *doctor) saveProfile(p interface {
 		return err
 	}
 	var rows [][]string
-	var facts []ui.Fact
+	var facts []event.Fact
 	for _, r := range p.Rows() {
 		rows = append(rows, r[:])
-		facts = append(facts, ui.Fact{Name: r[0], Value: r[1]})
+		facts = append(facts, event.Fact{Name: r[0], Value: r[1]})
 	}
 	d.out.Printf("\n%s", ui.Table([]ui.Column{{Title: title}, {Title: "Measured"}}, rows))
-	d.out.Event("check", ui.CheckLine{Check: check, Result: verdictOK, Facts: facts})
+	d.out.Event("check", event.Check{Check: check, Result: verdictOK, Facts: facts})
 	return nil
 }
 

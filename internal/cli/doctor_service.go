@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/event"
 	"assetferry/internal/probe"
 	"assetferry/internal/ui"
 )
@@ -61,10 +62,10 @@ func (d *doctor) answered() bool {
 }
 
 // circumstances are what changes the way to the service without being asked.
-func (d *doctor) circumstances() []ui.Fact {
-	var facts []ui.Fact
+func (d *doctor) circumstances() []event.Fact {
+	var facts []event.Fact
 	if d.to.CAFile != "" {
-		facts = append(facts, ui.Fact{Name: "authorities", Value: "those of the system, and of " + d.to.CAFile})
+		facts = append(facts, event.Fact{Name: "authorities", Value: "those of the system, and of " + d.to.CAFile})
 	}
 	r, err := http.NewRequest(http.MethodGet, d.dest.url, nil)
 	if err != nil {
@@ -73,11 +74,11 @@ func (d *doctor) circumstances() []ui.Fact {
 	proxy, err := http.ProxyFromEnvironment(r)
 	switch {
 	case err != nil:
-		facts = append(facts, ui.Fact{Name: "proxy", Value: "not usable: a proxy variable holds no address", From: d.proxyVariables()})
+		facts = append(facts, event.Fact{Name: "proxy", Value: "not usable: a proxy variable holds no address", From: d.proxyVariables()})
 	case proxy != nil:
-		facts = append(facts, ui.Fact{Name: "proxy", Value: proxy.Scheme + "://" + proxy.Host, From: d.proxyVariables()})
+		facts = append(facts, event.Fact{Name: "proxy", Value: proxy.Scheme + "://" + proxy.Host, From: d.proxyVariables()})
 	case d.proxyVariables() != "":
-		facts = append(facts, ui.Fact{Name: "proxy", Value: "none for this address, in spite of " + d.proxyVariables()})
+		facts = append(facts, event.Fact{Name: "proxy", Value: "none for this address, in spite of " + d.proxyVariables()})
 	}
 	return facts
 }
@@ -122,16 +123,16 @@ func (w *way) trace() *httptrace.ClientTrace {
 	}
 }
 
-func (w *way) facts() []ui.Fact {
+func (w *way) facts() []event.Fact {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var facts []ui.Fact
+	var facts []event.Fact
 	for _, step := range []struct {
 		name     string
 		from, to time.Time
 	}{{"name found", w.lookup, w.looked}, {"connected", w.dial, w.dialed}, {"TLS", w.shake, w.shook}, {"answer", w.wrote, w.answer}} {
 		if took := step.to.Sub(step.from); !step.from.IsZero() && took >= 0 {
-			facts = append(facts, ui.Fact{Name: step.name, Value: fmt.Sprintf("%.1f ms", float64(took.Microseconds())/1000)})
+			facts = append(facts, event.Fact{Name: step.name, Value: fmt.Sprintf("%.1f ms", float64(took.Microseconds())/1000)})
 		}
 	}
 	return facts
@@ -223,9 +224,9 @@ func (d *doctor) checkWorkspace(ctx context.Context) finding {
 	if at < 0 {
 		return failed("check --workspace, and the workspaces that the token names", "the token does not see the workspace %s, but %s", d.workspace(), count(int64(len(all)), "other one"))
 	}
-	f := ok("%q, of %s that the token sees", all[at].Name, count(int64(len(all)), "workspace")).with(ui.Fact{Name: "ID", Value: all[at].ID})
+	f := ok("%q, of %s that the token sees", all[at].Name, count(int64(len(all)), "workspace")).with(event.Fact{Name: "ID", Value: all[at].ID})
 	if d.to.Workspace == "" && len(all) > 1 {
-		f.facts = append(f.facts, ui.Fact{Name: "chosen", Value: "the default one; --workspace names another"})
+		f.facts = append(f.facts, event.Fact{Name: "chosen", Value: "the default one; --workspace names another"})
 	}
 	return f
 }
@@ -250,7 +251,7 @@ func (d *doctor) checkLimits(ctx context.Context) finding {
 	case err != nil:
 		return broken(err)
 	}
-	facts := []ui.Fact{{Name: "plan", Value: orHint(l.Plan, "not told")}, {Name: "largest file", Value: "not told"}, {Name: "largest image", Value: "not told"}}
+	facts := []event.Fact{{Name: "plan", Value: orHint(l.Plan, "not told")}, {Name: "largest file", Value: "not told"}, {Name: "largest image", Value: "not told"}}
 	if l.MaxFileSize > 0 {
 		facts[1].Value = ui.Bytes(l.MaxFileSize)
 	}
@@ -277,7 +278,7 @@ func (d *doctor) checkCategories(ctx context.Context) finding {
 	if f, is := d.without(); is {
 		return f
 	}
-	var facts []ui.Fact
+	var facts []event.Fact
 	seen := map[string]int{}
 	for c, err := range d.dest.client.Categories(ctx) {
 		if err != nil {
@@ -288,7 +289,7 @@ func (d *doctor) checkCategories(ctx context.Context) finding {
 		if c.Private {
 			text += " (private)"
 		}
-		facts = append(facts, ui.Fact{Name: c.Name, Value: orHint(text, "no extension")})
+		facts = append(facts, event.Fact{Name: c.Name, Value: orHint(text, "no extension")})
 	}
 	f := d.judgeCategories(seen)
 	return f.with(facts...)

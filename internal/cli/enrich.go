@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/ai"
 	"assetferry/internal/enrich"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -89,7 +90,7 @@ func (a *app) rulesOfEnrich() (enrich.Rules, error) {
 
 // sumUpEnrich has the command end with a summary.
 func (a *app) sumUpEnrich() {
-	a.summary = &ui.SummaryLine{Command: strings.TrimPrefix(a.command, "assetferry "), Actions: ui.Counts{}, States: ui.Counts{}}
+	a.summary = &event.Summary{Command: strings.TrimPrefix(a.command, "assetferry "), Actions: event.Counts{}, States: event.Counts{}}
 }
 
 // openEnrichment opens the destination and its journal. Nothing is asked of the destination
@@ -149,7 +150,7 @@ func (w *enrichWatch) Progress(assets int64) { w.out.Progress().Add(assets, 0) }
 
 // Outcome tells what became of an asset: in JSON of all, else of what did not go well.
 func (w *enrichWatch) Outcome(o enrich.Outcome) {
-	line := ui.EnrichmentLine{
+	line := event.Enrichment{
 		AssetID: o.Asset, Path: o.Path, Kind: string(o.Kind), Language: o.Language, State: string(o.State),
 		Error: o.Error, Class: o.Class, Flagged: o.Flagged,
 	}
@@ -220,7 +221,7 @@ func (a *app) enrichSurvey(ctx context.Context, o surveyOptions) error {
 	if err := a.listFound(ctx, e, o.list); err != nil {
 		return err
 	}
-	line := ui.SurveyLine{Assets: found.Assets, Pictures: found.Pictures, Findings: map[string]int64{}, Languages: map[string]int64{}}
+	line := event.Survey{Assets: found.Assets, Pictures: found.Pictures, Findings: map[string]int64{}, Languages: map[string]int64{}}
 	rows := [][]string{}
 	for _, f := range append(enrich.AllFindings(), enrich.FindingDecorative) {
 		line.Findings[string(f)] = found.Findings[f]
@@ -296,7 +297,7 @@ func (a *app) listFound(ctx context.Context, e *enrichment, wanted string) error
 		if !match || !enrich.IsPicture(s) {
 			continue
 		}
-		a.out.Event("finding", ui.FindingLine{AssetID: s.Asset, Path: enrich.Path(s), Findings: names, Description: s.Description, Language: s.Language})
+		a.out.Event("finding", event.Finding{AssetID: s.Asset, Path: enrich.Path(s), Findings: names, Description: s.Description, Language: s.Language})
 		a.out.Printf("%-12s  %-12s  %s%s", ui.Sanitize(s.Asset), strings.Join(names, ","), ui.Sanitize(enrich.Path(s)), quoted(s.Description))
 	}
 	return nil

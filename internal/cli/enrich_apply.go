@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/enrich"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -195,7 +196,7 @@ func (a *app) tellResult(command string, r enrich.Result, began time.Time) {
 		return
 	}
 	s := a.summary
-	s.Run, s.Seconds, s.BilledCalls, s.Credits, s.Bytes = r.Run.ID, ui.Seconds(time.Since(began)), r.Run.Calls, r.Run.Credits, r.Run.Bytes
+	s.Run, s.Seconds, s.BilledCalls, s.Credits, s.Bytes = r.Run.ID, event.Seconds(time.Since(began)), r.Run.Calls, r.Run.Credits, r.Run.Bytes
 	a.out.Printf("\nRun %s of %s, %s:", r.Run.ID, command, ui.Duration(time.Since(began)))
 	all := int64(0)
 	for _, w := range resultWords() {

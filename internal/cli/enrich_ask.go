@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/ai"
 	"assetferry/internal/enrich"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -253,7 +254,7 @@ func (a *app) showLeaving(ctx context.Context, e *enrichment, r enrich.Request, 
 			return err
 		}
 	}
-	line := ui.EstimateLine{Service: plan.Host, Kind: string(r.Kind), Assets: plan.Assets, Calls: plan.Calls, Credits: plan.Credits, Seconds: ui.Seconds(plan.Duration), Bytes: plan.Bytes, Held: map[string]int64{}, Contexts: namesOf(r.Contexts), OtherContexts: plan.Other}
+	line := event.Estimate{Service: plan.Host, Kind: string(r.Kind), Assets: plan.Assets, Calls: plan.Calls, Credits: plan.Credits, Seconds: event.Seconds(plan.Duration), Bytes: plan.Bytes, Held: map[string]int64{}, Contexts: namesOf(r.Contexts), OtherContexts: plan.Other}
 	for reason, n := range plan.Held {
 		line.Held[string(reason)] = n
 	}
@@ -287,7 +288,7 @@ func (a *app) listLeaving(all iter.Seq2[enrich.Leaving, error]) error {
 		if err != nil {
 			return err
 		}
-		a.out.Event("leaving", ui.LeavingLine{AssetID: l.Asset, Path: enrich.Path(l.Surveyed), Leaves: l.Reason == "", Reason: string(l.Reason)})
+		a.out.Event("leaving", event.Leaving{AssetID: l.Asset, Path: enrich.Path(l.Surveyed), Leaves: l.Reason == "", Reason: string(l.Reason)})
 		verdict := "leaves"
 		if l.Reason != "" {
 			verdict = "stays, " + heldText(l.Reason)

@@ -11,6 +11,7 @@ import (
 	"assetferry/internal/ai"
 	"assetferry/internal/altpages"
 	"assetferry/internal/enrich"
+	"assetferry/internal/event"
 	"assetferry/internal/retry"
 	"assetferry/internal/ui"
 )
@@ -120,7 +121,7 @@ func (a *app) showPages(s *aiService, plan altpages.Plan, list bool) {
 			for _, e := range p.Embedded {
 				a.out.Printf("    with %s", ui.Sanitize(e.File))
 			}
-			a.out.Event("page", ui.PageLine{File: p.Path, State: "planned", Images: p.Images})
+			a.out.Event("page", event.Page{File: p.Path, State: "planned", Images: p.Images})
 		}
 	}
 	a.out.Printf("To %s would leave: %s with %s without an alternative text, %s, in %s", s.host(), count(int64(len(plan.Pages)), "page"),
@@ -160,7 +161,7 @@ func (a *app) workOnPages(ctx context.Context, s *aiService, plan altpages.Plan,
 	if o.summaries != "" {
 		err = errors.Join(err, altpages.WriteSummaries(o.summaries, plan, o.Options))
 	}
-	a.summary.Seconds, a.summary.BilledCalls = ui.Seconds(time.Since(began)), int64(sum.Calls)
+	a.summary.Seconds, a.summary.BilledCalls = event.Seconds(time.Since(began)), int64(sum.Calls)
 	for state, n := range map[string]int{"written": sum.Written, "refused": sum.Refused, "waiting": sum.Waiting} {
 		if n > 0 {
 			a.summary.States[state] = int64(n)
@@ -186,7 +187,7 @@ func (a *app) workOnPages(ctx context.Context, s *aiService, plan altpages.Plan,
 
 func (a *app) tellPage(r altpages.Result) {
 	a.out.Progress().Add(1, 0)
-	line := ui.PageLine{File: r.Page.Path, State: "written", Images: r.Page.Images, Described: len(r.Added), Output: r.Page.Result, Summary: r.Summary}
+	line := event.Page{File: r.Page.Path, State: "written", Images: r.Page.Images, Described: len(r.Added), Output: r.Page.Result, Summary: r.Summary}
 	if r.Refused != nil {
 		line.State, line.Error, line.Output = "refused", r.Refused.Error(), ""
 		a.out.Notef("%s: nothing was written: %v", ui.Sanitize(r.Page.Path), r.Refused)

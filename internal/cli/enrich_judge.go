@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/enrich"
+	"assetferry/internal/event"
 	"assetferry/internal/proposals"
 	"assetferry/internal/rows"
 	"assetferry/internal/ui"
@@ -64,7 +65,7 @@ func (a *app) importDecisions(ctx context.Context, file string, dryRun bool) err
 		}
 		a.backUp(ctx, j.store)
 	}
-	a.out.Event("decisions", ui.DecisionsLine{
+	a.out.Event("decisions", event.Decisions{
 		Accepted: counts[proposals.Accept], Rejected: counts[proposals.Reject], Decorative: counts[proposals.Decorative], Open: int64(found.Open), Late: int64(found.Late),
 	})
 	a.out.Printf("%s accepted, %s rejected, %s marked as decorative, %s left open.", ui.Count(counts[proposals.Accept]), ui.Count(counts[proposals.Reject]),
@@ -205,9 +206,9 @@ func (a *app) judgeByHand(ctx context.Context, ids []string, accepted bool) erro
 		return err
 	}
 	done := "rejected"
-	line := ui.DecisionsLine{Rejected: int64(len(nums))}
+	line := event.Decisions{Rejected: int64(len(nums))}
 	if accepted {
-		done, line = "accepted", ui.DecisionsLine{Accepted: int64(len(nums))}
+		done, line = "accepted", event.Decisions{Accepted: int64(len(nums))}
 	}
 	a.out.Event("decisions", line)
 	a.out.Printf("%s %s.", count(int64(len(nums)), "proposal"), done)
@@ -232,7 +233,7 @@ asset, as enrich survey --list shows it. It changes only the journal.
 			if err := j.Decorative(ctx, !undo, args...); err != nil {
 				return err
 			}
-			a.out.Event("decisions", ui.DecisionsLine{Decorative: int64(len(args))})
+			a.out.Event("decisions", event.Decisions{Decorative: int64(len(args))})
 			if undo {
 				a.out.Printf("%s not decorative any more.", countOf(int64(len(args)), "asset is", "assets are"))
 			} else {

@@ -18,6 +18,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
+	"assetferry/internal/event"
 	"assetferry/internal/proposals"
 	"assetferry/internal/ui"
 	"assetferry/state"
@@ -295,7 +296,7 @@ func (a *app) listProposals(s *shownProposals) error {
 			return err
 		}
 		a.out.Printf("%s", proposalText(r))
-		a.out.Event("proposal", ui.ProposalLine{
+		a.out.Event("proposal", event.Proposal{
 			ID: r.ID, AssetID: r.Asset, Name: r.Name, Category: r.Category, Folder: r.Folder, Kind: r.Kind, Language: r.Language, State: r.State,
 			OldDescription: r.Old.Description, OldTags: r.Old.Tags, Description: r.New.Description, Tags: r.New.Tags,
 			Attribute: r.Attribute, Decorative: r.Decorative, Calls: r.Calls, Model: r.Model, Remark: r.Remark,

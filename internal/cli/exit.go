@@ -10,10 +10,10 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/config"
 	"assetferry/internal/enrich"
+	"assetferry/internal/event"
 	"assetferry/internal/flagname"
 	"assetferry/internal/pace"
 	"assetferry/internal/sandbox"
-	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
@@ -231,7 +231,7 @@ func (a *app) report(err error) int {
 	if f.code == exitUsage {
 		f.hint = orHint(f.hint, a.command+" --help")
 	}
-	line := ui.ErrorLine{Class: f.class, Message: err.Error(), Hint: f.hint}
+	line := event.Error{Class: f.class, Message: err.Error(), Hint: f.hint}
 	a.out.Fail(line)
 	if a.bulletin != nil {
 		a.bulletin.failed = cmp.Or(a.bulletin.failed, line) // the first is why

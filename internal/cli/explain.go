@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/clock"
+	"assetferry/internal/event"
 	"assetferry/internal/flagname"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -490,7 +491,7 @@ func (e *explainer) tellProof(h history) {
 	}
 	for _, d := range h.differences {
 		e.line("Difference", fmt.Sprintf("%s, seen %s: %s", d.Field, at(listed.At), d.What))
-		e.out.Event("check", ui.CheckLine{Key: h.key, AssetID: d.Asset, Result: "difference", Field: d.Field, Message: d.What})
+		e.out.Event("check", event.Check{Key: h.key, AssetID: d.Asset, Result: "difference", Field: d.Field, Message: d.What})
 	}
 }
 
@@ -524,7 +525,7 @@ func (e *explainer) tellStage(h history, s state.Stage) {
 	for _, t := range h.attempts[s.Run.Num] {
 		e.line("", fmt.Sprintf("attempt %d, %s, %s: %s", t.Number, t.At.Local().Format(time.DateTime), t.Class, t.Error))
 	}
-	line := ui.ItemLine{Key: h.key, Action: string(i.Action), State: string(i.State), AssetID: i.Asset, Error: i.Error,
+	line := event.Item{Key: h.key, Action: string(i.Action), State: string(i.State), AssetID: i.Asset, Error: i.Error,
 		Run: s.Run.ID, Reason: i.Reason, Attempts: i.Attempts}
 	if h.receipt != nil && h.receipt.Asset == i.Asset {
 		line.URL = h.receipt.URL

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"assetferry/internal/event"
 	rules "assetferry/internal/mapping"
 	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
@@ -50,10 +51,10 @@ func (e *explainer) tellConflicts(o rules.Object) {
 	}
 }
 
-func conflictLine(key string, c rules.Conflict) ui.ConflictLine {
-	line := ui.ConflictLine{Key: key, Field: c.Field}
+func conflictLine(key string, c rules.Conflict) event.Conflict {
+	line := event.Conflict{Key: key, Field: c.Field}
 	for _, s := range c.Said {
-		line.Said = append(line.Said, ui.SaidLine{From: string(s.From), Value: s.Value})
+		line.Said = append(line.Said, event.Said{From: string(s.From), Value: s.Value})
 	}
 	return line
 }

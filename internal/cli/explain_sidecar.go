@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"assetferry/internal/event"
 	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -69,7 +70,7 @@ func (e *explainer) tellSidecar(of history) {
 		return
 	}
 	if len(of.stages) == 0 { // else these are told
-		e.out.Event("item", ui.ItemLine{Key: s.Key, Action: string(state.Skip), State: string(state.ItemSkipped), Reason: string(migrate.ReasonSidecar)})
+		e.out.Event("item", event.Item{Key: s.Key, Action: string(state.Skip), State: string(state.ItemSkipped), Reason: string(migrate.ReasonSidecar)})
 	}
 	e.line("Sidecar", fmt.Sprintf("%s, %s", ui.Bytes(s.Size), fingerprintOf(s.Time, s.VersionTag)))
 	for _, h := range s.owners {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -42,7 +43,7 @@ func (a *app) explainMapping(ctx context.Context, cmd *cobra.Command, source, ke
 	for line := range strings.Lines(e.Text(a.out.Verbose())) {
 		a.out.Printf("%s", ui.Sanitize(strings.TrimSuffix(line, "\n")))
 	}
-	line := ui.MappingLine{
+	line := event.Mapping{
 		Key: e.Key, Skip: e.Goes.Skip, Category: e.Goes.Category, Folder: e.Goes.Folder, Name: e.Goes.Name, Private: e.Goes.Private,
 		Description: e.Said.Description, Tags: e.Said.Tags, Attributes: e.Said.Attributes, Unmapped: e.Unmapped,
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/clock"
+	"assetferry/internal/event"
 	"assetferry/internal/export"
 	"assetferry/internal/pace"
 	"assetferry/internal/retry"
@@ -69,7 +70,7 @@ tells what comes back.
 
 func (a *app) export(ctx context.Context, to string, dryRun bool) error {
 	began := time.Now()
-	a.summary = &ui.SummaryLine{Command: "export", Actions: ui.Counts{}, States: ui.Counts{}}
+	a.summary = &event.Summary{Command: "export", Actions: event.Counts{}, States: event.Counts{}}
 	defer a.startWindow()()
 	store, place, err := a.openStore(ctx, to)
 	if err != nil {
@@ -98,7 +99,7 @@ func (a *app) export(ctx context.Context, to string, dryRun bool) error {
 	err = e.Run(retry.WithDrain(ctx, a.stop))
 	a.draining.Store(false)
 	a.out.Progress().EndPhase()
-	a.summary.Seconds = ui.Seconds(time.Since(began))
+	a.summary.Seconds = event.Seconds(time.Since(began))
 	if err == nil || len(a.summary.States) > 0 {
 		told.sumUp(time.Since(began))
 	}
@@ -189,7 +190,7 @@ func (t *exportTold) outcome(o export.Outcome) {
 		t.summary.Bytes += o.Size
 	}
 	if o.Action != export.Unchanged || o.Err != nil || t.out.Verbose() {
-		t.out.Event("item", ui.ItemLine{Key: string(o.Key), Action: string(o.Action), State: state, AssetID: o.Asset, URL: o.URL, Error: text})
+		t.out.Event("item", event.Item{Key: string(o.Key), Action: string(o.Action), State: state, AssetID: o.Asset, URL: o.URL, Error: text})
 	}
 	t.out.Progress().Add(1, 0)
 	t.out.Log().Debug("asset", "key", o.Key, "path", o.Path, "action", o.Action, "error", o.Err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"assetferry/internal/event"
 	"assetferry/internal/preflight"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -63,7 +64,7 @@ func (a *app) probe(ctx context.Context, s *endpoints, plan migrate.Plan) ([]pre
 
 // showFindings tells what a survey found.
 func (a *app) showFindings(all []preflight.Finding) {
-	lines := make([]ui.CheckLine, len(all))
+	lines := make([]event.Check, len(all))
 	for n, f := range all {
 		lines[n] = checkLine(f)
 		a.out.Event("check", lines[n])
@@ -73,13 +74,13 @@ func (a *app) showFindings(all []preflight.Finding) {
 	}
 }
 
-func checkLine(f preflight.Finding) ui.CheckLine {
-	l := ui.CheckLine{
+func checkLine(f preflight.Finding) event.Check {
+	l := event.Check{
 		Check: f.ID, Result: string(f.Severity), Message: f.Message(), Hint: f.Remedy,
 		Objects: f.Objects, Bytes: f.Bytes, Examples: f.Examples,
 	}
 	for _, p := range f.Parts {
-		l.Facts = append(l.Facts, ui.Fact{Name: p.Name, Value: p.String()})
+		l.Facts = append(l.Facts, event.Fact{Name: p.Name, Value: p.String()})
 	}
 	return l
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"assetferry/internal/clock"
+	"assetferry/internal/event"
 	"assetferry/internal/forecast"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -33,18 +34,18 @@ func (a *app) tellForecast(ctx context.Context, s *endpoints, plan migrate.Plan,
 	if end, limited := a.settings.WindowEnd(now); limited {
 		bounds.Window = end.Sub(now)
 	}
-	told := &ui.Forecast{Calls: work.Calls}
+	told := &event.Forecast{Calls: work.Calls}
 	a.summary.Forecast = told
 	r, known := forecast.Time(work, measured, bounds, now)
 	if !known {
-		a.out.Printf("Forecast: %s; no rate is measured yet.", told)
+		a.out.Printf("Forecast: %s; no rate is measured yet.", ui.ForecastText(told))
 		if work.Items > pilot {
 			a.out.Printf("A pilot measures it: %s", a.again(s.command(), a.sourceArgument(source), "--limit", strconv.Itoa(pilot)))
 		}
 		return nil
 	}
-	told.Low, told.High = new(ui.Seconds(r.Low)), new(ui.Seconds(r.High))
-	a.out.Printf("Forecast: %s.", told)
+	told.Low, told.High = new(event.Seconds(r.Low)), new(event.Seconds(r.High))
+	a.out.Printf("Forecast: %s.", ui.ForecastText(told))
 	a.tellOtherSizes(work, measured)
 	if bounds.Window > 0 && r.High > bounds.Window {
 		a.out.Printf("That is with one run a day of at most %s.", ui.Duration(bounds.Window))

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// eventTypes reads from the source of package ui which structs are events, by the name
+// eventTypes reads from the source of package event which structs are events, by the name
 // of the event, and all of its structs, by their own.
 func eventTypes(t *testing.T) (events map[string]string, structs map[string]*ast.StructType) {
 	t.Helper()
-	files, err := filepath.Glob("../../internal/ui/*.go")
+	files, err := filepath.Glob("../event/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func killUndoOfSync(t *testing.T, binary string, point faultpoint.Point, n int) 
 	files.write(t, dir+"/src")
 	sync := []string{"sync", "src", "--json", "--delete", "trash", "--quarantine", "0s", "--max-delete-percent", "100", "--max-changes-percent", "100",
 		"--provenance", "always"}
-	run := func(want int, args ...string) event {
+	run := func(want int, args ...string) printed {
 		return lastEvent(t, command(t, dir, s.variables(), args...).must(t, want))
 	}
 	remove := func(keys ...string) {

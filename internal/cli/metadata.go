@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/addresses"
 	"assetferry/internal/config"
+	"assetferry/internal/event"
 	"assetferry/internal/metadata"
 	"assetferry/internal/ui"
 	"assetferry/sources"
@@ -109,7 +110,7 @@ func (a *app) tellTable(ctx context.Context, s *endpoints, run state.Run, applie
 			return false, err
 		}
 	}
-	line := ui.TableLine{Rows: t.Rows(), Lost: lost}
+	line := event.Table{Rows: t.Rows(), Lost: lost}
 	if mistakes := t.Mistakes(); mistakes != nil {
 		line.Wrong = mistakes.Total
 		a.out.Notef("Left out of the metadata table, because they are wrong: %s, which the beginning of the output tells. Mend them, and run it again.", count(int64(line.Wrong), "row"))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/clock"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -130,7 +131,7 @@ func (a *app) planOrMigrate(ctx context.Context, cmd *cobra.Command, source stri
 
 func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
 	began := time.Now()
-	a.summary = &ui.SummaryLine{Command: o.command}
+	a.summary = &event.Summary{Command: o.command}
 	if err := a.openBulletin(source, o.command); err != nil {
 		return err
 	}
@@ -248,7 +249,7 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	took := time.Since(began)
 	a.sumUp(run, tallies, took)
 	throttling := s.dest.limiter.Throttling()
-	a.summary.Refused, a.summary.Throttled = throttling.Refused, ui.Seconds(throttling.Held)
+	a.summary.Refused, a.summary.Throttled = throttling.Refused, event.Seconds(throttling.Held)
 	wrong := false
 	if run.Undoes == 0 {
 		if err := a.tellFound(ctx, s, run); err != nil {
@@ -350,7 +351,7 @@ func (a *app) showProblems(ctx context.Context, s *endpoints, run int64, worstFi
 				return err
 			}
 			if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
-				a.out.Event("item", ui.ItemLine{Key: i.Key, Origin: origin(i), Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
+				a.out.Event("item", event.Item{Key: i.Key, Origin: origin(i), Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
 			}
 			if shown == shownProblems && !a.out.Verbose() {
 				more++

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assetferry/internal/clock"
+	"assetferry/internal/event"
 	"assetferry/internal/report"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
@@ -40,8 +41,8 @@ func quarantineEnds(ctx context.Context, journal *state.Store, p state.Pair, sin
 }
 
 // outcomes counts the objects of a run by what became of them, in the words of reports.
-func outcomes(tallies []state.Tally) ui.Counts {
-	counts := ui.Counts{}
+func outcomes(tallies []state.Tally) event.Counts {
+	counts := event.Counts{}
 	for _, t := range tallies {
 		counts[report.Told(t.Action, t.State)] += t.Objects
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -78,7 +79,7 @@ type planOptions struct {
 
 func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o planOptions) error {
 	began := time.Now()
-	a.summary = &ui.SummaryLine{Command: "plan"}
+	a.summary = &event.Summary{Command: "plan"}
 	defer a.startWindow()()
 	if o.sync.on && o.output != "" {
 		return usage(errors.New("--output keeps plans of migrate only"), "a sync is carried out as it is planned; look at it with --dry-run, with --json or --verbose for every object")
@@ -183,7 +184,7 @@ func (a *app) showItems(ctx context.Context, s *endpoints, plan migrate.Plan) er
 		if err != nil {
 			return err
 		}
-		a.showDecision(ui.PlanLine{
+		a.showDecision(event.Plan{
 			Key: i.Key, Origin: origin(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
 			Error: wrongWith(i),
 		})
@@ -211,13 +212,13 @@ func origin(i state.Item) string {
 // showUnchanged shows an object of which the plan only keeps count.
 func (a *app) showUnchanged(r state.Receipt) {
 	dir, _ := sources.Key(r.Key).Split()
-	a.showDecision(ui.PlanLine{
+	a.showDecision(event.Plan{
 		Key: r.Key, Action: string(state.Unchanged), Reason: string(migrate.ReasonSame),
 		Category: r.Category, Folder: dir, Name: r.Filename(), Size: r.Size,
 	})
 }
 
-func (a *app) showDecision(l ui.PlanLine) {
+func (a *app) showDecision(l event.Plan) {
 	a.out.Event("plan", l)
 	key := ui.Sanitize(l.Key)
 	if l.Origin != "" {

@@ -108,8 +108,8 @@ func (p *process) wait(t testing.TB) int {
 	return code
 }
 
-// An event is a JSON line, as far as tests look at it.
-type event struct {
+// A printed is a JSON line, as far as tests look at it.
+type printed struct {
 	Type, Key, Action, State, Run, Class, Message, Old string
 	AssetID                                            string `json:"asset_id"`
 	Description                                        string
@@ -119,9 +119,9 @@ type event struct {
 	Exit                                               int
 }
 
-func parseEvent(t testing.TB, line string) event {
+func parseEvent(t testing.TB, line string) printed {
 	t.Helper()
-	var e event
+	var e printed
 	if err := json.Unmarshal([]byte(line), &e); err != nil {
 		t.Fatalf("%v: %q", err, line)
 	}
@@ -129,7 +129,7 @@ func parseEvent(t testing.TB, line string) event {
 }
 
 // eachEvent are all lines.
-func eachEvent(t testing.TB, stdout string) (all []event) {
+func eachEvent(t testing.TB, stdout string) (all []printed) {
 	t.Helper()
 	for line := range strings.Lines(stdout) {
 		all = append(all, parseEvent(t, line))
@@ -138,7 +138,7 @@ func eachEvent(t testing.TB, stdout string) (all []event) {
 }
 
 // lastEvent is the last line.
-func lastEvent(t testing.TB, stdout string) event {
+func lastEvent(t testing.TB, stdout string) printed {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	return parseEvent(t, lines[len(lines)-1])

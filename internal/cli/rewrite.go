@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/event"
 	"assetferry/internal/rewrite"
 	"assetferry/internal/ui"
 )
@@ -125,7 +126,7 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 
 // rewrite rewrites files, or stdin.
 func (a *app) rewrite(ctx context.Context, cmd *cobra.Command, args []string, job rewriteJob) (err error) {
-	a.summary = &ui.SummaryLine{Command: "rewrite", Rewritten: &ui.Rewritten{Left: ui.Counts{}}}
+	a.summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Left: event.Counts{}}}
 	book, err := a.openBook(ctx, cmd, job)
 	if err != nil {
 		return err
@@ -137,7 +138,7 @@ func (a *app) rewrite(ctx context.Context, cmd *cobra.Command, args []string, jo
 	if err != nil {
 		return usage(err, "rewrite part of the files with a map of its own, made with urls and --map")
 	}
-	w := &rewriting{app: a, ctx: ctx, job: job, rewriter: r, unmatched: map[string]*lost{}, skipped: ui.Counts{}, counts: a.summary.Rewritten}
+	w := &rewriting{app: a, ctx: ctx, job: job, rewriter: r, unmatched: map[string]*lost{}, skipped: event.Counts{}, counts: a.summary.Rewritten}
 	if job.write {
 		if w.backup, err = a.newBackup(job, job.writtenFolders(args)); err != nil {
 			return err
@@ -167,9 +168,9 @@ type rewriting struct {
 	job       rewriteJob
 	rewriter  *rewrite.Rewriter
 	backup    *rewrite.Backup // nil unless files are written
-	counts    *ui.Rewritten
+	counts    *event.Rewritten
 	unmatched map[string]*lost
-	skipped   ui.Counts // files, by reason
+	skipped   event.Counts // files, by reason
 	left      int
 }
 
@@ -334,7 +335,7 @@ func (s *rewriteSink) Spot(spot rewrite.Spot) error {
 			return err
 		}
 	}
-	s.out.Event("change", ui.ChangeLine{File: s.name, Line: spot.Line, Old: string(spot.Old), New: string(spot.New), Address: spot.Address})
+	s.out.Event("change", event.Change{File: s.name, Line: spot.Line, Old: string(spot.Old), New: string(spot.New), Address: spot.Address})
 	if s.excerpts != nil {
 		return s.excerpts.Spot(spot)
 	}
@@ -481,7 +482,7 @@ func (w *rewriting) tellUnmatched(say func(string, ...any)) {
 	say("Match nothing: %s%s, found %s.", countOf(int64(len(all)), "old address", "old addresses"), more, count(w.counts.Unmatched, "time"))
 	for n, address := range all {
 		u := w.unmatched[address]
-		w.out.Event("unmatched", ui.UnmatchedLine{Address: address, File: u.file, Line: u.line, Times: u.times})
+		w.out.Event("unmatched", event.Unmatched{Address: address, File: u.file, Line: u.line, Times: u.times})
 		if n < toldBriefly || w.out.Verbose() {
 			say("  %s (%s:%d, %s)", ui.Sanitize(address), ui.Sanitize(u.file), u.line, count(u.times, "time"))
 		}
@@ -499,7 +500,7 @@ func (w *rewriting) tellUnused(say func(string, ...any), book book) error {
 		}
 		w.counts.Unused++
 		if w.job.unused {
-			w.out.Event("unused", ui.UnusedLine{Name: r.Old, URL: r.New})
+			w.out.Event("unused", event.Unused{Name: r.Old, URL: r.New})
 			say("Unused: %s -> %s", ui.Sanitize(r.Old), ui.Sanitize(r.New))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
+	"assetferry/internal/event"
 	"assetferry/internal/rewrite"
 	"assetferry/internal/ui"
 )
@@ -95,7 +96,7 @@ func (w *rewriting) tellBackup() {
 // restore shows which files differ from their originals in a backup, or replaces them by
 // these. What they are now goes into a backup of its own.
 func (a *app) restore(ctx context.Context, job rewriteJob) error {
-	a.summary = &ui.SummaryLine{Command: "rewrite", Rewritten: &ui.Rewritten{Left: ui.Counts{}}}
+	a.summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Left: event.Counts{}}}
 	w := &rewriting{app: a, ctx: ctx, job: job, counts: a.summary.Rewritten}
 	var err error
 	if w.backup, err = a.newBackup(job, job.restoredFolders()); err != nil {

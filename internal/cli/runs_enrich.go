@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/state"
 )
@@ -18,13 +19,13 @@ func (a *app) listEnrichmentRuns(ctx context.Context, journal *state.Store, limi
 	var rows [][]string
 	for _, r := range slices.Backward(runs) {
 		how, took := "stopped", ""
-		line := ui.SummaryLine{
+		line := event.Summary{
 			Run: r.ID, Command: enrichCommandName(r), Destination: r.Destination, RunState: "applying", Began: utc(r.StartedAt), Finished: utc(r.FinishedAt),
-			Actions: ui.Counts{}, States: ui.Counts{}, BilledCalls: r.Calls, Credits: r.Credits, Bytes: r.Bytes,
+			Actions: event.Counts{}, States: event.Counts{}, BilledCalls: r.Calls, Credits: r.Credits, Bytes: r.Bytes,
 		}
 		if !r.FinishedAt.IsZero() {
 			how, took, line.RunState = "finished", ui.Duration(r.FinishedAt.Sub(r.StartedAt)), "finished"
-			line.Seconds = ui.Seconds(r.FinishedAt.Sub(r.StartedAt))
+			line.Seconds = event.Seconds(r.FinishedAt.Sub(r.StartedAt))
 		}
 		credits := ""
 		if r.Credits != nil {

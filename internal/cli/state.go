@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/state"
 )
@@ -83,7 +84,7 @@ func (a *app) stateCheck(ctx context.Context, path string) error {
 		if n < shownProblems || a.out.Verbose() {
 			a.out.Printf("! %s", ui.Sanitize(p))
 		}
-		a.out.Event("check", ui.CheckLine{Result: "difference", Message: p})
+		a.out.Event("check", event.Check{Result: "difference", Message: p})
 	}
 	if more := len(problems) - shownProblems; more > 0 && !a.out.Verbose() {
 		a.out.Printf("… and %s more, see --verbose", count(int64(more), "problem"))

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/config"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/state"
 )
@@ -260,7 +261,7 @@ func (a *app) afterNewest(ctx context.Context, journal *state.Store, r state.Run
 }
 
 // recorded is the summary of a run that another process carries out or did.
-func recorded(r state.Run, tallies []state.Tally) ui.SummaryLine {
+func recorded(r state.Run, tallies []state.Tally) event.Summary {
 	s := summaryOf(r, tallies, tookOf(r), exitOf(tallies))
 	s.Outcomes, s.Stopped = outcomes(tallies), r.Stopped
 	s.RunState, s.Began = string(r.State), r.StartedAt.UTC().Format(time.RFC3339)

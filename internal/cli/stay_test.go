@@ -13,7 +13,7 @@ import (
 )
 
 // nextRun reads the lines of a command that stays up to the summary of its next run.
-func nextRun(t *testing.T, p *process) event {
+func nextRun(t *testing.T, p *process) printed {
 	t.Helper()
 	for line := range p.lines {
 		if e := parseEvent(t, line); e.Type == "summary" {
@@ -21,7 +21,7 @@ func nextRun(t *testing.T, p *process) event {
 		}
 	}
 	t.Fatalf("it ended: %s", p.stderr.String())
-	return event{}
+	return printed{}
 }
 
 // TestWatch brings what changes, also in a folder that is new, and does not take what it

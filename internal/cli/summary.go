@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -22,10 +23,10 @@ func (a *app) sumUp(run state.Run, tallies []state.Tally, took time.Duration) {
 
 // summaryOf makes the summary of a run. Its numbers are over the whole run,
 // however many invocations that took; seconds are of this one.
-func summaryOf(run state.Run, tallies []state.Tally, took time.Duration, exit int) ui.SummaryLine {
-	s := ui.SummaryLine{
+func summaryOf(run state.Run, tallies []state.Tally, took time.Duration, exit int) event.Summary {
+	s := event.Summary{
 		Run: run.ID, Command: run.Command, Source: run.Pair.Source, Destination: run.Pair.Destination,
-		Actions: ui.Counts{}, States: ui.Counts{}, Seconds: ui.Seconds(took), Exit: exit,
+		Actions: event.Counts{}, States: event.Counts{}, Seconds: event.Seconds(took), Exit: exit,
 		PlanHash: run.PlanHash, ApprovedBy: run.Approver.Name, ApprovalStatedBy: run.Approver.StatedBy, ApprovalKey: run.Approver.Key,
 		StartedBy: run.StartedBy,
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -196,7 +197,7 @@ func (a *app) showGuards(plan migrate.Plan) error {
 		if n == len(plan.Guarded)-1 {
 			return e
 		}
-		a.out.Fail(ui.ErrorLine{Class: classes[exitGuard], Message: e.Error(), Hint: hintOf(e)})
+		a.out.Fail(event.Error{Class: classes[exitGuard], Message: e.Error(), Hint: hintOf(e)})
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"assetferry/internal/event"
 	"assetferry/internal/report"
 	"assetferry/internal/ui"
 	"assetferry/state"
@@ -37,7 +38,7 @@ func (a *app) tellNowhere(found report.Found) {
 	}
 	var rows [][]string
 	for _, f := range found.Unmapped {
-		a.summary.Fields = append(a.summary.Fields, ui.FieldLine{Field: f.Name, From: f.From, Objects: f.Objects})
+		a.summary.Fields = append(a.summary.Fields, event.Field{Field: f.Name, From: f.From, Objects: f.Objects})
 		if len(rows) < shownFields || a.out.Verbose() {
 			rows = append(rows, []string{f.Name, f.From, ui.Count(f.Objects)})
 		}

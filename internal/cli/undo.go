@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -91,7 +92,7 @@ func (a *app) checkUndo(cmd *cobra.Command, o undoOptions) error {
 
 func (a *app) undo(ctx context.Context, o undoOptions) error {
 	began := time.Now()
-	a.summary = &ui.SummaryLine{Command: "undo"}
+	a.summary = &event.Summary{Command: "undo"}
 	defer a.startWindow()()
 	s, err := a.openUndo(ctx, o)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/addresses"
 	"assetferry/internal/config"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -118,7 +119,7 @@ func (j urlsJob) toStdout() bool { return j.output == "" || j.output == "-" }
 
 // writeURLs writes the map.
 func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) error {
-	a.summary = &ui.SummaryLine{Command: "urls", Addresses: &ui.Addresses{}}
+	a.summary = &event.Summary{Command: "urls", Addresses: &event.Addresses{}}
 	rules, err := a.addressRules(job.prefix)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	if err != nil {
 		return err
 	}
-	*a.summary.Addresses = ui.Addresses{Written: t.written, Verified: t.verified, LeftOut: t.leftOut}
+	*a.summary.Addresses = event.Addresses{Written: t.written, Verified: t.verified, LeftOut: t.leftOut}
 	a.tellMap(t, job)
 	a.tellTaken(t)
 	a.tellUnlisted(rules)
@@ -174,7 +175,7 @@ type events struct{ out *ui.Out }
 
 func (e events) Write(r addresses.Row) error {
 	r = r.Clean()
-	e.out.Event("address", ui.AddressLine{Old: r.Old, New: r.New, Key: r.Key, AssetID: r.AssetID, Size: r.Size, Verified: r.Verified,
+	e.out.Event("address", event.Address{Old: r.Old, New: r.New, Key: r.Key, AssetID: r.AssetID, Size: r.Size, Verified: r.Verified,
 		Images: r.Images, Kind: string(r.Kind), Width: r.Width})
 	return e.out.Err()
 }

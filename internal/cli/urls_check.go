@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assetferry/internal/assets"
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 )
@@ -31,7 +32,7 @@ type urlCheck struct {
 
 func (a *app) checkURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) error {
 	began := time.Now()
-	a.summary = &ui.SummaryLine{Command: "urls"}
+	a.summary = &event.Summary{Command: "urls"}
 	dest, journal, pairs, err := a.openRecorded(ctx)
 	if err != nil {
 		return err
@@ -51,8 +52,8 @@ func (a *app) checkURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	if err != nil {
 		return err
 	}
-	a.summary.Seconds = ui.Seconds(time.Since(began))
-	a.summary.Checks = &ui.Checks{Checked: c.public + c.private, Differences: c.differ + c.readable}
+	a.summary.Seconds = event.Seconds(time.Since(began))
+	a.summary.Checks = &event.Checks{Checked: c.public + c.private, Differences: c.differ + c.readable}
 	c.watch.sayHidden()
 	a.tellCheck(c, t, time.Since(began))
 	if c.differ+c.readable > 0 {
@@ -64,7 +65,7 @@ func (a *app) checkURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 // run asks a choice of the addresses, and counts what there are by the reason for leaving
 // them out.
 func (c *urlCheck) run(ctx context.Context, concurrency int, job urlsJob) (t tally, err error) {
-	t.leftOut = ui.Counts{}
+	t.leftOut = event.Counts{}
 	for l, err := range c.all(ctx) {
 		if err != nil {
 			return t, err

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/addresses"
-	"assetferry/internal/ui"
+	"assetferry/internal/event"
 	"assetferry/state"
 )
 
@@ -167,8 +167,8 @@ func (m *mapping) whyLeft(at state.Address) string {
 // A tally counts addresses.
 type tally struct {
 	written, verified int64
-	leftOut           ui.Counts // by reason
-	taken             []located // some of those that another object has
+	leftOut           event.Counts // by reason
+	taken             []located    // some of those that another object has
 }
 
 // leave counts an address that is not written.
@@ -202,7 +202,7 @@ func (m *mapping) write(ctx context.Context, w io.Writer, format string) (tally,
 }
 
 func (m *mapping) writeTo(ctx context.Context, w addresses.Writer) (tally, error) {
-	t := tally{leftOut: ui.Counts{}}
+	t := tally{leftOut: event.Counts{}}
 	for l, err := range m.all(ctx) {
 		if err == nil && l.left == "" {
 			err = w.Write(l.Row)

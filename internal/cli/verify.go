@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -58,7 +59,7 @@ lists. status and report show how many assets are not verified yet.
 }
 
 func (a *app) verify(ctx context.Context, level string, sample int) error {
-	a.summary = &ui.SummaryLine{Command: "verify"}
+	a.summary = &event.Summary{Command: "verify"}
 	dest, journal, pairs, err := a.openRecorded(ctx)
 	if err != nil {
 		return err
@@ -131,19 +132,19 @@ func (a *app) notArrived(ctx context.Context, journal *state.Store, run state.Ru
 // verifyPair verifies one pair and gives the exit code for what it found.
 func (a *app) verifyPair(ctx context.Context, v *migrate.Verifier, p state.Pair) (code int, err error) {
 	began := time.Now()
-	a.summary = &ui.SummaryLine{Command: "verify", Source: p.Source, Destination: p.Destination}
+	a.summary = &event.Summary{Command: "verify", Source: p.Source, Destination: p.Destination}
 	w := a.watch()
 	v.Watch = w
 	result, err := v.Verify(ctx, p)
 	a.out.Progress().EndPhase()
 	took := time.Since(began)
-	a.summary.Seconds = ui.Seconds(took)
+	a.summary.Seconds = event.Seconds(took)
 	if err != nil {
 		return 0, err
 	}
 	w.sayHidden()
 	a.out.Printf("%s", verdict(result, took))
-	a.summary.Checks = &ui.Checks{Checked: result.Receipts, ReadBack: result.Contents, Differences: result.Differences, Further: w.further}
+	a.summary.Checks = &event.Checks{Checked: result.Receipts, ReadBack: result.Contents, Differences: result.Differences, Further: w.further}
 	if result.Differences == 0 {
 		return exitDone, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -33,13 +34,13 @@ func (w *watch) Progress(items, bytes int64) { w.out.Progress().Add(items, bytes
 
 // Item implements migrate.Observer.
 func (w *watch) Item(i state.Item, o state.Outcome) {
-	line := ui.ItemLine{Key: i.Key, Origin: origin(i), Action: string(i.Action), State: string(o.State), Error: o.Error}
+	line := event.Item{Key: i.Key, Origin: origin(i), Action: string(i.Action), State: string(o.State), Error: o.Error}
 	if o.TakenBack {
 		line.AssetID = i.Asset
 	}
 	if o.Receipt != nil {
 		line.AssetID, line.URL = o.Receipt.Asset, o.Receipt.URL
-		line.Described = (*ui.Described)(o.Receipt.Description)
+		line.Described = (*event.Described)(o.Receipt.Description)
 	}
 	w.out.Event("item", line)
 	if o.State == state.ItemDone && o.Error != "" {
@@ -60,7 +61,7 @@ func (w *watch) Found(d migrate.Difference) {
 	} else if d.Field == migrate.FieldFurther {
 		w.further++
 	}
-	w.out.Event("check", ui.CheckLine{
+	w.out.Event("check", event.Check{
 		Key: d.Key, AssetID: d.Asset, Result: result, Field: d.Field, Want: d.Want, Got: d.Got, Message: d.What,
 	})
 	if *seen++; *seen <= shownFindings || w.out.Verbose() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/event"
 	"assetferry/internal/ui"
 )
 
@@ -64,30 +65,30 @@ func (t *text) verdict(r Report) {
 }
 
 func (t *text) about(r Report) {
-	facts := []ui.Fact{
+	facts := []event.Fact{
 		{Name: "Source", Value: r.Run.Source},
 		{Name: "Destination", Value: r.Run.Destination + ", " + r.Run.Address},
 		{Name: "", Value: purposeText(string(r.Run.Purpose))},
 		{Name: "Run", Value: r.Run.ID + ", " + r.Run.Command + ", " + r.Run.State},
 	}
 	if r.Run.PlanHash != "" {
-		facts = append(facts, ui.Fact{Name: "Plan hash", Value: r.Run.PlanHash})
+		facts = append(facts, event.Fact{Name: "Plan hash", Value: r.Run.PlanHash})
 	}
 	if a := r.Run.Approval; a != nil {
-		facts = append(facts, ui.Fact{Name: "Approver", Value: a.By + ", " + a.Known() + ", " + t.at(a.At)})
+		facts = append(facts, event.Fact{Name: "Approver", Value: a.By + ", " + a.Known() + ", " + t.at(a.At)})
 	}
 	if r.Run.StartedBy != "" {
-		facts = append(facts, ui.Fact{Name: "Started by", Value: r.Run.StartedBy})
+		facts = append(facts, event.Fact{Name: "Started by", Value: r.Run.StartedBy})
 	}
-	facts = append(facts, ui.Fact{Name: "Began", Value: t.at(r.Run.BeganAt)})
+	facts = append(facts, event.Fact{Name: "Began", Value: t.at(r.Run.BeganAt)})
 	if !r.Run.ListedAt.Equal(r.Run.BeganAt) {
-		facts = append(facts, ui.Fact{Name: "Listed", Value: t.at(r.Run.ListedAt)})
+		facts = append(facts, event.Fact{Name: "Listed", Value: t.at(r.Run.ListedAt)})
 	}
 	if r.Run.FinishedAt != nil {
 		took := time.Duration(r.Run.Seconds * float64(time.Second))
-		facts = append(facts, ui.Fact{Name: "Finished", Value: t.at(*r.Run.FinishedAt) + ", after " + ui.Duration(took)})
+		facts = append(facts, event.Fact{Name: "Finished", Value: t.at(*r.Run.FinishedAt) + ", after " + ui.Duration(took)})
 	}
-	facts = append(facts, ui.Fact{Name: "Reported", Value: t.at(r.MadeAt) + " by assetferry " + r.Tool})
+	facts = append(facts, event.Fact{Name: "Reported", Value: t.at(r.MadeAt) + " by assetferry " + r.Tool})
 	t.b.WriteString(ui.Facts(facts))
 }
 

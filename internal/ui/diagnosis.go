@@ -3,6 +3,8 @@ package ui
 import (
 	"fmt"
 	"strings"
+
+	"assetferry/internal/event"
 )
 
 const (
@@ -12,7 +14,7 @@ const (
 
 // Diagnosis lays out what doctor found about one thing: the verdict at the margin, and
 // to its right what was found, the remedy, and the facts.
-func Diagnosis(l CheckLine) string {
+func Diagnosis(l event.Check) string {
 	var b strings.Builder
 	margin := strings.Repeat(" ", verdictWidth+2)
 	text := l.Check
@@ -40,10 +42,10 @@ func Diagnosis(l CheckLine) string {
 }
 
 // Facts lays out names and values at the margin.
-func Facts(all []Fact) string { return facts(all, "") }
+func Facts(all []event.Fact) string { return facts(all, "") }
 
 // facts lays out names and values, with where they are set where that is known.
-func facts(all []Fact, margin string) string {
+func facts(all []event.Fact, margin string) string {
 	names := 0
 	for _, f := range all {
 		names = max(names, textWidth(f.Name))

@@ -1,13 +1,17 @@
 package ui
 
-import "testing"
+import (
+	"testing"
+
+	"assetferry/internal/event"
+)
 
 func TestDiagnosis(t *testing.T) {
-	got := Diagnosis(CheckLine{
+	got := Diagnosis(event.Check{
 		Check: "address", Result: "not checked",
 		Message: "the quick brown fox jumps over the lazy dog, and over another one,\n  2 | and \x1b[31m over a third\n      ^",
 		Hint:    "https://a-very-long-word-that-does-not-fit-into-any-line-whatever-you-do-with-it.example",
-		Facts:   []Fact{{"to", "production", "--to"}, {"Überraschung", "", ""}},
+		Facts:   []event.Fact{{Name: "to", Value: "production", From: "--to"}, {Name: "Überraschung"}},
 	})
 	want := `not checked  address: the quick brown fox jumps over the lazy dog, and over
              another one,

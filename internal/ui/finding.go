@@ -1,6 +1,10 @@
 package ui
 
-import "strings"
+import (
+	"strings"
+
+	"assetferry/internal/event"
+)
 
 // verdictTitle is the verdict of a finding for people.
 func verdictTitle(result string) string {
@@ -20,7 +24,7 @@ const fewExamples = 2
 
 // Findings lays out what there is to know about a plan, each verdict under a title of
 // its own: what was found, what it is made of, examples, and what decides it.
-func Findings(all []CheckLine, verbose bool) string {
+func Findings(all []event.Check, verbose bool) string {
 	var b strings.Builder
 	verdict := ""
 	for _, l := range all {
@@ -33,7 +37,7 @@ func Findings(all []CheckLine, verbose bool) string {
 	return b.String()
 }
 
-func finding(l CheckLine, verbose bool) string {
+func finding(l event.Check, verbose bool) string {
 	var b strings.Builder
 	hang := func(first string, words []string) {
 		for _, line := range fill(words, screenWidth-len(first)) {
@@ -60,7 +64,7 @@ func finding(l CheckLine, verbose bool) string {
 }
 
 // partsOf gives what a finding is made of; none of it is broken between lines.
-func partsOf(l CheckLine) []string {
+func partsOf(l event.Check) []string {
 	var parts []string
 	for i, f := range l.Facts {
 		part := Truncate(Sanitize(f.Name), screenWidth/2) + ": " + f.Value

@@ -3,13 +3,15 @@ package ui
 import (
 	"strings"
 	"testing"
+
+	"assetferry/internal/event"
 )
 
 func TestFindings(t *testing.T) {
 	long := strings.Repeat("a-long-folder/", 9) + "photo.jpg"
-	all := []CheckLine{
+	all := []event.Check{
 		{Result: "stop", Message: "3 objects, 11 B: no category allows the extension", Hint: "--unmatched skip or create; or who manages the categories allows it, or else makes another one",
-			Facts: []Fact{{Name: "xyz", Value: "2 objects, 4 B"}, {Name: "(none)", Value: "1 object, 7 B"}}, Examples: []string{"README", "a.xyz", "b/B.XYZ"}},
+			Facts: []event.Fact{{Name: "xyz", Value: "2 objects, 4 B"}, {Name: "(none)", Value: "1 object, 7 B"}}, Examples: []string{"README", "a.xyz", "b/B.XYZ"}},
 		{Result: "warning", Message: "1 object: empty", Examples: []string{"a\x1b[2J"}},
 		{Result: "warning", Message: "2 objects, 1.2 MB: can be run as a program, by the extension", Examples: []string{long}},
 		{Result: "note", Message: "1 folder, 5 B: contents that go to several categories", Examples: []string{"2024: 1 Images, 1 Files"}},

@@ -4,18 +4,12 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"assetferry/internal/event"
 )
 
-// A Forecast is a part of the summary of a plan: what carrying it out takes. Times are
-// nil where they are not known.
-type Forecast struct {
-	Calls int64    `json:"calls"` // requests, without those that have to be tried again
-	Low   *Seconds `json:"seconds_low,omitempty"`
-	High  *Seconds `json:"seconds_high,omitempty"`
-}
-
-// String tells the forecast in words.
-func (f *Forecast) String() string {
+// ForecastText tells in words what it takes to carry out a plan.
+func ForecastText(f *event.Forecast) string {
 	text := Count(f.Calls) + " requests"
 	if f.Low == nil || f.High == nil {
 		return text

@@ -3,14 +3,16 @@ package ui
 import (
 	"testing"
 	"time"
+
+	"assetferry/internal/event"
 )
 
 func TestForecast(t *testing.T) {
-	for want, f := range map[string]*Forecast{
+	for want, f := range map[string]*event.Forecast{
 		"1,234 requests":                        {Calls: 1234},
-		"7 requests, between 1.2 and 3.4 hours": {7, new(Seconds(72 * time.Minute)), new(Seconds(204 * time.Minute))},
+		"7 requests, between 1.2 and 3.4 hours": {Calls: 7, Low: new(event.Seconds(72 * time.Minute)), High: new(event.Seconds(204 * time.Minute))},
 	} {
-		if got := f.String(); got != want {
+		if got := ForecastText(f); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"assetferry/internal/event"
 )
 
 // Options say where output goes and how much of it there is.
@@ -149,7 +151,7 @@ func (o *Out) Notef(format string, args ...any) {
 }
 
 // Fail tells why the program ends and what to try next; the hint may be empty.
-func (o *Out) Fail(e ErrorLine) {
+func (o *Out) Fail(e event.Error) {
 	e.Hint = o.hint(e.Hint)
 	text := "assetferry: " + clean(e.Message, true) + "\n"
 	if e.Hint != "" {
@@ -256,4 +258,16 @@ func terminalWidth(w io.Writer) int {
 		}
 	}
 	return 80
+}
+
+// Event writes one JSON line to stdout, see event.Marshal. Without JSON mode it writes nothing.
+func (o *Out) Event(kind string, fields any) {
+	if !o.json {
+		return
+	}
+	line, err := event.Marshal(kind, o.now(), fields)
+	if err != nil { // a programming error; say so rather than lose the line
+		line, _ = event.Marshal("error", o.now(), event.Error{Class: "error", Message: kind + " event: " + err.Error()})
+	}
+	o.result(line + "\n")
 }

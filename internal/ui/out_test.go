@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"assetferry/internal/event"
 )
 
 func noon() time.Time {
@@ -23,9 +25,9 @@ func TestStreamsAreKeptApart(t *testing.T) {
 	out.Printf("%d assets", 3)
 	out.Printf("whole line\n")
 	out.Notef("to: %s", "prod\x1b[2J")
-	out.Event("item", ItemLine{Key: "a"})
+	out.Event("item", event.Item{Key: "a"})
 	out.Log().Warn("slow", "seconds", 3)
-	out.Fail(ErrorLine{Class: "usage", Message: "no destination", Hint: "assetferry init"})
+	out.Fail(event.Error{Class: "usage", Message: "no destination", Hint: "assetferry init"})
 	equal(t, stdout.String(), "3 assets\nwhole line\n")
 	equal(t, stderr.String(), "to: prod\\x1b[2J\nwarning: slow seconds=3\nassetferry: no destination\nTry: assetferry init\n")
 }
@@ -34,16 +36,16 @@ func TestJSONModeWritesOnlyJSONToStdout(t *testing.T) {
 	var stdout, stderr buffer
 	out := New(Options{Stdout: &stdout, Stderr: &stderr, JSON: true, Now: noon})
 	out.Printf("for people\n")
-	out.Event("plan", PlanLine{Key: "a&b <c>\n.jpg", Action: "create", Reason: "new", Category: "Photos", Folder: "2024", Name: "a", Size: 12})
-	out.Event("item", ItemLine{Key: "a", Action: "create", State: "done", AssetID: "x1", URL: "https://example.com/?a=1&b=2"})
-	out.Event("item", ItemLine{Key: "b", Action: "create", State: "failed", Error: "too large"})
-	out.Event("check", CheckLine{Key: "a", AssetID: "x1", Result: "different", Field: "size", Want: "12", Got: "13"})
-	out.Event("summary", SummaryLine{Run: "r1", Command: "migrate", Source: "/photos", Destination: "prod", Bytes: 12, Seconds: Seconds(1234567 * time.Microsecond)})
-	out.Event("summary", SummaryLine{Actions: Counts{"skip": 2, "create": 1}, States: Counts{}, Exit: 3})
-	out.Event("progress", ProgressLine{ItemsPerSecond: new(Rate(math.NaN())), BytesPerSecond: new(Rate(math.Inf(1)))})
+	out.Event("plan", event.Plan{Key: "a&b <c>\n.jpg", Action: "create", Reason: "new", Category: "Photos", Folder: "2024", Name: "a", Size: 12})
+	out.Event("item", event.Item{Key: "a", Action: "create", State: "done", AssetID: "x1", URL: "https://example.com/?a=1&b=2"})
+	out.Event("item", event.Item{Key: "b", Action: "create", State: "failed", Error: "too large"})
+	out.Event("check", event.Check{Key: "a", AssetID: "x1", Result: "different", Field: "size", Want: "12", Got: "13"})
+	out.Event("summary", event.Summary{Run: "r1", Command: "migrate", Source: "/photos", Destination: "prod", Bytes: 12, Seconds: event.Seconds(1234567 * time.Microsecond)})
+	out.Event("summary", event.Summary{Actions: event.Counts{"skip": 2, "create": 1}, States: event.Counts{}, Exit: 3})
+	out.Event("progress", event.Progress{ItemsPerSecond: new(event.Rate(math.NaN())), BytesPerSecond: new(event.Rate(math.Inf(1)))})
 	out.Event("bare", struct{}{})
 	out.Event("broken", struct{ F func() }{})
-	out.Fail(ErrorLine{Class: "auth", Message: "refused", Hint: "assetferry doctor"})
+	out.Fail(event.Error{Class: "auth", Message: "refused", Hint: "assetferry doctor"})
 	golden(t, "events.jsonl", stdout.String())
 	equal(t, stderr.String(), "assetferry: refused\nTry: assetferry doctor\n")
 
@@ -60,7 +62,7 @@ func TestJSONModeWritesOnlyJSONToStdout(t *testing.T) {
 
 func TestFailKeepsSeveralLinesButNoControlCodes(t *testing.T) {
 	var stderr buffer
-	New(Options{Stderr: &stderr}).Fail(ErrorLine{Message: "line 1\n\tline 2 \x1b]0;title\x07"})
+	New(Options{Stderr: &stderr}).Fail(event.Error{Message: "line 1\n\tline 2 \x1b]0;title\x07"})
 	equal(t, stderr.String(), "assetferry: line 1\n\tline 2 \\x1b]0;title\\x07\n")
 }
 

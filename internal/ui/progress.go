@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"assetferry/internal/event"
 )
 
 // How often progress is shown.
@@ -262,8 +264,8 @@ func objects(n int64) string {
 }
 
 // event is the status as a JSON line.
-func (s status) event() ProgressLine {
-	line := ProgressLine{Phase: s.phase, Items: s.now.items, Bytes: s.now.bytes, Done: s.ended}
+func (s status) event() event.Progress {
+	line := event.Progress{Phase: s.phase, Items: s.now.items, Bytes: s.now.bytes, Done: s.ended}
 	if s.totalItems >= 0 {
 		line.TotalItems = &s.totalItems
 	}
@@ -271,10 +273,10 @@ func (s status) event() ProgressLine {
 		line.TotalBytes = &s.totalBytes
 	}
 	if s.itemRate > 0 {
-		line.ItemsPerSecond = new(Rate(s.itemRate))
+		line.ItemsPerSecond = new(event.Rate(s.itemRate))
 	}
 	if s.byteRate > 0 {
-		line.BytesPerSecond = new(Rate(s.byteRate))
+		line.BytesPerSecond = new(event.Rate(s.byteRate))
 	}
 	if d, ok := eta(s.now, s.totalItems, s.totalBytes, s.itemRate, s.byteRate); ok && !s.ended {
 		line.ETASeconds = new(int64(d.Round(time.Second).Seconds()))

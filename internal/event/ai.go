@@ -1,8 +1,8 @@
-package ui
+package event
 
-// A ModelLine is a "model" event: a model of the AI content service. Limits that the
+// A Model is a "model" event: a model of the AI content service. Limits that the
 // service does not tell are left out; sizes are in bytes.
-type ModelLine struct {
+type Model struct {
 	ID               string `json:"id"`
 	Name             string `json:"name"`
 	Provider         string `json:"provider"`
@@ -18,8 +18,8 @@ type ModelLine struct {
 	MaxPDFPages      int64  `json:"max_pdf_pages,omitempty"`
 }
 
-// A UsageLine is a "usage" event: the credits of a period, of all users or of one.
-type UsageLine struct {
+// A Usage is a "usage" event: the credits of a period, of all users or of one.
+type Usage struct {
 	From      string   `json:"from"`
 	To        string   `json:"to"`
 	User      string   `json:"user,omitempty"` // empty: of all
@@ -27,8 +27,8 @@ type UsageLine struct {
 	Allowance *float64 `json:"allowance,omitempty"` // where the service tells it
 }
 
-// A ConversationLine is a "conversation" event.
-type ConversationLine struct {
+// A Conversation is a "conversation" event.
+type Conversation struct {
 	ID        string `json:"id"`
 	User      string `json:"user,omitempty"` // where those of all users are listed
 	Title     string `json:"title"`
@@ -38,20 +38,20 @@ type ConversationLine struct {
 	UpdatedAt string `json:"updated_at,omitempty"`
 }
 
-// An AnswerLine is an "answer" event: what the AI content service said to a question.
-type AnswerLine struct {
+// An Answer is an "answer" event: what the AI content service said to a question.
+type Answer struct {
 	Text    string   `json:"text"`
 	Sources []string `json:"sources"` // addresses that the service names
 }
 
-// A SuggestionLine is a "suggestion" event: an element that a review would change.
-type SuggestionLine struct {
+// A Suggestion is a "suggestion" event: an element that a review would change.
+type Suggestion struct {
 	Element string `json:"element"` // its data-id
 	Text    string `json:"text"`    // that it would have, in HTML
 }
 
-// A ContextLine is a "context" event: a context of the AI content service.
-type ContextLine struct {
+// A Context is a "context" event: a context of the AI content service.
+type Context struct {
 	ID           string          `json:"id,omitempty"` // none of one that is to be created
 	Name         string          `json:"name"`
 	Description  string          `json:"description,omitempty"`
@@ -77,8 +77,8 @@ type ContextFile struct {
 	Size int64  `json:"size,omitempty"`
 }
 
-// A SurveyLine is a "survey" event: what is wrong with how many descriptions.
-type SurveyLine struct {
+// A Survey is a "survey" event: what is wrong with how many descriptions.
+type Survey struct {
 	Assets   int64            `json:"assets"`
 	Pictures int64            `json:"pictures"` // of these
 	Findings map[string]int64 `json:"findings"` // by name, of pictures
@@ -86,8 +86,8 @@ type SurveyLine struct {
 	Languages map[string]int64 `json:"languages"` // of descriptions of pictures; unknown among them
 }
 
-// A FindingLine is a "finding" event: a picture whose description is missing or no good.
-type FindingLine struct {
+// A Finding is a "finding" event: a picture whose description is missing or no good.
+type Finding struct {
 	AssetID     string   `json:"asset_id"`
 	Path        string   `json:"path"`
 	Findings    []string `json:"findings"`
@@ -95,8 +95,8 @@ type FindingLine struct {
 	Language    string   `json:"language,omitempty"` // of the description, if it is known
 }
 
-// An EnrichmentLine is an "enrichment" event: what became of one asset.
-type EnrichmentLine struct {
+// An Enrichment is an "enrichment" event: what became of one asset.
+type Enrichment struct {
 	AssetID     string   `json:"asset_id"`
 	Path        string   `json:"path,omitempty"`
 	Kind        string   `json:"kind"`
@@ -111,8 +111,8 @@ type EnrichmentLine struct {
 	Flagged     []string `json:"flagged,omitempty"` // categories of moderation
 }
 
-// A ProposalLine is a "proposal" event: what is proposed for one asset.
-type ProposalLine struct {
+// A Proposal is a "proposal" event: what is proposed for one asset.
+type Proposal struct {
 	ID             string   `json:"id"`
 	AssetID        string   `json:"asset_id"`
 	Name           string   `json:"name"`
@@ -132,8 +132,8 @@ type ProposalLine struct {
 	Remark         string   `json:"remark,omitempty"`
 }
 
-// A DecisionsLine is a "decisions" event: how many proposals a person decided on.
-type DecisionsLine struct {
+// A Decisions is a "decisions" event: how many proposals a person decided on.
+type Decisions struct {
 	Accepted   int64 `json:"accepted"`
 	Rejected   int64 `json:"rejected"`
 	Decorative int64 `json:"decorative"`
@@ -141,9 +141,9 @@ type DecisionsLine struct {
 	Late       int64 `json:"late"` // in the file and applied or given up since
 }
 
-// An EstimateLine is an "estimate" event: what would leave for the AI content service, and
+// An Estimate is an "estimate" event: what would leave for the AI content service, and
 // what that takes.
-type EstimateLine struct {
+type Estimate struct {
 	Service string           `json:"service"` // host
 	Kind    string           `json:"kind"`
 	Assets  int64            `json:"assets"` // that would leave
@@ -157,17 +157,17 @@ type EstimateLine struct {
 	OtherContexts int64    `json:"other_contexts,omitempty"` // of those held back as known: proposed with other contexts
 }
 
-// A LeavingLine is a "leaving" event: whether one asset would leave for the AI content
+// A Leaving is a "leaving" event: whether one asset would leave for the AI content
 // service.
-type LeavingLine struct {
+type Leaving struct {
 	AssetID string `json:"asset_id"`
 	Path    string `json:"path"`
 	Leaves  bool   `json:"leaves"`
 	Reason  string `json:"reason,omitempty"` // why it does not
 }
 
-// A PageLine is a "page" event: what became of one HTML page.
-type PageLine struct {
+// A Page is a "page" event: what became of one HTML page.
+type Page struct {
 	File      string `json:"file"`
 	State     string `json:"state"`            // planned, written, refused
 	Images    int    `json:"images"`           // that lacked an alternative text

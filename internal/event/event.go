@@ -1,4 +1,6 @@
-package ui
+// Package event is what programs read: the lines of JSON that commands print with --json, a
+// type each, whose version says when a meaning changed.
+package event
 
 import (
 	"bytes"
@@ -8,44 +10,29 @@ import (
 	"time"
 )
 
-// schema is the version of every JSON line. Fields may be added under the same
-// version; a changed meaning needs the next one.
-const schema = 1
+// version is that of every line. Fields may be added under the same version; a changed
+// meaning needs the next one.
+const version = 1
 
-// Event writes one JSON line to stdout: type, version and time, then the fields
-// of a struct in their order. Without JSON mode it writes nothing.
-func (o *Out) Event(kind string, fields any) {
-	if !o.json {
-		return
-	}
-	head := struct {
+// Marshal makes a line without its end: kind, version and time, then the fields of a struct
+// in their order.
+func Marshal(kind string, at time.Time, fields any) (string, error) {
+	head, err := marshal(struct {
 		Type    string `json:"type"`
 		Version int    `json:"version"`
 		Time    string `json:"time"`
-	}{kind, schema, o.now().UTC().Format(time.RFC3339)}
-
-	line, err := flatten(head, fields)
-	if err != nil { // a programming error; say so rather than lose the line
-		head.Type = "error"
-		line, _ = flatten(head, ErrorLine{Class: "error", Message: kind + " event: " + err.Error()})
-	}
-	o.result(line + "\n")
-}
-
-// flatten joins two structs into one JSON object.
-func flatten(head, fields any) (string, error) {
-	a, err := marshal(head)
+	}{kind, version, at.UTC().Format(time.RFC3339)})
 	if err != nil {
 		return "", err
 	}
-	b, err := marshal(fields)
+	rest, err := marshal(fields)
 	if err != nil {
 		return "", err
 	}
-	if len(b) <= len("{}") || b[0] != '{' {
-		return string(a), nil
+	if len(rest) <= len("{}") || rest[0] != '{' {
+		return string(head), nil
 	}
-	return string(a[:len(a)-1]) + "," + string(b[1:]), nil
+	return string(head[:len(head)-1]) + "," + string(rest[1:]), nil
 }
 
 // marshal leaves "&" and "<" alone: addresses stay readable.
@@ -57,8 +44,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// A PlanLine is a "plan" event: what will happen to one object, and why.
-type PlanLine struct {
+// A Plan is a "plan" event: what will happen to one object, and why.
+type Plan struct {
 	Key      string `json:"key"`
 	Origin   string `json:"origin,omitempty"` // the key that a moved object had before
 	Action   string `json:"action"`
@@ -70,8 +57,8 @@ type PlanLine struct {
 	Error    string `json:"error,omitempty"` // what is wrong, where the reason does not say it
 }
 
-// A MappingLine is a "mapping" event: what rules make of one object.
-type MappingLine struct {
+// A Mapping is a "mapping" event: what rules make of one object.
+type Mapping struct {
 	Key         string            `json:"key"`
 	Skip        bool              `json:"skip,omitempty"`
 	Category    string            `json:"category,omitempty"`
@@ -87,8 +74,8 @@ type MappingLine struct {
 	Error       string            `json:"error,omitempty"`
 }
 
-// An ItemLine is an "item" event: how one item came out.
-type ItemLine struct {
+// An Item is an "item" event: how one item came out.
+type Item struct {
 	Key     string `json:"key"`
 	Origin  string `json:"origin,omitempty"` // the key that a moved object had before
 	Action  string `json:"action"`
@@ -113,10 +100,10 @@ type Described struct {
 	Tags        map[string]string `json:"tags,omitempty"`
 }
 
-// A CheckLine is a "check" event: what verification found about one item, what doctor
+// A Check is a "check" event: what verification found about one item, what doctor
 // found about one thing that a run relies on, or what a plan holds that people should
 // look at.
-type CheckLine struct {
+type Check struct {
 	Key     string `json:"key"`
 	AssetID string `json:"asset_id,omitempty"`
 	Result  string `json:"result"`
@@ -143,8 +130,8 @@ type Fact struct {
 	From  string `json:"from,omitempty"` // where it is set
 }
 
-// A ProgressLine is a "progress" event. What is not known is left out.
-type ProgressLine struct {
+// A Progress is a "progress" event. What is not known is left out.
+type Progress struct {
 	Phase          string `json:"phase"`
 	Items          int64  `json:"items"`
 	TotalItems     *int64 `json:"total_items,omitempty"`
@@ -156,8 +143,8 @@ type ProgressLine struct {
 	Done           bool   `json:"done"` // the phase is over
 }
 
-// A SummaryLine is a "summary" event, the last line of a run.
-type SummaryLine struct {
+// A Summary is a "summary" event, the last line of a run.
+type Summary struct {
 	Run         string  `json:"run"`
 	Command     string  `json:"command"`
 	Source      string  `json:"source"`
@@ -195,35 +182,35 @@ type SummaryLine struct {
 
 	Supersedes string `json:"supersedes,omitempty"` // the run that this one took the place of, as objects had changed since that was done with them
 
-	NamesDiffer    int64       `json:"names_differ,omitempty"`    // assets that are called otherwise than their objects, of all at the destination
-	Fields         []FieldLine `json:"fields,omitempty"`          // that were found and went nowhere, of the most objects first
-	Positions      int64       `json:"positions,omitempty"`       // objects that say where on earth they were made
-	BrokenSidecars int64       `json:"broken_sidecars,omitempty"` // objects that have one
-	Table          *TableLine  `json:"metadata_table,omitempty"`
+	NamesDiffer    int64   `json:"names_differ,omitempty"`    // assets that are called otherwise than their objects, of all at the destination
+	Fields         []Field `json:"fields,omitempty"`          // that were found and went nowhere, of the most objects first
+	Positions      int64   `json:"positions,omitempty"`       // objects that say where on earth they were made
+	BrokenSidecars int64   `json:"broken_sidecars,omitempty"` // objects that have one
+	Table          *Table  `json:"metadata_table,omitempty"`
 }
 
-// A ConflictLine is a "conflict" event: a field of which origins say different things.
-type ConflictLine struct {
-	Key   string     `json:"key"`
-	Field string     `json:"field"`
-	Said  []SaidLine `json:"said"` // the first one counts
+// A Conflict is a "conflict" event: a field of which origins say different things.
+type Conflict struct {
+	Key   string `json:"key"`
+	Field string `json:"field"`
+	Said  []Said `json:"said"` // the first one counts
 }
 
-// SaidLine is what an origin says of a field.
-type SaidLine struct {
+// Said is what an origin says of a field.
+type Said struct {
 	From  string `json:"from"`
 	Value string `json:"value"`
 }
 
-// A FieldLine is a field that went nowhere.
-type FieldLine struct {
+// A Field is a field that went nowhere.
+type Field struct {
 	Field   string `json:"field"`
 	From    string `json:"from"`
 	Objects int64  `json:"objects"`
 }
 
-// TableLine says what became of the rows of a metadata table.
-type TableLine struct {
+// Table says what became of the rows of a metadata table.
+type Table struct {
 	Rows  int `json:"rows"`  // that describe something
 	Lost  int `json:"lost"`  // of these, for no object
 	Wrong int `json:"wrong"` // left out
@@ -259,8 +246,8 @@ type Rewritten struct {
 	Backup    string `json:"backup,omitempty"` // the folder of the originals; empty if none was kept
 }
 
-// An ErrorLine is an "error" event: why the program ends.
-type ErrorLine struct {
+// An Error is an "error" event: why the program ends.
+type Error struct {
 	Class   string `json:"class"`
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
@@ -298,9 +285,9 @@ func (r Rate) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, math.Round(f*1000)/1000, 'f', -1, 64), nil
 }
 
-// An AssetLine is an "asset" event: an asset at the destination. What is not known is
+// An Asset is an "asset" event: an asset at the destination. What is not known is
 // left out.
-type AssetLine struct {
+type Asset struct {
 	ID          string         `json:"id"`
 	Name        string         `json:"name"` // with its extension
 	Path        string         `json:"path,omitempty"`
@@ -319,8 +306,8 @@ type AssetLine struct {
 	URL         string         `json:"url"`
 }
 
-// An AddressLine is an "address" event: an old address and what stands for it now.
-type AddressLine struct {
+// An Address is an "address" event: an old address and what stands for it now.
+type Address struct {
 	Old      string            `json:"old"`
 	New      string            `json:"new"`
 	Key      string            `json:"key"`
@@ -332,8 +319,8 @@ type AddressLine struct {
 	Width    int               `json:"width,omitempty"`  // that the old address is for
 }
 
-// A ChangeLine is a "change" event: what rewrite replaces in a file.
-type ChangeLine struct {
+// A Change is a "change" event: what rewrite replaces in a file.
+type Change struct {
 	File    string `json:"file"`
 	Line    int64  `json:"line"`
 	Old     string `json:"old"`               // as it is written in the file
@@ -341,22 +328,22 @@ type ChangeLine struct {
 	Address string `json:"address,omitempty"` // Old, decoded, if it is no length
 }
 
-// An UnmatchedLine is an "unmatched" event: an old address in files that matches nothing.
-type UnmatchedLine struct {
+// An Unmatched is an "unmatched" event: an old address in files that matches nothing.
+type Unmatched struct {
 	Address string `json:"address"`
 	File    string `json:"file"` // where it is first
 	Line    int64  `json:"line"`
 	Times   int64  `json:"times"`
 }
 
-// An UnusedLine is an "unused" event: an asset that nothing in the files refers to.
-type UnusedLine struct {
+// An Unused is an "unused" event: an asset that nothing in the files refers to.
+type Unused struct {
 	Name string `json:"name"` // an old address
 	URL  string `json:"url"`
 }
 
-// A CategoryLine is a "category" event.
-type CategoryLine struct {
+// A Category is a "category" event.
+type Category struct {
 	ID         string   `json:"id"`
 	Name       string   `json:"name"`
 	Extensions []string `json:"extensions"`
@@ -368,8 +355,8 @@ type CategoryLine struct {
 	State string   `json:"state,omitempty"` // done, planned or unchanged
 }
 
-// A FolderLine is a "folder" event.
-type FolderLine struct {
+// A Folder is a "folder" event.
+type Folder struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"`
 	Path       string `json:"path"` // with its category
@@ -382,12 +369,20 @@ type FolderLine struct {
 	State string `json:"state,omitempty"` // done, planned or unchanged
 }
 
-// A QualityLine is a "quality" event: the quality of the images of a format.
-type QualityLine struct {
+// A Quality is a "quality" event: the quality of the images of a format.
+type Quality struct {
 	Format  string `json:"format"`
 	Quality int    `json:"quality"` // from 1 to 100
 
 	// Of --set only.
 	Was   int    `json:"was,omitempty"`
 	State string `json:"state,omitempty"` // done, planned or unchanged
+}
+
+// A Forecast is a part of the summary of a plan: what carrying it out takes. Times are
+// nil where they are not known.
+type Forecast struct {
+	Calls int64    `json:"calls"` // requests, without those that have to be tried again
+	Low   *Seconds `json:"seconds_low,omitempty"`
+	High  *Seconds `json:"seconds_high,omitempty"`
 }
