@@ -21,6 +21,8 @@ func TestCompare(t *testing.T) {
 		"too short to tell":     {[]result{of("plan", .05, 10, 0), of("plan", .05, 10, 0)}, []result{of("plan", .1, 10, 0), of("plan", .1, 10, 0)}, ""},
 		"one more statement":    {[]result{of("plan", 1, 10, 0), of("plan", 1, 10, 0)}, []result{of("plan", 1, 11, 0), of("plan", 1, 11, 0)}, "statements: 11, and 10 before"},
 		"one statement less":    {[]result{of("plan", 1, 10, 0), of("plan", 1, 10, 0)}, []result{of("plan", 1, 9, 0), of("plan", 1, 9, 0)}, ""},
+		"few allocations more":  {[]result{of("plan", 1, 10, 500), of("plan", 1, 10, 500)}, []result{of("plan", 1, 10, 505), of("plan", 1, 10, 505)}, ""},
+		"many allocations more": {[]result{of("plan", 1, 10, 500), of("plan", 1, 10, 500)}, []result{of("plan", 1, 10, 506), of("plan", 1, 10, 506)}, "allocations: 506, and 500 before"},
 		"statements that vary":  {[]result{of("plan", 1, 10, 0), of("plan", 1, 11, 0)}, []result{of("plan", 1, 12, 0), of("plan", 1, 12, 0)}, ""},
 		"of another name":       {[]result{of("quiet night", 1, 10, 0), of("quiet night", 1, 10, 0)}, []result{of("plan", 9, 11, 0), of("plan", 9, 11, 0)}, "none"},
 		"failed once to appear": {[]result{of("plan", 1, 10, 0), {}}, []result{of("plan", 9, 11, 0), of("plan", 9, 11, 0)}, "none"},
