@@ -79,8 +79,10 @@ func TestWidths(t *testing.T) {
 
 func TestOtherDatabases(t *testing.T) {
 	for statement, says := range map[string]string{
-		"PRAGMA user_version = 99":  "newer",
-		"PRAGMA application_id = 5": "not a sandbox's",
+		"PRAGMA user_version = 99":  "the data is of a newer sandbox (schema 99, this one knows 7): use a newer program",
+		"PRAGMA user_version = 6":   "the data is of an older sandbox (schema 6, this one knows 7): use a new folder",
+		"PRAGMA application_id = 5": "this is not a sandbox's database",
+		"PRAGMA application_id = 0": "this is not a sandbox's database", // one that names no program, with tables
 	} {
 		dir := t.TempDir()
 		s, err := New(Options{Dir: dir})

@@ -89,32 +89,3 @@ func (st *store) hasContent(id string) (ok bool, err error) {
 	})
 	return ok, err
 }
-
-// fillNormal sets the normal form of names that were there before it was kept.
-// ASCII has one form only.
-func fillNormal(s *session) error {
-	if _, err := s.exec("UPDATE assets SET normal = name"); err != nil {
-		return err
-	}
-	const batch = 1000 // names in memory at once
-	for after, more := int64(0), true; more; {
-		names := make(map[int64]string)
-		err := s.rows("SELECT seq, name FROM assets WHERE seq > ? AND name GLOB '*[^\x01-\x7f]*' ORDER BY seq LIMIT ?",
-			[]any{after, batch}, func(r *sql.Rows) error {
-				var name string
-				err := r.Scan(&after, &name)
-				names[after] = normal(name)
-				return err
-			})
-		if err != nil {
-			return err
-		}
-		for seq, name := range names {
-			if _, err := s.exec("UPDATE assets SET normal = ? WHERE seq = ?", name, seq); err != nil {
-				return err
-			}
-		}
-		more = len(names) == batch
-	}
-	return nil
-}

@@ -116,7 +116,7 @@ func (st *store) connect(dsn string, n int, pool chan *session) error {
 // start creates what is missing.
 func (st *store) start() (*store, error) {
 	s := <-st.writing
-	err := s.migrate()
+	err := s.makeSchema()
 	st.writing <- s
 	if err != nil {
 		return nil, errors.Join(err, st.close())
