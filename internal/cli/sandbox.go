@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/clock"
+	"assetferry/internal/detach"
 	"assetferry/internal/sandbox"
 )
 
@@ -170,7 +171,7 @@ func (a *app) sandbox(ctx context.Context, o sandboxOptions) error {
 	if !loopback(o.listen) {
 		a.out.Log().Warn("the sandbox is open to other machines, without TLS", "listen", o.listen)
 	}
-	detach()
+	detach.FromTerminal()
 	ctx, stopped := context.WithCancel(ctx)
 	defer stopped()
 	var aiURL atomic.Value

@@ -1,6 +1,7 @@
 //go:build unix
 
-package cli
+// Package detach takes a process out of reach of its terminal.
+package detach
 
 import (
 	"os"
@@ -9,11 +10,11 @@ import (
 	"golang.org/x/term"
 )
 
-// detach takes this process out of reach of the terminal if a shell started it in the
+// FromTerminal takes this process out of reach of the terminal if a shell started it in the
 // background without job control, as in eval "$(assetferry sandbox &)". It shares the group
 // of the shell then, and Ctrl-C at the prompt, or Ctrl-Z, would meet it, too. Such a shell
 // lets it read from the null device; who runs in the foreground, or as a job, is left alone.
-func detach() {
+func FromTerminal() {
 	if !readsNothing() || syscall.Getpgrp() == os.Getpid() {
 		return
 	}
