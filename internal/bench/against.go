@@ -76,7 +76,11 @@ func (d duel) build(ctx context.Context, name, root string) (side, error) {
 // measure has a harness measure its program.
 func (d duel) measure(ctx context.Context, s side) (results []result, err error) {
 	file := s.harness + ".json"
-	if err := command(ctx, s.root, s.harness, "-program", s.program, "-scale", strconv.Itoa(d.scale), "-only", d.only, "-json", file); err != nil {
+	err = command(ctx, s.root, s.harness, "-program", s.program, "-scale", strconv.Itoa(d.scale), "-only", d.only, "-json", file)
+	if err != nil && strings.Contains(err.Error(), "flag provided but not defined: -json") {
+		return nil, errors.New("the bench of that commit has no flag -json, so there is nothing to compare with: choose a later commit")
+	}
+	if err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(file)
@@ -86,14 +90,11 @@ func (d duel) measure(ctx context.Context, s side) (results []result, err error)
 	return results, err
 }
 
-// command runs a command in a folder, and tells what it said if it fails.
+// command runs a command in a folder. Its error has what the command printed.
 func command(ctx context.Context, dir, name string, args ...string) error {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = dir
 	output, err := c.CombinedOutput()
-	if err != nil && strings.Contains(string(output), "flag provided but not defined: -json") {
-		return errors.New("the commit is older than the flag -json of its bench, so it cannot be compared with: choose a later one")
-	}
 	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(append([]string{filepath.Base(name)}, args...), " "), err, output)
 	}

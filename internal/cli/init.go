@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/config"
+	"assetferry/internal/flagname"
 	"assetferry/internal/ui"
 )
 
@@ -63,7 +64,7 @@ given.
 		{"access_key_file", "`file` with the access key"},
 		{"access_key_command", "`command` that prints the access key"},
 	} {
-		o.access[s.key] = f.String(config.FlagName(s.key), "", s.help)
+		o.access[s.key] = f.String(flagname.Of(s.key), "", s.help)
 	}
 	addJobFlags(f, &o.job)
 	return c
@@ -143,7 +144,7 @@ func (d *dialogue) begin(cmd *cobra.Command, o initOptions, asks bool) error {
 			continue
 		}
 		if err := d.takeAccess(key, *value); err != nil {
-			return usage(fmt.Errorf("--%s: %w", config.FlagName(key), err), "assetferry init --help")
+			return usage(fmt.Errorf("--%s: %w", flagname.Of(key), err), "assetferry init --help")
 		}
 	}
 	return d.job.begin(cmd, asks)

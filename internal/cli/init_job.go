@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/config"
+	"assetferry/internal/flagname"
 	"assetferry/sources/ckbox"
 	"assetferry/sources/ckfinder"
 	"assetferry/sources/s3"
@@ -80,7 +81,7 @@ func (o *jobOptions) begin(cmd *cobra.Command, asks bool) error {
 	needs := []string{"job", "private"}
 	for i := range o.settings {
 		s := &o.settings[i]
-		flag := config.FlagName(s.key)
+		flag := flagname.Of(s.key)
 		needs = append(needs, flag)
 		if !cmd.Flags().Changed(flag) {
 			continue
@@ -145,7 +146,7 @@ func (d *dialogue) askJob(put func(why, prompt, initial string, take func(string
 			continue
 		}
 		put(s.why, s.prompt, s.value, func(value string) error {
-			if allowed := values(config.FlagName(s.key)); allowed != nil {
+			if allowed := values(flagname.Of(s.key)); allowed != nil {
 				if err := config.CheckSetting(s.key, value); err != nil {
 					return errors.New("one of " + strings.Join(allowed, ", "))
 				}

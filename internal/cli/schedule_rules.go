@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/config"
+	"assetferry/internal/flagname"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources/ckbox"
@@ -55,7 +56,7 @@ var comparedSettings = []string{"metadata", "provenance", "sentinel", "max_delet
 func (a *app) settingsOfRun(cmd *cobra.Command) map[string][]string {
 	found := map[string][]string{}
 	for _, key := range comparedSettings {
-		if takes(cmd, config.FlagName(key)) {
+		if takes(cmd, flagname.Of(key)) {
 			found[key] = a.settings.Texts(key)
 		}
 	}
@@ -75,7 +76,7 @@ func (a *app) changedSettings(cmd *cobra.Command, last state.Run) (changed, flag
 		if !known { // that command does not take it
 			before = now[key]
 		}
-		flag, said := config.FlagName(key), a.settings.Origin(key) == config.FromFlag
+		flag, said := flagname.Of(key), a.settings.Origin(key) == config.FromFlag
 		if !slices.Equal(before, now[key]) {
 			changed = append(changed, fmt.Sprintf("--%s was %s, is %s", flag, settingText(before), settingText(now[key])))
 		} else if !said {
@@ -104,7 +105,7 @@ func settingText(values []string) string {
 // flagNames are the flags that ask for compared settings.
 func flagNames(keys []string) (flags []string) {
 	for _, key := range keys {
-		flags = append(flags, "--"+config.FlagName(key))
+		flags = append(flags, "--"+flagname.Of(key))
 	}
 	return flags
 }

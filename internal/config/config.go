@@ -315,7 +315,4 @@ type Key struct {
 	Values  []string // if it takes one of a few
 }
 
-func (r row) flag() string { return FlagName(r.key) }
-
-// FlagName returns the name of the flag that has a setting of this key in the file.
-func FlagName(key string) string { return flagname.Of(key) }
+func (r row) flag() string { return flagname.Of(r.key) }
