@@ -47,14 +47,14 @@ func (d *decider) decideAhead(ctx context.Context) error {
 
 // lookAhead finds what describes those of some objects that may have to be placed. Who goes
 // on with a plan places again what was decided before.
-func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[string]ahead, error) {
+func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[sources.Key]ahead, error) {
 	wanted := slices.DeleteFunc(slices.Clone(page), func(i state.Item) bool { return !d.mayBePlaced(i) })
 	seen := make([]ahead, len(wanted))
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(max(d.Concurrency, 1))
 	for n, i := range wanted {
 		g.Go(func() error {
-			seen[n] = d.lookFor(parallel, object(i))
+			seen[n] = d.lookFor(parallel, i.Object)
 			if isOf(seen[n].err, retry.Fatal) {
 				return seen[n].err
 			}
@@ -67,7 +67,7 @@ func (d *decider) lookAhead(ctx context.Context, page []state.Item) (map[string]
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	all := map[string]ahead{}
+	all := map[sources.Key]ahead{}
 	for n, i := range wanted {
 		all[i.Key] = seen[n]
 	}
@@ -79,16 +79,16 @@ func (d *decider) mayBePlaced(i state.Item) bool {
 	switch {
 	case i.State == state.ItemDone, i.Action == state.Move, isSuccessor(i) && i.Action != state.Create, i.Reason == string(ReasonSidecar):
 		return false // decided for good, see first
-	case i.Obstacle != "" && i.Obstacle != string(perhaps):
+	case i.Obstacle != "" && i.Obstacle != perhaps:
 		return false
 	}
-	return d.Rules.leaveOut(object(i), d.started) == ""
+	return d.Rules.leaveOut(i.Object, d.started) == ""
 }
 
 // aheadOf gives what describes an object that is to be placed. What people deleted or moved
 // at the destination is not among what was looked at ahead.
 func (d *decider) aheadOf(ctx context.Context, o sources.Object) (ahead, error) {
-	a, looked := d.ahead[string(o.Key)]
+	a, looked := d.ahead[o.Key]
 	if looked || !d.Mapping.PlaceNeedsMetadata() {
 		return a, nil
 	}
@@ -108,12 +108,12 @@ func (d *decider) lookFor(ctx context.Context, o sources.Object) ahead {
 	if err != nil {
 		return ahead{err: err}
 	}
-	beside, unread, err := d.inSidecars(ctx, d.run, string(o.Key))
+	beside, unread, err := d.inSidecars(ctx, d.run, o.Key)
 	if err != nil {
 		return ahead{remark: g.remark, err: err}
 	}
 	found := g.found.With(metadata.FromSidecar, beside)
-	fields, err := d.inTable(ctx, d.run, string(o.Key), nil, found)
+	fields, err := d.inTable(ctx, d.run, o.Key, nil, found)
 	if err == nil && unread != "" {
 		err = &unplacedError{unread}
 	}

@@ -13,7 +13,7 @@ import (
 func (w *walk) isAlias(o sources.Object, a state.Alias, approved state.Item, isApproved bool) bool {
 	s := w.situation(o, Same, state.Receipt{}, approved, isApproved)
 	switch {
-	case !sameFingerprint(o, a.Size, a.Time, a.VersionTag, w.Source.Traits().Precision):
+	case !sameFingerprint(o, a.Object, w.Source.Traits().Precision):
 		return false
 	case a.Run != w.run.Num && isApproved && acts(approved): // it was to become something else
 		return false
@@ -31,8 +31,8 @@ func (w *walk) passAlias(ctx context.Context, a state.Alias) error {
 	if a.Run == w.run.Num { // joined before the run was listed again: it counts as done
 		return nil
 	}
-	name, extension := splitName(path.Base(a.Key))
-	return w.countUnchanged(ctx, state.Receipt{Key: a.Key, Size: a.Size, Time: a.Time, VersionTag: a.VersionTag, Name: name, Extension: extension})
+	name, extension := splitName(path.Base(string(a.Key)))
+	return w.countUnchanged(ctx, state.Receipt{Object: a.Object, Name: name, Extension: extension})
 }
 
 // lostAlias has an alias forgotten whose object is not listed any more. Nothing is lost with
@@ -44,9 +44,10 @@ func (w *walk) lostAlias(ctx context.Context, a state.Alias) error {
 		}
 		return w.stage(ctx)
 	}
-	i := state.Item{Key: a.Key, Size: a.Size, Time: a.Time, VersionTag: a.VersionTag, ContentType: a.ContentType, Obstacle: string(unseen)}
+	i := state.Item{Object: a.Object}
+	i.Obstacle = unseen
 	if w.decided {
-		if err := w.judge(ctx, &i, w.situation(object(i), Unknown, state.Receipt{}, state.Item{}, false), state.Receipt{}, state.Item{}); err != nil {
+		if err := w.judge(ctx, &i, w.situation(i.Object, Unknown, state.Receipt{}, state.Item{}, false), state.Receipt{}, state.Item{}); err != nil {
 			return err
 		}
 	}
@@ -55,7 +56,7 @@ func (w *walk) lostAlias(ctx context.Context, a state.Alias) error {
 
 // stillAlone reports of an object that is gone, and of which is known since when, whether it
 // is the only one that its asset stands for.
-func (d *decider) stillAlone(ctx context.Context, key string, known bool) (bool, error) {
+func (d *decider) stillAlone(ctx context.Context, key sources.Key, known bool) (bool, error) {
 	if !known {
 		return false, nil
 	}

@@ -47,7 +47,7 @@ type approvals struct {
 }
 
 // approvals begins after a key.
-func (p *Planner) approvals(after string) *approvals {
+func (p *Planner) approvals(after sources.Key) *approvals {
 	if p.Approval == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (a *approvals) close() {
 
 // before gives the next item that was not asked for and whose key is less than one, or
 // any if that is empty.
-func (a *approvals) before(key string) (i state.Item, found bool, err error) {
+func (a *approvals) before(key sources.Key) (i state.Item, found bool, err error) {
 	if a == nil || !a.more || a.err != nil || key != "" && a.item.Key >= key {
 		return i, false, a.failure()
 	}
@@ -79,7 +79,7 @@ func (a *approvals) before(key string) (i state.Item, found bool, err error) {
 }
 
 // of gives the item of an object. Those before it are passed.
-func (a *approvals) of(key string) (i state.Item, found bool, err error) {
+func (a *approvals) of(key sources.Key) (i state.Item, found bool, err error) {
 	for more := true; more && err == nil; {
 		_, more, err = a.before(key)
 	}
@@ -120,23 +120,24 @@ func (p *Planner) situation(o sources.Object, m Memory, r state.Receipt, approve
 
 // stageVanished stages what an approved plan acts on and was passed in the listing, up
 // to a key or to its end. It may be in the folder that was listed last and not read.
-func (w *walk) stageVanished(ctx context.Context, key string) error {
+func (w *walk) stageVanished(ctx context.Context, key sources.Key) error {
 	for {
 		approved, found, err := w.approved.before(key)
 		if err != nil || !found {
 			return err
 		}
-		i := state.Item{Key: approved.Key, Size: approved.Size, Time: approved.Time, VersionTag: approved.VersionTag, Obstacle: string(vanished)}
-		known, _, err := w.memory(object(i))
+		i := state.Item{Object: approved.Object}
+		i.Obstacle = vanished
+		known, _, err := w.memory(i.Object)
 		switch {
 		case err != nil:
 			return err
 		case approved.Reason == string(ReasonMissing):
-			i.Obstacle = string(ReasonMissing)
+			i.Obstacle = sources.Obstacle(ReasonMissing)
 		case !acts(approved), known == Same: // or it arrived before it went
 			continue
 		case w.unread.hides(i.Key):
-			i.Obstacle = string(sources.UnreadableDirectory)
+			i.Obstacle = sources.UnreadableDirectory
 		}
 		w.page.Cursor = i.Key
 		if err := w.add(ctx, i); err != nil {
@@ -181,7 +182,7 @@ func (d *decider) refuse(i *state.Item, approved state.Item, drift []string) {
 
 // keepName gives an object the name it has in the approved plan, where another object
 // had its own.
-func keepName(place *Place, s *Situation, approved state.Item, key string) {
+func keepName(place *Place, s *Situation, approved state.Item, key sources.Key) {
 	if approved.Name != "" && approved.Name != place.Name && approved.Name == rename(place.Name, key) {
 		place.Name, s.Taken = approved.Name, true
 	}
@@ -218,10 +219,10 @@ func (d *decider) hold(ctx context.Context) error {
 // drifted says in which ways an object is not the one that was approved.
 func drifted(approved, now state.Item) (drift []string) {
 	switch {
-	case now.Obstacle == string(vanished):
+	case now.Obstacle == vanished:
 		return []string{"it is not at the source any more"}
 	case now.Obstacle != "":
-		return []string{"its content cannot be taken: " + now.Obstacle}
+		return []string{"its content cannot be taken: " + string(now.Obstacle)}
 	}
 	differs := func(what string, was, is any) {
 		drift = append(drift, fmt.Sprintf("its %s was %v, is %v", what, was, is))

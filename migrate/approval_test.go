@@ -243,7 +243,7 @@ func TestLeftAloneStaysAlone(t *testing.T) {
 	got := map[string]string{}
 	for i, err := range w.journal.Items(t.Context(), plan.Run.Num) {
 		must(t, err)
-		got[i.Key] = fmt.Sprintf("%s, %s: %s", i.State, i.Action, i.Reason)
+		got[string(i.Key)] = fmt.Sprintf("%s, %s: %s", i.State, i.Action, i.Reason)
 	}
 	want := map[string]string{
 		"0 new.jpg":     "skipped, skip: not in the approved plan",
@@ -466,10 +466,10 @@ func TestApprovedOrLeftAlone(t *testing.T) {
 			if i.Action != state.Create && i.Action != state.Adopt {
 				continue
 			}
-			o, there := w.objects()[i.Key]
+			o, there := w.objects()[string(i.Key)]
 			switch {
-			case drifted[i.Key] || !there || o != objects[i.Key]:
-				drifted[i.Key] = true
+			case drifted[string(i.Key)] || !there || o != objects[string(i.Key)]:
+				drifted[string(i.Key)] = true
 				continue
 			case i.Action == state.Create:
 				content := library[sources.Key(i.Key)]
@@ -566,7 +566,7 @@ func (w *world) uploadAtTop(name, content string) {
 // If only some of these assets were gone, what is left of them would stand for other objects.
 func (w *world) namesakes(a *migrate.Approval, of state.Item) (all []state.Item) {
 	w.Helper()
-	called := func(i state.Item) string { return strings.ToLower(norm.NFC.String(i.Key)) }
+	called := func(i state.Item) string { return strings.ToLower(norm.NFC.String(string(i.Key))) }
 	for i, err := range a.Items {
 		must(w, err)
 		if of.Action == state.Adopt && i.Action == state.Adopt && called(i) == called(of) {
@@ -593,13 +593,13 @@ func (w *world) drift(t *rapid.T, a *migrate.Approval) map[string]bool {
 		case 3:
 			if i.Action == state.Create && i.Folder == "" && !strings.HasPrefix(i.Category, "new:") {
 				w.upload(i.Category, "", i.Name, rapid.SampledFrom([]string{"x", "", "foreign"}).Draw(t, "foreign"))
-				drifted[i.Key] = true
+				drifted[string(i.Key)] = true
 			}
 		case 4:
 			for _, n := range w.namesakes(a, i) {
-				if !drifted[n.Key] {
+				if !drifted[string(n.Key)] {
 					must(w, w.other.Trash(w.Context(), n.Asset))
-					drifted[n.Key] = true
+					drifted[string(n.Key)] = true
 				}
 			}
 		}

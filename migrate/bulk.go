@@ -9,6 +9,7 @@ import (
 
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -47,7 +48,7 @@ func (b *bulk) apply(ctx context.Context) error {
 		if err := b.toldToStop(ctx); err != nil {
 			return err
 		}
-		batch, err := b.Journal.Take(ctx, b.run.Num, state.Next{After: after, N: bulkBatch, Time: b.Now(), Of: b.kind()})
+		batch, err := b.Journal.Take(ctx, b.run.Num, state.Next{After: sources.Key(after), N: bulkBatch, Time: b.Now(), Of: b.kind()})
 		if err != nil || len(batch) == 0 {
 			return err
 		}
@@ -55,7 +56,7 @@ func (b *bulk) apply(ctx context.Context) error {
 		if err := b.change(ctx, batch); err != nil {
 			return err
 		}
-		after = batch[len(batch)-1].Key // or each look for the next would pass by all that is done
+		after = string(batch[len(batch)-1].Key) // or each look for the next would pass by all that is done
 	}
 }
 
@@ -132,7 +133,7 @@ func (b *bulk) change(ctx context.Context, batch []state.Item) error {
 
 // without gives the items that have no outcome yet.
 func without(items []state.Item, outcomes []state.Outcome) (left []state.Item) {
-	known := make(map[string]bool, len(outcomes))
+	known := make(map[sources.Key]bool, len(outcomes))
 	for _, o := range outcomes {
 		known[o.Key] = true
 	}
@@ -156,7 +157,7 @@ func (b *bulk) record(ctx context.Context, items []state.Item, outcomes []state.
 		return err
 	}
 	faultpoint.Hit(faultpoint.Recorded)
-	byKey := make(map[string]state.Item, len(items))
+	byKey := make(map[sources.Key]state.Item, len(items))
 	for _, i := range items {
 		byKey[i.Key] = i
 	}
@@ -178,7 +179,7 @@ func (b *bulk) breaker(i state.Item, o state.Outcome) error {
 		b.row = row{}
 		return nil
 	}
-	alike := strings.NewReplacer(i.Asset, "", i.Key, "", i.Name, "").Replace(o.Error)
+	alike := strings.NewReplacer(i.Asset, "", string(i.Key), "", i.Name, "").Replace(o.Error)
 	return b.row.failed(o, alike, func(string) bool { return false })
 }
 
@@ -292,8 +293,8 @@ func (b *bulk) release(ctx context.Context, items []state.Item) error {
 	return err
 }
 
-func keysOf(items []state.Item) []string {
-	keys := make([]string, len(items))
+func keysOf(items []state.Item) []sources.Key {
+	keys := make([]sources.Key, len(items))
 	for n, i := range items {
 		keys[n] = i.Key
 	}

@@ -43,7 +43,7 @@ func (w *world) isKilled(r migrate.Rules, arrives func(state.Item)) migrate.Plan
 // sends brings the content of an item to the destination as the engine does.
 func (w *world) sends(i state.Item) {
 	w.Helper()
-	content := w.contentOf(i.Key)
+	content := w.contentOf(string(i.Key))
 	switch i.Action {
 	case state.Create:
 		w.upload(i.Category, "", i.Name, content)

@@ -17,6 +17,7 @@ import (
 	"assetferry/internal/test/seedtest"
 	"assetferry/internal/token"
 	"assetferry/migrate"
+	"assetferry/sources"
 )
 
 // A steppedClock is a clock that is set while it runs.
@@ -213,7 +214,7 @@ func TestLostUploadOlderThanItsIntent(t *testing.T) {
 		t.Errorf("the remark is %q", i.Error)
 	}
 	for key, adopted := range map[string]bool{"000.jpg": false, "001.jpg": true, "002.jpg": false} {
-		if r, err := w.journal.Receipt(t.Context(), w.pair.ID, key); err != nil || r.Adopted != adopted {
+		if r, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key)); err != nil || r.Adopted != adopted {
 			t.Errorf("%s: adopted %v, want %v (%v)", key, r.Adopted, adopted, err)
 		}
 	}

@@ -65,7 +65,7 @@ func (d *decider) takeOver(ctx context.Context, c state.Collision) (became bool,
 	if gone, err := d.isGone(ctx, r); err != nil || !gone {
 		return false, err
 	}
-	digest, err := digestOfObject(ctx, d.Source, object(c.Item))
+	digest, err := digestOfObject(ctx, d.Source, c.Item.Object)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -76,7 +76,7 @@ func (d *decider) takeOver(ctx context.Context, c state.Collision) (became bool,
 	if err != nil || !left {
 		return false, err
 	}
-	holder := state.Item{Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Asset: r.Asset}
+	holder := state.Item{Object: r.Object, Asset: r.Asset}
 	i, err := d.become(ctx, movement{state.Candidate{Item: holder, Gone: true, Digest: r.Digest}, state.Candidate{Item: c.Item}})
 	if err != nil || i.Action != state.Move {
 		return false, err
@@ -108,7 +108,7 @@ func (d *decider) asLeft(ctx context.Context, r state.Receipt) (asset assets.Ass
 
 // isGone asks the source whether an object that has arrived is not there any more.
 func (d *decider) isGone(ctx context.Context, r state.Receipt) (bool, error) {
-	content, err := d.Source.Open(ctx, sources.Object{Key: sources.Key(r.Key), Size: r.Size, Time: r.Time, VersionTag: r.VersionTag}, 0)
+	content, err := d.Source.Open(ctx, r.Object, 0)
 	if err == nil {
 		return false, content.Close()
 	}
@@ -147,7 +147,7 @@ func (d *decider) resolve(ctx context.Context, i state.Item) error {
 
 // rename tells apart an object whose name is taken. The suffix is made from the
 // key alone, so it is the same every night, whatever else is in the folder.
-func rename(name, key string) string {
+func rename(name string, key sources.Key) string {
 	sum := sha256.Sum256([]byte(key))
 	base, extension := splitName(name)
 	suffix := "~" + hex.EncodeToString(sum[:3])

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assetferry/internal/faultpoint"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -30,8 +31,8 @@ type commit struct {
 	items    []state.Item // those of the outcomes
 	next     state.Next
 	taken    []state.Item
-	written  bool     // all of the above
-	release  []string // keys; none once that is written
+	written  bool          // all of the above
+	release  []sources.Key // keys; none once that is written
 	err      error
 }
 

@@ -437,7 +437,7 @@ func (d *decider) compare(ctx context.Context, i state.Item, e state.Entry) (c c
 	if e.Size != i.Size || d.Rules.duplicates() {
 		return other, nil
 	}
-	mine, err := digestOfObject(ctx, d.Source, object(i))
+	mine, err := digestOfObject(ctx, d.Source, i.Object)
 	equal := comparison{Equal, mine}
 	switch {
 	case ctx.Err() != nil:

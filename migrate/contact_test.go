@@ -323,7 +323,7 @@ func TestTwinsFindTheirOwn(t *testing.T) {
 	w.wantStates(w.migrate(r), map[string]int64{"adopt done": 20})
 	for receipt, err := range w.journal.Receipts(t.Context(), w.pair.ID, "") {
 		must(t, err)
-		if name := receipt.Name + "." + receipt.Extension; name != receipt.Key {
+		if name := receipt.Name + "." + receipt.Extension; name != string(receipt.Key) {
 			t.Errorf("%s is %s", receipt.Key, name)
 		}
 	}

@@ -91,7 +91,7 @@ func (c *content) drop() {
 
 // start opens the object and asks what the source has with it.
 func (c *content) start(ctx context.Context) (io.ReadCloser, error) {
-	r, err := c.Source.Open(ctx, object(c.item), 0)
+	r, err := c.Source.Open(ctx, c.item.Object, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -190,7 +190,7 @@ func (h *hoard) check(plan migrate.Plan) {
 	told := map[string]state.Item{}
 	for i, err := range h.journal.Items(h.Context(), plan.Run.Num) {
 		must(h, err)
-		told[i.Key] = i
+		told[string(i.Key)] = i
 		h.notes("    %s: %s %s (%s) %s %s", i.Key, i.Action, i.State, i.Reason, i.Origin, i.Error)
 	}
 	gone := int64(0)

@@ -30,21 +30,21 @@ type decider struct {
 	vanished   map[string]bool          // assets that were listed and are not there any more
 	doubled    atomic.Int64             // see Plan
 	others     bool                     // in the place of an object is an asset that is not equal to it
-	followed   map[string]bool          // objects that are gone and go by another key now
-	lost       map[string]*loss         // objects whose assets others were to share
+	followed   map[sources.Key]bool     // objects that are gone and go by another key now
+	lost       map[sources.Key]*loss    // objects whose assets others were to share
 	tags       map[tagBatch]tagEvidence // what reading objects told of how version tags are made
 	perhaps    bool                     // something was listed that may describe another object
-	ahead      map[string]ahead         // what describes objects that are decided next, if that says where they go
+	ahead      map[sources.Key]ahead    // what describes objects that are decided next, if that says where they go
 	batch      []state.Item
 
 	sentinel    bool          // was listed
 	stopped     string        // what of the plan is not to be carried out, and why
 	guarded     []*GuardError // why none of it is
-	driftCursor string
+	driftCursor sources.Key
 }
 
 func (p *Planner) newDecider(run state.Run) *decider {
-	return &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, vanished: map[string]bool{}, followed: map[string]bool{}, lost: map[string]*loss{}, tags: map[tagBatch]tagEvidence{}}
+	return &decider{Planner: p, run: run, containers: map[Place]bool{}, claimed: map[string]bool{}, vanished: map[string]bool{}, followed: map[sources.Key]bool{}, lost: map[sources.Key]*loss{}, tags: map[tagBatch]tagEvidence{}}
 }
 
 // decide decides every staged item. It may be repeated after a crash: the same
@@ -179,7 +179,7 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 	if settled || err != nil {
 		return settled, err
 	}
-	o := object(*i)
+	o := i.Object
 	memory, receipt, err := d.memory(o)
 	if err != nil {
 		return false, err
@@ -194,7 +194,7 @@ func (d *decider) first(ctx context.Context, i *state.Item) (bool, error) {
 
 // judge decides an item in a situation.
 func (d *decider) judge(ctx context.Context, i *state.Item, s Situation, receipt state.Receipt, approved state.Item) (err error) {
-	o := object(*i)
+	o := i.Object
 	if s.Parked, err = d.parked(o); err != nil {
 		return err
 	}
@@ -260,9 +260,9 @@ const parkAfter = 5
 
 // parked gives the reason why an object is not tried any more, if there is one.
 func (d *decider) parked(o sources.Object) (Reason, error) {
-	f, failed, err := d.failures.find(string(o.Key))
+	f, failed, err := d.failures.find(o.Key)
 	switch {
-	case err != nil || !failed || d.RetryParked, !sameFingerprint(o, f.Size, f.Time, f.VersionTag, d.Source.Traits().Precision):
+	case err != nil || !failed || d.RetryParked, !sameFingerprint(o, f.Object, d.Source.Traits().Precision):
 		return "", err
 	case f.Unclear:
 		return ReasonUnclear, nil
@@ -277,7 +277,7 @@ func write(i *state.Item, a state.Action, why Reason) {
 	i.Action, i.Reason, i.State = a, string(why), firstState(a, why)
 	i.Class, i.Error = "", ""
 	if i.State == state.ItemFailed {
-		i.Class, i.Error = "permanent", cmp.Or(i.Obstacle, string(why))
+		i.Class, i.Error = "permanent", cmp.Or(string(i.Obstacle), string(why))
 	}
 }
 

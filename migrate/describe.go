@@ -26,7 +26,7 @@ type saidLast struct {
 }
 
 // saidLast reads what was said of an object when its asset was described last.
-func (d Deps) saidLast(ctx context.Context, run state.Run, key string) (last saidLast, err error) {
+func (d Deps) saidLast(ctx context.Context, run state.Run, key sources.Key) (last saidLast, err error) {
 	kept, err := d.Journal.DescribedAs(ctx, run.Pair.ID, key)
 	if err == nil {
 		last.text = kept.Metadata
@@ -46,13 +46,13 @@ func (d Deps) saidLast(ctx context.Context, run state.Run, key string) (last sai
 type redescriber func(sources.Object, state.Receipt) (bool, error)
 
 // redescribed gives a redescriber for the objects after a key.
-func (p *Planner) redescribed(ctx context.Context, run state.Run, after string) (_ redescriber, stop func()) {
+func (p *Planner) redescribed(ctx context.Context, run state.Run, after sources.Key) (_ redescriber, stop func()) {
 	if p.Rules.Sync == nil || p.Describer == nil && !p.remapped {
 		return nil, func() {}
 	}
-	known := sideBySide(p.Journal.Described(ctx, run.Pair.ID, after), func(d state.Described) string { return d.Key })
+	known := sideBySide(p.Journal.Described(ctx, run.Pair.ID, after), func(d state.Described) sources.Key { return d.Key })
 	return func(o sources.Object, r state.Receipt) (bool, error) {
-		before, there, err := known.find(string(o.Key))
+		before, there, err := known.find(o.Key)
 		if err != nil {
 			return false, err
 		}
@@ -60,7 +60,7 @@ func (p *Planner) redescribed(ctx context.Context, run state.Run, after string) 
 		if err != nil {
 			return false, &journalError{err}
 		}
-		fields, err := p.inTable(ctx, run, string(o.Key), nil, given)
+		fields, err := p.inTable(ctx, run, o.Key, nil, given)
 		mayDiffer := p.remapped && (there || !r.Adopted) // nobody has said anything of what was adopted
 		if err != nil || !there && fields == nil && !mayDiffer {
 			return false, err
@@ -69,7 +69,7 @@ func (p *Planner) redescribed(ctx context.Context, run state.Run, after string) 
 		if table.EncodeOf(metadata.FromTable) == before.Table && !mayDiffer {
 			return false, nil
 		}
-		last, err := p.saidLast(ctx, run, string(o.Key))
+		last, err := p.saidLast(ctx, run, o.Key)
 		if err != nil {
 			return false, err
 		}
@@ -209,7 +209,7 @@ func (a *Applier) describe(ctx context.Context, i state.Item, asset *assets.Asse
 
 // describedAs is the key under which the journal has what was said of an object last: its
 // former one until the receipt is that of the new one.
-func describedAs(i state.Item) string {
+func describedAs(i state.Item) sources.Key {
 	if i.State == state.ItemSent {
 		return i.Key
 	}
@@ -223,7 +223,7 @@ func isMade(i state.Item, asset *assets.Asset) bool {
 
 // changesOf is what is written into an asset, if there is anything. Where it comes from is
 // written along, and only if it always should be for itself alone.
-func (a *Applier) changesOf(m metadata.Changes, key string, asset assets.Asset, digest []byte) (c assets.Changes, some bool) {
+func (a *Applier) changesOf(m metadata.Changes, key sources.Key, asset assets.Asset, digest []byte) (c assets.Changes, some bool) {
 	mark := provenance(a.run.Pair.Source, key, digest, asset.ID)
 	marks := a.Provenance != "never" && (a.Provenance == "always" || !m.IsZero()) && markOf(asset) != mark
 	if m.IsZero() && !marks {

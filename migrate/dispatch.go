@@ -8,6 +8,7 @@ import (
 
 	"assetferry/internal/clock"
 	"assetferry/internal/retry"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -25,7 +26,7 @@ type dispatcher struct {
 	committed chan commit
 
 	queue     []state.Item // taken, not handed out yet
-	cursor    string       // the last key taken
+	cursor    sources.Key  // the last key taken
 	exhausted bool         // nothing is planned after the cursor
 	inHand    int          // items that workers have
 	inHandOf  namesakes    // these
@@ -34,9 +35,9 @@ type dispatcher struct {
 	settling  bool
 	told      int // doubts that people were told of when nothing moved
 	toldAt    time.Time
-	unknown   int            // items in doubt that could not be found out about
-	fresh     int            // doubts that arose in this process and are not settled
-	sends     map[string]int // how often an item was sent, of those that left no trace
+	unknown   int                 // items in doubt that could not be found out about
+	fresh     int                 // doubts that arose in this process and are not settled
+	sends     map[sources.Key]int // how often an item was sent, of those that left no trace
 
 	gathered   commit    // what is to be written next
 	committing bool      // something else is being written
@@ -53,7 +54,7 @@ type dispatcher struct {
 // newDispatcher makes a dispatcher that knows what former processes left behind.
 func (a *Applier) newDispatcher(ctx context.Context, s *structure, interrupted []state.Item) (*dispatcher, error) {
 	d := &dispatcher{
-		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[string]int{}, inHandOf: namesakes{}, doubtsOf: namesakes{},
+		Applier: a, structure: s, exhausted: a.settleOnly, sends: map[sources.Key]int{}, inHandOf: namesakes{}, doubtsOf: namesakes{},
 		work: make(chan state.Item), results: make(chan result), settled: make(chan []finding, 1),
 		committed: make(chan commit, 1),
 	}

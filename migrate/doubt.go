@@ -10,6 +10,7 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -265,7 +266,7 @@ func (d *dispatcher) giveUp(f finding) error {
 }
 
 func (d *dispatcher) resend(ctx context.Context, again []finding) error {
-	keys := make([]string, len(again))
+	keys := make([]sources.Key, len(again))
 	for n, f := range again {
 		keys[n] = f.item.Key
 	}

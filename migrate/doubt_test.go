@@ -14,7 +14,6 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/migrate"
-	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -196,8 +195,8 @@ func (w *world) die(r migrate.Rules, arrived ...string) migrate.Plan {
 	must(w, err)
 	for _, i := range items {
 		for _, key := range arrived {
-			if i.Key == key {
-				content, err := w.source.Open(w.Context(), sources.Object{Key: sources.Key(i.Key), Size: i.Size, Time: i.Time, VersionTag: i.VersionTag}, 0)
+			if string(i.Key) == key {
+				content, err := w.source.Open(w.Context(), i.Object, 0)
 				must(w, err)
 				b, err := io.ReadAll(content)
 				must(w, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -53,7 +54,7 @@ func (d *decider) drift(ctx context.Context) error {
 }
 
 // driftFrom compares so many assets with their receipts, from a key on.
-func (d *decider) driftFrom(ctx context.Context, after string, most int) (n int, last string, err error) {
+func (d *decider) driftFrom(ctx context.Context, after sources.Key, most int) (n int, last sources.Key, err error) {
 	var page []state.Receipt
 	for r, err := range d.Journal.Receipts(ctx, d.run.Pair.ID, after) {
 		if err != nil {
@@ -108,7 +109,7 @@ func (d *decider) drifts(ctx context.Context, r state.Receipt, standing Standing
 	fresh := errors.Is(err, state.ErrNotFound)
 	switch {
 	case fresh:
-		i = arrived(r)
+		i = state.Item{Object: r.Object}
 	case err != nil:
 		return err
 	case i.Action != state.Unchanged && !isDrift(Reason(i.Reason)):

@@ -292,7 +292,7 @@ func TestNamesakeIsNotTaken(t *testing.T) {
 		must(t, err)
 		w.wantStates(plan, map[string]int64{"create done": 2})
 		for _, key := range []string{"A.JPG", "A.jpg"} {
-			if r, err := w.journal.Receipt(t.Context(), w.pair.ID, key); err != nil || r.Filename() != key {
+			if r, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key)); err != nil || r.Filename() != key {
 				t.Errorf("%s has arrived as %s (%v)", key, r.Filename(), err)
 			}
 		}

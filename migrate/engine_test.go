@@ -54,7 +54,7 @@ func TestLibraryArrives(t *testing.T) {
 	w.wantAssets(want)
 	w.wantStates(plan, map[string]int64{"create done": 6})
 	for key, o := range w.watch.items {
-		r, err := w.journal.Receipt(t.Context(), w.pair.ID, key)
+		r, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key))
 		if err != nil || r.Asset != o.Receipt.Asset || r.Adopted {
 			t.Errorf("%s: got receipt %+v (%v)", key, r, err)
 		}
@@ -329,7 +329,7 @@ func TestSelection(t *testing.T) {
 			var keys []string
 			for receipt, err := range w.journal.Receipts(t.Context(), w.pair.ID, "") {
 				must(t, err)
-				keys = append(keys, receipt.Key)
+				keys = append(keys, string(receipt.Key))
 			}
 			if got := strings.Join(keys, " "); got != tc.keys {
 				t.Errorf("got %q, want %q", got, tc.keys)

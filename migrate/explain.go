@@ -52,7 +52,7 @@ func (d Deps) ExplainMapping(ctx context.Context, key sources.Key) (mapping.Expl
 		return mapping.Explanation{}, err
 	}
 	found := g.found.With(metadata.FromSidecar, says)
-	fields, err := d.inTable(ctx, state.Run{}, string(key), nil, found)
+	fields, err := d.inTable(ctx, state.Run{}, key, nil, found)
 	if err != nil {
 		return mapping.Explanation{}, err
 	}
@@ -77,7 +77,7 @@ func (d Deps) find(ctx context.Context, key sources.Key) (o sources.Object, besi
 	if owner.Begin != "" {
 		others = append(others, owner.Begin)
 	}
-	begin := beginOf(string(key), others)
+	begin := beginOf(key, others)
 	var described sources.Key
 	place := func(o sources.Object) int {
 		folded, _ := metadata.FoldSidecar(string(o.Key))
@@ -109,14 +109,14 @@ func (d Deps) find(ctx context.Context, key sources.Key) (o sources.Object, besi
 }
 
 // beginOf gives what a key and some others all begin with.
-func beginOf(key string, others []string) string {
+func beginOf(key sources.Key, others []string) string {
 	for _, other := range others {
-		for !strings.HasPrefix(other, key) {
-			_, size := utf8.DecodeLastRuneInString(key)
+		for !strings.HasPrefix(other, string(key)) {
+			_, size := utf8.DecodeLastRuneInString(string(key))
 			key = key[:len(key)-size]
 		}
 	}
-	return key
+	return string(key)
 }
 
 func isSidecarName(key sources.Key) bool {
@@ -137,7 +137,7 @@ func justBefore(begin string) sources.Key {
 // readBeside gives what sidecars say.
 func (d Deps) readBeside(ctx context.Context, sidecars []sources.Object) (fields metadata.Fields, remark string, err error) {
 	for _, o := range sidecars {
-		says, err := d.readSidecar(ctx, state.Sidecar{Key: string(o.Key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag})
+		says, err := d.readSidecar(ctx, state.Sidecar{Object: o})
 		wrong, err := notTaken(string(o.Key), err)
 		if err != nil {
 			return nil, "", err

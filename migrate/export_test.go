@@ -15,7 +15,7 @@ func Changes(r state.Receipt, a assets.Asset) []string { return changes(r, metad
 func FormerOf(a assets.Asset) any { return formerOf(a) }
 
 // ObjectOf is the object of an item, as the engine reads it from the journal.
-func ObjectOf(i state.Item) sources.Object { return object(i) }
+func ObjectOf(i state.Item) sources.Object { return i.Object }
 
 // EnoughTags is how many version tags of one day and folder tell of all of them.
 const EnoughTags = enoughTags

@@ -106,7 +106,7 @@ func (d *decider) takenAmong(ctx context.Context, tree *tree, items []state.Item
 		}
 		return err
 	})
-	slices.SortFunc(taken, func(a, b state.Item) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(taken, func(a, b state.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return taken, err
 }
 

@@ -127,7 +127,7 @@ func tellOf(r state.Receipt, further []state.Entry, before bool, found func(Diff
 		ids[n] = e.Asset
 	}
 	got := strings.Join(ids, ", ")
-	found(Difference{Key: r.Key, Asset: r.Asset, Field: FieldFurther, Got: got, What: furtherText(len(ids), before) + ": " + got, Note: before})
+	found(Difference{Key: string(r.Key), Asset: r.Asset, Field: FieldFurther, Got: got, What: furtherText(len(ids), before) + ": " + got, Note: before})
 }
 
 // furtherText says how many assets are beside one of ours, and if so that they were before.

@@ -35,7 +35,7 @@ func (e *describerError) Class() retry.Class { return retry.Fatal }
 
 // inTable gives what the user wrote down of an object, of which something was found
 // elsewhere. The digest is nil where only the journal may know it.
-func (d Deps) inTable(ctx context.Context, run state.Run, key string, digest []byte, found metadata.Found) (metadata.Fields, error) {
+func (d Deps) inTable(ctx context.Context, run state.Run, key sources.Key, digest []byte, found metadata.Found) (metadata.Fields, error) {
 	if d.Describer == nil || !d.looks(metadata.FromTable) {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func (d Deps) inTable(ctx context.Context, run state.Run, key string, digest []b
 		}
 		digest = r.Digest
 	}
-	f, _, err := d.Describer.Describe(metadata.Identity{Key: key, Digest: digest, Addresses: found.Addresses()})
+	f, _, err := d.Describer.Describe(metadata.Identity{Key: string(key), Digest: digest, Addresses: found.Addresses()})
 	if err != nil {
 		return nil, &describerError{err}
 	}
@@ -78,10 +78,10 @@ func (a *Applier) gather(ctx context.Context, i state.Item, receipt *state.Recei
 	case sent != nil:
 		g, err = a.wentBy(ctx, sent)
 	case i.Action != state.Describe && i.Action != state.Move, i.Reason == string(ReasonUndescribed), i.Reason == string(ReasonAgain):
-		g, err = a.examine(ctx, object(i))
+		g, err = a.examine(ctx, i.Object)
 	case i.Action == state.Describe && isTouched(i, *receipt):
 		g.found = last.found
-		g, err = a.askSource(ctx, object(i), g)
+		g, err = a.askSource(ctx, i.Object, g)
 	default:
 		g.found = last.found
 	}
@@ -103,7 +103,7 @@ func (a *Applier) wentBy(ctx context.Context, sent *content) (g gathering, err e
 		return g, nil
 	}
 	if sent.capture.Elsewhere() {
-		return a.lookInto(ctx, object(sent.item), g)
+		return a.lookInto(ctx, sent.item.Object, g)
 	}
 	g.add(sent.capture.Found())
 	return g, nil
@@ -220,13 +220,13 @@ func (d Deps) complete(ctx context.Context, run state.Run, i state.Item, digest 
 		return g, err
 	}
 	g.found = g.found.With(metadata.FromTable, fields)
-	said, remarks, err := d.say(object(i), g.found)
+	said, remarks, err := d.say(i.Object, g.found)
 	if err != nil {
 		return g, err
 	}
 	g.said, g.remark = said, joined(g.remark, remark, remarks)
-	g.addresses = d.Mapping.Addresses(mappable(object(i), g.found))
-	g.fields, g.found, err = d.account(object(i), g.found)
+	g.addresses = d.Mapping.Addresses(mappable(i.Object, g.found))
+	g.fields, g.found, err = d.account(i.Object, g.found)
 	return g, err
 }
 

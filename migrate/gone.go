@@ -20,12 +20,12 @@ const unseen sources.Obstacle = "where the listing could not look"
 
 // hidden are the beginnings of keys that a listing could not look behind, so that nothing
 // follows from what is missing there.
-type hidden []string
+type hidden []sources.Key
 
 // pass takes note of an object of the listing, and forgets what lies before it.
 func (h *hidden) pass(o sources.Object) {
-	key := string(o.Key)
-	*h = slices.DeleteFunc(*h, func(begin string) bool { return key > begin && !strings.HasPrefix(key, begin) })
+	key := o.Key
+	*h = slices.DeleteFunc(*h, func(begin sources.Key) bool { return key > begin && !strings.HasPrefix(string(key), string(begin)) })
 	switch o.Obstacle {
 	case sources.UnreadableDirectory:
 		*h = append(*h, key)
@@ -34,8 +34,8 @@ func (h *hidden) pass(o sources.Object) {
 	}
 }
 
-func (h hidden) hides(key string) bool {
-	return slices.ContainsFunc(h, func(begin string) bool { return strings.HasPrefix(key, begin) })
+func (h hidden) hides(key sources.Key) bool {
+	return slices.ContainsFunc(h, func(begin sources.Key) bool { return strings.HasPrefix(string(key), string(begin)) })
 }
 
 // missedIn gives what is to be told of objects that have arrived and are not listed; nil
@@ -50,13 +50,13 @@ func (w *walk) missedIn(ctx context.Context) func(state.Receipt) error {
 // missed stages an object that has arrived and is not listed. What is to become of its
 // asset is decided once all is listed.
 func (w *walk) missed(ctx context.Context, r state.Receipt) error {
-	i := arrived(r)
-	i.Obstacle = string(absent)
+	i := state.Item{Object: r.Object}
+	i.Obstacle = absent
 	if w.unread.hides(r.Key) {
-		i.Obstacle = string(unseen)
+		i.Obstacle = unseen
 	}
 	if w.decided {
-		if err := w.judge(ctx, &i, w.situation(object(i), Same, r, state.Item{}, false), r, state.Item{}); err != nil {
+		if err := w.judge(ctx, &i, w.situation(i.Object, Same, r, state.Item{}, false), r, state.Item{}); err != nil {
 			return err
 		}
 	}
@@ -113,7 +113,7 @@ func (d *decider) countExpired(ctx context.Context, hoped map[int64]bool) (due i
 // have been gone for long enough: by the time of the first listing that missed them, and by
 // one more that was finished since; and unless one of a size that is hoped for may be it.
 func (d *decider) eachGone(ctx context.Context, hoped map[int64]bool, f func(i state.Item, expired bool) error) error {
-	orphans := sideBySide(d.Journal.Orphans(ctx, d.run.Pair.ID, ""), func(o state.Orphan) string { return o.Key })
+	orphans := sideBySide(d.Journal.Orphans(ctx, d.run.Pair.ID, ""), func(o state.Orphan) sources.Key { return o.Key })
 	defer orphans.stop()
 	for i, err := range d.Journal.Items(ctx, d.run.Num, state.ItemSkipped, state.ItemPlanned) {
 		if err != nil {
@@ -123,7 +123,7 @@ func (d *decider) eachGone(ctx context.Context, hoped map[int64]bool, f func(i s
 		if err != nil {
 			return err
 		}
-		if i.Obstacle != string(absent) || i.Reason == string(ReasonFiltered) {
+		if i.Obstacle != absent || i.Reason == string(ReasonFiltered) {
 			continue
 		}
 		if known, err = d.stillAlone(ctx, i.Key, known); err != nil {

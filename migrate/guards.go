@@ -270,12 +270,12 @@ func (d *decider) guardContents(ctx context.Context) error {
 // fits reports whether the content of an object is of the type that its name says, and
 // whether that can be told at all.
 func (d *decider) fits(ctx context.Context, i state.Item) (known, fits bool, err error) {
-	_, extension := splitName(i.Key)
+	_, extension := splitName(string(i.Key))
 	extension = strings.ToLower(extension)
 	if i.Size == 0 || header.Agrees(extension, "") { // nothing that begins with no known bytes is wrong there
 		return false, false, nil
 	}
-	r, err := d.Source.Open(ctx, object(i), 0)
+	r, err := d.Source.Open(ctx, i.Object, 0)
 	if err != nil {
 		return false, false, context.Cause(ctx) // sending it will tell what is wrong with it
 	}

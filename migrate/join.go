@@ -76,7 +76,7 @@ func (d *decider) joinGroup(ctx context.Context, group []state.Sharer) error {
 		} else if !may {
 			continue
 		}
-		extension := strings.ToLower(path.Ext(c.Key))
+		extension := strings.ToLower(path.Ext(string(c.Key)))
 		byExtension[extension] = append(byExtension[extension], &sharing{Sharer: c})
 	}
 	for _, extension := range slices.Sorted(maps.Keys(byExtension)) { // what is read of one tells of the next
@@ -252,7 +252,7 @@ func (j joining) leftUnsaid(ctx context.Context, i state.Item) (remark string, e
 	}
 	beside, remark, err := j.inSidecars(ctx, j.run, i.Key)
 	if err == nil && len(fields)+len(beside) > 0 {
-		remark = joined(LeftUnsaid+": its asset is described as "+i.Origin+" is", remark)
+		remark = joined(string(LeftUnsaid+": its asset is described as "+i.Origin+" is"), remark)
 	}
 	return remark, err
 }

@@ -68,7 +68,7 @@ func (a *Applier) keepFound(ctx context.Context, f *finding) {
 	if !a.Source.Traits().Describes || f.receipt.Adopted {
 		return
 	}
-	d, err := askAtEnd(ctx, a.Source, object(f.item))
+	d, err := askAtEnd(ctx, a.Source, f.item.Object)
 	switch {
 	case err == nil:
 		f.remark = keep(f.receipt, d)

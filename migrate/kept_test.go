@@ -65,7 +65,7 @@ func authored(key sources.Key) (sources.Description, error) {
 func (w *world) wantKept(key string, want *state.Description) {
 	w.Helper()
 	var got *state.Description
-	d, err := w.journal.Description(w.Context(), w.pair.ID, key)
+	d, err := w.journal.Description(w.Context(), w.pair.ID, sources.Key(key))
 	if err == nil {
 		got = &d
 	} else if !errors.Is(err, state.ErrNotFound) {

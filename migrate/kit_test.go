@@ -456,7 +456,7 @@ func (w *world) states(p migrate.Plan) (count map[string]int64, listed int64) {
 
 func (w *world) item(p migrate.Plan, key string) state.Item {
 	w.Helper()
-	i, err := w.journal.Item(w.Context(), p.Run.Num, key)
+	i, err := w.journal.Item(w.Context(), p.Run.Num, sources.Key(key))
 	must(w, err)
 	return i
 }
@@ -542,7 +542,7 @@ func (v *witness) Item(i state.Item, o state.Outcome) {
 	if v.items == nil {
 		v.items = map[string]state.Outcome{}
 	}
-	v.items[i.Key] = o
+	v.items[string(i.Key)] = o
 }
 
 func (v *witness) Found(d migrate.Difference) {

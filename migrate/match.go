@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -114,7 +115,7 @@ func (d *decider) contentsOf(ctx context.Context, of twins) ([]string, error) {
 			continue
 		}
 		g.Go(func() error {
-			digest, err := digestOfObject(parallel, d.Source, object(c.Item))
+			digest, err := digestOfObject(parallel, d.Source, c.Item.Object)
 			if parallel.Err() != nil {
 				return context.Cause(parallel)
 			}
@@ -198,9 +199,9 @@ type movement struct{ gone, new state.Candidate }
 // one each. New objects are ambiguous if several are left that any of those which are gone may
 // have become.
 func pairUp(of twins) (pairs []movement, ambiguous []state.Candidate) {
-	pairs, of = of.pairBy(func(key string) (string, bool) { return foldName(key), true })
+	pairs, of = of.pairBy(func(key sources.Key) (string, bool) { return foldName(string(key)), true })
 	for parts := mostParts(of); parts > 0 && len(of.gone) > 0 && len(of.new) > 0; parts-- {
-		more, rest := of.pairBy(func(key string) (string, bool) { return endOf(key, parts) })
+		more, rest := of.pairBy(func(key sources.Key) (string, bool) { return endOf(string(key), parts) })
 		pairs, of = append(pairs, more...), rest
 	}
 	switch {
@@ -213,7 +214,7 @@ func pairUp(of twins) (pairs []movement, ambiguous []state.Candidate) {
 }
 
 // pairBy pairs those of which nobody else has the same sign, and gives the others.
-func (of twins) pairBy(sign func(key string) (string, bool)) (pairs []movement, rest twins) {
+func (of twins) pairBy(sign func(key sources.Key) (string, bool)) (pairs []movement, rest twins) {
 	gone, new := bySign(of.gone, sign), bySign(of.new, sign)
 	isPair := func(c state.Candidate) (s string, is bool) {
 		s, has := sign(c.Key)
@@ -237,12 +238,12 @@ func (of twins) pairBy(sign func(key string) (string, bool)) (pairs []movement, 
 // mostParts is how many names the longest of the keys has, folders included.
 func mostParts(of twins) (n int) {
 	for _, c := range slices.Concat(of.gone, of.new) {
-		n = max(n, strings.Count(c.Key, "/")+1)
+		n = max(n, strings.Count(string(c.Key), "/")+1)
 	}
 	return n
 }
 
-func bySign(all []state.Candidate, sign func(key string) (string, bool)) map[string][]state.Candidate {
+func bySign(all []state.Candidate, sign func(key sources.Key) (string, bool)) map[string][]state.Candidate {
 	signs := map[string][]state.Candidate{}
 	for _, c := range all {
 		if s, has := sign(c.Key); has {

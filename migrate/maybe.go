@@ -80,7 +80,7 @@ func (d *decider) settlePage(ctx context.Context, page []state.Item) error {
 	g.SetLimit(d.Concurrency)
 	for n, i := range page {
 		g.Go(func() error {
-			digest, err := digestOfObject(parallel, d.Source, object(i))
+			digest, err := digestOfObject(parallel, d.Source, i.Object)
 			switch {
 			case parallel.Err() != nil:
 				return context.Cause(parallel)
@@ -105,8 +105,8 @@ func (d *decider) settlePage(ctx context.Context, page []state.Item) error {
 }
 
 func (d *decider) settleMaybe(ctx context.Context, i state.Item, m Memory, r state.Receipt) error {
-	o := object(i)
-	if m == Seeming && sameFingerprint(o, r.Size, r.Time, r.VersionTag, d.Source.Traits().Precision) {
+	o := i.Object
+	if m == Seeming && sameFingerprint(o, r.Object, d.Source.Traits().Precision) {
 		m = Same // only --checksum did not believe it
 	}
 	s := Situation{Memory: m, Undescribed: d.lacksDescription(r)}

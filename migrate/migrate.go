@@ -71,15 +71,15 @@ type Journal interface {
 	Stage(ctx context.Context, run int64, p state.Page) error
 	Decided(ctx context.Context, run int64, items []state.Item) error
 	Items(ctx context.Context, run int64, states ...state.ItemState) iter.Seq2[state.Item, error]
-	Item(ctx context.Context, run int64, key string) (state.Item, error)
+	Item(ctx context.Context, run int64, key sources.Key) (state.Item, error)
 	Collisions(ctx context.Context, run, pair int64) ([]state.Collision, error)
 	Tallies(ctx context.Context, run int64) ([]state.Tally, error)
 
 	Take(ctx context.Context, run int64, next state.Next) ([]state.Item, error)
 	TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) ([]state.Item, error)
 	NextDue(ctx context.Context, run int64) (time.Time, int64, error)
-	Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error
-	Release(ctx context.Context, run int64, keys []string) error
+	Resend(ctx context.Context, run int64, keys []sources.Key, serverTime time.Time) error
+	Release(ctx context.Context, run int64, keys []sources.Key) error
 	Interrupted(ctx context.Context, run int64) ([]state.Item, error)
 	OthersInDoubt(ctx context.Context, pair state.Pair, after time.Time) (n, largest int64, err error)
 	Record(ctx context.Context, run, pair int64, outcomes []state.Outcome) error
@@ -87,45 +87,45 @@ type Journal interface {
 
 	LastFinished(ctx context.Context, pair int64, command string) (state.Run, error)
 	RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error)
-	Orphans(ctx context.Context, pair int64, after string) iter.Seq2[state.Orphan, error]
+	Orphans(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Orphan, error]
 	MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[state.Candidate, error]
 	CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[state.Receipt, error]
 	TakenPlaces(ctx context.Context, run, pair int64, slots []int64) (map[int64]bool, error)
 	Recased(ctx context.Context, run, pair int64, absent string) ([]state.Item, error)
-	AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[state.Alias, error]
-	AliasesOf(ctx context.Context, pair int64, owner string) iter.Seq2[state.Alias, error]
-	AliasOwner(ctx context.Context, pair int64, key string) (string, error)
+	AllAliases(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Alias, error]
+	AliasesOf(ctx context.Context, pair int64, owner sources.Key) iter.Seq2[state.Alias, error]
+	AliasOwner(ctx context.Context, pair int64, key sources.Key) (sources.Key, error)
 	Sharers(ctx context.Context, run, pair int64) iter.Seq2[state.Sharer, error]
 	JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[state.Receipt, error]
-	ForgetAliasesOf(ctx context.Context, pair int64, owner string) error
+	ForgetAliasesOf(ctx context.Context, pair int64, owner sources.Key) error
 	SaveFormer(ctx context.Context, run, pair int64, all []state.Former) error
-	FormerAsset(ctx context.Context, run int64, key string) (json.RawMessage, error)
-	DriftCursor(ctx context.Context, pair int64) (string, error)
+	FormerAsset(ctx context.Context, run int64, key sources.Key) (json.RawMessage, error)
+	DriftCursor(ctx context.Context, pair int64) (sources.Key, error)
 	AddDrift(ctx context.Context, run int64, items []state.Item) error
-	NoteSync(ctx context.Context, run int64, stopped, driftCursor string) error
+	NoteSync(ctx context.Context, run int64, stopped string, driftCursor sources.Key) error
 	FinishSync(ctx context.Context, run state.Run, e state.Ending) error
 
-	Failures(ctx context.Context, pair int64, after string) iter.Seq2[state.Failure, error]
+	Failures(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Failure, error]
 	Alive()
 
-	Receipts(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error]
-	Fingerprints(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error]
-	Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error)
+	Receipts(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Receipt, error]
+	Fingerprints(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Receipt, error]
+	Receipt(ctx context.Context, pair int64, key sources.Key) (state.Receipt, error)
 	ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]state.Receipt, error)
 	HoldsAsset(ctx context.Context, pair int64, asset string) (bool, error)
 	OwnsAsset(ctx context.Context, destination, asset string) (bool, error)
 	SumReceipts(ctx context.Context, pair int64) (state.ReceiptSum, error)
-	Described(ctx context.Context, pair int64, after string) iter.Seq2[state.Described, error]
-	DescribedAs(ctx context.Context, pair int64, key string) (state.Described, error)
+	Described(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Described, error]
+	DescribedAs(ctx context.Context, pair int64, key sources.Key) (state.Described, error)
 
-	Sidecars(ctx context.Context, pair int64, after string) iter.Seq2[state.Sidecar, error]
+	Sidecars(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Sidecar, error]
 	PendingSidecars(ctx context.Context, pair int64) iter.Seq2[state.Sidecar, error]
 	SidecarsAmong(ctx context.Context, pair int64, folded []string) ([]state.Sidecar, error)
 	SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]state.SidecarOwner, error)
 	SaveSidecars(ctx context.Context, run int64, all []state.Sidecar) error
-	ClaimSidecars(ctx context.Context, pair, run int64, keys []string) error
-	UnreadSidecar(ctx context.Context, pair int64, key string) error
-	ForgetSidecar(ctx context.Context, pair int64, key string) error
+	ClaimSidecars(ctx context.Context, pair, run int64, keys []sources.Key) error
+	UnreadSidecar(ctx context.Context, pair int64, key sources.Key) error
+	ForgetSidecar(ctx context.Context, pair int64, key sources.Key) error
 
 	Choices(ctx context.Context, destination string) (map[string]string, error)
 	SaveChoices(ctx context.Context, destination string, choices map[string]string) error
@@ -148,7 +148,7 @@ type Journal interface {
 	SaveVerification(ctx context.Context, v state.Verification, found []state.Difference) error
 
 	StageUndo(ctx context.Context, undo state.Run, later, shared string) error
-	Undoings(ctx context.Context, undo state.Run, keys []string) (map[string]state.Undoing, error)
+	Undoings(ctx context.Context, undo state.Run, keys []sources.Key) (map[sources.Key]state.Undoing, error)
 	DecideUndo(ctx context.Context, undo int64, items []state.Item) error
 	UndoContainers(ctx context.Context, undo state.Run) ([]state.Container, error)
 	SharedAssets(ctx context.Context, pair state.Pair, assets []string) (map[string]bool, error)

@@ -384,7 +384,7 @@ func (m moving) isToldOtherwise(ctx context.Context, i state.Item) (bool, error)
 	if fields != nil {
 		found = found.With(metadata.FromTable, fields)
 	}
-	said, _, err := m.say(object(i), found)
+	said, _, err := m.say(i.Object, found)
 	return said.Over(last.base).Encode() != last.text, err
 }
 

@@ -62,7 +62,7 @@ func TestMoves(t *testing.T) {
 				{"Images", "new/deep", "b.jpg", digest("b")}, {"Images", "new/deep", "see.png", digest("c")}, {"Texts", "", "e.bin", digest("e")},
 			})
 			for from, to := range map[string]string{"a.jpg": "A.jpg", "old/b.jpg": "new/deep/b.jpg", "old/c.jpg": "new/deep/see.png", "old/d.jpg": "d.jpg", "e.txt": "e.bin"} {
-				if _, err := w.journal.Receipt(t.Context(), w.pair.ID, from); err == nil {
+				if _, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(from)); err == nil {
 					t.Errorf("%s still has a receipt", from)
 				}
 				if got := w.receipt(to); got.Asset != was[from] || got.Run != plan.Run.Num {
@@ -84,7 +84,7 @@ func (w *world) wantAsLeft(but ...string) {
 	w.Helper()
 	for r, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
 		must(w, err)
-		if slices.Contains(but, r.Key) {
+		if slices.Contains(but, string(r.Key)) {
 			continue
 		}
 		a, err := w.other.Asset(w.Context(), r.Asset)
@@ -114,10 +114,10 @@ func TestMoveOfAFolder(t *testing.T) {
 			var items []state.Item
 			for r, err := range w.journal.Receipts(t.Context(), w.pair.ID, "") {
 				must(t, err)
-				name := strings.TrimPrefix(r.Key, "old/")
+				name := strings.TrimPrefix(string(r.Key), "old/")
 				w.source.Delete(sources.Key(r.Key))
 				o := w.source.Put(sources.Key("new/"+name), []byte(strings.TrimLeft(strings.TrimSuffix(name, ".jpg"), "0")))
-				items = append(items, state.Item{Key: "new/" + name, Size: r.Size, Time: o.Time, VersionTag: o.VersionTag, Action: state.Move,
+				items = append(items, state.Item{Object: sources.Object{Key: sources.Key("new/" + name), Size: r.Size, Time: o.Time, VersionTag: o.VersionTag}, Action: state.Move,
 					Reason: string(migrate.ReasonMoved), State: state.ItemPlanned, Category: w.images, Folder: "new", Name: name, Origin: r.Key, Asset: r.Asset})
 			}
 			now.passes(20 * time.Minute)
@@ -172,7 +172,7 @@ func TestMoveBack(t *testing.T) {
 	for _, key := range []string{"dir/a.jpg", "dir/b.jpg", "gone.jpg"} {
 		dir, name := sources.Key(key).Split()
 		i := w.wants(state.Move, key, w.images, dir, name)
-		i.Origin, i.Asset = key, w.receipt(key).Asset
+		i.Origin, i.Asset = sources.Key(key), w.receipt(key).Asset
 		items = append(items, i)
 	}
 	w.trash("gone.jpg")
@@ -280,7 +280,7 @@ func (w *world) loses(key string) state.Item {
 	w.Helper()
 	r := w.receipt(key)
 	w.source.Delete(sources.Key(key))
-	return state.Item{Key: key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Obstacle: "not at the source any more",
+	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Obstacle: "not at the source any more"},
 		Action: state.Trash, Reason: string(migrate.ReasonExpired), State: state.ItemPlanned, Category: r.Category, Name: r.Filename(), Asset: r.Asset}
 }
 
@@ -356,7 +356,7 @@ type journalAfter struct {
 	happened atomic.Bool
 }
 
-func (j *journalAfter) Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error) {
+func (j *journalAfter) Receipt(ctx context.Context, pair int64, key sources.Key) (state.Receipt, error) {
 	if j.happened.Load() {
 		return state.Receipt{}, errNoDisk
 	}
@@ -396,7 +396,7 @@ func TestMoveBackWhatCannotBeRead(t *testing.T) {
 	for _, key := range []string{"a.jpg", "b.jpg"} {
 		must(t, w.other.Move(t.Context(), assets.Target{FolderID: elsewhere}, assets.Transfer{AssetID: w.assetOf(key).ID}))
 		i := w.wants(state.Move, key, w.images, "", key)
-		i.Origin, i.Asset = key, w.receipt(key).Asset
+		i.Origin, i.Asset = sources.Key(key), w.receipt(key).Asset
 		items = append(items, i)
 	}
 	plan := w.planSync(syncRules("keep"), items...)

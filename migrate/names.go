@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -29,7 +30,7 @@ func Names(ctx context.Context, journal interface {
 }
 
 // nameOf is the name of an object, in the Unicode form that assets have.
-func nameOf(key string) string { return normal(path.Base(key)) }
+func nameOf(key sources.Key) string { return normal(path.Base(string(key))) }
 
 // freeNames decides to give assets the names that they could not get when they arrived, as
 // those were taken by others that are gone by now. Whoever looks for one finds it by the name
@@ -120,7 +121,7 @@ func (d *decider) nameBack(ctx context.Context, folders folderPaths, r state.Rec
 		return i, false, err
 	}
 	i = state.Item{
-		Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, Asset: r.Asset, Origin: r.Key,
+		Object: r.Object, Asset: r.Asset, Origin: r.Key,
 		Category: r.Category, Folder: folder, Name: name, Slot: Place{r.Category, folder, name}.slot(),
 	}
 	write(&i, state.Move, ReasonNameFree)

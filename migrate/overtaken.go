@@ -15,18 +15,18 @@ import (
 // takes a run of its own, to which the former one gives way. Nothing that it did is lost.
 type Overtaken struct {
 	Run string
-	Key string // of the first such object
+	Key sources.Key // of the first such object
 }
 
 // overtakenError ends the listing of a run that is overtaken.
-type overtakenError struct{ key string }
+type overtakenError struct{ key sources.Key }
 
 func (e *overtakenError) Error() string {
 	return fmt.Sprintf("%s has changed since this run was done with it", e.key)
 }
 
 // planAnew plans a new run in the place of one that is overtaken.
-func (p *Planner) planAnew(ctx context.Context, former state.Run, key string) (Plan, error) {
+func (p *Planner) planAnew(ctx context.Context, former state.Run, key sources.Key) (Plan, error) {
 	run, err := p.Journal.Begin(ctx, former.Pair, former.Command, former.Rules)
 	if err != nil {
 		return Plan{}, err
@@ -59,14 +59,14 @@ func (w *walk) changedSince(o sources.Object, s Situation, receipt state.Receipt
 	if s.LeftOut != "" || s.Failed != "" {
 		return nil
 	}
-	size, time, tag := receipt.Size, receipt.Time, receipt.VersionTag
+	was := receipt.Object
 	if s.Memory == Unknown {
-		size, time, tag = alias.Size, alias.Time, alias.VersionTag
+		was = alias.Object
 	}
 	known := s.Memory != Unknown || alias.Key != ""
 	again := w.Rules.Sync.DescribeAgain // which it was
-	if known && sameFingerprint(o, size, time, tag, w.Source.Traits().Precision) && (again || !s.Redescribed) {
+	if known && sameFingerprint(o, was, w.Source.Traits().Precision) && (again || !s.Redescribed) {
 		return nil
 	}
-	return &overtakenError{string(o.Key)}
+	return &overtakenError{o.Key}
 }

@@ -55,7 +55,7 @@ func (d *decider) keepNeeded(ctx context.Context) error {
 
 // neededBy gives the first object that shares the asset of an owner and does not part from
 // it in this run, with the reason; "" if all do.
-func (d *decider) neededBy(ctx context.Context, owner string) (string, error) {
+func (d *decider) neededBy(ctx context.Context, owner sources.Key) (string, error) {
 	for a, err := range d.Journal.AliasesOf(ctx, d.run.Pair.ID, owner) {
 		if err != nil {
 			return "", err
@@ -63,13 +63,13 @@ func (d *decider) neededBy(ctx context.Context, owner string) (string, error) {
 		i, err := d.Journal.Item(ctx, d.run.Num, a.Key)
 		switch {
 		case errors.Is(err, state.ErrNotFound): // it was joined after the plan was approved
-			return a.Key, nil
+			return string(a.Key), nil
 		case err != nil:
 			return "", err
 		}
 		switch i.State {
 		case state.ItemSkipped, state.ItemFailed, state.ItemConflict, state.ItemParked, state.ItemChanged:
-			return a.Key + ", " + i.Reason, nil
+			return string(a.Key+", ") + i.Reason, nil
 		}
 	}
 	return "", nil
@@ -110,7 +110,7 @@ func restores(i state.Item) bool {
 // partAllFrom makes new objects of all aliases of an owner, and has the journal forget that
 // they ever shared its asset: whatever becomes of them in this run, the next one must not take
 // them for what has arrived. One of them may be an heir, whose item is given.
-func (d *decider) partAllFrom(ctx context.Context, owner string, heir *state.Item) error {
+func (d *decider) partAllFrom(ctx context.Context, owner sources.Key, heir *state.Item) error {
 	p, some := parting{decider: d}, false
 	for a, err := range d.Journal.AliasesOf(ctx, d.run.Pair.ID, owner) {
 		if err != nil {
@@ -143,7 +143,7 @@ type parting struct {
 }
 
 // all parts all aliases from an owner.
-func (p *parting) all(ctx context.Context, owner string) error {
+func (p *parting) all(ctx context.Context, owner sources.Key) error {
 	for a, err := range p.Journal.AliasesOf(ctx, p.run.Pair.ID, owner) {
 		if err == nil {
 			_, _, err = p.part(ctx, a)
@@ -189,12 +189,12 @@ func (p *parting) succeed(ctx context.Context, gone state.Item) error {
 func (p *parting) part(ctx context.Context, a state.Alias) (i state.Item, same bool, err error) {
 	i, err = p.Journal.Item(ctx, p.run.Num, a.Key)
 	if err == nil {
-		return i, p.trust(Same) == Same && sameFingerprint(object(i), a.Size, a.Time, a.VersionTag, p.Source.Traits().Precision), nil
+		return i, p.trust(Same) == Same && sameFingerprint(i.Object, a.Object, p.Source.Traits().Precision), nil
 	}
 	if !errors.Is(err, state.ErrNotFound) {
 		return i, false, err
 	}
-	i = state.Item{Key: a.Key, Size: a.Size, Time: a.Time, VersionTag: a.VersionTag, ContentType: a.ContentType}
+	i = state.Item{Object: a.Object}
 	if err := p.asNew(ctx, &i, state.Item{}, false); err != nil {
 		return i, false, err
 	}
@@ -227,7 +227,7 @@ func (p *parting) end(ctx context.Context) error {
 // have an item of it.
 func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item, isApproved bool) (err error) {
 	if d.Mapping.PlaceNeedsMetadata() {
-		unknown := staged(object(*i))
+		unknown := state.Item{Object: i.Object}
 		unknown.State = state.ItemStaged
 		if d.ahead, err = d.lookAhead(ctx, []state.Item{unknown}); err != nil {
 			return err
@@ -235,5 +235,5 @@ func (d *decider) asNew(ctx context.Context, i *state.Item, approved state.Item,
 		defer func() { d.ahead = nil }()
 	}
 	i.Origin = ""
-	return d.judge(ctx, i, d.situation(object(*i), Unknown, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
+	return d.judge(ctx, i, d.situation(i.Object, Unknown, state.Receipt{}, approved, isApproved), state.Receipt{}, state.Item{})
 }

@@ -219,13 +219,13 @@ func TestRename(t *testing.T) {
 		{"a.jpg", "dir/a.jpg", "a~a8db37.jpg"},
 		{"none", "none", "none~140bed"},
 	} {
-		got := rename(tc.name, tc.key)
+		got := rename(tc.name, sources.Key(tc.key))
 		if got != tc.want {
 			t.Errorf("rename(%q, %q) = %q, want %q: names must not change between versions", tc.name, tc.key, got, tc.want)
 		}
 	}
 	long := strings.Repeat("ä", maxName)
-	base, extension := splitName(rename(long+".jpg", "k"))
+	base, extension := splitName(rename(string(sources.Key(long+".jpg")), "k"))
 	if n := utf8.RuneCountInString(base); n != maxName || extension != "jpg" {
 		t.Errorf("got %d characters and %q", n, extension)
 	}

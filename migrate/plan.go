@@ -138,7 +138,7 @@ func (p *Planner) Plan(ctx context.Context, run state.Run) (Plan, error) {
 		}
 	}
 	plan, err := p.summary(ctx, run.ID)
-	plan.Guarded, plan.Drift, plan.Doubled = d.guarded, d.driftCursor, d.doubled.Load()
+	plan.Guarded, plan.Drift, plan.Doubled = d.guarded, string(d.driftCursor), d.doubled.Load()
 	return plan, err
 }
 

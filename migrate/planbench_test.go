@@ -85,7 +85,7 @@ func (b *benchPlan) plan() migrate.Plan {
 func (b *benchPlan) send(run state.Run) {
 	must(b, b.journal.SetRunState(b.Context(), run.Num, state.Planned, state.Applying))
 	for after := ""; ; {
-		items, err := b.journal.Take(b.Context(), run.Num, state.Next{After: after, N: 1000, Time: listed})
+		items, err := b.journal.Take(b.Context(), run.Num, state.Next{After: sources.Key(after), N: 1000, Time: listed})
 		must(b, err)
 		if len(items) == 0 {
 			break
@@ -93,10 +93,10 @@ func (b *benchPlan) send(run state.Run) {
 		var outcomes []state.Outcome
 		for _, i := range items {
 			outcomes = append(outcomes, state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: &state.Receipt{
-				Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: make([]byte, 32), Asset: "asset of " + i.Key,
-				Name: i.Name, Extension: "jpg", Category: i.Category, Slot: i.Slot, URL: "https://example.com/assets/" + i.Key,
+				Object: i.Object, Digest: make([]byte, 32), Asset: "asset of " + string(i.Key),
+				Name: i.Name, Extension: "jpg", Category: i.Category, Slot: i.Slot, URL: "https://example.com/assets/" + string(i.Key),
 			}})
-			after = i.Key
+			after = string(i.Key)
 		}
 		must(b, b.journal.Record(b.Context(), run.Num, b.pair.ID, outcomes))
 	}

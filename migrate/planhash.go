@@ -70,7 +70,7 @@ func asReadBack[T any](v T) (string, error) {
 
 // Add adds an item: what happens to which version of an object, and where it goes.
 func (h *PlanHash) Add(i state.Item) {
-	h.texts(i.Key, i.VersionTag, string(i.Action), i.Reason, i.Category, i.Folder, i.Name, i.Asset)
+	h.texts(string(i.Key), i.VersionTag, string(i.Action), i.Reason, i.Category, i.Folder, i.Name, i.Asset)
 	h.numbers(i.Size, unixNano(i.Time))
 }
 

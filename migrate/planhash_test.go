@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -18,8 +19,8 @@ func TestPlanHash(t *testing.T) {
 		return plan{
 			migrate.PlanHead{Source: "photos", SourceAddress: "/photos", Destination: "e/w", Rules: migrate.DefaultRules(),
 				Categories: []migrate.NewCategory{{Name: "New", Extensions: []string{"a", "b"}}}, Unchanged: 1, UnchangedBytes: 2},
-			[]state.Item{{Key: "a", Size: 1, Time: time.Unix(1, 1), VersionTag: "v", Action: state.Create, Reason: "r",
-				Category: "c", Folder: "f", Name: "n", Asset: "x"}, {Key: "b"}},
+			[]state.Item{{Object: sources.Object{Key: "a", Size: 1, Time: time.Unix(1, 1), VersionTag: "v"}, Action: state.Create, Reason: "r",
+				Category: "c", Folder: "f", Name: "n", Asset: "x"}, {Object: sources.Object{Key: "b"}}},
 		}
 	}
 	hash := func(p plan) string {

@@ -231,7 +231,7 @@ func (w *world) aliases() map[string]string {
 	all := map[string]string{}
 	for a, err := range w.journal.AllAliases(w.Context(), w.pair.ID, "") {
 		must(w, err)
-		all[a.Key] = a.Owner
+		all[string(a.Key)] = string(a.Owner)
 	}
 	return all
 }
@@ -342,7 +342,7 @@ func (w *world) wantLibrary(t *rapid.T, want map[string]placed) {
 	}
 	for receipt, err := range w.journal.Receipts(w.Context(), w.pair.ID, "") {
 		must(w, err)
-		if p := want[receipt.Key]; p.Name != receipt.Name+"."+receipt.Extension {
+		if p := want[string(receipt.Key)]; p.Name != receipt.Name+"."+receipt.Extension {
 			t.Errorf("%q has arrived as %q, want %q", receipt.Key, receipt.Name+"."+receipt.Extension, p.Name)
 		}
 	}
@@ -393,7 +393,7 @@ func (p *past) Item(i state.Item, o state.Outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if strings.Contains(o.Error, "cannot be told whether asset") {
-		p.lost[i.Name] = i.Key
+		p.lost[i.Name] = string(i.Key)
 	}
 }
 
@@ -449,9 +449,9 @@ func (p *past) check(t *rapid.T, w *world) {
 		if other, taken := owners[receipt.Asset]; taken {
 			t.Errorf("%q and %q are the same asset", receipt.Key, other)
 		}
-		owners[receipt.Asset] = receipt.Key
+		owners[receipt.Asset] = string(receipt.Key)
 		held = append(held, asset.Filename()+" "+content)
-		for _, alias := range w.aliasesOf(receipt.Key) {
+		for _, alias := range w.aliasesOf(string(receipt.Key)) {
 			if !slices.Contains(p.versions[sources.Key(alias)], content) {
 				t.Errorf("%q shares the asset of %q, whose content it never had", alias, receipt.Key)
 			}
@@ -478,10 +478,10 @@ func (p *past) checkAll(t *rapid.T, w *world) {
 	must(w, err)
 	for o, err := range w.source.Objects(w.Context(), "") {
 		must(w, err)
-		if _, err := w.journal.Receipt(w.Context(), w.pair.ID, string(o.Key)); err == nil || aliases[string(o.Key)] != "" {
+		if _, err := w.journal.Receipt(w.Context(), w.pair.ID, o.Key); err == nil || aliases[string(o.Key)] != "" {
 			continue
 		}
-		i, err := w.journal.Item(w.Context(), run.Num, string(o.Key))
+		i, err := w.journal.Item(w.Context(), run.Num, o.Key)
 		if err != nil || i.Action != state.Skip && i.Action != state.Conflict {
 			t.Errorf("%q is nowhere: %+v, %v", o.Key, i, err)
 		}
@@ -491,9 +491,9 @@ func (p *past) checkAll(t *rapid.T, w *world) {
 // aliasesOf gives the keys of objects that share the asset of one.
 func (w *world) aliasesOf(owner string) (keys []string) {
 	w.Helper()
-	for a, err := range w.journal.AliasesOf(w.Context(), w.pair.ID, owner) {
+	for a, err := range w.journal.AliasesOf(w.Context(), w.pair.ID, sources.Key(owner)) {
 		must(w, err)
-		keys = append(keys, a.Key)
+		keys = append(keys, string(a.Key))
 	}
 	return keys
 }

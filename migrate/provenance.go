@@ -7,6 +7,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/metadata"
+	"assetferry/sources"
 )
 
 // provenanceAttribute is the custom attribute that says where an asset comes from.
@@ -15,7 +16,7 @@ const provenanceAttribute = metadata.Provenance
 // provenance is the value of that attribute: it recognises an asset of ours after
 // the journal was lost, and tells nobody the names of files. A copy of the asset
 // has another id, and other content another digest, so neither passes for it.
-func provenance(source, key string, digest []byte, asset string) string {
+func provenance(source string, key sources.Key, digest []byte, asset string) string {
 	origin := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(source), source, key))
 	return "1." + hex.EncodeToString(origin[:16]) + "." + hex.EncodeToString(digest[:8]) + "." + asset
 }

@@ -8,6 +8,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -25,9 +26,9 @@ func (d *decider) matchRecased(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	decided := map[string]bool{}
+	decided := map[sources.Key]bool{}
 	for _, i := range found {
-		if d.followed[i.Origin] || decided[i.Key] || foldName(i.Key) != foldName(i.Origin) {
+		if d.followed[i.Origin] || decided[i.Key] || foldName(string(i.Key)) != foldName(string(i.Origin)) {
 			continue
 		}
 		needed, err := d.neededBy(ctx, i.Origin)

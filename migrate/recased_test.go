@@ -30,14 +30,14 @@ func TestSyncOfARecasedName(t *testing.T) {
 		w.put(tc.after, "after, and more")
 		plan := w.syncs(syncing())
 		w.wantStates(plan, map[string]int64{"replace done": 1, "unchanged skipped": 1})
-		if i := w.item(plan, tc.after); i.Reason != string(migrate.ReasonRecased) || i.Origin != tc.before {
+		if i := w.item(plan, tc.after); i.Reason != string(migrate.ReasonRecased) || string(i.Origin) != tc.before {
 			t.Errorf("%s: planned %+v", tc.after, i)
 		}
 		after := w.receipt(tc.after)
 		if after.Asset != before.Asset || after.URL != before.URL || after.Filename() != tc.name || after.Slot != before.Slot {
 			t.Errorf("%s: before %+v, after %+v", tc.after, before, after)
 		}
-		if a := w.assetOf(after.Key); a.Filename() != tc.name || w.content(a) != "after, and more" {
+		if a := w.assetOf(string(after.Key)); a.Filename() != tc.name || w.content(a) != "after, and more" {
 			t.Errorf("%s: the asset is %q with %q", tc.after, a.Filename(), w.content(a))
 		}
 		if asked := w.during(func() { w.syncs(syncing()) }); len(asked) > 0 {
@@ -115,7 +115,7 @@ func TestSyncGivesAFreeNameBack(t *testing.T) {
 		t.Errorf("got %+v", i)
 	}
 	after := w.receipt("dir/photo.jpg")
-	if after.Asset != before.Asset || after.Filename() != "photo.jpg" || w.assetOf(after.Key).Filename() != "photo.jpg" {
+	if after.Asset != before.Asset || after.Filename() != "photo.jpg" || w.assetOf(string(after.Key)).Filename() != "photo.jpg" {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 	if asked := w.during(func() { w.syncs(removing) }); len(asked) > 0 {

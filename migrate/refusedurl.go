@@ -3,14 +3,16 @@ package migrate
 import (
 	"fmt"
 	"sync"
+
+	"assetferry/sources"
 )
 
 // A RefusedURLError says that contents could not be verified, because their URLs must not be
 // followed. That is no difference.
 type RefusedURLError struct {
-	Count int64  // of assets
-	Key   string // of one of them
-	Err   error  // what was said of that one
+	Count int64       // of assets
+	Key   sources.Key // of one of them
+	Err   error       // what was said of that one
 }
 
 func (e *RefusedURLError) Error() string {
@@ -28,7 +30,7 @@ type refusedURLs struct {
 	first *RefusedURLError
 }
 
-func (r *refusedURLs) add(key string, err error) {
+func (r *refusedURLs) add(key sources.Key, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.first == nil {

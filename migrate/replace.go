@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/flagname"
 	"assetferry/internal/retry"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -69,7 +70,7 @@ func (a *Applier) replace(ctx context.Context, s *structure, i state.Item, conte
 
 // insteadOf is the key of the receipt whose place that of an item takes, "" if there is
 // none.
-func insteadOf(i state.Item) string {
+func insteadOf(i state.Item) sources.Key {
 	if i.Action == state.Replace {
 		return cmp.Or(i.Origin, i.Key)
 	}
@@ -272,7 +273,7 @@ func (a *Applier) replaced(ctx context.Context, i state.Item) (*assets.Asset, []
 	}
 	digest := i.Digest
 	if digest == nil {
-		if digest, err = digestOfObject(ctx, a.Source, object(i)); err != nil {
+		if digest, err = digestOfObject(ctx, a.Source, i.Object); err != nil {
 			return nil, nil, err
 		}
 	}

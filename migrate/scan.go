@@ -28,19 +28,19 @@ func (d *decider) scan(ctx context.Context) (err error) {
 	}
 	w := walk{decider: d, page: state.Page{Cursor: d.run.Cursor}}
 	defer d.walkBeside(ctx, d.run.Cursor, w.missedIn(ctx))()
-	w.sidecars = sideBySide(d.Journal.Sidecars(ctx, d.run.Pair.ID, d.run.Cursor), func(c state.Sidecar) string { return c.Key })
+	w.sidecars = sideBySide(d.Journal.Sidecars(ctx, d.run.Pair.ID, d.run.Cursor), func(c state.Sidecar) sources.Key { return c.Key })
 	w.sidecars.passed = func(c state.Sidecar) error { return w.lost(ctx, c) }
 	defer w.sidecars.stop()
-	w.aliases = sideBySide(d.Journal.AllAliases(ctx, d.run.Pair.ID, d.run.Cursor), func(a state.Alias) string { return a.Key })
+	w.aliases = sideBySide(d.Journal.AllAliases(ctx, d.run.Pair.ID, d.run.Cursor), func(a state.Alias) sources.Key { return a.Key })
 	w.aliases.passed = func(a state.Alias) error { return w.lostAlias(ctx, a) }
 	defer w.aliases.stop()
-	w.unsettled = sideBySide(w.unclear(ctx), func(f state.Failure) string { return f.Key })
+	w.unsettled = sideBySide(w.unclear(ctx), func(f state.Failure) sources.Key { return f.Key })
 	w.unsettled.passed = func(f state.Failure) error { return w.unsettledAt(ctx, f) }
 	defer w.unsettled.stop()
-	w.outcomes = sideBySide(w.done(ctx), func(i state.Item) string { return i.Key })
+	w.outcomes = sideBySide(w.done(ctx), func(i state.Item) sources.Key { return i.Key })
 	w.outcomes.passed = w.goneSince
 	defer w.outcomes.stop()
-	for o, err := range d.Source.Objects(ctx, sources.Key(d.run.Cursor)) {
+	for o, err := range d.Source.Objects(ctx, d.run.Cursor) {
 		if err != nil {
 			return errors.Join(err, w.stage(ctx))
 		}
@@ -66,7 +66,7 @@ type walk struct {
 
 // object takes an object of the listing.
 func (w *walk) object(ctx context.Context, o sources.Object) error {
-	key := string(o.Key)
+	key := o.Key
 	if key <= w.page.Cursor && w.page.Cursor != "" {
 		return w.disorder(ctx, key)
 	}
@@ -128,7 +128,7 @@ func (w *walk) object(ctx context.Context, o sources.Object) error {
 	case action == state.Unchanged && known == Same:
 		return w.countUnchanged(ctx, receipt)
 	}
-	i := staged(o)
+	i := state.Item{Object: o}
 	if w.decided {
 		if err := w.judge(ctx, &i, s, receipt, approved); err != nil {
 			return err
@@ -210,14 +210,14 @@ func (w *walk) notThere(ctx context.Context, why error) error {
 // walkBeside has what the journal remembers, which failures too, and what was approved walk
 // beside the objects after a key, until stop. It tells of the receipts of no object, if anybody wants
 // to know.
-func (d *decider) walkBeside(ctx context.Context, after string, missed func(state.Receipt) error) (stop func()) {
+func (d *decider) walkBeside(ctx context.Context, after sources.Key, missed func(state.Receipt) error) (stop func()) {
 	receipts := d.Journal.Fingerprints
 	if d.Unchanged != nil { // which is told of all that is in them
 		receipts = d.Journal.Receipts
 	}
-	known := sideBySide(receipts(ctx, d.run.Pair.ID, after), func(r state.Receipt) string { return r.Key })
+	known := sideBySide(receipts(ctx, d.run.Pair.ID, after), func(r state.Receipt) sources.Key { return r.Key })
 	known.passed = missed
-	failures := sideBySide(d.Journal.Failures(ctx, d.run.Pair.ID, after), func(f state.Failure) string { return f.Key })
+	failures := sideBySide(d.Journal.Failures(ctx, d.run.Pair.ID, after), func(f state.Failure) sources.Key { return f.Key })
 	anew, forgetMore := d.redescribed(ctx, d.run, after)
 	d.memory, d.rest, d.anew, d.approved, d.failures = d.remembered(known), known.rest, anew, d.approvals(after), failures
 	return func() {
@@ -243,7 +243,7 @@ func (d *decider) decidesAtOnce(ctx context.Context) (bool, error) {
 
 // disorder ends a listing in which a key comes after a greater one. What it has left
 // out before that nobody knows, so all of it is forgotten.
-func (w *walk) disorder(ctx context.Context, key string) error {
+func (w *walk) disorder(ctx context.Context, key sources.Key) error {
 	err := fmt.Errorf("the source listed %q after %q: its listing is not in order and cannot be trusted", key, w.page.Cursor)
 	return errors.Join(err, w.Journal.Relist(ctx, w.run.Num))
 }
@@ -279,11 +279,11 @@ func (w *walk) countGone(ctx context.Context) error {
 // stageMissing adds the keys that the user named and the source does not have.
 func (w *walk) stageMissing(ctx context.Context) error {
 	for key := range w.unseen {
-		_, err := w.Journal.Item(ctx, w.run.Num, string(key))
+		_, err := w.Journal.Item(ctx, w.run.Num, key)
 		if errors.Is(err, state.ErrNotFound) {
 			// A part of the listing that was done before may have found it unchanged.
-			if _, err = w.Journal.Receipt(ctx, w.run.Pair.ID, string(key)); errors.Is(err, state.ErrNotFound) {
-				err = w.add(ctx, state.Item{Key: string(key), Obstacle: string(ReasonMissing)})
+			if _, err = w.Journal.Receipt(ctx, w.run.Pair.ID, key); errors.Is(err, state.ErrNotFound) {
+				err = w.add(ctx, state.Item{Object: sources.Object{Key: key, Obstacle: sources.Obstacle(ReasonMissing)}})
 			}
 		}
 		if err != nil {
@@ -308,25 +308,6 @@ func failed(o sources.Object) Reason {
 	return ""
 }
 
-func staged(o sources.Object) state.Item {
-	return state.Item{
-		Key: string(o.Key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag, ContentType: o.ContentType, Obstacle: string(o.Obstacle),
-	}
-}
-
-// arrived is an object as it was when its content arrived, which nobody has listed otherwise.
-func arrived(r state.Receipt) state.Item {
-	return state.Item{Key: r.Key, Size: r.Size, Time: r.Time, VersionTag: r.VersionTag, ContentType: r.ContentType}
-}
-
-// object is a staged item as the source listed it.
-func object(i state.Item) sources.Object {
-	return sources.Object{
-		Key: sources.Key(i.Key), Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, ContentType: i.ContentType,
-		Obstacle: sources.Obstacle(i.Obstacle),
-	}
-}
-
 // recall tells what the journal knows of an object.
 type recall func(sources.Object) (Memory, state.Receipt, error)
 
@@ -334,11 +315,11 @@ type recall func(sources.Object) (Memory, state.Receipt, error)
 func (p *Planner) remembered(known *beside[state.Receipt]) recall {
 	precision := p.Source.Traits().Precision
 	return func(o sources.Object) (Memory, state.Receipt, error) {
-		receipt, found, err := known.find(string(o.Key))
+		receipt, found, err := known.find(o.Key)
 		switch {
 		case err != nil || !found:
 			return Unknown, state.Receipt{}, err
-		case sameFingerprint(o, receipt.Size, receipt.Time, receipt.VersionTag, precision):
+		case sameFingerprint(o, receipt.Object, precision):
 			return p.trust(Same), receipt, nil
 		case o.Size != receipt.Size:
 			return Changed, receipt, nil
@@ -376,7 +357,7 @@ func (d *decider) redescribe(s *Situation, o sources.Object, r state.Receipt, ap
 
 // A beside is rows in key order next to a listing in key order.
 type beside[T any] struct {
-	key    func(T) string
+	key    func(T) sources.Key
 	passed func(T) error // told of rows that are not asked for, if it is set
 
 	next func() (T, error, bool)
@@ -386,7 +367,7 @@ type beside[T any] struct {
 	more bool
 }
 
-func sideBySide[T any](rows iter.Seq2[T, error], key func(T) string) *beside[T] {
+func sideBySide[T any](rows iter.Seq2[T, error], key func(T) sources.Key) *beside[T] {
 	b := &beside[T]{key: key}
 	b.next, b.stop = iter.Pull2(rows)
 	b.row, b.err, b.more = b.next()
@@ -394,8 +375,8 @@ func sideBySide[T any](rows iter.Seq2[T, error], key func(T) string) *beside[T] 
 }
 
 // find gives the row of a key, which must be greater than the one asked for before.
-func (b *beside[T]) find(wanted string) (found T, known bool, err error) {
-	if err := b.pass(func(key string) bool { return key < wanted }); err != nil || !b.more || b.key(b.row) != wanted {
+func (b *beside[T]) find(wanted sources.Key) (found T, known bool, err error) {
+	if err := b.pass(func(key sources.Key) bool { return key < wanted }); err != nil || !b.more || b.key(b.row) != wanted {
 		return found, false, err
 	}
 	found = b.row
@@ -404,9 +385,9 @@ func (b *beside[T]) find(wanted string) (found T, known bool, err error) {
 }
 
 // rest passes all rows that are left.
-func (b *beside[T]) rest() error { return b.pass(func(string) bool { return true }) }
+func (b *beside[T]) rest() error { return b.pass(func(sources.Key) bool { return true }) }
 
-func (b *beside[T]) pass(while func(key string) bool) error {
+func (b *beside[T]) pass(while func(key sources.Key) bool) error {
 	for b.more && b.err == nil && while(b.key(b.row)) {
 		if b.passed != nil {
 			if err := b.passed(b.row); err != nil {
@@ -420,12 +401,12 @@ func (b *beside[T]) pass(while func(key string) bool) error {
 
 // sameFingerprint compares the cheap signs of change; a side that does not know
 // a sign has no say.
-func sameFingerprint(o sources.Object, size int64, modified time.Time, tag string, precision time.Duration) bool {
-	if o.Size != size {
+func sameFingerprint(o, was sources.Object, precision time.Duration) bool {
+	if o.Size != was.Size {
 		return false
 	}
-	if o.VersionTag != "" && tag != "" && o.VersionTag != tag {
+	if o.VersionTag != "" && was.VersionTag != "" && o.VersionTag != was.VersionTag {
 		return false
 	}
-	return o.Time.IsZero() || modified.IsZero() || o.Time.Sub(modified).Abs() < max(precision, 1)
+	return o.Time.IsZero() || was.Time.IsZero() || o.Time.Sub(was.Time).Abs() < max(precision, 1)
 }

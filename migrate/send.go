@@ -89,7 +89,7 @@ func wasSent(i state.Item) bool {
 // is that of the category's id, which a plan that wants the category cannot know.
 func receiptOf(i state.Item, a assets.Asset, c container, digest []byte) *state.Receipt {
 	return &state.Receipt{
-		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, ContentType: i.ContentType, Digest: digest,
+		Object: i.Object, Digest: digest,
 		Asset: a.ID, Name: a.Name, Extension: a.Extension, Category: c.category, Folder: c.folder,
 		URL: a.URL, Slot: Place{c.category, i.Folder, i.Name}.slot(), Adopted: i.Action == state.Adopt,
 		Images: a.ImageURLs, Modified: a.LastModifiedAt,
@@ -260,7 +260,7 @@ func alike(i state.Item, err error) string {
 	case ok: // without subject and trace
 		text = fmt.Sprint(e.Op, e.Status, e.Message, e.Err)
 	}
-	return strings.NewReplacer(i.Key, "", i.Name, "", i.Asset, "").Replace(text)
+	return strings.NewReplacer(string(i.Key), "", i.Name, "", i.Asset, "").Replace(text)
 }
 
 // answered reports whether the service said something, so that it is done with

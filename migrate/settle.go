@@ -19,6 +19,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -308,12 +309,12 @@ func (f *finding) note(err error) {
 // another object beside it, which goes by the very name that the asset has, and is on
 // its way or in doubt itself. The names differ in the case of their extensions.
 func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Asset, digest []byte) (bool, error) {
-	dir, _ := path.Split(i.Key)
-	key := dir + asset.Filename()
+	dir, _ := path.Split(string(i.Key))
+	key := sources.Key(dir + asset.Filename())
 	if key == i.Key || norm.NFC.String(asset.Filename()) == norm.NFC.String(i.Name) {
 		return false, nil
 	}
-	other, err := a.Journal.Item(ctx, a.run.Num, key)
+	other, err := a.Journal.Item(ctx, a.run.Num, sources.Key(key))
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
 	} else if err != nil {
@@ -323,7 +324,7 @@ func (a *Applier) isNamesake(ctx context.Context, i state.Item, asset assets.Ass
 	if !open || other.Size != asset.Size || norm.NFC.String(other.Name) != norm.NFC.String(asset.Filename()) {
 		return false, nil
 	}
-	theirs, err := digestOfObject(ctx, a.Source, object(other))
+	theirs, err := digestOfObject(ctx, a.Source, other.Object)
 	return err != nil || bytes.Equal(theirs, digest), context.Cause(ctx)
 }
 
@@ -337,7 +338,7 @@ func (a *Applier) isItem(ctx context.Context, i state.Item, asset assets.Asset, 
 		return false, nil
 	}
 	if *digest == nil {
-		*digest, err = digestOfObject(ctx, a.Source, object(i))
+		*digest, err = digestOfObject(ctx, a.Source, i.Object)
 		changed := isOther(err)
 		if changed || isOf(err, retry.Permanent) || a.settleOnly && isLocked(err) {
 			return false, &lostError{asset.ID, err, changed || isLocked(err), changed}

@@ -30,10 +30,10 @@ type chain struct {
 }
 
 // pass takes note of an object that is no sidecar, and forgets what lies before it.
-func (c *chain) pass(key string) {
-	c.forget(key)
-	c.keys = append(c.keys, key)
-	if stem, ok := metadata.StemOf(key); ok && !slices.Contains(c.stems, stem+".") {
+func (c *chain) pass(key sources.Key) {
+	c.forget(string(key))
+	c.keys = append(c.keys, string(key))
+	if stem, ok := metadata.StemOf(string(key)); ok && !slices.Contains(c.stems, stem+".") {
 		c.stems = append(c.stems, stem+".")
 	}
 }
@@ -57,14 +57,14 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 	if !ok || !w.followsSidecars() || o.Obstacle != "" || isJunk(o.Key) || matchAny(w.Rules.Exclude, o.Key) {
 		return false, nil
 	}
-	known, remembered, err := w.sidecars.find(string(o.Key))
+	known, remembered, err := w.sidecars.find(o.Key)
 	if err != nil {
 		return false, err
 	}
-	i := staged(o)
+	i := state.Item{Object: o}
 	here := w.chain.has(string(o.Key), owner)
 	remembered = remembered && (known.Missed == 0 || here) // else it may be an object by now
-	switch same := remembered && sameFingerprint(o, known.Size, known.Time, known.VersionTag, w.Source.Traits().Precision); {
+	switch same := remembered && sameFingerprint(o, known.Object, w.Source.Traits().Precision); {
 	case same && !known.Pending:
 		w.isBack(known)
 		w.page.UnchangedBytes += o.Size
@@ -78,7 +78,7 @@ func (w *walk) sidecar(ctx context.Context, o sources.Object) (taken bool, err e
 			w.page.Sidecars = append(w.page.Sidecars, asSidecar(i))
 		}
 	default:
-		i.Obstacle = string(perhaps)
+		i.Obstacle = perhaps
 		w.perhaps = true
 	}
 	return true, w.add(ctx, i)
@@ -113,8 +113,8 @@ func (w *walk) lost(ctx context.Context, c state.Sidecar) error {
 }
 
 func asSidecar(i state.Item) state.Sidecar {
-	folded, _ := metadata.FoldSidecar(i.Key)
-	return state.Sidecar{Key: i.Key, Folded: folded, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Pending: true}
+	folded, _ := metadata.FoldSidecar(string(i.Key))
+	return state.Sidecar{Object: i.Object, Folded: folded, Pending: true}
 }
 
 // confirmSidecars tells what describes another object from objects, where that could not
@@ -144,7 +144,7 @@ func (d *decider) confirmSidecars(ctx context.Context) error {
 // sidecars before that is decided of their items: whoever goes on after a crash does not
 // look at those again.
 func (d *decider) tellSidecars(ctx context.Context, page []state.Item) (told []state.Item, err error) {
-	var asked []string
+	var asked []sources.Key
 	for _, i := range page {
 		if isUntold(i) {
 			asked = append(asked, i.Key)
@@ -171,19 +171,19 @@ func (d *decider) tellSidecars(ctx context.Context, page []state.Item) (told []s
 
 // isUntold reports whether an item is of what may be a sidecar.
 func isUntold(i state.Item) bool {
-	return sources.Obstacle(i.Obstacle) == perhaps && i.State == state.ItemStaged
+	return i.Obstacle == perhaps && i.State == state.ItemStaged
 }
 
 // owners are the objects that each of some sidecars describes. One of them may be called
 // like a sidecar itself, as long as there is nothing that it describes.
-func (d *decider) owners(ctx context.Context, sidecars []string) (map[string][]state.SidecarOwner, error) {
+func (d *decider) owners(ctx context.Context, sidecars []sources.Key) (map[sources.Key][]state.SidecarOwner, error) {
 	if len(sidecars) == 0 {
 		return nil, nil
 	}
-	asked := map[string]metadata.Owner{}
+	asked := map[sources.Key]metadata.Owner{}
 	var keys, begins []string
 	for _, sidecar := range sidecars {
-		owner, _ := metadata.OwnerOf(sidecar)
+		owner, _ := metadata.OwnerOf(string(sidecar))
 		asked[sidecar] = owner
 		if keys = append(keys, owner.Keys...); owner.Begin != "" {
 			begins = append(begins, owner.Begin)
@@ -193,7 +193,7 @@ func (d *decider) owners(ctx context.Context, sidecars []string) (map[string][]s
 	if err != nil {
 		return nil, err
 	}
-	owners := map[string][]state.SidecarOwner{}
+	owners := map[sources.Key][]state.SidecarOwner{}
 	for sidecar, owner := range asked {
 		owners[sidecar] = described(owner, there)
 	}
@@ -202,19 +202,19 @@ func (d *decider) owners(ctx context.Context, sidecars []string) (map[string][]s
 
 // described picks what a sidecar describes from objects in key order.
 func described(by metadata.Owner, objects []state.SidecarOwner) (all []state.SidecarOwner) {
-	find := func(key string) (at int, found bool) {
-		return slices.BinarySearchFunc(objects, key, func(o state.SidecarOwner, key string) int { return strings.Compare(o.Key, key) })
+	find := func(key sources.Key) (at int, found bool) {
+		return slices.BinarySearchFunc(objects, key, func(o state.SidecarOwner, key sources.Key) int { return strings.Compare(string(o.Key), string(key)) })
 	}
 	for _, key := range by.Keys {
-		if at, found := find(key); found {
+		if at, found := find(sources.Key(key)); found {
 			all = append(all, objects[at])
 		}
 	}
 	if by.Begin == "" {
 		return all
 	}
-	for at, _ := find(by.Begin); at < len(objects) && strings.HasPrefix(objects[at].Key, by.Begin); at++ {
-		if o := objects[at]; by.Describes(o.Key) && !slices.Contains(by.Keys, o.Key) {
+	for at, _ := find(sources.Key(by.Begin)); at < len(objects) && strings.HasPrefix(string(objects[at].Key), by.Begin); at++ {
+		if o := objects[at]; by.Describes(string(o.Key)) && !slices.Contains(by.Keys, string(o.Key)) {
 			all = append(all, o)
 		}
 	}
@@ -222,12 +222,12 @@ func described(by metadata.Owner, objects []state.SidecarOwner) (all []state.Sid
 }
 
 // leaveOutSidecars takes those out of what sidecars describe that describe others.
-func (d *decider) leaveOutSidecars(ctx context.Context, described map[string][]state.SidecarOwner) error {
+func (d *decider) leaveOutSidecars(ctx context.Context, described map[sources.Key][]state.SidecarOwner) error {
 	isAnother := func(o state.SidecarOwner) bool {
-		_, also := metadata.OwnerOf(o.Key)
+		_, also := metadata.OwnerOf(string(o.Key))
 		return also && !o.Arrived
 	}
-	var others []string
+	var others []sources.Key
 	for _, all := range described {
 		for _, o := range all {
 			if isAnother(o) {
@@ -261,7 +261,7 @@ func (d *decider) followSidecars(ctx context.Context) error {
 }
 
 func (d *decider) followPage(ctx context.Context, page []state.Sidecar) error {
-	var keys, ours, later []string
+	var keys, ours, later []sources.Key
 	for _, c := range page {
 		keys = append(keys, c.Key)
 	}
@@ -269,7 +269,7 @@ func (d *decider) followPage(ctx context.Context, page []state.Sidecar) error {
 	if err != nil {
 		return err
 	}
-	items := map[string]state.Item{}
+	items := map[sources.Key]state.Item{}
 	for _, c := range page {
 		anew, another := toDescribe(c, owners[c.Key])
 		if len(anew) > 0 && c.Unread {
@@ -304,7 +304,7 @@ func (d *decider) followPage(ctx context.Context, page []state.Sidecar) error {
 // toDescribe tells which of the objects that a sidecar describes have an asset that has to be
 // described anew, and whether there is one that a later run has to look after. What was written
 // since a run took care of the sidecar was described by it, even if that run came to no end.
-func toDescribe(c state.Sidecar, owners []state.SidecarOwner) (anew []string, later bool) {
+func toDescribe(c state.Sidecar, owners []state.SidecarOwner) (anew []sources.Key, later bool) {
 	for _, o := range owners {
 		switch {
 		case !o.Arrived && o.Action != state.Move && o.Action != state.Adopt:
@@ -329,10 +329,11 @@ func (a *Applier) leaveSidecars(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var keys, left []string
+		var keys []string
+		var left []sources.Key
 		for _, i := range page {
 			if i.Asset != "" {
-				keys = append(keys, metadata.SidecarsOf(i.Key)...)
+				keys = append(keys, metadata.SidecarsOf(string(i.Key))...)
 			}
 		}
 		all, err := a.Journal.SidecarsAmong(ctx, a.run.Pair.ID, keys)
@@ -353,23 +354,23 @@ func (a *Applier) leaveSidecars(ctx context.Context) error {
 
 // describedAnew is the item of an object that is as it was, and whose asset is to be
 // described again.
-func (d *decider) describedAnew(ctx context.Context, key string) (state.Item, error) {
+func (d *decider) describedAnew(ctx context.Context, key sources.Key) (state.Item, error) {
 	r, err := d.Journal.Receipt(ctx, d.run.Pair.ID, key)
 	if err != nil {
 		return state.Item{}, err
 	}
-	i := arrived(r)
+	i := state.Item{Object: r.Object}
 	i.Asset = r.Asset
 	action, why := Decide(Situation{Memory: Same, Redescribed: true}, d.Rules)
 	write(&i, action, why)
 	return i, nil
 }
 
-func inOrder(items map[string]state.Item) []state.Item {
+func inOrder(items map[sources.Key]state.Item) []state.Item {
 	all := make([]state.Item, 0, len(items))
 	for _, i := range items {
 		all = append(all, i)
 	}
-	slices.SortFunc(all, func(a, b state.Item) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(all, func(a, b state.Item) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return all
 }

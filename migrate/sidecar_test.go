@@ -28,7 +28,7 @@ func (w *world) descriptions() map[string]string {
 		must(w, err)
 		a, err := w.other.Asset(w.Context(), r.Asset)
 		must(w, err)
-		all[r.Key] = a.Metadata.Description
+		all[string(r.Key)] = a.Metadata.Description
 	}
 	return all
 }
@@ -210,7 +210,7 @@ func (w *world) asListed(key sources.Key) state.Item {
 	for o, err := range w.source.Objects(w.Context(), "") {
 		must(w, err)
 		if o.Key == key {
-			return state.Item{Key: string(o.Key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag}
+			return state.Item{Object: o}
 		}
 	}
 	w.Fatalf("%s is not there", key)

@@ -108,7 +108,7 @@ func TestSidecarsThatANightMisses(t *testing.T) {
 			night(w)
 			plan := w.syncs(syncing())
 			for _, key := range []string{"000.txt", "001.txt", "002.txt", "003.txt", "004.txt"} {
-				if i, err := w.journal.Item(t.Context(), plan.Run.Num, key); !errors.Is(err, state.ErrNotFound) {
+				if i, err := w.journal.Item(t.Context(), plan.Run.Num, sources.Key(key)); !errors.Is(err, state.ErrNotFound) {
 					t.Errorf("the night after has an item %+v (%v)", i, err)
 				}
 			}

@@ -23,7 +23,7 @@ type model struct {
 	words   map[string]words       // what the source says of them
 	things  map[string]*thing      // at the destination, by id; what is in the trash, too
 	known   map[string]remembrance // what has arrived, by key
-	cursor  string                 // how far assets were compared with what was left
+	cursor  sources.Key            // how far assets were compared with what was left
 }
 
 // An object is one at the source.
@@ -85,7 +85,7 @@ type forecast struct {
 	Stopped   bool // nothing is trashed, as it would be too much
 	Guarded   bool // nothing is done at all
 	seeming   map[string]bool
-	cursor    string
+	cursor    sources.Key
 	begins    time.Time
 	hidden    []string
 	movedFrom map[string]bool
@@ -361,13 +361,13 @@ func (m *model) lookAround(f *forecast) {
 	if n == 0 {
 		return
 	}
-	first := slices.IndexFunc(keys, func(key string) bool { return key > m.cursor })
+	first := slices.IndexFunc(keys, func(key string) bool { return key > string(m.cursor) })
 	if first < 0 {
 		first = 0
 	}
 	for i := range n {
-		f.cursor = keys[(first+i)%len(keys)]
-		m.driftsOff(f, f.cursor)
+		f.cursor = sources.Key(keys[(first+i)%len(keys)])
+		m.driftsOff(f, string(f.cursor))
 	}
 }
 

@@ -377,7 +377,7 @@ func (f *forecast) asks() bool {
 
 // newAsset gives the asset that was made for an object.
 func (l *life) newAsset(key string) string {
-	r, err := l.journal.Receipt(l.Context(), l.pair.ID, key)
+	r, err := l.journal.Receipt(l.Context(), l.pair.ID, sources.Key(key))
 	if err != nil || l.model.things[r.Asset] != nil {
 		l.Errorf("%s has no asset of its own: %q, %v", key, r.Asset, err)
 	}
@@ -408,9 +408,9 @@ func (l *life) itemsOf(plan migrate.Plan, f *forecast) map[string]string {
 	got, want := map[string]string{}, f.report()
 	for i, err := range l.journal.Items(l.Context(), plan.Run.Num) {
 		must(l, err)
-		got[i.Key] = line(i.Action, i.Reason, i.Origin, i.State)
-		if i.Error != "" && got[i.Key] != want[i.Key] {
-			got[i.Key] += ": " + i.Error
+		got[string(i.Key)] = line(i.Action, i.Reason, string(i.Origin), i.State)
+		if i.Error != "" && got[string(i.Key)] != want[string(i.Key)] {
+			got[string(i.Key)] += ": " + i.Error
 		}
 	}
 	return got
@@ -437,7 +437,7 @@ func (l *life) isThere(n int) {
 	got := map[string]string{}
 	for r, err := range l.journal.Receipts(l.Context(), l.pair.ID, "") {
 		must(l, err)
-		got[r.Key] = fmt.Sprintf("%s %x", r.Asset, r.Digest)
+		got[string(r.Key)] = fmt.Sprintf("%s %x", r.Asset, r.Digest)
 	}
 	if diff := gocmp.Diff(held, got); diff != "" {
 		l.Errorf("day %d: in the journal (-model +got):\n%s", n, diff)
@@ -544,14 +544,14 @@ func (l *life) learn(began, evening *model) {
 			l.Errorf("%s and %s are one asset", r.Key, owned[r.Asset])
 		}
 		t.touched = t.touched && !all[r.Asset].modified.Equal(r.Modified)
-		owned[r.Asset] = r.Key
-		m.known[r.Key] = known
+		owned[r.Asset] = string(r.Key)
+		m.known[string(r.Key)] = known
 	}
 	for o, err := range l.journal.Orphans(l.Context(), l.pair.ID, "") {
 		must(l, err)
-		known := m.known[o.Key]
+		known := m.known[string(o.Key)]
 		known.missed, known.since = o.Runs, o.Since
-		m.known[o.Key] = known
+		m.known[string(o.Key)] = known
 	}
 	for id, t := range m.things {
 		before := evening.things[id]
@@ -655,6 +655,6 @@ func (l *life) undoes(n int, plan migrate.Plan, f *forecast, evening *model) {
 func (l *life) dumps(plan migrate.Plan) {
 	for i, err := range l.journal.Items(l.Context(), plan.Run.Num) {
 		must(l, err)
-		l.Logf("%s: %s", i.Key, line(i.Action, i.Reason, i.Origin, i.State)+" "+i.Error)
+		l.Logf("%s: %s", i.Key, line(i.Action, i.Reason, string(i.Origin), i.State)+" "+i.Error)
 	}
 }

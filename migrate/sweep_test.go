@@ -279,7 +279,7 @@ func (s sweep) check(w *world) (bad string) {
 		if other, twice := holder[r.Asset]; twice {
 			return fmt.Sprintf("%s and %s have one asset", r.Key, other)
 		}
-		holder[r.Asset] = r.Key
+		holder[r.Asset] = string(r.Key)
 		a, err := w.other.Asset(w.Context(), r.Asset)
 		switch marked := a.Metadata.CustomAttributes["assetferry"] != nil; {
 		case err != nil || a.Size != r.Size:
@@ -287,7 +287,7 @@ func (s sweep) check(w *world) (bad string) {
 		case marked != (s.provenance == "always") && !r.Adopted:
 			return fmt.Sprintf("the asset of %s carries its provenance: %v", r.Key, marked)
 		case s.described && !r.Adopted:
-			m := byKey{}.of(r.Key)
+			m := byKey{}.of(string(r.Key))
 			kept, err := w.journal.DescribedAs(w.Context(), w.pair.ID, r.Key)
 			if must(w, err); a.Metadata.Description != m.Description || !slices.Equal(a.Tags, m.Tags) || kept.Metadata != m.Encode() {
 				return fmt.Sprintf("the asset of %s is described as %q, %q, and that is kept as %q", r.Key, a.Metadata.Description, a.Tags, kept)

@@ -110,7 +110,7 @@ func (n night) finish(w *world, plan migrate.Plan, items []state.Item) (bad stri
 func (n night) left(w *world, plan migrate.Plan, items []state.Item) (left []state.Item) {
 	w.Helper()
 	for _, i := range items {
-		if w.item(plan, i.Key).State != state.ItemDone {
+		if w.item(plan, string(i.Key)).State != state.ItemDone {
 			left = append(left, i)
 		}
 	}

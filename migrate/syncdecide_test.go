@@ -51,9 +51,9 @@ func (w *world) decisions(plan migrate.Plan) map[string]string {
 		must(w, err)
 		text := fmt.Sprintf("%s (%s)", i.Action, i.Reason)
 		if i.Origin != "" {
-			text += " from " + i.Origin
+			text += " from " + string(i.Origin)
 		}
-		all[i.Key] = text
+		all[string(i.Key)] = text
 	}
 	return all
 }

@@ -22,11 +22,11 @@ func (w *world) planSync(r migrate.Rules, items ...state.Item) migrate.Plan {
 	must(w, err)
 	staged, former := make([]state.Item, len(items)), []state.Former{}
 	for n, i := range items {
-		staged[n] = state.Item{Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Obstacle: i.Obstacle}
+		staged[n] = state.Item{Object: i.Object}
 		if i.Asset != "" {
 			of := i.Key
 			if i.Origin != "" {
-				of = i.Origin
+				of = sources.Key(i.Origin)
 			}
 			former = append(former, state.Former{Key: i.Key, Of: of, Asset: json.RawMessage(`{}`)})
 		}
@@ -57,7 +57,7 @@ func (w *world) object(key string) sources.Object {
 func (w *world) wants(action state.Action, key, category, folder, name string) state.Item {
 	w.Helper()
 	o := w.object(key)
-	return state.Item{Key: key, Size: o.Size, Time: o.Time, VersionTag: o.VersionTag,
+	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: o.Size, Time: o.Time, VersionTag: o.VersionTag},
 		Action: action, Reason: "because", State: state.ItemPlanned, Category: category, Folder: folder, Name: name}
 }
 
@@ -67,13 +67,13 @@ func (w *world) renames(from, to, category, folder, name string) state.Item {
 	w.put(to, w.contentOf(from))
 	w.source.Delete(sources.Key(from))
 	i := w.wants(state.Move, to, category, folder, name)
-	i.Origin, i.Asset = from, w.receipt(from).Asset
+	i.Origin, i.Asset = sources.Key(from), w.receipt(from).Asset
 	return i
 }
 
 func (w *world) receipt(key string) state.Receipt {
 	w.Helper()
-	r, err := w.journal.Receipt(w.Context(), w.pair.ID, key)
+	r, err := w.journal.Receipt(w.Context(), w.pair.ID, sources.Key(key))
 	must(w, err)
 	return r
 }

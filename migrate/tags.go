@@ -25,8 +25,8 @@ type tagBatch struct {
 }
 
 func batchOf(i state.Item) tagBatch {
-	folder, _, _ := strings.Cut(i.Key, "/")
-	if folder == i.Key {
+	folder, _, _ := strings.Cut(string(i.Key), "/")
+	if folder == string(i.Key) {
 		folder = ""
 	}
 	return tagBatch{i.Time.Unix() / (24 * 60 * 60), folder}
@@ -214,7 +214,7 @@ func (d *decider) readClass(ctx context.Context, c *tagClass) (sum string, err e
 	c.read = true
 	for _, s := range c.members {
 		h := md5.New()
-		digest, err := digestOfObjectBeside(ctx, d.Source, object(s.Item), h)
+		digest, err := digestOfObjectBeside(ctx, d.Source, s.Item.Object, h)
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}

@@ -92,7 +92,7 @@ func (w *world) verifies() {
 // assetOf finds the asset of an object.
 func (w *world) assetOf(key string) assets.Asset {
 	w.Helper()
-	r, err := w.journal.Receipt(w.Context(), w.pair.ID, key)
+	r, err := w.journal.Receipt(w.Context(), w.pair.ID, sources.Key(key))
 	must(w, err)
 	a, err := w.other.Asset(w.Context(), r.Asset)
 	must(w, err)
@@ -224,13 +224,13 @@ func TestUndoLeavesWhatWasChanged(t *testing.T) {
 		if why == "" {
 			why = i.Reason
 		}
-		got[i.Key] = fmt.Sprintf("%s: %s", i.State, why)
+		got[string(i.Key)] = fmt.Sprintf("%s: %s", i.State, why)
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for key, here := range map[string]bool{"renamed.txt": true, "shared.txt": true, "trashed.txt": false, "untouched.txt": false} {
-		if _, err := w.journal.Receipt(t.Context(), w.pair.ID, key); (err == nil) != here {
+		if _, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key)); (err == nil) != here {
 			t.Errorf("%s: receipt: %v", key, err)
 		}
 	}

@@ -69,7 +69,7 @@ func (d *decider) askAbout(ctx context.Context, page []state.Item) error {
 // its asset was described last. Where it cannot be asked now, it may: it is asked again when
 // the asset is described, and what goes wrong then is the item's trouble.
 func (d *decider) isKeptOtherwise(ctx context.Context, i state.Item) (bool, error) {
-	now, err := d.askSource(ctx, object(i), gathering{})
+	now, err := d.askSource(ctx, i.Object, gathering{})
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
@@ -82,6 +82,6 @@ func (d *decider) isKeptOtherwise(ctx context.Context, i state.Item) (bool, erro
 	if err != nil || len(now.found[metadata.FromSource]) == 0 {
 		return false, err
 	}
-	_, kept, err := d.account(object(i), now.found)
+	_, kept, err := d.account(i.Object, now.found)
 	return kept.EncodeOf(metadata.FromSource) != last.found.EncodeOf(metadata.FromSource), err
 }

@@ -7,6 +7,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/metadata"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -118,7 +119,7 @@ func TestChanges(t *testing.T) {
 			a.LastModifiedAt, a.Metadata.CustomAttributes = sent.Add(time.Hour), map[string]any{provenanceAttribute: mark}
 		}},
 	} {
-		r := state.Receipt{Key: "a.jpg", Size: 3, Digest: digest, Asset: "id", Name: "a", Extension: "jpg", Category: "c", Folder: "f", Modified: sent}
+		r := state.Receipt{Object: sources.Object{Key: "a.jpg", Size: 3}, Digest: digest, Asset: "id", Name: "a", Extension: "jpg", Category: "c", Folder: "f", Modified: sent}
 		a := assets.Asset{ID: "id", Name: "a", Extension: "jpg", Size: 3, CategoryID: "c", FolderID: "f", UploadedAt: sent, LastModifiedAt: sent}
 		if tc.receipt != nil {
 			tc.receipt(&r)

@@ -19,6 +19,7 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/faultpoint"
 	"assetferry/internal/retry"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -121,7 +122,7 @@ func (p *UndoPlanner) meet(ctx context.Context, page []assets.Asset) (decided []
 	if err != nil {
 		return nil, err
 	}
-	var keys []string
+	var keys []sources.Key
 	for _, r := range receipts {
 		if r.Run == p.undone.Num {
 			keys = append(keys, r.Key)

@@ -18,6 +18,7 @@ import (
 	inject "assetferry/internal/test/faults"
 	"assetferry/internal/test/seedtest"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -116,7 +117,7 @@ func (w *world) does(deeds ...deed) migrate.Plan {
 		i := d.item
 		i.Reason, i.State = "because", state.ItemPlanned
 		items = append(items, i)
-		page.Items = append(page.Items, state.Item{Key: i.Key, Size: i.Size})
+		page.Items = append(page.Items, state.Item{Object: sources.Object{Key: i.Key, Size: i.Size}})
 		if i.Asset == "" {
 			continue
 		}
@@ -126,7 +127,7 @@ func (w *world) does(deeds ...deed) migrate.Plan {
 		must(w, err)
 		of := i.Key
 		if i.Origin != "" {
-			of = i.Origin
+			of = sources.Key(i.Origin)
 		}
 		former = append(former, state.Former{Key: i.Key, Of: of, Asset: asset})
 	}
@@ -152,7 +153,7 @@ func (w *world) does(deeds ...deed) migrate.Plan {
 // existing is an item about the asset of an object.
 func (w *world) existing(action state.Action, key string) state.Item {
 	r := w.receipt(key)
-	return state.Item{Key: key, Size: r.Size, Action: action, Category: r.Category, Name: r.Filename(), Asset: r.Asset}
+	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: r.Size}, Action: action, Category: r.Category, Name: r.Filename(), Asset: r.Asset}
 }
 
 // as gives a receipt of an asset as it is.
@@ -167,36 +168,36 @@ func (w *world) replaces(key, content string) deed {
 	return deed{w.existing(state.Replace, key), func() state.Outcome {
 		r := w.receipt(key)
 		w.replace(key, content)
-		return state.Outcome{Key: key, State: state.ItemDone, Receipt: w.as(r, w.assetOf(key)), InsteadOf: key}
+		return state.Outcome{Key: sources.Key(key), State: state.ItemDone, Receipt: w.as(r, w.assetOf(key)), InsteadOf: sources.Key(key)}
 	}}
 }
 
 func (w *world) moves(from, to, folder string) deed {
 	i := w.existing(state.Move, from)
-	i.Key, i.Origin = to, from
+	i.Key, i.Origin = sources.Key(to), sources.Key(from)
 	return deed{i, func() state.Outcome {
 		r := w.receipt(from)
-		r.Key = to
+		r.Key = sources.Key(to)
 		a := w.assetOf(from)
 		must(w, w.other.Move(w.Context(), assets.Target{FolderID: folder}, assets.Transfer{AssetID: a.ID}))
 		name := strings.TrimSuffix(to[strings.LastIndex(to, "/")+1:], ".jpg")
 		_, err := w.other.Update(w.Context(), a.ID, assets.Changes{Name: &name})
 		must(w, err)
-		return state.Outcome{Key: to, State: state.ItemDone, Receipt: w.as(r, w.assetOf(from)), InsteadOf: from}
+		return state.Outcome{Key: sources.Key(to), State: state.ItemDone, Receipt: w.as(r, w.assetOf(from)), InsteadOf: sources.Key(from)}
 	}}
 }
 
 func (w *world) trashes(key string) deed {
 	return deed{w.existing(state.Trash, key), func() state.Outcome {
 		w.trash(key)
-		return state.Outcome{Key: key, State: state.ItemDone, TakenBack: true}
+		return state.Outcome{Key: sources.Key(key), State: state.ItemDone, TakenBack: true}
 	}}
 }
 
 func (w *world) creates(key, content string) deed {
-	return deed{state.Item{Key: key, Action: state.Create, Size: int64(len(content)), Category: w.images, Name: key}, func() state.Outcome {
+	return deed{state.Item{Object: sources.Object{Key: sources.Key(key), Size: int64(len(content))}, Action: state.Create, Category: w.images, Name: key}, func() state.Outcome {
 		a := w.upload(w.images, "", key, content)
-		return state.Outcome{Key: key, State: state.ItemDone, Receipt: w.as(state.Receipt{Key: key, Slot: 7}, a)}
+		return state.Outcome{Key: sources.Key(key), State: state.ItemDone, Receipt: w.as(state.Receipt{Object: sources.Object{Key: sources.Key(key)}, Slot: 7}, a)}
 	}}
 }
 
@@ -206,7 +207,7 @@ func (w *world) describes(key string) deed {
 		a := w.assetOf(key)
 		said := `{"description":"what the source says","tags":["new"],"attributes":{"by":"the source"}}`
 		a = w.edits(a, "what the source says", append(a.Tags, "new"), map[string]any{"by": "the source", "rights": a.Metadata.CustomAttributes["rights"]})
-		return state.Outcome{Key: key, State: state.ItemDone, Described: said, Modified: a.LastModifiedAt}
+		return state.Outcome{Key: sources.Key(key), State: state.ItemDone, Described: said, Modified: a.LastModifiedAt}
 	}}
 }
 
@@ -323,7 +324,7 @@ func TestUndoOfSyncLeavesWhatWasChanged(t *testing.T) {
 	got := map[string]string{}
 	for i, err := range w.journal.Items(t.Context(), undo.Run.Num) {
 		must(t, err)
-		got[i.Key] = fmt.Sprintf("%s %s: %s", i.Action, i.State, i.Error)
+		got[string(i.Key)] = fmt.Sprintf("%s %s: %s", i.Action, i.State, i.Error)
 	}
 	want := map[string]string{
 		"created.jpg":                   "trash done: ",

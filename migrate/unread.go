@@ -16,11 +16,11 @@ import (
 
 // inSidecars reads the sidecars of an object. Those that cannot be read say nothing, and the
 // remark says why.
-func (d Deps) inSidecars(ctx context.Context, run state.Run, key string) (fields metadata.Fields, remark string, err error) {
+func (d Deps) inSidecars(ctx context.Context, run state.Run, key sources.Key) (fields metadata.Fields, remark string, err error) {
 	if !d.followsSidecars() || d.sidecarless {
 		return nil, "", nil
 	}
-	keys := metadata.SidecarsOf(key)
+	keys := metadata.SidecarsOf(string(key))
 	all, err := d.Journal.SidecarsAmong(ctx, run.Pair.ID, keys)
 	if err != nil {
 		return nil, "", &journalError{err}
@@ -39,7 +39,7 @@ func (d Deps) inSidecars(ctx context.Context, run state.Run, key string) (fields
 				return nil, "", &journalError{err}
 			}
 		}
-		wrong, err := notTaken(c.Key, err)
+		wrong, err := notTaken(string(c.Key), err)
 		if err != nil {
 			return nil, "", err
 		}
@@ -50,12 +50,12 @@ func (d Deps) inSidecars(ctx context.Context, run state.Run, key string) (fields
 
 // readSidecar reads a sidecar.
 func (d Deps) readSidecar(ctx context.Context, c state.Sidecar) (fields metadata.Fields, err error) {
-	o := sources.Object{Key: sources.Key(c.Key), Size: c.Size, Time: c.Time, VersionTag: c.VersionTag}
+	o := c.Object
 	r, err := d.Source.Open(ctx, o, 0)
 	if err != nil {
 		return nil, err
 	}
-	fields, err = metadata.ReadSidecar(c.Key, r)
+	fields, err = metadata.ReadSidecar(string(c.Key), r)
 	return fields, errors.Join(err, r.Close())
 }
 

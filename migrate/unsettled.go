@@ -36,12 +36,13 @@ func (w *walk) unsettledAt(ctx context.Context, f state.Failure) error {
 	if _, err := w.Journal.Receipt(ctx, w.run.Pair.ID, f.Key); !errors.Is(err, state.ErrNotFound) {
 		return err // with a receipt it has an item of its own
 	}
-	i := state.Item{Key: f.Key, Size: f.Size, Time: f.Time, VersionTag: f.VersionTag, Obstacle: string(unsettled)}
+	i := state.Item{Object: f.Object}
+	i.Obstacle = unsettled
 	if w.unread.hides(f.Key) {
-		i.Obstacle = string(unseen)
+		i.Obstacle = unseen
 	}
 	if w.decided {
-		if err := w.judge(ctx, &i, w.situation(object(i), Unknown, state.Receipt{}, state.Item{}, false), state.Receipt{}, state.Item{}); err != nil {
+		if err := w.judge(ctx, &i, w.situation(i.Object, Unknown, state.Receipt{}, state.Item{}, false), state.Receipt{}, state.Item{}); err != nil {
 			return err
 		}
 	}

@@ -319,7 +319,7 @@ func Sample(n, total int64) func(int64) bool {
 func (v *Verifier) look(s state.Sighting, found func(Difference)) bool {
 	r, e := s.Receipt, s.Entry
 	tell := func(field, want, got, what string) {
-		found(Difference{Key: r.Key, Asset: r.Asset, Field: field, Want: want, Got: got, What: what})
+		found(Difference{Key: string(r.Key), Asset: r.Asset, Field: field, Want: want, Got: got, What: what})
 	}
 	if !s.Seen {
 		tell("presence", "", "", "is not where it was put")
@@ -337,7 +337,7 @@ func (v *Verifier) look(s state.Sighting, found func(Difference)) bool {
 		tell("name", r.Filename(), e.Filename(), fmt.Sprintf("is called %q instead of %q", e.Filename(), r.Filename()))
 	}
 	if e.Status == string(assets.Failed) {
-		found(Difference{Key: r.Key, Asset: r.Asset, Field: "processing", Got: e.Status, What: "the service could not process the image", Note: true})
+		found(Difference{Key: string(r.Key), Asset: r.Asset, Field: "processing", Got: e.Status, What: "the service could not process the image", Note: true})
 	}
 	return e.Size == r.Size
 }
@@ -356,10 +356,10 @@ func (v *Verifier) readBack(ctx context.Context, s state.Sighting, found func(Di
 	case errors.Is(err, assets.ErrRefused): // which says nothing of the content
 		v.refused.add(s.Receipt.Key, err)
 	case err != nil:
-		found(Difference{Key: s.Receipt.Key, Asset: s.Receipt.Asset, Field: "content", What: "its content cannot be read: " + err.Error()})
+		found(Difference{Key: string(s.Receipt.Key), Asset: s.Receipt.Asset, Field: "content", What: "its content cannot be read: " + err.Error()})
 	case n != s.Receipt.Size || !bytes.Equal(digest, s.Receipt.Digest):
 		found(Difference{
-			Key: s.Receipt.Key, Asset: s.Receipt.Asset, Field: "content", Want: hex.EncodeToString(s.Receipt.Digest), Got: hex.EncodeToString(digest),
+			Key: string(s.Receipt.Key), Asset: s.Receipt.Asset, Field: "content", Want: hex.EncodeToString(s.Receipt.Digest), Got: hex.EncodeToString(digest),
 			What: fmt.Sprintf("its content differs from what was sent (%d bytes)", n),
 		})
 	default:

@@ -15,6 +15,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -55,7 +56,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	w.put("gone.jpg", "1", "renamed.jpg", "2", "dir/moved.jpg", "3", "replaced.jpg", "4", "ok.jpg", "5", "dir/stays.jpg", "6")
 	w.migrate(migrate.DefaultRules())
 	id := func(key string) string {
-		r, err := w.journal.Receipt(t.Context(), w.pair.ID, key)
+		r, err := w.journal.Receipt(t.Context(), w.pair.ID, sources.Key(key))
 		must(t, err)
 		return r.Asset
 	}

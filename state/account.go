@@ -6,6 +6,8 @@ import (
 	"errors"
 	"iter"
 	"slices"
+
+	"assetferry/sources"
 )
 
 // Reports read all that a run has to tell, and over a million objects each column that is
@@ -33,7 +35,7 @@ func (s *Store) Fates(ctx context.Context, run int64) iter.Seq2[Fate, error] {
 // well and nothing was there before, in key order; of these what says how it came to that,
 // and nothing else.
 func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error] {
-	return paged("", func(i Item) string { return i.Key }, func(after string) ([]Item, error) {
+	return paged("", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (i Item, err error) {
 			return i, rows.Scan(&i.Key, &i.Size, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Class, &i.Error, &i.Origin)
 		}, `SELECT key, size, obstacle, coalesce(action, ''), reason, state, class, error, origin FROM items

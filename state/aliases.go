@@ -5,7 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
-	"time"
+
+	"assetferry/sources"
 )
 
 // An Alias is an object whose content is that of another one, the owner, and which has no
@@ -13,13 +14,9 @@ import (
 // of the owner says that its asset has that content, so nothing that becomes of the asset
 // can make an alias lead to another content.
 type Alias struct {
-	Key         string
-	Size        int64
-	Time        time.Time
-	VersionTag  string
-	ContentType string // empty if the source did not say
-	Owner       string
-	Run         int64 // that found it
+	sources.Object
+	Owner sources.Key
+	Run   int64 // that found it
 }
 
 // ofLiving joins the aliases that count with the receipts of their owners.
@@ -35,31 +32,31 @@ func scanAlias(rows *sql.Rows) (a Alias, err error) {
 }
 
 // AllAliases lists the aliases of a pair in key order, those with keys after the given one.
-func (s *Store) AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[Alias, error] {
-	return paged(after, func(a Alias) string { return a.Key }, func(after string) ([]Alias, error) {
+func (s *Store) AllAliases(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Alias, error] {
+	return paged(after, func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
 		return query(ctx, s.r, "list aliases", scanAlias,
 			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, after, pageSize)
 	})
 }
 
 // AliasesOf lists those of one owner, with keys after the given one.
-func (s *Store) AliasesOf(ctx context.Context, pair int64, owner string) iter.Seq2[Alias, error] {
-	return paged("", func(a Alias) string { return a.Key }, func(after string) ([]Alias, error) {
+func (s *Store) AliasesOf(ctx context.Context, pair int64, owner sources.Key) iter.Seq2[Alias, error] {
+	return paged("", func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
 		return query(ctx, s.r, "list aliases", scanAlias,
 			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.owner = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, owner, after, pageSize)
 	})
 }
 
 // AliasOwner finds the object whose asset another one shares; ErrNotFound if it shares none.
-func (s *Store) AliasOwner(ctx context.Context, pair int64, key string) (string, error) {
-	all, err := query(ctx, s.r, "find alias", scanText, `SELECT a.owner`+ofLiving+`WHERE a.pair = ? AND a.key = ?`, pair, key)
-	return first(all, err, "alias "+key)
+func (s *Store) AliasOwner(ctx context.Context, pair int64, key sources.Key) (sources.Key, error) {
+	all, err := query(ctx, s.r, "find alias", scanKey, `SELECT a.owner`+ofLiving+`WHERE a.pair = ? AND a.key = ?`, pair, key)
+	return first(all, err, "alias "+string(key))
 }
 
 // JoinedReceipts lists the receipts of the objects whose assets a run plans to have others
 // share, in key order; but for those that it creates again.
 func (s *Store) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[Receipt, error] {
-	return paged("", func(r Receipt) string { return r.Key }, func(after string) ([]Receipt, error) {
+	return paged("", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
 		return queryBased(ctx, s, "list shared receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ?1 AND key > ?2 AND key IN (SELECT origin FROM items WHERE run = ?3 AND action = 'adopt' AND origin <> '' AND state = 'planned')
 			AND key NOT IN (SELECT key FROM items WHERE run = ?3 AND action = 'create')
@@ -68,7 +65,7 @@ func (s *Store) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[R
 }
 
 // ForgetAliasesOf forgets who shared the asset of an object.
-func (s *Store) ForgetAliasesOf(ctx context.Context, pair int64, owner string) error {
+func (s *Store) ForgetAliasesOf(ctx context.Context, pair int64, owner sources.Key) error {
 	return s.write(ctx, "forget aliases", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM aliases WHERE pair = ? AND owner = ?`, pair, owner)
 		return err
@@ -135,7 +132,7 @@ func (r *recorder) join(ctx context.Context, o *Outcome) (asset string, err erro
 
 // loseAliases forgets aliases whose objects are not there any more. Their keys stay known as
 // former ones of the object whose asset they shared.
-func loseAliases(ctx context.Context, tx *sql.Tx, run int64, keys []string) error {
+func loseAliases(ctx context.Context, tx *sql.Tx, run int64, keys []sources.Key) error {
 	for _, key := range keys {
 		for _, statement := range []string{
 			`INSERT OR REPLACE INTO former_keys (pair, key, owner) SELECT a.pair, a.key, a.owner` + ofLiving +

@@ -117,7 +117,7 @@ func (b *bases) number(ctx context.Context, of base) (number sql.NullInt64, err 
 
 // ofItem gives the base that tells where an item goes, if one does.
 func (b *bases) ofItem(ctx context.Context, i Item) (number sql.NullInt64, err error) {
-	if i.Category == "" || i.Name == "" || i.Name != baseName(i.Key) {
+	if i.Category == "" || i.Name == "" || i.Name != baseName(string(i.Key)) {
 		return number, nil
 	}
 	return b.number(ctx, base{category: i.Category})
@@ -126,7 +126,7 @@ func (b *bases) ofItem(ctx context.Context, i Item) (number sql.NullInt64, err e
 // ofReceipt gives the base that tells where an asset is, if one does.
 func (b *bases) ofReceipt(ctx context.Context, r Receipt) (number sql.NullInt64, err error) {
 	before, after, found := strings.Cut(r.URL, r.Asset)
-	filename := baseName(r.Key)
+	filename := baseName(string(r.Key))
 	name, extension := splitName(filename)
 	if !found || filename == "" || r.Filename() != filename || r.Name != name || r.Extension != extension {
 		return number, nil

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"assetferry/sources"
 )
 
 // What a row has in common with others is read as it was written, whatever it is.
@@ -53,7 +55,7 @@ func TestBases(t *testing.T) {
 				r := receipt(key, key+"!")
 				r.Name, r.Extension, r.URL, r.Run = a.name, a.extension, a.url, j.run.Num
 				r.Description = []*Description{nil, {ContentType: "image/jpeg"}, &typical}[len(receipts)%3]
-				must(t, j.record(Outcome{Key: key, State: ItemDone, Receipt: r}))
+				must(t, j.record(Outcome{Key: sources.Key(key), State: ItemDone, Receipt: r}))
 				receipts = append(receipts, *r)
 			}
 			j.wantWritten(receipts)
@@ -136,7 +138,7 @@ func TestBasesAreFew(t *testing.T) {
 		r.Name, r.Extension, r.Run = key[:6], "jpg", j.run.Num
 		r.URL = "https://" + key + ".example.com/" + r.Asset
 		receipts = append(receipts, *r)
-		outcomes = append(outcomes, Outcome{Key: key, State: ItemDone, Receipt: r})
+		outcomes = append(outcomes, Outcome{Key: sources.Key(key), State: ItemDone, Receipt: r})
 	}
 	must(t, j.record(outcomes...))
 	j.wantWritten(receipts)

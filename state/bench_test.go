@@ -59,7 +59,7 @@ func BenchmarkTakeAndRecord(b *testing.B) {
 			must(b, err)
 			outcomes := make([]Outcome, len(items))
 			for n, i := range items {
-				outcomes[n] = done(i.Key)
+				outcomes[n] = done(string(i.Key))
 			}
 			must(b, j.Record(background, j.run.Num, j.pair.ID, outcomes))
 		}
@@ -74,7 +74,7 @@ func BenchmarkItems(b *testing.B) {
 	for n := range pages {
 		p := benchPage(n)
 		for k := range p.Items {
-			p.Items[k] = decided(p.Items[k].Key, Create, ItemPlanned)
+			p.Items[k] = decided(string(p.Items[k].Key), Create, ItemPlanned)
 		}
 		must(b, j.Stage(background, j.run.Num, p))
 	}

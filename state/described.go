@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+
+	"assetferry/sources"
 )
 
 // A Described is what the source said of an object when its asset was described last.
 type Described struct {
-	Key      string
+	Key      sources.Key
 	Metadata string // an object of JSON, empty if nothing was said
 	Table    string // what the table of the user said, as it is in Found; empty if nothing
 	Found    string // all that was found, an object of JSON by origin; empty if nothing was
@@ -20,8 +22,8 @@ type Described struct {
 
 // Described lists what was said of the objects of a pair in key order, those with keys
 // after the given one. Of what was found it has what is from the table, and old addresses.
-func (s *Store) Described(ctx context.Context, pair int64, after string) iter.Seq2[Described, error] {
-	return paged(after, func(d Described) string { return d.Key }, func(after string) ([]Described, error) {
+func (s *Store) Described(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Described, error] {
+	return paged(after, func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
 		return query(ctx, s.r, "list what was described", func(rows *sql.Rows) (d Described, err error) {
 			err = rows.Scan(&d.Key, &d.Metadata, &d.Table, &d.Given)
 			return d.orEmpty(), err
@@ -37,7 +39,7 @@ const givenAddresses = `CASE WHEN coalesce(found -> '$.sidecar.address', found -
 
 // DescribedAs is what the source said of an object when its asset was described last;
 // nothing if nobody has described it.
-func (s *Store) DescribedAs(ctx context.Context, pair int64, key string) (d Described, err error) {
+func (s *Store) DescribedAs(ctx context.Context, pair int64, key sources.Key) (d Described, err error) {
 	const op = "find what was described"
 	err = s.r.QueryRowContext(ctx, `SELECT key, metadata, coalesce(found -> '$.table', ''), found FROM described WHERE pair = ? AND key = ?`, pair, key).
 		Scan(&d.Key, &d.Metadata, &d.Table, &d.Found)
@@ -63,7 +65,7 @@ func (d Described) orEmpty() Described {
 // FoundTwice lists the objects of which several origins said something, in key order, with
 // all that was found.
 func (s *Store) FoundTwice(ctx context.Context, pair int64) iter.Seq2[Described, error] {
-	return paged("", func(d Described) string { return d.Key }, func(after string) ([]Described, error) {
+	return paged("", func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
 		return query(ctx, s.r, "list what was found", func(rows *sql.Rows) (d Described, err error) {
 			return d, rows.Scan(&d.Key, &d.Metadata, &d.Found)
 		}, `SELECT key, metadata, found FROM described WHERE pair = ? AND key > ?
@@ -91,7 +93,7 @@ func (r *recorder) note(ctx context.Context, o Outcome) (err error) {
 
 // forgetDescribed forgets what the source said of an object whose asset is another one now,
 // of which nobody has said anything.
-func forgetDescribed(ctx context.Context, tx *sql.Tx, pair int64, key string) error {
+func forgetDescribed(ctx context.Context, tx *sql.Tx, pair int64, key sources.Key) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM described WHERE pair = ? AND key = ?`, pair, key)
 	return wrap("forget what was described", err)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/sources"
 )
 
 const aQuay = `{"description":"A quay"}`
@@ -15,7 +17,7 @@ func (j *journey) describedAs() map[string]string {
 	j.Helper()
 	all := map[string]string{}
 	for _, d := range collect(j, j.Described(j.Context(), j.pair.ID, "")) {
-		all[d.Key] = d.Metadata
+		all[string(d.Key)] = d.Metadata
 	}
 	return all
 }
@@ -42,7 +44,7 @@ func TestDescribed(t *testing.T) {
 	must(t, j.record(Outcome{Key: "b", State: ItemDone, Described: `{}`}))
 	j.wantDescribed(map[string]string{"a": aQuay, "b": ""})
 	for key, want := range map[string]string{"a": aQuay, "b": "", "c": "", "x": ""} {
-		if got, err := j.DescribedAs(t.Context(), j.pair.ID, key); err != nil || got.Metadata != want {
+		if got, err := j.DescribedAs(t.Context(), j.pair.ID, sources.Key(key)); err != nil || got.Metadata != want {
 			t.Errorf("%s: got %v (%v), want %q", key, got, err, want)
 		}
 	}

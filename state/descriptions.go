@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+
+	"assetferry/sources"
 )
 
 // A Description is what was kept with an object at its source.
@@ -30,13 +32,13 @@ const descriptionQuery = `SELECT content_type, metadata, tags FROM descriptions 
 
 // Description finds what is kept of an object that has a receipt; ErrNotFound if that
 // is nothing.
-func (s *Store) Description(ctx context.Context, pair int64, key string) (Description, error) {
+func (s *Store) Description(ctx context.Context, pair int64, key sources.Key) (Description, error) {
 	all, err := query(ctx, s.r, "find description", scanDescription, descriptionQuery, pair, key)
-	return first(all, err, "description of "+key)
+	return first(all, err, "description of "+string(key))
 }
 
 // descriptionOf is Description within a transaction; nil if nothing is kept.
-func descriptionOf(ctx context.Context, tx *sql.Tx, pair int64, key string) (*Description, error) {
+func descriptionOf(ctx context.Context, tx *sql.Tx, pair int64, key sources.Key) (*Description, error) {
 	rows, err := tx.QueryContext(ctx, descriptionQuery, pair, key)
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func scanDescription(rows *sql.Rows) (d Description, err error) {
 
 // describe stores what is kept with the object of a receipt. Most sources have
 // nothing, so the statement is only prepared when it is needed.
-func (r *recorder) describe(ctx context.Context, key string, d *Description) (err error) {
+func (r *recorder) describe(ctx context.Context, key sources.Key, d *Description) (err error) {
 	if d == nil || d.IsZero() {
 		return nil
 	}

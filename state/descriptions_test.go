@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/sources"
 )
 
 // described is the outcome of an object that has something kept with it.
@@ -29,7 +31,7 @@ func TestDescriptions(t *testing.T) {
 	must(t, j.record(described("a", typical), described("b", Description{ContentType: "image/png"}), described("c", Description{}), sent))
 	must(t, j.record(Outcome{Key: "d", State: ItemDone}))
 	for key, want := range map[string]Description{"a": typical, "b": {ContentType: "image/png", Metadata: map[string]string{}, Tags: map[string]string{}}, "d": typical} {
-		got, err := j.Description(t.Context(), j.pair.ID, key)
+		got, err := j.Description(t.Context(), j.pair.ID, sources.Key(key))
 		must(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", key, diff)

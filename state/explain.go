@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"time"
+
+	"assetferry/sources"
 )
 
 // A Stage is what one run wanted with an object, and what became of that.
@@ -15,7 +17,7 @@ type Stage struct {
 
 // Stages lists the runs of a pair that had something to do with an object, in order.
 // Runs to which it was unchanged keep no item of it.
-func (s *Store) Stages(ctx context.Context, pair int64, key string) ([]Stage, error) {
+func (s *Store) Stages(ctx context.Context, pair int64, key sources.Key) ([]Stage, error) {
 	items, err := query(ctx, s.r, "list runs of an object", func(rows *sql.Rows) (st Stage, err error) {
 		return st, rows.Scan(&st.Run.ID)
 	}, `SELECT r.id FROM runs r JOIN items i ON i.run = r.num AND i.key = ? WHERE r.pair = ? ORDER BY r.num`, key, pair)
@@ -39,7 +41,7 @@ type Attempt struct {
 }
 
 // Attempts lists the tries at an item of a run that came to nothing, in order.
-func (s *Store) Attempts(ctx context.Context, run int64, key string) ([]Attempt, error) {
+func (s *Store) Attempts(ctx context.Context, run int64, key sources.Key) ([]Attempt, error) {
 	return query(ctx, s.r, "list attempts", func(rows *sql.Rows) (a Attempt, err error) {
 		var at int64
 		err = rows.Scan(&a.Number, &at, &a.Class, &a.Error)
@@ -50,9 +52,9 @@ func (s *Store) Attempts(ctx context.Context, run int64, key string) ([]Attempt,
 
 // Failure finds what is known of an object that failed in the last runs; ErrNotFound if
 // it did not.
-func (s *Store) Failure(ctx context.Context, pair int64, key string) (Failure, error) {
+func (s *Store) Failure(ctx context.Context, pair int64, key sources.Key) (Failure, error) {
 	all, err := query(ctx, s.r, "find failure", scanFailure, `SELECT `+failureColumns+` WHERE pair = ? AND key = ?`, pair, key)
-	return first(all, err, "failure of "+key)
+	return first(all, err, "failure of "+string(key))
 }
 
 // DifferencesOf lists what a verification found about an asset.
@@ -87,10 +89,12 @@ func (s *Store) PathOfFolder(ctx context.Context, destination, category, id stri
 
 func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
 
+func scanKey(rows *sql.Rows) (k sources.Key, err error) { return k, rows.Scan((*string)(&k)) }
+
 // Orphan finds out since when an object is gone from the source; ErrNotFound if it is not.
-func (s *Store) Orphan(ctx context.Context, pair int64, key string) (Orphan, error) {
+func (s *Store) Orphan(ctx context.Context, pair int64, key sources.Key) (Orphan, error) {
 	all, err := query(ctx, s.r, "find orphan", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key = ?`, pair, key)
-	return first(all, err, "orphan "+key)
+	return first(all, err, "orphan "+string(key))
 }
 
 // An Earlier is an asset as it was before a run changed it.
@@ -105,7 +109,7 @@ type Earlier struct {
 
 // Earlier lists what runs were to change of an object's asset, as it was before, in their
 // order. It is kept as long as their items.
-func (s *Store) Earlier(ctx context.Context, pair int64, key string) ([]Earlier, error) {
+func (s *Store) Earlier(ctx context.Context, pair int64, key sources.Key) ([]Earlier, error) {
 	all, err := query(ctx, s.r, "list what was before", func(rows *sql.Rows) (e Earlier, err error) {
 		var digest string
 		if err := rows.Scan(&e.Run.ID, &e.Key, &e.Size, &digest, &e.Asset, &e.Done); err != nil {
@@ -126,11 +130,11 @@ func (s *Store) Earlier(ctx context.Context, pair int64, key string) ([]Earlier,
 
 // MovedTo finds the key under which an object that went by another one was last brought to
 // go, and the run that did it; ErrNotFound if none did, or if that is too long ago.
-func (s *Store) MovedTo(ctx context.Context, pair int64, key string) (to, run string, err error) {
+func (s *Store) MovedTo(ctx context.Context, pair int64, key sources.Key) (to, run string, err error) {
 	all, err := query(ctx, s.r, "find move", func(rows *sql.Rows) (m [2]string, err error) {
 		return m, rows.Scan(&m[0], &m[1])
 	}, `SELECT i.key, r.id FROM runs r JOIN former f ON f.run = r.num JOIN items i ON i.run = r.num AND i.key = f.key
 		WHERE r.pair = ?1 AND f.receipt ->> '$.key' = ?2 AND i.origin = ?2 AND i.action IN ('move', 'replace') AND i.state = 'done' ORDER BY r.num DESC LIMIT 1`, pair, key)
-	m, err := first(all, err, "move of "+key)
+	m, err := first(all, err, "move of "+string(key))
 	return m[0], m[1], err
 }

@@ -5,24 +5,23 @@ import (
 	"database/sql"
 	"iter"
 	"time"
+
+	"assetferry/sources"
 )
 
 // A Failure is an object that could not be brought to the destination, as it was
 // then.
 type Failure struct {
-	Key        string
-	Size       int64
-	Time       time.Time
-	VersionTag string
-	Runs       int       // in which it failed, one after the other
-	Since      time.Time // when the first of them began; zero where an earlier version did not note it
-	Unclear    bool      // it was sent, and may have arrived all the same
-	Error      string
+	sources.Object           // as it was when it failed
+	Runs           int       // in which it failed, one after the other
+	Since          time.Time // when the first of them began; zero where an earlier version did not note it
+	Unclear        bool      // it was sent, and may have arrived all the same
+	Error          string
 }
 
 // blameFailed counts that an object failed in a run, once for each run. unclear says
 // that it may have arrived all the same.
-func blameFailed(ctx context.Context, tx *sql.Tx, run int64, key, why string, unclear bool) error {
+func blameFailed(ctx context.Context, tx *sql.Tx, run int64, key sources.Key, why string, unclear bool) error {
 	return blame(ctx, tx, `last_run = excluded.last_run`, `i.run = ? AND i.key = ?`, unclear, why, run, key)
 }
 
@@ -52,8 +51,8 @@ func blame(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool
 
 // Failures lists the failures of a pair in key order, those with keys after the
 // given one.
-func (s *Store) Failures(ctx context.Context, pair int64, after string) iter.Seq2[Failure, error] {
-	return paged(after, func(f Failure) string { return f.Key }, func(after string) ([]Failure, error) {
+func (s *Store) Failures(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Failure, error] {
+	return paged(after, func(f Failure) sources.Key { return f.Key }, func(after sources.Key) ([]Failure, error) {
 		return query(ctx, s.r, "list failures", scanFailure, `SELECT `+failureColumns+`
 			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})

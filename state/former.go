@@ -7,13 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"assetferry/sources"
 )
 
 // A Former is an asset as it was before a run that is about to change it: what a later
 // undo goes back to. Its receipt the journal keeps by itself.
 type Former struct {
-	Key   string          // of the item
-	Of    string          // key of the receipt: the same, but for what is moved
+	Key   sources.Key     // of the item
+	Of    sources.Key     // key of the receipt: the same, but for what is moved
 	Asset json.RawMessage // an object: what people can change of the asset
 }
 
@@ -57,7 +59,7 @@ func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) e
 
 // FormerAsset gives what a run keeps of the asset of an item as it was before; nothing if it
 // keeps none.
-func (s *Store) FormerAsset(ctx context.Context, run int64, key string) (asset json.RawMessage, err error) {
+func (s *Store) FormerAsset(ctx context.Context, run int64, key sources.Key) (asset json.RawMessage, err error) {
 	const op = "find what an asset was before"
 	err = s.r.QueryRowContext(ctx, `SELECT asset FROM former WHERE run = ? AND key = ?`, run, key).Scan((*[]byte)(&asset))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -83,7 +85,7 @@ const (
 // A before is what is kept of an item: its former receipt and asset.
 type before struct {
 	Receipt
-	of    string // key of the item
+	of    sources.Key // key of the item
 	asset json.RawMessage
 }
 

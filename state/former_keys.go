@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"assetferry/sources"
 )
 
 // Former keys and given addresses are what objects were known by. They stay for ever: when
@@ -16,7 +18,7 @@ import (
 
 // rename notes that an object goes by another key: all keys that it ever went by are former
 // ones of the new one.
-func (r *recorder) rename(ctx context.Context, from, to string) error {
+func (r *recorder) rename(ctx context.Context, from, to sources.Key) error {
 	for _, statement := range []string{
 		`UPDATE former_keys SET owner = ?3 WHERE pair = ?1 AND owner = ?2`,
 		`DELETE FROM former_keys WHERE pair = ?1 AND key = ?3 AND owner = ?3`, // it is back at a key that it had

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assetferry/internal/test/longtest"
+	"assetferry/sources"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -21,7 +22,7 @@ func (j *journey) moves(fromTo ...[2]string) Run {
 	for _, m := range fromTo {
 		i, o := decided(m[1], Create, ItemPlanned), done(m[1])
 		if m[0] != "" {
-			r, err := j.Receipt(j.Context(), j.pair.ID, m[0])
+			r, err := j.Receipt(j.Context(), j.pair.ID, sources.Key(m[0]))
 			must(j, err)
 			i, o = changed(m[1], Move, m[0])
 			i.Asset, o.Receipt.Asset = r.Asset, r.Asset

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"assetferry/sources"
 )
 
 // An Action is what a plan wants to happen to an object or an asset.
@@ -50,12 +52,7 @@ const (
 
 // An Item is one planned action and its life.
 type Item struct {
-	Key         string
-	Size        int64
-	Time        time.Time
-	VersionTag  string
-	ContentType string // empty if the source does not say
-	Obstacle    string
+	sources.Object // as it was listed
 
 	Action   Action
 	Reason   string
@@ -68,7 +65,7 @@ type Item struct {
 
 	// Origin is the key under which the object of a move had arrived, or that of the object
 	// whose asset an adopted one shares; empty for all others.
-	Origin string
+	Origin sources.Key
 
 	Attempts int
 	IntentAt time.Time // by the server's clock
@@ -82,13 +79,13 @@ type Item struct {
 // action is staged with that decision.
 type Page struct {
 	Items          []Item
-	Cursor         string // the last key seen
-	Unchanged      int64  // objects that need no staging
+	Cursor         sources.Key // the last key seen
+	Unchanged      int64       // objects that need no staging
 	UnchangedBytes int64
-	Sidecars       []Sidecar // that are new, not as they were, or not there any more
-	Lost           []string  // keys of sidecars of which nothing has to be known any more
-	LostAliases    []string  // keys of aliases that are not there any more
-	Done           bool      // the listing came to its end
+	Sidecars       []Sidecar     // that are new, not as they were, or not there any more
+	Lost           []sources.Key // keys of sidecars of which nothing has to be known any more
+	LostAliases    []sources.Key // keys of aliases that are not there any more
+	Done           bool          // the listing came to its end
 }
 
 // Stage stores a page of the listing together with its cursor. Objects of which
@@ -232,7 +229,7 @@ func scanItemAnd(rows *sql.Rows, more ...any) (i Item, err error) {
 	err = rows.Scan(append([]any{&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, (*string)(&i.Action), &i.Reason, (*string)(&i.State),
 		&i.Category, &i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error, &i.Origin, (*textOrNull)(&i.ContentType), &based}, more...)...)
 	if based {
-		i.Name = baseName(i.Key)
+		i.Name = baseName(string(i.Key))
 	}
 	i.Attempts = int(attempts)
 	i.Time = fromNanos(modified)
@@ -252,7 +249,7 @@ func (s *Store) Items(ctx context.Context, run int64, states ...ItemState) iter.
 	if len(states) > 0 && !slices.ContainsFunc(states, func(st ItemState) bool { return !st.isInFlight() }) {
 		from = inFlightOf
 	}
-	return paged("", func(i Item) string { return i.Key }, func(after string) ([]Item, error) {
+	return paged("", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
 		return query(ctx, s.r, "list items", scanItem, `SELECT `+itemColumns+` FROM`+from+`
 			AND key > ?`+where+` ORDER BY key LIMIT ?`, slices.Concat([]any{run, after}, args, []any{pageSize})...)
 	})
@@ -269,18 +266,18 @@ func inStates(states []ItemState) (where string, args []any) {
 }
 
 // Item finds one item of a run; ErrNotFound if there is none.
-func (s *Store) Item(ctx context.Context, run int64, key string) (Item, error) {
+func (s *Store) Item(ctx context.Context, run int64, key sources.Key) (Item, error) {
 	items, err := query(ctx, s.r, "find item", scanItem,
 		`SELECT `+itemColumns+` FROM items WHERE run = ? AND key = ?`, run, key)
-	return first(items, err, "item "+key)
+	return first(items, err, "item "+string(key))
 }
 
 // A Collision is an item that wants a place which another item wants too, or which a
 // receipt of the pair holds.
 type Collision struct {
 	Item
-	Held   bool   // by a receipt
-	Holder string // the first key of such a receipt
+	Held   bool        // by a receipt
+	Holder sources.Key // the first key of such a receipt
 }
 
 // Collisions lists the collisions of a run, ordered by place and key. Receipts have no
@@ -378,7 +375,7 @@ func (s *Store) NextDue(ctx context.Context, run int64) (due time.Time, waiting 
 
 // Resend marks items in doubt, of which the destination knows nothing, as being
 // sent once more.
-func (s *Store) Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error {
+func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serverTime time.Time) error {
 	return s.write(ctx, "send again", func(ctx context.Context, tx *sql.Tx) error {
 		for _, key := range keys {
 			if err := one(ctx, tx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?, error = '', class = ''
@@ -391,7 +388,7 @@ func (s *Store) Resend(ctx context.Context, run int64, keys []string, serverTime
 }
 
 // Release gives back items that were taken and certainly not sent.
-func (s *Store) Release(ctx context.Context, run int64, keys []string) error {
+func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) error {
 	return s.write(ctx, "release items", func(ctx context.Context, tx *sql.Tx) error {
 		change := recount{}
 		for _, key := range keys {
@@ -439,7 +436,7 @@ func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 // An Outcome ends an attempt at an item, with a receipt if it is done or sent. An
 // item that was sent keeps its asset and needs no other receipt.
 type Outcome struct {
-	Key     string
+	Key     sources.Key
 	State   ItemState // one to which onRecord leads
 	Class   string
 	Error   string
@@ -457,7 +454,7 @@ type Outcome struct {
 	TakenBack bool
 	// InsteadOf is the key of the receipt whose place the Receipt takes; empty where the
 	// object has none so far.
-	InsteadOf string
+	InsteadOf sources.Key
 	// Described is what the source says of the object of an item that is done, as JSON, if
 	// its asset was brought in line with that; empty otherwise.
 	Described string
@@ -469,7 +466,7 @@ type Outcome struct {
 	Addresses []string
 	// Joins is the key of the object whose asset an item that is done shares: there is no
 	// receipt of it then, but an alias.
-	Joins string
+	Joins sources.Key
 	// Modified is when the service says that the asset of an item that was sent before, or
 	// is taken back, was changed last; see Receipt.
 	Modified time.Time

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/sources"
 )
 
 func (j *journey) count(stmt string) (n int) {
@@ -33,7 +35,7 @@ func TestIntents(t *testing.T) {
 	if items, err = j.Take(t.Context(), j.run.Num, Next{After: "c", N: 9, Time: when}); err != nil || !cmp.Equal(keysOf(items), []string{"d", "e"}) {
 		t.Errorf("after c: took %q (%v)", keysOf(items), err)
 	}
-	must(t, j.Release(t.Context(), j.run.Num, []string{"a"}))
+	must(t, j.Release(t.Context(), j.run.Num, []sources.Key{"a"}))
 	if i, err := j.Item(t.Context(), j.run.Num, "a"); err != nil || i.Attempts != 0 || !i.IntentAt.IsZero() || i.State != ItemPlanned {
 		t.Errorf("released: %+v (%v)", i, err)
 	}
@@ -42,11 +44,11 @@ func TestIntents(t *testing.T) {
 		t.Errorf("interrupted: %q (%v)", keysOf(doubts), err)
 	}
 	again := when.Add(time.Hour)
-	must(t, j.Resend(t.Context(), j.run.Num, []string{"b"}, again))
+	must(t, j.Resend(t.Context(), j.run.Num, []sources.Key{"b"}, again))
 	if i, err := j.Item(t.Context(), j.run.Num, "b"); err != nil || i.Attempts != 2 || !i.IntentAt.Equal(again) || i.Error != "" {
 		t.Errorf("sent again: %+v (%v)", i, err)
 	}
-	if err := j.Release(t.Context(), j.run.Num, []string{"b", "c"}); !errors.Is(err, ErrConflict) || j.stateOf("b") != ItemSending {
+	if err := j.Release(t.Context(), j.run.Num, []sources.Key{"b", "c"}); !errors.Is(err, ErrConflict) || j.stateOf("b") != ItemSending {
 		t.Errorf("all or nothing: %v, %s", err, j.stateOf("b"))
 	}
 }
@@ -171,7 +173,7 @@ func TestRefusedReceiptLeavesTheFormer(t *testing.T) {
 		t.Errorf("got %+v", outcomes)
 	}
 	for key, want := range map[string]string{"a": "asset of a", "b": "asset of b", "c": "asset of c"} {
-		if r, err := j.Receipt(t.Context(), j.pair.ID, key); err != nil || r.Asset != want {
+		if r, err := j.Receipt(t.Context(), j.pair.ID, sources.Key(key)); err != nil || r.Asset != want {
 			t.Errorf("%s has the receipt of %q (%v), want that of %s", key, r.Asset, err, want)
 		}
 	}
@@ -240,8 +242,8 @@ func TestPaging(t *testing.T) {
 		t.Errorf("%d items are in states that none is in", n)
 	}
 	var got []string
-	for _, r := range collect(t, j.Receipts(t.Context(), j.pair.ID, keys[0])) {
-		got = append(got, r.Key)
+	for _, r := range collect(t, j.Receipts(t.Context(), j.pair.ID, sources.Key(keys[0]))) {
+		got = append(got, string(r.Key))
 	}
 	if !slices.Equal(got, keys[1:]) {
 		t.Errorf("got %d receipts, not the %d after the first", len(got), len(keys)-1)
@@ -279,7 +281,7 @@ func TestFingerprintsReuseTheirPage(t *testing.T) {
 		t.Fatalf("got %d fingerprints, want %d", len(got), n)
 	}
 	for i, r := range got {
-		if r.Key != fmt.Sprintf("%06d.jpg", i) || r.Size != int64(i) || r.Asset != strconv.Itoa(i) {
+		if string(r.Key) != fmt.Sprintf("%06d.jpg", i) || r.Size != int64(i) || r.Asset != strconv.Itoa(i) {
 			t.Fatalf("fingerprint %d is %+v", i, r)
 		}
 	}
@@ -300,8 +302,8 @@ func TestOddKeys(t *testing.T) {
 		t.Errorf("took %q", got)
 	}
 	for n, key := range keys {
-		must(t, j.record(Outcome{Key: key, State: ItemDone, Receipt: receipt(key, fmt.Sprint("asset ", n))}))
-		if r, err := j.Receipt(t.Context(), j.pair.ID, key); err != nil || r.Key != key {
+		must(t, j.record(Outcome{Key: sources.Key(key), State: ItemDone, Receipt: receipt(key, fmt.Sprint("asset ", n))}))
+		if r, err := j.Receipt(t.Context(), j.pair.ID, sources.Key(key)); err != nil || string(r.Key) != key {
 			t.Errorf("%q: got %q (%v)", key, r.Key, err)
 		}
 	}
@@ -371,7 +373,7 @@ func TestAttemptsAreKept(t *testing.T) {
 	j.apply("a")
 	j.take(1)
 	must(t, j.record(Outcome{Key: "a", State: ItemInDoubt, Class: "transient", Error: "cut"}))
-	must(t, j.Resend(t.Context(), j.run.Num, []string{"a"}, time.Now()))
+	must(t, j.Resend(t.Context(), j.run.Num, []sources.Key{"a"}, time.Now()))
 	must(t, j.record(Outcome{Key: "a", State: ItemFailed, Class: "permanent", Error: "refused"}))
 	if n := j.count(`SELECT count(*) FROM attempts WHERE key = 'a' AND (attempt = 1 AND error = 'cut' OR attempt = 2 AND error = 'refused')`); n != 2 {
 		t.Errorf("%d attempts are kept, want 2", n)

@@ -13,6 +13,8 @@ import (
 	"assetferry/internal/test/longtest"
 
 	"go.uber.org/goleak"
+
+	"assetferry/sources"
 )
 
 func TestMain(m *testing.M) {
@@ -62,7 +64,9 @@ func begin(tb testing.TB) *journey {
 
 var modified = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 
-func staged(key string) Item { return Item{Key: key, Size: 10, Time: modified, VersionTag: "v1"} }
+func staged(key string) Item {
+	return Item{Object: sources.Object{Key: sources.Key(key), Size: 10, Time: modified, VersionTag: "v1"}}
+}
 
 // stage completes a listing of these keys.
 func (j *journey) stage(keys ...string) {
@@ -70,7 +74,7 @@ func (j *journey) stage(keys ...string) {
 	p := Page{Done: true}
 	for _, key := range keys {
 		p.Items = append(p.Items, staged(key))
-		p.Cursor = key
+		p.Cursor = sources.Key(key)
 	}
 	must(j, j.Stage(j.Context(), j.run.Num, p))
 }
@@ -104,20 +108,20 @@ func (j *journey) take(n int) []string {
 
 func keysOf(items []Item) (keys []string) {
 	for _, i := range items {
-		keys = append(keys, i.Key)
+		keys = append(keys, string(i.Key))
 	}
 	return keys
 }
 
 func receipt(key, asset string) *Receipt {
 	return &Receipt{
-		Key: key, Size: 10, Time: modified, VersionTag: "v1", Digest: make([]byte, 32), Asset: asset,
+		Object: sources.Object{Key: sources.Key(key), Size: 10, Time: modified, VersionTag: "v1"}, Digest: make([]byte, 32), Asset: asset,
 		Name: key, Extension: "jpg", Category: "category", Folder: "folder-id", URL: "https://example.com/" + asset, Slot: 7,
 	}
 }
 
 func done(key string) Outcome {
-	return Outcome{Key: key, State: ItemDone, Receipt: receipt(key, "asset of "+key)}
+	return Outcome{Key: sources.Key(key), State: ItemDone, Receipt: receipt(key, "asset of "+key)}
 }
 
 func (j *journey) record(outcomes ...Outcome) error {
@@ -126,7 +130,7 @@ func (j *journey) record(outcomes ...Outcome) error {
 
 func (j *journey) stateOf(key string) ItemState {
 	j.Helper()
-	i, err := j.Item(j.Context(), j.run.Num, key)
+	i, err := j.Item(j.Context(), j.run.Num, sources.Key(key))
 	must(j, err)
 	return i.State
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"assetferry/sources"
 )
 
 // lifeItems are how many items the benchmark of their life has.
@@ -84,8 +86,8 @@ func liveThrough(b *testing.B, path string) (transactions int64) {
 
 func lifeItem(n int) Item {
 	return Item{
-		Key: fmt.Sprintf("pictures/folder%04d/photo-%06d.jpg", n/500, n), Size: 20 << 10, Time: modified,
-		VersionTag: fmt.Sprintf("%032x", n),
+		Object: sources.Object{Key: sources.Key(fmt.Sprintf("pictures/folder%04d/photo-%06d.jpg", n/500, n)), Size: 20 << 10, Time: modified,
+			VersionTag: fmt.Sprintf("%032x", n)},
 	}
 }
 
@@ -114,7 +116,7 @@ func lifeReceipt(i Item) *Receipt {
 	_, _ = rand.Read(digest) // never fails
 	asset := rand.Text()[:20]
 	return &Receipt{
-		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: digest, Asset: asset,
+		Object: i.Object, Digest: digest, Asset: asset,
 		Name: i.Name[:len(i.Name)-len(".jpg")], Extension: "jpg", Category: i.Category,
 		Folder: "7c9e6679-7425-40de-944b-" + i.Folder[len(i.Folder)-4:] + "fc1f90ae",
 		URL:    "https://assets.example.com/0123456789abcdef0123/assets/" + asset + "/file",

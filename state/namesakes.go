@@ -3,6 +3,8 @@ package state
 import (
 	"context"
 	"database/sql"
+
+	"assetferry/sources"
 )
 
 // Namesakes finds out which of some assets were in the place of an object, with its size,
@@ -32,7 +34,7 @@ func noteNamesakes(ctx context.Context, tx *sql.Tx, run int64) error {
 }
 
 // noteReplaced keeps the asset of a receipt that one with another asset replaces.
-func (r *recorder) noteReplaced(ctx context.Context, key string) error {
+func (r *recorder) noteReplaced(ctx context.Context, key sources.Key) error {
 	_, err := r.tx.ExecContext(ctx, `INSERT OR IGNORE INTO namesakes (pair, asset)
 		SELECT pair, asset FROM receipts WHERE pair = ? AND key = ?`, r.pair, key)
 	return err

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assetferry/sources"
 )
 
 func TestSchemaVersion(t *testing.T) {
@@ -213,8 +215,8 @@ func (j *journey) writes() map[string]func(*Store) error {
 		"Stage":            func(s *Store) error { return s.Stage(ctx, run, Page{}) },
 		"Decided":          func(s *Store) error { return s.Decided(ctx, run, nil) },
 		"Take":             func(s *Store) error { _, err := s.Take(ctx, run, Next{After: "", N: 1, Time: time.Now()}); return err },
-		"Resend":           func(s *Store) error { return s.Resend(ctx, run, []string{"a"}, time.Now()) },
-		"Release":          func(s *Store) error { return s.Release(ctx, run, []string{"a"}) },
+		"Resend":           func(s *Store) error { return s.Resend(ctx, run, []sources.Key{"a"}, time.Now()) },
+		"Release":          func(s *Store) error { return s.Release(ctx, run, []sources.Key{"a"}) },
 		"Interrupted":      func(s *Store) error { _, err := s.Interrupted(ctx, run); return err },
 		"Record":           func(s *Store) error { return s.Record(ctx, run, pair, nil) },
 		"SaveChoices":      func(s *Store) error { return s.SaveChoices(ctx, "d", map[string]string{"a": "b"}) },

@@ -5,19 +5,21 @@ import (
 	"database/sql"
 	"iter"
 	"time"
+
+	"assetferry/sources"
 )
 
 // An Orphan is an object that has arrived and that finished runs did not find at the
 // source any more.
 type Orphan struct {
-	Key   string
+	Key   sources.Key
 	Since time.Time // of the listing that missed it first
 	Runs  int       // that missed it, one after the other
 }
 
 // Orphans lists the orphans of a pair in key order, those with keys after the given one.
-func (s *Store) Orphans(ctx context.Context, pair int64, after string) iter.Seq2[Orphan, error] {
-	return paged(after, func(o Orphan) string { return o.Key }, func(after string) ([]Orphan, error) {
+func (s *Store) Orphans(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Orphan, error] {
+	return paged(after, func(o Orphan) sources.Key { return o.Key }, func(after sources.Key) ([]Orphan, error) {
 		return query(ctx, s.r, "list orphans", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
 }

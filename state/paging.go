@@ -8,7 +8,7 @@ const pageSize = 2000
 
 // paged makes one sequence out of pages that each begin after the last key of
 // the page before.
-func paged[T any](after string, key func(T) string, page func(after string) ([]T, error)) iter.Seq2[T, error] {
+func paged[T any, K ~string](after K, key func(T) K, page func(after K) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
 			rows, err := page(after)

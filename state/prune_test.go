@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"assetferry/sources"
 )
 
 // A calendar is a journal in which a day passes with every run.
@@ -47,13 +49,13 @@ func (c *calendar) night(command string, keys, failing []string) {
 	c.take(len(keys) + len(failing))
 	for _, key := range keys {
 		outcome := done(key)
-		if _, err := c.Receipt(c.Context(), c.pair.ID, key); err == nil {
-			outcome.InsteadOf = key
+		if _, err := c.Receipt(c.Context(), c.pair.ID, sources.Key(key)); err == nil {
+			outcome.InsteadOf = sources.Key(key)
 		}
 		must(c, c.record(outcome))
 	}
 	for _, key := range failing {
-		must(c, c.record(Outcome{Key: key, State: ItemFailed, Error: "no"}))
+		must(c, c.record(Outcome{Key: sources.Key(key), State: ItemFailed, Error: "no"}))
 	}
 	must(c, c.FinishRun(c.Context(), c.run.Num))
 }

@@ -7,25 +7,23 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"assetferry/sources"
 )
 
 // A Receipt is what the destination confirmed of an object: the asset that
 // carries it, with the fingerprint and the digest of the content that was sent.
 type Receipt struct {
-	Key         string
-	Size        int64
-	Time        time.Time
-	VersionTag  string
-	ContentType string // as the source listed it; empty if it does not say
-	Digest      []byte // SHA-256
-	Asset       string
-	Name        string // without extension, as the service answered
-	Extension   string
-	Category    string
-	Folder      string // id; empty directly in the category
-	URL         string
-	Slot        int64
-	Adopted     bool // the asset was there before us
+	sources.Object        // as it was listed when its content arrived
+	Digest         []byte // SHA-256
+	Asset          string
+	Name           string // without extension, as the service answered
+	Extension      string
+	Category       string
+	Folder         string // id; empty directly in the category
+	URL            string
+	Slot           int64
+	Adopted        bool // the asset was there before us
 	// Modified is when the service says that the asset was changed last, as we left it;
 	// zero if that is not known.
 	Modified time.Time
@@ -106,14 +104,14 @@ func scanReceiptAnd(rows *sql.Rows, more ...any) (r Receipt, base sql.NullInt64,
 }
 
 func (r *Receipt) complete(b base) {
-	r.Name, r.Extension = splitName(baseName(r.Key))
+	r.Name, r.Extension = splitName(baseName(string(r.Key)))
 	r.Category, r.URL = b.category, b.url(r.Asset)
 }
 
 // Receipts lists the receipts of a pair in key order, those with keys after the
 // given one.
-func (s *Store) Receipts(ctx context.Context, pair int64, after string) iter.Seq2[Receipt, error] {
-	return paged(after, func(r Receipt) string { return r.Key }, func(after string) ([]Receipt, error) {
+func (s *Store) Receipts(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {
+	return paged(after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
 		return queryBased(ctx, s, "list receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
@@ -122,7 +120,7 @@ func (s *Store) Receipts(ctx context.Context, pair int64, after string) iter.Seq
 // Fingerprints is Receipts for who compares objects with them: of a receipt there is only
 // what tells whether its object has changed, its asset and run, and whether that was adopted
 // or lacks a description. That is read in half of the time.
-func (s *Store) Fingerprints(ctx context.Context, pair int64, after string) iter.Seq2[Receipt, error] {
+func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {
 	scan := func(rows *sql.Rows) (r Receipt, err error) {
 		var changed int64
 		err = rows.Scan(&r.Key, &r.Size, &changed, &r.VersionTag, &r.Asset, &r.Adopted, &r.Undescribed, &r.Run)
@@ -131,7 +129,7 @@ func (s *Store) Fingerprints(ctx context.Context, pair int64, after string) iter
 	}
 	return func(yield func(Receipt, error) bool) {
 		var page []Receipt // reused: a new slice for each page was a third of all that a plan allocates
-		paged(after, func(r Receipt) string { return r.Key }, func(after string) (_ []Receipt, err error) {
+		paged(after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) (_ []Receipt, err error) {
 			page, err = queryInto(ctx, page, s.r, "list fingerprints", scan, `SELECT key, size, time, version_tag, asset, adopted, undescribed, run FROM receipts
 				WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 			return page, err
@@ -140,10 +138,10 @@ func (s *Store) Fingerprints(ctx context.Context, pair int64, after string) iter
 }
 
 // Receipt finds the receipt of an object; ErrNotFound if there is none.
-func (s *Store) Receipt(ctx context.Context, pair int64, key string) (Receipt, error) {
+func (s *Store) Receipt(ctx context.Context, pair int64, key sources.Key) (Receipt, error) {
 	all, err := queryBased(ctx, s, "find receipt", scanReceipt, (*Receipt).complete,
 		`SELECT `+receiptColumns+` FROM receipts WHERE pair = ? AND key = ?`, pair, key)
-	return first(all, err, "receipt of "+key)
+	return first(all, err, "receipt of "+string(key))
 }
 
 // ReceiptsOf finds the receipts that some assets have in a pair, by asset. SQLite takes
@@ -210,7 +208,7 @@ func millis(t time.Time) any {
 }
 
 // forgetReceipt deletes the receipt of an object, if there is one, and what is kept with it.
-func forgetReceipt(ctx context.Context, tx *sql.Tx, pair int64, key string) (forgotten ReceiptSum, err error) {
+func forgetReceipt(ctx context.Context, tx *sql.Tx, pair int64, key sources.Key) (forgotten ReceiptSum, err error) {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM descriptions WHERE pair = ? AND key = ?`, pair, key); err != nil {
 		return forgotten, fmt.Errorf("forget description: %w", err)
 	}

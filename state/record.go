@@ -11,6 +11,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"assetferry/sources"
 )
 
 // Record stores outcomes of items that are being sent, were sent, or are in doubt. An
@@ -24,7 +26,7 @@ func (s *Store) Record(ctx context.Context, run, pair int64, outcomes []Outcome)
 // A Next says which planned items to take: so many after a key. Time is that of the
 // server.
 type Next struct {
-	After string
+	After sources.Key
 	N     int
 	Time  time.Time
 	Of    Kind
@@ -209,7 +211,7 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 }
 
 // standAlone notes that an object has an asset of its own.
-func (r *recorder) standAlone(ctx context.Context, key string) error {
+func (r *recorder) standAlone(ctx context.Context, key sources.Key) error {
 	if r.alone == nil {
 		return nil
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/sources"
 )
 
 // Categories are known as they were last seen, also those that are gone.
@@ -149,7 +151,7 @@ func TestLeftBehind(t *testing.T) {
 	j.apply("a", "b", "c")
 	j.take(3)
 	fail := func(key string) Outcome {
-		return Outcome{Key: key, State: ItemFailed, Class: "permanent", Error: "refused"}
+		return Outcome{Key: sources.Key(key), State: ItemFailed, Class: "permanent", Error: "refused"}
 	}
 	must(t, j.record(done("a"), fail("b"), fail("c")))
 	must(t, j.FinishRun(t.Context(), j.run.Num))

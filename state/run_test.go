@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/sources"
 )
 
 func TestLifeOfARun(t *testing.T) {
@@ -159,7 +161,7 @@ func TestRelistKeepsOutcomes(t *testing.T) {
 	if err := j.Relist(t.Context(), j.run.Num); !errors.Is(err, ErrConflict) {
 		t.Errorf("with an item being sent: got %v, want ErrConflict", err)
 	}
-	must(t, j.Release(t.Context(), j.run.Num, []string{"c"}))
+	must(t, j.Release(t.Context(), j.run.Num, []sources.Key{"c"}))
 	must(t, j.Relist(t.Context(), j.run.Num))
 	if r := j.reload(); r.State != Scanning || r.Cursor != "" || r.Scanned || r.Unchanged != 0 {
 		t.Errorf("got %+v", r)

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"assetferry/sources"
 )
 
 // A RunState says how far a run has come.
@@ -42,9 +44,9 @@ type Run struct {
 	Command        string
 	State          RunState
 	Rules          json.RawMessage
-	Cursor         string // the last key staged
-	Scanned        bool   // the listing came to its end
-	Unchanged      int64  // objects that are as the journal remembers them, and not staged
+	Cursor         sources.Key // the last key staged
+	Scanned        bool        // the listing came to its end
+	Unchanged      int64       // objects that are as the journal remembers them, and not staged
 	UnchangedBytes int64
 	Categories     json.RawMessage // categories to be created, as the plan wrote them
 	PlanHash       string
@@ -363,9 +365,9 @@ func appendAll[T any](all []T, rows *sql.Rows, scan func(*sql.Rows) (T, error)) 
 func list(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
 
 // listed are the arguments of a statement that ends with a list.
-func listed(values []string, before ...any) []any {
+func listed[T ~string](values []T, before ...any) []any {
 	for _, v := range values {
-		before = append(before, v)
+		before = append(before, string(v))
 	}
 	return before
 }

@@ -6,16 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"time"
+
+	"assetferry/sources"
 )
 
 // A Sidecar is a file beside an object that describes it, as it was listed last.
 type Sidecar struct {
-	Key        string
-	Folded     string // the key as it is looked for: see metadata.FoldSidecar
-	Size       int64
-	Time       time.Time
-	VersionTag string
+	sources.Object
+	Folded string // the key as it is looked for: see metadata.FoldSidecar
 	// Pending says that an asset may still have to be described by it.
 	Pending bool
 	Claimed int64 // by the run of this number, which was to do that; 0 if by none
@@ -46,7 +44,7 @@ func (c Sidecar) standing() int64 {
 }
 
 // saveSidecars takes down what a page of a listing says of sidecars.
-func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, lost []string) error {
+func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, lost []sources.Key) error {
 	if len(listed) > 0 {
 		save, err := tx.PrepareContext(ctx, `INSERT INTO sidecars (pair, key, folded, size, time, version_tag, pending)
 			VALUES ((SELECT pair FROM runs WHERE num = ?), ?, ?, ?, ?, ?, ?) ON CONFLICT (pair, key) DO UPDATE SET size = excluded.size,
@@ -91,7 +89,7 @@ func scanSidecar(rows *sql.Rows) (c Sidecar, err error) {
 }
 
 // Sidecars lists the sidecars of a pair in key order, those with keys after the given one.
-func (s *Store) Sidecars(ctx context.Context, pair int64, after string) iter.Seq2[Sidecar, error] {
+func (s *Store) Sidecars(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Sidecar, error] {
 	return s.sidecars(ctx, pair, after, "")
 }
 
@@ -100,8 +98,8 @@ func (s *Store) PendingSidecars(ctx context.Context, pair int64) iter.Seq2[Sidec
 	return s.sidecars(ctx, pair, "", ` AND `+ofUse)
 }
 
-func (s *Store) sidecars(ctx context.Context, pair int64, after, condition string) iter.Seq2[Sidecar, error] {
-	return paged(after, func(c Sidecar) string { return c.Key }, func(after string) ([]Sidecar, error) {
+func (s *Store) sidecars(ctx context.Context, pair int64, after sources.Key, condition string) iter.Seq2[Sidecar, error] {
+	return paged(after, func(c Sidecar) sources.Key { return c.Key }, func(after sources.Key) ([]Sidecar, error) {
 		return query(ctx, s.r, "list sidecars", scanSidecar,
 			`SELECT `+sidecarColumns+` FROM sidecars WHERE pair = ? AND key > ?`+condition+` ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
@@ -120,7 +118,7 @@ func (s *Store) SidecarsAmong(ctx context.Context, pair int64, folded []string) 
 // A SidecarOwner is what a sidecar may describe: one that has arrived, or that a run
 // has an item of.
 type SidecarOwner struct {
-	Key     string
+	Key     sources.Key
 	Arrived bool
 	Run     int64  // that made its asset, or described it last
 	Action  Action // of its item; empty if there is none, or it is not decided yet
@@ -150,7 +148,7 @@ func (s *Store) SidecarOwners(ctx context.Context, run, pair int64, keys, begins
 }
 
 // ClaimSidecars notes that a run takes care of some sidecars, or if it is 0 that none does yet.
-func (s *Store) ClaimSidecars(ctx context.Context, pair, run int64, keys []string) error {
+func (s *Store) ClaimSidecars(ctx context.Context, pair, run int64, keys []sources.Key) error {
 	if run == 0 {
 		run = unclaimed
 	}
@@ -158,11 +156,11 @@ func (s *Store) ClaimSidecars(ctx context.Context, pair, run int64, keys []strin
 }
 
 // UnreadSidecar notes that a sidecar could not be read, so that a later run tries again.
-func (s *Store) UnreadSidecar(ctx context.Context, pair int64, key string) error {
-	return s.setPending(ctx, "note an unread sidecar", pair, unread, []string{key})
+func (s *Store) UnreadSidecar(ctx context.Context, pair int64, key sources.Key) error {
+	return s.setPending(ctx, "note an unread sidecar", pair, unread, []sources.Key{key})
 }
 
-func (s *Store) setPending(ctx context.Context, op string, pair, pending int64, keys []string) error {
+func (s *Store) setPending(ctx context.Context, op string, pair, pending int64, keys []sources.Key) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -177,7 +175,7 @@ func (s *Store) setPending(ctx context.Context, op string, pair, pending int64, 
 }
 
 // ForgetSidecar forgets a sidecar that was missed: an asset has been described without it.
-func (s *Store) ForgetSidecar(ctx context.Context, pair int64, key string) error {
+func (s *Store) ForgetSidecar(ctx context.Context, pair int64, key sources.Key) error {
 	return s.write(ctx, "forget a sidecar", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM sidecars WHERE pair = ? AND key = ?`, pair, key)
 		return err

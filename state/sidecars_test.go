@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/sources"
 )
 
 // sidecars has a page of the listing tell of sidecars.
@@ -14,7 +16,7 @@ func (j *journey) sidecars(all ...Sidecar) {
 }
 
 func sidecar(key string) Sidecar {
-	return Sidecar{Key: key, Folded: key, Size: 10, Time: modified.UTC(), Pending: true}
+	return Sidecar{Object: sources.Object{Key: sources.Key(key), Size: 10, Time: modified.UTC()}, Folded: key, Pending: true}
 }
 
 func (j *journey) wantSidecars(want ...Sidecar) {
@@ -40,7 +42,7 @@ func TestSidecarsOfRuns(t *testing.T) {
 	a, b, c := sidecar("a.json"), sidecar("b.json"), sidecar("c.json")
 	j.sidecars(a, b, c)
 	j.wantSidecars(a, b, c)
-	must(t, j.ClaimSidecars(ctx, j.pair.ID, j.run.Num, []string{"a.json", "b.json", "c.json"}))
+	must(t, j.ClaimSidecars(ctx, j.pair.ID, j.run.Num, []sources.Key{"a.json", "b.json", "c.json"}))
 	must(t, j.UnreadSidecar(ctx, j.pair.ID, "c.json"))
 	a.Claimed, b.Claimed, c.Unread = j.run.Num, j.run.Num, true
 	j.wantSidecars(a, b, c)
@@ -51,8 +53,8 @@ func TestSidecarsOfRuns(t *testing.T) {
 	must(t, err)
 	j.wantSidecars(a, b, c)
 	j.apply()
-	must(t, j.ClaimSidecars(ctx, j.pair.ID, j.run.Num, []string{"a.json", "b.json"}))
-	must(t, j.ClaimSidecars(ctx, j.pair.ID, 0, []string{"b.json"}))
+	must(t, j.ClaimSidecars(ctx, j.pair.ID, j.run.Num, []sources.Key{"a.json", "b.json"}))
+	must(t, j.ClaimSidecars(ctx, j.pair.ID, 0, []sources.Key{"b.json"}))
 	must(t, j.FinishRun(ctx, j.run.Num))
 	a.Claimed, a.Pending, b.Claimed = 0, false, 0
 	j.wantSidecars(a, b, c)

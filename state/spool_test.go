@@ -31,14 +31,14 @@ func TestCandidatesHoldNothing(t *testing.T) {
 	for name, list := range map[string]func(yield func(string, error) bool){
 		"moves": func(yield func(string, error) bool) {
 			for c, err := range j.MoveCandidates(t.Context(), j.run.Num, j.pair.ID, "absent") {
-				if !yield(c.Key, err) {
+				if !yield(string(c.Key), err) {
 					return
 				}
 			}
 		},
 		"sharers": func(yield func(string, error) bool) {
 			for c, err := range j.Sharers(t.Context(), j.run.Num, j.pair.ID) {
-				if !yield(c.Key, err) {
+				if !yield(string(c.Key), err) {
 					return
 				}
 			}

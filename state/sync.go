@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"iter"
+
+	"assetferry/sources"
 )
 
 // A Candidate may be one end of a move: a new object, or one that is gone, of which there is
@@ -40,7 +42,7 @@ func (s *Store) Recased(ctx context.Context, run, pair int64, absent string) ([]
 	return query(ctx, s.r, "look for names in another case", func(rows *sql.Rows) (i Item, err error) {
 		var former, asset string
 		i, err = scanItemAnd(rows, &former, &asset)
-		i.Origin, i.Asset = former, asset
+		i.Origin, i.Asset = sources.Key(former), asset
 		return i, err
 	}, `WITH gone AS MATERIALIZED (SELECT r.slot AS place, r.key AS former, r.asset AS held FROM items g CROSS JOIN receipts r ON r.pair = ?2 AND r.key = g.key
 			WHERE g.run = ?1 AND g.obstacle = ?3 AND g.state <> 'done')
@@ -74,7 +76,7 @@ func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
 }
 
 // DriftCursor is the key up to which the last run compared receipts with the destination.
-func (s *Store) DriftCursor(ctx context.Context, pair int64) (key string, err error) {
+func (s *Store) DriftCursor(ctx context.Context, pair int64) (key sources.Key, err error) {
 	err = s.r.QueryRowContext(ctx, `SELECT drift_cursor FROM pairs WHERE id = ?`, pair).Scan(&key)
 	return key, wrap("find drift cursor", err)
 }
@@ -129,7 +131,7 @@ func noteUndescribed(ctx context.Context, tx *sql.Tx, run Run) error {
 
 // NoteSync notes of a plan why a guard keeps it, or a part of it, from being carried out, and
 // the key up to which it compared receipts with the destination.
-func (s *Store) NoteSync(ctx context.Context, run int64, stopped, driftCursor string) error {
+func (s *Store) NoteSync(ctx context.Context, run int64, stopped string, driftCursor sources.Key) error {
 	return s.write(ctx, "note plan of sync", func(ctx context.Context, tx *sql.Tx) error {
 		return one(ctx, tx, `UPDATE runs SET stopped = ?, drift_cursor = ? WHERE num = ?`, stopped, driftCursor, run)
 	})

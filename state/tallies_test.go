@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
+	"assetferry/sources"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -92,7 +93,7 @@ func (h *history) listAll() error {
 func (h *history) decideAll() error {
 	var items []Item
 	for _, i := range collect(h, h.Items(h.Context(), h.run.Num, ItemStaged)) {
-		d := decided(i.Key, Create, ItemPlanned)
+		d := decided(string(i.Key), Create, ItemPlanned)
 		switch h.random.IntN(6) {
 		case 0:
 			d.Action, d.State = Skip, ItemSkipped
@@ -119,7 +120,7 @@ func (h *history) takeSome() error {
 }
 
 // some gives the keys of some items in states.
-func (h *history) some(states ...ItemState) (keys []string) {
+func (h *history) some(states ...ItemState) (keys []sources.Key) {
 	h.Helper()
 	for _, i := range collect(h, h.Items(h.Context(), h.run.Num, states...)) {
 		if h.random.IntN(3) > 0 {
@@ -132,13 +133,13 @@ func (h *history) some(states ...ItemState) (keys []string) {
 func (h *history) advanceSome() error {
 	var outcomes []Outcome
 	for _, key := range h.some(ItemSending, ItemInDoubt) {
-		if _, err := h.Receipt(h.Context(), h.pair.ID, key); err == nil { // of an earlier run
-			outcomes = append(outcomes, Outcome{Key: key, State: ItemChanged, Class: "transient"})
+		if _, err := h.Receipt(h.Context(), h.pair.ID, sources.Key(key)); err == nil { // of an earlier run
+			outcomes = append(outcomes, Outcome{Key: sources.Key(key), State: ItemChanged, Class: "transient"})
 			continue
 		}
-		o := []Outcome{done(key), done(key), done(key), {Key: key, State: ItemFailed, Class: "permanent", Error: "refused"},
-			{Key: key, State: ItemInDoubt, Class: "transient"}, {Key: key, State: ItemWaiting, DueAt: modified},
-			{Key: key, State: ItemSent, Receipt: receipt(key, "asset of "+key)}}[h.random.IntN(7)]
+		o := []Outcome{done(string(key)), done(string(key)), done(string(key)), {Key: sources.Key(key), State: ItemFailed, Class: "permanent", Error: "refused"},
+			{Key: sources.Key(key), State: ItemInDoubt, Class: "transient"}, {Key: sources.Key(key), State: ItemWaiting, DueAt: modified},
+			{Key: sources.Key(key), State: ItemSent, Receipt: receipt(string(key), string("asset of "+key))}}[h.random.IntN(7)]
 		if o.State == ItemDone && h.random.IntN(8) == 0 {
 			o.Receipt.Asset = "one for all"
 		}

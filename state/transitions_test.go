@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/sources"
 )
 
 var everyItemState = []ItemState{noItem, ItemStaged, ItemPlanned, ItemSending, ItemSent, ItemDone, ItemWaiting, ItemFailed, ItemParked,
@@ -39,7 +41,7 @@ var triggers = []trigger{
 		must(j, j.record(done(key)))
 		must(j, j.FinishRun(j.Context(), undone.Num))
 		if to == ItemConflict { // a later run changed its asset
-			j.sync([]Item{decided(key, Replace, ItemPlanned)}, []Outcome{{Key: key, State: ItemDone, Receipt: receipt(key, "asset of "+key), InsteadOf: key}})
+			j.sync([]Item{decided(key, Replace, ItemPlanned)}, []Outcome{{Key: sources.Key(key), State: ItemDone, Receipt: receipt(key, "asset of "+key), InsteadOf: sources.Key(key)}})
 		}
 		j.run, err = j.BeginUndo(j.Context(), undone)
 		must(j, err)
@@ -54,7 +56,7 @@ var triggers = []trigger{
 	{"DecidedMove", onDecidedMove, false, false, func(j *journey, key string, _ ItemState) error {
 		j.put("moved", situation{ItemStaged, 0})
 		i := decided("moved", Move, ItemPlanned)
-		i.Origin = key
+		i.Origin = sources.Key(key)
 		return j.Decided(j.Context(), j.run.Num, []Item{i})
 	}},
 	{"Take", onTake, false, false, func(j *journey, _ string, _ ItemState) error {
@@ -70,14 +72,14 @@ var triggers = []trigger{
 		return err
 	}},
 	{"Release", onRelease, false, true, func(j *journey, key string, _ ItemState) error {
-		return j.Release(j.Context(), j.run.Num, []string{key})
+		return j.Release(j.Context(), j.run.Num, []sources.Key{sources.Key(key)})
 	}},
 	{"Interrupted", onInterrupted, false, false, func(j *journey, _ string, _ ItemState) error {
 		_, err := j.Interrupted(j.Context(), j.run.Num)
 		return err
 	}},
 	{"Resend", onResend, false, true, func(j *journey, key string, _ ItemState) error {
-		return j.Resend(j.Context(), j.run.Num, []string{key}, modified)
+		return j.Resend(j.Context(), j.run.Num, []sources.Key{sources.Key(key)}, modified)
 	}},
 	{"Record", onRecord, true, true, func(j *journey, key string, to ItemState) error {
 		return j.record(towards(key, to))
@@ -258,7 +260,7 @@ func fitting(key string, st ItemState) Item {
 
 // towards is the outcome of an item that comes to a state.
 func towards(key string, st ItemState) Outcome {
-	o := Outcome{Key: key, State: st, Class: "transient", Error: "why", DueAt: modified}
+	o := Outcome{Key: sources.Key(key), State: st, Class: "transient", Error: "why", DueAt: modified}
 	if st == ItemSent || st == ItemDone {
 		o.Receipt = receipt(key, "asset of "+key)
 	}
@@ -295,7 +297,7 @@ func (j *journey) expect(tr trigger, key string, from situation, to ItemState, p
 // lookUp finds an item of the run; the zero item if there is none.
 func (j *journey) lookUp(key string) Item {
 	j.Helper()
-	i, err := j.Item(j.Context(), j.run.Num, key)
+	i, err := j.Item(j.Context(), j.run.Num, sources.Key(key))
 	if !errors.Is(err, ErrNotFound) {
 		must(j, err)
 	}

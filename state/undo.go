@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+
+	"assetferry/sources"
 )
 
 // An undo is a run that takes back what another one did. Its items are the objects whose
@@ -133,7 +135,7 @@ type Undoing struct {
 }
 
 // Undoings finds items of an undo by key, with what is known of each.
-func (s *Store) Undoings(ctx context.Context, undo Run, keys []string) (map[string]Undoing, error) {
+func (s *Store) Undoings(ctx context.Context, undo Run, keys []sources.Key) (map[sources.Key]Undoing, error) {
 	const op = "look up what a run did"
 	all, err := query(ctx, s.r, op, func(rows *sql.Rows) (u Undoing, err error) {
 		u.Item, err = scanItemAnd(rows, (*string)(&u.Was), &u.Why, &u.Said)
@@ -150,7 +152,7 @@ func (s *Store) Undoings(ctx context.Context, undo Run, keys []string) (map[stri
 	if err != nil {
 		return nil, err
 	}
-	byKey := make(map[string]Undoing, len(all))
+	byKey := make(map[sources.Key]Undoing, len(all))
 	for _, u := range all {
 		byKey[u.Key] = u
 	}
@@ -175,7 +177,7 @@ func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error 
 	}
 	last := map[string]decision{} // an asset may be listed twice
 	for _, i := range items {
-		last[i.Key] = decision{i.Action, i.Reason, i.State, i.Class, i.Error}
+		last[string(i.Key)] = decision{i.Action, i.Reason, i.State, i.Class, i.Error}
 	}
 	alike := map[decision][]string{}
 	for key, d := range last {

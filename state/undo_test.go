@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/sources"
 )
 
 // finished is a run that made two assets, one of them with a description, and adopted one.
@@ -59,7 +61,7 @@ func TestStageUndo(t *testing.T) {
 		t.Errorf("got %+v", u)
 	}
 	must(t, j.StageUndo(t.Context(), u, "later", "shared"))
-	want := Item{Key: "made", Size: 10, Time: modified, VersionTag: "v1", State: ItemStaged,
+	want := Item{Object: sources.Object{Key: "made", Size: 10, Time: modified, VersionTag: "v1"}, State: ItemStaged,
 		Category: "category", Folder: "folder", Name: "made.jpg", Slot: 7, Asset: "asset of made"}
 	got := collect(t, j.Items(t.Context(), u.Num))
 	if len(got) != 2 {
@@ -87,11 +89,11 @@ func TestDecideUndo(t *testing.T) {
 	u, err := j.BeginUndo(ctx, j.run)
 	must(t, err)
 	must(t, j.StageUndo(ctx, u, "later", "shared"))
-	trash := Item{Key: "other", Action: Trash, Reason: "because", State: ItemPlanned}
-	touched := Item{Key: "made", Action: Conflict, Reason: "touched", State: ItemConflict, Error: "name"}
+	trash := Item{Object: sources.Object{Key: "other"}, Action: Trash, Reason: "because", State: ItemPlanned}
+	touched := Item{Object: sources.Object{Key: "made"}, Action: Conflict, Reason: "touched", State: ItemConflict, Error: "name"}
 	first := touched
 	first.Action, first.State = Trash, ItemPlanned
-	if err := j.DecideUndo(ctx, u.Num, []Item{trash, {Key: "adopted", Action: Trash, State: ItemPlanned}}); !errors.Is(err, ErrConflict) {
+	if err := j.DecideUndo(ctx, u.Num, []Item{trash, {Object: sources.Object{Key: "adopted"}, Action: Trash, State: ItemPlanned}}); !errors.Is(err, ErrConflict) {
 		t.Errorf("something else was decided about: %v", err)
 	}
 	want := collect(t, j.Items(ctx, u.Num))
@@ -255,7 +257,7 @@ func TestModified(t *testing.T) {
 	must(t, j.record(known, later, done("unknown")))
 	must(t, j.record(Outcome{Key: "later", State: ItemDone, Modified: second}))
 	for key, want := range map[string]time.Time{"known": first, "later": second, "unknown": {}} {
-		if r, err := j.Receipt(ctx, j.pair.ID, key); err != nil || !r.Modified.Equal(want) {
+		if r, err := j.Receipt(ctx, j.pair.ID, sources.Key(key)); err != nil || !r.Modified.Equal(want) {
 			t.Errorf("%s: %v (%v), want %v", key, r.Modified, err, want)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/sources"
 )
 
 // An evening is what a journal has of a pair, in all detail.
@@ -53,10 +55,10 @@ func (j *journey) sync(items []Item, outcomes []Outcome) Run {
 	var former []Former
 	page := Page{Done: true}
 	for _, i := range items {
-		if of := cmpOr(i.Origin, i.Key); i.Action != Create {
-			former = append(former, Former{i.Key, of, json.RawMessage(`{"name":"former"}`)})
+		if of := cmpOr(string(i.Origin), string(i.Key)); i.Action != Create {
+			former = append(former, Former{i.Key, sources.Key(of), json.RawMessage(`{"name":"former"}`)})
 		}
-		page.Items = append(page.Items, staged(i.Key))
+		page.Items = append(page.Items, staged(string(i.Key)))
 	}
 	must(j, j.Stage(ctx, run.Num, page))
 	must(j, j.Decided(ctx, run.Num, items))
@@ -81,10 +83,10 @@ func cmpOr(a, b string) string {
 func changed(key string, a Action, origin string) (Item, Outcome) {
 	i := decided(key, a, ItemPlanned)
 	was := cmpOr(origin, key)
-	i.Origin, i.Asset = origin, "asset of "+was
-	o := Outcome{Key: key, State: ItemDone, TakenBack: a == Trash}
+	i.Origin, i.Asset = sources.Key(origin), "asset of "+was
+	o := Outcome{Key: sources.Key(key), State: ItemDone, TakenBack: a == Trash}
 	if a != Trash {
-		o.Receipt, o.InsteadOf = receipt(key, i.Asset), was
+		o.Receipt, o.InsteadOf = receipt(key, i.Asset), sources.Key(was)
 		o.Receipt.Size, o.Receipt.VersionTag, o.Receipt.Modified = 20, "v2", modified
 	}
 	return i, o
@@ -149,7 +151,7 @@ func (j *journey) undone(run Run) Run {
 	u, err := j.BeginUndo(ctx, run)
 	must(j, err)
 	must(j, j.StageUndo(ctx, u, "later", "shared"))
-	var keys []string
+	var keys []sources.Key
 	for _, i := range collect(j, j.Items(ctx, u.Num, ItemStaged)) {
 		keys = append(keys, i.Key)
 	}
@@ -162,7 +164,7 @@ func (j *journey) undone(run Run) Run {
 		i := undoings[key].Item
 		i.Action, i.Reason, i.State = inverse[undoings[key].Was], "because", ItemPlanned
 		items = append(items, i)
-		outcomes = append(outcomes, Outcome{Key: key, State: ItemDone, TakenBack: true})
+		outcomes = append(outcomes, Outcome{Key: sources.Key(key), State: ItemDone, TakenBack: true})
 	}
 	must(j, j.DecideUndo(ctx, u.Num, items))
 	must(j, j.FinishPlan(ctx, u.Num, "hash", json.RawMessage("[]")))
@@ -203,7 +205,7 @@ func TestUndoings(t *testing.T) {
 	ctx := t.Context()
 	was := map[string]Receipt{}
 	for _, r := range collect(t, j.Receipts(ctx, j.pair.ID, "")) {
-		was["asset of "+r.Key] = r
+		was["asset of "+string(r.Key)] = r
 	}
 	u, err := j.BeginUndo(ctx, j.everyAction())
 	must(t, err)
@@ -212,9 +214,9 @@ func TestUndoings(t *testing.T) {
 	if got := keysOf(collect(t, j.Items(ctx, u.Num))); !cmp.Equal(keys, got) {
 		t.Errorf("items: %q", got)
 	}
-	undoings, err := j.Undoings(ctx, u, append(keys, "untouched"))
+	undoings, err := j.Undoings(ctx, u, []sources.Key{"a/described", "a/new name", "a/replaced", "a/trashed", "b/created", "untouched"})
 	must(t, err)
-	for key, action := range map[string]Action{"a/described": Describe, "a/new name": Move, "a/replaced": Replace, "a/trashed": Trash, "b/created": Create} {
+	for key, action := range map[sources.Key]Action{"a/described": Describe, "a/new name": Move, "a/replaced": Replace, "a/trashed": Trash, "b/created": Create} {
 		got := undoings[key]
 		if got.Was != action || got.Why != "because" || got.State != ItemStaged {
 			t.Errorf("%s: %+v", key, got)
@@ -267,7 +269,7 @@ func TestUndoOfSyncAndLaterRuns(t *testing.T) {
 	must(t, j.StageUndo(t.Context(), u, "later", "shared"))
 	got := map[string]string{}
 	for _, i := range collect(t, j.Items(t.Context(), u.Num)) {
-		got[i.Key] = string(i.State) + " " + i.Error
+		got[string(i.Key)] = string(i.State) + " " + i.Error
 	}
 	because := "conflict later: " + later.ID
 	if diff := cmp.Diff(map[string]string{"a/described": "staged ", "a/new name": because, "a/replaced": because,
@@ -307,7 +309,7 @@ func TestUndoOfSyncModifies(t *testing.T) {
 	must(t, j.Record(ctx, u.Num, j.pair.ID, []Outcome{{Key: items[0].Key, State: ItemDone, TakenBack: true, Modified: at}}))
 	must(t, j.FinishUndo(ctx, u))
 	for key, run := range map[string]int64{"a/described": j.run.Num, "a/moved": j.run.Num, "a/replaced": j.run.Num, "a/trashed": j.run.Num} {
-		r, err := j.Receipt(ctx, j.pair.ID, key)
+		r, err := j.Receipt(ctx, j.pair.ID, sources.Key(key))
 		if err != nil || r.Run != run || r.VersionTag != "v1" || r.Modified.Equal(at) != (key == "a/described") {
 			t.Errorf("%s: %+v (%v)", key, r, err)
 		}

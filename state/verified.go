@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"assetferry/sources"
 )
 
 // Whether an asset is verified belongs to the asset, and not to a run: it is, if the last
@@ -86,7 +88,7 @@ type Arrival struct {
 
 // ArrivalOf finds how the content of the asset of an object came to be there; ErrNotFound
 // if it has none.
-func (s *Store) ArrivalOf(ctx context.Context, pair int64, key string) (a Arrival, err error) {
+func (s *Store) ArrivalOf(ctx context.Context, pair int64, key sources.Key) (a Arrival, err error) {
 	const op = "find when an asset was verified"
 	var done, since, contents int64
 	var checked, intact sql.NullInt64

@@ -3,6 +3,8 @@ package state
 import (
 	"testing"
 	"time"
+
+	"assetferry/sources"
 )
 
 // A verifiedCase follows assets through verifications and syncs, on a clock of its own.
@@ -116,7 +118,7 @@ func TestUndoneIsNotVerified(t *testing.T) {
 	c.undone(run)
 	c.expect("after the undo", 3, 3, 0, 2)
 	for _, key := range []string{"a/moved", "a/replaced", "a/trashed"} {
-		if a, err := c.ArrivalOf(t.Context(), c.pair.ID, key); err != nil || a.Run != first || key != "a/moved" && a.Listed.ID != 0 {
+		if a, err := c.ArrivalOf(t.Context(), c.pair.ID, sources.Key(key)); err != nil || a.Run != first || key != "a/moved" && a.Listed.ID != 0 {
 			t.Errorf("%s: uploaded by %s, verified %v (%v)", key, a.Run, a.Listed.At, err)
 		}
 	}

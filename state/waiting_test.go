@@ -4,10 +4,12 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"assetferry/sources"
 )
 
 func waiting(key string, due time.Time) Outcome {
-	return Outcome{Key: key, State: ItemWaiting, Class: "transient", Error: "no answer", DueAt: due}
+	return Outcome{Key: sources.Key(key), State: ItemWaiting, Class: "transient", Error: "no answer", DueAt: due}
 }
 
 func TestWaitingItems(t *testing.T) {
@@ -71,7 +73,7 @@ func TestFailuresOverRuns(t *testing.T) {
 		t.Helper()
 		for _, key := range keys {
 			j.take(9)
-			must(t, j.record(Outcome{Key: key, State: ItemFailed, Error: "no"}))
+			must(t, j.record(Outcome{Key: sources.Key(key), State: ItemFailed, Error: "no"}))
 		}
 	}
 	next := func(keys ...string) {
@@ -85,7 +87,7 @@ func TestFailuresOverRuns(t *testing.T) {
 	want := func(key string, runs int, since Run) {
 		t.Helper()
 		for _, f := range collect(t, j.Failures(t.Context(), j.pair.ID, "")) {
-			if f.Key == key && f.Runs == runs && f.Since.Equal(since.StartedAt) {
+			if string(f.Key) == key && f.Runs == runs && f.Since.Equal(since.StartedAt) {
 				return
 			}
 		}

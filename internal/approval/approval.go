@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -98,7 +99,7 @@ func lineOf(i state.Item) line {
 
 func (l line) item() state.Item {
 	return state.Item{
-		Key: string(l.Key), Action: l.Action, Reason: l.Reason, Size: l.Size, Time: l.Time.UTC(), VersionTag: string(l.VersionTag),
+		Object: sources.Object{Key: sources.Key(l.Key), Size: l.Size, Time: l.Time.UTC(), VersionTag: string(l.VersionTag)}, Action: l.Action, Reason: l.Reason,
 		Category: string(l.Category), Folder: string(l.Folder), Name: string(l.Name), Asset: string(l.Asset),
 	}
 }

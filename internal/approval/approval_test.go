@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -68,11 +69,11 @@ func head() migrate.PlanHead {
 
 func items() []state.Item {
 	return []state.Item{
-		{Key: "a/<b>&.jpg", Size: 1, Time: time.Date(2026, 5, 1, 12, 30, 15, 123456789, time.UTC), VersionTag: `"etag"`,
+		{Object: sources.Object{Key: "a/<b>&.jpg", Size: 1, Time: time.Date(2026, 5, 1, 12, 30, 15, 123456789, time.UTC), VersionTag: `"etag"`},
 			Action: state.Create, Reason: "new", Category: "c1", Folder: "a", Name: "<b>&.jpg"},
-		{Key: "a/caf\xe9.jpg", Size: 2, Action: state.Conflict, Reason: "its key", Folder: "a", Name: "caf\xe9.jpg", VersionTag: "\xff"},
-		{Key: "a/caf\ufffd.jpg", Time: time.Unix(0, 0).UTC(), Action: state.Adopt, Reason: "equal", Category: "c1", Folder: "a", Name: "x", Asset: "id"},
-		{Key: "b\x00\n\"\u2028.odd", Size: 1 << 40, Time: time.Unix(0, -1).UTC(), Action: state.Skip, Reason: "left out"},
+		{Object: sources.Object{Key: "a/caf\xe9.jpg", Size: 2, VersionTag: "\xff"}, Action: state.Conflict, Reason: "its key", Folder: "a", Name: "caf\xe9.jpg"},
+		{Object: sources.Object{Key: "a/caf\ufffd.jpg", Time: time.Unix(0, 0).UTC()}, Action: state.Adopt, Reason: "equal", Category: "c1", Folder: "a", Name: "x", Asset: "id"},
+		{Object: sources.Object{Key: "b\x00\n\"\u2028.odd", Size: 1 << 40, Time: time.Unix(0, -1).UTC()}, Action: state.Skip, Reason: "left out"},
 	}
 }
 
@@ -215,7 +216,7 @@ func TestMissing(t *testing.T) {
 // Only under rules that forbid to go on are there objects that keep a plan from being
 // carried out.
 func TestUnmatched(t *testing.T) {
-	i := state.Item{Key: "a.odd", Action: state.Skip, Reason: string(migrate.ReasonUnmatched)}
+	i := state.Item{Object: sources.Object{Key: "a.odd"}, Action: state.Skip, Reason: string(migrate.ReasonUnmatched)}
 	for policy, want := range map[string]int64{"stop": 1, "skip": 0} {
 		h := head()
 		h.Rules.Unmatched = policy

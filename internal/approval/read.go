@@ -260,7 +260,7 @@ func (r *reader) items(h header) iter.Seq2[state.Item, error] {
 			}
 			seen.count(i.Action, 1, i.Size)
 			hash.Add(i)
-			last = i.Key
+			last = string(i.Key)
 			if !yield(i, nil) {
 				return
 			}

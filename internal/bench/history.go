@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -90,7 +91,7 @@ func (l library) apply(ctx context.Context, j *state.Store, run state.Run, addre
 func (l library) item(n int) state.Item {
 	dir, name := path.Split(l.key(n))
 	return state.Item{
-		Key: l.key(n), Size: l.size, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), VersionTag: l.tag(n), // as the bucket lists it
+		Object: sources.Object{Key: sources.Key(l.key(n)), Size: l.size, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), VersionTag: l.tag(n)}, // as the bucket lists it
 		Action: state.Create, Reason: string(migrate.ReasonNew), State: state.ItemPlanned,
 		Category: theCategory, Folder: path.Clean(dir), Name: name, Slot: int64(n),
 	}
@@ -105,7 +106,7 @@ func (l library) outcome(n int, i state.Item, address string) state.Outcome {
 	id := orderedID(n)
 	digest := fmt.Appendf(nil, "%032x", uint64(n+1)*0x9e3779b97f4a7c15)
 	return state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: &state.Receipt{
-		Key: i.Key, Size: i.Size, Time: i.Time, VersionTag: i.VersionTag, Digest: digest, Asset: id,
+		Object: i.Object, Digest: digest, Asset: id,
 		Name: i.Name[:len(i.Name)-len(".jpg")], Extension: "jpg", Category: theCategory, Folder: l.folderID(n),
 		URL: address + "/assets/" + id + "/file", Slot: i.Slot, Modified: time.Now(),
 	}}

@@ -20,6 +20,7 @@ import (
 	"assetferry/internal/flagname"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -154,7 +155,7 @@ type history struct {
 	pair        state.Pair
 	key         string
 	receipt     *state.Receipt
-	sharesWith  *string // the key of the object whose asset it has; nil if it has one of its own, or none
+	sharesWith  *sources.Key // the key of the object whose asset it has; nil if it has one of its own, or none
 	arrival     state.Arrival
 	category    state.Category
 	folder      string // path
@@ -193,17 +194,17 @@ func orNil[T any](v T, err error) (*T, error) {
 
 func (e *explainer) recall(ctx context.Context, p state.Pair, key string) (h history, err error) {
 	h = history{pair: p, key: key, attempts: map[int64][]state.Attempt{}}
-	if h.receipt, err = orNil(e.journal.Receipt(ctx, p.ID, key)); err != nil {
+	if h.receipt, err = orNil(e.journal.Receipt(ctx, p.ID, sources.Key(key))); err != nil {
 		return h, err
 	}
-	if h.failure, err = orNil(e.journal.Failure(ctx, p.ID, key)); err != nil {
+	if h.failure, err = orNil(e.journal.Failure(ctx, p.ID, sources.Key(key))); err != nil {
 		return h, err
 	}
-	if h.stages, err = e.journal.Stages(ctx, p.ID, key); err != nil {
+	if h.stages, err = e.journal.Stages(ctx, p.ID, sources.Key(key)); err != nil {
 		return h, err
 	}
 	for _, s := range h.stages {
-		if h.attempts[s.Run.Num], err = e.journal.Attempts(ctx, s.Run.Num, key); err != nil {
+		if h.attempts[s.Run.Num], err = e.journal.Attempts(ctx, s.Run.Num, sources.Key(key)); err != nil {
 			return h, err
 		}
 	}
@@ -217,7 +218,7 @@ func (e *explainer) recall(ctx context.Context, p state.Pair, key string) (h his
 		if h.sidecar, err = e.recallSidecar(ctx, p, key); err != nil {
 			return h, err
 		}
-		h.sharesWith, err = orNil(e.journal.AliasOwner(ctx, p.ID, key))
+		h.sharesWith, err = orNil(e.journal.AliasOwner(ctx, p.ID, sources.Key(key)))
 		return h, err
 	}
 	return h, errors.Join(e.recallPlace(ctx, &h), e.recallProof(ctx, &h), e.recallNames(ctx, &h))
@@ -225,7 +226,7 @@ func (e *explainer) recall(ctx context.Context, p state.Pair, key string) (h his
 
 // recallSyncs finds out what syncs did to an object, and whether it is gone.
 func (e *explainer) recallSyncs(ctx context.Context, h *history) (err error) {
-	if h.orphan, err = orNil(e.journal.Orphan(ctx, h.pair.ID, h.key)); err != nil {
+	if h.orphan, err = orNil(e.journal.Orphan(ctx, h.pair.ID, sources.Key(h.key))); err != nil {
 		return err
 	}
 	if h.orphan != nil {
@@ -233,10 +234,10 @@ func (e *explainer) recallSyncs(ctx context.Context, h *history) (err error) {
 			return err
 		}
 	}
-	if h.earlier, err = e.journal.Earlier(ctx, h.pair.ID, h.key); err != nil {
+	if h.earlier, err = e.journal.Earlier(ctx, h.pair.ID, sources.Key(h.key)); err != nil {
 		return err
 	}
-	h.movedTo, h.movedIn, err = e.journal.MovedTo(ctx, h.pair.ID, h.key)
+	h.movedTo, h.movedIn, err = e.journal.MovedTo(ctx, h.pair.ID, sources.Key(h.key))
 	if errors.Is(err, state.ErrNotFound) {
 		err = nil
 	}
@@ -262,15 +263,15 @@ func (e *explainer) recallPlace(ctx context.Context, h *history) error {
 			h.folder = *path
 		}
 	}
-	if h.description, err = orNil(e.journal.Description(ctx, h.pair.ID, h.key)); err != nil {
+	if h.description, err = orNil(e.journal.Description(ctx, h.pair.ID, sources.Key(h.key))); err != nil {
 		return err
 	}
-	h.described, err = e.journal.DescribedAs(ctx, h.pair.ID, h.key)
+	h.described, err = e.journal.DescribedAs(ctx, h.pair.ID, sources.Key(h.key))
 	return err
 }
 
 func (e *explainer) recallProof(ctx context.Context, h *history) (err error) {
-	if h.arrival, err = e.journal.ArrivalOf(ctx, h.pair.ID, h.key); err != nil || h.arrival.Listed.ID == 0 {
+	if h.arrival, err = e.journal.ArrivalOf(ctx, h.pair.ID, sources.Key(h.key)); err != nil || h.arrival.Listed.ID == 0 {
 		return err
 	}
 	if h.differences, err = e.journal.DifferencesOf(ctx, h.arrival.Listed.ID, h.receipt.Asset); err != nil {
@@ -424,7 +425,7 @@ func (e *explainer) tellAsset(h history) {
 	r := h.receipt
 	switch {
 	case r == nil && h.sharesWith != nil:
-		e.line("Asset", "that of "+*h.sharesWith+", whose content it has")
+		e.line("Asset", "that of "+string(*h.sharesWith)+", whose content it has")
 		return
 	case h.sidecar != nil:
 		e.line("Asset", "none of its own: it describes another object")

@@ -25,7 +25,7 @@ func (e *explainer) tellMetadata(d state.Described) {
 		e.line("Found", err.Error())
 		return
 	}
-	o := rules.Object{Key: d.Key, Found: found}
+	o := rules.Object{Key: string(d.Key), Found: found}
 	title := "Found"
 	for _, s := range e.settings.NewMapping().Explain(o, rules.Place{}).Seen {
 		overruled := ""
@@ -107,14 +107,14 @@ func (e *explainer) listConflicts(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%q: %w", d.Key, err)
 			}
-			all := mapping.Conflicts(rules.Object{Key: d.Key, Found: found})
+			all := mapping.Conflicts(rules.Object{Key: string(d.Key), Found: found})
 			if len(all) == 0 {
 				continue
 			}
 			objects++
-			e.out.Printf("%s", ui.Sanitize(d.Key))
+			e.out.Printf("%s", ui.Sanitize(string(d.Key)))
 			for _, c := range all {
-				e.showConflict(d.Key, c)
+				e.showConflict(string(d.Key), c)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ func (e *explainer) recallSidecar(ctx context.Context, p state.Pair, key string)
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(all, func(c state.Sidecar) bool { return c.Key == key })
+	at := slices.IndexFunc(all, func(c state.Sidecar) bool { return string(c.Key) == key })
 	if at < 0 {
 		return nil, nil
 	}
@@ -50,10 +50,10 @@ func (e *explainer) recallSidecar(ctx context.Context, p state.Pair, key string)
 		return nil, err
 	}
 	for _, o := range owners {
-		if !owner.Describes(o.Key) {
+		if !owner.Describes(string(o.Key)) {
 			continue
 		}
-		h, err := e.recall(ctx, p, o.Key)
+		h, err := e.recall(ctx, p, string(o.Key))
 		if err != nil {
 			return nil, err
 		}
@@ -70,12 +70,12 @@ func (e *explainer) tellSidecar(of history) {
 		return
 	}
 	if len(of.stages) == 0 { // else these are told
-		e.out.Event("item", event.Item{Key: s.Key, Action: string(state.Skip), State: string(state.ItemSkipped), Reason: string(migrate.ReasonSidecar)})
+		e.out.Event("item", event.Item{Key: string(s.Key), Action: string(state.Skip), State: string(state.ItemSkipped), Reason: string(migrate.ReasonSidecar)})
 	}
 	e.line("Sidecar", fmt.Sprintf("%s, %s", ui.Bytes(s.Size), fingerprintOf(s.Time, s.VersionTag)))
 	for _, h := range s.owners {
 		e.line("Describes", h.key)
-		if why := notTaken(h, s.Key); why != "" {
+		if why := notTaken(h, string(s.Key)); why != "" {
 			e.line("", why)
 			continue
 		}

@@ -150,7 +150,7 @@ func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 	}
 	for i, err := range s.journal.Items(ctx, run.Num) {
 		if err == nil {
-			err = meet(metadata.Identity{Key: i.Key})
+			err = meet(metadata.Identity{Key: string(i.Key)})
 		}
 		if err != nil {
 			return err
@@ -158,7 +158,7 @@ func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 	}
 	for r, err := range s.journal.Receipts(ctx, s.pair.ID, "") {
 		if err == nil {
-			err = meet(metadata.Identity{Key: r.Key, Digest: r.Digest})
+			err = meet(metadata.Identity{Key: string(r.Key), Digest: r.Digest})
 		}
 		if err != nil {
 			return err
@@ -170,7 +170,7 @@ func meetAll(ctx context.Context, s *endpoints, run state.Run) error {
 			given, err = metadata.DecodeFound(d.Given)
 		}
 		if err == nil && given != nil {
-			err = meet(metadata.Identity{Key: d.Key, Addresses: given.Addresses()})
+			err = meet(metadata.Identity{Key: string(d.Key), Addresses: given.Addresses()})
 		}
 		if err != nil {
 			return fmt.Errorf("look for old addresses: %w", err)

@@ -329,7 +329,7 @@ func (a *app) countNames(ctx context.Context, journal *state.Store, run state.Ru
 			return "", err
 		}
 		if a.summary.NamesDiffer++; a.summary.NamesDiffer == 1 {
-			line = fmt.Sprintf("such as %q for %s. The report lists them.", r.Filename(), ui.Sanitize(r.Key))
+			line = fmt.Sprintf("such as %q for %s. The report lists them.", r.Filename(), ui.Sanitize(string(r.Key)))
 		}
 	}
 	switch a.summary.NamesDiffer {
@@ -351,14 +351,14 @@ func (a *app) showProblems(ctx context.Context, s *endpoints, run int64, worstFi
 				return err
 			}
 			if i.Attempts == 0 { // decided by the plan, so nobody has told it yet
-				a.out.Event("item", event.Item{Key: i.Key, Origin: origin(i), Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
+				a.out.Event("item", event.Item{Key: string(i.Key), Origin: origin(i), Action: string(i.Action), State: string(i.State), Error: orHint(i.Error, i.Reason)})
 			}
 			if shown == shownProblems && !a.out.Verbose() {
 				more++
 				continue
 			}
 			shown++
-			a.out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(i.Key), ui.Sanitize(orHint(i.Error, i.Reason)))
+			a.out.Printf("%-9s %s: %s", strings.ReplaceAll(string(i.State), "_", " "), ui.Sanitize(string(i.Key)), ui.Sanitize(orHint(i.Error, i.Reason)))
 		}
 	}
 	if more > 0 {

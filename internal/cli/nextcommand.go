@@ -131,7 +131,7 @@ func (a *app) forItem(run state.Run, tallies []state.Tally, i state.Item, now ti
 		}
 		return nextStep{"", a.commandOf(run, nil)}
 	case state.ItemSkipped, state.ItemConflict:
-		if change := otherRules(reason, i.Key); change != nil {
+		if change := otherRules(reason, string(i.Key)); change != nil {
 			return nextStep{"", a.commandOf(run, change, acceptFor(reason, tallies)...)}
 		}
 		if remedy := reason.Remedy(); !strings.HasPrefix(remedy, "nothing to decide") {

@@ -185,7 +185,7 @@ func (a *app) showItems(ctx context.Context, s *endpoints, plan migrate.Plan) er
 			return err
 		}
 		a.showDecision(event.Plan{
-			Key: i.Key, Origin: origin(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
+			Key: string(i.Key), Origin: origin(i), Action: string(i.Action), Reason: whyNow(i), Category: i.Category, Folder: i.Folder, Name: i.Name, Size: i.Size,
 			Error: wrongWith(i),
 		})
 	}
@@ -206,14 +206,14 @@ func origin(i state.Item) string {
 	if i.Action != state.Move && i.Action != state.Replace || i.Origin == i.Key {
 		return ""
 	}
-	return i.Origin
+	return string(i.Origin)
 }
 
 // showUnchanged shows an object of which the plan only keeps count.
 func (a *app) showUnchanged(r state.Receipt) {
 	dir, _ := sources.Key(r.Key).Split()
 	a.showDecision(event.Plan{
-		Key: r.Key, Action: string(state.Unchanged), Reason: string(migrate.ReasonSame),
+		Key: string(r.Key), Action: string(state.Unchanged), Reason: string(migrate.ReasonSame),
 		Category: r.Category, Folder: dir, Name: r.Filename(), Size: r.Size,
 	})
 }

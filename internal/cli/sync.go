@@ -168,7 +168,7 @@ func (a *app) tellOvertaken(plan migrate.Plan) {
 	}
 	a.summary.Supersedes = former.Run
 	a.out.Notef("%s has changed since run %s was done with it. That run ends here; what it did is kept, and a new run does what is left.",
-		ui.Sanitize(former.Key), former.Run)
+		ui.Sanitize(string(former.Key)), former.Run)
 }
 
 // guard gives a planner the limits of a sync.

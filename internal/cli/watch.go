@@ -34,7 +34,7 @@ func (w *watch) Progress(items, bytes int64) { w.out.Progress().Add(items, bytes
 
 // Item implements migrate.Observer.
 func (w *watch) Item(i state.Item, o state.Outcome) {
-	line := event.Item{Key: i.Key, Origin: origin(i), Action: string(i.Action), State: string(o.State), Error: o.Error}
+	line := event.Item{Key: string(i.Key), Origin: origin(i), Action: string(i.Action), State: string(o.State), Error: o.Error}
 	if o.TakenBack {
 		line.AssetID = i.Asset
 	}
@@ -44,7 +44,7 @@ func (w *watch) Item(i state.Item, o state.Outcome) {
 	}
 	w.out.Event("item", line)
 	if o.State == state.ItemDone && o.Error != "" {
-		w.out.Notef("%s: %s", ui.Sanitize(i.Key), ui.Sanitize(o.Error))
+		w.out.Notef("%s: %s", ui.Sanitize(string(i.Key)), ui.Sanitize(o.Error))
 	}
 	level := slog.LevelDebug
 	if o.State != state.ItemDone {

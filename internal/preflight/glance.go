@@ -49,7 +49,7 @@ func (g *glance) look(ctx context.Context, source sources.Source, maxMegapixels 
 
 // judge looks at the beginning of the object, and on where that is needed.
 func (g *glance) judge(c *content, maxMegapixels float64) error {
-	ext, kind := extension(g.item.Key), header.KindOf(c.head[:min(len(c.head), header.Enough)])
+	ext, kind := extension(string(g.item.Key)), header.KindOf(c.head[:min(len(c.head), header.Enough)])
 	switch {
 	case kind == "" && header.IsImage(ext):
 		g.damaged = "no image can be made out"
@@ -92,7 +92,7 @@ func reason(err error) string {
 
 // object is what the source listed.
 func object(i *state.Item) sources.Object {
-	return sources.Object{Key: sources.Key(i.Key), Size: i.Size, Time: i.Time, VersionTag: i.VersionTag}
+	return i.Object
 }
 
 // digest reads all of an object.

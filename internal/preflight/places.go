@@ -42,7 +42,7 @@ type places struct {
 
 func (p *places) add(i *state.Item) {
 	at := &p.none
-	if folder, _, inside := strings.Cut(i.Key, "/"); inside {
+	if folder, _, inside := strings.Cut(string(i.Key), "/"); inside {
 		if p.current.Name != folder {
 			p.close()
 			p.current = Part{Name: folder}

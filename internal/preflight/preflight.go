@@ -109,7 +109,7 @@ func (s *Survey) Add(i *state.Item) {
 	if f := s.byReason[migrate.Reason(i.Reason)]; f != nil {
 		f.add(i)
 		if f.parts != nil {
-			f.parts.add(cmp.Or(extension(i.Key), "(none)"), i.Size)
+			f.parts.add(cmp.Or(extension(string(i.Key)), "(none)"), i.Size)
 		}
 	}
 	if !Sends(i) {
@@ -118,7 +118,7 @@ func (s *Survey) Add(i *state.Item) {
 	if i.Size == 0 {
 		s.empty.add(i)
 	}
-	if f := s.active[activityOf(extension(i.Key))]; f != nil && (f.id != activeSVG || !s.Probed) {
+	if f := s.active[activityOf(extension(string(i.Key)))]; f != nil && (f.id != activeSVG || !s.Probed) {
 		f.add(i)
 	}
 	if !s.Categories[i.Category].Private {

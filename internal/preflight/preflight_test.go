@@ -21,12 +21,12 @@ func categories() map[string]state.Category {
 
 // sent is an item that would be sent to a category.
 func sent(key, category string, size int64) state.Item {
-	return state.Item{Key: key, Size: size, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonNew), Category: category}
+	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: size}, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonNew), Category: category}
 }
 
 // left is an item that would not arrive.
 func left(key string, why migrate.Reason, size int64) state.Item {
-	return state.Item{Key: key, Size: size, Action: state.Skip, State: state.ItemSkipped, Reason: string(why)}
+	return state.Item{Object: sources.Object{Key: sources.Key(key), Size: size}, Action: state.Skip, State: state.ItemSkipped, Reason: string(why)}
 }
 
 func survey(o Options, items ...state.Item) []Finding {
@@ -69,25 +69,25 @@ func TestFindings(t *testing.T) {
 		{name: "another asset has the name", items: []state.Item{left("a", migrate.ReasonExists, 1)},
 			want: Finding{ID: "name-taken", Severity: Loss, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
 		{name: "sent beside another", options: private,
-			items: []state.Item{{Key: "a", Size: 1, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonDuplicate), Category: "p"}},
+			items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonDuplicate), Category: "p"}},
 			want:  Finding{ID: "sent-beside", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
-		{name: "taken over by size", items: []state.Item{{Key: "a", Size: 1, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonTrusted), Category: "f"}},
+		{name: "taken over by size", items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonTrusted), Category: "f"}},
 			want: Finding{ID: "taken-by-size", Severity: Warning, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
 		{name: "renamed", options: private,
-			items: []state.Item{{Key: "a", Size: 1, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonRenamed), Category: "p"}},
+			items: []state.Item{{Object: sources.Object{Key: "a", Size: 1}, Action: state.Create, State: state.ItemPlanned, Reason: string(migrate.ReasonRenamed), Category: "p"}},
 			want:  Finding{ID: "renamed", Severity: Note, Objects: 1, Bytes: 1, Examples: []string{"a"}}},
 		{name: "unreadable", items: []state.Item{left("a", migrate.ReasonUnreadable, 0)},
 			want: Finding{ID: "unreadable", Severity: Loss, Objects: 1, Examples: []string{"a"}}},
 		{name: "unreadable folders",
-			items: []state.Item{{Key: "a/", Obstacle: string(sources.UnreadableDirectory), Action: state.Skip, State: state.ItemFailed, Reason: string(migrate.ReasonUnreadable)}},
+			items: []state.Item{{Object: sources.Object{Key: "a/", Obstacle: sources.UnreadableDirectory}, Action: state.Skip, State: state.ItemFailed, Reason: string(migrate.ReasonUnreadable)}},
 			want:  Finding{ID: "hidden-folders", Severity: Loss, Unit: "folder", Objects: 1, Examples: []string{"a/"}}},
 		{name: "missing", items: []state.Item{left("a", migrate.ReasonMissing, 0)},
 			want: Finding{ID: "missing", Severity: Loss, Objects: 1, Examples: []string{"a"}}},
 		{name: "archived", items: []state.Item{left("a", migrate.ReasonArchived, 3)},
 			want: Finding{ID: "archived", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
-		{name: "parked", items: []state.Item{{Key: "a", Size: 3, Action: state.Create, State: state.ItemParked, Reason: string(migrate.ReasonParked), Category: "f"}},
+		{name: "parked", items: []state.Item{{Object: sources.Object{Key: "a", Size: 3}, Action: state.Create, State: state.ItemParked, Reason: string(migrate.ReasonParked), Category: "f"}},
 			want: Finding{ID: "parked", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
-		{name: "unclear", items: []state.Item{{Key: "a", Size: 3, Action: state.Create, State: state.ItemParked, Reason: string(migrate.ReasonUnclear), Category: "f"}},
+		{name: "unclear", items: []state.Item{{Object: sources.Object{Key: "a", Size: 3}, Action: state.Create, State: state.ItemParked, Reason: string(migrate.ReasonUnclear), Category: "f"}},
 			want: Finding{ID: "unclear", Severity: Loss, Objects: 1, Bytes: 3, Examples: []string{"a"}}},
 		{name: "empty", options: private, items: []state.Item{sent("a.txt", "p", 0)},
 			want: Finding{ID: "empty", Severity: Warning, Objects: 1, Examples: []string{"a.txt"}}},
@@ -134,8 +134,8 @@ func TestNothingFound(t *testing.T) {
 	for _, i := range []state.Item{
 		sent("photo.jpg", "p", 1),
 		left("page.html", migrate.ReasonJunk, 0),
-		{Key: "run.exe", Action: state.Create, State: state.ItemDone, Category: "f"},
-		{Key: "old.svg", Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonEqual), Category: "f"},
+		{Object: sources.Object{Key: "run.exe"}, Action: state.Create, State: state.ItemDone, Category: "f"},
+		{Object: sources.Object{Key: "old.svg"}, Action: state.Adopt, State: state.ItemPlanned, Reason: string(migrate.ReasonEqual), Category: "f"},
 	} {
 		if got := survey(o, i); len(got) != 0 {
 			t.Errorf("%s: found %v", i.Key, got)

@@ -119,7 +119,7 @@ func (p *Probe) heads(ctx context.Context, run int64) error {
 			continue
 		}
 		g := glance{item: i}
-		if g.alike, err = sharesSize(i.Key); err != nil {
+		if g.alike, err = sharesSize(string(i.Key)); err != nil {
 			return err
 		}
 		if page = append(page, g); len(page) < probePage {
@@ -159,7 +159,7 @@ func (p *Probe) headPage(ctx context.Context, run int64, page []glance) error {
 		g := &page[n]
 		p.note(g)
 		if g.alike {
-			digests = append(digests, state.Content{Key: g.item.Key, Size: g.item.Size, Digest: g.digest})
+			digests = append(digests, state.Content{Key: string(g.item.Key), Size: g.item.Size, Digest: g.digest})
 		}
 	}
 	if len(digests) == 0 {
@@ -233,7 +233,7 @@ func (p *Probe) wholePage(ctx context.Context, run int64, page []state.Content) 
 	items := make([]state.Item, len(page))
 	for n, c := range page {
 		var err error
-		if items[n], err = p.Journal.Item(ctx, run, c.Key); err != nil {
+		if items[n], err = p.Journal.Item(ctx, run, sources.Key(c.Key)); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ type folder struct {
 }
 
 func (s *splits) add(i *state.Item) {
-	dir := i.Key[:strings.LastIndexByte(i.Key, '/')+1]
+	dir := string(i.Key[:strings.LastIndexByte(string(i.Key), '/')+1])
 	for n := len(s.open); n > 0 && !strings.HasPrefix(dir, s.open[n-1].path); n-- {
 		s.close()
 	}

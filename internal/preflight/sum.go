@@ -38,9 +38,9 @@ func (s *sum) add(i *state.Item) {
 // example names an object, with what is wrong with it if that is more than the reason says.
 func example(i *state.Item) string {
 	if i.Error != "" && (i.State == state.ItemFailed || i.State == state.ItemConflict) {
-		return i.Key + ": " + i.Error
+		return string(i.Key+": ") + i.Error
 	}
-	return i.Key
+	return string(i.Key)
 }
 
 func (s *sum) finding() Finding {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assetferry/internal/report"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -31,7 +32,7 @@ func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
 	must(b, err)
 	items := make([]state.Item, objects)
 	for n := range items {
-		i := state.Item{Key: fmt.Sprintf("folder-%04d/picture-%07d.jpg", n*1000/objects, n), Size: int64(n % 5_000_000), Time: time.Unix(1e9, 0)}
+		i := state.Item{Object: sources.Object{Key: sources.Key(fmt.Sprintf("folder-%04d/picture-%07d.jpg", n*1000/objects, n)), Size: int64(n % 5_000_000), Time: time.Unix(1e9, 0)}}
 		i.Action, i.Reason, i.State = state.Create, "not at the destination yet", state.ItemPlanned
 		if n%10 == 0 {
 			i.Action, i.Reason, i.State = state.Skip, "no category allows its extension", state.ItemSkipped
@@ -45,7 +46,7 @@ func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
 	must(b, journal.FinishPlan(ctx, run.Num, "hash", json.RawMessage("[]")))
 	must(b, journal.SetRunState(ctx, run.Num, state.Planned, state.Applying))
 	for after := ""; ; {
-		taken, err := journal.Take(ctx, run.Num, state.Next{After: after, N: 5000, Time: time.Now()})
+		taken, err := journal.Take(ctx, run.Num, state.Next{After: sources.Key(after), N: 5000, Time: time.Now()})
 		must(b, err)
 		if len(taken) == 0 {
 			break
@@ -54,9 +55,9 @@ func bigRun(b testing.TB, objects int) (*state.Store, state.Run) {
 		for _, i := range taken {
 			asset := fmt.Sprintf("asset-%d", i.Slot)
 			done = append(done, state.Outcome{Key: i.Key, State: state.ItemDone, Receipt: &state.Receipt{
-				Key: i.Key, Size: i.Size, Time: i.Time, Digest: make([]byte, 32), Asset: asset, Name: i.Name, Extension: "jpg",
+				Object: i.Object, Digest: make([]byte, 32), Asset: asset, Name: i.Name, Extension: "jpg",
 				Category: "category", Folder: "id", URL: "https://example.com/assets/" + asset, Slot: i.Slot}})
-			after = i.Key
+			after = string(i.Key)
 		}
 		must(b, journal.Record(ctx, run.Num, pair.ID, done))
 	}

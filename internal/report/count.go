@@ -97,9 +97,9 @@ func (c *counts) countRemarkable(i state.Item) {
 	case isAlteration(told):
 		a := c.alteration(told)
 		a.add(i.Size)
-		a.Examples = appendUpTo(shownExamples, a.Examples, i.Key)
+		a.Examples = appendUpTo(shownExamples, a.Examples, string(i.Key))
 		if told == moved {
-			a.Moves = appendUpTo(shownExamples, a.Moves, Move{i.Origin, i.Key})
+			a.Moves = appendUpTo(shownExamples, a.Moves, Move{string(i.Origin), string(i.Key)})
 		}
 	case isTrouble(told):
 		c.countTrouble(i, told)
@@ -113,7 +113,7 @@ func (c *counts) countRemarkable(i state.Item) {
 func (c *counts) countLeftOut(i state.Item) {
 	o := c.leftOutFor(i.Reason)
 	o.add(i.Size)
-	o.Examples = appendUpTo(shownExamples, o.Examples, i.Key)
+	o.Examples = appendUpTo(shownExamples, o.Examples, string(i.Key))
 }
 
 func (c *counts) leftOutFor(reason string) *LeftOut {
@@ -159,7 +159,7 @@ func (c *counts) countTrouble(i state.Item, told string) {
 	t := find(c.troubles, what, func() *Trouble { return &Trouble{What: what, Remedy: remedy, byPart: newParts()} })
 	t.add(i.Size)
 	t.byPart.add(told, Amount{1, i.Size})
-	t.Examples = appendUpTo(shownExamples, t.Examples, Example{i.Key, i.Error})
+	t.Examples = appendUpTo(shownExamples, t.Examples, Example{string(i.Key), i.Error})
 }
 
 // into writes down what was found.

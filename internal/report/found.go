@@ -178,7 +178,7 @@ func (all remarks) add(i state.Item) {
 func (all remarks) count(kind RemarkKind, what string, i state.Item) {
 	r := find(all, kind, func() *Remark { return &Remark{Kind: kind, What: what} })
 	r.Objects++
-	r.Examples = appendUpTo(shownExamples, r.Examples, Example{i.Key, i.Error})
+	r.Examples = appendUpTo(shownExamples, r.Examples, Example{string(i.Key), i.Error})
 }
 
 // list gives them by kind, most objects first.

@@ -171,7 +171,7 @@ func (h *history) carryOut(command string, r migrate.Rules) {
 	if command == "sync" { // which counts what was known before, too, but for what it knows by another key
 		for i, err := range h.journal.Items(h.Context(), run.Num) {
 			must(h.world, err)
-			delete(missed, i.Origin)
+			delete(missed, string(i.Origin))
 		}
 		for _, size := range missed {
 			before = plus(before, report.Amount{Objects: 1, Bytes: size})
@@ -188,7 +188,7 @@ func (h *history) missed() map[string]int64 {
 	sizes := map[string]int64{}
 	for r, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
-		sizes[r.Key] = r.Size
+		sizes[string(r.Key)] = r.Size
 	}
 	for o, err := range h.source.Objects(h.Context(), "") {
 		must(h.world, err)
@@ -653,7 +653,7 @@ func (h *history) checkDestination(r report.Report) {
 		must(h.world, err)
 		a, ok := there[receipt.Asset]
 		switch {
-		case unclear[receipt.Key] > 0: // it may be replaced, or in the trash
+		case unclear[string(receipt.Key)] > 0: // it may be replaced, or in the trash
 			a.Size = receipt.Size
 		case !ok:
 			h.Errorf("%q is not there", receipt.Key)
@@ -695,13 +695,13 @@ func (h *history) unclear() map[string]int {
 	for _, run := range h.runs() {
 		for i, err := range h.journal.Items(h.Context(), run.Num, state.ItemInDoubt, state.ItemSending) {
 			must(h.world, err)
-			attempts[i.Key] += i.Attempts
+			attempts[string(i.Key)] += i.Attempts
 		}
 	}
 	for f, err := range h.journal.Failures(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
 		if f.Unclear {
-			attempts[f.Key] += f.Runs
+			attempts[string(f.Key)] += f.Runs
 		}
 	}
 	return attempts
@@ -722,16 +722,16 @@ func (h *history) grown() (bytes int64) {
 			must(h.world, err)
 			switch {
 			case i.Action == state.Create, i.Action == state.Adopt:
-				sizes[i.Key] = i.Size
+				sizes[string(i.Key)] = i.Size
 			case i.Action == state.Move && i.State == state.ItemDone:
-				sizes[i.Key] = sizes[i.Origin]
+				sizes[string(i.Key)] = sizes[string(i.Origin)]
 			case i.Action == state.Replace && (i.State == state.ItemDone || i.State == state.ItemSent):
 				was := i.Key
 				if i.Origin != "" { // it got another name as well
-					was = i.Origin
+					was = sources.Key(i.Origin)
 				}
-				bytes += i.Size - sizes[was]
-				sizes[i.Key] = i.Size
+				bytes += i.Size - sizes[string(was)]
+				sizes[string(i.Key)] = i.Size
 			}
 		}
 	}
@@ -787,7 +787,7 @@ func (h *history) inContracts() (a report.Amount) {
 	for receipt, err := range h.journal.Receipts(h.Context(), h.pair.ID, "") {
 		must(h.world, err)
 		size := there[receipt.Asset].Size
-		if unclear[receipt.Key] > 0 {
+		if unclear[string(receipt.Key)] > 0 {
 			size = receipt.Size
 		}
 		if categories[receipt.Category] {

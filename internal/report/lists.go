@@ -92,7 +92,7 @@ func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 		defer stop()
 		differs, failed, more := next()
 		for a, err := range l.accounts(ctx, statesOf(c.told)...) {
-			for more && failed == nil && differs.Key < a.Key {
+			for more && failed == nil && string(differs.Key) < a.Key {
 				differs, failed, more = next()
 			}
 			if err = errors.Join(err, failed); err != nil {
@@ -100,7 +100,7 @@ func (l *lists) lines(ctx context.Context, c Choice) iter.Seq2[Line, error] {
 				return
 			}
 			line := l.line(a)
-			if more && differs.Key == a.Key {
+			if more && string(differs.Key) == a.Key {
 				line.AssetName = differs.Filename()
 			}
 			if c.takes(line) && !yield(line, nil) {

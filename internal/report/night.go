@@ -306,7 +306,7 @@ func (n *nightReader) changes(ctx context.Context, tallies []state.Tally, nameOf
 			return nil, err
 		}
 		for _, i := range items {
-			c.First = append(c.First, Changed{i.Key, formerKey(i.Action, i.Origin)})
+			c.First = append(c.First, Changed{string(i.Key), formerKey(i.Action, string(i.Origin))})
 		}
 		slices.SortFunc(c.First, func(a, b Changed) int { return cmp.Compare(a.Key, b.Key) })
 		c.First = c.First[:min(len(c.First), shownChanges)]

@@ -15,6 +15,7 @@ import (
 
 	"assetferry/internal/report"
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -52,7 +53,7 @@ type wish struct {
 }
 
 func (w wish) item() state.Item {
-	i := state.Item{Key: w.key, Size: 10, Action: w.action, Reason: string(w.reason), State: state.ItemPlanned, Category: "c", Name: w.key, Origin: w.origin}
+	i := state.Item{Object: sources.Object{Key: sources.Key(w.key), Size: 10}, Action: w.action, Reason: string(w.reason), State: state.ItemPlanned, Category: "c", Name: w.key, Origin: sources.Key(w.origin)}
 	switch {
 	case w.action == state.Skip || w.action == state.Unchanged:
 		i.State = state.ItemSkipped
@@ -60,7 +61,7 @@ func (w wish) item() state.Item {
 		i.State = state.ItemConflict
 	}
 	if w.gone {
-		i.Obstacle = migrate.Absent
+		i.Obstacle = sources.Obstacle(migrate.Absent)
 	}
 	return i
 }
@@ -80,10 +81,10 @@ func (n *nights) sync(unchanged int64, stopped string, wishes ...wish) state.Run
 		i := w.item()
 		i.Asset = n.known[cmp.Or(w.origin, w.key)]
 		items = append(items, i)
-		page.Items = append(page.Items, state.Item{Key: i.Key, Size: i.Size, Obstacle: i.Obstacle})
+		page.Items = append(page.Items, state.Item{Object: sources.Object{Key: i.Key, Size: i.Size, Obstacle: i.Obstacle}})
 		switch w.action {
 		case state.Replace, state.Describe, state.Move, state.Trash:
-			former = append(former, state.Former{Key: w.key, Of: cmp.Or(w.origin, w.key), Asset: json.RawMessage("{}")})
+			former = append(former, state.Former{Key: sources.Key(w.key), Of: sources.Key(cmp.Or(w.origin, w.key)), Asset: json.RawMessage("{}")})
 		}
 	}
 	slices.SortFunc(page.Items, func(a, b state.Item) int { return cmp.Compare(a.Key, b.Key) })
@@ -111,7 +112,7 @@ func (n *nights) carryOut(run state.Run, wishes []wish) {
 		if i.State != state.ItemPlanned {
 			continue
 		}
-		o := state.Outcome{Key: w.key, State: cmp.Or(w.ends, state.ItemDone)}
+		o := state.Outcome{Key: sources.Key(w.key), State: cmp.Or(w.ends, state.ItemDone)}
 		switch {
 		case o.State != state.ItemDone:
 			o.Error, o.Class = "POST /assets: 400 Bad Request", "permanent"
@@ -120,12 +121,12 @@ func (n *nights) carryOut(run state.Run, wishes []wish) {
 		default:
 			of := cmp.Or(w.origin, w.key)
 			if n.known[of] != "" {
-				o.InsteadOf = of
+				o.InsteadOf = sources.Key(of)
 			}
 			asset := cmp.Or(n.known[of], fmt.Sprintf("asset-%d", len(n.known)))
 			delete(n.known, of)
 			n.known[w.key] = asset
-			o.Receipt = &state.Receipt{Key: w.key, Size: 10, Digest: make([]byte, 32), Asset: asset, Name: w.key, Category: "c", URL: "https://example.com/" + asset}
+			o.Receipt = &state.Receipt{Object: sources.Object{Key: sources.Key(w.key), Size: 10}, Digest: make([]byte, 32), Asset: asset, Name: w.key, Category: "c", URL: "https://example.com/" + asset}
 		}
 		must(n, n.journal.Record(n.Context(), run.Num, n.pair.ID, []state.Outcome{o}))
 	}

@@ -280,7 +280,7 @@ func (l *lists) differing(ctx context.Context, r *Report) error {
 			return err
 		}
 		r.Names.Count++
-		r.Names.First = appendUpTo(shownNames, r.Names.First, Name{n.Key, n.Filename(), n.Asset})
+		r.Names.First = appendUpTo(shownNames, r.Names.First, Name{string(n.Key), n.Filename(), n.Asset})
 	}
 	return nil
 }

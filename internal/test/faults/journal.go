@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
@@ -121,7 +122,7 @@ func (j *Journal) Items(ctx context.Context, run int64, states ...state.ItemStat
 }
 
 // Item implements migrate.Journal.
-func (j *Journal) Item(ctx context.Context, run int64, key string) (state.Item, error) {
+func (j *Journal) Item(ctx context.Context, run int64, key sources.Key) (state.Item, error) {
 	return value(j, func() (state.Item, error) { return j.Journal.Item(ctx, run, key) })
 }
 
@@ -158,12 +159,12 @@ func (j *Journal) OthersInDoubt(ctx context.Context, pair state.Pair, after time
 }
 
 // Resend implements migrate.Journal.
-func (j *Journal) Resend(ctx context.Context, run int64, keys []string, serverTime time.Time) error {
+func (j *Journal) Resend(ctx context.Context, run int64, keys []sources.Key, serverTime time.Time) error {
 	return j.do(func() error { return j.Journal.Resend(ctx, run, keys, serverTime) })
 }
 
 // Release implements migrate.Journal.
-func (j *Journal) Release(ctx context.Context, run int64, keys []string) error {
+func (j *Journal) Release(ctx context.Context, run int64, keys []sources.Key) error {
 	return j.do(func() error { return j.Journal.Release(ctx, run, keys) })
 }
 
@@ -183,22 +184,22 @@ func (j *Journal) Advance(ctx context.Context, run, pair int64, outcomes []state
 }
 
 // Failures implements migrate.Journal.
-func (j *Journal) Failures(ctx context.Context, pair int64, after string) iter.Seq2[state.Failure, error] {
+func (j *Journal) Failures(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Failure, error] {
 	return rows(j, j.Journal.Failures(ctx, pair, after))
 }
 
 // Receipts implements migrate.Journal.
-func (j *Journal) Receipts(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error] {
+func (j *Journal) Receipts(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Receipt, error] {
 	return rows(j, j.Journal.Receipts(ctx, pair, after))
 }
 
 // Fingerprints implements migrate.Journal.
-func (j *Journal) Fingerprints(ctx context.Context, pair int64, after string) iter.Seq2[state.Receipt, error] {
+func (j *Journal) Fingerprints(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Receipt, error] {
 	return rows(j, j.Journal.Fingerprints(ctx, pair, after))
 }
 
 // Receipt implements migrate.Journal.
-func (j *Journal) Receipt(ctx context.Context, pair int64, key string) (state.Receipt, error) {
+func (j *Journal) Receipt(ctx context.Context, pair int64, key sources.Key) (state.Receipt, error) {
 	return value(j, func() (state.Receipt, error) { return j.Journal.Receipt(ctx, pair, key) })
 }
 
@@ -318,8 +319,8 @@ func (j *Journal) StageUndo(ctx context.Context, undo state.Run, later, shared s
 }
 
 // Undoings implements migrate.Journal.
-func (j *Journal) Undoings(ctx context.Context, undo state.Run, keys []string) (map[string]state.Undoing, error) {
-	return value(j, func() (map[string]state.Undoing, error) { return j.Journal.Undoings(ctx, undo, keys) })
+func (j *Journal) Undoings(ctx context.Context, undo state.Run, keys []sources.Key) (map[sources.Key]state.Undoing, error) {
+	return value(j, func() (map[sources.Key]state.Undoing, error) { return j.Journal.Undoings(ctx, undo, keys) })
 }
 
 // DecideUndo implements migrate.Journal.
@@ -358,7 +359,7 @@ func (j *Journal) LastFinished(ctx context.Context, pair int64, command string) 
 }
 
 // Orphans implements migrate.Journal.
-func (j *Journal) Orphans(ctx context.Context, pair int64, after string) iter.Seq2[state.Orphan, error] {
+func (j *Journal) Orphans(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Orphan, error] {
 	return rows(j, j.Journal.Orphans(ctx, pair, after))
 }
 
@@ -388,7 +389,7 @@ func (j *Journal) RunsOf(ctx context.Context, pair int64, limit int) ([]state.Ru
 }
 
 // FormerAsset implements migrate.Journal.
-func (j *Journal) FormerAsset(ctx context.Context, run int64, key string) (json.RawMessage, error) {
+func (j *Journal) FormerAsset(ctx context.Context, run int64, key sources.Key) (json.RawMessage, error) {
 	return value(j, func() (json.RawMessage, error) { return j.Journal.FormerAsset(ctx, run, key) })
 }
 
@@ -398,8 +399,8 @@ func (j *Journal) SaveFormer(ctx context.Context, run, pair int64, all []state.F
 }
 
 // DriftCursor implements migrate.Journal.
-func (j *Journal) DriftCursor(ctx context.Context, pair int64) (string, error) {
-	return value(j, func() (string, error) { return j.Journal.DriftCursor(ctx, pair) })
+func (j *Journal) DriftCursor(ctx context.Context, pair int64) (sources.Key, error) {
+	return value(j, func() (sources.Key, error) { return j.Journal.DriftCursor(ctx, pair) })
 }
 
 // AddDrift implements migrate.Journal.
@@ -408,7 +409,7 @@ func (j *Journal) AddDrift(ctx context.Context, run int64, items []state.Item) e
 }
 
 // NoteSync implements migrate.Journal.
-func (j *Journal) NoteSync(ctx context.Context, run int64, stopped, driftCursor string) error {
+func (j *Journal) NoteSync(ctx context.Context, run int64, stopped string, driftCursor sources.Key) error {
 	return j.do(func() error { return j.Journal.NoteSync(ctx, run, stopped, driftCursor) })
 }
 
@@ -418,17 +419,17 @@ func (j *Journal) FinishSync(ctx context.Context, run state.Run, e state.Ending)
 }
 
 // Described implements migrate.Journal.
-func (j *Journal) Described(ctx context.Context, pair int64, after string) iter.Seq2[state.Described, error] {
+func (j *Journal) Described(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Described, error] {
 	return rows(j, j.Journal.Described(ctx, pair, after))
 }
 
 // DescribedAs implements migrate.Journal.
-func (j *Journal) DescribedAs(ctx context.Context, pair int64, key string) (state.Described, error) {
+func (j *Journal) DescribedAs(ctx context.Context, pair int64, key sources.Key) (state.Described, error) {
 	return value(j, func() (state.Described, error) { return j.Journal.DescribedAs(ctx, pair, key) })
 }
 
 // Sidecars implements migrate.Journal.
-func (j *Journal) Sidecars(ctx context.Context, pair int64, after string) iter.Seq2[state.Sidecar, error] {
+func (j *Journal) Sidecars(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Sidecar, error] {
 	return rows(j, j.Journal.Sidecars(ctx, pair, after))
 }
 
@@ -453,33 +454,33 @@ func (j *Journal) SaveSidecars(ctx context.Context, run int64, all []state.Sidec
 }
 
 // ClaimSidecars implements migrate.Journal.
-func (j *Journal) ClaimSidecars(ctx context.Context, pair, run int64, keys []string) error {
+func (j *Journal) ClaimSidecars(ctx context.Context, pair, run int64, keys []sources.Key) error {
 	return j.do(func() error { return j.Journal.ClaimSidecars(ctx, pair, run, keys) })
 }
 
 // UnreadSidecar implements migrate.Journal.
-func (j *Journal) UnreadSidecar(ctx context.Context, pair int64, key string) error {
+func (j *Journal) UnreadSidecar(ctx context.Context, pair int64, key sources.Key) error {
 	return j.do(func() error { return j.Journal.UnreadSidecar(ctx, pair, key) })
 }
 
 // ForgetSidecar implements migrate.Journal.
-func (j *Journal) ForgetSidecar(ctx context.Context, pair int64, key string) error {
+func (j *Journal) ForgetSidecar(ctx context.Context, pair int64, key sources.Key) error {
 	return j.do(func() error { return j.Journal.ForgetSidecar(ctx, pair, key) })
 }
 
 // AllAliases implements migrate.Journal.
-func (j *Journal) AllAliases(ctx context.Context, pair int64, after string) iter.Seq2[state.Alias, error] {
+func (j *Journal) AllAliases(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Alias, error] {
 	return rows(j, j.Journal.AllAliases(ctx, pair, after))
 }
 
 // AliasesOf implements migrate.Journal.
-func (j *Journal) AliasesOf(ctx context.Context, pair int64, owner string) iter.Seq2[state.Alias, error] {
+func (j *Journal) AliasesOf(ctx context.Context, pair int64, owner sources.Key) iter.Seq2[state.Alias, error] {
 	return rows(j, j.Journal.AliasesOf(ctx, pair, owner))
 }
 
 // AliasOwner implements migrate.Journal.
-func (j *Journal) AliasOwner(ctx context.Context, pair int64, key string) (string, error) {
-	return value(j, func() (string, error) { return j.Journal.AliasOwner(ctx, pair, key) })
+func (j *Journal) AliasOwner(ctx context.Context, pair int64, key sources.Key) (sources.Key, error) {
+	return value(j, func() (sources.Key, error) { return j.Journal.AliasOwner(ctx, pair, key) })
 }
 
 // JoinedReceipts implements migrate.Journal.
@@ -488,7 +489,7 @@ func (j *Journal) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2
 }
 
 // ForgetAliasesOf implements migrate.Journal.
-func (j *Journal) ForgetAliasesOf(ctx context.Context, pair int64, owner string) error {
+func (j *Journal) ForgetAliasesOf(ctx context.Context, pair int64, owner sources.Key) error {
 	return j.do(func() error { return j.Journal.ForgetAliasesOf(ctx, pair, owner) })
 }
 
