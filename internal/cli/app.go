@@ -25,9 +25,9 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/private"
 	"assetferry/internal/redact"
-	"assetferry/internal/sourcehttp"
 	"assetferry/internal/turns"
 	"assetferry/internal/ui"
+	"assetferry/sources/remote"
 )
 
 // An environment is what a process gets from outside, so that tests can give it.
@@ -57,9 +57,9 @@ type app struct {
 	command  string // its name
 	planFile string // that is written or carried out, empty without one
 
-	embedded sandboxAt          // where the embedded sandbox is, once it runs
-	read     *destination       // what is read as a source, if that is a workspace
-	headers  sourcehttp.Headers // that open the source, once they were asked for
+	embedded sandboxAt      // where the embedded sandbox is, once it runs
+	read     *destination   // what is read as a source, if that is a workspace
+	headers  remote.Headers // that open the source, once they were asked for
 
 	redactor *redact.Redactor // of all secrets that this process has
 

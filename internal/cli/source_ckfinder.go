@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"assetferry/internal/config"
-	"assetferry/internal/sourcehttp"
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/sources/ckfinder"
+	"assetferry/sources/remote"
 )
 
 // isConnector reports whether a source is at a CKFinder connector.
@@ -34,7 +34,7 @@ func (a *app) openConnector(ctx context.Context, source string) (sources.Source,
 		return nil, "", err
 	}
 	if address.IsPlain() && !a.settings.AllowHTTP {
-		return nil, "", usage(fmt.Errorf("source: %w", sourcehttp.ErrPlain), "write ckfinder+https://, or add --allow-http if the network in between is trusted")
+		return nil, "", usage(fmt.Errorf("source: %w", remote.ErrPlain), "write ckfinder+https://, or add --allow-http if the network in between is trusted")
 	}
 	o := ckfinder.Options{AllowHTTP: a.settings.AllowHTTP}
 	if o.Headers, err = a.sourceHeaders(ctx); err != nil {
@@ -50,20 +50,20 @@ func (a *app) openConnector(ctx context.Context, source string) (sources.Source,
 
 // sourceHeaders are what opens a source that speaks HTTP. They are asked for once in a
 // command: who gives them may ask for something.
-func (a *app) sourceHeaders(ctx context.Context) (sourcehttp.Headers, error) {
+func (a *app) sourceHeaders(ctx context.Context) (remote.Headers, error) {
 	if !a.headers.IsZero() {
 		return a.headers, nil
 	}
 	reference, err := a.settings.SourceHeaders()
 	if err != nil || reference.IsZero() {
-		return sourcehttp.Headers{}, err
+		return remote.Headers{}, err
 	}
 	secret, err := reference.Resolve(ctx, func(msg string) { a.out.Log().Warn(msg) })
 	if err != nil {
-		return sourcehttp.Headers{}, err
+		return remote.Headers{}, err
 	}
-	if a.headers, err = sourcehttp.ParseHeaders(secret.Reveal()); err != nil {
-		return sourcehttp.Headers{}, usage(fmt.Errorf("%s: %w", reference.Origin, err), "write a header a line, such as Cookie: NAME=VALUE or Authorization: Bearer VALUE")
+	if a.headers, err = remote.ParseHeaders(secret.Reveal()); err != nil {
+		return remote.Headers{}, usage(fmt.Errorf("%s: %w", reference.Origin, err), "write a header a line, such as Cookie: NAME=VALUE or Authorization: Bearer VALUE")
 	}
 	for line := range strings.Lines(secret.Reveal()) {
 		_, value, _ := strings.Cut(line, ":")

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assetferry/internal/sourcehttp"
+	"assetferry/sources/remote"
 )
 
 // Schemes are what the address of a source begins with.
@@ -103,7 +103,7 @@ func (a Address) String() string {
 // IsPlain reports whether the connector is at another host than this one, and asked over
 // plain HTTP.
 func (a Address) IsPlain() bool {
-	return sourcehttp.CheckPlain(a.connector, false) != nil
+	return remote.CheckPlain(a.connector, false) != nil
 }
 
 // rootOf reads the folder of a key that begins with the name of a resource type.

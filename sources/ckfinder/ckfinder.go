@@ -24,14 +24,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
+	"assetferry/sources/remote"
 )
 
 // Options are the choices of New; the zero value is for a connector that needs no login.
 type Options struct {
 	// Headers open the connector.
-	Headers sourcehttp.Headers
+	Headers remote.Headers
 	// AllowHTTP allows plain HTTP to other hosts than this one.
 	AllowHTTP bool
 	// TLS is how to trust the connector; nil is the usual way.
@@ -48,7 +48,7 @@ const answerTimeout = 5 * time.Minute
 // A Source is what a connector serves, or a folder of it.
 type Source struct {
 	address   Address
-	client    *sourcehttp.Client
+	client    *remote.Client
 	opened    bool // by headers
 	addresses folderAddresses
 
@@ -59,7 +59,7 @@ type Source struct {
 
 // New returns the source at an address. It makes no request.
 func New(address Address, o Options) *Source {
-	return &Source{address: address, opened: !o.Headers.IsZero(), timeout: commandTimeout, lastFolder: folderMemory{slow: slowFolder}, client: sourcehttp.New(sourcehttp.Options{
+	return &Source{address: address, opened: !o.Headers.IsZero(), timeout: commandTimeout, lastFolder: folderMemory{slow: slowFolder}, client: remote.New(remote.Options{
 		Origin: address.connector, Headers: o.Headers, AllowHTTP: o.AllowHTTP, TLS: o.TLS,
 		Connections: 2 * parallel, AnswerTimeout: answerTimeout,
 	})}

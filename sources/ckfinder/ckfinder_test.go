@@ -9,11 +9,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"assetferry/internal/sourcehttp"
 	"assetferry/internal/test/longtest"
 	"assetferry/sources"
 	"assetferry/sources/ckfinder"
 	"assetferry/sources/ckfinder/ckfindertest"
+	"assetferry/sources/remote"
 	"assetferry/sources/sourcetest"
 )
 
@@ -128,7 +128,7 @@ func newSource(tb testing.TB, c *ckfindertest.Connector, start string) *ckfinder
 	}
 	var o ckfinder.Options
 	if lines != "" {
-		o.Headers, err = sourcehttp.ParseHeaders(lines)
+		o.Headers, err = remote.ParseHeaders(lines)
 		must(tb, err)
 	}
 	src := ckfinder.New(address, o)

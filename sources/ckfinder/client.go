@@ -16,6 +16,7 @@ import (
 
 	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
+	"assetferry/sources/remote"
 )
 
 const (
@@ -25,9 +26,6 @@ const (
 	longestWait = 10 * time.Second
 )
 
-// errStalled says that an answer does not come to its end.
-var errStalled = errors.New("no byte moved for too long")
-
 // ask makes a command and reads its answer, more than once if need be.
 func ask[T any, R interface {
 	*T
@@ -35,12 +33,12 @@ func ask[T any, R interface {
 }](ctx context.Context, s *Source, command string, parameters url.Values) (R, error) {
 	var got R
 	err := s.patiently(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errStalled)
+		ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, remote.ErrStalled)
 		defer cancel()
 		got = R(new(T))
 		err := s.command(ctx, command, parameters, got)
-		if err != nil && context.Cause(ctx) == errStalled {
-			return &failure{err: errStalled, class: retry.Transient}
+		if err != nil && context.Cause(ctx) == remote.ErrStalled {
+			return &remote.Failure{Err: remote.ErrStalled, Kind: retry.Transient}
 		}
 		return err
 	})
@@ -51,7 +49,7 @@ func ask[T any, R interface {
 func (s *Source) patiently(ctx context.Context, try func(context.Context) error) error {
 	return retry.Policy{Attempts: 4}.Do(ctx, nil, func(ctx context.Context) error {
 		err := try(ctx)
-		if f, ok := errors.AsType[*failure](err); ok && f.delay > longestWait {
+		if f, ok := errors.AsType[*remote.Failure](err); ok && f.Wait > longestWait {
 			return retry.Stop(err)
 		}
 		return err
@@ -71,18 +69,18 @@ func (s *Source) command(ctx context.Context, command string, parameters url.Val
 	case isFailure(unreadable):
 		return unreadable
 	case errors.Is(unreadable, errPage):
-		return &failure{status: a.StatusCode, err: errPage, class: retry.Fatal, auth: true}
+		return &remote.Failure{Status: a.StatusCode, Err: errPage, Kind: retry.Fatal, Auth: true}
 	case unreadable != nil:
-		return &failure{status: a.StatusCode, err: unreadable, class: retry.Transient}
+		return &remote.Failure{Status: a.StatusCode, Err: unreadable, Kind: retry.Transient}
 	}
 	if err := got.check(); err != nil {
-		return &failure{status: a.StatusCode, err: err, class: retry.Permanent}
+		return &remote.Failure{Status: a.StatusCode, Err: err, Kind: retry.Permanent}
 	}
 	return nil
 }
 
 func isFailure(err error) bool {
-	_, is := errors.AsType[*failure](err)
+	_, is := errors.AsType[*remote.Failure](err)
 	return is
 }
 
@@ -104,7 +102,7 @@ func (s *Source) get(ctx context.Context, command string, parameters url.Values,
 	}
 	a, err := s.client.Do(r)
 	if err != nil && ctx.Err() == nil {
-		return nil, unreached(err)
+		return nil, remote.Unreached(err, retry.Fatal)
 	}
 	return a, err
 }
@@ -129,7 +127,7 @@ func decode(body io.Reader, into any) error {
 	}
 	err := readItems(json.NewDecoder(r), meter, into)
 	if large, ok := errors.AsType[*outbound.TooLargeError](meter.Err()); ok {
-		return &failure{err: fmt.Errorf("the answer is not readable: %w", large), class: retry.Permanent}
+		return &remote.Failure{Err: fmt.Errorf("the answer is not readable: %w", large), Kind: retry.Permanent}
 	}
 	if err != nil {
 		return &unreadableError{err}

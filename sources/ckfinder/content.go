@@ -16,23 +16,18 @@ import (
 	"time"
 
 	"assetferry/internal/retry"
-	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
+	"assetferry/sources/remote"
 )
 
-const (
-	// stallTimeout is how long content may stand still before it counts as cut off.
-	stallTimeout = time.Minute
-	// smallContent is read to its end rather than giving up a connection for it.
-	smallContent = 64 << 10
-)
+// smallContent is read to its end rather than giving up a connection for it.
+const smallContent = 64 << 10
 
 // A content is an answer with the bytes of a file, or none if it has none of those that
 // were asked for.
 type content struct {
-	answer   *http.Response
-	cancel   context.CancelCauseFunc
-	watchdog *time.Timer
+	answer *http.Response
+	*remote.Body
 }
 
 // content asks for bytes of a file; all of them if none are named.
@@ -43,9 +38,8 @@ func (s *Source) content(ctx context.Context, at place, name, bytes string) (*co
 		cancel(nil)
 		return nil, err
 	}
-	c := &content{answer: a, cancel: cancel, watchdog: time.AfterFunc(stallTimeout, func() { cancel(errStalled) })}
-	err = checkContent(a, name)
-	c.watchdog.Stop() // who reads may take their time in between
+	err = checkContent(a, name) // which may put another body in place
+	c := &content{a, remote.Watch(a.Body, cancel)}
 	if err == nil && mayBeOther(a) {
 		_, err = s.kinds(ctx)
 	}
@@ -68,7 +62,7 @@ func (s *Source) deliver(ctx context.Context, at place, name, bytes string) (*ht
 		return a, err
 	}
 	told := troubleIn(a)
-	if told == nil || told.Number != invalidCommand {
+	if told == nil || strconv.Itoa(told.Number) != invalidCommand {
 		return a, nil
 	}
 	a.Body.Close()
@@ -79,12 +73,12 @@ func (s *Source) deliver(ctx context.Context, at place, name, bytes string) (*ht
 // isContent reports whether an answer looks like that of a file: not every connector gives
 // its errors another status.
 func isContent(a *http.Response) bool {
-	return a.StatusCode == http.StatusPartialContent || a.StatusCode == http.StatusOK && !sourcehttp.IsJSON(a)
+	return a.StatusCode == http.StatusPartialContent || a.StatusCode == http.StatusOK && !remote.IsJSON(a)
 }
 
 // troubleIn reads what an answer says that went wrong, and leaves its body as it was.
 func troubleIn(a *http.Response) *trouble {
-	start := sourcehttp.Start(a, smallContent)
+	start := remote.Start(a, smallContent)
 	var told answer
 	if json.Unmarshal(bytes.TrimPrefix(start, []byte("\xef\xbb\xbf")), &told) != nil {
 		return nil
@@ -111,9 +105,9 @@ func checkContent(a *http.Response, name string) error {
 	case told != nil, a.StatusCode != http.StatusOK && a.StatusCode != http.StatusPartialContent:
 		return refused(a, told)
 	case isPage(a) && !slices.Contains(pages, extension):
-		return &failure{status: a.StatusCode, err: errPage, class: retry.Fatal, auth: true}
-	case sourcehttp.IsDocument(a, name):
-		return odd("%w", sourcehttp.ErrDocument)
+		return &remote.Failure{Status: a.StatusCode, Err: errPage, Kind: retry.Fatal, Auth: true}
+	case remote.IsDocument(a, name):
+		return odd("%w", remote.ErrDocument)
 	case encoding != "" && encoding != "identity":
 		return odd("the content comes encoded as %s, although that was not asked for", encoding)
 	}
@@ -129,15 +123,7 @@ func isPage(a *http.Response) bool {
 // mayBeOther reports whether an answer that may be that of a file looks like what people get
 // who are not logged in. Whether they are is asked then.
 func mayBeOther(a *http.Response) bool {
-	return isPage(a) || a.StatusCode == http.StatusOK && sourcehttp.IsJSON(a)
-}
-
-// Read reads under the eyes of the watchdog.
-func (c *content) Read(p []byte) (int, error) {
-	c.watchdog.Reset(stallTimeout)
-	n, err := c.answer.Body.Read(p)
-	c.watchdog.Stop()
-	return n, err
+	return isPage(a) || a.StatusCode == http.StatusOK && remote.IsJSON(a)
 }
 
 // Close ends the connection, unless the rest is known to be small.
@@ -145,9 +131,7 @@ func (c *content) Close() {
 	if n := c.answer.ContentLength; n >= 0 && n <= smallContent {
 		_, _ = io.Copy(io.Discard, c)
 	}
-	c.watchdog.Stop()
-	c.cancel(nil)
-	_ = c.answer.Body.Close() // of something that was read
+	c.Body.Close()
 }
 
 // span gives the first byte of an answer and the size of the file; -1 if it is not known.
@@ -277,7 +261,7 @@ func cutOff(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return &failure{status: http.StatusOK, err: fmt.Errorf("the content was cut off: %w", err), class: retry.Transient}
+	return &remote.Failure{Status: http.StatusOK, Err: fmt.Errorf("the content was cut off: %w", err), Kind: retry.Transient}
 }
 
 // fits reports whether a size can be the one that was listed, in kilobytes: a page to log in

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"assetferry/internal/retry"
+	"assetferry/sources/remote"
 )
 
 // An entry is a file or a folder in a folder.
@@ -80,7 +81,7 @@ func (s *Source) folders(ctx context.Context, at place) ([]entry, error) {
 
 // odd is an answer that cannot be true, whatever its status says.
 func odd(format string, args ...any) error {
-	return &failure{status: http.StatusOK, err: fmt.Errorf(format, args...), class: retry.Permanent}
+	return &remote.Failure{Status: http.StatusOK, Err: fmt.Errorf(format, args...), Kind: retry.Permanent}
 }
 
 // answersFor reports whether an answer is about the folder that was asked for. A connector

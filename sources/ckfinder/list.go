@@ -12,6 +12,7 @@ import (
 
 	"assetferry/internal/retry"
 	"assetferry/sources"
+	"assetferry/sources/remote"
 )
 
 // errStop says that the loop over a listing ended.
@@ -83,7 +84,7 @@ func (w *walk) run(ctx context.Context) error {
 	}
 	if start := w.source.address.start(); start.kind != "" {
 		if !slices.Contains(kinds, start.kind) {
-			return &failure{err: fmt.Errorf("there is no resource type %q here, but %s", start.kind, strings.Join(kinds, ", ")), is: fs.ErrNotExist, class: retry.Permanent}
+			return &remote.Failure{Err: fmt.Errorf("there is no resource type %q here, but %s", start.kind, strings.Join(kinds, ", ")), Is: fs.ErrNotExist, Kind: retry.Permanent}
 		}
 		return w.list(ctx, start)
 	}
@@ -101,26 +102,26 @@ func (s *Source) kinds(ctx context.Context) ([]string, error) {
 	b, err := ask[beginning](ctx, s, "Init", nil)
 	switch {
 	case err != nil:
-		if f, ok := errors.AsType[*failure](err); ok && errors.Is(err, fs.ErrPermission) {
-			f.auth, f.class = true, retry.Fatal
+		if f, ok := errors.AsType[*remote.Failure](err); ok && errors.Is(err, fs.ErrPermission) {
+			f.Auth, f.Kind = true, retry.Fatal
 		}
 		return nil, err
 	case b.Enabled != nil && !*b.Enabled:
-		return nil, &failure{err: errors.New(meaning(disabled)), class: retry.Fatal, auth: true}
+		return nil, &remote.Failure{Err: errors.New(meaning(disabled)), Kind: retry.Fatal, Auth: true}
 	case len(b.Types) == 0:
-		return nil, &failure{err: errors.New("the connector shows no resource type"), class: retry.Fatal, auth: true}
+		return nil, &remote.Failure{Err: errors.New("the connector shows no resource type"), Kind: retry.Fatal, Auth: true}
 	}
 	var names []string
 	for _, t := range b.Types {
 		if t.Name == "" || strings.Contains(t.Name, "/") {
-			return nil, &failure{err: fmt.Errorf("the connector has a resource type called %q, which cannot begin a key", t.Name), class: retry.Permanent}
+			return nil, &remote.Failure{Err: fmt.Errorf("the connector has a resource type called %q, which cannot begin a key", t.Name), Kind: retry.Permanent}
 		}
 		names = append(names, t.Name)
 	}
 	slices.SortFunc(names, func(a, b string) int { return strings.Compare(a+"/", b+"/") })
 	for i := range len(names) - 1 {
 		if names[i] == names[i+1] {
-			return nil, &failure{err: fmt.Errorf("the connector has two resource types called %q, and no command tells them apart", names[i]), class: retry.Permanent}
+			return nil, &remote.Failure{Err: fmt.Errorf("the connector has two resource types called %q, and no command tells them apart", names[i]), Kind: retry.Permanent}
 		}
 	}
 	return names, nil
@@ -187,8 +188,8 @@ func (w *walk) excuse(ctx context.Context, at place, err error) error {
 // excuse asks whether the connector still shows a resource type after something went wrong
 // with an entry of it. If it does, it is only that entry's trouble, and its answer is nil.
 func (s *Source) excuse(ctx context.Context, kind string, err error) error {
-	f, ok := errors.AsType[*failure](err)
-	if !ok || f.status == 0 || f.class == retry.Throttled {
+	f, ok := errors.AsType[*remote.Failure](err)
+	if !ok || f.Status == 0 || f.Kind == retry.Throttled {
 		return err
 	}
 	kinds, lost := s.kinds(ctx)

@@ -8,6 +8,7 @@ import (
 
 	"assetferry/internal/retry"
 	"assetferry/sources"
+	"assetferry/sources/remote"
 )
 
 const (
@@ -39,9 +40,9 @@ func (s *Source) recheck(ctx context.Context, at place, name, tag string) error 
 	now, ok := files[name]
 	switch {
 	case !ok:
-		return &failure{number: fileNotFound, err: fs.ErrNotExist, class: retry.Permanent}
+		return &remote.Failure{Code: fileNotFound, Err: fs.ErrNotExist, Kind: retry.Permanent}
 	case now != tag:
-		return &failure{err: sources.ErrChanged, class: retry.Permanent}
+		return &remote.Failure{Err: sources.ErrChanged, Kind: retry.Permanent}
 	}
 	return nil
 }

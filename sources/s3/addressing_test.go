@@ -7,8 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
+	"assetferry/sources/remote"
 )
 
 // A recorder keeps a request and answers none.
@@ -16,7 +16,7 @@ type recorder struct{ last *http.Request }
 
 func (r *recorder) Do(q *http.Request) (*http.Response, error) {
 	r.last = q
-	return nil, sourcehttp.ErrPlain // is not tried again
+	return nil, remote.ErrPlain // is not tried again
 }
 
 // TestAddressing names buckets in the host, unless no certificate holds for that, and
@@ -29,7 +29,7 @@ func TestAddressing(t *testing.T) {
 	} {
 		var r recorder
 		s := &Source{address: Address{Bucket: bucket}, client: newClient(aws.Config{Region: "eu-central-1"}, "", nil, &r)}
-		if _, err := s.Open(t.Context(), sources.Object{Key: key, Size: 1}, 0); !errors.Is(err, sourcehttp.ErrPlain) {
+		if _, err := s.Open(t.Context(), sources.Object{Key: key, Size: 1}, 0); !errors.Is(err, remote.ErrPlain) {
 			t.Fatalf("got %v", err)
 		}
 		u := r.last.URL

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"assetferry/internal/sourcehttp"
+	"assetferry/sources/remote"
 )
 
 // defaultRegion is where the search for a bucket begins, and what services other
@@ -57,7 +57,7 @@ func newHTTPClient(transport *http.Transport, allowHTTP bool) *http.Client {
 }
 
 func newTransport(o Options) *http.Transport {
-	return sourcehttp.NewTransport(sourcehttp.Options{TLS: o.TLS, Connections: o.Connections, AnswerTimeout: responseTimeout})
+	return remote.NewTransport(remote.Options{TLS: o.TLS, Connections: o.Connections, AnswerTimeout: responseTimeout})
 }
 
 // A guard lets plain HTTP only go where it may, whoever gave the address: it may
@@ -68,7 +68,7 @@ type guard struct {
 }
 
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := sourcehttp.CheckPlain(r.URL, g.allowHTTP); err != nil {
+	if err := remote.CheckPlain(r.URL, g.allowHTTP); err != nil {
 		return nil, err
 	}
 	answer, err := g.next.RoundTrip(r)
@@ -126,7 +126,7 @@ type patient struct{ *retry.Standard }
 
 func (p patient) IsErrorRetryable(err error) bool {
 	_, unreadable := errors.AsType[*smithy.DeserializationError](err)
-	return retryAfter(err) <= longestWait && !errors.Is(err, sourcehttp.ErrPlain) && !sourcehttp.IsTrustError(err) &&
+	return retryAfter(err) <= longestWait && !errors.Is(err, remote.ErrPlain) && !remote.IsTrustError(err) &&
 		(p.Standard.IsErrorRetryable(err) || unreadable || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF))
 }
 
@@ -159,11 +159,11 @@ func (s *Source) call(ctx context.Context, request func(...func(*s3.Options)) er
 // ask is call for requests whose answer is read before they return. One that stands
 // still is given up.
 func (s *Source) ask(ctx context.Context, request func(context.Context, ...func(*s3.Options)) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errStalled)
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, remote.ErrStalled)
 	defer cancel()
 	err := s.call(ctx, func(where ...func(*s3.Options)) error { return request(ctx, where...) })
-	if err != nil && context.Cause(ctx) == errStalled {
-		return errStalled
+	if err != nil && context.Cause(ctx) == remote.ErrStalled {
+		return remote.ErrStalled
 	}
 	return err
 }

@@ -17,38 +17,9 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"assetferry/internal/retry"
-	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
+	"assetferry/sources/remote"
 )
-
-// A failure is an error with what it means for the next step.
-type failure struct {
-	status int    // of the answer; 0 if there is none
-	code   string // that S3 gives it; may be empty
-	err    error
-	is     error // what callers ask for
-	class  retry.Class
-	auth   bool
-	delay  time.Duration
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-
-func (f *failure) Unwrap() []error {
-	if f.is == nil {
-		return []error{f.err}
-	}
-	return []error{f.err, f.is}
-}
-
-// Class implements retry.Classified.
-func (f *failure) Class() retry.Class { return f.class }
-
-// Delay is how long the service asks to wait, 0 if it does not.
-func (f *failure) Delay() time.Duration { return f.delay }
-
-// IsAuth reports whether the trouble is with the credentials, or with what they allow.
-func (f *failure) IsAuth() bool { return f.auth }
 
 // fail makes an error about the source or one of its objects. It holds no secrets.
 func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error) error {
@@ -57,8 +28,8 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 	}
 	err = classify(op, err)
 	hint := s.hint(op, err)
-	if f, ok := errors.AsType[*failure](err); ok {
-		f.err = s.withoutSecrets(ctx, f.err)
+	if f, ok := errors.AsType[*remote.Failure](err); ok {
+		f.Err = s.withoutSecrets(ctx, f.Err)
 	}
 	return &sources.Error{Op: op, Source: s.address.String(), Key: key, Err: err, Hint: hint}
 }
@@ -66,22 +37,22 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 // classify says what an error of the SDK means for an operation. Others come back as
 // they are.
 func classify(op string, err error) error {
-	var f *failure
+	var f *remote.Failure
 	answer, answered := errors.AsType[*smithyhttp.ResponseError](err)
 	_, unreadable := errors.AsType[*smithy.DeserializationError](err)
 	_, sent := errors.AsType[*smithy.OperationError](err)
 	noCredentials, unsigned := errors.AsType[*credentialsError](err)
 	switch {
 	case unsigned:
-		f = &failure{err: noCredentials, class: retry.Fatal, auth: true}
+		f = &remote.Failure{Err: noCredentials, Kind: retry.Fatal, Auth: true}
 	case answered && !unreadable && answer.HTTPStatusCode() >= 300:
 		f = refused(op, answer, err)
 	case unreadable:
-		f = &failure{err: fmt.Errorf("the answer cannot be read: %w", innermost(err)), class: retry.Transient}
-	case sent && (errors.Is(err, sourcehttp.ErrPlain) || sourcehttp.IsTrustError(err)):
-		f = &failure{err: innermost(err), class: retry.Fatal}
+		f = &remote.Failure{Err: fmt.Errorf("the answer cannot be read: %w", innermost(err)), Kind: retry.Transient}
+	case sent && (errors.Is(err, remote.ErrPlain) || remote.IsTrustError(err)):
+		f = &remote.Failure{Err: innermost(err), Kind: retry.Fatal}
 	case sent:
-		f = &failure{err: innermost(err), class: retry.Transient}
+		f = &remote.Failure{Err: innermost(err), Kind: retry.Transient}
 	default:
 		return err
 	}
@@ -96,37 +67,37 @@ var unaccepted = []string{"ExpiredToken", "ExpiredTokenException", "TokenRefresh
 var untagging = []int{http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 
 // refused is an answer that is no success.
-func refused(op string, answer *smithyhttp.ResponseError, err error) *failure {
-	f := &failure{status: answer.HTTPStatusCode(), code: codeOf(err), class: retry.Permanent}
-	f.err = errors.New(told(f.status, f.code, err))
-	_, throttling := awsretry.DefaultThrottleErrorCodes[f.code]
+func refused(op string, answer *smithyhttp.ResponseError, err error) *remote.Failure {
+	f := &remote.Failure{Status: answer.HTTPStatusCode(), Code: codeOf(err), Kind: retry.Permanent}
+	f.Err = errors.New(told(f.Status, f.Code, err))
+	_, throttling := awsretry.DefaultThrottleErrorCodes[f.Code]
 	switch {
-	case f.status == http.StatusUnauthorized, slices.Contains(unaccepted, f.code):
-		f.class, f.auth = retry.Fatal, true
-	case op == opTags && slices.Contains(untagging, f.status):
-		f.err = fmt.Errorf("%w; allow s3:GetObjectTagging, or leave out --s3-tags", f.err)
-		f.is = fs.ErrPermission
-	case f.code == "InvalidObjectState":
-		f.err = fmt.Errorf("%s (%w)", sources.Archived, f.err)
-	case f.status == http.StatusForbidden && op == "list":
-		f.class, f.auth = retry.Fatal, true
-	case f.status == http.StatusForbidden:
-		f.is = fs.ErrPermission
-	case f.code == "NoSuchBucket" && op != "list": // no item is to blame
-		f.class = retry.Fatal
-	case f.status == http.StatusNotFound:
-		f.is = fs.ErrNotExist
-	case f.status == http.StatusMethodNotAllowed: // that version only marks a deletion
-		f.is = fs.ErrNotExist
-	case f.status == http.StatusPreconditionFailed, f.status == http.StatusRequestedRangeNotSatisfiable:
-		f.err = fmt.Errorf("%w (%w)", sources.ErrChanged, f.err)
-	case f.status == http.StatusTooManyRequests, f.status == http.StatusServiceUnavailable, throttling:
-		f.class, f.delay = retry.Throttled, retryAfter(err)
-	case f.status == http.StatusNotImplemented:
-	case f.status == http.StatusRequestTimeout, f.code == "RequestTimeout", f.status >= 500:
-		f.class = retry.Transient
-	case f.status < 400: // and where the region is could not be found out
-		f.class = retry.Fatal
+	case f.Status == http.StatusUnauthorized, slices.Contains(unaccepted, f.Code):
+		f.Kind, f.Auth = retry.Fatal, true
+	case op == opTags && slices.Contains(untagging, f.Status):
+		f.Err = fmt.Errorf("%w; allow s3:GetObjectTagging, or leave out --s3-tags", f.Err)
+		f.Is = fs.ErrPermission
+	case f.Code == "InvalidObjectState":
+		f.Err = fmt.Errorf("%s (%w)", sources.Archived, f.Err)
+	case f.Status == http.StatusForbidden && op == "list":
+		f.Kind, f.Auth = retry.Fatal, true
+	case f.Status == http.StatusForbidden:
+		f.Is = fs.ErrPermission
+	case f.Code == "NoSuchBucket" && op != "list": // no item is to blame
+		f.Kind = retry.Fatal
+	case f.Status == http.StatusNotFound:
+		f.Is = fs.ErrNotExist
+	case f.Status == http.StatusMethodNotAllowed: // that version only marks a deletion
+		f.Is = fs.ErrNotExist
+	case f.Status == http.StatusPreconditionFailed, f.Status == http.StatusRequestedRangeNotSatisfiable:
+		f.Err = fmt.Errorf("%w (%w)", sources.ErrChanged, f.Err)
+	case f.Status == http.StatusTooManyRequests, f.Status == http.StatusServiceUnavailable, throttling:
+		f.Kind, f.Wait = retry.Throttled, retryAfter(err)
+	case f.Status == http.StatusNotImplemented:
+	case f.Status == http.StatusRequestTimeout, f.Code == "RequestTimeout", f.Status >= 500:
+		f.Kind = retry.Transient
+	case f.Status < 400: // and where the region is could not be found out
+		f.Kind = retry.Fatal
 	}
 	return f
 }
@@ -136,7 +107,7 @@ func refused(op string, answer *smithyhttp.ResponseError, err error) *failure {
 func told(status int, code string, err error) string {
 	text := fmt.Sprintf("%d %s", status, cmp.Or(code, http.StatusText(status)))
 	if e, ok := errors.AsType[smithy.APIError](err); ok {
-		if message := sourcehttp.OneLine(e.ErrorMessage()); message != "" && message != code {
+		if message := remote.OneLine(e.ErrorMessage()); message != "" && message != code {
 			text += ": " + message
 		}
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"assetferry/internal/retry"
-	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
+	"assetferry/sources/remote"
 )
 
 // Open implements sources.Source.
@@ -24,17 +23,38 @@ func (s *Source) Open(ctx context.Context, o sources.Object, offset int64) (io.R
 	if offset < 0 || offset > o.Size {
 		return nil, s.fail(ctx, "open", o.Key, fmt.Errorf("offset %d is not between 0 and %d", offset, o.Size))
 	}
-	r := &reader{ctx: ctx, source: s, object: o, next: offset, cuts: retry.CutsFrom(offset)}
-	if err := r.connect(); err != nil {
+	r := &reader{ctx: ctx, source: s, object: o}
+	var err error
+	r.Reader, err = remote.Open(ctx, remote.Content{
+		Size: o.Size, Connect: r.connect, TooLong: r.tooLong, Fail: r.fail,
+		EndCounts: true, // the SDK compares checksums then
+	}, offset)
+	if err != nil {
 		return nil, s.fail(ctx, "open", o.Key, err)
 	}
 	return r, nil
 }
 
+// A reader reads one object to its listed size, and describes it.
+type reader struct {
+	*remote.Reader
+	ctx         context.Context
+	source      *Source
+	object      sources.Object
+	version     string              // the one that is read, where the bucket keeps versions
+	description sources.Description // without tags
+}
+
+func (r *reader) fail(err error) error { return r.source.fail(r.ctx, "read", r.object.Key, err) }
+
+func (r *reader) tooLong() error {
+	return fmt.Errorf("the service sends more than the %d bytes that are listed", r.object.Size)
+}
+
 // connect asks for the content from the next byte on. It is never asked for nothing,
 // which cannot be expressed, but then for the last byte once more.
-func (r *reader) connect() error {
-	from := min(r.next, max(r.object.Size-1, 0))
+func (r *reader) connect(next int64) (*remote.Body, error) {
+	from := min(next, max(r.object.Size-1, 0))
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	out, err := r.get(ctx, from)
 	if err != nil && r.version != "" && errors.Is(classify("open", err), fs.ErrPermission) {
@@ -43,21 +63,19 @@ func (r *reader) connect() error {
 	}
 	if err != nil {
 		cancel(nil)
-		return err
+		return nil, err
 	}
-	r.body, r.cancel = out.Body, cancel
-	r.watchdog = time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
+	body := remote.Watch(out.Body, cancel)
 	err = checkListed(out, r.object, from)
 	if err == nil {
-		_, err = io.CopyN(io.Discard, r.body, r.next-from)
+		_, err = io.CopyN(io.Discard, body, next-from)
 	}
-	r.watchdog.Stop()
 	if err != nil {
-		r.disconnect()
-		return err
+		body.Close()
+		return nil, err
 	}
 	r.version, r.description = aws.ToString(out.VersionId), described(out)
-	return nil
+	return body, nil
 }
 
 func (r *reader) get(ctx context.Context, from int64) (*s3.GetObjectOutput, error) {
@@ -93,7 +111,7 @@ func checkListed(out *s3.GetObjectOutput, o sources.Object, from int64) error {
 	}
 	size := aws.ToInt64(out.ContentLength)
 	if from > 0 {
-		first, total, ok := sourcehttp.ParseRange(aws.ToString(out.ContentRange))
+		first, total, ok := remote.ParseRange(aws.ToString(out.ContentRange))
 		if !ok || first != from {
 			return fmt.Errorf("the service was asked for the content from byte %d on and gave another part", from)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"assetferry/sources"
+	"assetferry/sources/remote"
 )
 
 // A service answers requests without a network, in the time of a bubble.
@@ -72,13 +73,13 @@ func TestStall(t *testing.T) {
 		if n, err := io.ReadFull(r, got); err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%q and %v", got[:n], err)
 		}
-		if d := time.Since(began); d < stallTimeout || d > stallTimeout+time.Second {
+		if d := time.Since(began); d < remote.StallTimeout || d > remote.StallTimeout+time.Second {
 			t.Errorf("it took %v", d)
 		}
 		if want := []string{"", "bytes=5-"}; strings.Join(ranges, ",") != strings.Join(want, ",") {
 			t.Errorf("asked for %q", ranges)
 		}
-		time.Sleep(2 * stallTimeout) // whoever reads may take his time
+		time.Sleep(2 * remote.StallTimeout) // whoever reads may take his time
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
@@ -93,7 +94,7 @@ func TestListingThatStandsStill(t *testing.T) {
 		})
 		began := time.Now()
 		for o, err := range src.Objects(t.Context(), "") {
-			if !errors.Is(err, errStalled) || time.Since(began) != answerTimeout {
+			if !errors.Is(err, remote.ErrStalled) || time.Since(began) != answerTimeout {
 				t.Errorf("%+v and %v after %v", o, err, time.Since(began))
 			}
 			return

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -10,7 +11,7 @@ import (
 	"time"
 
 	"assetferry/internal/retry"
-	"assetferry/internal/sourcehttp"
+	"assetferry/sources/remote"
 )
 
 // What an answer says of an object.
@@ -97,7 +98,7 @@ func (s *Source) ask(ctx context.Context, e entry) (facts, error) {
 	if failed == nil && byByte.size > 0 && (err != nil || is.size < 0) {
 		s.headless.Store(e.url.host(), true)
 	}
-	if isEmpty(failed) {
+	if errors.Is(failed, errEmpty) {
 		return facts{tag: is.tag, contentType: is.contentType}, nil
 	}
 	return byByte, failed
@@ -139,7 +140,7 @@ func factsOf(answer *http.Response) facts {
 	is := facts{size: answer.ContentLength, tag: tagIn(answer.Header)}
 	if answer.StatusCode == http.StatusPartialContent {
 		is.size = -1
-		if _, total, ok := sourcehttp.ParseRange(answer.Header.Get("Content-Range")); ok {
+		if _, total, ok := remote.ParseRange(answer.Header.Get("Content-Range")); ok {
 			is.size = total
 		}
 	}
@@ -178,8 +179,8 @@ func checkContent(e entry, answer *http.Response) error {
 	if t == "text/html" && !isPage(string(e.key)) && !isPage(e.url.Path) {
 		return odd(e.url, "%w", errPage)
 	}
-	if sourcehttp.IsDocument(answer, string(e.key)) {
-		return odd(e.url, "%w", sourcehttp.ErrDocument)
+	if remote.IsDocument(answer, string(e.key)) {
+		return odd(e.url, "%w", remote.ErrDocument)
 	}
 	return nil
 }

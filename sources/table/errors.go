@@ -7,99 +7,60 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/url"
-	"time"
 
 	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
 	"assetferry/internal/rows"
-	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
+	"assetferry/sources/remote"
 )
-
-// A failure is an error of a server, or on the way to it, with what it means for the next
-// step. It names the host and not the address, which may open something.
-type failure struct {
-	host   string
-	status int // of the answer; 0 if there is none
-	err    error
-	is     error // what callers ask for
-	class  retry.Class
-	delay  time.Duration
-	empty  bool // the content has no bytes
-}
-
-func (f *failure) Error() string { return f.host + ": " + f.err.Error() }
-
-func (f *failure) Unwrap() []error {
-	if f.is == nil {
-		return []error{f.err}
-	}
-	return []error{f.err, f.is}
-}
-
-// Class implements retry.Classified.
-func (f *failure) Class() retry.Class { return f.class }
-
-// Delay is how long the server asks to wait, 0 if it does not.
-func (f *failure) Delay() time.Duration { return f.delay }
 
 // isSick reports whether an error says nothing of the object that was asked for.
 func isSick(err error) bool {
-	f, ok := errors.AsType[*failure](err)
-	return !ok || f.status == 0 || f.class.Repeatable() || f.status == http.StatusUnauthorized || errors.Is(err, errPage)
+	f, ok := errors.AsType[*remote.Failure](err)
+	return !ok || f.Status == 0 || f.Kind.Repeatable() || f.Status == http.StatusUnauthorized || errors.Is(err, errPage)
 }
 
 // broken is an error on the way to a server.
 func broken(a *address, err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // it has the whole address otherwise
-	}
-	f := &failure{host: a.Hostname(), err: err, class: retry.Transient}
-	_, refused := errors.AsType[*outbound.NetworkError](err)
-	if e, ok := errors.AsType[*outbound.NetworkError](err); ok {
-		f.err = e
-	}
-	if refused || sourcehttp.IsTrustError(err) || errors.Is(err, sourcehttp.ErrPlain) || errors.Is(err, outbound.ErrDowngrade) || errors.Is(err, outbound.ErrRedirects) {
-		f.class = retry.Permanent
-	}
+	f := remote.Unreached(err, retry.Permanent) // other servers may be well
+	f.Host = a.Hostname()
 	return f
 }
 
 // refused is an answer that is no success.
 func refused(a *address, answer *http.Response) error {
-	f := &failure{host: a.Hostname(), status: answer.StatusCode, class: retry.Permanent}
-	f.err = fmt.Errorf("%d %s", f.status, http.StatusText(f.status))
+	f := &remote.Failure{Host: a.Hostname(), Status: answer.StatusCode, Kind: retry.Permanent}
+	f.Err = fmt.Errorf("%d %s", f.Status, http.StatusText(f.Status))
 	switch {
-	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden:
-		f.is = fs.ErrPermission
-	case f.status == http.StatusNotFound, f.status == http.StatusGone:
-		f.is = fs.ErrNotExist
-	case f.status == http.StatusPreconditionFailed, f.status == http.StatusRequestedRangeNotSatisfiable:
-		f.is = sources.ErrChanged
-		f.empty = answer.Header.Get("Content-Range") == "bytes */0"
-	case f.status == http.StatusTooManyRequests, f.status == http.StatusServiceUnavailable:
-		f.class, f.delay = retry.Throttled, retry.Asked(answer.Header)
-	case f.status == http.StatusNotImplemented, f.status == http.StatusHTTPVersionNotSupported:
-	case f.status == http.StatusRequestTimeout, f.status == http.StatusTooEarly, f.status >= 500:
-		f.class = retry.Transient
+	case f.Status == http.StatusUnauthorized, f.Status == http.StatusForbidden:
+		f.Is = fs.ErrPermission
+	case f.Status == http.StatusNotFound, f.Status == http.StatusGone:
+		f.Is = fs.ErrNotExist
+	case f.Status == http.StatusPreconditionFailed, f.Status == http.StatusRequestedRangeNotSatisfiable:
+		f.Is = sources.ErrChanged
+		if answer.Header.Get("Content-Range") == "bytes */0" {
+			f.Is = errEmpty
+		}
+	case f.Status == http.StatusTooManyRequests, f.Status == http.StatusServiceUnavailable:
+		f.Kind, f.Wait = retry.Throttled, retry.Asked(answer.Header)
+	case f.Status == http.StatusNotImplemented, f.Status == http.StatusHTTPVersionNotSupported:
+	case f.Status == http.StatusRequestTimeout, f.Status == http.StatusTooEarly, f.Status >= 500:
+		f.Kind = retry.Transient
 	}
 	return f
 }
 
 // odd is an answer that makes no sense.
 func odd(a *address, format string, args ...any) error {
-	return &failure{host: a.Hostname(), status: http.StatusOK, err: fmt.Errorf(format, args...), class: retry.Permanent}
+	return &remote.Failure{Host: a.Hostname(), Status: http.StatusOK, Err: fmt.Errorf(format, args...), Kind: retry.Permanent}
 }
 
 // errPage says that a server sends people to where they log in.
 var errPage = errors.New("the server answers with a web page")
 
-// isEmpty reports whether a part was asked for of what has none.
-func isEmpty(err error) bool {
-	f, ok := errors.AsType[*failure](err)
-	return ok && f.empty
-}
+// errEmpty says that a part was asked for of what has no bytes, and was listed to have some.
+var errEmpty = fmt.Errorf("%w: it is empty", sources.ErrChanged)
 
 // A sickError says that a listing ended because servers could not be asked.
 type sickError struct {
@@ -115,19 +76,19 @@ func (e *sickError) Unwrap() error { return e.err }
 
 // IsAuth reports whether they want to know who asks.
 func (e *sickError) IsAuth() bool {
-	f, ok := errors.AsType[*failure](e.err)
-	return ok && f.status == http.StatusUnauthorized
+	f, ok := errors.AsType[*remote.Failure](e.err)
+	return ok && f.Status == http.StatusUnauthorized
 }
 
 // told strikes out of an error what opens the source.
 func (s *Source) told(err error) error {
 	text := s.web.Redact(err.Error())
-	f, ok := errors.AsType[*failure](err)
+	f, ok := errors.AsType[*remote.Failure](err)
 	if text == err.Error() || !ok {
 		return err
 	}
 	without := *f
-	without.err = errors.New(s.web.Redact(f.err.Error()))
+	without.Err = errors.New(s.web.Redact(f.Err.Error()))
 	return &without
 }
 
@@ -137,7 +98,7 @@ func (s *Source) fail(ctx context.Context, op string, key sources.Key, err error
 		return context.Cause(ctx)
 	}
 	hint := s.hint(err)
-	if _, ok := errors.AsType[*failure](err); ok {
+	if _, ok := errors.AsType[*remote.Failure](err); ok {
 		err = s.told(err)
 	}
 	return &sources.Error{Op: op, Source: s.Identity(), Key: key, Err: cause(err), Hint: hint}
@@ -166,7 +127,7 @@ func (s *Source) hint(err error) string {
 	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
 	network, private := errors.AsType[*outbound.NetworkError](err)
 	changed, written := errors.AsType[*rows.ChangedError](err)
-	f, failed := errors.AsType[*failure](err)
+	f, failed := errors.AsType[*remote.Failure](err)
 	switch {
 	case written:
 		return changed.Hint()
@@ -176,15 +137,15 @@ func (s *Source) hint(err error) string {
 		return "correct the address in the table"
 	case authority:
 		return "if the certificate is from a private authority, name that with --ca-file"
-	case errors.Is(err, sourcehttp.ErrPlain):
+	case errors.Is(err, remote.ErrPlain):
 		return "put https:// into the table, or give --allow-http if the network in between is trusted"
 	case errors.Is(err, sources.ErrChanged):
 		return "list the source again"
 	case failed && (errors.Is(err, fs.ErrPermission) || errors.Is(err, errPage)):
 		return "give what opens it in ASSETFERRY_SOURCE_HEADERS, such as Authorization: Bearer …; addresses that are signed may have expired: export the table again"
-	case errors.Is(err, sourcehttp.ErrDocument):
+	case errors.Is(err, remote.ErrDocument):
 		return "open its address in a browser: such an answer usually says what is wrong"
-	case failed && f.status == 0:
+	case failed && f.Status == 0:
 		return "check the address, the network and the proxy"
 	case failed:
 		return ""

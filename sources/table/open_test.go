@@ -18,8 +18,8 @@ import (
 	"testing"
 
 	"assetferry/internal/retry"
-	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
+	"assetferry/sources/remote"
 	"assetferry/sources/table"
 )
 
@@ -243,7 +243,7 @@ func TestReadersDescribe(t *testing.T) {
 }
 
 func TestHeadersGoToOneHost(t *testing.T) {
-	headers, err := sourcehttp.ParseHeaders("X-Api-Key: hush-hush")
+	headers, err := remote.ParseHeaders("X-Api-Key: hush-hush")
 	must(t, err)
 	told := func(o *table.Options) { o.Headers = headers }
 	m := newManager(t, "t.csv")
@@ -274,7 +274,7 @@ func TestHeadersGoToOneHost(t *testing.T) {
 
 // What a server repeats of what opens it is not told.
 func TestErrorsHoldNoSecrets(t *testing.T) {
-	headers, err := sourcehttp.ParseHeaders("Authorization: Bearer hush-hush")
+	headers, err := remote.ParseHeaders("Authorization: Bearer hush-hush")
 	must(t, err)
 	m := newManager(t, "t.csv")
 	m.export([]string{"key", "url"}, []string{"a.jpg", m.put("a.jpg", []byte("x")) + "?token=hush-hush"})

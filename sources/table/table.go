@@ -23,8 +23,8 @@ import (
 	"sync"
 
 	"assetferry/internal/rows"
-	"assetferry/internal/sourcehttp"
 	"assetferry/sources"
+	"assetferry/sources/remote"
 )
 
 // Scheme is what SOURCE begins with, followed by a colon and the path of the table.
@@ -40,7 +40,7 @@ type Options struct {
 	// and not only of those whose size the table does not say.
 	Check bool
 	// Headers open what is at the addresses.
-	Headers sourcehttp.Headers
+	Headers remote.Headers
 	// Hosts get the headers; empty is the host of all addresses, if they have only one.
 	Hosts []string
 	// AllowHTTP allows plain HTTP to other hosts than this one.
@@ -59,7 +59,7 @@ type Source struct {
 	path     string // absolute and cleaned
 	root     string
 	options  Options
-	web      *sourcehttp.Anywhere
+	web      *remote.Anywhere
 	headless sync.Map // hosts that do not answer HEAD as they answer GET
 
 	mu      sync.Mutex
@@ -87,7 +87,7 @@ func New(ctx context.Context, path string, o Options) (*Source, error) {
 			return nil, errors.Join(&HostsError{hosts, s.current.hosts.more()}, s.Close())
 		}
 	}
-	s.web = sourcehttp.NewAnywhere(sourcehttp.AnywhereOptions{
+	s.web = remote.NewAnywhere(remote.AnywhereOptions{
 		Headers: o.Headers, Hosts: hosts, AllowHTTP: o.AllowHTTP, AllowPrivate: o.AllowPrivate, TLS: o.TLS, Connections: o.Connections,
 	})
 	return s, nil

@@ -17,16 +17,16 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
-	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/detach", "internal/diskspace", "internal/export", "internal/flagname", "internal/forecast", "internal/manual", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "internal/sourcehttp", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/event", "internal/proposals", "internal/sandbox/aiservice"},
+	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/detach", "internal/diskspace", "internal/export", "internal/flagname", "internal/forecast", "internal/manual", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "sources/remote", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/aiprobe", "internal/altpages", "internal/anchor", "internal/enrich", "internal/event", "internal/proposals", "internal/sandbox/aiservice"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/flagname", "internal/header", "internal/mapping", "internal/metadata", "internal/retry", "internal/rows"},
 	"state":                        {"sources", "internal/addresses", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/private"},
 	"sources/local":                {"sources"},
 	"sources/ckbox":                {"sources", "internal/assets"},
 	"sources/memory":               {"sources"},
-	"sources/s3":                   {"sources", "internal/redact", "internal/retry", "internal/sourcehttp"},
-	"sources/ckfinder":             {"sources", "internal/outbound", "internal/retry", "internal/sourcehttp"},
+	"sources/s3":                   {"sources", "internal/redact", "internal/retry", "sources/remote"},
+	"sources/ckfinder":             {"sources", "internal/outbound", "internal/retry", "sources/remote"},
 	"sources/sourcetest":           {"sources", "sources/memory"},
-	"sources/table":                {"sources", "internal/outbound", "internal/retry", "internal/rows", "internal/sourcehttp"},
+	"sources/table":                {"sources", "internal/outbound", "internal/retry", "internal/rows", "sources/remote"},
 	"internal/assets":              {"internal/outbound", "internal/pace", "internal/redact", "internal/retry", "internal/token"},
 	"internal/aiprobe":             {"internal/ai", "internal/profile"},
 	"internal/altpages":            {"internal/picture", "internal/retry"},
@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	"internal/bench":               {"migrate", "state", "sources", "sources/local", "internal/counts"}, // measures, so nothing imports it
 	"internal/config":              {"internal/addresses", "internal/flagname", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/test/faults":         {"migrate", "sources", "state"}, // for tests, so nothing imports it
-	"internal/sourcehttp":          {"internal/header", "internal/outbound", "internal/redact"},
+	"sources/remote":               {"internal/header", "internal/outbound", "internal/redact", "internal/retry"},
 	"internal/sandbox":             {"internal/filelock", "internal/mount", "internal/pixels", "internal/private", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/strictyaml"},
 	"internal/sandbox/standin":     {"internal/sandbox/fault"},
 	"internal/sandbox/rendition":   {"internal/pixels"},
@@ -70,7 +70,7 @@ var allowed = map[string][]string{
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
 	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/aiservice", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/ai, internal/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/standin, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, internal/sourcehttp, internal/token, internal/cli, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
+	{"net/http", "internal/ai, internal/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/standin, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},

@@ -1,7 +1,8 @@
-// Package sourcehttp is how sources speak HTTP, and what all of them read in answers. Those
-// that are no object stores have headers that open them and must not be seen by anybody, which
-// go to one origin and nowhere else; and plain HTTP goes only where that is allowed.
-package sourcehttp
+// Package remote is what HTTP sources share: a reader that resumes content that was cut off, one
+// type of failure, network rules, and what all of them read in answers. Sources that are no
+// object stores have headers that open them and must not be seen by anybody, which go to one
+// origin and nowhere else; and plain HTTP goes only where that is allowed.
+package remote
 
 import (
 	"cmp"
@@ -26,8 +27,8 @@ type Headers struct {
 	header *http.Header
 }
 
-// own are the headers that requests have by themselves.
-var own = []string{"Accept-Encoding", "Connection", "Content-Length", "Host", "If-Range", "Range", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+// requestHeaders are the headers that requests have by themselves.
+var requestHeaders = []string{"Accept-Encoding", "Connection", "Content-Length", "Host", "If-Range", "Range", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
 // ParseHeaders reads lines of the form "Name: value". Empty lines, and those that begin
 // with #, are none. An error names the line and not what is in it.
@@ -49,7 +50,7 @@ func ParseHeaders(text string) (Headers, error) {
 			return Headers{}, fmt.Errorf("line %d has no value", number)
 		case strings.ContainsFunc(value, isControl):
 			return Headers{}, fmt.Errorf("line %d has a control character in its value", number)
-		case slices.Contains(own, name):
+		case slices.Contains(requestHeaders, name):
 			return Headers{}, fmt.Errorf("line %d: %s cannot be set, it belongs to the request", number, name)
 		}
 		header.Add(name, value)

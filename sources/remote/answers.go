@@ -1,4 +1,4 @@
-package sourcehttp
+package remote
 
 import (
 	"bytes"

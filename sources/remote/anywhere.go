@@ -1,4 +1,4 @@
-package sourcehttp
+package remote
 
 import (
 	"crypto/tls"
@@ -37,7 +37,7 @@ type Anywhere struct {
 
 // NewAnywhere makes a client.
 func NewAnywhere(o AnywhereOptions) *Anywhere {
-	a := &abroad{options: o, header: o.Headers.all().Clone(), networks: outbound.Networks{Private: o.AllowPrivate}}
+	a := &hostTransport{options: o, header: o.Headers.all().Clone(), networks: outbound.Networks{Private: o.AllowPrivate}}
 	a.next = NewTransport(Options{TLS: o.TLS, Connections: o.Connections})
 	return &Anywhere{redactor: redact.New(o.Headers.secrets()...), http: &http.Client{Transport: a, CheckRedirect: outbound.FollowRedirects(maxRedirects)}}
 }
@@ -55,8 +55,8 @@ func (a *Anywhere) Redact(text string) string { return a.redactor.Text(text) }
 // lost the way.
 const maxRedirects = 5
 
-// An abroad is the way to all those hosts.
-type abroad struct {
+// A hostTransport makes requests to all those hosts.
+type hostTransport struct {
 	next     *http.Transport
 	options  AnywhereOptions
 	header   http.Header
@@ -64,7 +64,7 @@ type abroad struct {
 }
 
 // RoundTrip implements http.RoundTripper. It is asked for each redirect as well.
-func (a *abroad) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *hostTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != "https" && r.URL.Scheme != "http" {
 		return nil, fmt.Errorf("%q is not http or https", r.URL.Scheme)
 	}
@@ -75,7 +75,7 @@ func (a *abroad) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(a.header) > 0 && a.isTold(r.URL) {
+	if len(a.header) > 0 && a.getsHeaders(r.URL) {
 		r = r.Clone(r.Context())
 		for name, values := range a.header {
 			r.Header[name] = values
@@ -88,10 +88,10 @@ func (a *abroad) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-func (a *abroad) CloseIdleConnections() { a.next.CloseIdleConnections() }
+func (a *hostTransport) CloseIdleConnections() { a.next.CloseIdleConnections() }
 
-// isTold reports whether an address is at a host that gets the headers.
-func (a *abroad) isTold(u *url.URL) bool {
+// getsHeaders reports whether an address is at a host that gets the headers.
+func (a *hostTransport) getsHeaders(u *url.URL) bool {
 	for _, h := range a.options.Hosts {
 		if strings.EqualFold(h, u.Hostname()) || strings.EqualFold(h, net.JoinHostPort(u.Hostname(), port(u))) {
 			return true

@@ -1,4 +1,4 @@
-package sourcehttp
+package remote
 
 import (
 	"crypto/tls"
@@ -58,7 +58,7 @@ func New(o Options) *Client {
 	}
 	return &Client{origin: root, redactor: redact.New(o.Headers.secrets()...), http: &http.Client{
 		Transport:     &guard{next: NewTransport(o), origin: root, header: header, allowHTTP: o.AllowHTTP},
-		Jar:           onlyOf{jar, root},
+		Jar:           originJar{jar, root},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -141,19 +141,19 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// onlyOf is a jar that knows one origin.
-type onlyOf struct {
+// originJar is a jar of cookies for one origin.
+type originJar struct {
 	http.CookieJar
 	origin *url.URL
 }
 
-func (j onlyOf) SetCookies(u *url.URL, cookies []*http.Cookie) {
+func (j originJar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 	if isOf(j.origin, u) {
 		j.CookieJar.SetCookies(u, cookies)
 	}
 }
 
-func (j onlyOf) Cookies(u *url.URL) []*http.Cookie {
+func (j originJar) Cookies(u *url.URL) []*http.Cookie {
 	if !isOf(j.origin, u) {
 		return nil
 	}

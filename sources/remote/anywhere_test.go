@@ -1,4 +1,4 @@
-package sourcehttp
+package remote
 
 import (
 	"context"
@@ -126,14 +126,14 @@ func TestHostsOfHeaders(t *testing.T) {
 		"A.EXAMPLE:443": "https://a.example/x",
 		"b.example":     "",
 	} {
-		a := &abroad{options: AnywhereOptions{Hosts: []string{hosts}}}
+		a := &hostTransport{options: AnywhereOptions{Hosts: []string{hosts}}}
 		var got []string
 		for _, address := range []string{"https://a.example/x", "https://A.example:8443/x", "http://a.example/x", "https://a.example.evil/x", "https://xa.example/x"} {
 			u, err := url.Parse(address)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.isTold(u) {
+			if a.getsHeaders(u) {
 				got = append(got, address)
 			}
 		}
