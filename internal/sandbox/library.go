@@ -25,7 +25,7 @@ func (s *Server) openLibrary() error {
 		return fmt.Errorf("library page: %w", err)
 	}
 	s.access = library.NewAccess(secret, s.options.Dir != "")
-	s.library = library.New(shelves{s}, s.access, s.options.Log)
+	s.library = library.New(shelves{s}, shelves{s}, s.access, s.options.Log)
 	return nil
 }
 

@@ -19,7 +19,7 @@ type assetBody struct {
 }
 
 func (p *Pages) asset(r *http.Request) (view, error) {
-	a, err := p.reader.Asset(r.PathValue("id"))
+	a, err := p.assets.Asset(r.PathValue("id"))
 	if err != nil {
 		return view{}, err
 	}
@@ -41,7 +41,7 @@ func (p *Pages) excerpt(a Asset) (e excerpt, err error) {
 	if kindOf(a) != "text" || a.Size == 0 {
 		return e, nil
 	}
-	c, err := p.reader.File(a.ID, "")
+	c, err := p.assets.File(a.ID, "")
 	if err != nil {
 		return e, err
 	}

@@ -1,6 +1,6 @@
 // Package library shows in a browser what is in a sandbox: workspaces, categories,
 // folders, and assets with their pictures, for the person at this machine. It only
-// reads, and knows what there is through a [Reader].
+// reads: what there is it knows from [Places] and [Assets].
 //
 // The pages are made on the server and run no script. They show private files
 // without a token, so they are for connections from this machine alone, and for
@@ -29,16 +29,17 @@ const base = "/_sandbox/library"
 
 // Pages are an http.Handler for the requests that they take.
 type Pages struct {
-	reader    Reader
+	places    Places
+	assets    Assets
 	access    *Access
 	log       *slog.Logger
 	mux       *http.ServeMux
 	templates map[string]*template.Template
 }
 
-// New makes the pages of what a reader knows, for those whom access admits.
-func New(r Reader, access *Access, log *slog.Logger) *Pages {
-	p := &Pages{reader: r, access: access, log: log, mux: http.NewServeMux(), templates: make(map[string]*template.Template)}
+// New makes the pages of places and their assets, for those whom access admits.
+func New(places Places, assets Assets, access *Access, log *slog.Logger) *Pages {
+	p := &Pages{places: places, assets: assets, access: access, log: log, mux: http.NewServeMux(), templates: make(map[string]*template.Template)}
 	p.page("GET /{$}", "workspaces", p.workspaces)
 	p.page("GET "+base+"/{$}", "workspaces", p.workspaces)
 	p.page("GET "+base+"/workspaces/{id}", "workspace", p.workspace)

@@ -25,7 +25,7 @@ func (p *Pages) preview(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) picture(w http.ResponseWriter, r *http.Request, side int) error {
-	c, err := p.reader.Picture(r.PathValue("id"), side)
+	c, err := p.assets.Picture(r.PathValue("id"), side)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (p *Pages) picture(w http.ResponseWriter, r *http.Request, side int) error 
 // file hands out what was uploaded. Only sound and film are played; all else is
 // saved, because it might be a page with a script.
 func (p *Pages) file(w http.ResponseWriter, r *http.Request) error {
-	c, err := p.reader.File(r.PathValue("id"), r.URL.Query().Get("revision"))
+	c, err := p.assets.File(r.PathValue("id"), r.URL.Query().Get("revision"))
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ const newest = 12
 // workspaces shows all there are, or the only one.
 func (p *Pages) workspaces(r *http.Request) (view, error) {
 	l := listingOf(r, Order{})
-	found, err := list(l, p.reader.Workspaces)
+	found, err := list(l, p.places.Workspaces)
 	if err != nil {
 		return view{}, err
 	}
@@ -22,7 +22,7 @@ func (p *Pages) workspaces(r *http.Request) (view, error) {
 }
 
 func (p *Pages) workspace(r *http.Request) (view, error) {
-	w, err := p.reader.Workspace(r.PathValue("id"))
+	w, err := p.places.Workspace(r.PathValue("id"))
 	if err != nil {
 		return view{}, err
 	}
@@ -31,11 +31,11 @@ func (p *Pages) workspace(r *http.Request) (view, error) {
 
 func (p *Pages) workspaceView(r *http.Request, w Workspace) (view, error) {
 	l := listingOf(r, Order{})
-	categories, err := list(l, func(s Span) ([]Category, int, error) { return p.reader.Categories(w.ID, s) })
+	categories, err := list(l, func(s Span) ([]Category, int, error) { return p.places.Categories(w.ID, s) })
 	if err != nil {
 		return view{}, err
 	}
-	arrived, err := p.reader.Newest(w.ID, newest)
+	arrived, err := p.assets.Newest(w.ID, newest)
 	if err != nil {
 		return view{}, err
 	}
@@ -61,7 +61,7 @@ type placeBody struct {
 }
 
 func (p *Pages) category(r *http.Request) (view, error) {
-	c, err := p.reader.Category(r.PathValue("id"))
+	c, err := p.places.Category(r.PathValue("id"))
 	if err != nil {
 		return view{}, err
 	}
@@ -70,7 +70,7 @@ func (p *Pages) category(r *http.Request) (view, error) {
 }
 
 func (p *Pages) folder(r *http.Request) (view, error) {
-	f, err := p.reader.Folder(r.PathValue("id"))
+	f, err := p.places.Folder(r.PathValue("id"))
 	if err != nil {
 		return view{}, err
 	}
@@ -81,11 +81,11 @@ func (p *Pages) folder(r *http.Request) (view, error) {
 func (p *Pages) placeView(r *http.Request, workspace Ref, around []Link, at Place, b placeBody) (view, error) {
 	b.List = listingOf(r, Order{By: ByName})
 	err := b.List.read(func(s Span) (total int, err error) {
-		if b.Folders, b.FoldersTotal, err = p.reader.Folders(at, b.List.Order, s); err != nil {
+		if b.Folders, b.FoldersTotal, err = p.places.Folders(at, b.List.Order, s); err != nil {
 			return 0, err
 		}
 		s = Span{max(0, s.Offset-b.FoldersTotal), s.Limit - len(b.Folders)}
-		b.Assets, b.AssetsTotal, err = p.reader.Assets(at, b.List.Order, s)
+		b.Assets, b.AssetsTotal, err = p.assets.Assets(at, b.List.Order, s)
 		return b.FoldersTotal + b.AssetsTotal, err
 	})
 	return view{Title: b.Name, Workspace: workspace, Trail: around, Body: b}, err
@@ -93,12 +93,12 @@ func (p *Pages) placeView(r *http.Request, workspace Ref, around []Link, at Plac
 
 // allFolders shows the folders of a category as one list.
 func (p *Pages) allFolders(r *http.Request) (view, error) {
-	c, err := p.reader.Category(r.PathValue("id"))
+	c, err := p.places.Category(r.PathValue("id"))
 	if err != nil {
 		return view{}, err
 	}
 	l := listingOf(r, Order{})
-	found, err := list(l, func(s Span) ([]Folder, int, error) { return p.reader.FolderTree(c.ID, s) })
+	found, err := list(l, func(s Span) ([]Folder, int, error) { return p.places.FolderTree(c.ID, s) })
 	return view{
 		Title: "All folders of " + c.Name, Workspace: c.Workspace, Trail: trail(c.Workspace, c.Ref, nil),
 		Body: struct {

@@ -11,11 +11,11 @@ const options = 500
 
 // search shows what the sandbox's own search finds.
 func (p *Pages) search(r *http.Request) (view, error) {
-	w, err := p.reader.Workspace(r.PathValue("id"))
+	w, err := p.places.Workspace(r.PathValue("id"))
 	if err != nil {
 		return view{}, err
 	}
-	categories, _, err := p.reader.Categories(w.ID, Span{Limit: options})
+	categories, _, err := p.places.Categories(w.ID, Span{Limit: options})
 	if err != nil {
 		return view{}, err
 	}
@@ -29,7 +29,7 @@ func (p *Pages) search(r *http.Request) (view, error) {
 		Refused    string // why the search was not made
 	}{Query: q, Categories: categories, List: l}
 	if q.Phrase != "" {
-		body.Assets, err = list(l, func(s Span) ([]Asset, int, error) { return p.reader.Search(q, l.Order, s) })
+		body.Assets, err = list(l, func(s Span) ([]Asset, int, error) { return p.assets.Search(q, l.Order, s) })
 	}
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		body.Refused, err = refused.Reason, nil
@@ -39,12 +39,12 @@ func (p *Pages) search(r *http.Request) (view, error) {
 
 // trash shows what was thrown away and can still be restored.
 func (p *Pages) trash(r *http.Request) (view, error) {
-	w, err := p.reader.Workspace(r.PathValue("id"))
+	w, err := p.places.Workspace(r.PathValue("id"))
 	if err != nil {
 		return view{}, err
 	}
 	l := listingOf(r, Order{})
-	found, err := list(l, func(s Span) ([]Asset, int, error) { return p.reader.Trash(w.ID, s) })
+	found, err := list(l, func(s Span) ([]Asset, int, error) { return p.assets.Trash(w.ID, s) })
 	return view{Title: "Trash", Workspace: w.Ref, Trail: trail(w.Ref, Ref{}, nil), Body: struct {
 		List   *listing
 		Assets []Asset

@@ -15,9 +15,9 @@ type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// A Reader knows what is in a sandbox, of all its environments. What is listed
-// comes a [Span] at a time, with how many there are in all.
-type Reader interface {
+// Places are what holds assets in a sandbox, of all its environments. What is listed comes
+// a [Span] at a time, with how many there are in all.
+type Places interface {
 	Workspaces(Span) ([]Workspace, int, error)
 	Workspace(id string) (Workspace, error)
 	// Categories are those of a workspace in the order of the service.
@@ -28,6 +28,10 @@ type Reader interface {
 	Folders(in Place, o Order, s Span) ([]Folder, int, error)
 	// FolderTree is every folder of a category, each after those around it.
 	FolderTree(category string, s Span) ([]Folder, int, error)
+}
+
+// Assets are what lies in places, listed like them.
+type Assets interface {
 	// Assets lie directly in a place.
 	Assets(in Place, o Order, s Span) ([]Asset, int, error)
 	// Newest arrived last in a workspace.
