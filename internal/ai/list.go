@@ -88,9 +88,7 @@ func list[T any](ctx context.Context, c *Client, r request, pages []Page) iter.S
 // end.
 const maxEmptyPages = 100
 
-// walk goes from page to page. A cursor that comes again is an error: the list would never end.
-// That is found out in Brent's way, without keeping all of them. Cursors that are ever new lead
-// nowhere either if what they lead to stays the same. Op is what is done, for these errors.
+// walk goes from page to page as long as that advances. Op is what is done, for errors.
 func walk[T any](op string, pages []Page, fetch func(url.Values) (pageOf[T], error)) iter.Seq2[T, error] {
 	var p Page
 	if len(pages) > 0 {
@@ -98,46 +96,76 @@ func walk[T any](op string, pages []Page, fetch func(url.Values) (pageOf[T], err
 	}
 	return func(yield func(T, error) bool) {
 		var none T
-		mark, turn := p.Cursor, 1
-		var last, plain [sha256.Size]byte
-		empty := 0
-		for cursor, n := p.Cursor, 0; ; n++ {
-			got, err := fetch(p.query(cursor))
+		r := pageReader[T]{op: op, page: p, fetch: fetch, cursor: p.Cursor, mark: p.Cursor, turn: 1}
+		for {
+			items, err := r.read()
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			if empty++; len(got.Items) > 0 {
-				empty = 0
-			}
-			if empty == maxEmptyPages || empty == 0 && got.text != plain && got.text == last {
-				yield(none, errors.New(op+": list does not advance: a page comes again"))
-				return
-			}
-			last = got.text
-			if p.OnPage != nil {
-				p.OnPage(got.NextCursor, got.PreviousCursor)
-			}
-			if cursor = got.NextCursor; p.Backward {
-				cursor = got.PreviousCursor
-				slices.Reverse(got.Items)
-			}
-			for _, item := range got.Items {
+			for _, item := range items {
 				if !yield(item, nil) {
 					return
 				}
 			}
-			switch {
-			case cursor == "":
+			if r.cursor == "" {
 				return
-			case cursor == mark:
-				yield(none, errors.New(op+": list does not advance: a cursor comes again"))
+			}
+			if err := r.advance(); err != nil {
+				yield(none, err)
 				return
-			case n == turn:
-				mark, turn = cursor, 2*turn
 			}
 		}
 	}
+}
+
+// A pageReader reads the pages of a list that ends. A cursor that comes again is an error: the
+// list would never end. That is found out in Brent's way, without keeping all of them. Cursors
+// that are ever new lead nowhere either if what they lead to stays the same.
+type pageReader[T any] struct {
+	op     string
+	page   Page
+	fetch  func(url.Values) (pageOf[T], error)
+	cursor string // of the next page; empty after the last one
+
+	mark    string // a cursor that must not come again
+	n, turn int    // of pages, and at how many of them the mark moves on
+	last    [sha256.Size]byte
+	empty   int // pages in a row
+}
+
+func (r *pageReader[T]) read() ([]T, error) {
+	got, err := r.fetch(r.page.query(r.cursor))
+	if err != nil {
+		return nil, err
+	}
+	if r.empty++; len(got.Items) > 0 {
+		r.empty = 0
+	}
+	var plain [sha256.Size]byte
+	if r.empty == maxEmptyPages || r.empty == 0 && got.text != plain && got.text == r.last {
+		return nil, errors.New(r.op + ": list does not advance: a page comes again")
+	}
+	r.last = got.text
+	if r.page.OnPage != nil {
+		r.page.OnPage(got.NextCursor, got.PreviousCursor)
+	}
+	if r.cursor = got.NextCursor; r.page.Backward {
+		r.cursor = got.PreviousCursor
+		slices.Reverse(got.Items)
+	}
+	return got.Items, nil
+}
+
+func (r *pageReader[T]) advance() error {
+	if r.cursor == r.mark {
+		return errors.New(r.op + ": list does not advance: a cursor comes again")
+	}
+	if r.n == r.turn {
+		r.mark, r.turn = r.cursor, 2*r.turn
+	}
+	r.n++
+	return nil
 }
 
 func (p Page) query(cursor string) url.Values {

@@ -186,11 +186,8 @@ const largePage = 500
 func collect[T any](r request, items iter.Seq2[T, error]) ([]T, error) {
 	all := []T{}
 	for item, err := range items {
-		if _, ok := errors.AsType[*Error](err); err != nil && !ok {
-			err = fmt.Errorf("%s: %w", r.op, err)
-		}
 		if err != nil {
-			return nil, err
+			return nil, r.named(err)
 		}
 		all = append(all, item)
 	}
@@ -224,14 +221,19 @@ func pages[T any](ctx context.Context, c *Client, r request, p pager[T], turn fu
 	}
 	return func(yield func(T, error) bool) {
 		for item, err := range p.items(ctx) {
-			if _, ok := errors.AsType[*Error](err); err != nil && !ok {
-				err = fmt.Errorf("%s: %w", r.op, err)
-			}
-			if !yield(item, err) {
+			if !yield(item, r.named(err)) {
 				return
 			}
 		}
 	}
+}
+
+// named has an error begin with what was done, unless that of the service says it.
+func (r request) named(err error) error {
+	if _, ok := errors.AsType[*Error](err); err == nil || ok {
+		return err
+	}
+	return fmt.Errorf("%s: %w", r.op, err)
 }
 
 func failed[T any](err error) iter.Seq2[T, error] {

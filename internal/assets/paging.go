@@ -46,17 +46,10 @@ func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
 		var none T
 		p := p // each loop starts anew
 		for more := true; more; {
-			got, err := p.fetch(ctx, p.limit, p.offset)
+			got, err := p.read(ctx)
 			if err != nil {
 				yield(none, err)
 				return
-			}
-			if p.slipped(got) {
-				if err := p.retreat(got.Limit); err != nil {
-					yield(none, err)
-					return
-				}
-				continue
 			}
 			fresh := p.fresh(got.Items)
 			for _, item := range fresh {
@@ -71,6 +64,19 @@ func (p pager[T]) items(ctx context.Context) iter.Seq2[T, error] {
 				yield(none, err)
 				return
 			}
+		}
+	}
+}
+
+// read fetches the page at the offset, which goes back as long as something slipped below it.
+func (p *pager[T]) read(ctx context.Context) (page[T], error) {
+	for {
+		got, err := p.fetch(ctx, p.limit, p.offset)
+		if err != nil || !p.slipped(got) {
+			return got, err
+		}
+		if err := p.retreat(got.Limit); err != nil {
+			return got, err
 		}
 	}
 }

@@ -344,20 +344,14 @@ func (b *bench) start() ([]row, error) {
 			return err
 		}
 		for range 10 {
-			w.service.first.reset()
-			w.bucket.first.reset()
-			began := time.Now()
-			if out, err := w.command(w.program, append([]string{"migrate"}, w.source()...)...).CombinedOutput(); err != nil {
-				return fmt.Errorf("%w: %s", err, out)
+			took, err := w.untilFirstRequest()
+			if err != nil {
+				return err
 			}
-			first := *w.service.first.at.Load()
-			if at := w.bucket.first.at.Load(); at.Before(first) {
-				first = *at
-			}
-			if took := first.Sub(began); best == 0 || took < best {
+			if best == 0 || took < best {
 				best = took
 			}
-			began = time.Now()
+			began := time.Now()
 			if err := w.command(w.program, "version").Run(); err != nil {
 				return err
 			}
@@ -371,6 +365,21 @@ func (b *bench) start() ([]row, error) {
 		figure: "start of a process to its first request", baseline: fmt.Sprintf("%d ms for version", version.Milliseconds()),
 		measured: fmt.Sprintf("%d ms", best.Milliseconds()), must: "100 ms", ok: best <= 100*time.Millisecond,
 	}}, err
+}
+
+// untilFirstRequest is how long a migration takes before it asks the service or the bucket.
+func (w *world) untilFirstRequest() (time.Duration, error) {
+	w.service.first.reset()
+	w.bucket.first.reset()
+	began := time.Now()
+	if out, err := w.command(w.program, append([]string{"migrate"}, w.source()...)...).CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, out)
+	}
+	first := *w.service.first.at.Load()
+	if at := w.bucket.first.at.Load(); at.Before(first) {
+		first = *at
+	}
+	return first.Sub(began), nil
 }
 
 // readers measures what only reads the journal.

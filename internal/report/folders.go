@@ -55,13 +55,10 @@ func (r Report) Folders(ctx context.Context) iter.Seq2[Folder, error] {
 				yield(Folder{}, err)
 				return
 			}
-			name, sum := FolderOf(f.Key), loose
-			if name != "" {
-				if name != inside.name {
-					if !inside.pass(yield) {
-						return
-					}
-					inside = newFolderSum(name)
+			sum := loose
+			if name := FolderOf(f.Key); name != "" {
+				if !inside.enter(name, yield) {
+					return
 				}
 				sum = inside
 			}
@@ -86,6 +83,18 @@ func newFolderSum(name string) folderSum { return folderSum{name, newParts()} }
 
 func (s folderSum) folder() Folder {
 	return Folder{Name: s.name, Listed: s.parts.total(), Parts: s.parts.list()}
+}
+
+// enter becomes the sum of a folder, after passing on that of another one before.
+func (s *folderSum) enter(name string, yield func(Folder, error) bool) bool {
+	if name == s.name {
+		return true
+	}
+	if !s.pass(yield) {
+		return false
+	}
+	*s = newFolderSum(name)
+	return true
 }
 
 // pass passes a folder on, unless there is nothing in it.

@@ -313,19 +313,30 @@ func (p Profile) checkTexts(in assetPatch) error {
 		}
 	}
 	if in.Tags != nil {
-		if p.MaxTags > 0 && len(*in.Tags) > p.MaxTags {
-			return refuse(http.StatusBadRequest, "There are more than %d tags.", p.MaxTags)
-		}
-		for _, tag := range *in.Tags {
-			if limit, is := longer(tag, p.MaxTag, -1); is {
-				return refuse(http.StatusBadRequest, "A tag is longer than %d characters.", limit)
-			}
+		if err := p.checkTags(*in.Tags); err != nil {
+			return err
 		}
 	}
 	if in.Metadata.CustomAttributes == nil {
 		return nil
 	}
 	attributes, _ := standin.DecodeObject(in.Metadata.CustomAttributes)
+	return p.checkAttributes(attributes)
+}
+
+func (p Profile) checkTags(tags []string) error {
+	if p.MaxTags > 0 && len(tags) > p.MaxTags {
+		return refuse(http.StatusBadRequest, "There are more than %d tags.", p.MaxTags)
+	}
+	for _, tag := range tags {
+		if limit, is := longer(tag, p.MaxTag, -1); is {
+			return refuse(http.StatusBadRequest, "A tag is longer than %d characters.", limit)
+		}
+	}
+	return nil
+}
+
+func (p Profile) checkAttributes(attributes standin.Object) error {
 	if p.MaxAttributes > 0 && len(attributes) > p.MaxAttributes {
 		return refuse(http.StatusBadRequest, "There are more than %d custom attributes.", p.MaxAttributes)
 	}

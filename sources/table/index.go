@@ -265,14 +265,13 @@ func (x *index) groups(after string) iter.Seq2[[]record, error] {
 	return func(yield func([]record, error) bool) {
 		var group []record
 		for r, err := range x.from(after) {
-			if err != nil {
+			switch {
+			case err != nil:
 				yield(nil, err)
 				return
-			}
-			if r.key <= after {
+			case r.key <= after:
 				continue
-			}
-			if len(group) > 0 && group[0].key != r.key {
+			case len(group) > 0 && group[0].key != r.key:
 				if !yield(group, nil) {
 					return
 				}
