@@ -108,7 +108,7 @@ func (p Processing) request(endpoint Endpoint) *request {
 	}
 	maps.Copy(body, map[string]any{"content": withContexts(content, p.Contexts), "prompt": p.Prompt, "model": p.Model})
 	return &request{
-		op: "process documents", endpoint: endpoint, billable: true, cost: cost, documents: len(p.Documents),
+		op: "process documents", endpoint: endpoint, billable: true, cost: cost,
 		body: jsonPayload(body), secrets: p.secrets(),
 	}
 }

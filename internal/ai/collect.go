@@ -1,7 +1,6 @@
 package ai
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -87,40 +86,6 @@ func Suggestions(s *Stream) (map[string]string, error) {
 	return all, nil
 }
 
-// Documents reads the processing of documents to its end. What is not said of a document
-// leaves it empty.
-func Documents(s *Stream) ([]Processed, error) {
-	documents, summaries := newParts[int](), newParts[int]()
-	err := each(s, func(event Event) bool {
-		switch e := event.(type) {
-		case DocumentDelta:
-			documents.add(e.Index, e.Text)
-		case SummaryDelta:
-			summaries.add(e.Index, e.Text)
-		}
-		return documents.size+summaries.size > maxText
-	})
-	count := s.request.documents
-	switch {
-	case err != nil:
-		return nil, err
-	case documents.size+summaries.size > maxText:
-		return nil, s.failure(errTooLong)
-	case len(documents.of) == 0:
-		return nil, s.empty()
-	}
-	all := make([]Processed, count)
-	for n := range all {
-		all[n] = Processed{s.client.redactor.Text(documents.text(n)), s.client.redactor.Text(summaries.text(n))}
-	}
-	for n := range documents.of {
-		if n < 0 || n >= count {
-			return nil, s.failure(errors.New("it is about documents that were not sent"))
-		}
-	}
-	return all, nil
-}
-
 // ofPart is what keeping a part takes besides its text.
 const ofPart = 256
 
@@ -143,13 +108,6 @@ func (p *parts[K]) add(key K, text string) {
 		p.of[key] = &strings.Builder{}
 	}
 	p.of[key].WriteString(text)
-}
-
-func (p *parts[K]) text(key K) string {
-	if b := p.of[key]; b != nil {
-		return b.String()
-	}
-	return ""
 }
 
 var (

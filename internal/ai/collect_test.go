@@ -100,33 +100,6 @@ func TestInner(t *testing.T) {
 	}
 }
 
-func TestDocuments(t *testing.T) {
-	part := func(kind string, n int, text string) string {
-		return event(kind+"-delta", map[string]any{"documentIndex": n, "textDelta": text})
-	}
-	for _, c := range []struct {
-		name, stream string
-		want         []Processed
-	}{
-		{"two", part("document", 0, "a") + part("document", 1, "b") + part("document", 0, "c") + part("summary", 1, "d"), []Processed{{"ac", ""}, {"b", "d"}}},
-		{"one of two", part("document", 1, "b"), []Processed{{}, {"b", ""}}},
-		{"nothing", part("summary", 0, "d"), nil},
-		{"one too many", part("document", 2, "b"), nil},
-		{"one too few", part("document", -1, "b"), nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, err := serve(t, Options{}, events(c.stream)).StreamDocuments(t.Context(), Processing{Documents: []string{"x", "y"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := Documents(s)
-			if diff := cmp.Diff(c.want, got); diff != "" || (err == nil) != (c.want != nil) {
-				t.Errorf("%v (-want +got):\n%s", err, diff)
-			}
-		})
-	}
-}
-
 func TestStoredText(t *testing.T) {
 	m := StoredMessage{Content: []StoredContent{{Type: "text", Content: "a"}, {Type: "url", URL: "u"}, {Type: "modification", Content: "m"}, {Type: "text", Content: "b"}}}
 	if got := m.Text(); got != "ab" {

@@ -201,9 +201,6 @@ type Selected struct {
 // FileItem refers to a file of the conversation.
 func FileItem(id string) Item { return Item{Type: "file", ID: id} }
 
-// DocumentItem refers to a document of the conversation.
-func DocumentItem(id string) Item { return Item{Type: "document", ID: id} }
-
 // WebResourceItem refers to a page of the conversation.
 func WebResourceItem(id string) Item { return Item{Type: "web-resource", ID: id} }
 

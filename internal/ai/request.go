@@ -30,14 +30,13 @@ type request struct {
 	body     *payload // nil if there is none
 	accept   string   // "application/json" if empty
 
-	billable  bool         // each time it is carried out it costs, see ErrMayBeBilled
-	creates   bool         // each time it is carried out it makes another thing that stays, see ErrInDoubt
-	public    bool         // takes no token
-	secrets   []string     // that are sent, and not shown where an answer repeats them
-	most      int64        // bytes that are read of its answer; 0: maxAnswer
-	cost      Cost         // what it takes of the limits
-	documents int          // that are to be processed
-	onError   func(*Error) // is told of each try that failed; may be nil
+	billable bool         // each time it is carried out it costs, see ErrMayBeBilled
+	creates  bool         // each time it is carried out it makes another thing that stays, see ErrInDoubt
+	public   bool         // takes no token
+	secrets  []string     // that are sent, and not shown where an answer repeats them
+	most     int64        // bytes that are read of its answer; 0: maxAnswer
+	cost     Cost         // what it takes of the limits
+	onError  func(*Error) // is told of each try that failed; may be nil
 }
 
 // A payload is the body of a request, which can be had several times.

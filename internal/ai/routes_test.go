@@ -49,7 +49,7 @@ var calls = []struct {
 	{"UpdateConversation", func(ctx context.Context, c *Client) error { return c.RenameConversation(ctx, "c", "t") }, "PATCH /v1/conversations/c", `{"title":"t"}`},
 	{"DeleteConversation", func(ctx context.Context, c *Client) error { return c.DeleteConversation(ctx, "c") }, "DELETE /v1/conversations/c", ""},
 	{"Send", func(ctx context.Context, c *Client) error {
-		return ignore(c.Send(ctx, "c", Message{Prompt: "p", Model: "m", Content: []Item{FileItem("f"), DocumentItem("d"), WebResourceItem("w"), TextItem("t"), ContextRef{ID: "x"}.Item()}, WebSearch: true, Reasoning: true, Attributes: map[string]int{"a": 1}}))
+		return ignore(c.Send(ctx, "c", Message{Prompt: "p", Model: "m", Content: []Item{FileItem("f"), {Type: "document", ID: "d"}, WebResourceItem("w"), TextItem("t"), ContextRef{ID: "x"}.Item()}, WebSearch: true, Reasoning: true, Attributes: map[string]int{"a": 1}}))
 	}, "POST /v1.1/conversations/c/messages", `{"attributes":{"a":1},"capabilities":{"reasoning":{},"webSearch":{}},"content":[{"type":"file","id":"f"},{"type":"document","id":"d"},{"type":"web-resource","id":"w"},{"type":"text","content":"t"},{"type":"context","id":"x"}],"model":"m","prompt":"p"}`},
 	{"Send", func(ctx context.Context, c *Client) error {
 		return ignore(c.Send(ctx, "c", Message{Prompt: "p", Model: "m"}))

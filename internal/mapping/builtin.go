@@ -17,25 +17,6 @@ import (
 //go:embed templates/*.yaml
 var templateFiles embed.FS
 
-// A Template is a list of rules, and of columns, for what another program writes.
-type Template struct {
-	Name  string
-	About string // which program, and which of its exports
-}
-
-// Templates are the built-in ones, by name.
-func Templates() ([]Template, error) {
-	var all []Template
-	for _, name := range TemplateNames() {
-		t, err := readBuiltIn(name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t.Template)
-	}
-	return all, nil
-}
-
 // TemplateNames are the names of the built-in templates, in order.
 func TemplateNames() []string {
 	files, err := fs.Glob(templateFiles, "templates/*.yaml")
@@ -59,13 +40,14 @@ func builtIn(name string) (*Rules, error) {
 	return nil, nil
 }
 
-type readTemplate struct {
-	Template
+// A builtInTemplate is a list of rules, and of columns, for what another program writes.
+type builtInTemplate struct {
+	about string // which program, and which of its exports
 	rules *Rules
 }
 
-func readBuiltIn(name string) (readTemplate, error) {
-	t := readTemplate{Template: Template{Name: name}, rules: new(Rules)}
+func readBuiltIn(name string) (builtInTemplate, error) {
+	t := builtInTemplate{rules: new(Rules)}
 	data, err := templateFiles.ReadFile("templates/" + name + ".yaml")
 	if err != nil {
 		return t, fmt.Errorf("read template %s: %w", name, err)
@@ -76,7 +58,7 @@ func readBuiltIn(name string) (readTemplate, error) {
 	}
 	p := parser{File: f, into: t.rules, template: name}
 	return t, p.walk(f.Root, map[string]entry{
-		"about":   func(n ast.Node) (err error) { t.About, err = p.scalar("about", n); return err },
+		"about":   func(n ast.Node) (err error) { t.about, err = p.scalar("about", n); return err },
 		"columns": p.columns,
 		"rules":   p.rules,
 	})

@@ -2,6 +2,7 @@ package aitest
 
 import (
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -107,8 +108,27 @@ func streamsDocuments(t *testing.T, s *scratch) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ai.Documents(stream)
+	got, err := documents(stream, len(p.Documents))
 	checkProcessed(t, p, got, err)
+}
+
+// documents reads the processing of so many documents to its end.
+func documents(stream *ai.Stream, n int) ([]ai.Processed, error) {
+	all := make([]ai.Processed, n)
+	for {
+		event, err := stream.Next()
+		switch e := event.(type) {
+		case ai.DocumentDelta:
+			all[e.Index].Document += e.Text
+		case ai.SummaryDelta:
+			all[e.Index].Summary += e.Text
+		}
+		if err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
 }
 
 func checkProcessed(t *testing.T, p ai.Processing, got []ai.Processed, err error) {

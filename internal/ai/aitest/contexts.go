@@ -59,7 +59,7 @@ func (s *scratch) inEveryFamily(t *testing.T, use func(family, answer string, er
 		}
 		return all[0].Document, nil
 	}
-	streamed := func(stream *ai.Stream) (string, error) { return processed(ai.Documents(stream)) }
+	streamed := func(stream *ai.Stream) (string, error) { return processed(documents(stream, 1)) }
 
 	var items []ai.Item
 	for _, ref := range contexts {

@@ -97,7 +97,7 @@ func takesCapabilities(t *testing.T, s *scratch) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := ai.Message{Prompt: "What is this about?", Content: []ai.Item{ai.DocumentItem(document), ai.TextItem("A text.")}}
+	m := ai.Message{Prompt: "What is this about?", Content: []ai.Item{{Type: "document", ID: document}, ai.TextItem("A text.")}}
 	m.WebSearch = s.model.WebSearch.Enabled && s.model.WebSearch.Allowed
 	m.Reasoning = s.model.Reasoning.Enabled && s.model.Reasoning.Allowed
 	if all := s.say(t, c, m); joined(all) == "" {
