@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"assetferry/internal/ai/sse"
 	"assetferry/internal/outbound"
-	"assetferry/internal/sse"
 )
 
 // An Event is a part of an answer. Those that are not known are never handed out.

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"assetferry/internal/ai/sse"
 	"assetferry/internal/outbound"
 	"assetferry/internal/retry"
-	"assetferry/internal/sse"
 )
 
 const (

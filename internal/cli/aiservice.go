@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"assetferry/internal/ai"
-	"assetferry/internal/aiprobe"
+	"assetferry/internal/ai/aiprobe"
 	"assetferry/internal/clock"
 	"assetferry/internal/config"
 	"assetferry/internal/enrich"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"assetferry/internal/aiprobe"
+	"assetferry/internal/ai/aiprobe"
 	"assetferry/internal/clock"
 	"assetferry/internal/ui"
 )

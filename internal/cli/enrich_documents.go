@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/ai"
-	"assetferry/internal/altpages"
 	"assetferry/internal/enrich"
+	"assetferry/internal/enrich/altpages"
 	"assetferry/internal/event"
 	"assetferry/internal/retry"
 	"assetferry/internal/ui"

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/enrich"
+	"assetferry/internal/enrich/proposals"
 	"assetferry/internal/event"
-	"assetferry/internal/proposals"
 	"assetferry/internal/rows"
 	"assetferry/internal/ui"
 	"assetferry/state"

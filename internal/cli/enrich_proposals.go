@@ -18,8 +18,8 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
+	"assetferry/internal/enrich/proposals"
 	"assetferry/internal/event"
-	"assetferry/internal/proposals"
 	"assetferry/internal/ui"
 	"assetferry/state"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"assetferry/internal/proposals"
+	"assetferry/internal/enrich/proposals"
 )
 
 // A person judges proposals in the page: by buttons, by keys, with an edit; saves; and what

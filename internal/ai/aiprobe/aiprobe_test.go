@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"assetferry/internal/ai"
-	"assetferry/internal/aiprobe"
+	"assetferry/internal/ai/aiprobe"
 	"assetferry/internal/retry"
 	"assetferry/internal/sandbox/aiservice"
 	"assetferry/internal/sandbox/aiservice/aiservicetest"

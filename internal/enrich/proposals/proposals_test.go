@@ -84,7 +84,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != string(want) {
-			t.Errorf("%s is another one; after a look at it: go test ./internal/proposals -run Golden -update\n%s", golden, cmp.Diff(string(want), got))
+			t.Errorf("%s is another one; after a look at it: go test ./internal/enrich/proposals -run Golden -update\n%s", golden, cmp.Diff(string(want), got))
 		}
 	}
 }

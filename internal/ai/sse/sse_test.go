@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"assetferry/internal/sse"
+	"assetferry/internal/ai/sse"
 )
 
 // What came of a stream.
