@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"iter"
 	"slices"
 
@@ -24,7 +23,7 @@ type Fate struct {
 
 // Fates lists the items of a run in key order.
 func (s *Store) Fates(ctx context.Context, run int64) iter.Seq2[Fate, error] {
-	return paged("", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
+	return paged(s.r, "", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (f Fate, err error) {
 			return f, rows.Scan(&f.Key, &f.Size, &f.Action, &f.State)
 		}, `SELECT key, size, coalesce(action, ''), state FROM items WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, pageSize)
@@ -35,7 +34,7 @@ func (s *Store) Fates(ctx context.Context, run int64) iter.Seq2[Fate, error] {
 // well and nothing was there before, in key order; of these what says how it came to that,
 // and nothing else.
 func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error] {
-	return paged("", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
+	return paged(s.r, "", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (i Item, err error) {
 			return i, rows.Scan(&i.Key, &i.Size, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Class, &i.Error, &i.Origin)
 		}, `SELECT key, size, obstacle, coalesce(action, ''), reason, state, class, error, origin FROM items
@@ -88,7 +87,7 @@ func (a *Account) complete(b base) {
 // with the asset that carries its object now.
 func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter.Seq2[Account, error] {
 	where, args := inStates(states)
-	return paged("", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
+	return paged(s.r, "", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
 		return queryBased(ctx, s, "list items", scanAccount, (*Account).complete, `SELECT i.key, i.size, coalesce(i.action, ''), i.state, i.reason, r.key IS NOT NULL,
 			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts, i.origin
 			FROM items i LEFT JOIN receipts r ON r.pair = ? AND r.key = i.key AND i.asset IN ('', r.asset) AND i.state <> 'conflict'
@@ -105,7 +104,7 @@ const unlisted = ` FROM receipts r WHERE r.pair = ?1 AND r.run < ?2 AND NOT EXIS
 // Unlisted lists the receipts from before a run of objects that it has no item of, in key
 // order, as unchanged.
 func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
-	return paged("", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
+	return paged(s.r, "", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
 		return query(ctx, s.r, "list unchanged objects", func(rows *sql.Rows) (Fate, error) {
 			f := Fate{Action: Unchanged, State: ItemSkipped}
 			return f, rows.Scan(&f.Key, &f.Size)
@@ -115,7 +114,7 @@ func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
 
 // UnlistedAccounts lists the same objects as Unlisted.
 func (s *Store) UnlistedAccounts(ctx context.Context, run Run) iter.Seq2[Account, error] {
-	return paged("", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
+	return paged(s.r, "", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
 		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*Account).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the journal remembers it', 1,
 			`+ofReceipt+`, '', '', '', 0, ''`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, pageSize)
 	})
@@ -123,8 +122,8 @@ func (s *Store) UnlistedAccounts(ctx context.Context, run Run) iter.Seq2[Account
 
 // SumUnlisted counts the objects of Unlisted.
 func (s *Store) SumUnlisted(ctx context.Context, run Run) (sum ReceiptSum, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(r.size), 0)`+unlisted, run.Pair.ID, run.Num).Scan(&sum.Objects, &sum.Bytes)
-	return sum, wrap("sum up unchanged objects", interrupted(ctx, "sum up unchanged objects", err))
+	err = s.r.row(ctx, "sum up unchanged objects", `SELECT count(*), coalesce(sum(r.size), 0)`+unlisted, run.Pair.ID, run.Num).Scan(&sum.Objects, &sum.Bytes)
+	return sum, err
 }
 
 // A CategorySum counts the receipts in a category that a run made.
@@ -137,23 +136,13 @@ type CategorySum struct {
 
 // SumCategories counts the receipts that a run made, by category. They are read row by row:
 // to group them SQLite would sort them, which takes half as long again.
-func (s *Store) SumCategories(ctx context.Context, run Run) (_ map[string]*CategorySum, err error) {
-	const op = "sum up categories"
-	defer func() { err = interrupted(ctx, op, err) }()
-	rows, err := s.r.QueryContext(ctx, `SELECT coalesce(b.category, r.category), size,
-			adopted OR EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = r.key), undescribed, b.id IS NOT NULL OR url <> ''
-		FROM receipts r LEFT JOIN bases b ON b.id = r.base WHERE pair = ?1 AND run = ?2`,
-		run.Pair.ID, run.Num)
-	if err != nil {
-		return nil, wrap(op, err)
-	}
-	defer func() { err = errors.Join(err, wrap(op, rows.Close())) }()
+func (s *Store) SumCategories(ctx context.Context, run Run) (map[string]*CategorySum, error) {
 	sums := map[string]*CategorySum{}
-	for rows.Next() {
+	_, err := query(ctx, s.r, "sum up categories", func(rows *sql.Rows) (none struct{}, err error) {
 		var category sql.RawBytes
 		var size, adopted, undescribed, addressed int64
 		if err := rows.Scan(&category, &size, &adopted, &undescribed, &addressed); err != nil {
-			return nil, wrap(op, err)
+			return none, err
 		}
 		sum := sums[string(category)]
 		if sum == nil {
@@ -166,6 +155,13 @@ func (s *Store) SumCategories(ctx context.Context, run Run) (_ map[string]*Categ
 		sum.Created.Bytes += (1 - adopted) * size
 		sum.Undescribed += undescribed
 		sum.Addressed += addressed
+		return none, nil
+	}, `SELECT coalesce(b.category, r.category), size,
+			adopted OR EXISTS (SELECT 1 FROM former f WHERE f.run = ?2 AND f.key = r.key), undescribed, b.id IS NOT NULL OR url <> ''
+		FROM receipts r LEFT JOIN bases b ON b.id = r.base WHERE pair = ?1 AND run = ?2`,
+		run.Pair.ID, run.Num)
+	if err != nil {
+		return nil, err
 	}
-	return sums, wrap(op, rows.Err())
+	return sums, nil
 }

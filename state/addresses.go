@@ -103,7 +103,7 @@ func (l addressList) page(ctx context.Context, scan func(*sql.Rows) (Address, sq
 }
 
 func (l addressList) byKey(ctx context.Context, scan func(*sql.Rows) (Address, sql.NullInt64, error), stmt string) iter.Seq2[Address, error] {
-	return paged("", func(a Address) string { return a.As }, func(after string) ([]Address, error) { return l.page(ctx, scan, stmt, after) })
+	return paged(l.r, "", func(a Address) string { return a.As }, func(after string) ([]Address, error) { return l.page(ctx, scan, stmt, after) })
 }
 
 // keys are most of what is listed, and each column costs.

@@ -33,7 +33,7 @@ func scanAlias(rows *sql.Rows) (a Alias, err error) {
 
 // AllAliases lists the aliases of a pair in key order, those with keys after the given one.
 func (s *Store) AllAliases(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Alias, error] {
-	return paged(after, func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
+	return paged(s.r, after, func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
 		return query(ctx, s.r, "list aliases", scanAlias,
 			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, after, pageSize)
 	})
@@ -41,7 +41,7 @@ func (s *Store) AllAliases(ctx context.Context, pair int64, after sources.Key) i
 
 // AliasesOf lists those of one owner, with keys after the given one.
 func (s *Store) AliasesOf(ctx context.Context, pair int64, owner sources.Key) iter.Seq2[Alias, error] {
-	return paged("", func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
+	return paged(s.r, "", func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
 		return query(ctx, s.r, "list aliases", scanAlias,
 			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.owner = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, owner, after, pageSize)
 	})
@@ -56,7 +56,7 @@ func (s *Store) AliasOwner(ctx context.Context, pair int64, key sources.Key) (so
 // JoinedReceipts lists the receipts of the objects whose assets a run plans to have others
 // share, in key order; but for those that it creates again.
 func (s *Store) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[Receipt, error] {
-	return paged("", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
+	return paged(s.r, "", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
 		return queryBased(ctx, s, "list shared receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ?1 AND key > ?2 AND key IN (SELECT origin FROM items WHERE run = ?3 AND action = 'adopt' AND origin <> '' AND state = 'planned')
 			AND key NOT IN (SELECT key FROM items WHERE run = ?3 AND action = 'create')

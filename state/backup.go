@@ -67,7 +67,7 @@ func (s *Store) isBackedUp(ctx context.Context, path string) bool {
 	}
 	defer copied.Close()
 	theirs, err1 := readHeld(ctx, copied)
-	ours, err2 := readHeld(ctx, s.r)
+	ours, err2 := readHeld(ctx, s.r.DB)
 	return err1 == nil && err2 == nil && theirs.journal == ours.journal && theirs.seq == ours.seq
 }
 

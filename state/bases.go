@@ -61,21 +61,21 @@ type baseIndex struct {
 
 // withAll gives bases by number, among them all that rows name which were read before. It
 // reads them all again if there is a new one.
-func (x *baseIndex) withAll(ctx context.Context, db *sql.DB, numbers []sql.NullInt64) (map[int64]base, error) {
+func (x *baseIndex) withAll(ctx context.Context, r reader, numbers []sql.NullInt64) (map[int64]base, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, number := range numbers {
 		if _, ok := x.known[number.Int64]; number.Valid && !ok {
-			err := x.read(ctx, db)
+			err := x.read(ctx, r)
 			return x.known, err
 		}
 	}
 	return x.known, nil
 }
 
-func (x *baseIndex) read(ctx context.Context, db *sql.DB) error {
+func (x *baseIndex) read(ctx context.Context, r reader) error {
 	known := map[int64]base{}
-	_, err := query(ctx, db, "read bases", func(rows *sql.Rows) (none struct{}, err error) {
+	_, err := query(ctx, r, "read bases", func(rows *sql.Rows) (none struct{}, err error) {
 		var number int64
 		var b base
 		err = rows.Scan(&number, &b.category, &b.before, &b.after, &b.contentType)

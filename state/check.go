@@ -57,7 +57,7 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, diskError(s.path, err)
 	}
-	h, err := readHeld(ctx, s.r)
+	h, err := readHeld(ctx, s.r.DB)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) { // nobody had it, as far as it knows
 		return nil, wrap("check", err)
 	}

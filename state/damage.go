@@ -106,7 +106,7 @@ func (s *Store) quickCheck(ctx context.Context) error {
 	if err != nil || info.Size() > quickCheckLimit {
 		return err
 	}
-	problems, err := pragmaCheck(ctx, s.w, `PRAGMA quick_check(1)`)
+	problems, err := pragmaCheck(ctx, reader{DB: s.w, hook: s.hook}, `PRAGMA quick_check(1)`)
 	if err != nil {
 		return wrap("check", err)
 	}
@@ -118,8 +118,8 @@ func (s *Store) quickCheck(ctx context.Context) error {
 
 // pragmaCheck runs one of SQLite's own checks, which answer "ok" or what is wrong, in
 // rows of one or several lines.
-func pragmaCheck(ctx context.Context, db *sql.DB, pragma string) (problems []string, err error) {
-	rows, err := query(ctx, db, "check", func(rows *sql.Rows) (row string, err error) {
+func pragmaCheck(ctx context.Context, r reader, pragma string) (problems []string, err error) {
+	rows, err := query(ctx, r, "check", func(rows *sql.Rows) (row string, err error) {
 		return row, rows.Scan(&row)
 	}, pragma)
 	for _, row := range rows {

@@ -23,7 +23,7 @@ type Described struct {
 // Described lists what was said of the objects of a pair in key order, those with keys
 // after the given one. Of what was found it has what is from the table, and old addresses.
 func (s *Store) Described(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Described, error] {
-	return paged(after, func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
+	return paged(s.r, after, func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
 		return query(ctx, s.r, "list what was described", func(rows *sql.Rows) (d Described, err error) {
 			err = rows.Scan(&d.Key, &d.Metadata, &d.Table, &d.Given)
 			return d.orEmpty(), err
@@ -41,12 +41,12 @@ const givenAddresses = `CASE WHEN coalesce(found -> '$.sidecar.address', found -
 // nothing if nobody has described it.
 func (s *Store) DescribedAs(ctx context.Context, pair int64, key sources.Key) (d Described, err error) {
 	const op = "find what was described"
-	err = s.r.QueryRowContext(ctx, `SELECT key, metadata, coalesce(found -> '$.table', ''), found FROM described WHERE pair = ? AND key = ?`, pair, key).
+	err = s.r.row(ctx, op, `SELECT key, metadata, coalesce(found -> '$.table', ''), found FROM described WHERE pair = ? AND key = ?`, pair, key).
 		Scan(&d.Key, &d.Metadata, &d.Table, &d.Found)
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, nil
 	}
-	return d.orEmpty(), wrap(op, interrupted(ctx, op, err))
+	return d.orEmpty(), err
 }
 
 // nothing is what the columns have where nothing was said or found.
@@ -65,7 +65,7 @@ func (d Described) orEmpty() Described {
 // FoundTwice lists the objects of which several origins said something, in key order, with
 // all that was found.
 func (s *Store) FoundTwice(ctx context.Context, pair int64) iter.Seq2[Described, error] {
-	return paged("", func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
+	return paged(s.r, "", func(d Described) sources.Key { return d.Key }, func(after sources.Key) ([]Described, error) {
 		return query(ctx, s.r, "list what was found", func(rows *sql.Rows) (d Described, err error) {
 			return d, rows.Scan(&d.Key, &d.Metadata, &d.Found)
 		}, `SELECT key, metadata, found FROM described WHERE pair = ? AND key > ?

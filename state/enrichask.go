@@ -141,7 +141,7 @@ type Conversation struct {
 
 // Conversations lists those that may be at a service, by their ids.
 func (s *Store) Conversations(ctx context.Context, service string) iter.Seq2[Conversation, error] {
-	return paged("", func(c Conversation) string { return c.ID }, func(after string) ([]Conversation, error) {
+	return paged(s.r, "", func(c Conversation) string { return c.ID }, func(after string) ([]Conversation, error) {
 		return query(ctx, s.r, "list conversations", func(rows *sql.Rows) (c Conversation, err error) {
 			var e scannedEnrichment
 			var at int64

@@ -152,15 +152,10 @@ func (s *Store) changes(ctx context.Context, where string, args ...any) iter.Seq
 				yield(Change{}, err)
 				return
 			}
-			for _, c := range page {
-				if !yield(c.Change, nil) {
-					return
-				}
-				after = c.at
-			}
-			if len(page) < pageSize {
+			if !yieldAll(s.r.hook, page, func(c row, err error) bool { return yield(c.Change, err) }) || len(page) < pageSize {
 				return
 			}
+			after = page[len(page)-1].at
 		}
 	}
 }

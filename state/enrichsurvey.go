@@ -123,17 +123,17 @@ func (s *Store) EndSurvey(ctx context.Context, destination string, survey int64)
 func (s *Store) LastSurvey(ctx context.Context, destination string) (v Survey, err error) {
 	const op = "find survey"
 	var at int64
-	err = s.r.QueryRowContext(ctx, `SELECT at, whole FROM surveys WHERE destination = ?`, destination).Scan(&at, &v.Whole)
+	err = s.r.row(ctx, op, `SELECT at, whole FROM surveys WHERE destination = ?`, destination).Scan(&at, &v.Whole)
 	if errors.Is(err, sql.ErrNoRows) {
 		return v, fmt.Errorf("survey of %s: %w", destination, ErrNotFound)
 	}
 	v.At = fromMillis(at)
-	return v, wrap(op, interrupted(ctx, op, err))
+	return v, err
 }
 
 // Surveyed lists the assets of a destination by their ids.
 func (s *Store) Surveyed(ctx context.Context, destination string) iter.Seq2[Surveyed, error] {
-	return paged("", func(a Surveyed) string { return a.Asset }, func(after string) ([]Surveyed, error) {
+	return paged(s.r, "", func(a Surveyed) string { return a.Asset }, func(after string) ([]Surveyed, error) {
 		return query(ctx, s.r, "list survey", func(rows *sql.Rows) (a Surveyed, err error) {
 			return a, scanSurveyed(rows, &a)
 		}, `SELECT `+surveyedColumns+` FROM `+surveyedTables+` WHERE s.destination = ? AND s.asset > ? ORDER BY s.asset LIMIT ?`,
@@ -153,7 +153,7 @@ func (s *Store) SurveyedAsset(ctx context.Context, destination, asset string) (S
 // Enrichables lists the assets of a destination by their ids, each with what was proposed for
 // it in this kind and language.
 func (s *Store) Enrichables(ctx context.Context, destination string, kind EnrichmentKind, language string) iter.Seq2[Enrichable, error] {
-	return paged("", func(c Enrichable) string { return c.Asset }, func(after string) ([]Enrichable, error) {
+	return paged(s.r, "", func(c Enrichable) string { return c.Asset }, func(after string) ([]Enrichable, error) {
 		return query(ctx, s.r, "list assets", scanEnrichable, `SELECT `+surveyedColumns+`, e.num IS NOT NULL, `+enrichmentColumns+` FROM `+surveyedTables+`
 			LEFT JOIN enrichments e ON e.destination = s.destination AND e.asset = s.asset AND e.kind = ? AND e.language = ?
 			LEFT JOIN enrichment_runs r ON r.num = e.run

@@ -61,11 +61,11 @@ func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) e
 // keeps none.
 func (s *Store) FormerAsset(ctx context.Context, run int64, key sources.Key) (asset json.RawMessage, err error) {
 	const op = "find what an asset was before"
-	err = s.r.QueryRowContext(ctx, `SELECT asset FROM former WHERE run = ? AND key = ?`, run, key).Scan((*[]byte)(&asset))
+	err = s.r.row(ctx, op, `SELECT asset FROM former WHERE run = ? AND key = ?`, run, key).Scan((*[]byte)(&asset))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return asset, wrap(op, interrupted(ctx, op, err))
+	return asset, err
 }
 
 func prepareFormer(ctx context.Context, tx *sql.Tx, receipt string) (*sql.Stmt, error) {

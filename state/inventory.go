@@ -94,7 +94,7 @@ type Sighting struct {
 
 // Sightings joins the receipts of a pair with its inventory, in key order.
 func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, error] {
-	return paged("", func(v Sighting) string { return string(v.Receipt.Key) }, func(after string) ([]Sighting, error) {
+	return paged(s.r, "", func(v Sighting) string { return string(v.Receipt.Key) }, func(after string) ([]Sighting, error) {
 		return queryBased(ctx, s, "compare with inventory", scanSighting, (*Sighting).complete, `SELECT r.key, r.size, r.digest, r.asset, r.name, r.extension,
 			r.category, r.folder, r.url, r.base,
 			i.asset IS NOT NULL, coalesce(i.category, ''), coalesce(i.folder, ''), coalesce(i.name, ''),

@@ -249,7 +249,7 @@ func (s *Store) Items(ctx context.Context, run int64, states ...ItemState) iter.
 	if len(states) > 0 && !slices.ContainsFunc(states, func(st ItemState) bool { return !st.isInFlight() }) {
 		from = inFlightOf
 	}
-	return paged("", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
+	return paged(s.r, "", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
 		return query(ctx, s.r, "list items", scanItem, `SELECT `+itemColumns+` FROM`+from+`
 			AND key > ?`+where+` ORDER BY key LIMIT ?`, slices.Concat([]any{run, after}, args, []any{pageSize})...)
 	})
@@ -365,12 +365,12 @@ func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys
 // zero time if none does.
 func (s *Store) NextDue(ctx context.Context, run int64) (due time.Time, waiting int64, err error) {
 	var first int64
-	err = s.r.QueryRowContext(ctx, `SELECT coalesce(min(due_at), 0), count(*) FROM`+inFlightOf+` AND state = 'waiting'`, run).
+	err = s.r.row(ctx, "find the next item that waits", `SELECT coalesce(min(due_at), 0), count(*) FROM`+inFlightOf+` AND state = 'waiting'`, run).
 		Scan(&first, &waiting)
 	if waiting > 0 {
 		due = fromMillis(first)
 	}
-	return due, waiting, wrap("find the next item that waits", interrupted(ctx, "find the next item that waits", err))
+	return due, waiting, err
 }
 
 // Resend marks items in doubt, of which the destination knows nothing, as being
@@ -411,10 +411,10 @@ func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) erro
 // OthersInDoubt counts the items of other sources of a destination that are being sent
 // or in doubt, and may bring something there, taken after a time, and gives the size of the largest.
 func (s *Store) OthersInDoubt(ctx context.Context, pair Pair, after time.Time) (n, largest int64, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(max(size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items ON run = r.num
+	err = s.r.row(ctx, "look for doubts of others", `SELECT count(*), coalesce(max(size), 0) FROM pairs p JOIN runs r ON r.pair = p.id JOIN items ON run = r.num
 		WHERE p.destination = ? AND p.id <> ? AND action NOT IN ('trash', 'describe') AND `+inFlight+`
 		AND items.state <> 'sent' AND items.state <> 'waiting' AND intent_at > ?`, pair.Destination, pair.ID, after.UnixMilli()).Scan(&n, &largest)
-	return n, largest, wrap("look for doubts of others", err)
+	return n, largest, err
 }
 
 // Interrupted puts every item that a former process was sending in doubt, and

@@ -11,7 +11,7 @@ type Known struct {
 
 // Known counts what the journal knows of a pair.
 func (s *Store) Known(ctx context.Context, pair int64) (k Known, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT objects, (SELECT count(*) FROM orphans WHERE pair = ?1),
+	err = s.r.row(ctx, "count what is known", `SELECT objects, (SELECT count(*) FROM orphans WHERE pair = ?1),
 		(SELECT count(*) FROM failures WHERE pair = ?1) FROM pairs WHERE id = ?1`, pair).Scan(&k.Objects, &k.Orphans, &k.Failing)
-	return k, wrap("count what is known", err)
+	return k, err
 }

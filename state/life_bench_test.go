@@ -78,7 +78,7 @@ func liveThrough(b *testing.B, path string) (transactions int64) {
 		}
 	}
 	must(b, j.FinishRun(b.Context(), run.Num))
-	h, err := readHeld(b.Context(), j.r)
+	h, err := readHeld(b.Context(), j.r.DB)
 	must(b, err)
 	must(b, j.Close())
 	return h.seq

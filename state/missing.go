@@ -7,7 +7,7 @@ import "context"
 // categories, in which somebody has to look for them first.
 func (s *Store) MissingFolders(ctx context.Context, run int64, destination string) (missing, around int64, err error) {
 	// What is left of a path without the characters after its last slash is its parent.
-	err = s.r.QueryRowContext(ctx, `WITH RECURSIVE
+	err = s.r.row(ctx, "count missing folders", `WITH RECURSIVE
 		wanted (category, path) AS (
 			SELECT DISTINCT `+categoryColumn+`, folder FROM items WHERE run = ?1 AND action = 'create' AND state = 'planned' AND folder <> ''
 			UNION SELECT category, rtrim(rtrim(path, replace(path, '/', '')), '/') FROM wanted WHERE instr(path, '/') > 0),
@@ -17,5 +17,5 @@ func (s *Store) MissingFolders(ctx context.Context, run int64, destination strin
 		SELECT count(*), count(DISTINCT CASE WHEN parent = '' OR EXISTS (SELECT 1 FROM folders f
 			WHERE f.destination = ?2 AND f.category = m.category AND f.path = m.parent) THEN category || '/' || parent END)
 		FROM missing m`, run, destination).Scan(&missing, &around)
-	return missing, around, wrap("count missing folders", interrupted(ctx, "count missing folders", err))
+	return missing, around, err
 }

@@ -31,7 +31,7 @@ type Missed struct {
 // Missed lists what a run did not find, its items with an obstacle, in key order, beside
 // what an earlier run did not find; 0 is no run.
 func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string) iter.Seq2[Missed, error] {
-	return paged("", func(m Missed) string { return m.Key }, func(after string) ([]Missed, error) {
+	return paged(s.r, "", func(m Missed) string { return m.Key }, func(after string) ([]Missed, error) {
 		return query(ctx, s.r, "list what is gone", func(rows *sql.Rows) (m Missed, err error) {
 			var since int64
 			err = rows.Scan(&m.Key, &m.Size, &m.Action, &m.State, &m.Reason, &since, &m.Again)
@@ -78,7 +78,7 @@ func (s *Store) Lasting(ctx context.Context, run Run, limit int) ([]Lasting, err
 // one, or were there as they should be by then, in key order. What was moved is read once: no
 // index tells where it was.
 func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[Fate, error] {
-	return paged("", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
+	return paged(s.r, "", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
 		return query(ctx, s.r, "list what has recovered", func(rows *sql.Rows) (f Fate, err error) {
 			return f, rows.Scan(&f.Key, &f.Size, &f.Action, &f.State)
 		}, `SELECT b.key, coalesce(i.size, b.size), coalesce(i.action, 'unchanged'), coalesce(i.state, 'skipped')
@@ -102,10 +102,10 @@ type Standing struct {
 // Standing sums up what a pair has to look after.
 func (s *Store) Standing(ctx context.Context, pair int64) (st Standing, err error) {
 	var orphans, failing int64
-	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(r.size), 0), coalesce(min(o.since), 0)
+	err = s.r.row(ctx, "sum up what is to be looked after", `SELECT count(*), coalesce(sum(r.size), 0), coalesce(min(o.since), 0)
 		FROM orphans o JOIN receipts r ON r.pair = o.pair AND r.key = o.key WHERE o.pair = ?`, pair).Scan(&st.Orphans.Objects, &st.Orphans.Bytes, &orphans)
 	if err == nil {
-		err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(min(since), 0) FROM failures WHERE pair = ?`, pair).Scan(&st.Failing, &failing)
+		err = s.r.row(ctx, "sum up what is to be looked after", `SELECT count(*), coalesce(min(since), 0) FROM failures WHERE pair = ?`, pair).Scan(&st.Failing, &failing)
 	}
 	if orphans != 0 {
 		st.OrphansSince = fromMillis(orphans)
@@ -113,5 +113,5 @@ func (s *Store) Standing(ctx context.Context, pair int64) (st Standing, err erro
 	if failing != 0 {
 		st.FailingSince = fromMillis(failing)
 	}
-	return st, wrap("sum up what is to be looked after", interrupted(ctx, "sum up what is to be looked after", err))
+	return st, err
 }

@@ -234,7 +234,7 @@ type Holder struct {
 // Holder tells who has the journal, or had it last. Where that one did not close it,
 // the lock is tried for an instant.
 func (s *Store) Holder(ctx context.Context) (Holder, error) {
-	h, err := readHeld(ctx, s.r)
+	h, err := readHeld(ctx, s.r.DB)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Holder{}, nil
 	} else if err != nil {

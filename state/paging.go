@@ -8,7 +8,7 @@ const pageSize = 2000
 
 // paged makes one sequence out of pages that each begin after the last key of
 // the page before.
-func paged[T any, K ~string](after K, key func(T) K, page func(after K) ([]T, error)) iter.Seq2[T, error] {
+func paged[T any, K ~string](r reader, after K, key func(T) K, page func(after K) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
 			rows, err := page(after)
@@ -17,10 +17,8 @@ func paged[T any, K ~string](after K, key func(T) K, page func(after K) ([]T, er
 				yield(zero, err)
 				return
 			}
-			for _, row := range rows {
-				if !yield(row, nil) {
-					return
-				}
+			if !yieldAll(r.hook, rows, yield) {
+				return
 			}
 			if len(rows) < pageSize {
 				return
@@ -28,4 +26,25 @@ func paged[T any, K ~string](after K, key func(T) K, page func(after K) ([]T, er
 			after = key(rows[len(rows)-1])
 		}
 	}
+}
+
+// yieldAll yields rows that were read, and reports whether more are wanted.
+func yieldAll[T any](h *hook, rows []T, yield func(T, error) bool) bool {
+	for _, row := range rows {
+		wanted := true
+		err := h.ask(nextRow, false)
+		if err == nil {
+			if wanted = yield(row, nil); wanted {
+				err = h.ask(nextRow, true)
+			}
+		}
+		if err != nil {
+			var none T
+			yield(none, err)
+		}
+		if err != nil || !wanted {
+			return false
+		}
+	}
+	return true
 }

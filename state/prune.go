@@ -49,13 +49,13 @@ const oldVerifications = ` FROM verifications WHERE at < ?1
 func (s *Store) Prunable(ctx context.Context, before time.Time) (p Pruned, err error) {
 	const op = "look for what is too old"
 	cutoff := before.UnixMilli()
-	err = s.r.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE NOT mere), count(*) FILTER (WHERE mere), coalesce(sum(items), 0)
+	err = s.r.row(ctx, op, `SELECT count(*) FILTER (WHERE NOT mere), count(*) FILTER (WHERE mere), coalesce(sum(items), 0)
 		FROM (SELECT`+mere+` AS mere, (SELECT count(*) FROM items WHERE run = r.num) AS items FROM runs r WHERE`+tooOld+` AND`+left+`)`, cutoff).
 		Scan(&p.Runs, &p.Plans, &p.Items)
 	if err == nil {
-		err = s.r.QueryRowContext(ctx, `SELECT count(*)`+oldVerifications, cutoff).Scan(&p.Verifications)
+		err = s.r.row(ctx, op, `SELECT count(*)`+oldVerifications, cutoff).Scan(&p.Verifications)
 	}
-	return p, wrap(op, interrupted(ctx, op, err))
+	return p, err
 }
 
 // Prune deletes the items of runs that ended before a time, what was attempted and kept for
@@ -171,6 +171,6 @@ func isPruned(ctx context.Context, tx *sql.Tx, run int64) (pruned bool, err erro
 // Unused is how many bytes of the journal's file hold nothing. They are used again, and
 // Compact gives them back.
 func (s *Store) Unused(ctx context.Context) (n int64, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p`).Scan(&n)
-	return n, wrap("measure", err)
+	err = s.r.row(ctx, "measure", `SELECT f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p`).Scan(&n)
+	return n, err
 }

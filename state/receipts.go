@@ -111,7 +111,7 @@ func (r *Receipt) complete(b base) {
 // Receipts lists the receipts of a pair in key order, those with keys after the
 // given one.
 func (s *Store) Receipts(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {
-	return paged(after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
+	return paged(s.r, after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
 		return queryBased(ctx, s, "list receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})
@@ -129,7 +129,7 @@ func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key)
 	}
 	return func(yield func(Receipt, error) bool) {
 		var page []Receipt // reused: a new slice for each page was a third of all that a plan allocates
-		paged(after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) (_ []Receipt, err error) {
+		paged(s.r, after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) (_ []Receipt, err error) {
 			page, err = queryInto(ctx, page, s.r, "list fingerprints", scan, `SELECT key, size, time, version_tag, asset, adopted, undescribed, run FROM receipts
 				WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
 			return page, err
@@ -161,11 +161,11 @@ type ReceiptSum struct{ Objects, Bytes int64 }
 
 // SumReceipts counts what a pair has at its destination.
 func (s *Store) SumReceipts(ctx context.Context, pair int64) (sum ReceiptSum, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT objects, bytes FROM pairs WHERE id = ?`, pair).Scan(&sum.Objects, &sum.Bytes)
+	err = s.r.row(ctx, "sum up receipts", `SELECT objects, bytes FROM pairs WHERE id = ?`, pair).Scan(&sum.Objects, &sum.Bytes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return sum, nil
 	}
-	return sum, wrap("sum up receipts", err)
+	return sum, err
 }
 
 func (sum ReceiptSum) plus(o ReceiptSum) ReceiptSum {
@@ -186,17 +186,17 @@ func (sum ReceiptSum) addTo(ctx context.Context, tx *sql.Tx, pair int64) error {
 
 // HoldsAsset reports whether an asset stands for an object of the pair.
 func (s *Store) HoldsAsset(ctx context.Context, pair int64, asset string) (holds bool, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM receipts WHERE pair = ? AND asset = ?)`, pair, asset).Scan(&holds)
-	return holds, wrap("look up asset", err)
+	err = s.r.row(ctx, "look up asset", `SELECT EXISTS (SELECT 1 FROM receipts WHERE pair = ? AND asset = ?)`, pair, asset).Scan(&holds)
+	return holds, err
 }
 
 // OwnsAsset reports whether an asset of the destination stands for an object of
 // any source. The join is CROSS so that pairs come first: SQLite would else look through
 // all receipts.
 func (s *Store) OwnsAsset(ctx context.Context, destination, asset string) (owns bool, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs p CROSS JOIN receipts r ON r.pair = p.id
+	err = s.r.row(ctx, "look up asset", `SELECT EXISTS (SELECT 1 FROM pairs p CROSS JOIN receipts r ON r.pair = p.id
 		WHERE p.destination = ? AND r.asset = ?)`, destination, asset).Scan(&owns)
-	return owns, wrap("look up asset", err)
+	return owns, err
 }
 
 // millis is a time as the journal keeps it, nothing if it is not known.

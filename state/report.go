@@ -33,11 +33,11 @@ type DescriptionSum struct{ Objects, ContentTypes, Metadata, Tags int64 }
 
 // SumDescriptions counts what is kept of the objects that a run took over.
 func (s *Store) SumDescriptions(ctx context.Context, run Run) (d DescriptionSum, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(content_type <> ''), 0), coalesce(sum(metadata <> '{}'), 0),
+	err = s.r.row(ctx, "sum up descriptions", `SELECT count(*), coalesce(sum(content_type <> ''), 0), coalesce(sum(metadata <> '{}'), 0),
 		coalesce(sum(tags <> '{}'), 0) FROM (
 			SELECT d.content_type, d.metadata, d.tags FROM descriptions d JOIN receipts r ON r.pair = d.pair AND r.key = d.key
 			WHERE d.pair = ?1 AND r.run = ?2
 			UNION ALL SELECT b.content_type, '{}', '{}' FROM receipts r CROSS JOIN bases b ON b.id = r.base
 			WHERE r.pair = ?1 AND r.run = ?2 AND b.content_type <> '')`, run.Pair.ID, run.Num).Scan(&d.Objects, &d.ContentTypes, &d.Metadata, &d.Tags)
-	return d, wrap("sum up descriptions", err)
+	return d, err
 }

@@ -329,19 +329,25 @@ func first[T any](all []T, err error, what string) (T, error) {
 }
 
 // query collects the rows of a statement; it is for results of bounded size.
-func query[T any](ctx context.Context, db *sql.DB, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) ([]T, error) {
-	return queryInto(ctx, nil, db, op, scan, stmt, args...)
+func query[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) ([]T, error) {
+	return queryInto(ctx, nil, r, op, scan, stmt, args...)
 }
 
 // queryInto is query, with the rows in the place of those of a former page.
-func queryInto[T any](ctx context.Context, former []T, db *sql.DB, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) (all []T, err error) {
-	defer func() { err = interrupted(ctx, op, err) }()
-	rows, err := db.QueryContext(ctx, stmt, args...)
+func queryInto[T any](ctx context.Context, former []T, r reader, op string, scan func(*sql.Rows) (T, error), stmt string, args ...any) (all []T, err error) {
+	err = r.hook.around(op, func() (err error) {
+		defer func() { err = wrap(op, interrupted(ctx, op, err)) }()
+		rows, err := r.QueryContext(ctx, stmt, args...)
+		if err != nil {
+			return err
+		}
+		all, err = appendAll(former[:0], rows, scan)
+		return err
+	})
 	if err != nil {
-		return nil, wrap(op, err)
+		return nil, err
 	}
-	all, err = appendAll(former[:0], rows, scan)
-	return all, wrap(op, err)
+	return all, nil
 }
 
 // scanAll collects rows and closes them.

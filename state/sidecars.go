@@ -99,7 +99,7 @@ func (s *Store) PendingSidecars(ctx context.Context, pair int64) iter.Seq2[Sidec
 }
 
 func (s *Store) sidecars(ctx context.Context, pair int64, after sources.Key, condition string) iter.Seq2[Sidecar, error] {
-	return paged(after, func(c Sidecar) sources.Key { return c.Key }, func(after sources.Key) ([]Sidecar, error) {
+	return paged(s.r, after, func(c Sidecar) sources.Key { return c.Key }, func(after sources.Key) ([]Sidecar, error) {
 		return query(ctx, s.r, "list sidecars", scanSidecar,
 			`SELECT `+sidecarColumns+` FROM sidecars WHERE pair = ? AND key > ?`+condition+` ORDER BY key LIMIT ?`, pair, after, pageSize)
 	})

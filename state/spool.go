@@ -14,11 +14,12 @@ const spoolPage = 500
 // keeping the journal from being checkpointed until the last one is seen: that may take hours
 // where contents are read in between. The rows are copied into a temporary table of a connection,
 // where SQLite would have sorted them anyway, and come from there by the page.
-func spooled[T any](ctx context.Context, db *sql.DB, op string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
+func spooled[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		if err := spool(ctx, db, scan, yield, query, args); err != nil && !errors.Is(err, errStopped) {
+		err := r.hook.around(op, func() error { return wrap(op, interrupted(ctx, op, spool(ctx, r, scan, yield, query, args))) })
+		if err != nil && !errors.Is(err, errStopped) {
 			var none T
-			yield(none, wrap(op, interrupted(ctx, op, err)))
+			yield(none, err)
 		}
 	}
 }
@@ -26,8 +27,8 @@ func spooled[T any](ctx context.Context, db *sql.DB, op string, scan func(*sql.R
 // errStopped says that no more rows are wanted.
 var errStopped = errors.New("no more rows are wanted")
 
-func spool[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, error), yield func(T, error) bool, query string, args []any) (err error) {
-	conn, err := db.Conn(ctx)
+func spool[T any](ctx context.Context, r reader, scan func(*sql.Rows) (T, error), yield func(T, error) bool, query string, args []any) (err error) {
+	conn, err := r.Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -45,10 +46,8 @@ func spool[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, erro
 		if err != nil {
 			return err
 		}
-		for _, row := range page {
-			if !yield(row, nil) {
-				return errStopped
-			}
+		if !yieldAll(r.hook, page, yield) {
+			return errStopped
 		}
 		if len(page) < spoolPage {
 			return nil

@@ -36,7 +36,8 @@ type Store struct {
 	epoch string // names this owner in every write
 	lock  *filelock.Lock
 	w     *sql.DB // the one writing connection; nil if opened for reading
-	r     *sql.DB
+	r     reader
+	hook  *hook
 	based *baseIndex
 	now   func() time.Time
 
@@ -94,7 +95,7 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 	} else if err != nil {
 		return nil, diskError(path, err)
 	}
-	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: newMark(path, lock.File()), based: &baseIndex{}, now: clock.Now}
+	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: newMark(path, lock.File()), based: &baseIndex{}, hook: &hook{}, now: clock.Now}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -118,7 +119,8 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 	if err := s.takeOwnership(ctx, fresh, takeover); err != nil {
 		return nil, err
 	}
-	s.r, err = connect(path, reading, 4)
+	r, err := connect(path, reading, 4)
+	s.r = reader{r, s.hook}
 	return s, err
 }
 
@@ -192,7 +194,9 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{path: path, r: r, based: &baseIndex{}, now: clock.Now}, nil
+	s := &Store{path: path, based: &baseIndex{}, hook: &hook{}, now: clock.Now}
+	s.r = reader{r, s.hook}
+	return s, nil
 }
 
 // Path is the absolute path of the journal.
@@ -218,7 +222,7 @@ func (s *Store) Close() error {
 	if s.w != nil {
 		errs = append(errs, s.keepSums())
 	}
-	if s.r != nil {
+	if s.r.DB != nil {
 		errs = append(errs, s.r.Close())
 	}
 	if s.w != nil {
@@ -279,10 +283,14 @@ func connect(path string, m mode, connections int) (*sql.DB, error) {
 
 // write runs f in one transaction, provided that this process still owns the
 // journal.
-func (s *Store) write(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) (err error) {
+func (s *Store) write(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) error {
 	if s.w == nil {
 		return fmt.Errorf("journal: %s: %w", op, ErrReadOnly)
 	}
+	return s.hook.around(op, func() error { return s.commit(ctx, op, f) })
+}
+
+func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) (err error) {
 	defer func() { err = interrupted(ctx, op, err) }()
 	if err := s.mark.catchUp(); err != nil {
 		return wrap(op, err)

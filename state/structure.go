@@ -88,9 +88,9 @@ type PlaceKey struct{ Category, Path string }
 // other pairs of its destination may have had to themselves.
 func (s *Store) ForgetOursOfOthers(ctx context.Context, pair Pair, places []PlaceKey) error {
 	var others bool
-	if err := s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairs WHERE destination = ? AND id <> ?)`,
+	if err := s.r.row(ctx, "share containers", `SELECT EXISTS (SELECT 1 FROM pairs WHERE destination = ? AND id <> ?)`,
 		pair.Destination, pair.ID).Scan(&others); err != nil || !others {
-		return wrap("share containers", interrupted(ctx, "share containers", err))
+		return err
 	}
 	return s.write(ctx, "share containers", func(ctx context.Context, tx *sql.Tx) error {
 		for _, p := range places {
@@ -105,9 +105,9 @@ func (s *Store) ForgetOursOfOthers(ctx context.Context, pair Pair, places []Plac
 
 // IsOurs reports what SaveOurs and SaveNewFolder remembered.
 func (s *Store) IsOurs(ctx context.Context, pair int64, category, path string) (ours bool, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ours WHERE pair = ? AND category = ? AND path = ?)`,
+	err = s.r.row(ctx, "look up container", `SELECT EXISTS (SELECT 1 FROM ours WHERE pair = ? AND category = ? AND path = ?)`,
 		pair, category, path).Scan(&ours)
-	return ours, wrap("look up container", err)
+	return ours, err
 }
 
 func (s *Store) pairsOfText(ctx context.Context, op, stmt string, args ...any) (map[string]string, error) {

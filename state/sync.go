@@ -77,8 +77,8 @@ func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
 
 // DriftCursor is the key up to which the last run compared receipts with the destination.
 func (s *Store) DriftCursor(ctx context.Context, pair int64) (key sources.Key, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT drift_cursor FROM pairs WHERE id = ?`, pair).Scan(&key)
-	return key, wrap("find drift cursor", err)
+	err = s.r.row(ctx, "find drift cursor", `SELECT drift_cursor FROM pairs WHERE id = ?`, pair).Scan(&key)
+	return key, err
 }
 
 // An Ending is what the journal learns from a sync that comes to its end.

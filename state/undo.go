@@ -51,9 +51,9 @@ const takenBack = `EXISTS (SELECT 1 FROM runs u JOIN items t ON t.run = u.num AN
 // Undoable counts what an undo of a run would have to look at, and the aliases that it would
 // forget.
 func (s *Store) Undoable(ctx context.Context, run Run) (sum ReceiptSum, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
+	err = s.r.row(ctx, "sum up what a run did", `SELECT count(*) + (SELECT count(*) FROM aliases WHERE pair = ?1 AND run = ?2), coalesce(sum(size), 0)`+undoable, run.Pair.ID, run.Num).
 		Scan(&sum.Objects, &sum.Bytes)
-	return sum, wrap("sum up what a run did", err)
+	return sum, err
 }
 
 // PlanUndo begins a run that only shows what an undo would do.
@@ -259,9 +259,9 @@ func (s *Store) UndoneBy(ctx context.Context, run int64) ([]Run, error) {
 
 // TakenBack sums up what undos have taken back of what a run did.
 func (s *Store) TakenBack(ctx context.Context, run int64) (sum ReceiptSum, err error) {
-	err = s.r.QueryRowContext(ctx, `SELECT coalesce(sum(t.objects), 0), coalesce(sum(t.bytes), 0) FROM runs u JOIN tallies t ON t.run = u.num
+	err = s.r.row(ctx, "sum up what was taken back", `SELECT coalesce(sum(t.objects), 0), coalesce(sum(t.bytes), 0) FROM runs u JOIN tallies t ON t.run = u.num
 		WHERE u.undoes = ? AND t.state = 'done'`, run).Scan(&sum.Objects, &sum.Bytes)
-	return sum, wrap("sum up what was taken back", interrupted(ctx, "sum up what was taken back", err))
+	return sum, err
 }
 
 // forgetPlaces has the next plan look into the places of chosen items: somebody may get

@@ -45,16 +45,16 @@ func (v VerifiedSum) Unverified() int64 { return v.Assets - v.Listed - v.Differ 
 func (s *Store) SumVerified(ctx context.Context, pair int64) (sum VerifiedSum, err error) {
 	var arrival sql.NullInt64
 	if _, err := s.LastVerification(ctx, pair); errors.Is(err, ErrNotFound) {
-		err = s.r.QueryRowContext(ctx, `SELECT count(*), max(done_at) FROM receipts WHERE pair = ?`, pair).Scan(&sum.Assets, &arrival)
+		err = s.r.row(ctx, "sum up what is verified", `SELECT count(*), max(done_at) FROM receipts WHERE pair = ?`, pair).Scan(&sum.Assets, &arrival)
 		if arrival.Valid {
 			sum.LastArrival = fromMillis(arrival.Int64)
 		}
-		return sum, wrap("sum up what is verified", interrupted(ctx, "sum up what is verified", err))
+		return sum, err
 	} else if err != nil {
 		return sum, err
 	}
 	var voided, sampled int64
-	err = s.r.QueryRowContext(ctx, `WITH last AS (SELECT id, at FROM verifications WHERE pair = ?1 ORDER BY id DESC LIMIT 1),
+	err = s.r.row(ctx, "sum up what is verified", `WITH last AS (SELECT id, at FROM verifications WHERE pair = ?1 ORDER BY id DESC LIMIT 1),
 		times AS (SELECT coalesce((SELECT at FROM last), 0) AS listed, `+lastContents+` AS contents),
 		differing AS (SELECT DISTINCT r.asset FROM last JOIN differences d ON d.verification = last.id
 			JOIN receipts r ON r.pair = ?1 AND r.asset = d.asset WHERE `+arrivedAt+` < last.at),
@@ -74,7 +74,7 @@ func (s *Store) SumVerified(ctx context.Context, pair int64) (sum VerifiedSum, e
 	if arrival.Valid {
 		sum.LastArrival = fromMillis(arrival.Int64)
 	}
-	return sum, wrap("sum up what is verified", interrupted(ctx, "sum up what is verified", err))
+	return sum, err
 }
 
 // An Arrival is how the content of an asset came to be there, and how it was verified since.
@@ -92,13 +92,13 @@ func (s *Store) ArrivalOf(ctx context.Context, pair int64, key sources.Key) (a A
 	const op = "find when an asset was verified"
 	var done, since, contents int64
 	var checked, intact sql.NullInt64
-	err = s.r.QueryRowContext(ctx, `SELECT u.id, r.done_at, `+arrivedAt+`, `+lastContents+`, c.at, c.intact
+	err = s.r.row(ctx, op, `SELECT u.id, r.done_at, `+arrivedAt+`, `+lastContents+`, c.at, c.intact
 		FROM receipts r JOIN runs u ON u.num = coalesce(r.content_run, r.run) LEFT JOIN content_checks c ON c.pair = r.pair AND c.asset = r.asset
 		WHERE r.pair = ?1 AND r.key = ?2`, pair, key).Scan(&a.Run, &done, &since, &contents, &checked, &intact)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, fmt.Errorf("receipt of %s: %w", key, ErrNotFound)
 	} else if err != nil {
-		return a, wrap(op, interrupted(ctx, op, err))
+		return a, err
 	}
 	a.At = fromMillis(min(done, since)) // what was moved since is older than its receipt
 	if checked.Valid {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -112,6 +114,24 @@ func TestLayers(t *testing.T) {
 		if !seen[name] {
 			t.Errorf("%s is listed here and does not exist any more", name)
 		}
+	}
+}
+
+// What makes a store fail is for tests.
+func TestOnlyTestsHookTheStore(t *testing.T) {
+	root := os.DirFS("../../..")
+	err := fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/test/") {
+			return err
+		}
+		code, err := fs.ReadFile(root, path)
+		if strings.Contains(string(code), ".SetHook(") {
+			t.Errorf("%s calls SetHook of a store, which only tests may", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,114 @@
+package state
+
+import (
+	"assetferry/sources"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"testing"
+)
+
+var errHook = errors.New("a fault made by a test")
+
+// A hook is asked before and after all that a store does, and has it fail at either moment.
+func TestHook(t *testing.T) {
+	j := begin(t)
+	s, run := j.Store, j.run
+	if err := s.Stage(t.Context(), run.Num, Page{Items: []Item{{Object: sources.Object{Key: "a"}, State: ItemStaged}, {Object: sources.Object{Key: "b"}, State: ItemStaged}}}); err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	fail := func(op string, when bool) {
+		asked = nil
+		s.SetHook(func(o string, done bool) error {
+			asked = append(asked, o)
+			if o == op && done == when {
+				return errHook
+			}
+			return nil
+		})
+	}
+	count := func() (rows int, err error) {
+		for _, e := range s.Items(t.Context(), run.Num) {
+			if e != nil {
+				return rows, e
+			}
+			rows++
+		}
+		return rows, nil
+	}
+	for _, when := range []bool{false, true} {
+		want := map[bool]int{false: 0, true: 1}[when]
+		fail(nextRow, when)
+		if rows, err := count(); rows != want || !errors.Is(err, errHook) {
+			t.Errorf("row, done %v: got %d rows and %v, want %d and a fault", when, rows, err, want)
+		}
+		fail("list items", when)
+		if rows, err := count(); rows != 0 || !errors.Is(err, errHook) {
+			t.Errorf("page, done %v: got %d rows and %v, want a fault", when, rows, err)
+		}
+		fail("find drift cursor", when)
+		if _, err := s.DriftCursor(t.Context(), run.Pair.ID); !errors.Is(err, errHook) {
+			t.Errorf("row alone, done %v: got %v, want a fault", when, err)
+		}
+		fail("set run state", when)
+		if err := s.SetRunState(t.Context(), run.Num, Scanning, Planning); !errors.Is(err, errHook) {
+			t.Errorf("write, done %v: got %v, want a fault", when, err)
+		}
+		s.SetHook(nil)
+		if r, err := s.Run(t.Context(), run.ID); err != nil || (r.State == Planning) != when {
+			t.Errorf("write, done %v: the run is %s (%v)", when, r.State, err)
+		}
+	}
+	fail("", false)
+	if rows, err := count(); rows != 2 || err != nil {
+		t.Errorf("got %d rows and %v, want 2", rows, err)
+	}
+	if want := []string{"list items", "list items", nextRow, nextRow, nextRow, nextRow}; !slices.Equal(asked, want) {
+		t.Errorf("asked about %q, want %q", asked, want)
+	}
+}
+
+// Who stops listening to a listing does not hear of a failure after the row, so it does not come.
+func TestHookOfAnUnheardRow(t *testing.T) {
+	j := begin(t)
+	s, run := j.Store, j.run
+	if err := s.Stage(t.Context(), run.Num, Page{Items: []Item{{Object: sources.Object{Key: "a"}, State: ItemStaged}}}); err != nil {
+		t.Fatal(err)
+	}
+	var after int
+	s.SetHook(func(op string, done bool) error {
+		if op == nextRow && done {
+			after++
+		}
+		return nil
+	})
+	for range s.Items(t.Context(), run.Num) {
+		break
+	}
+	if after != 0 {
+		t.Error("the hook was asked about a row after which nobody listened")
+	}
+}
+
+// Spooled rows are rows of a listing as well.
+func TestHookOfSpooledRows(t *testing.T) {
+	s := newStore(t)
+	scan := func(rows *sql.Rows) (n int, err error) { return n, rows.Scan(&n) }
+	s.SetHook(func(op string, done bool) error {
+		if op == nextRow && done {
+			return errHook
+		}
+		return nil
+	})
+	rows, failed := 0, error(nil)
+	for _, err := range spooled(context.Background(), s.r, "spool", scan, `SELECT 1 UNION ALL SELECT 2`) {
+		if failed = err; err == nil {
+			rows++
+		}
+	}
+	if rows != 1 || !errors.Is(failed, errHook) {
+		t.Errorf("got %d rows and %v, want 1 and a fault", rows, failed)
+	}
+}
