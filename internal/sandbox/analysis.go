@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"assetferry/internal/sandbox/rendition"
+	"assetferry/internal/sandbox/store"
 )
 
 // analyseAssets queues images for a description and tags. Files that are no
@@ -37,9 +38,9 @@ func (s *Server) analyseAssets(c *call) error {
 			states[id] = "skipped"
 		}
 	}
-	err := s.store.write(func(ses *session) error {
+	err := s.store.Write(func(ses *store.Session) error {
 		for id, state := range states {
-			if _, err := ses.exec("UPDATE assets SET analysis = ? WHERE id = ?", state, id); err != nil {
+			if _, err := ses.Exec("UPDATE assets SET analysis = ? WHERE id = ?", state, id); err != nil {
 				return err
 			}
 		}
@@ -56,11 +57,11 @@ func (s *Server) analyseAssets(c *call) error {
 // analyseNext analyses one image that was looked into already, if there is one.
 func (s *Server) analyseNext(ctx context.Context) (analysed bool, err error) {
 	var id, content string
-	err = s.store.read(func(ses *session) error {
-		return notThere(ses.row(`SELECT a.id, a.content FROM assets a JOIN pictures p ON p.content = a.content
+	err = s.store.Read(func(ses *store.Session) error {
+		return store.NotThere(ses.Row(`SELECT a.id, a.content FROM assets a JOIN pictures p ON p.content = a.content
 			WHERE a.analysis = 'queued' AND p.state <> 'queued' ORDER BY a.seq LIMIT 1`, nil, &id, &content))
 	})
-	if errors.Is(err, errNotThere) {
+	if errors.Is(err, store.ErrNotThere) {
 		return false, nil
 	}
 	if err != nil {
@@ -79,20 +80,20 @@ func (s *Server) analyseNext(ctx context.Context) (analysed bool, err error) {
 			return false, err
 		}
 	}
-	return true, s.store.write(func(ses *session) error { return s.noteAnalysis(ses, id, content, description, tags) })
+	return true, s.store.Write(func(ses *store.Session) error { return s.noteAnalysis(ses, id, content, description, tags) })
 }
 
 // noteAnalysis sets what nobody has written, unless the image has been replaced
 // meanwhile; then it stays queued.
-func (s *Server) noteAnalysis(ses *session, id, content, description, tags string) error {
+func (s *Server) noteAnalysis(ses *store.Session, id, content, description, tags string) error {
 	if description == "" {
-		_, err := ses.exec("UPDATE assets SET analysis = 'error' WHERE id = ? AND content = ?", id, content)
+		_, err := ses.Exec("UPDATE assets SET analysis = 'error' WHERE id = ? AND content = ?", id, content)
 		return err
 	}
-	_, err := ses.exec(`UPDATE assets SET analysis = 'success', modified_at = ?,
+	_, err := ses.Exec(`UPDATE assets SET analysis = 'success', modified_at = ?,
 			description = CASE description WHEN '' THEN ? ELSE description END,
 			tags = CASE tags WHEN '[]' THEN ? ELSE tags END
-		WHERE id = ? AND content = ?`, millis(s.now()), description, tags, id, content)
+		WHERE id = ? AND content = ?`, store.Millis(s.now()), description, tags, id, content)
 	return err
 }
 

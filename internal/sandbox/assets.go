@@ -9,7 +9,10 @@ import (
 	"net/http"
 	"time"
 
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 // An asset is a stored file with what is known of it.
@@ -72,9 +75,9 @@ func (a asset) thumbnail() *thumbnailView {
 func (c *call) view(a asset, queued bool) assetView {
 	base := c.origin() + "/" + a.Workspace + "/assets/" + a.ID
 	v := assetView{
-		ID: a.ID, Name: a.Name, Extension: a.Extension, Size: a.size, MimeType: mimeType(fold(a.Extension)),
+		ID: a.ID, Name: a.Name, Extension: a.Extension, Size: a.size, MimeType: naming.MimeType(naming.Fold(a.Extension)),
 		CategoryID: a.Category, FolderID: a.Folder,
-		UploadedAt: timestamp(a.Uploaded), LastModifiedAt: timestamp(a.Modified),
+		UploadedAt: store.Timestamp(a.Uploaded), LastModifiedAt: store.Timestamp(a.Modified),
 		Tags: a.Tags, URL: base + "/file",
 		Metadata: metadataView{
 			Description: a.Description, CustomAttributes: a.Attributes, Status: a.status(queued), AnalysisStatus: a.Analysis,
@@ -83,7 +86,7 @@ func (c *call) view(a asset, queued bool) assetView {
 	// Also while it is queued: the service has the addresses in the answer to the
 	// upload, and so makes them from the width that the head of the file says.
 	if a.isImage() && a.picture.state == "readable" && v.Metadata.Status != "error" {
-		v.ImageURLs = imageURLs(base, a.picture.width, fold(a.Extension))
+		v.ImageURLs = imageURLs(base, a.picture.width, naming.Fold(a.Extension))
 	}
 	if v.Metadata.Status == "success" {
 		v.Metadata.Width, v.Metadata.Height, v.Metadata.BlurHash = a.picture.width, a.picture.height, a.BlurHash
@@ -106,7 +109,7 @@ func (a asset) status(queued bool) string {
 // isImage looks at the extension, too, which may have been changed to that of
 // something else.
 func (a asset) isImage() bool {
-	_, is := renditionFormat(fold(a.Extension))
+	_, is := renditionFormat(naming.Fold(a.Extension))
 	return is && a.picture.state != "no"
 }
 
@@ -121,11 +124,11 @@ func (c *call) origin() string {
 // workspace where there is an ID. What is in the trash is not there.
 func (s *Server) asset(c *call, id string) (asset, error) {
 	var a asset
-	err := s.store.read(func(ses *session) (err error) {
+	err := s.store.Read(func(ses *store.Session) (err error) {
 		a, err = selectAsset(ses, id)
 		return err
 	})
-	if errors.Is(err, errNotThere) || err == nil && !c.sees(a.Workspace) {
+	if errors.Is(err, store.ErrNotThere) || err == nil && !c.sees(a.Workspace) {
 		return asset{}, noAsset(id)
 	}
 	if err != nil {
@@ -136,7 +139,7 @@ func (s *Server) asset(c *call, id string) (asset, error) {
 
 // again finds an asset once more within a change, and holds the call's permissions
 // against where it is by now. Its workspace is the same, so the rights are known.
-func (c *call) again(ses *session, a *asset) error {
+func (c *call) again(ses *store.Session, a *asset) error {
 	now, err := selectAsset(ses, a.ID)
 	if err != nil {
 		return err
@@ -145,7 +148,9 @@ func (c *call) again(ses *session, a *asset) error {
 	return c.allow(a.Workspace, a.Category)
 }
 
-func noAsset(id string) *problem { return refuse(http.StatusNotFound, "There is no asset %q.", id) }
+func noAsset(id string) *problem.Problem {
+	return problem.Refuse(http.StatusNotFound, "There is no asset %q.", id)
+}
 
 func (s *Server) getAsset(c *call) error {
 	a, err := s.asset(c, c.args[0])
@@ -172,14 +177,14 @@ func (s *Server) listAssets(c *call) error {
 		return err
 	}
 	if at.category == "" {
-		return refuse(http.StatusBadRequest, "A categoryId or a folderId is needed.")
+		return problem.Refuse(http.StatusBadRequest, "A categoryId or a folderId is needed.")
 	}
 	p := s.options.Profile
 	listed := listing{
 		at: at, deep: p.CategoryListing == "deep" && at.folder == "", until: s.listedUntil(),
 		order: p.assetOrder(order), limit: limit, offset: offset,
 	}
-	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) { return listed.selectAssets(ses) })
+	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]asset, int, error) { return listed.selectAssets(ses) })
 }
 
 // listedUntil is when an asset must have come to be listed by now; zero: at any time.
@@ -210,7 +215,7 @@ func (s *Server) getOffset(c *call) error {
 		return err
 	}
 	var offset int
-	err = s.store.read(func(ses *session) (err error) {
+	err = s.store.Read(func(ses *store.Session) (err error) {
 		if a, err = selectAsset(ses, a.ID); err != nil { // it may have been moved
 			return err
 		}
@@ -234,7 +239,7 @@ func (s *Server) listTrash(c *call) error { return s.replyVisible(c, selectTrash
 
 // replyVisible answers with a page of assets of the workspace, from the categories
 // that the user may see.
-func (s *Server) replyVisible(c *call, find func(ses *session, ws, visible string, limit, offset int) ([]asset, int, error)) error {
+func (s *Server) replyVisible(c *call, find func(ses *store.Session, ws, visible string, limit, offset int) ([]asset, int, error)) error {
 	limit, offset, err := c.page()
 	if err != nil {
 		return err
@@ -243,7 +248,7 @@ func (s *Server) replyVisible(c *call, find func(ses *session, ws, visible strin
 	if err != nil {
 		return err
 	}
-	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) {
+	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]asset, int, error) {
 		visible, err := r.visible(ses, ws)
 		if err != nil {
 			return nil, 0, err
@@ -252,10 +257,10 @@ func (s *Server) replyVisible(c *call, find func(ses *session, ws, visible strin
 	})
 }
 
-func (s *Server) replyAssets(c *call, limit, offset int, find func(*session) ([]asset, int, error)) error {
+func (s *Server) replyAssets(c *call, limit, offset int, find func(*store.Session) ([]asset, int, error)) error {
 	var found []asset
 	out := list[assetView]{Items: []assetView{}, Offset: offset, Limit: limit}
-	err := s.store.read(func(ses *session) (err error) {
+	err := s.store.Read(func(ses *store.Session) (err error) {
 		found, out.TotalCount, err = find(ses)
 		return err
 	})
@@ -290,7 +295,7 @@ func (s *Server) folderPlace(c *call, id string, categoryID *string) (place, err
 		return place{}, err
 	}
 	if categoryID != nil && *categoryID != f.Category {
-		return place{}, refuse(http.StatusBadRequest, "The folder %q is in another category.", id)
+		return place{}, problem.Refuse(http.StatusBadRequest, "The folder %q is in another category.", id)
 	}
 	return place{workspace: f.workspace, category: f.Category, folder: f.ID}, nil
 }
@@ -319,7 +324,7 @@ func (p assetPatch) check(profile Profile) error {
 	if a := p.Metadata.CustomAttributes; a != nil {
 		var object map[string]any // no number in it may be too large for programs, either
 		if err := json.Unmarshal(a, &object); err != nil || object == nil {
-			return refuse(http.StatusBadRequest, "metadata.customAttributes must be an object.")
+			return problem.Refuse(http.StatusBadRequest, "metadata.customAttributes must be an object.")
 		}
 	}
 	return profile.checkTexts(p)
@@ -376,13 +381,13 @@ func (s *Server) patchAsset(c *call) error {
 	if err := in.check(s.options.Profile); err != nil {
 		return err
 	}
-	if in.Extension != nil && fold(*in.Extension) != fold(a.Extension) {
+	if in.Extension != nil && naming.Fold(*in.Extension) != naming.Fold(a.Extension) {
 		if err := s.checkAdmitted(c, *in.Extension); err != nil {
 			return err
 		}
 	}
 	now := s.now()
-	err = s.store.write(func(ses *session) error {
+	err = s.store.Write(func(ses *store.Session) error {
 		if err := c.again(ses, &a); err != nil {
 			return err
 		}
@@ -396,7 +401,7 @@ func (s *Server) patchAsset(c *call) error {
 		return updateAsset(ses, a)
 	})
 	switch {
-	case isForeignKey(err):
+	case store.IsForeignKey(err):
 		return notAllowed(a.Extension)
 	case err != nil:
 		return changing(a.ID, err)
@@ -404,6 +409,6 @@ func (s *Server) patchAsset(c *call) error {
 	return c.Reply(http.StatusOK, c.view(a, false))
 }
 
-func notAllowed(extension string) *problem {
-	return refuse(http.StatusBadRequest, "The extension %q is not allowed in the category.", extension)
+func notAllowed(extension string) *problem.Problem {
+	return problem.Refuse(http.StatusBadRequest, "The extension %q is not allowed in the category.", extension)
 }

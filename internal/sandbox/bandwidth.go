@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"assetferry/internal/sandbox/problem"
 )
 
 // delivered counts the bytes of files that went out, by environment, from the
@@ -44,7 +46,7 @@ func (l Limits) isPersonal() bool { return strings.TrimPrefix(l.PricingPlan, "ck
 // nothing, are guesses.
 func (s *Server) checkPlan(environment string) error {
 	if s.options.Limits.isPersonal() && s.bandwidthExceeded(environment) {
-		return refuse(http.StatusPaymentRequired, "The bandwidth of the plan is used up.")
+		return problem.Refuse(http.StatusPaymentRequired, "The bandwidth of the plan is used up.")
 	}
 	return nil
 }

@@ -3,6 +3,9 @@ package sandbox
 import (
 	"fmt"
 	"net/http"
+
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/store"
 )
 
 // replyBulk answers a request about several assets: 204 if all went well, else
@@ -16,13 +19,13 @@ func (c *call) replyBulk(failed map[string]int) error {
 
 // bulk does something with each of several assets, in one change; where each lies
 // a permission is needed. The status is 0 if it could be done, else it says why not.
-func (s *Server) bulk(c *call, workspace string, needs permission, ids []string, do func(ses *session, i int) (status int, err error)) error {
+func (s *Server) bulk(c *call, workspace string, needs permission, ids []string, do func(ses *store.Session, i int) (status int, err error)) error {
 	r, err := c.rights(workspace)
 	if err != nil {
 		return err
 	}
 	var failed map[string]int
-	err = s.store.write(func(ses *session) error {
+	err = s.store.Write(func(ses *store.Session) error {
 		failed = make(map[string]int)
 		for i, id := range ids {
 			refused, err := r.refusesAsset(ses, needs, id)
@@ -43,8 +46,8 @@ func (s *Server) bulk(c *call, workspace string, needs permission, ids []string,
 		}
 		return nil
 	})
-	if isForeignKey(err) {
-		return refuse(http.StatusNotFound, "The place for the assets has just been deleted or changed.")
+	if store.IsForeignKey(err) {
+		return problem.Refuse(http.StatusNotFound, "The place for the assets has just been deleted or changed.")
 	}
 	if err != nil {
 		return fmt.Errorf("change %d assets: %w", len(ids), err)

@@ -10,7 +10,9 @@ import (
 	"unicode/utf8"
 
 	"assetferry/internal/sandbox/fault"
+	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // maxJSON is the longest JSON body read; a guess.
@@ -22,12 +24,12 @@ type call struct {
 	server *Server
 	route  route
 	args   []string          // values of the wildcards in the route's pattern
-	who    identity          // whom the token names, if the route needs one
+	who    tokens.Identity   // whom the token names, if the route needs one
 	known  map[string]rights // what it may do, by workspace
 }
 
 func newCall(s *Server, w http.ResponseWriter, r *http.Request) *call {
-	rt := route{method: r.Method, pattern: standin.Unknown, role: nobody, handle: (*Server).notImplemented}
+	rt := route{method: r.Method, pattern: standin.Unknown, role: tokens.Nobody, handle: (*Server).notImplemented}
 	i, args, known := s.router.Match(r.Method, r.URL)
 	if known {
 		rt = s.routes[i]
@@ -51,7 +53,7 @@ func (s *Server) serve(c *call) {
 		c.Abort()
 	}
 	if fired {
-		c.Misbehave(rule, func() { s.handle(c) }, func(status int, reason string) { c.problem(refuse(status, "%s", reason)) })
+		c.Misbehave(rule, func() { s.handle(c) }, func(status int, reason string) { c.problem(problem.Refuse(status, "%s", reason)) })
 		return
 	}
 	s.handle(c)
@@ -72,9 +74,9 @@ func (s *Server) handle(c *call) {
 	if c.Body.IsCut() {
 		c.Abort() // nobody is left to answer
 	}
-	p, ok := errors.AsType[*problem](err)
+	p, ok := errors.AsType[*problem.Problem](err)
 	if !ok {
-		p = refuse(http.StatusInternalServerError, "Something broke in the sandbox: %v", err)
+		p = problem.Refuse(http.StatusInternalServerError, "Something broke in the sandbox: %v", err)
 		s.options.Log.Error("request failed", "method", c.R.Method, "route", c.route.pattern, "error", err)
 	}
 	c.problem(p)
@@ -88,14 +90,14 @@ func (s *Server) admit(c *call) (err error) {
 		}
 		return s.deliverable(c.args[0])
 	}
-	if c.route.role == nobody {
+	if c.route.role == tokens.Nobody {
 		return nil
 	}
-	if c.who, err = s.tokens.verify(s.options.Profile.token(c.R.Header.Get("Authorization")), s.now()); err != nil {
+	if c.who, err = s.tokens.Verify(s.options.Profile.token(c.R.Header.Get("Authorization")), s.now()); err != nil {
 		return err
 	}
-	if c.who.role < c.route.role {
-		return refuse(http.StatusForbidden, "The role %q may not do this; it needs %q.", c.who.role, c.route.role)
+	if c.who.Role < c.route.role {
+		return problem.Refuse(http.StatusForbidden, "The role %q may not do this; it needs %q.", c.who.Role, c.route.role)
 	}
 	return nil
 }
@@ -105,7 +107,7 @@ func (s *Server) admit(c *call) (err error) {
 func (c *call) workspace() (string, error) {
 	q := c.R.URL.Query()
 	if !q.Has("workspaceId") {
-		return c.who.workspaces[0], nil
+		return c.who.Workspaces[0], nil
 	}
 	id := q.Get("workspaceId")
 	if !c.sees(id) {
@@ -114,8 +116,8 @@ func (c *call) workspace() (string, error) {
 	return id, nil
 }
 
-func noAccess(workspace string) *problem {
-	return refuse(http.StatusForbidden, "The token does not give access to workspace %q.", workspace)
+func noAccess(workspace string) *problem.Problem {
+	return problem.Refuse(http.StatusForbidden, "The token does not give access to workspace %q.", workspace)
 }
 
 // sees reports whether the token gives access to a workspace.
@@ -141,7 +143,7 @@ func (c *call) number(name string, absent, low, high int) (int, error) {
 	}
 	n, err := strconv.Atoi(q.Get(name))
 	if err != nil || n < low || n > high {
-		return 0, refuse(http.StatusBadRequest, "%s must be a number from %d to %d.", name, low, high)
+		return 0, problem.Refuse(http.StatusBadRequest, "%s must be a number from %d to %d.", name, low, high)
 	}
 	return n, nil
 }
@@ -158,7 +160,7 @@ func (c *call) order(fields ...sortField) (string, error) {
 func orderBy(field, order string, fields []sortField) (string, error) {
 	direction, ok := map[string]string{"": "ASC", "asc": "ASC", "desc": "DESC"}[order]
 	if !ok {
-		return "", refuse(http.StatusBadRequest, "order must be asc or desc.")
+		return "", problem.Refuse(http.StatusBadRequest, "order must be asc or desc.")
 	}
 	if field == "" {
 		field = fields[0].name
@@ -168,7 +170,7 @@ func orderBy(field, order string, fields []sortField) (string, error) {
 			return f.column + " " + direction + ", seq " + direction, nil
 		}
 	}
-	return "", refuse(http.StatusBadRequest, "Cannot sort by %q.", field)
+	return "", problem.Refuse(http.StatusBadRequest, "Cannot sort by %q.", field)
 }
 
 // A sortField is a field by which a list can be sorted.
@@ -182,10 +184,10 @@ func (c *call) json(v any) error {
 		return fmt.Errorf("read body: %w", err)
 	}
 	if len(data) > maxJSON {
-		return refuse(http.StatusBadRequest, "The body is longer than %d bytes.", maxJSON)
+		return problem.Refuse(http.StatusBadRequest, "The body is longer than %d bytes.", maxJSON)
 	}
 	if !utf8.Valid(data) { // parts are kept as they came
-		return refuse(http.StatusBadRequest, "The body is not valid UTF-8.")
+		return problem.Refuse(http.StatusBadRequest, "The body is not valid UTF-8.")
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return misread(err)
@@ -194,7 +196,7 @@ func (c *call) json(v any) error {
 }
 
 // problem answers with a refusal, after reading what the client still sends.
-func (c *call) problem(p *problem) {
+func (c *call) problem(p *problem.Problem) {
 	c.Drain()
-	_ = c.Reply(p.status, p.body())
+	_ = c.Reply(p.Status, p.Body())
 }

@@ -7,6 +7,11 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 // A category is the top of a tree of folders and says which extensions may be in it.
@@ -58,7 +63,7 @@ func (s *Server) replyCategories(c *call, inUse bool) error {
 		return err
 	}
 	out := list[categoryView]{Items: []categoryView{}, Offset: offset, Limit: limit}
-	err = s.store.read(func(ses *session) (err error) {
+	err = s.store.Read(func(ses *store.Session) (err error) {
 		out.Items, out.TotalCount, err = selectCategories(ses, r, ws, limit, offset, inUse)
 		return err
 	})
@@ -79,7 +84,7 @@ func (s *Server) getCategory(c *call) error {
 // replyCategory shows a category with the number of its assets.
 func (s *Server) replyCategory(c *call, cat category) error {
 	out := cat.view()
-	err := s.store.read(func(ses *session) (err error) {
+	err := s.store.Read(func(ses *store.Session) (err error) {
 		out.AssetsCount, err = countCategory(ses, cat.ID)
 		return err
 	})
@@ -99,11 +104,11 @@ func (s *Server) category(c *call, id string) (category, error) {
 		return category{}, err
 	}
 	var cat category
-	err := s.store.read(func(ses *session) (err error) {
+	err := s.store.Read(func(ses *store.Session) (err error) {
 		cat, err = selectCategory(ses, id)
 		return err
 	})
-	if errors.Is(err, errNotThere) { // deleted just now
+	if errors.Is(err, store.ErrNotThere) { // deleted just now
 		return category{}, noCategory(id)
 	}
 	if err != nil {
@@ -112,8 +117,8 @@ func (s *Server) category(c *call, id string) (category, error) {
 	return cat, nil
 }
 
-func noCategory(id string) *problem {
-	return refuse(http.StatusNotFound, "There is no category %q.", id)
+func noCategory(id string) *problem.Problem {
+	return problem.Refuse(http.StatusNotFound, "There is no category %q.", id)
 }
 
 // categoryPlace makes sure that a category is in the workspace of the call.
@@ -123,11 +128,11 @@ func (s *Server) categoryPlace(c *call, id string) (place, error) {
 		return place{}, err
 	}
 	var of string
-	err = s.store.read(func(ses *session) error {
-		return notThere(ses.row("SELECT workspace_id FROM categories WHERE id = ?", []any{id}, &of))
+	err = s.store.Read(func(ses *store.Session) error {
+		return store.NotThere(ses.Row("SELECT workspace_id FROM categories WHERE id = ?", []any{id}, &of))
 	})
-	if errors.Is(err, errNotThere) || err == nil && of != ws {
-		return place{}, refuse(http.StatusNotFound, "There is no category %q in workspace %q.", id, ws)
+	if errors.Is(err, store.ErrNotThere) || err == nil && of != ws {
+		return place{}, problem.Refuse(http.StatusNotFound, "There is no category %q in workspace %q.", id, ws)
 	}
 	if err != nil {
 		return place{}, fmt.Errorf("find category %s: %w", id, err)
@@ -154,8 +159,8 @@ func (s *Server) checkCategory(c *call, in categoryBody) error {
 	if err := s.options.Profile.checkName("category name", in.Name); err != nil {
 		return err
 	}
-	if n := len(in.Extensions); n == 0 || n > maxExtensions {
-		return refuse(http.StatusBadRequest, "A category needs 1 to %d extensions, not %d.", maxExtensions, n)
+	if n := len(in.Extensions); n == 0 || n > naming.MaxExtensions {
+		return problem.Refuse(http.StatusBadRequest, "A category needs 1 to %d extensions, not %d.", naming.MaxExtensions, n)
 	}
 	if err := checkExtensions(in.Extensions); err != nil {
 		return err
@@ -169,17 +174,17 @@ func checkExtensions(all []string) error {
 		if err := checkExtension(e); err != nil {
 			return err
 		}
-		if seen[fold(e)] {
-			return refuse(http.StatusBadRequest, "The extension %q is there twice.", e)
+		if seen[naming.Fold(e)] {
+			return problem.Refuse(http.StatusBadRequest, "The extension %q is there twice.", e)
 		}
-		seen[fold(e)] = true
+		seen[naming.Fold(e)] = true
 	}
 	return nil
 }
 
 func checkExtension(e string) error {
-	if e == "" || utf8.RuneCountInString(e) > maxExtension || strings.ContainsAny(e, "./\\ ") || !utf8.ValidString(e) {
-		return refuse(http.StatusBadRequest, "The extension %q must have 1 to %d characters and no dot.", e, maxExtension)
+	if e == "" || utf8.RuneCountInString(e) > naming.MaxExtension || strings.ContainsAny(e, "./\\ ") || !utf8.ValidString(e) {
+		return problem.Refuse(http.StatusBadRequest, "The extension %q must have 1 to %d characters and no dot.", e, naming.MaxExtension)
 	}
 	return nil
 }
@@ -193,14 +198,14 @@ func (s *Server) createCategory(c *call) error {
 	if err != nil {
 		return err
 	}
-	cat := category{ID: newUUID(), Name: in.Name, Extensions: in.Extensions, Private: in.IsPrivate, workspace: ws}
-	err = s.store.write(func(ses *session) error {
+	cat := category{ID: standin.NewUUID(), Name: in.Name, Extensions: in.Extensions, Private: in.IsPrivate, workspace: ws}
+	err = s.store.Write(func(ses *store.Session) error {
 		if err := s.options.Profile.admitCategory(ses, cat); err != nil {
 			return err
 		}
 		return insertCategory(ses, cat)
 	})
-	if isForeignKey(err) { // deleted just now
+	if store.IsForeignKey(err) { // deleted just now
 		return noAccess(ws)
 	}
 	if err != nil {
@@ -221,13 +226,13 @@ func (s *Server) updateCategory(c *call) error {
 		return err
 	}
 	cat.Name, cat.Extensions, cat.Private = in.Name, in.Extensions, in.IsPrivate
-	err = s.store.write(func(ses *session) error {
+	err = s.store.Write(func(ses *store.Session) error {
 		if err := s.options.Profile.admitCategory(ses, cat); err != nil {
 			return err
 		}
 		return updateCategory(ses, cat)
 	})
-	if errors.Is(err, errNotThere) { // deleted just now
+	if errors.Is(err, store.ErrNotThere) { // deleted just now
 		return noCategory(cat.ID)
 	}
 	if err != nil {
@@ -247,13 +252,13 @@ func (s *Server) orderCategories(c *call) error {
 	if err := c.json(&in); err != nil {
 		return err
 	}
-	err = s.store.write(func(ses *session) error {
+	err = s.store.Write(func(ses *store.Session) error {
 		ids, err := categoryIDs(ses, rights{all: true}, ws)
 		if err != nil {
 			return err
 		}
 		if !slices.Equal(slices.Sorted(slices.Values(ids)), slices.Sorted(slices.Values(in.CategoriesIDs))) {
-			return refuse(http.StatusBadRequest, "categoriesIds must name all categories of the workspace, once each.")
+			return problem.Refuse(http.StatusBadRequest, "categoriesIds must name all categories of the workspace, once each.")
 		}
 		return setOrder(ses, in.CategoriesIDs)
 	})
@@ -269,10 +274,10 @@ func (s *Server) deleteCategory(c *call) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.write(func(ses *session) error {
-		return ses.change("DELETE FROM categories WHERE id = ?", cat.ID)
+	err = s.store.Write(func(ses *store.Session) error {
+		return ses.Change("DELETE FROM categories WHERE id = ?", cat.ID)
 	})
-	if errors.Is(err, errNotThere) { // by somebody else, just now
+	if errors.Is(err, store.ErrNotThere) { // by somebody else, just now
 		return noCategory(cat.ID)
 	}
 	if err != nil {

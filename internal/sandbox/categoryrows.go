@@ -3,30 +3,13 @@ package sandbox
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/store"
 )
 
-// errNotThere says that a row was not found.
-var errNotThere = errors.New("not there")
-
-// notThere turns the driver's word for a missing row into ours.
-func notThere(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return errNotThere
-	}
-	return err
-}
-
-// ignoreNotThere makes a missing row no error.
-func ignoreNotThere(err error) error {
-	if errors.Is(err, errNotThere) {
-		return nil
-	}
-	return err
-}
-
-func insertCategory(s *session, c category) error {
-	_, err := s.exec("INSERT INTO categories (id, workspace_id, name, private) VALUES (?, ?, ?, ?)",
+func insertCategory(s *store.Session, c category) error {
+	_, err := s.Exec("INSERT INTO categories (id, workspace_id, name, private) VALUES (?, ?, ?, ?)",
 		c.ID, c.workspace, c.Name, c.Private)
 	if err != nil {
 		return err
@@ -34,10 +17,10 @@ func insertCategory(s *session, c category) error {
 	return setExtensions(s, c)
 }
 
-func setExtensions(s *session, c category) error {
+func setExtensions(s *store.Session, c category) error {
 	for i, e := range c.Extensions {
-		_, err := s.exec(`INSERT INTO extensions (category_id, folded, extension, position) VALUES (?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET extension = excluded.extension, position = excluded.position`, c.ID, fold(e), e, i)
+		_, err := s.Exec(`INSERT INTO extensions (category_id, folded, extension, position) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET extension = excluded.extension, position = excluded.position`, c.ID, naming.Fold(e), e, i)
 		if err != nil {
 			return err
 		}
@@ -45,41 +28,41 @@ func setExtensions(s *session, c category) error {
 	return nil
 }
 
-func updateCategory(s *session, c category) error {
-	if err := s.change("UPDATE categories SET name = ?, private = ? WHERE id = ?", c.Name, c.Private, c.ID); err != nil {
+func updateCategory(s *store.Session, c category) error {
+	if err := s.Change("UPDATE categories SET name = ?, private = ? WHERE id = ?", c.Name, c.Private, c.ID); err != nil {
 		return err
 	}
 	folded := make([]string, len(c.Extensions))
 	for i, e := range c.Extensions {
-		folded[i] = fold(e)
+		folded[i] = naming.Fold(e)
 	}
 	kept, err := json.Marshal(folded)
 	if err != nil {
 		return err
 	}
 	const dropped = "DELETE FROM extensions WHERE category_id = ? AND folded NOT IN (SELECT value FROM json_each(?))"
-	if _, err := s.exec(dropped, c.ID, string(kept)); err != nil {
+	if _, err := s.Exec(dropped, c.ID, string(kept)); err != nil {
 		return err
 	}
 	return setExtensions(s, c)
 }
 
-func selectCategory(s *session, id string) (category, error) {
+func selectCategory(s *store.Session, id string) (category, error) {
 	c := category{ID: id}
 	var extensions string
-	err := s.row(`SELECT workspace_id, name, private, (
+	err := s.Row(`SELECT workspace_id, name, private, (
 			SELECT json_group_array(extension ORDER BY position) FROM extensions WHERE category_id = c.id
 		) FROM categories c WHERE id = ?`, []any{id}, &c.workspace, &c.Name, &c.Private, &extensions)
 	if err != nil {
-		return c, notThere(err)
+		return c, store.NotThere(err)
 	}
 	return c, json.Unmarshal([]byte(extensions), &c.Extensions)
 }
 
 // categoryIDs lists the categories of a workspace that may be entered, in the
 // order that was given to them, then those that have none in that of creation.
-func categoryIDs(s *session, r rights, workspace string) (ids []string, err error) {
-	err = s.rows("SELECT id FROM categories WHERE workspace_id = ? ORDER BY position IS NULL, position, seq", []any{workspace},
+func categoryIDs(s *store.Session, r rights, workspace string) (ids []string, err error) {
+	err = s.Rows("SELECT id FROM categories WHERE workspace_id = ? ORDER BY position IS NULL, position, seq", []any{workspace},
 		func(rows *sql.Rows) error {
 			var id string
 			err := rows.Scan(&id)
@@ -92,9 +75,9 @@ func categoryIDs(s *session, r rights, workspace string) (ids []string, err erro
 }
 
 // setOrder numbers the categories of a workspace.
-func setOrder(s *session, ids []string) error {
+func setOrder(s *store.Session, ids []string) error {
 	for i, id := range ids {
-		if _, err := s.exec("UPDATE categories SET position = ? WHERE id = ?", i, id); err != nil {
+		if _, err := s.Exec("UPDATE categories SET position = ? WHERE id = ?", i, id); err != nil {
 			return err
 		}
 	}
@@ -102,7 +85,7 @@ func setOrder(s *session, ids []string) error {
 }
 
 // selectCategories lists the categories of a workspace that may be entered.
-func selectCategories(s *session, r rights, workspace string, limit, offset int, inUse bool) ([]categoryView, int, error) {
+func selectCategories(s *store.Session, r rights, workspace string, limit, offset int, inUse bool) ([]categoryView, int, error) {
 	ids, err := categoryIDs(s, r, workspace)
 	if err != nil {
 		return nil, 0, err
@@ -119,7 +102,7 @@ func selectCategories(s *session, r rights, workspace string, limit, offset int,
 	return views, len(ids), nil
 }
 
-func viewCategory(s *session, id string, inUse bool) (categoryView, error) {
+func viewCategory(s *store.Session, id string, inUse bool) (categoryView, error) {
 	c, err := selectCategory(s, id)
 	if err != nil {
 		return categoryView{}, err
@@ -134,9 +117,9 @@ func viewCategory(s *session, id string, inUse bool) (categoryView, error) {
 }
 
 // extensionsIn gives the extensions that categories have in one of our tables.
-func extensionsIn(s *session, table, categories string) ([]string, error) {
+func extensionsIn(s *store.Session, table, categories string) ([]string, error) {
 	found := []string{}
-	err := s.rows("SELECT DISTINCT folded FROM "+table+" WHERE category_id IN (SELECT value FROM json_each(?)) ORDER BY folded",
+	err := s.Rows("SELECT DISTINCT folded FROM "+table+" WHERE category_id IN (SELECT value FROM json_each(?)) ORDER BY folded",
 		[]any{categories}, func(r *sql.Rows) error {
 			var e string
 			err := r.Scan(&e)
@@ -148,20 +131,20 @@ func extensionsIn(s *session, table, categories string) ([]string, error) {
 
 // countCategory counts the assets of a category and its folders, without the
 // trash: a guess.
-func countCategory(s *session, id string) (n int, err error) {
-	err = s.row("SELECT count(*) FROM assets WHERE category_id = ? AND trashed_at IS NULL", []any{id}, &n)
+func countCategory(s *store.Session, id string) (n int, err error) {
+	err = s.Row("SELECT count(*) FROM assets WHERE category_id = ? AND trashed_at IS NULL", []any{id}, &n)
 	return n, err
 }
 
 // categoryFor is the first category of a workspace that takes an extension.
-func categoryFor(s *session, workspace, folded string) (id string, err error) {
-	err = s.row(`SELECT c.id FROM categories c JOIN extensions e ON e.category_id = c.id
+func categoryFor(s *store.Session, workspace, folded string) (id string, err error) {
+	err = s.Row(`SELECT c.id FROM categories c JOIN extensions e ON e.category_id = c.id
 		WHERE c.workspace_id = ? AND e.folded = ? ORDER BY c.position IS NULL, c.position, c.seq LIMIT 1`, []any{workspace, folded}, &id)
-	return id, notThere(err)
+	return id, store.NotThere(err)
 }
 
 // takes reports whether a category allows an extension.
-func takes(s *session, category, folded string) (ok bool, err error) {
-	err = s.row("SELECT EXISTS (SELECT 1 FROM extensions WHERE category_id = ? AND folded = ?)", []any{category, folded}, &ok)
+func takes(s *store.Session, category, folded string) (ok bool, err error) {
+	err = s.Row("SELECT EXISTS (SELECT 1 FROM extensions WHERE category_id = ? AND folded = ?)", []any{category, folded}, &ok)
 	return ok, err
 }

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"assetferry/internal/sandbox/tokens"
 )
 
 // A Control talks to a running sandbox: it asks how it is, and stops it. No process is ever
@@ -28,7 +30,7 @@ import (
 // minute.
 type Control struct {
 	URL string // of the sandbox, such as http://127.0.0.1:8080
-	Key AccessKey
+	Key tokens.AccessKey
 	Now func() time.Time
 }
 
@@ -105,7 +107,7 @@ func (c Control) order(ctx context.Context, order string, into *Status) error {
 	return json.Unmarshal(body, into)
 }
 
-func controlMAC(key AccessKey, words ...string) string {
+func controlMAC(key tokens.AccessKey, words ...string) string {
 	h := hmac.New(sha256.New, []byte(key))
 	_, _ = io.WriteString(h, "assetferry sandbox control\n"+strings.Join(words, "\n"))
 	return hex.EncodeToString(h.Sum(nil))
@@ -186,7 +188,7 @@ func (u *untilEnd) end() {
 }
 
 // admitControl finds the access key with which an order was signed just now.
-func (s *Server) admitControl(r *http.Request, order string) (key AccessKey, stamp string, ok bool) {
+func (s *Server) admitControl(r *http.Request, order string) (key tokens.AccessKey, stamp string, ok bool) {
 	signed, isOurs := strings.CutPrefix(r.Header.Get("Authorization"), "Sandbox ")
 	n := strings.LastIndexByte(signed, '.')
 	if r.Method != http.MethodPost || !isOurs || n < 0 {

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/store"
 )
 
 // deliver sends the bytes of an asset.
@@ -26,7 +29,7 @@ func (s *Server) deliver(c *call) error {
 // headers and the ranges, which a profile may correct.
 func (s *Server) admitDelivery(c *call) (a asset, private bool, err error) {
 	workspace, id := c.args[0], c.args[1]
-	err = s.store.read(func(ses *session) (err error) {
+	err = s.store.Read(func(ses *store.Session) (err error) {
 		if a, err = s.deliveredAsset(ses, id); err != nil {
 			return err
 		}
@@ -34,7 +37,7 @@ func (s *Server) admitDelivery(c *call) (a asset, private bool, err error) {
 		private = cat.Private
 		return err
 	})
-	if errors.Is(err, errNotThere) || err == nil && a.Workspace != workspace {
+	if errors.Is(err, store.ErrNotThere) || err == nil && a.Workspace != workspace {
 		return a, private, noAsset(id)
 	}
 	if err != nil {
@@ -47,22 +50,22 @@ func (s *Server) admitDelivery(c *call) (a asset, private bool, err error) {
 }
 
 // deliveredAsset finds an asset, in the trash too if that is served.
-func (s *Server) deliveredAsset(ses *session, id string) (asset, error) {
+func (s *Server) deliveredAsset(ses *store.Session, id string) (asset, error) {
 	a, err := selectAsset(ses, id)
-	if !errors.Is(err, errNotThere) || !s.options.Profile.TrashServed {
+	if !errors.Is(err, store.ErrNotThere) || !s.options.Profile.TrashServed {
 		return a, err
 	}
-	stmt, err := ses.prepare("SELECT " + assetColumns + " FROM assets WHERE id = ?")
+	stmt, err := ses.Prepare("SELECT " + assetColumns + " FROM assets WHERE id = ?")
 	if err != nil {
 		return asset{}, err
 	}
 	a, err = scanAsset(stmt.QueryRow(id).Scan)
-	return a, notThere(err)
+	return a, store.NotThere(err)
 }
 
 // send hands out the bytes of an asset as they were uploaded.
 func (s *Server) send(c *call, a asset, private bool) error {
-	content, err := s.contents.open(a.content)
+	content, err := s.contents.Open(a.content)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now
 		return noAsset(a.ID)
 	}
@@ -71,7 +74,7 @@ func (s *Server) send(c *call, a asset, private bool) error {
 	}
 	defer func() { _ = content.Close() }()
 	return c.hand(handout{
-		name: a.Name + "." + a.Extension, mime: mimeType(fold(a.Extension)), tag: a.digest,
+		name: a.Name + "." + a.Extension, mime: naming.MimeType(naming.Fold(a.Extension)), tag: a.digest,
 		modified: a.Modified, content: content, private: private,
 	})
 }

@@ -11,7 +11,10 @@ import (
 	"net/http"
 
 	"assetferry/internal/pixels"
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/rendition"
+	"assetferry/internal/sandbox/standin"
 )
 
 // maxEdited is the longest side that an edited image may have, as documented.
@@ -36,12 +39,12 @@ func (in imageEdit) edit() (e rendition.Edit, err error) {
 	if t.Crop != nil {
 		e.Crop = image.Rect(t.Crop.X, t.Crop.Y, t.Crop.X+t.Crop.Width, t.Crop.Y+t.Crop.Height)
 		if t.Crop.Width < 1 || t.Crop.Height < 1 {
-			return e, refuse(http.StatusBadRequest, "The part to keep has no size.")
+			return e, problem.Refuse(http.StatusBadRequest, "The part to keep has no size.")
 		}
 	}
 	if t.Rotate != nil {
 		if t.Rotate.Angle%90 != 0 {
-			return e, refuse(http.StatusBadRequest, "The angle must be a multiple of 90.")
+			return e, problem.Refuse(http.StatusBadRequest, "The angle must be a multiple of 90.")
 		}
 		e.Quarters = t.Rotate.Angle / 90
 	}
@@ -51,7 +54,7 @@ func (in imageEdit) edit() (e rendition.Edit, err error) {
 	if t.Resize != nil {
 		e.Size = image.Pt(t.Resize.Width, t.Resize.Height)
 		if min(e.Size.X, e.Size.Y) < 0 || max(e.Size.X, e.Size.Y) > maxEdited || e.Size == (image.Point{}) {
-			return e, refuse(http.StatusBadRequest, "The sides must be from 1 to %d pixels.", maxEdited)
+			return e, problem.Refuse(http.StatusBadRequest, "The sides must be from 1 to %d pixels.", maxEdited)
 		}
 	}
 	return e, nil
@@ -78,7 +81,7 @@ func (s *Server) editImage(c *call) error {
 			return err
 		}
 	}
-	if err := s.checkPlan(c.who.environment); err != nil {
+	if err := s.checkPlan(c.who.Environment); err != nil {
 		return err
 	}
 	f, err := s.edited(c, a, in)
@@ -90,8 +93,8 @@ func (s *Server) editImage(c *call) error {
 
 // keepEdited stores an edited image, and then has it committed.
 func (s *Server) keepEdited(c *call, a asset, f *form, create bool) (err error) {
-	if err := f.draft.keep(f.content); err != nil {
-		f.draft.discard()
+	if err := f.draft.Keep(f.content); err != nil {
+		f.draft.Discard()
 		return err
 	}
 	if create {
@@ -113,9 +116,9 @@ func (s *Server) edited(c *call, a asset, in imageEdit) (*form, error) {
 	if err != nil {
 		return nil, err
 	}
-	format, isImage := renditionFormat(fold(a.Extension))
-	if !isImage || fold(a.Extension) == "bmp" {
-		return nil, refuse(http.StatusBadRequest, "A file with the extension %q cannot be edited.", a.Extension)
+	format, isImage := renditionFormat(naming.Fold(a.Extension))
+	if !isImage || naming.Fold(a.Extension) == "bmp" {
+		return nil, problem.Refuse(http.StatusBadRequest, "A file with the extension %q cannot be edited.", a.Extension)
 	}
 	quality, _, err := s.quality(a.Workspace, format)
 	if err != nil {
@@ -128,18 +131,18 @@ func (s *Server) edited(c *call, a asset, in imageEdit) (*form, error) {
 		if errors.Is(err, pixels.ErrTooLarge) {
 			return tooLargeToShow(a)
 		} else if errors.Is(err, rendition.ErrEdit) {
-			return refuse(http.StatusBadRequest, "%v.", err)
+			return problem.Refuse(http.StatusBadRequest, "%v.", err)
 		} else if err != nil {
 			return noRendition(a)
 		}
 		defer release()
 		m, err := p.Edit(e, s.options.Limits.maxPixels())
 		if err != nil {
-			return refuse(http.StatusBadRequest, "%v.", err)
+			return problem.Refuse(http.StatusBadRequest, "%v.", err)
 		}
 		size = m.Bounds().Size()
 		if max(size.X, size.Y) > maxEdited {
-			return refuse(http.StatusBadRequest, "The sides must be from 1 to %d pixels.", maxEdited)
+			return problem.Refuse(http.StatusBadRequest, "The sides must be from 1 to %d pixels.", maxEdited)
 		}
 		return rendition.Encode(&b, m, format, quality)
 	})
@@ -154,15 +157,15 @@ func (s *Server) draftOf(c *call, a asset, name string, b []byte, size image.Poi
 	sum := sha256.Sum256(b)
 	f := &form{at: place{workspace: a.Workspace, category: a.Category, folder: a.Folder}, name: name, extension: a.Extension}
 	f.stored = stored{
-		revision: newUUID(), content: newContentID(), size: int64(len(b)), digest: hex.EncodeToString(sum[:]),
-		picture: picture{state: "readable", width: size.X, height: size.Y}, made: s.now(), by: c.who.user,
+		revision: standin.NewUUID(), content: naming.NewContentID(), size: int64(len(b)), digest: hex.EncodeToString(sum[:]),
+		picture: picture{state: "readable", width: size.X, height: size.Y}, made: s.now(), by: c.who.User,
 	}
 	var err error
-	if f.draft, err = s.contents.create(f.size); err != nil {
+	if f.draft, err = s.contents.Create(f.size); err != nil {
 		return nil, fmt.Errorf("store edited image: %w", err)
 	}
 	if _, err := f.draft.Write(b); err != nil {
-		f.draft.discard()
+		f.draft.Discard()
 		return nil, fmt.Errorf("store edited image: %w", err)
 	}
 	return f, nil

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/store"
 )
 
 // An environmentConfig may restrict all workspaces of an environment to some
@@ -15,17 +19,17 @@ type environmentConfig struct {
 
 func (e environmentConfig) allows(extension string) bool {
 	return !e.IsAllowedExtensionsEnabled ||
-		slices.ContainsFunc(e.AllowedExtensions, func(a string) bool { return fold(a) == fold(extension) })
+		slices.ContainsFunc(e.AllowedExtensions, func(a string) bool { return naming.Fold(a) == naming.Fold(extension) })
 }
 
 // environmentConfig is that of the call's environment.
 func (s *Server) environmentConfig(c *call) (e environmentConfig, err error) {
-	err = s.store.read(func(ses *session) (err error) {
-		e, err = selectEnvironment(ses, c.who.environment)
+	err = s.store.Read(func(ses *store.Session) (err error) {
+		e, err = selectEnvironment(ses, c.who.Environment)
 		return err
 	})
 	if err != nil {
-		return e, fmt.Errorf("find configuration of environment %s: %w", c.who.environment, err)
+		return e, fmt.Errorf("find configuration of environment %s: %w", c.who.Environment, err)
 	}
 	return e, nil
 }
@@ -39,7 +43,7 @@ func (s *Server) checkAdmitted(c *call, extensions ...string) error {
 	}
 	for _, extension := range extensions {
 		if !e.allows(extension) {
-			return refuse(http.StatusBadRequest, "The extension %q is not allowed in the environment.", extension)
+			return problem.Refuse(http.StatusBadRequest, "The extension %q is not allowed in the environment.", extension)
 		}
 	}
 	return nil
@@ -64,11 +68,11 @@ func (s *Server) setEnvironmentConfig(c *call) error {
 		return err
 	}
 	if e.IsAllowedExtensionsEnabled && len(e.AllowedExtensions) == 0 {
-		return refuse(http.StatusBadRequest, "allowedExtensions is empty: nothing could be uploaded.")
+		return problem.Refuse(http.StatusBadRequest, "allowedExtensions is empty: nothing could be uploaded.")
 	}
-	err := s.store.write(func(ses *session) error { return updateEnvironment(ses, c.who.environment, e) })
+	err := s.store.Write(func(ses *store.Session) error { return updateEnvironment(ses, c.who.Environment, e) })
 	if err != nil {
-		return fmt.Errorf("configure environment %s: %w", c.who.environment, err)
+		return fmt.Errorf("configure environment %s: %w", c.who.Environment, err)
 	}
 	return c.Reply(http.StatusOK, e)
 }
@@ -87,15 +91,15 @@ type templateCategory struct {
 
 func (s *Server) getTemplate(c *call) error {
 	out := templateView{Categories: []templateCategory{}}
-	err := s.store.read(func(ses *session) error {
-		all, err := selectTemplate(ses, c.who.environment)
+	err := s.store.Read(func(ses *store.Session) error {
+		all, err := selectTemplate(ses, c.who.Environment)
 		for _, cat := range all {
 			out.Categories = append(out.Categories, templateCategory{cat.Name, cat.Extensions, cat.Private})
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("find template of environment %s: %w", c.who.environment, err)
+		return fmt.Errorf("find template of environment %s: %w", c.who.Environment, err)
 	}
 	return c.Reply(http.StatusOK, out)
 }
@@ -111,9 +115,9 @@ func (s *Server) setTemplate(c *call) error {
 			return err
 		}
 	}
-	err := s.store.write(func(ses *session) error { return updateTemplate(ses, c.who.environment, in.Categories) })
+	err := s.store.Write(func(ses *store.Session) error { return updateTemplate(ses, c.who.Environment, in.Categories) })
 	if err != nil {
-		return fmt.Errorf("set template of environment %s: %w", c.who.environment, err)
+		return fmt.Errorf("set template of environment %s: %w", c.who.Environment, err)
 	}
 	return c.Reply(http.StatusOK, in)
 }

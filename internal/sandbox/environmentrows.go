@@ -4,30 +4,32 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+
+	"assetferry/internal/sandbox/store"
 )
 
-func selectEnvironment(s *session, id string) (environmentConfig, error) {
+func selectEnvironment(s *store.Session, id string) (environmentConfig, error) {
 	e := environmentConfig{AllowedExtensions: []string{}}
 	var extensions []byte
-	err := notThere(s.row("SELECT extensions, restricted FROM environments WHERE id = ?", []any{id}, &extensions, &e.IsAllowedExtensionsEnabled))
+	err := store.NotThere(s.Row("SELECT extensions, restricted FROM environments WHERE id = ?", []any{id}, &extensions, &e.IsAllowedExtensionsEnabled))
 	if err != nil {
-		return e, ignoreNotThere(err)
+		return e, store.IgnoreNotThere(err)
 	}
 	return e, json.Unmarshal(extensions, &e.AllowedExtensions)
 }
 
-func updateEnvironment(s *session, id string, e environmentConfig) error {
-	_, err := s.exec(`INSERT INTO environments (id, extensions, restricted) VALUES (?, ?, ?)
+func updateEnvironment(s *store.Session, id string, e environmentConfig) error {
+	_, err := s.Exec(`INSERT INTO environments (id, extensions, restricted) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET extensions = excluded.extensions, restricted = excluded.restricted`,
 		id, jsonArray(e.AllowedExtensions), e.IsAllowedExtensionsEnabled)
 	return err
 }
 
 // selectTemplate gives the categories of new workspaces.
-func selectTemplate(s *session, environment string) ([]category, error) {
+func selectTemplate(s *store.Session, environment string) ([]category, error) {
 	var text sql.Null[string]
-	err := notThere(s.row("SELECT template FROM environments WHERE id = ?", []any{environment}, &text))
-	if errors.Is(err, errNotThere) || err == nil && !text.Valid {
+	err := store.NotThere(s.Row("SELECT template FROM environments WHERE id = ?", []any{environment}, &text))
+	if errors.Is(err, store.ErrNotThere) || err == nil && !text.Valid {
 		return firstCategories(), nil
 	}
 	if err != nil {
@@ -44,12 +46,12 @@ func selectTemplate(s *session, environment string) ([]category, error) {
 	return all, nil
 }
 
-func updateTemplate(s *session, environment string, template []templateCategory) error {
+func updateTemplate(s *store.Session, environment string, template []templateCategory) error {
 	text, err := json.Marshal(template)
 	if err != nil {
 		return err
 	}
-	_, err = s.exec("INSERT INTO environments (id, template) VALUES (?, ?) ON CONFLICT DO UPDATE SET template = excluded.template",
+	_, err = s.Exec("INSERT INTO environments (id, template) VALUES (?, ?) ON CONFLICT DO UPDATE SET template = excluded.template",
 		environment, string(text))
 	return err
 }

@@ -6,6 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 // maxDepth is how deep a tree of folders is shown at most; a guess.
@@ -36,7 +40,7 @@ type folderView struct {
 func (f folder) view() *folderView {
 	return &folderView{
 		ID: f.ID, Name: f.Name, CategoryID: f.Category, ParentID: f.Parent,
-		CreatedAt: timestamp(f.Created), UpdatedAt: timestamp(f.Updated), AssetsCount: f.Assets,
+		CreatedAt: store.Timestamp(f.Created), UpdatedAt: store.Timestamp(f.Updated), AssetsCount: f.Assets,
 	}
 }
 
@@ -44,11 +48,11 @@ func (f folder) view() *folderView {
 // no workspace where there is an ID.
 func (s *Server) folder(c *call, id string) (folder, error) {
 	var f folder
-	err := s.store.read(func(ses *session) (err error) {
+	err := s.store.Read(func(ses *store.Session) (err error) {
 		f, err = selectFolder(ses, id)
 		return err
 	})
-	if errors.Is(err, errNotThere) || err == nil && !c.sees(f.workspace) {
+	if errors.Is(err, store.ErrNotThere) || err == nil && !c.sees(f.workspace) {
 		return folder{}, noFolder(id)
 	}
 	if err != nil {
@@ -65,7 +69,7 @@ func (s *Server) folderHere(c *call, id string) (folder, error) {
 	}
 	f, err := s.folder(c, id)
 	if err == nil && f.workspace != ws {
-		return folder{}, refuse(http.StatusNotFound, "There is no folder %q in workspace %q.", id, ws)
+		return folder{}, problem.Refuse(http.StatusNotFound, "There is no folder %q in workspace %q.", id, ws)
 	}
 	return f, err
 }
@@ -85,16 +89,16 @@ func (s *Server) createFolder(c *call) error {
 	if err != nil {
 		return err
 	}
-	f := folder{ID: newUUID(), Name: in.Name, Category: at.category, Parent: at.folder, Created: s.now()}
+	f := folder{ID: standin.NewUUID(), Name: in.Name, Category: at.category, Parent: at.folder, Created: s.now()}
 	f.Updated = f.Created
-	err = s.store.write(func(ses *session) error {
+	err = s.store.Write(func(ses *store.Session) error {
 		if err := s.options.Profile.admitFolder(ses, f); err != nil {
 			return err
 		}
 		return insertFolder(ses, f)
 	})
-	if isForeignKey(err) {
-		return refuse(http.StatusNotFound, "The place for the folder has just been deleted.")
+	if store.IsForeignKey(err) {
+		return problem.Refuse(http.StatusNotFound, "The place for the folder has just been deleted.")
 	}
 	if err != nil {
 		return fmt.Errorf("create folder in %s: %w", f.Category, err)
@@ -107,7 +111,7 @@ func (s *Server) createFolder(c *call) error {
 func (s *Server) parentPlace(c *call, categoryID, parentID *string) (place, error) {
 	at, err := s.place(c, categoryID, parentID)
 	if err == nil && at.category == "" {
-		return at, refuse(http.StatusBadRequest, "A folder needs a categoryId or a parentId.")
+		return at, problem.Refuse(http.StatusBadRequest, "A folder needs a categoryId or a parentId.")
 	}
 	return at, err
 }
@@ -121,7 +125,7 @@ func (s *Server) listFolders(c *call) error {
 		return err
 	}
 	var found []folder
-	err = s.store.read(func(ses *session) (err error) {
+	err = s.store.Read(func(ses *store.Session) (err error) {
 		found, err = selectFolders(ses, ws, s.options.Profile.Folders == "flat")
 		return err
 	})
@@ -148,7 +152,7 @@ func (s *Server) getFolder(c *call) error {
 		return err
 	}
 	var tree []folder
-	err = s.store.read(func(ses *session) (err error) {
+	err = s.store.Read(func(ses *store.Session) (err error) {
 		tree, err = selectTree(ses, f.ID, depth)
 		return err
 	})
@@ -161,7 +165,9 @@ func (s *Server) getFolder(c *call) error {
 	return c.Reply(http.StatusOK, nest(tree, depth))
 }
 
-func noFolder(id string) *problem { return refuse(http.StatusNotFound, "There is no folder %q.", id) }
+func noFolder(id string) *problem.Problem {
+	return problem.Refuse(http.StatusNotFound, "There is no folder %q.", id)
+}
 
 // getBranch shows a folder like getFolder, within the folders around it: the
 // outermost one is the answer, and each holds only the next. That is a guess.
@@ -175,7 +181,7 @@ func (s *Server) getBranch(c *call) error {
 		return err
 	}
 	var tree, around []folder
-	err = s.store.read(func(ses *session) (err error) {
+	err = s.store.Read(func(ses *store.Session) (err error) {
 		if around, err = selectAncestors(ses, f.ID); err != nil {
 			return err
 		}
@@ -226,13 +232,13 @@ func (s *Server) renameFolder(c *call) error {
 		return err
 	}
 	f.Name, f.Updated = in.Name, s.now()
-	err = s.store.write(func(ses *session) error {
+	err = s.store.Write(func(ses *store.Session) error {
 		if err := s.options.Profile.admitFolder(ses, f); err != nil {
 			return err
 		}
-		return ses.change("UPDATE folders SET name = ?, updated_at = ? WHERE id = ?", f.Name, millis(f.Updated), f.ID)
+		return ses.Change("UPDATE folders SET name = ?, updated_at = ? WHERE id = ?", f.Name, store.Millis(f.Updated), f.ID)
 	})
-	if errors.Is(err, errNotThere) { // deleted just now
+	if errors.Is(err, store.ErrNotThere) { // deleted just now
 		return noFolder(f.ID)
 	}
 	if err != nil {
@@ -248,8 +254,8 @@ func (s *Server) deleteFolder(c *call) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.write(func(ses *session) error { return dissolveFolder(ses, f) })
-	if errors.Is(err, errNotThere) { // by somebody else, just now
+	err = s.store.Write(func(ses *store.Session) error { return dissolveFolder(ses, f) })
+	if errors.Is(err, store.ErrNotThere) { // by somebody else, just now
 		return noFolder(f.ID)
 	}
 	if err != nil {

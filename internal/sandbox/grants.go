@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 // A grant is what the service calls a permission of a group: rights in some
@@ -28,7 +32,7 @@ func (g grant) view() grantView {
 
 // everything is the grant with which a default group starts.
 func everything(group string) grant {
-	g := grant{ID: newUUID(), Group: group, Categories: []string{}, Granted: make(map[permission]bool)}
+	g := grant{ID: standin.NewUUID(), Group: group, Categories: []string{}, Granted: make(map[permission]bool)}
 	for _, p := range permissions() {
 		g.Granted[p] = true
 	}
@@ -48,7 +52,7 @@ func (s *Server) listGrants(c *call) error {
 		}
 	}
 	out := list[grantView]{Items: []grantView{}}
-	err = s.store.read(func(ses *session) error {
+	err = s.store.Read(func(ses *store.Session) error {
 		all, err := selectGrants(ses, ws)
 		for _, g := range all {
 			if of == nil || g.Group == *of {
@@ -78,7 +82,7 @@ func (s *Server) grantBody(c *call) (grant, error) {
 	g.Categories = append(g.Categories, in.CategoriesIDs...)
 	for p := range in.PermissionsList {
 		if _, known := g.Granted[p]; !known {
-			return g, refuse(http.StatusBadRequest, "There is no permission %q.", p)
+			return g, problem.Refuse(http.StatusBadRequest, "There is no permission %q.", p)
 		}
 	}
 	for p := range g.Granted {
@@ -100,9 +104,9 @@ func (s *Server) createGrant(c *call) error {
 	if _, err := s.group(c, g.Group); err != nil {
 		return err
 	}
-	err = s.store.write(func(ses *session) error { return insertGrant(ses, g) })
-	if isForeignKey(err) {
-		return refuse(http.StatusNotFound, "The group %q has just been deleted.", g.Group)
+	err = s.store.Write(func(ses *store.Session) error { return insertGrant(ses, g) })
+	if store.IsForeignKey(err) {
+		return problem.Refuse(http.StatusNotFound, "The group %q has just been deleted.", g.Group)
 	}
 	if err != nil {
 		return fmt.Errorf("grant permissions to %s: %w", g.Group, err)
@@ -117,7 +121,7 @@ func (s *Server) grant(c *call, id string) (grant, error) {
 		return grant{}, err
 	}
 	var all []grant
-	err = s.store.read(func(ses *session) (err error) {
+	err = s.store.Read(func(ses *store.Session) (err error) {
 		all, err = selectGrants(ses, ws)
 		return err
 	})
@@ -126,7 +130,7 @@ func (s *Server) grant(c *call, id string) (grant, error) {
 	}
 	i := slices.IndexFunc(all, func(g grant) bool { return g.ID == id })
 	if i < 0 {
-		return grant{}, refuse(http.StatusNotFound, "There is no permission %q in workspace %q.", id, ws)
+		return grant{}, problem.Refuse(http.StatusNotFound, "There is no permission %q in workspace %q.", id, ws)
 	}
 	return all[i], nil
 }
@@ -142,11 +146,11 @@ func (s *Server) updateGrant(c *call) error {
 		return err
 	}
 	if g.Group != "" && g.Group != old.Group {
-		return refuse(http.StatusBadRequest, "A permission cannot change its group.")
+		return problem.Refuse(http.StatusBadRequest, "A permission cannot change its group.")
 	}
 	g.ID, g.Group = old.ID, old.Group
-	err = s.store.write(func(ses *session) error { return updateGrant(ses, g) })
-	if errors.Is(err, errNotThere) {
+	err = s.store.Write(func(ses *store.Session) error { return updateGrant(ses, g) })
+	if errors.Is(err, store.ErrNotThere) {
 		return noGrant(g.ID)
 	}
 	if err != nil {
@@ -155,8 +159,8 @@ func (s *Server) updateGrant(c *call) error {
 	return c.Reply(http.StatusOK, g.view())
 }
 
-func noGrant(id string) *problem {
-	return refuse(http.StatusNotFound, "There is no permission %q.", id)
+func noGrant(id string) *problem.Problem {
+	return problem.Refuse(http.StatusNotFound, "There is no permission %q.", id)
 }
 
 func (s *Server) deleteGrant(c *call) error {
@@ -164,10 +168,10 @@ func (s *Server) deleteGrant(c *call) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.write(func(ses *session) error {
-		return ses.change("DELETE FROM permissions WHERE id = ?", g.ID)
+	err = s.store.Write(func(ses *store.Session) error {
+		return ses.Change("DELETE FROM permissions WHERE id = ?", g.ID)
 	})
-	if errors.Is(err, errNotThere) { // by somebody else, just now
+	if errors.Is(err, store.ErrNotThere) { // by somebody else, just now
 		return noGrant(g.ID)
 	}
 	if err != nil {

@@ -3,23 +3,25 @@ package sandbox
 import (
 	"database/sql"
 	"encoding/json"
+
+	"assetferry/internal/sandbox/store"
 )
 
-func insertGroup(s *session, g group) error {
-	_, err := s.exec("INSERT INTO groups (id, workspace_id, name, is_default) VALUES (?, ?, ?, ?)",
+func insertGroup(s *store.Session, g group) error {
+	_, err := s.Exec("INSERT INTO groups (id, workspace_id, name, is_default) VALUES (?, ?, ?, ?)",
 		g.ID, g.Workspace, g.Name, g.Default)
 	return err
 }
 
-func selectGroup(s *session, id string) (group, error) {
+func selectGroup(s *store.Session, id string) (group, error) {
 	g := group{ID: id}
-	err := s.row("SELECT workspace_id, name, is_default FROM groups WHERE id = ?", []any{id}, &g.Workspace, &g.Name, &g.Default)
-	return g, notThere(err)
+	err := s.Row("SELECT workspace_id, name, is_default FROM groups WHERE id = ?", []any{id}, &g.Workspace, &g.Name, &g.Default)
+	return g, store.NotThere(err)
 }
 
 // selectGroups lists the groups of a workspace in the order of creation.
-func selectGroups(s *session, workspace string) (all []group, err error) {
-	err = s.rows("SELECT id, name, is_default FROM groups WHERE workspace_id = ? ORDER BY seq", []any{workspace},
+func selectGroups(s *store.Session, workspace string) (all []group, err error) {
+	err = s.Rows("SELECT id, name, is_default FROM groups WHERE workspace_id = ? ORDER BY seq", []any{workspace},
 		func(r *sql.Rows) error {
 			g := group{Workspace: workspace}
 			err := r.Scan(&g.ID, &g.Name, &g.Default)
@@ -29,22 +31,22 @@ func selectGroups(s *session, workspace string) (all []group, err error) {
 	return all, err
 }
 
-func insertGrant(s *session, g grant) error {
+func insertGrant(s *store.Session, g grant) error {
 	categories, granted, err := g.columns()
 	if err != nil {
 		return err
 	}
-	_, err = s.exec("INSERT INTO permissions (id, group_id, categories, granted) VALUES (?, ?, ?, ?)",
+	_, err = s.Exec("INSERT INTO permissions (id, group_id, categories, granted) VALUES (?, ?, ?, ?)",
 		g.ID, g.Group, categories, granted)
 	return err
 }
 
-func updateGrant(s *session, g grant) error {
+func updateGrant(s *store.Session, g grant) error {
 	categories, granted, err := g.columns()
 	if err != nil {
 		return err
 	}
-	return s.change("UPDATE permissions SET categories = ?, granted = ? WHERE id = ?", categories, granted, g.ID)
+	return s.Change("UPDATE permissions SET categories = ?, granted = ? WHERE id = ?", categories, granted, g.ID)
 }
 
 func (g grant) columns() (categories, granted string, err error) {
@@ -57,13 +59,13 @@ func (g grant) columns() (categories, granted string, err error) {
 }
 
 // selectGrants lists the grants of a workspace in the order of creation.
-func selectGrants(s *session, workspace string) ([]grant, error) {
+func selectGrants(s *store.Session, workspace string) ([]grant, error) {
 	return grantsWhere(s, "g.workspace_id = ?", workspace)
 }
 
 // selectGrantsFor lists the grants of some groups of a workspace; without any,
 // those of the default group. Groups that are not there grant nothing: a guess.
-func selectGrantsFor(s *session, workspace string, groups []string) ([]grant, error) {
+func selectGrantsFor(s *store.Session, workspace string, groups []string) ([]grant, error) {
 	if len(groups) == 0 {
 		return grantsWhere(s, "g.workspace_id = ? AND g.is_default", workspace)
 	}
@@ -74,8 +76,8 @@ func selectGrantsFor(s *session, workspace string, groups []string) ([]grant, er
 	return grantsWhere(s, "g.workspace_id = ? AND g.id IN (SELECT value FROM json_each(?))", workspace, string(ids))
 }
 
-func grantsWhere(s *session, where string, args ...any) (all []grant, err error) {
-	err = s.rows(`SELECT p.id, p.group_id, p.categories, p.granted
+func grantsWhere(s *store.Session, where string, args ...any) (all []grant, err error) {
+	err = s.Rows(`SELECT p.id, p.group_id, p.categories, p.granted
 		FROM permissions p JOIN groups g ON g.id = p.group_id WHERE `+where+" ORDER BY p.seq", args, func(r *sql.Rows) error {
 		var g grant
 		var categories, granted []byte

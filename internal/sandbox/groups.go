@@ -4,6 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 // A group gives its members permissions. Who is in it, the tokens say. Each
@@ -28,7 +33,7 @@ func (s *Server) listGroups(c *call) error {
 		return err
 	}
 	out := list[groupView]{Items: []groupView{}}
-	err = s.store.read(func(ses *session) error {
+	err = s.store.Read(func(ses *store.Session) error {
 		all, err := selectGroups(ses, ws)
 		for _, g := range all {
 			out.Items = append(out.Items, g.view())
@@ -48,7 +53,7 @@ func (c *call) groupName() (string, error) {
 	if err := c.json(&in); err != nil {
 		return "", err
 	}
-	return in.Name, checkName("group name", in.Name)
+	return in.Name, naming.CheckName("group name", in.Name)
 }
 
 // createGroup makes a group without any permission.
@@ -57,12 +62,12 @@ func (s *Server) createGroup(c *call) error {
 	if err != nil {
 		return err
 	}
-	g := group{ID: newUUID(), Workspace: ws}
+	g := group{ID: standin.NewUUID(), Workspace: ws}
 	if g.Name, err = c.groupName(); err != nil {
 		return err
 	}
-	err = s.store.write(func(ses *session) error { return insertGroup(ses, g) })
-	if isForeignKey(err) { // deleted just now
+	err = s.store.Write(func(ses *store.Session) error { return insertGroup(ses, g) })
+	if store.IsForeignKey(err) { // deleted just now
 		return noAccess(ws)
 	}
 	if err != nil {
@@ -78,11 +83,11 @@ func (s *Server) group(c *call, id string) (group, error) {
 		return group{}, err
 	}
 	var g group
-	err = s.store.read(func(ses *session) (err error) {
+	err = s.store.Read(func(ses *store.Session) (err error) {
 		g, err = selectGroup(ses, id)
 		return err
 	})
-	if errors.Is(err, errNotThere) || err == nil && g.Workspace != ws {
+	if errors.Is(err, store.ErrNotThere) || err == nil && g.Workspace != ws {
 		return group{}, noGroup(id, ws)
 	}
 	if err != nil {
@@ -91,8 +96,8 @@ func (s *Server) group(c *call, id string) (group, error) {
 	return g, nil
 }
 
-func noGroup(id, workspace string) *problem {
-	return refuse(http.StatusNotFound, "There is no group %q in workspace %q.", id, workspace)
+func noGroup(id, workspace string) *problem.Problem {
+	return problem.Refuse(http.StatusNotFound, "There is no group %q in workspace %q.", id, workspace)
 }
 
 func (s *Server) renameGroup(c *call) error {
@@ -103,10 +108,10 @@ func (s *Server) renameGroup(c *call) error {
 	if g.Name, err = c.groupName(); err != nil {
 		return err
 	}
-	err = s.store.write(func(ses *session) error {
-		return ses.change("UPDATE groups SET name = ? WHERE id = ?", g.Name, g.ID)
+	err = s.store.Write(func(ses *store.Session) error {
+		return ses.Change("UPDATE groups SET name = ? WHERE id = ?", g.Name, g.ID)
 	})
-	if errors.Is(err, errNotThere) { // deleted just now
+	if errors.Is(err, store.ErrNotThere) { // deleted just now
 		return noGroup(g.ID, g.Workspace)
 	}
 	if err != nil {
@@ -121,12 +126,12 @@ func (s *Server) deleteGroup(c *call) error {
 		return err
 	}
 	if g.Default {
-		return refuse(http.StatusBadRequest, "The default group cannot be removed.")
+		return problem.Refuse(http.StatusBadRequest, "The default group cannot be removed.")
 	}
-	err = s.store.write(func(ses *session) error {
-		return ses.change("DELETE FROM groups WHERE id = ?", g.ID)
+	err = s.store.Write(func(ses *store.Session) error {
+		return ses.Change("DELETE FROM groups WHERE id = ?", g.ID)
 	})
-	if errors.Is(err, errNotThere) { // by somebody else, just now
+	if errors.Is(err, store.ErrNotThere) { // by somebody else, just now
 		return noGroup(g.ID, g.Workspace)
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assetferry/internal/pixels"
+	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/rendition"
 )
 
@@ -87,7 +88,7 @@ func (s *Server) deliverThumb(c *call) error {
 func (c *call) box(name string) (box, error) {
 	b, err := parseBox(name)
 	if err != nil {
-		return b, refuse(http.StatusNotFound, "There is no image %q: %v.", name, err)
+		return b, problem.Refuse(http.StatusNotFound, "There is no image %q: %v.", name, err)
 	}
 	return b, nil
 }
@@ -148,14 +149,14 @@ func latest(a, b time.Time) time.Time {
 
 // tooLargeToShow says that an image is sound and takes more memory than the sandbox uses for
 // images. The service has more.
-func tooLargeToShow(a asset) *problem {
-	return refuse(http.StatusNotFound, "The image %q takes more than %d MB to decode, which is what the sandbox uses for images.", a.ID, int64(pixels.Budget)>>20)
+func tooLargeToShow(a asset) *problem.Problem {
+	return problem.Refuse(http.StatusNotFound, "The image %q takes more than %d MB to decode, which is what the sandbox uses for images.", a.ID, int64(pixels.Budget)>>20)
 }
 
 // noRendition says why there is no picture of an asset. The status is a guess.
-func noRendition(a asset) *problem {
+func noRendition(a asset) *problem.Problem {
 	if a.picture.state == "no" {
-		return refuse(http.StatusNotFound, "Asset %q is no image.", a.ID)
+		return problem.Refuse(http.StatusNotFound, "Asset %q is no image.", a.ID)
 	}
-	return refuse(http.StatusNotFound, "The image %q cannot be read: it is damaged.", a.ID)
+	return problem.Refuse(http.StatusNotFound, "The image %q cannot be read: it is damaged.", a.ID)
 }

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/rendition"
+	"assetferry/internal/sandbox/store"
 )
 
 // firstQuality is the quality of a format as long as nobody has set it: a guess.
@@ -28,8 +30,8 @@ type qualityView struct {
 // quality is that of a format in a workspace, and when it was set.
 func (s *Server) quality(workspace string, f rendition.Format) (quality int, changed time.Time, err error) {
 	var at int64
-	err = s.store.read(func(ses *session) error {
-		return ses.row("SELECT quality, changed_at FROM image_qualities WHERE workspace_id = ? AND format = ?",
+	err = s.store.Read(func(ses *store.Session) error {
+		return ses.Row("SELECT quality, changed_at FROM image_qualities WHERE workspace_id = ? AND format = ?",
 			[]any{workspace, string(f)}, &quality, &at)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -38,7 +40,7 @@ func (s *Server) quality(workspace string, f rendition.Format) (quality int, cha
 	if err != nil {
 		return 0, changed, fmt.Errorf("find the quality of %s: %w", f, err)
 	}
-	return quality, fromMillis(at), nil
+	return quality, store.FromMillis(at), nil
 }
 
 func (s *Server) listQualities(c *call) error {
@@ -66,19 +68,19 @@ func (s *Server) setQuality(c *call) error {
 	}
 	f, err := rendition.ParseFormat(c.args[0])
 	if err != nil {
-		return refuse(http.StatusNotFound, "There is no image format %q.", c.args[0])
+		return problem.Refuse(http.StatusNotFound, "There is no image format %q.", c.args[0])
 	}
 	var in struct{ Quality int }
 	if err := c.json(&in); err != nil {
 		return err
 	}
 	if in.Quality < 1 || in.Quality > 100 {
-		return refuse(http.StatusBadRequest, "quality must be a number from 1 to 100.")
+		return problem.Refuse(http.StatusBadRequest, "quality must be a number from 1 to 100.")
 	}
-	err = s.store.write(func(ses *session) error {
-		_, err := ses.exec(`INSERT INTO image_qualities (workspace_id, format, quality, changed_at) VALUES (?, ?, ?, ?)
+	err = s.store.Write(func(ses *store.Session) error {
+		_, err := ses.Exec(`INSERT INTO image_qualities (workspace_id, format, quality, changed_at) VALUES (?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET quality = excluded.quality, changed_at = excluded.changed_at`,
-			ws, string(f), in.Quality, millis(s.now()))
+			ws, string(f), in.Quality, store.Millis(s.now()))
 		return err
 	})
 	if err != nil {

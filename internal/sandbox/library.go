@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"assetferry/internal/sandbox/datadir"
 	"assetferry/internal/sandbox/library"
+	"assetferry/internal/sandbox/store"
 )
 
 // shelves let the library page read what is stored, of all environments.
@@ -43,7 +45,7 @@ func (s *Server) librarySecret() (string, error) {
 		return "", err
 	}
 	secret := rand.Text() // nobody else is here: the folder is locked
-	return secret, writePrivate(path, secret+"\n")
+	return secret, datadir.WritePrivate(path, secret+"\n")
 }
 
 // LibraryURL returns the address of the library page, for a sandbox that listens at an
@@ -56,9 +58,9 @@ func (s *Server) LibraryURL(base string) string {
 }
 
 // look reads for the page. What is not there has the page's own word.
-func (sh shelves) look(what string, do func(*session) error) error {
-	err := sh.server.store.read(do)
-	if errors.Is(err, errNotThere) {
+func (sh shelves) look(what string, do func(*store.Session) error) error {
+	err := sh.server.store.Read(do)
+	if errors.Is(err, store.ErrNotThere) {
 		return fmt.Errorf("%s: %w", what, library.ErrNotThere)
 	}
 	if err != nil {
@@ -70,7 +72,7 @@ func (sh shelves) look(what string, do func(*session) error) error {
 func (sh shelves) Workspaces(s library.Span) (found []library.Workspace, total int, err error) {
 	all := sh.server.workspaces.all()
 	from := min(s.Offset, len(all))
-	err = sh.look("workspaces", func(ses *session) error {
+	err = sh.look("workspaces", func(ses *store.Session) error {
 		for _, w := range all[from:min(from+s.Limit, len(all))] {
 			shown, err := shelvedWorkspace(ses, w)
 			if err != nil {
@@ -84,10 +86,10 @@ func (sh shelves) Workspaces(s library.Span) (found []library.Workspace, total i
 }
 
 func (sh shelves) Workspace(id string) (shown library.Workspace, err error) {
-	err = sh.look("workspace "+id, func(ses *session) error {
+	err = sh.look("workspace "+id, func(ses *store.Session) error {
 		w, ok := sh.server.workspaces.get(id)
 		if !ok {
-			return errNotThere
+			return store.ErrNotThere
 		}
 		shown, err = shelvedWorkspace(ses, w)
 		return err
@@ -96,7 +98,7 @@ func (sh shelves) Workspace(id string) (shown library.Workspace, err error) {
 }
 
 func (sh shelves) Categories(workspace string, s library.Span) (found []library.Category, total int, err error) {
-	err = sh.look("categories of "+workspace, func(ses *session) error {
+	err = sh.look("categories of "+workspace, func(ses *store.Session) error {
 		ids, err := categoryIDs(ses, rights{all: true}, workspace)
 		if err != nil {
 			return err
@@ -116,14 +118,14 @@ func (sh shelves) Categories(workspace string, s library.Span) (found []library.
 }
 
 func (sh shelves) Category(id string) (c library.Category, err error) {
-	err = sh.look("category "+id, func(ses *session) error {
+	err = sh.look("category "+id, func(ses *store.Session) error {
 		c, err = sh.category(ses, id)
 		return err
 	})
 	return c, err
 }
 
-func (sh shelves) category(ses *session, id string) (library.Category, error) {
+func (sh shelves) category(ses *store.Session, id string) (library.Category, error) {
 	c, err := selectCategory(ses, id)
 	if err != nil {
 		return library.Category{}, err
@@ -141,7 +143,7 @@ func (sh shelves) workspaceRef(id string) library.Ref {
 }
 
 func (sh shelves) Folder(id string) (shown library.Folder, err error) {
-	err = sh.look("folder "+id, func(ses *session) error {
+	err = sh.look("folder "+id, func(ses *store.Session) error {
 		f, err := selectFolder(ses, id)
 		if err != nil {
 			return err
@@ -158,7 +160,7 @@ func (sh shelves) Folder(id string) (shown library.Folder, err error) {
 }
 
 func (sh shelves) Folders(in library.Place, o library.Order, s library.Span) (found []library.Folder, total int, err error) {
-	err = sh.look("folders", func(ses *session) error {
+	err = sh.look("folders", func(ses *store.Session) error {
 		found, total, err = shelvedFolders(ses, in, o, s)
 		return err
 	})
@@ -166,7 +168,7 @@ func (sh shelves) Folders(in library.Place, o library.Order, s library.Span) (fo
 }
 
 func (sh shelves) FolderTree(category string, s library.Span) (found []library.Folder, total int, err error) {
-	err = sh.look("folders", func(ses *session) error {
+	err = sh.look("folders", func(ses *store.Session) error {
 		found, total, err = shelvedTree(ses, category, s)
 		return err
 	})

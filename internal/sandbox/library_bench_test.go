@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox/library"
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 // BenchmarkLibraryPage makes pages of a library of 100,000 assets and 5,000 folders.
 func BenchmarkLibraryPage(b *testing.B) {
 	s, category := manyAssets(b)
 	began := time.Now()
-	if err := s.store.foldAssets(); err != nil {
+	if err := foldAssets(s.store); err != nil {
 		b.Fatal(err)
 	}
 	b.Logf("folded %d assets in %v", many, time.Since(began))
@@ -47,14 +49,14 @@ func BenchmarkLibraryPage(b *testing.B) {
 // insertFolders makes 50 folders with 99 each in them.
 func insertFolders(b *testing.B, s *Server, category string) {
 	b.Helper()
-	err := s.store.write(func(ses *session) error {
+	err := s.store.Write(func(ses *store.Session) error {
 		for i := range 50 {
-			outer := folder{ID: newUUID(), Name: fmt.Sprint("folder ", i), Category: category}
+			outer := folder{ID: standin.NewUUID(), Name: fmt.Sprint("folder ", i), Category: category}
 			if err := insertFolder(ses, outer); err != nil {
 				return err
 			}
 			for j := range 99 {
-				if err := insertFolder(ses, folder{ID: newUUID(), Name: fmt.Sprint(j), Category: category, Parent: outer.ID}); err != nil {
+				if err := insertFolder(ses, folder{ID: standin.NewUUID(), Name: fmt.Sprint(j), Category: category, Parent: outer.ID}); err != nil {
 					return err
 				}
 			}

@@ -11,12 +11,15 @@ import (
 	"strings"
 
 	"assetferry/internal/sandbox/library"
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/rendition"
 	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 func (sh shelves) Assets(in library.Place, o library.Order, s library.Span) ([]library.Asset, int, error) {
-	return sh.assets("assets", func(ses *session) ([]asset, int, error) {
+	return sh.assets("assets", func(ses *store.Session) ([]asset, int, error) {
 		order, err := shelvedOrder(o)
 		if err != nil {
 			return nil, 0, err
@@ -26,7 +29,7 @@ func (sh shelves) Assets(in library.Place, o library.Order, s library.Span) ([]l
 }
 
 func (sh shelves) Newest(workspace string, n int) ([]library.Asset, error) {
-	found, _, err := sh.assets("newest assets", func(ses *session) ([]asset, int, error) {
+	found, _, err := sh.assets("newest assets", func(ses *store.Session) ([]asset, int, error) {
 		found, err := selectNewest(ses, workspace, n)
 		return found, len(found), err
 	})
@@ -40,10 +43,10 @@ func (sh shelves) Search(q library.Query, o library.Order, s library.Span) ([]li
 	if err := checkPhrase(q.Phrase, words); err != nil {
 		return nil, 0, &library.RefusedError{Reason: err.Error()}
 	}
-	if err := sh.server.store.foldAssets(); err != nil {
+	if err := foldAssets(sh.server.store); err != nil {
 		return nil, 0, fmt.Errorf("prepare search in %s: %w", q.Workspace, err)
 	}
-	return sh.assets("assets", func(ses *session) ([]asset, int, error) {
+	return sh.assets("assets", func(ses *store.Session) ([]asset, int, error) {
 		order, err := shelvedOrder(o)
 		if err != nil {
 			return nil, 0, err
@@ -60,7 +63,7 @@ func (sh shelves) Search(q library.Query, o library.Order, s library.Span) ([]li
 }
 
 func (sh shelves) Trash(workspace string, s library.Span) ([]library.Asset, int, error) {
-	return sh.assets("trash", func(ses *session) ([]asset, int, error) {
+	return sh.assets("trash", func(ses *store.Session) ([]asset, int, error) {
 		visible, err := rights{all: true}.visible(ses, workspace)
 		if err != nil {
 			return nil, 0, err
@@ -70,8 +73,8 @@ func (sh shelves) Trash(workspace string, s library.Span) ([]library.Asset, int,
 }
 
 // assets reads a page of them, and what the places are called that they lie in.
-func (sh shelves) assets(what string, find func(*session) ([]asset, int, error)) (shown []library.Asset, total int, err error) {
-	err = sh.look(what, func(ses *session) error {
+func (sh shelves) assets(what string, find func(*store.Session) ([]asset, int, error)) (shown []library.Asset, total int, err error) {
+	err = sh.look(what, func(ses *store.Session) error {
 		var found []asset
 		if found, total, err = find(ses); err != nil {
 			return err
@@ -84,7 +87,7 @@ func (sh shelves) assets(what string, find func(*session) ([]asset, int, error))
 
 // Asset shows everything. Its addresses are those that answers of the service name.
 func (sh shelves) Asset(id string) (shown library.Details, err error) {
-	err = sh.look("asset "+id, func(ses *session) error {
+	err = sh.look("asset "+id, func(ses *store.Session) error {
 		a, err := selectAnyAsset(ses, id)
 		if err != nil {
 			return err
@@ -131,11 +134,11 @@ func detail(a asset, shown *library.Details) error {
 	if !shown.Pictured() {
 		return nil
 	}
-	urls := imageURLs(base, a.picture.width, fold(a.Extension))
+	urls := imageURLs(base, a.picture.width, naming.Fold(a.Extension))
 	for _, w := range widths(a.picture.width) {
 		shown.Renditions = append(shown.Renditions, library.Rendition{Width: w, Format: "webp", Address: urls[fmt.Sprint(w)]})
 	}
-	format, _ := renditionFormat(fold(a.Extension))
+	format, _ := renditionFormat(naming.Fold(a.Extension))
 	shown.Renditions = append(shown.Renditions, library.Rendition{Width: a.picture.width, Format: string(format), Address: urls["default"]})
 	return nil
 }
@@ -143,7 +146,7 @@ func detail(a asset, shown *library.Details) error {
 // Picture makes one as the service makes thumbnails, of assets in the trash, too.
 func (sh shelves) Picture(id string, side int) (library.Content, error) {
 	var a asset
-	err := sh.look("asset "+id, func(ses *session) (err error) {
+	err := sh.look("asset "+id, func(ses *store.Session) (err error) {
 		a, err = selectAnyAsset(ses, id)
 		return err
 	})
@@ -151,7 +154,7 @@ func (sh shelves) Picture(id string, side int) (library.Content, error) {
 		return library.Content{}, err
 	}
 	out, err := sh.server.image(a, box{side, side, rendition.WebP})
-	if _, refused := errors.AsType[*problem](err); refused {
+	if _, refused := errors.AsType[*problem.Problem](err); refused {
 		return library.Content{}, fmt.Errorf("picture of asset %s: %w", id, library.ErrNotThere)
 	}
 	if err != nil {
@@ -170,7 +173,7 @@ func (noClose) Close() error { return nil }
 // File opens what an asset holds, or held as a revision.
 func (sh shelves) File(id, revision string) (library.Content, error) {
 	var a asset
-	err := sh.look("asset "+id, func(ses *session) (err error) {
+	err := sh.look("asset "+id, func(ses *store.Session) (err error) {
 		if a, err = selectAnyAsset(ses, id); err != nil || revision == "" || revision == a.revision {
 			return err
 		}
@@ -180,7 +183,7 @@ func (sh shelves) File(id, revision string) (library.Content, error) {
 	if err != nil {
 		return library.Content{}, err
 	}
-	file, err := sh.server.contents.open(a.content)
+	file, err := sh.server.contents.Open(a.content)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now
 		err = library.ErrNotThere
 	}
@@ -188,7 +191,7 @@ func (sh shelves) File(id, revision string) (library.Content, error) {
 		return library.Content{}, fmt.Errorf("open content of asset %s: %w", id, err)
 	}
 	return library.Content{
-		ReadSeekCloser: file, Name: strings.TrimSuffix(a.Name+"."+a.Extension, "."), Type: mimeType(fold(a.Extension)),
+		ReadSeekCloser: file, Name: strings.TrimSuffix(a.Name+"."+a.Extension, "."), Type: naming.MimeType(naming.Fold(a.Extension)),
 		Tag: a.digest, Modified: a.Modified,
 	}, nil
 }

@@ -5,26 +5,28 @@ import (
 	"slices"
 
 	"assetferry/internal/sandbox/library"
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/store"
 )
 
 // shelvedWorkspace counts what is in a workspace.
-func shelvedWorkspace(s *session, w workspace) (library.Workspace, error) {
+func shelvedWorkspace(s *store.Session, w workspace) (library.Workspace, error) {
 	shown := library.Workspace{Ref: library.Ref{ID: w.ID, Name: w.Name}, Environment: w.Environment}
 	const here = " FROM assets WHERE category_id IN (SELECT id FROM categories WHERE workspace_id = ?) AND trashed_at IS NULL"
-	if err := s.row("SELECT count(*), coalesce(sum(size), 0)"+here, []any{w.ID}, &shown.Assets, &shown.Bytes); err != nil {
+	if err := s.Row("SELECT count(*), coalesce(sum(size), 0)"+here, []any{w.ID}, &shown.Assets, &shown.Bytes); err != nil {
 		return shown, err
 	}
-	err := s.row(`SELECT (SELECT count(*) FROM categories WHERE workspace_id = ?1),
+	err := s.Row(`SELECT (SELECT count(*) FROM categories WHERE workspace_id = ?1),
 		(SELECT count(*) FROM assets WHERE workspace_id = ?1 AND trashed_at IS NOT NULL)`, []any{w.ID}, &shown.CategoriesCount, &shown.Trashed)
 	return shown, err
 }
 
 // measureCategory counts the folders and the assets of a category, without the
 // trash.
-func measureCategory(s *session, id string) (folders, assets int, size int64, err error) {
-	err = s.row("SELECT count(*), coalesce(sum(size), 0) FROM assets WHERE category_id = ? AND trashed_at IS NULL", []any{id}, &assets, &size)
+func measureCategory(s *store.Session, id string) (folders, assets int, size int64, err error) {
+	err = s.Row("SELECT count(*), coalesce(sum(size), 0) FROM assets WHERE category_id = ? AND trashed_at IS NULL", []any{id}, &assets, &size)
 	if err == nil {
-		err = s.row("SELECT count(*) FROM folders WHERE category_id = ?", []any{id}, &folders)
+		err = s.Row("SELECT count(*) FROM folders WHERE category_id = ?", []any{id}, &folders)
 	}
 	return folders, assets, size, err
 }
@@ -35,10 +37,10 @@ func shelvedOrder(o library.Order) (string, error) {
 	return orderBy(string(o.By), direction, assetFields())
 }
 
-func shelvedFolders(s *session, in library.Place, o library.Order, at library.Span) (shown []library.Folder, total int, err error) {
+func shelvedFolders(s *store.Session, in library.Place, o library.Order, at library.Span) (shown []library.Folder, total int, err error) {
 	const here = " FROM folders f WHERE f.parent_id IS ? AND f.category_id = ?"
-	place := []any{orNull(in.Folder), in.Category}
-	if err := s.row("SELECT count(*)"+here, place, &total); err != nil {
+	place := []any{store.OrNull(in.Folder), in.Category}
+	if err := s.Row("SELECT count(*)"+here, place, &total); err != nil {
 		return nil, 0, err
 	}
 	direction := map[bool]string{false: "ASC", true: "DESC"}[o.Descending]
@@ -54,8 +56,8 @@ func shelvedFolders(s *session, in library.Place, o library.Order, at library.Sp
 }
 
 // shelvedTree lists the folders of a category, each followed by those in it.
-func shelvedTree(s *session, category string, at library.Span) (shown []library.Folder, total int, err error) {
-	if err := s.row("SELECT count(*) FROM folders WHERE category_id = ?", []any{category}, &total); err != nil {
+func shelvedTree(s *store.Session, category string, at library.Span) (shown []library.Folder, total int, err error) {
+	if err := s.Row("SELECT count(*) FROM folders WHERE category_id = ?", []any{category}, &total); err != nil {
 		return nil, 0, err
 	}
 	// Of equal names the order of creation decides, so that no two trees mingle.
@@ -82,8 +84,8 @@ func shelvedTree(s *session, category string, at library.Span) (shown []library.
 
 const foldersWithin = ", (SELECT count(*) FROM folders w WHERE w.parent_id = f.id AND w.category_id = f.category_id)"
 
-func readFolders(s *session, from string, args []any) (shown []library.Folder, err error) {
-	err = s.rows("SELECT "+folderColumns+foldersWithin+from, args, func(r *sql.Rows) error {
+func readFolders(s *store.Session, from string, args []any) (shown []library.Folder, err error) {
+	err = s.Rows("SELECT "+folderColumns+foldersWithin+from, args, func(r *sql.Rows) error {
 		var within int
 		f, err := scanFolder(r.Scan, &within)
 		shown = append(shown, library.Folder{Ref: library.Ref{ID: f.ID, Name: f.Name}, Folders: within, Assets: f.Assets, Created: f.Created})
@@ -96,14 +98,14 @@ func readFolders(s *session, from string, args []any) (shown []library.Folder, e
 }
 
 // countWithin counts the assets in folders and in all folders below them.
-func countWithin(s *session, shown []library.Folder) error {
+func countWithin(s *store.Session, shown []library.Folder) error {
 	at := make(map[string]int)
 	var ids []string
 	for i, f := range shown {
 		at[f.ID] = i
 		ids = append(ids, f.ID)
 	}
-	return s.rows(`WITH RECURSIVE below (top, id, category_id) AS (
+	return s.Rows(`WITH RECURSIVE below (top, id, category_id) AS (
 			SELECT id, id, category_id FROM folders WHERE id IN (SELECT value FROM json_each(?))
 			UNION ALL
 			SELECT b.top, f.id, f.category_id FROM below b JOIN folders f ON f.parent_id = b.id AND f.category_id = b.category_id
@@ -118,10 +120,10 @@ func countWithin(s *session, shown []library.Folder) error {
 }
 
 // shelvedFolder counts what is in a folder, and finds those around it.
-func shelvedFolder(s *session, f folder) (library.Folder, error) {
+func shelvedFolder(s *store.Session, f folder) (library.Folder, error) {
 	found, err := readFolders(s, " FROM folders f WHERE f.id = ?", []any{f.ID})
 	if err == nil && len(found) == 0 { // deleted just now
-		err = errNotThere
+		err = store.ErrNotThere
 	}
 	if err != nil {
 		return library.Folder{}, err
@@ -141,15 +143,15 @@ func refs(folders []folder) []library.Ref {
 }
 
 // selectNewest gives what came last into a workspace.
-func selectNewest(s *session, workspace string, n int) ([]asset, error) {
+func selectNewest(s *store.Session, workspace string, n int) ([]asset, error) {
 	return readAssets(s, " FROM assets WHERE workspace_id = ? AND trashed_at IS NULL ORDER BY seq DESC LIMIT ?", []any{workspace, n})
 }
 
 // selectAnyAsset finds an asset, in the trash or not.
-func selectAnyAsset(s *session, id string) (asset, error) {
+func selectAnyAsset(s *store.Session, id string) (asset, error) {
 	found, err := readAssets(s, " FROM assets WHERE id = ?", []any{id})
 	if err == nil && len(found) == 0 {
-		err = errNotThere
+		err = store.ErrNotThere
 	}
 	if err != nil {
 		return asset{}, err
@@ -157,7 +159,7 @@ func selectAnyAsset(s *session, id string) (asset, error) {
 	return found[0], nil
 }
 
-func shelvedAssets(s *session, found []asset) ([]library.Asset, error) {
+func shelvedAssets(s *store.Session, found []asset) ([]library.Asset, error) {
 	var ids []string
 	for _, a := range found {
 		ids = append(ids, a.Category, a.Folder)
@@ -169,7 +171,7 @@ func shelvedAssets(s *session, found []asset) ([]library.Asset, error) {
 	var shown []library.Asset
 	for _, a := range found {
 		v := library.Asset{
-			ID: a.ID, Name: a.Name, Extension: a.Extension, Type: mimeType(fold(a.Extension)), Size: a.size,
+			ID: a.ID, Name: a.Name, Extension: a.Extension, Type: naming.MimeType(naming.Fold(a.Extension)), Size: a.size,
 			Category: library.Ref{ID: a.Category, Name: names[a.Category]}, Private: private[a.Category],
 			Description: a.Description, Uploaded: a.Uploaded, Changed: a.Modified, Trashed: a.Trashed,
 		}
@@ -189,9 +191,9 @@ func shelvedAssets(s *session, found []asset) ([]library.Asset, error) {
 
 // selectPlaces names categories and folders by their IDs, and says which of them
 // are private categories.
-func selectPlaces(s *session, ids string) (names map[string]string, private map[string]bool, err error) {
+func selectPlaces(s *store.Session, ids string) (names map[string]string, private map[string]bool, err error) {
 	names, private = make(map[string]string), make(map[string]bool)
-	err = s.rows(`SELECT id, name, private FROM categories WHERE id IN (SELECT value FROM json_each(?1))
+	err = s.Rows(`SELECT id, name, private FROM categories WHERE id IN (SELECT value FROM json_each(?1))
 		UNION ALL SELECT id, name, 0 FROM folders WHERE id IN (SELECT value FROM json_each(?1))`, []any{ids}, func(r *sql.Rows) error {
 		var id, name string
 		var hidden bool
@@ -202,7 +204,7 @@ func selectPlaces(s *session, ids string) (names map[string]string, private map[
 	return names, private, err
 }
 
-func shelvedRevisions(s *session, a asset) ([]library.Revision, error) {
+func shelvedRevisions(s *store.Session, a asset) ([]library.Revision, error) {
 	older, err := selectRevisions(s, a.ID)
 	if err != nil {
 		return nil, err

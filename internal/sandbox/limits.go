@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/store"
 )
 
 // Limits are those of a plan. Zero means the default, a negative number no limit.
@@ -40,17 +43,17 @@ func (l Limits) exceeded(size int64) bool { return size > l.MaxFileSizeInBytes }
 
 // The status of these refusals is a guess; clients know them by their data.
 
-func (l Limits) tooLarge() *problem {
-	return refuse(http.StatusRequestEntityTooLarge, "The file is larger than %d bytes.", l.MaxFileSizeInBytes).
-		with("sizeLimit", l.MaxFileSizeInBytes)
+func (l Limits) tooLarge() *problem.Problem {
+	return problem.Refuse(http.StatusRequestEntityTooLarge, "The file is larger than %d bytes.", l.MaxFileSizeInBytes).
+		With("sizeLimit", l.MaxFileSizeInBytes)
 }
 
 func (l Limits) checkPixels(p picture) error {
 	if l.MaxImageInMegapixels < 0 || p.width*p.height <= l.MaxImageInMegapixels*1_000_000 {
 		return nil
 	}
-	return refuse(http.StatusBadRequest, "The image has more than %d megapixels.", l.MaxImageInMegapixels).
-		with("megapixelsLimit", l.MaxImageInMegapixels)
+	return problem.Refuse(http.StatusBadRequest, "The image has more than %d megapixels.", l.MaxImageInMegapixels).
+		With("megapixelsLimit", l.MaxImageInMegapixels)
 }
 
 // maxPixels is the size of the largest image that is decoded: without a limit of
@@ -63,7 +66,7 @@ func (l Limits) maxPixels() int {
 }
 
 // checkStorage refuses what does not fit into the environment of a workspace any more.
-func (s *Server) checkStorage(ses *session, workspace string, size int64) error {
+func (s *Server) checkStorage(ses *store.Session, workspace string, size int64) error {
 	limit := s.options.Limits.MaxStorageInBytes
 	if limit < 0 {
 		return nil
@@ -74,7 +77,7 @@ func (s *Server) checkStorage(ses *session, workspace string, size int64) error 
 		return err
 	}
 	if used+size > limit {
-		return refuse(http.StatusBadRequest, "The storage of the plan is used up.").with("limit", limit)
+		return problem.Refuse(http.StatusBadRequest, "The storage of the plan is used up.").With("limit", limit)
 	}
 	return nil
 }
@@ -87,7 +90,7 @@ func (s *Server) checkStored(environment string) error {
 		return nil
 	}
 	var used int64
-	err := s.store.read(func(ses *session) (err error) {
+	err := s.store.Read(func(ses *store.Session) (err error) {
 		used, err = usedStorage(ses, environment)
 		return err
 	})
@@ -95,14 +98,14 @@ func (s *Server) checkStored(environment string) error {
 		return fmt.Errorf("add up storage: %w", err)
 	}
 	if used > l.MaxStorageInBytes {
-		return refuse(http.StatusPaymentRequired, "The storage of the plan is exceeded.").with("limit", l.MaxStorageInBytes)
+		return problem.Refuse(http.StatusPaymentRequired, "The storage of the plan is exceeded.").With("limit", l.MaxStorageInBytes)
 	}
 	return nil
 }
 
 // usedStorage counts revisions and the trash, and every copy in full: a guess.
-func usedStorage(ses *session, environment string) (used int64, err error) {
-	err = ses.row("SELECT coalesce(sum(bytes), 0) FROM storage JOIN workspaces w ON w.id = workspace_id WHERE w.environment = ?",
+func usedStorage(ses *store.Session, environment string) (used int64, err error) {
+	err = ses.Row("SELECT coalesce(sum(bytes), 0) FROM storage JOIN workspaces w ON w.id = workspace_id WHERE w.environment = ?",
 		[]any{environment}, &used)
 	return used, err
 }
@@ -122,7 +125,7 @@ type limitsView struct {
 func (s *Server) getLimits(c *call) error {
 	l := s.options.Limits
 	out := limitsView{PricingPlanName: l.PricingPlan, ImageProcessing: true}
-	out.BandwidthExceeded = s.bandwidthExceeded(c.who.environment)
+	out.BandwidthExceeded = s.bandwidthExceeded(c.who.Environment)
 	if l.MaxFileSizeInBytes < math.MaxInt64-1 {
 		out.MaxFileSize = &l.MaxFileSizeInBytes
 	}
@@ -131,8 +134,8 @@ func (s *Server) getLimits(c *call) error {
 	}
 	if l.MaxStorageInBytes >= 0 {
 		var used int64
-		err := s.store.read(func(ses *session) (err error) {
-			used, err = usedStorage(ses, c.who.environment)
+		err := s.store.Read(func(ses *store.Session) (err error) {
+			used, err = usedStorage(ses, c.who.Environment)
 			return err
 		})
 		if err != nil {

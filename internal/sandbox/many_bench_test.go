@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 const many = 100_000
@@ -16,17 +20,17 @@ func manyAssets(b *testing.B) (s *Server, category string) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = s.Close() })
-	err = s.store.write(func(ses *session) error {
+	err = s.store.Write(func(ses *store.Session) error {
 		if category, err = categoryFor(ses, "env", "txt"); err != nil {
 			return err
 		}
 		for i := range many {
 			a := asset{
-				ID: newAssetID(), Workspace: "env", Category: category, Name: fmt.Sprintf("Übersicht der Straßen %06d", i*7919%many), Extension: "txt",
+				ID: naming.NewAssetID(), Workspace: "env", Category: category, Name: fmt.Sprintf("Übersicht der Straßen %06d", i*7919%many), Extension: "txt",
 				Uploaded: time.Unix(int64(i), 0), Description: "A description of the usual length, which says what can be seen and where it was taken",
 				Tags: []byte(`["street","overview","Süd"]`), Attributes: []byte(`{"source":"archive","shelf":"north wing"}`),
 			}
-			a.content, a.revision, a.picture.state = newContentID(), newUUID(), "no"
+			a.content, a.revision, a.picture.state = naming.NewContentID(), standin.NewUUID(), "no"
 			if err := insertAsset(ses, a); err != nil {
 				return err
 			}
@@ -44,7 +48,7 @@ func manyAssets(b *testing.B) (s *Server, category string) {
 func BenchmarkSearch(b *testing.B) {
 	s, category := manyAssets(b)
 	began := time.Now()
-	if err := s.store.foldAssets(); err != nil {
+	if err := foldAssets(s.store); err != nil {
 		b.Fatal(err)
 	}
 	b.Logf("folded %d assets in %v", many, time.Since(began))
@@ -56,10 +60,10 @@ func BenchmarkSearch(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if err := s.store.foldAssets(); err != nil {
+				if err := foldAssets(s.store); err != nil {
 					b.Fatal(err)
 				}
-				err := s.store.read(func(ses *session) error {
+				err := s.store.Read(func(ses *store.Session) error {
 					_, total, err := selectMatches(ses, in.conditions([]string{category}, in.words()), order, 50, 0)
 					if total != want {
 						b.Errorf("found %d, want %d", total, want)
@@ -84,7 +88,7 @@ func BenchmarkList(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				err := s.store.read(func(ses *session) error {
+				err := s.store.Read(func(ses *store.Session) error {
 					found, total, err := listing{at: place{"env", category, ""}, order: order, limit: 500, offset: many - 500}.selectAssets(ses)
 					if len(found) != 500 || total != many {
 						b.Errorf("%d of %d assets", len(found), total)
@@ -103,11 +107,11 @@ func BenchmarkList(b *testing.B) {
 func BenchmarkDropExtension(b *testing.B) {
 	s, id := manyAssets(b)
 	for b.Loop() {
-		err := s.store.write(func(ses *session) error {
+		err := s.store.Write(func(ses *store.Session) error {
 			if err := setExtensions(ses, category{ID: id, Extensions: []string{"unused"}}); err != nil {
 				return err
 			}
-			return ses.change("DELETE FROM extensions WHERE category_id = ? AND folded = 'unused'", id)
+			return ses.Change("DELETE FROM extensions WHERE category_id = ? AND folded = 'unused'", id)
 		})
 		if err != nil {
 			b.Fatal(err)

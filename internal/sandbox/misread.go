@@ -7,13 +7,15 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+
+	"assetferry/internal/sandbox/problem"
 )
 
 // given refuses a body that lacks a list: to do nothing for a field whose name has a
 // slip in it would look like success. An empty list is one; all that is a guess.
 func given[T any](field string, list []T) error {
 	if list == nil {
-		return refuse(http.StatusBadRequest, "The body needs the field %s, a list.", field)
+		return problem.Refuse(http.StatusBadRequest, "The body needs the field %s, a list.", field)
 	}
 	return nil
 }
@@ -24,23 +26,23 @@ func (c *call) ids() (ids []string, err error) {
 		return nil, err
 	}
 	if ids == nil {
-		return nil, refuse(http.StatusBadRequest, "In the body an array is expected, not null.")
+		return nil, problem.Refuse(http.StatusBadRequest, "In the body an array is expected, not null.")
 	}
 	return ids, nil
 }
 
 // misread tells in the words of JSON why a body is not the one expected.
-func misread(err error) *problem {
+func misread(err error) *problem.Problem {
 	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
-		return refuse(http.StatusBadRequest, "The body is not the JSON expected: %v.", err)
+		return problem.Refuse(http.StatusBadRequest, "The body is not the JSON expected: %v.", err)
 	}
 	where := "body"
 	if e.Field != "" {
 		where = "field " + wireName(e.Field)
 	}
 	is := map[string]string{"array": "an array", "object": "an object", "string": "a string", "number": "a number", "bool": "true or false"}
-	return refuse(http.StatusBadRequest, "In the %s %s is expected, not %s.", where, expected(e.Type), cmp.Or(is[e.Value], "the "+e.Value))
+	return problem.Refuse(http.StatusBadRequest, "In the %s %s is expected, not %s.", where, expected(e.Type), cmp.Or(is[e.Value], "the "+e.Value))
 }
 
 // wireName is the name in a body of the last field of a path. The path has Go's names:

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/store"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // A permission is a right within a category. Tokens of the role user have those
@@ -50,15 +54,15 @@ func (r rights) both(p permission, category string) bool {
 
 // rights looks up what the token of the call may do in a workspace.
 func (c *call) rights(workspace string) (rights, error) {
-	if c.who.role >= admin {
+	if c.who.Role >= tokens.Admin {
 		return rights{all: true}, nil
 	}
 	if r, ok := c.known[workspace]; ok {
 		return r, nil
 	}
 	var r rights
-	err := c.server.store.read(func(ses *session) (err error) {
-		r.grants, err = selectGrantsFor(ses, workspace, c.who.groups)
+	err := c.server.store.Read(func(ses *store.Session) (err error) {
+		r.grants, err = selectGrantsFor(ses, workspace, c.who.Groups)
 		return err
 	})
 	if err != nil {
@@ -89,7 +93,7 @@ func (c *call) allow(workspace, category string) error {
 	}
 	for _, p := range []permission{mayAccess, c.route.needs} {
 		if !r.may(p, category) {
-			return refuse(http.StatusForbidden, "The token lacks the permission %q in category %q.", p, category)
+			return problem.Refuse(http.StatusForbidden, "The token lacks the permission %q in category %q.", p, category)
 		}
 	}
 	return nil
@@ -97,21 +101,21 @@ func (c *call) allow(workspace, category string) error {
 
 // refusesAsset reports whether a call about several assets may not do this to
 // one of them. Of what is not there it says no: that is for others to tell.
-func (r rights) refusesAsset(ses *session, p permission, id string) (bool, error) {
+func (r rights) refusesAsset(ses *store.Session, p permission, id string) (bool, error) {
 	if r.all {
 		return false, nil
 	}
 	var category string
-	err := notThere(ses.row("SELECT category_id FROM assets WHERE id = ?", []any{id}, &category))
+	err := store.NotThere(ses.Row("SELECT category_id FROM assets WHERE id = ?", []any{id}, &category))
 	if err != nil {
-		return false, ignoreNotThere(err)
+		return false, store.IgnoreNotThere(err)
 	}
 	return !r.both(p, category), nil
 }
 
 // visible names the categories of a workspace that may be entered, as a JSON
 // array for SQL.
-func (r rights) visible(ses *session, workspace string) (string, error) {
+func (r rights) visible(ses *store.Session, workspace string) (string, error) {
 	ids, err := categoryIDs(ses, r, workspace)
 	if err != nil {
 		return "", err
@@ -127,7 +131,7 @@ func (s *Server) getPermissions(c *call) error {
 		return err
 	}
 	var ids []string
-	err = s.store.read(func(ses *session) (err error) {
+	err = s.store.Read(func(ses *store.Session) (err error) {
 		ids, err = categoryIDs(ses, r, ws)
 		return err
 	})

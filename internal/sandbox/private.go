@@ -3,6 +3,10 @@ package sandbox
 import (
 	"io"
 	"net/http"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // The cookie that opens private categories. Over TLS it is bound to the host.
@@ -16,7 +20,7 @@ const (
 func (s *Server) authorizePrivateAccess(c *call) error {
 	parts, err := c.R.MultipartReader()
 	if err != nil {
-		return refuse(http.StatusBadRequest, "The body is not a multipart form: %v.", err)
+		return problem.Refuse(http.StatusBadRequest, "The body is not a multipart form: %v.", err)
 	}
 	var token string
 	for {
@@ -25,17 +29,17 @@ func (s *Server) authorizePrivateAccess(c *call) error {
 			break
 		}
 		if err != nil {
-			return refuse(http.StatusBadRequest, "The form is damaged: %v.", err)
+			return problem.Refuse(http.StatusBadRequest, "The form is damaged: %v.", err)
 		}
-		value, err := io.ReadAll(io.LimitReader(part, maxToken+1))
+		value, err := io.ReadAll(io.LimitReader(part, tokens.MaxToken+1))
 		if err != nil {
-			return refuse(http.StatusBadRequest, "The form is damaged: %v.", err)
+			return problem.Refuse(http.StatusBadRequest, "The form is damaged: %v.", err)
 		}
-		if field, _, _ := disposition(part.Header.Get("Content-Disposition")); field == "token" {
+		if field, _, _ := naming.Disposition(part.Header.Get("Content-Disposition")); field == "token" {
 			token = string(value)
 		}
 	}
-	if _, err := s.tokens.verify(token, s.now()); err != nil {
+	if _, err := s.tokens.Verify(token, s.now()); err != nil {
 		return err
 	}
 	cookie := &http.Cookie{Name: cookieName, Value: token, Path: "/", HttpOnly: true}
@@ -56,7 +60,7 @@ func (s *Server) admitPrivate(c *call, workspace, category string) error {
 			token = cookie.Value
 		}
 	}
-	who, err := s.tokens.verify(token, s.now())
+	who, err := s.tokens.Verify(token, s.now())
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"assetferry/internal/pixels"
 	"assetferry/internal/sandbox/rendition"
+	"assetferry/internal/sandbox/store"
 )
 
 // A processor looks into images in the background, one after the other, so that
@@ -68,8 +69,8 @@ func (s *Server) Processed(ctx context.Context) error {
 	for {
 		step := s.processor.nextStep()
 		var queued bool
-		err := s.store.read(func(ses *session) error {
-			return ses.row(`SELECT EXISTS (SELECT 1 FROM pictures WHERE state = 'queued')
+		err := s.store.Read(func(ses *store.Session) error {
+			return ses.Row(`SELECT EXISTS (SELECT 1 FROM pictures WHERE state = 'queued')
 				OR EXISTS (SELECT 1 FROM assets WHERE analysis = 'queued')`, nil, &queued)
 		})
 		if err != nil || !queued {
@@ -79,7 +80,7 @@ func (s *Server) Processed(ctx context.Context) error {
 		select {
 		case <-step:
 		case <-s.processor.ended:
-			return errClosed
+			return store.ErrClosed
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -119,7 +120,7 @@ func (s *Server) processNext(ctx context.Context) (wait time.Duration, err error
 	switch {
 	case err == nil && !due.After(s.now()):
 		return 0, s.processPicture(ctx, content)
-	case err != nil && !errors.Is(err, errNotThere):
+	case err != nil && !errors.Is(err, store.ErrNotThere):
 		return 0, err
 	}
 	wait = idle
@@ -136,11 +137,11 @@ func (s *Server) processNext(ctx context.Context) (wait time.Duration, err error
 // nextPicture finds the image that is due first.
 func (s *Server) nextPicture() (content string, due time.Time, err error) {
 	var ready int64
-	err = s.store.read(func(ses *session) error {
+	err = s.store.Read(func(ses *store.Session) error {
 		const first = "SELECT content, ready_at FROM pictures WHERE state = 'queued' ORDER BY ready_at LIMIT 1"
-		return notThere(ses.row(first, nil, &content, &ready))
+		return store.NotThere(ses.Row(first, nil, &content, &ready))
 	})
-	return content, fromMillis(ready), err
+	return content, store.FromMillis(ready), err
 }
 
 // processPicture decodes all of an image and notes what it is.
@@ -162,8 +163,8 @@ func (s *Server) processPicture(ctx context.Context, content string) error {
 		state = "error"
 		s.options.Log.Debug("image is broken", "content", content, "error", err)
 	}
-	return s.store.write(func(ses *session) error {
-		_, err := ses.exec("UPDATE pictures SET state = ?, blur_hash = ? WHERE content = ?", state, hash, content)
+	return s.store.Write(func(ses *store.Session) error {
+		_, err := ses.Exec("UPDATE pictures SET state = ?, blur_hash = ? WHERE content = ?", state, hash, content)
 		return err
 	})
 }
@@ -171,7 +172,7 @@ func (s *Server) processPicture(ctx context.Context, content string) error {
 // decode reads a whole image, until the context ends. The caller has the memory that it
 // takes until it calls release; the cost tells how much.
 func (s *Server) decode(ctx context.Context, name string, cost func(io.ReaderAt, int64) (int64, error)) (p rendition.Picture, release func(), err error) {
-	file, err := s.contents.open(name)
+	file, err := s.contents.Open(name)
 	if err != nil {
 		return p, nil, fmt.Errorf("open image: %w", err)
 	}

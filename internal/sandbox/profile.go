@@ -17,7 +17,10 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 	"assetferry/internal/strictyaml"
 )
 
@@ -234,7 +237,7 @@ func (p Profile) routes(all []route) []route {
 
 // lacking answers like an older installation, which knows nothing of a route.
 func lacking(_ *Server, c *call) error {
-	return refuse(http.StatusNotFound, "There is nothing at %s %s.", c.R.Method, c.R.URL.Path)
+	return problem.Refuse(http.StatusNotFound, "There is nothing at %s %s.", c.R.Method, c.R.URL.Path)
 }
 
 // resolution is that of the times shown.
@@ -277,7 +280,7 @@ func (p Profile) withinDates(cs *conditions, uploaded, modified period) error {
 	none := period{}
 	switch {
 	case p.DateFilter == "refused" && (uploaded != none || modified != none):
-		return refuse(http.StatusBadRequest, "There is no filter by dates here.")
+		return problem.Refuse(http.StatusBadRequest, "There is no filter by dates here.")
 	case p.DateFilter != "ignored":
 		cs.within("uploaded_at", uploaded)
 		cs.within("modified_at", modified)
@@ -294,13 +297,13 @@ func longer(text string, limit, otherwise int) (int, bool) {
 // checkName is the function of that name with the service's own limit.
 func (p Profile) checkName(what, name string) error {
 	if p.MaxName == 0 {
-		return checkName(what, name)
+		return naming.CheckName(what, name)
 	}
-	if limit, is := longer(name, p.MaxName, maxName); is {
-		return refuse(http.StatusBadRequest, "The %s is longer than %d characters.", what, limit)
+	if limit, is := longer(name, p.MaxName, naming.MaxName); is {
+		return problem.Refuse(http.StatusBadRequest, "The %s is longer than %d characters.", what, limit)
 	}
 	if name == "" || !utf8.ValidString(name) {
-		return checkName(what, name)
+		return naming.CheckName(what, name)
 	}
 	return nil
 }
@@ -308,8 +311,8 @@ func (p Profile) checkName(what, name string) error {
 // checkTexts refuses what is too long in a description, tags and custom attributes.
 func (p Profile) checkTexts(in assetPatch) error {
 	if d := in.Metadata.Description; d != nil {
-		if limit, is := longer(*d, p.MaxDescription, maxDescription); is {
-			return refuse(http.StatusBadRequest, "The description is longer than %d characters.", limit)
+		if limit, is := longer(*d, p.MaxDescription, naming.MaxDescription); is {
+			return problem.Refuse(http.StatusBadRequest, "The description is longer than %d characters.", limit)
 		}
 	}
 	if in.Tags != nil {
@@ -326,11 +329,11 @@ func (p Profile) checkTexts(in assetPatch) error {
 
 func (p Profile) checkTags(tags []string) error {
 	if p.MaxTags > 0 && len(tags) > p.MaxTags {
-		return refuse(http.StatusBadRequest, "There are more than %d tags.", p.MaxTags)
+		return problem.Refuse(http.StatusBadRequest, "There are more than %d tags.", p.MaxTags)
 	}
 	for _, tag := range tags {
 		if limit, is := longer(tag, p.MaxTag, -1); is {
-			return refuse(http.StatusBadRequest, "A tag is longer than %d characters.", limit)
+			return problem.Refuse(http.StatusBadRequest, "A tag is longer than %d characters.", limit)
 		}
 	}
 	return nil
@@ -338,12 +341,12 @@ func (p Profile) checkTags(tags []string) error {
 
 func (p Profile) checkAttributes(attributes standin.Object) error {
 	if p.MaxAttributes > 0 && len(attributes) > p.MaxAttributes {
-		return refuse(http.StatusBadRequest, "There are more than %d custom attributes.", p.MaxAttributes)
+		return problem.Refuse(http.StatusBadRequest, "There are more than %d custom attributes.", p.MaxAttributes)
 	}
 	for name := range attributes {
 		if value, ok := attributes.Text(name); ok {
 			if limit, is := longer(value, p.MaxAttribute, -1); is {
-				return refuse(http.StatusBadRequest, "The custom attribute %q is longer than %d characters.", name, limit)
+				return problem.Refuse(http.StatusBadRequest, "The custom attribute %q is longer than %d characters.", name, limit)
 			}
 		}
 	}
@@ -351,15 +354,15 @@ func (p Profile) checkAttributes(attributes standin.Object) error {
 }
 
 // conflict refuses a name that is taken.
-func conflict(what, name string) *problem {
-	return refuse(http.StatusConflict, "There is a %s %q already.", what, name)
+func conflict(what, name string) *problem.Problem {
+	return problem.Refuse(http.StatusConflict, "There is a %s %q already.", what, name)
 }
 
 // admitAsset refuses or renames an asset that is not to be where it is about to go.
-func (p Profile) admitAsset(ses *session, a *asset) error {
+func (p Profile) admitAsset(ses *store.Session, a *asset) error {
 	if p.Extensions == "exact" {
 		var allowed bool
-		err := ses.row("SELECT EXISTS (SELECT 1 FROM extensions WHERE category_id = ? AND extension = ?)", []any{a.Category, a.Extension}, &allowed)
+		err := ses.Row("SELECT EXISTS (SELECT 1 FROM extensions WHERE category_id = ? AND extension = ?)", []any{a.Category, a.Extension}, &allowed)
 		if err != nil {
 			return err
 		}
@@ -382,13 +385,13 @@ func (p Profile) admitAsset(ses *session, a *asset) error {
 }
 
 // admitFolder refuses a folder whose name is taken.
-func (p Profile) admitFolder(ses *session, f folder) error {
+func (p Profile) admitFolder(ses *store.Session, f folder) error {
 	if p.EqualFolders != "refuse" {
 		return nil
 	}
 	var taken bool
-	err := ses.row("SELECT EXISTS (SELECT 1 FROM folders WHERE category_id = ? AND parent_id IS ? AND name = ? AND id <> ?)",
-		[]any{f.Category, orNull(f.Parent), f.Name, f.ID}, &taken)
+	err := ses.Row("SELECT EXISTS (SELECT 1 FROM folders WHERE category_id = ? AND parent_id IS ? AND name = ? AND id <> ?)",
+		[]any{f.Category, store.OrNull(f.Parent), f.Name, f.ID}, &taken)
 	if err == nil && taken {
 		return conflict("folder", f.Name)
 	}
@@ -396,12 +399,12 @@ func (p Profile) admitFolder(ses *session, f folder) error {
 }
 
 // admitCategory refuses a category whose name is taken.
-func (p Profile) admitCategory(ses *session, c category) error {
+func (p Profile) admitCategory(ses *store.Session, c category) error {
 	if p.EqualCategories != "refuse" {
 		return nil
 	}
 	var taken bool
-	err := ses.row("SELECT EXISTS (SELECT 1 FROM categories WHERE workspace_id = ? AND name = ? AND id <> ?)",
+	err := ses.Row("SELECT EXISTS (SELECT 1 FROM categories WHERE workspace_id = ? AND name = ? AND id <> ?)",
 		[]any{c.workspace, c.Name, c.ID}, &taken)
 	if err == nil && taken {
 		return conflict("category", c.Name)
@@ -412,7 +415,7 @@ func (p Profile) admitCategory(ses *session, c category) error {
 // deliver takes from a delivery what the service does not have.
 func (p Profile) deliver(c *call) error {
 	if p.lacks("head") && c.R.Method == http.MethodHead {
-		return refuse(http.StatusMethodNotAllowed, "HEAD is not answered here.")
+		return problem.Refuse(http.StatusMethodNotAllowed, "HEAD is not answered here.")
 	}
 	if p.lacks("ranges") {
 		c.R.Header.Del("Range")

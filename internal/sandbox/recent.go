@@ -3,6 +3,8 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+
+	"assetferry/internal/sandbox/store"
 )
 
 // maxRecent is how many assets of a workspace a user is told to have used; a guess.
@@ -11,8 +13,8 @@ const maxRecent = 200
 // listRecent lists what the token's user used, the latest first, without what is
 // in the trash. An upload counts as a use: all guesses.
 func (s *Server) listRecent(c *call) error {
-	return s.replyVisible(c, func(ses *session, ws, visible string, limit, offset int) ([]asset, int, error) {
-		return selectUsed(ses, ws, c.who.user, visible, limit, offset)
+	return s.replyVisible(c, func(ses *store.Session, ws, visible string, limit, offset int) ([]asset, int, error) {
+		return selectUsed(ses, ws, c.who.User, visible, limit, offset)
 	})
 }
 
@@ -31,16 +33,16 @@ func (s *Server) markUsed(c *call) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.write(func(ses *session) error {
+	err = s.store.Write(func(ses *store.Session) error {
 		for i := len(ids) - 1; i >= 0; i-- {
 			a, err := selectAsset(ses, ids[i])
-			if errors.Is(err, errNotThere) || err == nil && (a.Workspace != ws || !r.may(mayAccess, a.Category)) {
+			if errors.Is(err, store.ErrNotThere) || err == nil && (a.Workspace != ws || !r.may(mayAccess, a.Category)) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			if err := use(ses, ws, c.who.user, a.ID); err != nil {
+			if err := use(ses, ws, c.who.User, a.ID); err != nil {
 				return err
 			}
 		}
@@ -54,16 +56,16 @@ func (s *Server) markUsed(c *call) error {
 
 // use notes that an asset has just been used. Old uses stay, one for each asset and
 // user: to look for them would cost an upload more than to keep them.
-func use(s *session, workspace, user, id string) error {
-	_, err := s.exec("INSERT OR REPLACE INTO uses (workspace_id, user, asset_id) VALUES (?, ?, ?)", workspace, user, id)
+func use(s *store.Session, workspace, user, id string) error {
+	_, err := s.Exec("INSERT OR REPLACE INTO uses (workspace_id, user, asset_id) VALUES (?, ?, ?)", workspace, user, id)
 	return err
 }
 
-func selectUsed(s *session, workspace, user, visible string, limit, offset int) (found []asset, total int, err error) {
+func selectUsed(s *store.Session, workspace, user, visible string, limit, offset int) (found []asset, total int, err error) {
 	const used = ` FROM assets JOIN (SELECT asset_id, seq AS used FROM uses WHERE workspace_id = ? AND user = ? ORDER BY seq DESC LIMIT ?)
 		ON asset_id = id WHERE trashed_at IS NULL AND category_id IN (SELECT value FROM json_each(?))`
 	args := []any{workspace, user, maxRecent, visible}
-	if err := s.row("SELECT count(*)"+used, args, &total); err != nil {
+	if err := s.Row("SELECT count(*)"+used, args, &total); err != nil {
 		return nil, 0, err
 	}
 	found, err = readAssets(s, used+" ORDER BY used DESC LIMIT ? OFFSET ?", append(args, limit, offset))

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/store"
 )
 
 type revisionView struct {
@@ -16,7 +20,7 @@ type revisionView struct {
 }
 
 func (st stored) view(current bool) revisionView {
-	v := revisionView{ID: st.revision, CreatedAt: timestamp(st.made), IsCurrent: current, Size: st.size}
+	v := revisionView{ID: st.revision, CreatedAt: store.Timestamp(st.made), IsCurrent: current, Size: st.size}
 	if st.by != "" {
 		v.CreatedBy = &st.by
 	}
@@ -42,15 +46,15 @@ func (s *Server) replaceAsset(c *call) error {
 
 // sameExtension refuses a file of another kind than the asset: a guess.
 func sameExtension(a asset, extension string) error {
-	if fold(a.Extension) == fold(extension) {
+	if naming.Fold(a.Extension) == naming.Fold(extension) {
 		return nil
 	}
-	return refuse(http.StatusBadRequest, "The asset has the extension %q, the file %q.", a.Extension, extension)
+	return problem.Refuse(http.StatusBadRequest, "The asset has the extension %q, the file %q.", a.Extension, extension)
 }
 
 // revise makes bytes that are stored the content of an asset.
 func (s *Server) revise(c *call, a asset, extension string, now stored) (asset, error) {
-	err := s.store.write(func(ses *session) error {
+	err := s.store.Write(func(ses *store.Session) error {
 		if err := c.again(ses, &a); err != nil {
 			return err
 		}
@@ -72,7 +76,7 @@ func (s *Server) revise(c *call, a asset, extension string, now stored) (asset, 
 
 // exchange keeps what an asset holds as a revision and gives it something else.
 // Processing begins anew.
-func (s *Server) exchange(ses *session, a *asset, now stored) error {
+func (s *Server) exchange(ses *store.Session, a *asset, now stored) error {
 	if err := insertRevision(ses, a.ID, a.stored); err != nil {
 		return err
 	}
@@ -84,7 +88,7 @@ func (s *Server) exchange(ses *session, a *asset, now stored) error {
 
 // changing turns the error of a change of an asset into an answer.
 func changing(id string, err error) error {
-	if errors.Is(err, errNotThere) {
+	if errors.Is(err, store.ErrNotThere) {
 		return noAsset(id)
 	}
 	if err != nil {
@@ -100,7 +104,7 @@ func (s *Server) listRevisions(c *call) error {
 		return err
 	}
 	var all []stored
-	err = s.store.read(func(ses *session) error {
+	err = s.store.Read(func(ses *store.Session) error {
 		if a, err = selectAsset(ses, a.ID); err != nil {
 			return err
 		}
@@ -129,12 +133,12 @@ func (s *Server) useRevision(c *call) error {
 	if err := c.json(&in); err != nil {
 		return err
 	}
-	err = s.store.write(func(ses *session) error {
+	err = s.store.Write(func(ses *store.Session) error {
 		if err := c.again(ses, &a); err != nil || a.revision == in.RevisionID {
 			return err
 		}
 		old, err := selectRevision(ses, a.ID, in.RevisionID)
-		if errors.Is(err, errNotThere) {
+		if errors.Is(err, store.ErrNotThere) {
 			return noRevision(a.ID, in.RevisionID)
 		}
 		if err != nil {
@@ -153,8 +157,8 @@ func (s *Server) useRevision(c *call) error {
 	return c.Done()
 }
 
-func noRevision(id, revision string) *problem {
-	return refuse(http.StatusNotFound, "Asset %q has no revision %q.", id, revision)
+func noRevision(id, revision string) *problem.Problem {
+	return problem.Refuse(http.StatusNotFound, "Asset %q has no revision %q.", id, revision)
 }
 
 // removeRevision deletes a revision for good. The current one is refused: a guess.
@@ -164,12 +168,12 @@ func (s *Server) removeRevision(c *call) error {
 		return err
 	}
 	revision := c.args[1]
-	err = s.store.write(func(ses *session) error {
+	err = s.store.Write(func(ses *store.Session) error {
 		if err := c.again(ses, &a); err != nil {
 			return err
 		}
 		if a.revision == revision {
-			return refuse(http.StatusBadRequest, "The current revision cannot be deleted.")
+			return problem.Refuse(http.StatusBadRequest, "The current revision cannot be deleted.")
 		}
 		found, err := deleteRevision(ses, a.ID, revision)
 		if err == nil && !found {
@@ -188,12 +192,12 @@ func (s *Server) removeRevision(c *call) error {
 func (s *Server) deliverRevision(c *call) error {
 	workspace, id, revision := c.args[0], c.args[1], c.args[2]
 	var a asset
-	err := s.store.read(func(ses *session) (err error) {
+	err := s.store.Read(func(ses *store.Session) (err error) {
 		if a, err = selectAsset(ses, id); err != nil || a.Workspace != workspace || a.revision == revision {
 			return err
 		}
 		a.stored, err = selectRevision(ses, id, revision)
-		if errors.Is(err, errNotThere) {
+		if errors.Is(err, store.ErrNotThere) {
 			return noRevision(id, revision)
 		}
 		return err

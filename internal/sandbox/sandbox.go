@@ -22,9 +22,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assetferry/internal/sandbox/contents"
+	"assetferry/internal/sandbox/datadir"
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/library"
 	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // Options say what a sandbox is like. The zero value is one in memory that knows
@@ -74,17 +78,17 @@ type Options struct {
 // An Environment is a tenant: its ID is also the ID of its default workspace.
 type Environment struct {
 	ID        string
-	AccessKey AccessKey
+	AccessKey tokens.AccessKey
 }
 
 // A Server is a running stand-in. It is an http.Handler, safe for concurrent use.
 type Server struct {
 	options    Options
-	tokens     tokenRules
+	tokens     tokens.Rules
 	routes     []route
 	router     standin.Router // by the index of the route
-	store      *store
-	contents   contents
+	store      *store.Store
+	contents   contents.Contents
 	workspaces *workspaces
 	faults     *fault.Set
 	stats      *standin.Stats
@@ -135,7 +139,7 @@ func New(o Options) (*Server, error) {
 // open takes hold of the storage and makes sure that every environment has its
 // default workspace.
 func (s *Server) open() error {
-	keys := make(map[string]AccessKey)
+	keys := make(map[string]tokens.AccessKey)
 	for _, e := range s.options.Environments {
 		if e.ID == "" || strings.ContainsAny(e.ID, "/?#%") || e.AccessKey == "" {
 			return fmt.Errorf("environment %q: an ID fit for an address and an access key are needed", e.ID)
@@ -163,9 +167,9 @@ func (s *Server) open() error {
 			return err
 		}
 	}
-	s.tokens = tokenRules{
-		keys: keys, service: s.options.Service, age: s.options.TokenAge,
-		workspace: s.workspaces.in,
+	s.tokens = tokens.Rules{
+		Keys: keys, Service: s.options.Service, Age: s.options.TokenAge,
+		Workspace: s.workspaces.in,
 	}
 	return nil
 }
@@ -173,33 +177,33 @@ func (s *Server) open() error {
 // openStorage opens memory or the directory, and clears away what a crash left.
 func (s *Server) openStorage() (err error) {
 	if s.options.Dir == "" {
-		s.contents = newMemoryContents()
-		if s.store, err = openMemoryStore(); err != nil {
+		s.contents = contents.NewMemory()
+		if s.store, err = store.OpenMemory(); err != nil {
 			return err
 		}
-		s.store.forget = s.forget
+		s.store.Forget = s.forget
 		return nil
 	}
-	disk, err := openDiskContents(s.options.Dir)
+	disk, err := contents.OpenDisk(s.options.Dir)
 	if err != nil {
 		return err
 	}
 	s.contents = disk
-	if s.unlock, err = lockDir(s.options.Dir); err != nil {
+	if s.unlock, err = datadir.LockDir(s.options.Dir); err != nil {
 		return err
 	}
-	if s.store, err = openStore(s.options.Dir); err != nil {
+	if s.store, err = store.Open(s.options.Dir); err != nil {
 		return err
 	}
-	s.store.forget = s.forget
-	if err := disk.clearDrafts(); err != nil {
+	s.store.Forget = s.forget
+	if err := disk.ClearDrafts(); err != nil {
 		return err
 	}
-	clean, err := s.store.setClean(false)
+	clean, err := s.store.SetClean(false)
 	if err != nil || clean {
 		return err
 	}
-	return disk.sweep(s.store.hasContent)
+	return disk.Sweep(s.store.HasContent)
 }
 
 // Close ends the stand-in. Requests still running fail; stop the HTTP server first.
@@ -209,7 +213,7 @@ func (s *Server) Close() error {
 	}
 	defer s.untilEnd.end()
 	s.processor.end()
-	_, err := s.store.setClean(true)
+	_, err := s.store.SetClean(true)
 	if err = errors.Join(err, s.release()); err != nil {
 		return fmt.Errorf("close sandbox: %w", err)
 	}
@@ -220,7 +224,7 @@ func (s *Server) Close() error {
 func (s *Server) release() error {
 	var errs []error
 	if s.store != nil {
-		errs = append(errs, s.store.close())
+		errs = append(errs, s.store.Close())
 	}
 	if s.unlock != nil {
 		errs = append(errs, s.unlock())

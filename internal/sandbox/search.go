@@ -8,10 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"assetferry/internal/sandbox/standin"
-
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 // The most that a search looks for; guesses.
@@ -63,10 +66,10 @@ func (s *Server) search(c *call) error {
 	if err := checkPhrase(in.SearchPhrase, words); err != nil {
 		return err
 	}
-	if err := s.store.foldAssets(); err != nil {
+	if err := foldAssets(s.store); err != nil {
 		return fmt.Errorf("prepare search in %s: %w", ws, err)
 	}
-	return s.replyAssets(c, limit, offset, func(ses *session) ([]asset, int, error) {
+	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]asset, int, error) {
 		visible, err := categoryIDs(ses, r, ws)
 		if err != nil {
 			return nil, 0, err
@@ -79,7 +82,7 @@ func (s *Server) search(c *call) error {
 			return nil, 0, err
 		}
 		if until := s.listedUntil(); !until.IsZero() {
-			cs.add("uploaded_at <= ?", millis(until))
+			cs.add("uploaded_at <= ?", store.Millis(until))
 		}
 		return selectMatches(ses, cs, p.assetOrder(order), limit, offset)
 	})
@@ -87,7 +90,7 @@ func (s *Server) search(c *call) error {
 
 func checkPhrase(phrase string, words []string) error {
 	if len(phrase) > maxPhrase || len(words) > maxWords {
-		return refuse(http.StatusBadRequest, "searchPhrase has more than %d words or %d bytes.", maxWords, maxPhrase)
+		return problem.Refuse(http.StatusBadRequest, "searchPhrase has more than %d words or %d bytes.", maxWords, maxPhrase)
 	}
 	return nil
 }
@@ -104,7 +107,7 @@ func (in *searchBody) page(p Profile) (limit, offset int, err error) {
 		offset = *in.Pagination.Offset
 	}
 	if limit < 1 || limit > accepted || offset < 0 {
-		return 0, 0, refuse(http.StatusBadRequest, "pagination.limit must be from 1 to %d, and pagination.offset not negative.", accepted)
+		return 0, 0, problem.Refuse(http.StatusBadRequest, "pagination.limit must be from 1 to %d, and pagination.offset not negative.", accepted)
 	}
 	return min(limit, largest), offset, nil
 }
@@ -125,7 +128,7 @@ func (in *searchBody) conditions(visible, words []string) conditions {
 	if f := in.Filters.Extensions; f != nil {
 		folded := make([]string, len(f.In))
 		for i, e := range f.In {
-			folded[i] = fold(e)
+			folded[i] = naming.Fold(e)
 		}
 		cs.add("folded IN (SELECT value FROM json_each(?))", jsonArray(folded))
 	}

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"strings"
+
+	"assetferry/internal/sandbox/store"
 )
 
 // foldTogether is how many assets are folded in one change, so that others get
@@ -21,48 +23,48 @@ func (cs *conditions) add(sql string, args ...any) {
 
 func (cs *conditions) within(column string, p period) {
 	if p.GTE != nil {
-		cs.add(column+" >= ?", millis(*p.GTE))
+		cs.add(column+" >= ?", store.Millis(*p.GTE))
 	}
 	if p.LTE != nil {
-		cs.add(column+" <= ?", millis(*p.LTE))
+		cs.add(column+" <= ?", store.Millis(*p.LTE))
 	}
 }
 
-func selectMatches(s *session, cs conditions, order string, limit, offset int) ([]asset, int, error) {
+func selectMatches(s *store.Session, cs conditions, order string, limit, offset int) ([]asset, int, error) {
 	from := " FROM assets WHERE trashed_at IS NULL AND " + strings.Join(cs.sql, " AND ")
 	return pageOfAssets(s, from, order, cs.args, limit, offset)
 }
 
 // foldAssets sees to it that every asset can be searched.
-func (st *store) foldAssets() error {
+func foldAssets(st *store.Store) error {
 	for {
 		var stale []asset
-		err := st.read(func(s *session) (err error) {
+		err := st.Read(func(s *store.Session) (err error) {
 			stale, err = selectUnfolded(s)
 			return err
 		})
 		if err != nil || len(stale) == 0 {
 			return err
 		}
-		if err := st.write(func(s *session) error { return foldAgain(s, stale) }); err != nil {
+		if err := st.Write(func(s *store.Session) error { return foldAgain(s, stale) }); err != nil {
 			return err
 		}
 	}
 }
 
-func selectUnfolded(s *session) ([]asset, error) {
+func selectUnfolded(s *store.Session) ([]asset, error) {
 	return readAssets(s, " FROM assets WHERE searchable IS NULL ORDER BY seq LIMIT ?", []any{foldTogether})
 }
 
 // foldAgain writes what a search looks at. An asset that has changed since it was
 // read is left for the next round.
-func foldAgain(s *session, all []asset) error {
+func foldAgain(s *store.Session, all []asset) error {
 	for _, a := range all {
 		text, err := a.searchText()
 		if err != nil {
 			return err
 		}
-		_, err = s.exec("UPDATE assets SET searchable = ? WHERE id = ? AND name = ? AND extension = ? AND description = ? AND tags = ? AND attributes = ?",
+		_, err = s.Exec("UPDATE assets SET searchable = ? WHERE id = ? AND name = ? AND extension = ? AND description = ? AND tags = ? AND attributes = ?",
 			text, a.ID, a.Name, a.Extension, a.Description, string(a.Tags), string(a.Attributes))
 		if err != nil {
 			return err

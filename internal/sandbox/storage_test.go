@@ -5,6 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 // However assets and revisions come and go, the bytes that are counted are those
@@ -19,37 +23,37 @@ func TestStorageIsCountedRight(t *testing.T) {
 	workspace := func(n int) string { return fmt.Sprint("ws", n%3) }
 	steps := []struct {
 		name string
-		do   func(ses *session, n int) error
+		do   func(ses *store.Session, n int) error
 	}{
-		{"insert", func(ses *session, n int) error { return insertSized(ses, workspace(n), n) }},
-		{"insert", func(ses *session, n int) error { return insertSized(ses, workspace(n), n) }},
-		{"revise", func(ses *session, n int) error {
+		{"insert", func(ses *store.Session, n int) error { return insertSized(ses, workspace(n), n) }},
+		{"insert", func(ses *store.Session, n int) error { return insertSized(ses, workspace(n), n) }},
+		{"revise", func(ses *store.Session, n int) error {
 			return onSome(ses, func(a asset) error {
-				return s.exchange(ses, &a, stored{revision: newUUID(), number: n, content: newContentID(), size: int64(n), picture: picture{state: "no"}, made: s.now()})
+				return s.exchange(ses, &a, stored{revision: standin.NewUUID(), number: n, content: naming.NewContentID(), size: int64(n), picture: picture{state: "no"}, made: s.now()})
 			})
 		}},
-		{"delete revision", func(ses *session, n int) error {
-			_, err := ses.exec("DELETE FROM revisions WHERE seq IN (SELECT seq FROM revisions ORDER BY size LIMIT 1)")
+		{"delete revision", func(ses *store.Session, n int) error {
+			_, err := ses.Exec("DELETE FROM revisions WHERE seq IN (SELECT seq FROM revisions ORDER BY size LIMIT 1)")
 			return err
 		}},
-		{"move", func(ses *session, n int) error {
+		{"move", func(ses *store.Session, n int) error {
 			return onSome(ses, func(a asset) error { a.Name += "x"; return placeAsset(ses, a) })
 		}},
-		{"delete", func(ses *session, n int) error {
-			return onSome(ses, func(a asset) error { return ses.change("DELETE FROM assets WHERE id = ?", a.ID) })
+		{"delete", func(ses *store.Session, n int) error {
+			return onSome(ses, func(a asset) error { return ses.Change("DELETE FROM assets WHERE id = ?", a.ID) })
 		}},
-		{"drop extension", func(ses *session, n int) error {
+		{"drop extension", func(ses *store.Session, n int) error {
 			if n%10 > 0 {
 				return nil
 			}
-			_, err := ses.exec("DELETE FROM extensions WHERE folded = 'txt' AND category_id IN (SELECT id FROM categories WHERE workspace_id = ?)", workspace(n))
+			_, err := ses.Exec("DELETE FROM extensions WHERE folded = 'txt' AND category_id IN (SELECT id FROM categories WHERE workspace_id = ?)", workspace(n))
 			return err
 		}},
-		{"delete workspace", func(ses *session, n int) error {
+		{"delete workspace", func(ses *store.Session, n int) error {
 			if n%20 > 0 {
 				return nil
 			}
-			_, err := ses.exec("DELETE FROM workspaces WHERE id = ?", workspace(n))
+			_, err := ses.Exec("DELETE FROM workspaces WHERE id = ?", workspace(n))
 			return err
 		}},
 	}
@@ -60,18 +64,18 @@ func TestStorageIsCountedRight(t *testing.T) {
 			}
 		}
 		step := steps[random.IntN(len(steps))]
-		if err := s.store.write(func(ses *session) error { return step.do(ses, n) }); err != nil {
+		if err := s.store.Write(func(ses *store.Session) error { return step.do(ses, n) }); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
 		}
 		if step.name == "delete workspace" && n%20 == 0 {
 			s.workspaces.remove(workspace(n))
 		}
 		var used, there int64
-		err := s.store.read(func(ses *session) (err error) {
+		err := s.store.Read(func(ses *store.Session) (err error) {
 			if used, err = usedStorage(ses, "env"); err != nil {
 				return err
 			}
-			return ses.row("SELECT (SELECT coalesce(sum(size), 0) FROM assets) + (SELECT coalesce(sum(size), 0) FROM revisions)", nil, &there)
+			return ses.Row("SELECT (SELECT coalesce(sum(size), 0) FROM assets) + (SELECT coalesce(sum(size), 0) FROM revisions)", nil, &there)
 		})
 		if err != nil || used != there {
 			t.Fatalf("after %s: %d bytes are counted, %d are there: %v", step.name, used, there, err)
@@ -84,18 +88,18 @@ func workspaceFor(id string, at time.Time) workspace {
 }
 
 // insertSized makes an asset where one of its kind is allowed.
-func insertSized(ses *session, workspace string, n int) error {
+func insertSized(ses *store.Session, workspace string, n int) error {
 	category, err := categoryFor(ses, workspace, "txt")
 	if err != nil {
-		return ignoreNotThere(err)
+		return store.IgnoreNotThere(err)
 	}
-	a := asset{ID: newAssetID(), Workspace: workspace, Category: category, Name: fmt.Sprint(n), Extension: "txt", Tags: []byte("[]"), Attributes: []byte("{}")}
-	a.stored = stored{revision: newUUID(), number: 1, content: newContentID(), size: int64(n), picture: picture{state: "no"}}
+	a := asset{ID: naming.NewAssetID(), Workspace: workspace, Category: category, Name: fmt.Sprint(n), Extension: "txt", Tags: []byte("[]"), Attributes: []byte("{}")}
+	a.stored = stored{revision: standin.NewUUID(), number: 1, content: naming.NewContentID(), size: int64(n), picture: picture{state: "no"}}
 	return insertAsset(ses, a)
 }
 
 // onSome does something with an asset, if there is one.
-func onSome(ses *session, do func(asset) error) error {
+func onSome(ses *store.Session, do func(asset) error) error {
 	all, err := readAssets(ses, " FROM assets ORDER BY content LIMIT 1", nil)
 	if err != nil || len(all) == 0 {
 		return err

@@ -4,6 +4,9 @@ import (
 	"database/sql"
 	"fmt"
 	"net/http"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/store"
 )
 
 // namesExist gives those of several names that are taken in a place, as they were
@@ -24,10 +27,10 @@ func (s *Server) namesExist(c *call) error {
 		return err
 	}
 	taken := []string{}
-	err = s.store.read(func(ses *session) error {
+	err = s.store.Read(func(ses *store.Session) error {
 		for _, file := range in.Names {
 			a := asset{Category: at.category, Folder: at.folder}
-			a.Name, a.Extension = splitName(file)
+			a.Name, a.Extension = naming.SplitName(file)
 			is, err := isTaken(ses, a)
 			if err != nil {
 				return err
@@ -48,18 +51,18 @@ const namesakes = ` FROM assets WHERE category_id = ? AND folder_id IS ? AND nor
 	AND trashed_at IS NULL AND id <> ?`
 
 func (a asset) asNamesake() []any {
-	return []any{a.Category, orNull(a.Folder), normal(a.Name), fold(a.Extension), a.ID}
+	return []any{a.Category, store.OrNull(a.Folder), naming.Normal(a.Name), naming.Fold(a.Extension), a.ID}
 }
 
 // isTaken reports whether another asset has an asset's name, where it is.
-func isTaken(s *session, a asset) (is bool, err error) {
-	err = s.row("SELECT EXISTS (SELECT 1"+namesakes+")", a.asNamesake(), &is)
+func isTaken(s *store.Session, a asset) (is bool, err error) {
+	err = s.Row("SELECT EXISTS (SELECT 1"+namesakes+")", a.asNamesake(), &is)
 	return is, err
 }
 
 // namesakesOf gives the other assets that have an asset's name, where it is.
-func namesakesOf(s *session, a asset) (ids []string, err error) {
-	err = s.rows("SELECT id"+namesakes, a.asNamesake(), func(r *sql.Rows) error {
+func namesakesOf(s *store.Session, a asset) (ids []string, err error) {
+	err = s.Rows("SELECT id"+namesakes, a.asNamesake(), func(r *sql.Rows) error {
 		var id string
 		err := r.Scan(&id)
 		ids = append(ids, id)
@@ -71,7 +74,7 @@ func namesakesOf(s *session, a asset) (ids []string, err error) {
 // freeName is one of "name (1)", "name (2)" and so on that is not taken: the first,
 // if they have no gaps. There may be thousands, so it looks ahead in ever longer
 // steps, and then goes back by halves to where they end.
-func freeName(s *session, a asset) (string, error) {
+func freeName(s *store.Session, a asset) (string, error) {
 	of := a.Name
 	taken, free := 0, 1
 	for {
@@ -105,5 +108,5 @@ func freeName(s *session, a asset) (string, error) {
 func numbered(name string, n int) string {
 	suffix := fmt.Sprintf(" (%d)", n)
 	runes := []rune(name)
-	return string(runes[:min(len(runes), maxName-len(suffix))]) + suffix
+	return string(runes[:min(len(runes), naming.MaxName-len(suffix))]) + suffix
 }

@@ -4,6 +4,11 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 // A target is a category or a folder, as bodies name it.
@@ -13,11 +18,11 @@ type target struct{ CategoryID, FolderID *string }
 // no client is known to send them.
 func (s *Server) target(c *call, t target) (place, error) {
 	if t.CategoryID != nil && t.FolderID != nil {
-		return place{}, refuse(http.StatusBadRequest, "Give either categoryId or folderId.")
+		return place{}, problem.Refuse(http.StatusBadRequest, "Give either categoryId or folderId.")
 	}
 	at, err := s.place(c, t.CategoryID, t.FolderID)
 	if err == nil && at.category == "" {
-		return at, refuse(http.StatusBadRequest, "The target needs a categoryId or a folderId.")
+		return at, problem.Refuse(http.StatusBadRequest, "The target needs a categoryId or a folderId.")
 	}
 	return at, err
 }
@@ -29,7 +34,7 @@ func (a assetAction) check() error {
 	if slices.Contains([]string{"", "rename", "replace"}, a.Action) {
 		return nil
 	}
-	return refuse(http.StatusBadRequest, "The action %q must be rename or replace.", a.Action)
+	return problem.Refuse(http.StatusBadRequest, "The action %q must be rename or replace.", a.Action)
 }
 
 // An arrival is where an asset is bound for, and what may be done there for whom.
@@ -48,7 +53,7 @@ func (s *Server) moveAssets(c *call) error { return s.transfer(c, mayDeleteAsset
 
 // transfer brings assets of the workspace to a place in it. Those of another one
 // are not there: a guess.
-func (s *Server) transfer(c *call, needs permission, carry func(*session, asset, arrival) (status int, err error)) error {
+func (s *Server) transfer(c *call, needs permission, carry func(*store.Session, asset, arrival) (status int, err error)) error {
 	ws, err := c.workspace()
 	if err != nil {
 		return err
@@ -78,24 +83,24 @@ func (s *Server) transfer(c *call, needs permission, carry func(*session, asset,
 		}
 		ids = append(ids, a.AssetID)
 	}
-	return s.bulk(c, ws, needs, ids, func(ses *session, i int) (int, error) {
+	return s.bulk(c, ws, needs, ids, func(ses *store.Session, i int) (int, error) {
 		a, err := selectAsset(ses, ids[i])
-		if errors.Is(err, errNotThere) || err == nil && a.Workspace != ws {
+		if errors.Is(err, store.ErrNotThere) || err == nil && a.Workspace != ws {
 			return http.StatusNotFound, nil
 		}
 		if err != nil {
 			return 0, err
 		}
-		return carry(ses, a, arrival{to, in.AssetsActions[i].Action, may, c.who.user})
+		return carry(ses, a, arrival{to, in.AssetsActions[i].Action, may, c.who.User})
 	})
 }
 
 // copyAsset makes an asset that shares the stored bytes, with what describes
 // them, and without the older revisions. If the storage is used up, nothing is
 // copied at all: guesses.
-func (s *Server) copyAsset(ses *session, a asset, at arrival) (status int, err error) {
+func (s *Server) copyAsset(ses *store.Session, a asset, at arrival) (status int, err error) {
 	was := a
-	a.ID, a.Category, a.Folder = newAssetID(), at.to.category, at.to.folder
+	a.ID, a.Category, a.Folder = naming.NewAssetID(), at.to.category, at.to.folder
 	a.Uploaded = s.now()
 	a.Modified = a.Uploaded
 	if at.action == "replace" && at.to == (place{a.Workspace, was.Category, was.Folder}) {
@@ -107,12 +112,12 @@ func (s *Server) copyAsset(ses *session, a asset, at arrival) (status int, err e
 	if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
 		return 0, err
 	}
-	a.revision, a.number, a.made, a.by = newUUID(), 1, a.Uploaded, at.user
+	a.revision, a.number, a.made, a.by = standin.NewUUID(), 1, a.Uploaded, at.user
 	return 0, insertAsset(ses, a)
 }
 
 // moveAsset leaves an asset alone that is there already: a guess.
-func (s *Server) moveAsset(ses *session, a asset, at arrival) (status int, err error) {
+func (s *Server) moveAsset(ses *store.Session, a asset, at arrival) (status int, err error) {
 	if a.Category == at.to.category && a.Folder == at.to.folder {
 		return 0, nil
 	}
@@ -127,8 +132,8 @@ func (s *Server) moveAsset(ses *session, a asset, at arrival) (status int, err e
 // taken there, the asset is refused, gets another name, or what has the name goes
 // to the trash, which needs the permission to overwrite: how it is refused, what
 // the names are and what is needed are guesses.
-func (s *Server) arrive(ses *session, a *asset, at arrival) (status int, err error) {
-	allowed, err := takes(ses, a.Category, fold(a.Extension))
+func (s *Server) arrive(ses *store.Session, a *asset, at arrival) (status int, err error) {
+	allowed, err := takes(ses, a.Category, naming.Fold(a.Extension))
 	if err != nil {
 		return 0, err
 	}
@@ -161,8 +166,8 @@ func (s *Server) arrive(ses *session, a *asset, at arrival) (status int, err err
 	return http.StatusConflict, nil
 }
 
-func placeAsset(s *session, a asset) error {
-	_, err := s.exec("UPDATE assets SET category_id = ?, folder_id = ?, name = ?, normal = ? WHERE id = ?",
-		a.Category, orNull(a.Folder), a.Name, normal(a.Name), a.ID)
+func placeAsset(s *store.Session, a asset) error {
+	_, err := s.Exec("UPDATE assets SET category_id = ?, folder_id = ?, name = ?, normal = ? WHERE id = ?",
+		a.Category, store.OrNull(a.Folder), a.Name, naming.Normal(a.Name), a.ID)
 	return err
 }

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/store"
 )
 
 // bulkIDs does something with each asset that a JSON array names, once. For an
 // unknown ID the answer has 404: a guess, taken from the other bulk routes.
-func (s *Server) bulkIDs(c *call, do func(ses *session, workspace, id string) (found bool, err error)) error {
+func (s *Server) bulkIDs(c *call, do func(ses *store.Session, workspace, id string) (found bool, err error)) error {
 	ws, err := c.workspace()
 	if err != nil {
 		return err
@@ -20,7 +23,7 @@ func (s *Server) bulkIDs(c *call, do func(ses *session, workspace, id string) (f
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	return s.bulk(c, ws, c.route.needs, ids, func(ses *session, i int) (int, error) {
+	return s.bulk(c, ws, c.route.needs, ids, func(ses *store.Session, i int) (int, error) {
 		found, err := do(ses, ws, ids[i])
 		if err == nil && !found {
 			return http.StatusNotFound, nil
@@ -30,21 +33,21 @@ func (s *Server) bulkIDs(c *call, do func(ses *session, workspace, id string) (f
 }
 
 func (s *Server) trashAssets(c *call) error {
-	return s.bulkIDs(c, func(ses *session, workspace, id string) (bool, error) {
+	return s.bulkIDs(c, func(ses *store.Session, workspace, id string) (bool, error) {
 		return s.trash(ses, workspace, id)
 	})
 }
 
-func (s *Server) trash(ses *session, workspace, id string) (found bool, err error) {
-	n, err := ses.exec("UPDATE assets SET trashed_at = ? WHERE id = ? AND workspace_id = ? AND trashed_at IS NULL",
-		millis(s.now()), id, workspace)
+func (s *Server) trash(ses *store.Session, workspace, id string) (found bool, err error) {
+	n, err := ses.Exec("UPDATE assets SET trashed_at = ? WHERE id = ? AND workspace_id = ? AND trashed_at IS NULL",
+		store.Millis(s.now()), id, workspace)
 	return n > 0, err
 }
 
 // deleteAssets deletes for good, whether the assets are in the trash or not.
 func (s *Server) deleteAssets(c *call) error {
-	return s.bulkIDs(c, func(ses *session, workspace, id string) (bool, error) {
-		n, err := ses.exec("DELETE FROM assets WHERE id = ? AND workspace_id = ?", id, workspace)
+	return s.bulkIDs(c, func(ses *store.Session, workspace, id string) (bool, error) {
+		n, err := ses.Exec("DELETE FROM assets WHERE id = ? AND workspace_id = ?", id, workspace)
 		return n > 0, err
 	})
 }
@@ -87,16 +90,16 @@ func (s *Server) restoreAssets(c *call) error {
 		return err
 	}
 	// That who may throw away may also take back is a guess.
-	return s.bulk(c, ws, mayDeleteAssets, ids, func(ses *session, i int) (int, error) {
+	return s.bulk(c, ws, mayDeleteAssets, ids, func(ses *store.Session, i int) (int, error) {
 		r := in.AssetsActions[i]
-		return s.restore(ses, ws, r.AssetID, arrival{r.at, r.Action, may, c.who.user})
+		return s.restore(ses, ws, r.AssetID, arrival{r.at, r.Action, may, c.who.User})
 	})
 }
 
 // restore takes one asset out of the trash, to where it was if no place is named.
-func (s *Server) restore(ses *session, workspace, id string, at arrival) (status int, err error) {
+func (s *Server) restore(ses *store.Session, workspace, id string, at arrival) (status int, err error) {
 	a, _, err := selectTrashed(ses, workspace, id)
-	if errors.Is(err, errNotThere) {
+	if errors.Is(err, store.ErrNotThere) {
 		return http.StatusNotFound, nil
 	}
 	if err != nil {
@@ -111,7 +114,7 @@ func (s *Server) restore(ses *session, workspace, id string, at arrival) (status
 	if err := placeAsset(ses, a); err != nil {
 		return 0, err
 	}
-	_, err = ses.exec("UPDATE assets SET trashed_at = NULL, displaced = 0 WHERE id = ?", a.ID)
+	_, err = ses.Exec("UPDATE assets SET trashed_at = NULL, displaced = 0 WHERE id = ?", a.ID)
 	return 0, err
 }
 
@@ -140,12 +143,12 @@ func (s *Server) validateRestore(c *call) error {
 		return err
 	}
 	found := make(map[string]restorability)
-	err = s.store.read(func(ses *session) error {
+	err = s.store.Read(func(ses *store.Session) error {
 		for _, id := range in.AssetsIDs {
 			r, err := restorabilityOf(ses, may, ws, id)
 			if err == nil {
 				found[id] = r
-			} else if !errors.Is(err, errNotThere) {
+			} else if !errors.Is(err, store.ErrNotThere) {
 				return err
 			}
 		}
@@ -157,16 +160,16 @@ func (s *Server) validateRestore(c *call) error {
 	return c.Reply(http.StatusOK, map[string]any{"assets": found})
 }
 
-func restorabilityOf(ses *session, may rights, workspace, id string) (r restorability, err error) {
+func restorabilityOf(ses *store.Session, may rights, workspace, id string) (r restorability, err error) {
 	a, displaced, err := selectTrashed(ses, workspace, id)
 	if err != nil {
 		return r, err
 	}
 	if !may.may(mayAccess, a.Category) {
-		return r, errNotThere
+		return r, store.ErrNotThere
 	}
 	r.SourceExists = !displaced
-	if r.IsExtensionAllowed, err = takes(ses, a.Category, fold(a.Extension)); err != nil {
+	if r.IsExtensionAllowed, err = takes(ses, a.Category, naming.Fold(a.Extension)); err != nil {
 		return r, err
 	}
 	r.HasNameConflict, err = isTaken(ses, a)
@@ -175,12 +178,12 @@ func restorabilityOf(ses *session, may rights, workspace, id string) (r restorab
 
 // selectTrashed finds an asset in the trash, and says whether the folder that it
 // came from has been deleted since.
-func selectTrashed(s *session, workspace, id string) (a asset, displaced bool, err error) {
-	stmt, err := s.prepare("SELECT displaced, " + assetColumns + " FROM assets WHERE id = ? AND workspace_id = ? AND trashed_at IS NOT NULL")
+func selectTrashed(s *store.Session, workspace, id string) (a asset, displaced bool, err error) {
+	stmt, err := s.Prepare("SELECT displaced, " + assetColumns + " FROM assets WHERE id = ? AND workspace_id = ? AND trashed_at IS NOT NULL")
 	if err != nil {
 		return a, false, err
 	}
 	row := stmt.QueryRow(id, workspace)
 	a, err = scanAsset(func(into ...any) error { return row.Scan(append([]any{&displaced}, into...)...) })
-	return a, displaced, notThere(err)
+	return a, displaced, store.NotThere(err)
 }

@@ -9,6 +9,12 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+
+	"assetferry/internal/sandbox/contents"
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
 )
 
 const (
@@ -25,7 +31,7 @@ type form struct {
 	placed               bool // at is known
 	hasFile              bool
 	name, extension      string
-	draft                draft
+	draft                contents.Draft
 	// settle checks whether the file may come: before it is read, and once the
 	// whole form has arrived, as fields may also follow the file.
 	settle func(complete bool) error
@@ -60,15 +66,15 @@ func (s *Server) take(c *call, f *form, commit func() (asset, error)) (asset, er
 	kept := false
 	defer func() {
 		if f.draft != nil && !kept {
-			f.draft.discard()
+			f.draft.Discard()
 		}
 	}()
 	if err := s.receive(c, f); err != nil {
 		return asset{}, err
 	}
-	f.revision, f.made, f.by = newUUID(), s.now(), c.who.user
-	f.content = newContentID()
-	if err := f.draft.keep(f.content); err != nil {
+	f.revision, f.made, f.by = standin.NewUUID(), s.now(), c.who.User
+	f.content = naming.NewContentID()
+	if err := f.draft.Keep(f.content); err != nil {
 		return asset{}, err
 	}
 	kept = true
@@ -86,12 +92,12 @@ func (s *Server) take(c *call, f *form, commit func() (asset, error)) (asset, er
 // receive reads the whole body. Location fields normally come before the file,
 // which lets a file that has no place be refused before it is read.
 func (s *Server) receive(c *call, f *form) error {
-	if err := s.checkPlan(c.who.environment); err != nil {
+	if err := s.checkPlan(c.who.Environment); err != nil {
 		return err
 	}
 	parts, err := c.R.MultipartReader()
 	if err != nil {
-		return refuse(http.StatusBadRequest, "The body is not a multipart form: %v.", err)
+		return problem.Refuse(http.StatusBadRequest, "The body is not a multipart form: %v.", err)
 	}
 	for {
 		part, err := parts.NextRawPart()
@@ -99,14 +105,14 @@ func (s *Server) receive(c *call, f *form) error {
 			break
 		}
 		if err != nil {
-			return refuse(http.StatusBadRequest, "The form is damaged: %v.", err)
+			return problem.Refuse(http.StatusBadRequest, "The form is damaged: %v.", err)
 		}
 		if err := s.receivePart(c, f, part); err != nil {
 			return err
 		}
 	}
 	if !f.hasFile {
-		return refuse(http.StatusBadRequest, "The form has no part %q with a file name.", "file")
+		return problem.Refuse(http.StatusBadRequest, "The form has no part %q with a file name.", "file")
 	}
 	if err := f.settle(true); err != nil {
 		return err
@@ -117,7 +123,7 @@ func (s *Server) receive(c *call, f *form) error {
 // finish reads up to the end of the body: only then has all of it arrived.
 func (c *call) finish() error {
 	if n, err := io.CopyN(io.Discard, c.Body, maxForm); n == maxForm {
-		return refuse(http.StatusBadRequest, "There is too much after the form.")
+		return problem.Refuse(http.StatusBadRequest, "There is too much after the form.")
 	} else if err != io.EOF {
 		return fmt.Errorf("read body: %w", err)
 	}
@@ -125,16 +131,16 @@ func (c *call) finish() error {
 }
 
 func (s *Server) receivePart(c *call, f *form, part *multipart.Part) error {
-	field, file, isFile := disposition(part.Header.Get("Content-Disposition"))
+	field, file, isFile := naming.Disposition(part.Header.Get("Content-Disposition"))
 	if field == "file" && isFile {
 		return s.receiveFile(c, f, part, file)
 	}
 	value, err := io.ReadAll(io.LimitReader(part, maxField+1))
 	if err != nil {
-		return refuse(http.StatusBadRequest, "The field %q is damaged: %v.", field, err)
+		return problem.Refuse(http.StatusBadRequest, "The field %q is damaged: %v.", field, err)
 	}
 	if len(value) > maxField {
-		return refuse(http.StatusBadRequest, "The field %q is too long.", field)
+		return problem.Refuse(http.StatusBadRequest, "The field %q is too long.", field)
 	}
 	text := string(value)
 	switch field { // others are ignored, as far as is known
@@ -148,10 +154,10 @@ func (s *Server) receivePart(c *call, f *form, part *multipart.Part) error {
 
 func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) error {
 	if f.hasFile {
-		return refuse(http.StatusBadRequest, "The form has more than one file.")
+		return problem.Refuse(http.StatusBadRequest, "The form has more than one file.")
 	}
 	f.hasFile = true
-	f.name, f.extension = splitName(file)
+	f.name, f.extension = naming.SplitName(file)
 	if err := s.options.Profile.checkName("name", f.name); err != nil {
 		return err
 	}
@@ -162,7 +168,7 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 	if err != nil {
 		return err
 	}
-	if f.draft, err = s.contents.create(c.R.ContentLength); err != nil {
+	if f.draft, err = s.contents.Create(c.R.ContentLength); err != nil {
 		return fmt.Errorf("receive file: %w", err)
 	}
 	digest := sha256.New()
@@ -170,7 +176,7 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 	f.size, err = io.Copy(io.MultiWriter(f.draft, digest), io.LimitReader(part, limit+1))
 	if err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return refuse(http.StatusBadRequest, "The file is cut short: %v.", err)
+			return problem.Refuse(http.StatusBadRequest, "The file is cut short: %v.", err)
 		}
 		return fmt.Errorf("receive file: %w", err)
 	}
@@ -183,11 +189,11 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 
 // look measures an image and refuses one with too many pixels.
 func (s *Server) look(f *form) error {
-	r, err := f.draft.reader()
+	r, err := f.draft.Reader()
 	if err != nil {
 		return fmt.Errorf("read what was received: %w", err)
 	}
-	f.picture = measure(r, f.size, fold(f.extension))
+	f.picture = measure(r, f.size, naming.Fold(f.extension))
 	return s.options.Limits.checkPixels(f.picture)
 }
 
@@ -202,18 +208,18 @@ func (s *Server) settlePlace(c *call, workspace string, f *form) (err error) {
 		return err
 	}
 	allowed := true
-	err = s.store.read(func(ses *session) (err error) {
+	err = s.store.Read(func(ses *store.Session) (err error) {
 		if f.at.category != "" {
-			allowed, err = takes(ses, f.at.category, fold(f.extension))
+			allowed, err = takes(ses, f.at.category, naming.Fold(f.extension))
 			return err
 		}
 		f.at.workspace = workspace
-		f.at.category, err = categoryFor(ses, workspace, fold(f.extension))
+		f.at.category, err = categoryFor(ses, workspace, naming.Fold(f.extension))
 		return err
 	})
 	switch {
-	case errors.Is(err, errNotThere):
-		return refuse(http.StatusBadRequest, "No category allows the extension %q.", f.extension)
+	case errors.Is(err, store.ErrNotThere):
+		return problem.Refuse(http.StatusBadRequest, "No category allows the extension %q.", f.extension)
 	case err != nil:
 		return fmt.Errorf("find category: %w", err)
 	case !allowed:
@@ -227,12 +233,12 @@ func (s *Server) settlePlace(c *call, workspace string, f *form) (err error) {
 func (s *Server) createAsset(c *call, f *form) (asset, error) {
 	now := f.made
 	a := asset{
-		ID: newAssetID(), Workspace: f.at.workspace, Category: f.at.category, Folder: f.at.folder,
+		ID: naming.NewAssetID(), Workspace: f.at.workspace, Category: f.at.category, Folder: f.at.folder,
 		Name: f.name, Extension: f.extension, Uploaded: now, Modified: now, Processed: now.Add(s.options.ProcessingDelay),
 		Tags: json.RawMessage("[]"), Attributes: json.RawMessage("{}"), stored: f.stored,
 	}
 	a.number = 1
-	err := s.store.write(func(ses *session) error {
+	err := s.store.Write(func(ses *store.Session) error {
 		a.Name = f.name // it may have got another one when this ran before
 		if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
 			return err
@@ -243,10 +249,10 @@ func (s *Server) createAsset(c *call, f *form) (asset, error) {
 		if err := insertAsset(ses, a); err != nil {
 			return err
 		}
-		return use(ses, a.Workspace, c.who.user, a.ID)
+		return use(ses, a.Workspace, c.who.User, a.ID)
 	})
-	if isForeignKey(err) {
-		return a, refuse(http.StatusNotFound, "The place for the asset has just been deleted or changed.")
+	if store.IsForeignKey(err) {
+		return a, problem.Refuse(http.StatusNotFound, "The place for the asset has just been deleted or changed.")
 	}
 	if err != nil {
 		return a, fmt.Errorf("create asset: %w", err)
@@ -258,7 +264,7 @@ func (s *Server) createAsset(c *call, f *form) (asset, error) {
 // removed now is swept after the next crash.
 func (s *Server) forget(contents []string) {
 	for _, id := range contents {
-		if err := s.contents.remove(id); err != nil {
+		if err := s.contents.Remove(id); err != nil {
 			s.options.Log.Warn("content not removed", "content", id, "error", err)
 		}
 	}

@@ -8,6 +8,10 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/store"
+	"assetferry/internal/sandbox/tokens"
 )
 
 // A workspace holds categories, folders and assets of its own.
@@ -26,14 +30,14 @@ type workspaces struct {
 	byID     map[string]workspace
 }
 
-func loadWorkspaces(st *store) (*workspaces, error) {
+func loadWorkspaces(st *store.Store) (*workspaces, error) {
 	ws := &workspaces{byID: make(map[string]workspace)}
-	err := st.read(func(s *session) error {
-		return s.rows("SELECT seq, id, environment, name, created_at, ai_processing FROM workspaces", nil, func(r *sql.Rows) error {
+	err := st.Read(func(s *store.Session) error {
+		return s.Rows("SELECT seq, id, environment, name, created_at, ai_processing FROM workspaces", nil, func(r *sql.Rows) error {
 			var w workspace
 			var created int64
 			err := r.Scan(&w.seq, &w.ID, &w.Environment, &w.Name, &created, &w.AIProcessing)
-			w.Created = fromMillis(created)
+			w.Created = store.FromMillis(created)
 			ws.byID[w.ID] = w
 			return err
 		})
@@ -82,18 +86,18 @@ func (ws *workspaces) of(environment string) []workspace {
 }
 
 // sees reports whether a token gives access to a workspace.
-func (s *Server) sees(who identity, workspace string) bool {
-	if who.role == superadmin {
-		return s.workspaces.in(who.environment, workspace)
+func (s *Server) sees(who tokens.Identity, workspace string) bool {
+	if who.Role == tokens.Superadmin {
+		return s.workspaces.in(who.Environment, workspace)
 	}
-	return slices.Contains(who.workspaces, workspace)
+	return slices.Contains(who.Workspaces, workspace)
 }
 
 // addWorkspace creates a workspace with the categories that each starts with.
 func (s *Server) addWorkspace(w workspace) error {
-	err := s.store.write(func(ses *session) error {
-		err := ses.row("INSERT INTO workspaces (id, environment, name, created_at) VALUES (?, ?, ?, ?) RETURNING seq",
-			[]any{w.ID, w.Environment, w.Name, millis(w.Created)}, &w.seq)
+	err := s.store.Write(func(ses *store.Session) error {
+		err := ses.Row("INSERT INTO workspaces (id, environment, name, created_at) VALUES (?, ?, ?, ?) RETURNING seq",
+			[]any{w.ID, w.Environment, w.Name, store.Millis(w.Created)}, &w.seq)
 		if err != nil {
 			return err
 		}
@@ -102,12 +106,12 @@ func (s *Server) addWorkspace(w workspace) error {
 			return err
 		}
 		for _, c := range categories {
-			c.ID, c.workspace = newUUID(), w.ID
+			c.ID, c.workspace = standin.NewUUID(), w.ID
 			if err := insertCategory(ses, c); err != nil {
 				return err
 			}
 		}
-		g := group{ID: newUUID(), Workspace: w.ID, Name: "Default group", Default: true}
+		g := group{ID: standin.NewUUID(), Workspace: w.ID, Name: "Default group", Default: true}
 		if err := insertGroup(ses, g); err != nil {
 			return err
 		}

@@ -6,6 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/store"
 )
 
 // A list is the envelope of every listing.
@@ -24,7 +28,7 @@ type workspaceView struct {
 }
 
 func (w workspace) view() workspaceView {
-	return workspaceView{ID: w.ID, Name: w.Name, CreatedAt: timestamp(w.Created), EnableAIProcessing: w.AIProcessing}
+	return workspaceView{ID: w.ID, Name: w.Name, CreatedAt: store.Timestamp(w.Created), EnableAIProcessing: w.AIProcessing}
 }
 
 // listWorkspaces answers all three generations of the route alike; that any role
@@ -40,7 +44,7 @@ func (s *Server) listWorkspaces(c *call) error {
 	}
 	q := c.R.URL.Query()
 	var found []workspaceView
-	for _, w := range s.workspaces.of(c.who.environment) {
+	for _, w := range s.workspaces.of(c.who.Environment) {
 		named := !q.Has("ids") || slices.Contains(strings.Split(q.Get("ids"), ","), w.ID)
 		if named && c.sees(w.ID) && strings.Contains(foldText(w.Name), foldText(q.Get("searchPhrase"))) {
 			found = append(found, w.view())
@@ -63,7 +67,7 @@ func (c *call) workspaceName() (string, error) {
 	if err := c.json(&in); err != nil {
 		return "", err
 	}
-	return in.Name, checkName("workspace name", in.Name)
+	return in.Name, naming.CheckName("workspace name", in.Name)
 }
 
 func (s *Server) createWorkspace(c *call) error {
@@ -71,7 +75,7 @@ func (s *Server) createWorkspace(c *call) error {
 	if err != nil {
 		return err
 	}
-	w := workspace{ID: newWorkspaceID(), Environment: c.who.environment, Name: name, Created: s.now()}
+	w := workspace{ID: naming.NewWorkspaceID(), Environment: c.who.Environment, Name: name, Created: s.now()}
 	if err := s.addWorkspace(w); err != nil {
 		return err
 	}
@@ -81,14 +85,14 @@ func (s *Server) createWorkspace(c *call) error {
 // ownWorkspace is the one that the path names, if it is in the environment.
 func (c *call) ownWorkspace() (workspace, error) {
 	w, ok := c.server.workspaces.get(c.args[0])
-	if !ok || w.Environment != c.who.environment {
+	if !ok || w.Environment != c.who.Environment {
 		return workspace{}, noWorkspace(c.args[0])
 	}
 	return w, nil
 }
 
-func noWorkspace(id string) *problem {
-	return refuse(http.StatusNotFound, "There is no workspace %q.", id)
+func noWorkspace(id string) *problem.Problem {
+	return problem.Refuse(http.StatusNotFound, "There is no workspace %q.", id)
 }
 
 func (s *Server) renameWorkspace(c *call) error {
@@ -120,7 +124,7 @@ func (s *Server) configureWorkspace(c *call) error {
 		return err
 	}
 	if in.Name != nil {
-		if err := checkName("workspace name", *in.Name); err != nil {
+		if err := naming.CheckName("workspace name", *in.Name); err != nil {
 			return err
 		}
 	}
@@ -143,8 +147,8 @@ func (s *Server) changeWorkspace(c *call, change func(*workspace)) error {
 		return err
 	}
 	change(&w)
-	err = s.store.write(func(ses *session) error {
-		_, err := ses.exec("UPDATE workspaces SET name = ?, ai_processing = ? WHERE id = ?", w.Name, w.AIProcessing, w.ID)
+	err = s.store.Write(func(ses *store.Session) error {
+		_, err := ses.Exec("UPDATE workspaces SET name = ?, ai_processing = ? WHERE id = ?", w.Name, w.AIProcessing, w.ID)
 		return err
 	})
 	if err != nil {
@@ -170,7 +174,7 @@ func (s *Server) getWorkspaceMetadata(c *call) error {
 		AllowedExtensions []string `json:"allowedExtensions"`
 		ExtensionsInUse   []string `json:"extensionsInUse"`
 	}{e.AllowedExtensions, nil}
-	err = s.store.read(func(ses *session) error {
+	err = s.store.Read(func(ses *store.Session) error {
 		visible, err := r.visible(ses, ws)
 		if err != nil {
 			return err
@@ -199,10 +203,10 @@ func (s *Server) deleteWorkspace(c *call) error {
 		return err
 	}
 	if w.ID == w.Environment {
-		return refuse(http.StatusBadRequest, "The default workspace cannot be deleted.")
+		return problem.Refuse(http.StatusBadRequest, "The default workspace cannot be deleted.")
 	}
-	err = s.store.write(func(ses *session) error {
-		_, err := ses.exec("DELETE FROM workspaces WHERE id = ?", w.ID)
+	err = s.store.Write(func(ses *store.Session) error {
+		_, err := ses.Exec("DELETE FROM workspaces WHERE id = ?", w.ID)
 		return err
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package sandbox
+package datadir
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package sandbox
+package tokens
 
 import (
 	"crypto/rand"
@@ -11,6 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"assetferry/internal/sandbox/datadir"
+	"assetferry/internal/sandbox/naming"
 )
 
 // An AccessKey signs tokens. It does not show itself when printed, logged or
@@ -35,7 +38,7 @@ type Credentials struct {
 
 // NewCredentials makes credentials up.
 func NewCredentials() Credentials {
-	return Credentials{EnvironmentID: newWorkspaceID(), AccessKey: AccessKey(rand.Text() + rand.Text())}
+	return Credentials{EnvironmentID: naming.NewWorkspaceID(), AccessKey: AccessKey(rand.Text() + rand.Text())}
 }
 
 // The names in the file are those of the environment variables of assetferry,
@@ -49,7 +52,7 @@ const (
 // LoadOrCreateCredentials reads dir/credentials.env, or makes credentials up and
 // writes them there. Of several processes that do so at once, all get the same.
 func LoadOrCreateCredentials(dir string) (Credentials, error) {
-	if _, err := Secure(dir); err != nil {
+	if _, err := datadir.Secure(dir); err != nil {
 		return Credentials{}, fmt.Errorf("sandbox credentials: %w", err)
 	}
 	path := filepath.Join(dir, credentialsFile)
@@ -129,22 +132,5 @@ func createCredentials(path string) (err error) {
 			return err
 		}
 	}
-	return syncDir(dir)
-}
-
-// writePrivate writes a file that only its owner reads, as a whole or not at all.
-func writePrivate(path, text string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".private-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = io.WriteString(f, text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
+	return datadir.SyncDir(dir)
 }

@@ -1,4 +1,5 @@
-package sandbox
+// Package naming has what names may be, and how IDs and types come from them.
+package naming
 
 import (
 	"mime"
@@ -7,48 +8,50 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/sandbox/problem"
 )
 
 // The longest values that clients allow, in characters; the server's own limits
 // are not documented, so the same here is a guess.
 const (
-	maxName        = 256
-	maxDescription = 1024
-	maxExtension   = 9
-	maxExtensions  = 100
+	MaxName        = 256
+	MaxDescription = 1024
+	MaxExtension   = 9
+	MaxExtensions  = 100
 )
 
-// splitName cuts "photo.v2.jpg" into "photo.v2" and "jpg". What starts with its
+// SplitName cuts "photo.v2.jpg" into "photo.v2" and "jpg". What starts with its
 // only dot has no extension.
-func splitName(file string) (name, extension string) {
+func SplitName(file string) (name, extension string) {
 	if i := strings.LastIndexByte(file, '.'); i > 0 {
 		return file[:i], file[i+1:]
 	}
 	return file, ""
 }
 
-// fold is the form in which extensions are compared.
-func fold(extension string) string { return strings.ToLower(extension) }
+// Fold is the form in which extensions are compared.
+func Fold(extension string) string { return strings.ToLower(extension) }
 
-// normal is the form in which names are compared: their case matters. A guess.
-func normal(name string) string { return norm.NFC.String(name) }
+// Normal is the form in which names are compared: their case matters. A guess.
+func Normal(name string) string { return norm.NFC.String(name) }
 
-// checkName refuses names that are empty, too long or not text.
-func checkName(what, name string) error {
+// CheckName refuses names that are empty, too long or not text.
+func CheckName(what, name string) error {
 	switch {
 	case name == "":
-		return refuse(http.StatusBadRequest, "The %s is empty.", what)
+		return problem.Refuse(http.StatusBadRequest, "The %s is empty.", what)
 	case !utf8.ValidString(name):
-		return refuse(http.StatusBadRequest, "The %s is not valid UTF-8.", what)
-	case utf8.RuneCountInString(name) > maxName:
-		return refuse(http.StatusBadRequest, "The %s is longer than %d characters.", what, maxName)
+		return problem.Refuse(http.StatusBadRequest, "The %s is not valid UTF-8.", what)
+	case utf8.RuneCountInString(name) > MaxName:
+		return problem.Refuse(http.StatusBadRequest, "The %s is longer than %d characters.", what, MaxName)
 	}
 	return nil
 }
 
-// disposition reads the names of field and file from a Content-Disposition
+// Disposition reads the names of field and file from a Content-Disposition
 // header, byte for byte: the file name arrives as raw UTF-8 in quotes.
-func disposition(header string) (field, file string, isFile bool) {
+func Disposition(header string) (field, file string, isFile bool) {
 	field, _ = quoted(header, "name")
 	if file, isFile = quoted(header, "filename"); isFile {
 		return field, baseName(file), true

@@ -1,4 +1,5 @@
-package sandbox
+// Package store is the database of the sandbox: one connection commits what waits, others read.
+package store
 
 import (
 	"context"
@@ -16,38 +17,38 @@ import (
 )
 
 const (
-	storeFile = "sandbox.db"
-	readers   = 4
+	File    = "sandbox.db"
+	readers = 4
 )
 
-// A store holds everything but the contents. It does not look at contexts: a
+// A Store holds everything but the contents. It does not look at contexts: a
 // request that has begun to change something goes on to the end.
-type store struct {
+type Store struct {
 	dbs      []*sql.DB
-	sessions chan *session   // for reading
-	writing  chan *session   // for the committer; the same channel in memory
-	opened   []chan *session // where each connection belongs
+	sessions chan *Session   // for reading
+	writing  chan *Session   // for the committer; the same channel in memory
+	opened   []chan *Session // where each connection belongs
 	queue    chan *change
 	stopped  chan struct{} // closed to end the committer
 	ended    chan struct{} // closed when it has
-	forget   func(contents []string)
+	Forget   func(contents []string)
 }
 
 const pragmas = "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-65536)"
 
-// openMemoryStore opens a store that has one connection, because that is where
+// OpenMemory opens a store that has one connection, because that is where
 // an SQLite database in memory lives.
-func openMemoryStore() (*store, error) {
+func OpenMemory() (*Store, error) {
 	st := newStore(0)
 	if err := st.connect("file::memory:"+pragmas, 1, st.sessions); err != nil {
-		return nil, errors.Join(err, st.close())
+		return nil, errors.Join(err, st.Close())
 	}
 	return st.start()
 }
 
-// openStore opens or creates the store under a directory.
-func openStore(dir string) (*store, error) {
-	path, err := filepath.Abs(filepath.Join(dir, storeFile))
+// Open opens or creates the store under a directory.
+func Open(dir string) (*Store, error) {
+	path, err := filepath.Abs(filepath.Join(dir, File))
 	if err != nil {
 		return nil, err
 	}
@@ -67,24 +68,24 @@ func openStore(dir string) (*store, error) {
 	st := newStore(readers)
 	wal := "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(8000)"
 	if err := st.connect(dsn+wal, 1, st.writing); err != nil {
-		return nil, errors.Join(err, st.close())
+		return nil, errors.Join(err, st.Close())
 	}
 	if st, err = st.start(); err != nil {
-		return nil, fmt.Errorf("%s: %w", storeFile, err)
+		return nil, fmt.Errorf("%s: %w", File, err)
 	}
 	if err := st.connect(dsn+"&mode=ro", readers, st.sessions); err != nil {
-		return nil, errors.Join(err, st.close())
+		return nil, errors.Join(err, st.Close())
 	}
 	return st, nil
 }
 
 // newStore gives a store without connections. Without readers the one for
 // writing serves both.
-func newStore(readers int) *store {
-	st := &store{
-		sessions: make(chan *session, readers), writing: make(chan *session, 1),
+func newStore(readers int) *Store {
+	st := &Store{
+		sessions: make(chan *Session, readers), writing: make(chan *Session, 1),
 		queue: make(chan *change), stopped: make(chan struct{}), ended: make(chan struct{}),
-		forget: func([]string) {},
+		Forget: func([]string) {},
 	}
 	if readers == 0 {
 		st.sessions = st.writing
@@ -94,7 +95,7 @@ func newStore(readers int) *store {
 }
 
 // connect opens n connections into pool.
-func (st *store) connect(dsn string, n int, pool chan *session) error {
+func (st *Store) connect(dsn string, n int, pool chan *Session) error {
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
@@ -107,54 +108,54 @@ func (st *store) connect(dsn string, n int, pool chan *session) error {
 		if err != nil {
 			return fmt.Errorf("open database: %w", err)
 		}
-		pool <- &session{conn: conn, statements: make(map[string]*sql.Stmt)}
+		pool <- &Session{conn: conn, statements: make(map[string]*sql.Stmt)}
 		st.opened = append(st.opened, pool)
 	}
 	return nil
 }
 
 // start creates what is missing.
-func (st *store) start() (*store, error) {
+func (st *Store) start() (*Store, error) {
 	s := <-st.writing
 	err := s.makeSchema()
 	st.writing <- s
 	if err != nil {
-		return nil, errors.Join(err, st.close())
+		return nil, errors.Join(err, st.Close())
 	}
 	return st, nil
 }
 
-// setClean notes whether the next start has to look for leftovers, and says what
+// SetClean notes whether the next start has to look for leftovers, and says what
 // was noted before.
-func (st *store) setClean(clean bool) (was bool, err error) {
-	err = st.write(func(s *session) error {
-		if err := s.row("SELECT clean FROM sandbox", nil, &was); err != nil {
+func (st *Store) SetClean(clean bool) (was bool, err error) {
+	err = st.Write(func(s *Session) error {
+		if err := s.Row("SELECT clean FROM sandbox", nil, &was); err != nil {
 			return err
 		}
-		_, err := s.exec("UPDATE sandbox SET clean = ?", clean)
+		_, err := s.Exec("UPDATE sandbox SET clean = ?", clean)
 		return err
 	})
 	return was, err
 }
 
-// read runs do with a connection for reading.
-func (st *store) read(do func(*session) error) error {
+// Read runs do with a connection for reading.
+func (st *Store) Read(do func(*Session) error) error {
 	select {
 	case s := <-st.sessions:
 		defer func() { st.sessions <- s }()
 		return do(s)
 	case <-st.stopped:
-		return errClosed
+		return ErrClosed
 	}
 }
 
-// close ends the committer and the connections, after what is under way.
-func (st *store) close() error {
+// Close ends the committer and the connections, after what is under way.
+func (st *Store) Close() error {
 	close(st.stopped)
 	<-st.ended
 	var errs []error
 	for _, pool := range st.opened {
-		errs = append(errs, (<-pool).close())
+		errs = append(errs, (<-pool).Close())
 	}
 	for _, db := range st.dbs {
 		errs = append(errs, db.Close())
@@ -162,15 +163,15 @@ func (st *store) close() error {
 	return errors.Join(errs...)
 }
 
-// A session is a connection with its prepared statements, used by one goroutine
+// A Session is a connection with its prepared statements, used by one goroutine
 // at a time. Transactions are begun by statement, because statements prepared
 // through sql.Tx end with it.
-type session struct {
+type Session struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
 }
 
-func (s *session) prepare(query string) (*sql.Stmt, error) {
+func (s *Session) Prepare(query string) (*sql.Stmt, error) {
 	if stmt, ok := s.statements[query]; ok {
 		return stmt, nil
 	}
@@ -182,9 +183,9 @@ func (s *session) prepare(query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// exec runs a statement and says how many rows it changed.
-func (s *session) exec(query string, args ...any) (int64, error) {
-	stmt, err := s.prepare(query)
+// Exec runs a statement and says how many rows it changed.
+func (s *Session) Exec(query string, args ...any) (int64, error) {
+	stmt, err := s.Prepare(query)
 	if err != nil {
 		return 0, err
 	}
@@ -195,27 +196,27 @@ func (s *session) exec(query string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// change runs a statement that must find something to change.
-func (s *session) change(query string, args ...any) error {
-	n, err := s.exec(query, args...)
+// Change runs a statement that must find something to change.
+func (s *Session) Change(query string, args ...any) error {
+	n, err := s.Exec(query, args...)
 	if err == nil && n == 0 {
-		return errNotThere
+		return ErrNotThere
 	}
 	return err
 }
 
-// row reads one row; the error is sql.ErrNoRows if there is none.
-func (s *session) row(query string, args []any, into ...any) error {
-	stmt, err := s.prepare(query)
+// Row reads one row; the error is sql.ErrNoRows if there is none.
+func (s *Session) Row(query string, args []any, into ...any) error {
+	stmt, err := s.Prepare(query)
 	if err != nil {
 		return err
 	}
 	return stmt.QueryRow(args...).Scan(into...)
 }
 
-// rows calls each for every row.
-func (s *session) rows(query string, args []any, each func(*sql.Rows) error) (err error) {
-	stmt, err := s.prepare(query)
+// Rows calls each for every row.
+func (s *Session) Rows(query string, args []any, each func(*sql.Rows) error) (err error) {
+	stmt, err := s.Prepare(query)
 	if err != nil {
 		return err
 	}
@@ -233,21 +234,21 @@ func (s *session) rows(query string, args []any, each func(*sql.Rows) error) (er
 }
 
 // exclusively runs do in a transaction.
-func (s *session) exclusively(do func() error) error {
-	if _, err := s.exec("BEGIN IMMEDIATE"); err != nil {
+func (s *Session) exclusively(do func() error) error {
+	if _, err := s.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	err := do()
 	if err == nil {
-		if _, err = s.exec("COMMIT"); err == nil {
+		if _, err = s.Exec("COMMIT"); err == nil {
 			return nil
 		}
 	}
-	_, rollback := s.exec("ROLLBACK")
+	_, rollback := s.Exec("ROLLBACK")
 	return errors.Join(err, rollback)
 }
 
-func (s *session) close() error {
+func (s *Session) Close() error {
 	var errs []error
 	for _, stmt := range s.statements {
 		errs = append(errs, stmt.Close())
@@ -255,14 +256,33 @@ func (s *session) close() error {
 	return errors.Join(append(errs, s.conn.Close())...)
 }
 
-// isForeignKey reports whether a change failed because something it hangs on is
+// IsForeignKey reports whether a change failed because something it hangs on is
 // not there.
-func isForeignKey(err error) bool {
+func IsForeignKey(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && e.Code() == sqlitelib.SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
-func millis(t time.Time) int64         { return t.UnixMilli() }
-func fromMillis(ms int64) time.Time    { return time.UnixMilli(ms).UTC() }
-func timestamp(t time.Time) string     { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-func orNull(s string) sql.Null[string] { return sql.Null[string]{V: s, Valid: s != ""} }
+func Millis(t time.Time) int64         { return t.UnixMilli() }
+func FromMillis(ms int64) time.Time    { return time.UnixMilli(ms).UTC() }
+func Timestamp(t time.Time) string     { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func OrNull(s string) sql.Null[string] { return sql.Null[string]{V: s, Valid: s != ""} }
+
+// ErrNotThere says that a row was not found.
+var ErrNotThere = errors.New("not there")
+
+// NotThere turns the driver's word for a missing row into ours.
+func NotThere(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotThere
+	}
+	return err
+}
+
+// IgnoreNotThere makes a missing row no error.
+func IgnoreNotThere(err error) error {
+	if errors.Is(err, ErrNotThere) {
+		return nil
+	}
+	return err
+}

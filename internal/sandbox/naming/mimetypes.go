@@ -1,8 +1,8 @@
-package sandbox
+package naming
 
-// mimeType is the type of an extension, the same on every machine. The type
+// MimeType is the type of an extension, the same on every machine. The type
 // that a client sends along is not used: official clients send none of worth.
-func mimeType(folded string) string {
+func MimeType(folded string) string {
 	switch folded {
 	case "jpg", "jpeg":
 		return "image/jpeg"

@@ -1,21 +1,21 @@
-package sandbox
+package store
 
 import "errors"
 
-// errClosed is the answer to changes after Close.
-var errClosed = errors.New("the sandbox is closed")
+// ErrClosed is the answer to changes after Close.
+var ErrClosed = errors.New("the sandbox is closed")
 
 // maxTogether is the most changes in one transaction.
 const maxTogether = 256
 
-// A change waits to be committed.
+// A Change waits to be committed.
 type change struct {
-	do       func(*session) error
+	do       func(*Session) error
 	released []string // stored bytes that nothing needs after it
 	done     chan error
 }
 
-func (c *change) run(s *session) (err error) {
+func (c *change) run(s *Session) (err error) {
 	if err := c.do(s); err != nil {
 		return err
 	}
@@ -23,26 +23,26 @@ func (c *change) run(s *session) (err error) {
 	return err
 }
 
-// write makes a change and returns when it is durable and the bytes that nothing
+// Write makes a change and returns when it is durable and the bytes that nothing
 // needs after it are gone. It may be run twice, if the first transaction was
 // undone; so it must do nothing that cannot be.
-func (st *store) write(do func(*session) error) error {
+func (st *Store) Write(do func(*Session) error) error {
 	c := &change{do: do, done: make(chan error, 1)}
 	select {
 	case st.queue <- c:
 		err := <-c.done
 		if err == nil {
-			st.forget(c.released)
+			st.Forget(c.released)
 		}
 		return err
 	case <-st.stopped:
-		return errClosed
+		return ErrClosed
 	}
 }
 
 // commitAll commits changes until the store is closed: all that wait, together,
 // so that they share the cost of getting to the disk.
-func (st *store) commitAll() {
+func (st *Store) commitAll() {
 	defer close(st.ended)
 	for {
 		select {
@@ -55,7 +55,7 @@ func (st *store) commitAll() {
 }
 
 // gather takes the changes that wait already.
-func (st *store) gather(first *change) []*change {
+func (st *Store) gather(first *change) []*change {
 	together := []*change{first}
 	for len(together) < maxTogether {
 		select {
@@ -70,7 +70,7 @@ func (st *store) gather(first *change) []*change {
 
 // commit makes changes in one transaction. If one fails, each gets its own, so
 // that none suffers from another.
-func (st *store) commit(together []*change) {
+func (st *Store) commit(together []*change) {
 	s := <-st.writing
 	defer func() { st.writing <- s }()
 	err := s.exclusively(func() error {

@@ -1,4 +1,4 @@
-package sandbox
+package store
 
 import (
 	"context"
@@ -17,12 +17,12 @@ var schema string
 
 // makeSchema creates the tables in an empty database, and refuses what is not of
 // this schema.
-func (s *session) makeSchema() error {
+func (s *Session) makeSchema() error {
 	var application, version, tables int
 	err := errors.Join(
-		s.row("PRAGMA application_id", nil, &application),
-		s.row("PRAGMA user_version", nil, &version),
-		s.row("SELECT count(*) FROM sqlite_schema", nil, &tables))
+		s.Row("PRAGMA application_id", nil, &application),
+		s.Row("PRAGMA user_version", nil, &version),
+		s.Row("SELECT count(*) FROM sqlite_schema", nil, &tables))
 	switch {
 	case err != nil:
 		return err

@@ -1,4 +1,4 @@
-package sandbox
+package datadir
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 // ErrInUse says that another sandbox has the directory.
 var ErrInUse = errors.New("in use by another sandbox")
 
-// lockDir takes a directory for this process until unlock or the process ends.
-func lockDir(dir string) (unlock func() error, err error) {
+// LockDir takes a directory for this process until unlock or the process ends.
+func LockDir(dir string) (unlock func() error, err error) {
 	lock, err := filelock.Acquire(filepath.Join(dir, "lock"))
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, ErrInUse
