@@ -34,7 +34,7 @@ func (s *Server) analyseAssets(c *call) error {
 			return err
 		}
 		states[id] = "queued"
-		if w, _ := s.workspaces.get(a.Workspace); a.picture.state == "no" || !w.AIProcessing {
+		if w, _ := s.workspaces.Get(a.Workspace); a.Picture.State == "no" || !w.AIProcessing {
 			states[id] = "skipped"
 		}
 	}

@@ -11,22 +11,10 @@ import (
 
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
-
-// An asset is a stored file with what is known of it.
-type asset struct {
-	ID, Workspace, Category, Folder string // Folder is empty directly in a category
-	Name, Extension                 string
-	Uploaded, Modified, Processed   time.Time
-	Trashed                         time.Time // zero: it is not in the trash
-	Description                     string
-	Tags, Attributes                json.RawMessage
-	Processing, BlurHash            string // of an image: "queued", "success" or "error"
-	Analysis                        string // empty: not asked for
-	stored
-}
 
 type assetView struct {
 	ID             string            `json:"id"`
@@ -45,72 +33,40 @@ type assetView struct {
 }
 
 type metadataView struct {
-	Description      string          `json:"description"`
-	CustomAttributes json.RawMessage `json:"customAttributes"`
-	Width            int             `json:"width,omitempty"`
-	Height           int             `json:"height,omitempty"`
-	BlurHash         string          `json:"blurHash,omitempty"`
-	Status           string          `json:"metadataProcessingStatus,omitempty"`
-	AnalysisStatus   string          `json:"analysisProcessingStatus,omitempty"`
-	Thumbnail        *thumbnailView  `json:"thumbnailMetadata,omitempty"`
-}
-
-type thumbnailView struct {
-	BlurHash string `json:"blurHash"`
-	Width    int    `json:"width"`
-	Height   int    `json:"height"`
-	MimeType string `json:"mimeType"`
-}
-
-// thumbnail describes the smallest rendition: that this is the thumbnail is a guess.
-func (a asset) thumbnail() *thumbnailView {
-	width := widths(a.picture.width)[0]
-	height := max(1, (a.picture.height*width+a.picture.width/2)/a.picture.width)
-	return &thumbnailView{BlurHash: a.BlurHash, Width: width, Height: height, MimeType: "image/webp"}
+	Description      string                 `json:"description"`
+	CustomAttributes json.RawMessage        `json:"customAttributes"`
+	Width            int                    `json:"width,omitempty"`
+	Height           int                    `json:"height,omitempty"`
+	BlurHash         string                 `json:"blurHash,omitempty"`
+	Status           string                 `json:"metadataProcessingStatus,omitempty"`
+	AnalysisStatus   string                 `json:"analysisProcessingStatus,omitempty"`
+	Thumbnail        *records.ThumbnailView `json:"thumbnailMetadata,omitempty"`
 }
 
 // view shows an asset, which is queued if it has just come. Addresses are made from
 // the host that the request came to, so that they are right after a restart on
 // another port.
-func (c *call) view(a asset, queued bool) assetView {
+func (c *call) view(a records.Asset, queued bool) assetView {
 	base := c.origin() + "/" + a.Workspace + "/assets/" + a.ID
 	v := assetView{
-		ID: a.ID, Name: a.Name, Extension: a.Extension, Size: a.size, MimeType: naming.MimeType(naming.Fold(a.Extension)),
+		ID: a.ID, Name: a.Name, Extension: a.Extension, Size: a.Size, MimeType: naming.MimeType(naming.Fold(a.Extension)),
 		CategoryID: a.Category, FolderID: a.Folder,
 		UploadedAt: store.Timestamp(a.Uploaded), LastModifiedAt: store.Timestamp(a.Modified),
 		Tags: a.Tags, URL: base + "/file",
 		Metadata: metadataView{
-			Description: a.Description, CustomAttributes: a.Attributes, Status: a.status(queued), AnalysisStatus: a.Analysis,
+			Description: a.Description, CustomAttributes: a.Attributes, Status: a.Status(queued), AnalysisStatus: a.Analysis,
 		},
 	}
 	// Also while it is queued: the service has the addresses in the answer to the
 	// upload, and so makes them from the width that the head of the file says.
-	if a.isImage() && a.picture.state == "readable" && v.Metadata.Status != "error" {
-		v.ImageURLs = imageURLs(base, a.picture.width, naming.Fold(a.Extension))
+	if a.IsImage() && a.Picture.State == "readable" && v.Metadata.Status != "error" {
+		v.ImageURLs = records.ImageURLs(base, a.Picture.Width, naming.Fold(a.Extension))
 	}
 	if v.Metadata.Status == "success" {
-		v.Metadata.Width, v.Metadata.Height, v.Metadata.BlurHash = a.picture.width, a.picture.height, a.BlurHash
-		v.Metadata.Thumbnail = a.thumbnail()
+		v.Metadata.Width, v.Metadata.Height, v.Metadata.BlurHash = a.Picture.Width, a.Picture.Height, a.BlurHash
+		v.Metadata.Thumbnail = a.Thumbnail()
 	}
 	return v
-}
-
-// status says how far an image is; of other assets it says nothing.
-func (a asset) status(queued bool) string {
-	switch {
-	case !a.isImage():
-		return ""
-	case queued:
-		return "queued"
-	}
-	return a.Processing
-}
-
-// isImage looks at the extension, too, which may have been changed to that of
-// something else.
-func (a asset) isImage() bool {
-	_, is := renditionFormat(naming.Fold(a.Extension))
-	return is && a.picture.state != "no"
 }
 
 func (c *call) origin() string {
@@ -122,25 +78,25 @@ func (c *call) origin() string {
 
 // asset finds one in any workspace that the token sees: clients name no
 // workspace where there is an ID. What is in the trash is not there.
-func (s *Server) asset(c *call, id string) (asset, error) {
-	var a asset
+func (s *Server) asset(c *call, id string) (records.Asset, error) {
+	var a records.Asset
 	err := s.store.Read(func(ses *store.Session) (err error) {
-		a, err = selectAsset(ses, id)
+		a, err = records.SelectAsset(ses, id)
 		return err
 	})
 	if errors.Is(err, store.ErrNotThere) || err == nil && !c.sees(a.Workspace) {
-		return asset{}, noAsset(id)
+		return records.Asset{}, noAsset(id)
 	}
 	if err != nil {
-		return asset{}, fmt.Errorf("find asset %s: %w", id, err)
+		return records.Asset{}, fmt.Errorf("find asset %s: %w", id, err)
 	}
 	return a, c.allow(a.Workspace, a.Category)
 }
 
 // again finds an asset once more within a change, and holds the call's permissions
 // against where it is by now. Its workspace is the same, so the rights are known.
-func (c *call) again(ses *store.Session, a *asset) error {
-	now, err := selectAsset(ses, a.ID)
+func (c *call) again(ses *store.Session, a *records.Asset) error {
+	now, err := records.SelectAsset(ses, a.ID)
 	if err != nil {
 		return err
 	}
@@ -176,15 +132,15 @@ func (s *Server) listAssets(c *call) error {
 	if err != nil {
 		return err
 	}
-	if at.category == "" {
+	if at.Category == "" {
 		return problem.Refuse(http.StatusBadRequest, "A categoryId or a folderId is needed.")
 	}
 	p := s.options.Profile
-	listed := listing{
-		at: at, deep: p.CategoryListing == "deep" && at.folder == "", until: s.listedUntil(),
-		order: p.assetOrder(order), limit: limit, offset: offset,
+	listed := records.Listing{
+		At: at, Deep: p.CategoryListing == "deep" && at.Folder == "", Until: s.listedUntil(),
+		Order: p.assetOrder(order), Limit: limit, Offset: offset,
 	}
-	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]asset, int, error) { return listed.selectAssets(ses) })
+	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]records.Asset, int, error) { return listed.SelectAssets(ses) })
 }
 
 // listedUntil is when an asset must have come to be listed by now; zero: at any time.
@@ -216,10 +172,10 @@ func (s *Server) getOffset(c *call) error {
 	}
 	var offset int
 	err = s.store.Read(func(ses *store.Session) (err error) {
-		if a, err = selectAsset(ses, a.ID); err != nil { // it may have been moved
+		if a, err = records.SelectAsset(ses, a.ID); err != nil { // it may have been moved
 			return err
 		}
-		offset, err = selectOffset(ses, a, order)
+		offset, err = records.SelectOffset(ses, a, order)
 		return err
 	})
 	if err != nil {
@@ -235,11 +191,11 @@ func query(q map[string][]string, name string) *string {
 	return nil
 }
 
-func (s *Server) listTrash(c *call) error { return s.replyVisible(c, selectTrash) }
+func (s *Server) listTrash(c *call) error { return s.replyVisible(c, records.SelectTrash) }
 
 // replyVisible answers with a page of assets of the workspace, from the categories
 // that the user may see.
-func (s *Server) replyVisible(c *call, find func(ses *store.Session, ws, visible string, limit, offset int) ([]asset, int, error)) error {
+func (s *Server) replyVisible(c *call, find func(ses *store.Session, ws, visible string, limit, offset int) ([]records.Asset, int, error)) error {
 	limit, offset, err := c.page()
 	if err != nil {
 		return err
@@ -248,8 +204,8 @@ func (s *Server) replyVisible(c *call, find func(ses *store.Session, ws, visible
 	if err != nil {
 		return err
 	}
-	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]asset, int, error) {
-		visible, err := r.visible(ses, ws)
+	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]records.Asset, int, error) {
+		visible, err := r.Visible(ses, ws)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -257,8 +213,8 @@ func (s *Server) replyVisible(c *call, find func(ses *store.Session, ws, visible
 	})
 }
 
-func (s *Server) replyAssets(c *call, limit, offset int, find func(*store.Session) ([]asset, int, error)) error {
-	var found []asset
+func (s *Server) replyAssets(c *call, limit, offset int, find func(*store.Session) ([]records.Asset, int, error)) error {
+	var found []records.Asset
 	out := list[assetView]{Items: []assetView{}, Offset: offset, Limit: limit}
 	err := s.store.Read(func(ses *store.Session) (err error) {
 		found, out.TotalCount, err = find(ses)
@@ -273,31 +229,28 @@ func (s *Server) replyAssets(c *call, limit, offset int, find func(*store.Sessio
 	return c.Reply(http.StatusOK, out)
 }
 
-// A place is where assets lie. The zero value is no place.
-type place struct{ workspace, category, folder string }
-
 // place finds the category or folder that a request names, if any. Of both at once,
 // which clients send, the folder decides; that it must lie in the category is a guess.
-func (s *Server) place(c *call, categoryID, folderID *string) (place, error) {
+func (s *Server) place(c *call, categoryID, folderID *string) (records.Place, error) {
 	switch {
 	case folderID != nil:
 		return s.folderPlace(c, *folderID, categoryID)
 	case categoryID != nil:
 		return s.categoryPlace(c, *categoryID)
 	}
-	return place{}, nil
+	return records.Place{}, nil
 }
 
 // folderPlace finds a folder, which lies in the category if one is named.
-func (s *Server) folderPlace(c *call, id string, categoryID *string) (place, error) {
+func (s *Server) folderPlace(c *call, id string, categoryID *string) (records.Place, error) {
 	f, err := s.folderHere(c, id)
 	if err != nil {
-		return place{}, err
+		return records.Place{}, err
 	}
 	if categoryID != nil && *categoryID != f.Category {
-		return place{}, problem.Refuse(http.StatusBadRequest, "The folder %q is in another category.", id)
+		return records.Place{}, problem.Refuse(http.StatusBadRequest, "The folder %q is in another category.", id)
 	}
-	return place{workspace: f.workspace, category: f.Category, folder: f.ID}, nil
+	return records.Place{Workspace: f.Workspace, Category: f.Category, Folder: f.ID}, nil
 }
 
 // An assetPatch is what a PATCH may change. What is absent stays.
@@ -332,7 +285,7 @@ func (p assetPatch) check(profile Profile) error {
 
 // apply changes an asset. Tags and custom attributes are replaced as a whole; for
 // the attributes that is a guess, and a profile may say that they are merged.
-func (p assetPatch) apply(a *asset, merge bool) error {
+func (p assetPatch) apply(a *records.Asset, merge bool) error {
 	if p.Name != nil {
 		a.Name = *p.Name
 	}
@@ -398,7 +351,7 @@ func (s *Server) patchAsset(c *call) error {
 			return err
 		}
 		a.Modified = now
-		return updateAsset(ses, a)
+		return records.UpdateAsset(ses, a)
 	})
 	switch {
 	case store.IsForeignKey(err):

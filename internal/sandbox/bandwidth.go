@@ -53,7 +53,7 @@ func (s *Server) checkPlan(environment string) error {
 
 // deliverable refuses to hand out files of a workspace whose plan has stopped it.
 func (s *Server) deliverable(workspace string) error {
-	w, ok := s.workspaces.get(workspace)
+	w, ok := s.workspaces.Get(workspace)
 	if !ok {
 		return noWorkspace(workspace)
 	}
@@ -65,7 +65,7 @@ func (s *Server) deliverable(workspace string) error {
 
 // countDelivery adds what a call handed out.
 func (s *Server) countDelivery(c *call) {
-	if w, ok := s.workspaces.get(c.args[0]); ok {
+	if w, ok := s.workspaces.Get(c.args[0]); ok {
 		s.delivered.add(w.Environment, c.W.Sent)
 	}
 }

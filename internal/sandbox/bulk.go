@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
@@ -19,7 +20,7 @@ func (c *call) replyBulk(failed map[string]int) error {
 
 // bulk does something with each of several assets, in one change; where each lies
 // a permission is needed. The status is 0 if it could be done, else it says why not.
-func (s *Server) bulk(c *call, workspace string, needs permission, ids []string, do func(ses *store.Session, i int) (status int, err error)) error {
+func (s *Server) bulk(c *call, workspace string, needs records.Permission, ids []string, do func(ses *store.Session, i int) (status int, err error)) error {
 	r, err := c.rights(workspace)
 	if err != nil {
 		return err
@@ -28,7 +29,7 @@ func (s *Server) bulk(c *call, workspace string, needs permission, ids []string,
 	err = s.store.Write(func(ses *store.Session) error {
 		failed = make(map[string]int)
 		for i, id := range ids {
-			refused, err := r.refusesAsset(ses, needs, id)
+			refused, err := r.RefusesAsset(ses, needs, id)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/tokens"
 )
@@ -23,9 +24,9 @@ type call struct {
 	*standin.Exchange
 	server *Server
 	route  route
-	args   []string          // values of the wildcards in the route's pattern
-	who    tokens.Identity   // whom the token names, if the route needs one
-	known  map[string]rights // what it may do, by workspace
+	args   []string                  // values of the wildcards in the route's pattern
+	who    tokens.Identity           // whom the token names, if the route needs one
+	known  map[string]records.Rights // what it may do, by workspace
 }
 
 func newCall(s *Server, w http.ResponseWriter, r *http.Request) *call {

@@ -10,41 +10,10 @@ import (
 
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
-
-// A category is the top of a tree of folders and says which extensions may be in it.
-type category struct {
-	ID, Name   string
-	Extensions []string
-	Private    bool
-	workspace  string
-}
-
-// firstCategories are those of a new workspace. That there are these three is
-// documented, what they take is not.
-func firstCategories() []category {
-	return []category{
-		{Name: "Files", Extensions: strings.Fields(
-			"zip gz tgz tar 7z rar css js mjs map woff woff2 ttf otf eot mp4 m4v mov webm avi mkv mpg mpeg wmv " +
-				"mp3 m4a wav ogg flac aac psd ai eps indd sketch fig epub vtt srt ics vcf sql")},
-		{Name: "Images", Extensions: strings.Fields(
-			"jpg jpeg png gif webp tif tiff bmp svg heic heif avif ico")},
-		{Name: "Documents", Extensions: strings.Fields(
-			"pdf txt md doc docx dot dotx odt ott rtf xls xlsx xlsm csv tsv ods ppt pptx pps ppsx odp " +
-				"html htm json xml yaml yml log tex pages numbers key")},
-	}
-}
-
-type categoryView struct {
-	ID              string    `json:"id"`
-	Name            string    `json:"name"`
-	Extensions      []string  `json:"extensions"`
-	AssetsCount     int       `json:"assetsCount"`
-	IsPrivate       bool      `json:"isPrivate"`
-	ExtensionsInUse *[]string `json:"extensionsInUse,omitempty"`
-}
 
 func (s *Server) listCategories(c *call) error      { return s.replyCategories(c, false) }
 func (s *Server) listCategoriesInUse(c *call) error { return s.replyCategories(c, true) }
@@ -62,9 +31,9 @@ func (s *Server) replyCategories(c *call, inUse bool) error {
 	if err != nil {
 		return err
 	}
-	out := list[categoryView]{Items: []categoryView{}, Offset: offset, Limit: limit}
+	out := list[records.CategoryView]{Items: []records.CategoryView{}, Offset: offset, Limit: limit}
 	err = s.store.Read(func(ses *store.Session) (err error) {
-		out.Items, out.TotalCount, err = selectCategories(ses, r, ws, limit, offset, inUse)
+		out.Items, out.TotalCount, err = records.SelectCategories(ses, r, ws, limit, offset, inUse)
 		return err
 	})
 	if err != nil {
@@ -82,10 +51,10 @@ func (s *Server) getCategory(c *call) error {
 }
 
 // replyCategory shows a category with the number of its assets.
-func (s *Server) replyCategory(c *call, cat category) error {
-	out := cat.view()
+func (s *Server) replyCategory(c *call, cat records.Category) error {
+	out := cat.View()
 	err := s.store.Read(func(ses *store.Session) (err error) {
-		out.AssetsCount, err = countCategory(ses, cat.ID)
+		out.AssetsCount, err = records.CountCategory(ses, cat.ID)
 		return err
 	})
 	if err != nil {
@@ -94,25 +63,21 @@ func (s *Server) replyCategory(c *call, cat category) error {
 	return c.Reply(http.StatusOK, out)
 }
 
-func (c category) view() categoryView {
-	return categoryView{ID: c.ID, Name: c.Name, Extensions: c.Extensions, IsPrivate: c.Private}
-}
-
 // category finds one in the workspace of the call.
-func (s *Server) category(c *call, id string) (category, error) {
+func (s *Server) category(c *call, id string) (records.Category, error) {
 	if _, err := s.categoryPlace(c, id); err != nil {
-		return category{}, err
+		return records.Category{}, err
 	}
-	var cat category
+	var cat records.Category
 	err := s.store.Read(func(ses *store.Session) (err error) {
-		cat, err = selectCategory(ses, id)
+		cat, err = records.SelectCategory(ses, id)
 		return err
 	})
 	if errors.Is(err, store.ErrNotThere) { // deleted just now
-		return category{}, noCategory(id)
+		return records.Category{}, noCategory(id)
 	}
 	if err != nil {
-		return category{}, fmt.Errorf("find category %s: %w", id, err)
+		return records.Category{}, fmt.Errorf("find category %s: %w", id, err)
 	}
 	return cat, nil
 }
@@ -122,22 +87,22 @@ func noCategory(id string) *problem.Problem {
 }
 
 // categoryPlace makes sure that a category is in the workspace of the call.
-func (s *Server) categoryPlace(c *call, id string) (place, error) {
+func (s *Server) categoryPlace(c *call, id string) (records.Place, error) {
 	ws, err := c.workspace()
 	if err != nil {
-		return place{}, err
+		return records.Place{}, err
 	}
 	var of string
 	err = s.store.Read(func(ses *store.Session) error {
 		return store.NotThere(ses.Row("SELECT workspace_id FROM categories WHERE id = ?", []any{id}, &of))
 	})
 	if errors.Is(err, store.ErrNotThere) || err == nil && of != ws {
-		return place{}, problem.Refuse(http.StatusNotFound, "There is no category %q in workspace %q.", id, ws)
+		return records.Place{}, problem.Refuse(http.StatusNotFound, "There is no category %q in workspace %q.", id, ws)
 	}
 	if err != nil {
-		return place{}, fmt.Errorf("find category %s: %w", id, err)
+		return records.Place{}, fmt.Errorf("find category %s: %w", id, err)
 	}
-	return place{workspace: ws, category: id}, c.allow(ws, id)
+	return records.Place{Workspace: ws, Category: id}, c.allow(ws, id)
 }
 
 // categoryBody is what creating and updating send; other fields are ignored.
@@ -198,12 +163,12 @@ func (s *Server) createCategory(c *call) error {
 	if err != nil {
 		return err
 	}
-	cat := category{ID: standin.NewUUID(), Name: in.Name, Extensions: in.Extensions, Private: in.IsPrivate, workspace: ws}
+	cat := records.Category{ID: standin.NewUUID(), Name: in.Name, Extensions: in.Extensions, Private: in.IsPrivate, Workspace: ws}
 	err = s.store.Write(func(ses *store.Session) error {
 		if err := s.options.Profile.admitCategory(ses, cat); err != nil {
 			return err
 		}
-		return insertCategory(ses, cat)
+		return records.InsertCategory(ses, cat)
 	})
 	if store.IsForeignKey(err) { // deleted just now
 		return noAccess(ws)
@@ -211,7 +176,7 @@ func (s *Server) createCategory(c *call) error {
 	if err != nil {
 		return fmt.Errorf("create category in %s: %w", ws, err)
 	}
-	return c.Reply(http.StatusCreated, cat.view())
+	return c.Reply(http.StatusCreated, cat.View())
 }
 
 // updateCategory sets everything. As with the service, an extension that is
@@ -230,7 +195,7 @@ func (s *Server) updateCategory(c *call) error {
 		if err := s.options.Profile.admitCategory(ses, cat); err != nil {
 			return err
 		}
-		return updateCategory(ses, cat)
+		return records.UpdateCategory(ses, cat)
 	})
 	if errors.Is(err, store.ErrNotThere) { // deleted just now
 		return noCategory(cat.ID)
@@ -253,14 +218,14 @@ func (s *Server) orderCategories(c *call) error {
 		return err
 	}
 	err = s.store.Write(func(ses *store.Session) error {
-		ids, err := categoryIDs(ses, rights{all: true}, ws)
+		ids, err := records.CategoryIDs(ses, records.Rights{All: true}, ws)
 		if err != nil {
 			return err
 		}
 		if !slices.Equal(slices.Sorted(slices.Values(ids)), slices.Sorted(slices.Values(in.CategoriesIDs))) {
 			return problem.Refuse(http.StatusBadRequest, "categoriesIds must name all categories of the workspace, once each.")
 		}
-		return setOrder(ses, in.CategoriesIDs)
+		return records.SetOrder(ses, in.CategoriesIDs)
 	})
 	if err != nil {
 		return fmt.Errorf("order categories of %s: %w", ws, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
@@ -27,13 +28,13 @@ func (s *Server) deliver(c *call) error {
 // admitDelivery finds the asset that an address names, for anybody, unless its
 // category is private. What is in the trash is not served: a guess, as are the
 // headers and the ranges, which a profile may correct.
-func (s *Server) admitDelivery(c *call) (a asset, private bool, err error) {
+func (s *Server) admitDelivery(c *call) (a records.Asset, private bool, err error) {
 	workspace, id := c.args[0], c.args[1]
 	err = s.store.Read(func(ses *store.Session) (err error) {
 		if a, err = s.deliveredAsset(ses, id); err != nil {
 			return err
 		}
-		cat, err := selectCategory(ses, a.Category)
+		cat, err := records.SelectCategory(ses, a.Category)
 		private = cat.Private
 		return err
 	})
@@ -50,22 +51,22 @@ func (s *Server) admitDelivery(c *call) (a asset, private bool, err error) {
 }
 
 // deliveredAsset finds an asset, in the trash too if that is served.
-func (s *Server) deliveredAsset(ses *store.Session, id string) (asset, error) {
-	a, err := selectAsset(ses, id)
+func (s *Server) deliveredAsset(ses *store.Session, id string) (records.Asset, error) {
+	a, err := records.SelectAsset(ses, id)
 	if !errors.Is(err, store.ErrNotThere) || !s.options.Profile.TrashServed {
 		return a, err
 	}
-	stmt, err := ses.Prepare("SELECT " + assetColumns + " FROM assets WHERE id = ?")
+	stmt, err := ses.Prepare("SELECT " + records.AssetColumns + " FROM assets WHERE id = ?")
 	if err != nil {
-		return asset{}, err
+		return records.Asset{}, err
 	}
-	a, err = scanAsset(stmt.QueryRow(id).Scan)
+	a, err = records.ScanAsset(stmt.QueryRow(id).Scan)
 	return a, store.NotThere(err)
 }
 
 // send hands out the bytes of an asset as they were uploaded.
-func (s *Server) send(c *call, a asset, private bool) error {
-	content, err := s.contents.Open(a.content)
+func (s *Server) send(c *call, a records.Asset, private bool) error {
+	content, err := s.contents.Open(a.Content)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now
 		return noAsset(a.ID)
 	}
@@ -74,7 +75,7 @@ func (s *Server) send(c *call, a asset, private bool) error {
 	}
 	defer func() { _ = content.Close() }()
 	return c.hand(handout{
-		name: a.Name + "." + a.Extension, mime: naming.MimeType(naming.Fold(a.Extension)), tag: a.digest,
+		name: a.Name + "." + a.Extension, mime: naming.MimeType(naming.Fold(a.Extension)), tag: a.Digest,
 		modified: a.Modified, content: content, private: private,
 	})
 }

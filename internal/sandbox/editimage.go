@@ -13,6 +13,7 @@ import (
 	"assetferry/internal/pixels"
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/rendition"
 	"assetferry/internal/sandbox/standin"
 )
@@ -70,7 +71,7 @@ func (s *Server) editImage(c *call) error {
 	}
 	create := in.Action == "create"
 	if !create {
-		c.route.needs = mayOverwrite
+		c.route.needs = records.MayOverwrite
 	}
 	a, err := s.asset(c, c.args[0])
 	if err != nil {
@@ -92,18 +93,18 @@ func (s *Server) editImage(c *call) error {
 }
 
 // keepEdited stores an edited image, and then has it committed.
-func (s *Server) keepEdited(c *call, a asset, f *form, create bool) (err error) {
-	if err := f.draft.Keep(f.content); err != nil {
+func (s *Server) keepEdited(c *call, a records.Asset, f *form, create bool) (err error) {
+	if err := f.draft.Keep(f.Content); err != nil {
 		f.draft.Discard()
 		return err
 	}
 	if create {
 		a, err = s.createAsset(c, f)
 	} else {
-		a, err = s.revise(c, a, a.Extension, f.stored)
+		a, err = s.revise(c, a, a.Extension, f.Stored)
 	}
 	if err != nil {
-		s.forget([]string{f.content})
+		s.forget([]string{f.Content})
 		return err
 	}
 	s.processor.wake()
@@ -111,12 +112,12 @@ func (s *Server) keepEdited(c *call, a asset, f *form, create bool) (err error) 
 }
 
 // edited makes the bytes of an edited image, ready to be stored.
-func (s *Server) edited(c *call, a asset, in imageEdit) (*form, error) {
+func (s *Server) edited(c *call, a records.Asset, in imageEdit) (*form, error) {
 	e, err := in.edit()
 	if err != nil {
 		return nil, err
 	}
-	format, isImage := renditionFormat(naming.Fold(a.Extension))
+	format, isImage := records.RenditionFormat(naming.Fold(a.Extension))
 	if !isImage || naming.Fold(a.Extension) == "bmp" {
 		return nil, problem.Refuse(http.StatusBadRequest, "A file with the extension %q cannot be edited.", a.Extension)
 	}
@@ -127,7 +128,7 @@ func (s *Server) edited(c *call, a asset, in imageEdit) (*form, error) {
 	var b bytes.Buffer
 	var size image.Point
 	err = s.renditions.alone(func() error {
-		p, release, err := s.decode(c.R.Context(), a.content, func(r io.ReaderAt, size int64) (int64, error) { return e.Cost(r, size, format) })
+		p, release, err := s.decode(c.R.Context(), a.Content, func(r io.ReaderAt, size int64) (int64, error) { return e.Cost(r, size, format) })
 		if errors.Is(err, pixels.ErrTooLarge) {
 			return tooLargeToShow(a)
 		} else if errors.Is(err, rendition.ErrEdit) {
@@ -153,15 +154,15 @@ func (s *Server) edited(c *call, a asset, in imageEdit) (*form, error) {
 }
 
 // draftOf is an upload as if a client had sent these bytes to the place of an asset.
-func (s *Server) draftOf(c *call, a asset, name string, b []byte, size image.Point) (*form, error) {
+func (s *Server) draftOf(c *call, a records.Asset, name string, b []byte, size image.Point) (*form, error) {
 	sum := sha256.Sum256(b)
-	f := &form{at: place{workspace: a.Workspace, category: a.Category, folder: a.Folder}, name: name, extension: a.Extension}
-	f.stored = stored{
-		revision: standin.NewUUID(), content: naming.NewContentID(), size: int64(len(b)), digest: hex.EncodeToString(sum[:]),
-		picture: picture{state: "readable", width: size.X, height: size.Y}, made: s.now(), by: c.who.User,
+	f := &form{at: records.Place{Workspace: a.Workspace, Category: a.Category, Folder: a.Folder}, name: name, extension: a.Extension}
+	f.Stored = records.Stored{
+		Revision: standin.NewUUID(), Content: naming.NewContentID(), Size: int64(len(b)), Digest: hex.EncodeToString(sum[:]),
+		Picture: records.Picture{State: "readable", Width: size.X, Height: size.Y}, Made: s.now(), By: c.who.User,
 	}
 	var err error
-	if f.draft, err = s.contents.Create(f.size); err != nil {
+	if f.draft, err = s.contents.Create(f.Size); err != nil {
 		return nil, fmt.Errorf("store edited image: %w", err)
 	}
 	if _, err := f.draft.Write(b); err != nil {

@@ -3,29 +3,16 @@ package sandbox
 import (
 	"fmt"
 	"net/http"
-	"slices"
 
-	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
-// An environmentConfig may restrict all workspaces of an environment to some
-// extensions.
-type environmentConfig struct {
-	AllowedExtensions          []string `json:"allowedExtensions"`
-	IsAllowedExtensionsEnabled bool     `json:"isAllowedExtensionsEnabled"`
-}
-
-func (e environmentConfig) allows(extension string) bool {
-	return !e.IsAllowedExtensionsEnabled ||
-		slices.ContainsFunc(e.AllowedExtensions, func(a string) bool { return naming.Fold(a) == naming.Fold(extension) })
-}
-
 // environmentConfig is that of the call's environment.
-func (s *Server) environmentConfig(c *call) (e environmentConfig, err error) {
+func (s *Server) environmentConfig(c *call) (e records.EnvironmentConfig, err error) {
 	err = s.store.Read(func(ses *store.Session) (err error) {
-		e, err = selectEnvironment(ses, c.who.Environment)
+		e, err = records.SelectEnvironment(ses, c.who.Environment)
 		return err
 	})
 	if err != nil {
@@ -42,7 +29,7 @@ func (s *Server) checkAdmitted(c *call, extensions ...string) error {
 		return err
 	}
 	for _, extension := range extensions {
-		if !e.allows(extension) {
+		if !e.Allows(extension) {
 			return problem.Refuse(http.StatusBadRequest, "The extension %q is not allowed in the environment.", extension)
 		}
 	}
@@ -60,7 +47,7 @@ func (s *Server) getEnvironmentConfig(c *call) error {
 // setEnvironmentConfig sets both values. That nothing at all is allowed is
 // refused: a guess.
 func (s *Server) setEnvironmentConfig(c *call) error {
-	e := environmentConfig{AllowedExtensions: []string{}}
+	e := records.EnvironmentConfig{AllowedExtensions: []string{}}
 	if err := c.json(&e); err != nil {
 		return err
 	}
@@ -70,7 +57,7 @@ func (s *Server) setEnvironmentConfig(c *call) error {
 	if e.IsAllowedExtensionsEnabled && len(e.AllowedExtensions) == 0 {
 		return problem.Refuse(http.StatusBadRequest, "allowedExtensions is empty: nothing could be uploaded.")
 	}
-	err := s.store.Write(func(ses *store.Session) error { return updateEnvironment(ses, c.who.Environment, e) })
+	err := s.store.Write(func(ses *store.Session) error { return records.UpdateEnvironment(ses, c.who.Environment, e) })
 	if err != nil {
 		return fmt.Errorf("configure environment %s: %w", c.who.Environment, err)
 	}
@@ -80,21 +67,15 @@ func (s *Server) setEnvironmentConfig(c *call) error {
 // A templateView says with which categories a new workspace starts; its form is a
 // guess.
 type templateView struct {
-	Categories []templateCategory `json:"categories"`
-}
-
-type templateCategory struct {
-	Name       string   `json:"name"`
-	Extensions []string `json:"extensions"`
-	IsPrivate  bool     `json:"isPrivate"`
+	Categories []records.TemplateCategory `json:"categories"`
 }
 
 func (s *Server) getTemplate(c *call) error {
-	out := templateView{Categories: []templateCategory{}}
+	out := templateView{Categories: []records.TemplateCategory{}}
 	err := s.store.Read(func(ses *store.Session) error {
-		all, err := selectTemplate(ses, c.who.Environment)
+		all, err := records.SelectTemplate(ses, c.who.Environment)
 		for _, cat := range all {
-			out.Categories = append(out.Categories, templateCategory{cat.Name, cat.Extensions, cat.Private})
+			out.Categories = append(out.Categories, records.TemplateCategory{Name: cat.Name, Extensions: cat.Extensions, IsPrivate: cat.Private})
 		}
 		return err
 	})
@@ -105,7 +86,7 @@ func (s *Server) getTemplate(c *call) error {
 }
 
 func (s *Server) setTemplate(c *call) error {
-	in := templateView{Categories: []templateCategory{}}
+	in := templateView{Categories: []records.TemplateCategory{}}
 	if err := c.json(&in); err != nil {
 		return err
 	}
@@ -115,7 +96,7 @@ func (s *Server) setTemplate(c *call) error {
 			return err
 		}
 	}
-	err := s.store.Write(func(ses *store.Session) error { return updateTemplate(ses, c.who.Environment, in.Categories) })
+	err := s.store.Write(func(ses *store.Session) error { return records.UpdateTemplate(ses, c.who.Environment, in.Categories) })
 	if err != nil {
 		return fmt.Errorf("set template of environment %s: %w", c.who.Environment, err)
 	}

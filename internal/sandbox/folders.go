@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
@@ -15,61 +15,32 @@ import (
 // maxDepth is how deep a tree of folders is shown at most; a guess.
 const maxDepth = 1000
 
-// A folder lies in a category or in another folder of it.
-type folder struct {
-	ID, Name, Category, Parent string // Parent is empty at the top of a category
-	Created, Updated           time.Time
-	Assets                     int // directly in it
-	workspace                  string
-	depth                      int
-}
-
-// folderView leaves folders out where it was not asked to look, so that it is
-// not mistaken for "there are none".
-type folderView struct {
-	ID          string         `json:"id"`
-	Name        string         `json:"name"`
-	CategoryID  string         `json:"categoryId"`
-	ParentID    string         `json:"parentId,omitempty"`
-	CreatedAt   string         `json:"createdAt"`
-	UpdatedAt   string         `json:"updatedAt"`
-	AssetsCount int            `json:"assetsCount"`
-	Folders     *[]*folderView `json:"folders,omitempty"`
-}
-
-func (f folder) view() *folderView {
-	return &folderView{
-		ID: f.ID, Name: f.Name, CategoryID: f.Category, ParentID: f.Parent,
-		CreatedAt: store.Timestamp(f.Created), UpdatedAt: store.Timestamp(f.Updated), AssetsCount: f.Assets,
-	}
-}
-
 // folder finds one in the workspaces that the token sees. Current clients name
 // no workspace where there is an ID.
-func (s *Server) folder(c *call, id string) (folder, error) {
-	var f folder
+func (s *Server) folder(c *call, id string) (records.Folder, error) {
+	var f records.Folder
 	err := s.store.Read(func(ses *store.Session) (err error) {
-		f, err = selectFolder(ses, id)
+		f, err = records.SelectFolder(ses, id)
 		return err
 	})
-	if errors.Is(err, store.ErrNotThere) || err == nil && !c.sees(f.workspace) {
-		return folder{}, noFolder(id)
+	if errors.Is(err, store.ErrNotThere) || err == nil && !c.sees(f.Workspace) {
+		return records.Folder{}, noFolder(id)
 	}
 	if err != nil {
-		return folder{}, fmt.Errorf("find folder %s: %w", id, err)
+		return records.Folder{}, fmt.Errorf("find folder %s: %w", id, err)
 	}
-	return f, c.allow(f.workspace, f.Category)
+	return f, c.allow(f.Workspace, f.Category)
 }
 
 // folderHere finds a folder in the workspace of the call.
-func (s *Server) folderHere(c *call, id string) (folder, error) {
+func (s *Server) folderHere(c *call, id string) (records.Folder, error) {
 	ws, err := c.workspace()
 	if err != nil {
-		return folder{}, err
+		return records.Folder{}, err
 	}
 	f, err := s.folder(c, id)
-	if err == nil && f.workspace != ws {
-		return folder{}, problem.Refuse(http.StatusNotFound, "There is no folder %q in workspace %q.", id, ws)
+	if err == nil && f.Workspace != ws {
+		return records.Folder{}, problem.Refuse(http.StatusNotFound, "There is no folder %q in workspace %q.", id, ws)
 	}
 	return f, err
 }
@@ -89,13 +60,13 @@ func (s *Server) createFolder(c *call) error {
 	if err != nil {
 		return err
 	}
-	f := folder{ID: standin.NewUUID(), Name: in.Name, Category: at.category, Parent: at.folder, Created: s.now()}
+	f := records.Folder{ID: standin.NewUUID(), Name: in.Name, Category: at.Category, Parent: at.Folder, Created: s.now()}
 	f.Updated = f.Created
 	err = s.store.Write(func(ses *store.Session) error {
 		if err := s.options.Profile.admitFolder(ses, f); err != nil {
 			return err
 		}
-		return insertFolder(ses, f)
+		return records.InsertFolder(ses, f)
 	})
 	if store.IsForeignKey(err) {
 		return problem.Refuse(http.StatusNotFound, "The place for the folder has just been deleted.")
@@ -103,14 +74,14 @@ func (s *Server) createFolder(c *call) error {
 	if err != nil {
 		return fmt.Errorf("create folder in %s: %w", f.Category, err)
 	}
-	return c.Reply(http.StatusCreated, f.view())
+	return c.Reply(http.StatusCreated, f.View())
 }
 
 // parentPlace finds where a new folder goes: into its parent, if it has one, whose
 // category need not be repeated.
-func (s *Server) parentPlace(c *call, categoryID, parentID *string) (place, error) {
+func (s *Server) parentPlace(c *call, categoryID, parentID *string) (records.Place, error) {
 	at, err := s.place(c, categoryID, parentID)
-	if err == nil && at.category == "" {
+	if err == nil && at.Category == "" {
 		return at, problem.Refuse(http.StatusBadRequest, "A folder needs a categoryId or a parentId.")
 	}
 	return at, err
@@ -124,18 +95,18 @@ func (s *Server) listFolders(c *call) error {
 	if err != nil {
 		return err
 	}
-	var found []folder
+	var found []records.Folder
 	err = s.store.Read(func(ses *store.Session) (err error) {
-		found, err = selectFolders(ses, ws, s.options.Profile.Folders == "flat")
+		found, err = records.SelectFolders(ses, ws, s.options.Profile.Folders == "flat")
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("list folders of %s: %w", ws, err)
 	}
-	found = slices.DeleteFunc(found, func(f folder) bool { return !r.may(mayAccess, f.Category) })
-	out := list[*folderView]{Items: []*folderView{}, TotalCount: len(found), Limit: len(found)}
+	found = slices.DeleteFunc(found, func(f records.Folder) bool { return !r.May(records.MayAccess, f.Category) })
+	out := list[*records.FolderView]{Items: []*records.FolderView{}, TotalCount: len(found), Limit: len(found)}
 	for _, f := range found {
-		out.Items = append(out.Items, f.view())
+		out.Items = append(out.Items, f.View())
 	}
 	return c.Reply(http.StatusOK, out)
 }
@@ -151,9 +122,9 @@ func (s *Server) getFolder(c *call) error {
 	if err != nil {
 		return err
 	}
-	var tree []folder
+	var tree []records.Folder
 	err = s.store.Read(func(ses *store.Session) (err error) {
-		tree, err = selectTree(ses, f.ID, depth)
+		tree, err = records.SelectTree(ses, f.ID, depth)
 		return err
 	})
 	if err != nil {
@@ -180,12 +151,12 @@ func (s *Server) getBranch(c *call) error {
 	if err != nil {
 		return err
 	}
-	var tree, around []folder
+	var tree, around []records.Folder
 	err = s.store.Read(func(ses *store.Session) (err error) {
-		if around, err = selectAncestors(ses, f.ID); err != nil {
+		if around, err = records.SelectAncestors(ses, f.ID); err != nil {
 			return err
 		}
-		tree, err = selectTree(ses, f.ID, depth)
+		tree, err = records.SelectTree(ses, f.ID, depth)
 		return err
 	})
 	if err != nil {
@@ -196,23 +167,23 @@ func (s *Server) getBranch(c *call) error {
 	}
 	branch := nest(tree, depth)
 	for _, outer := range around {
-		v := outer.view()
-		v.Folders = &[]*folderView{branch}
+		v := outer.View()
+		v.Folders = &[]*records.FolderView{branch}
 		branch = v
 	}
 	return c.Reply(http.StatusOK, branch)
 }
 
 // nest makes a tree of folders that come parents first.
-func nest(folders []folder, depth int) *folderView {
-	views := make(map[string]*folderView)
+func nest(folders []records.Folder, depth int) *records.FolderView {
+	views := make(map[string]*records.FolderView)
 	for _, f := range folders {
-		v := f.view()
-		if f.depth < depth {
-			v.Folders = &[]*folderView{}
+		v := f.View()
+		if f.Depth < depth {
+			v.Folders = &[]*records.FolderView{}
 		}
 		views[f.ID] = v
-		if parent := views[f.Parent]; f.depth > 0 && parent != nil {
+		if parent := views[f.Parent]; f.Depth > 0 && parent != nil {
 			*parent.Folders = append(*parent.Folders, v)
 		}
 	}
@@ -244,7 +215,7 @@ func (s *Server) renameFolder(c *call) error {
 	if err != nil {
 		return fmt.Errorf("rename folder %s: %w", f.ID, err)
 	}
-	return c.Reply(http.StatusOK, f.view())
+	return c.Reply(http.StatusOK, f.View())
 }
 
 // deleteFolder moves what is in the folder one level up and deletes only the
@@ -254,7 +225,7 @@ func (s *Server) deleteFolder(c *call) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.Write(func(ses *store.Session) error { return dissolveFolder(ses, f) })
+	err = s.store.Write(func(ses *store.Session) error { return records.DissolveFolder(ses, f) })
 	if errors.Is(err, store.ErrNotThere) { // by somebody else, just now
 		return noFolder(f.ID)
 	}

@@ -7,37 +7,9 @@ import (
 	"slices"
 
 	"assetferry/internal/sandbox/problem"
-	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
-
-// A grant is what the service calls a permission of a group: rights in some
-// categories, or in all of them if it names none.
-type grant struct {
-	ID, Group  string
-	Categories []string
-	Granted    map[permission]bool
-}
-
-type grantView struct {
-	ID              string              `json:"id"`
-	GroupID         string              `json:"groupId"`
-	CategoriesIDs   []string            `json:"categoriesIds"`
-	PermissionsList map[permission]bool `json:"permissionsList"`
-}
-
-func (g grant) view() grantView {
-	return grantView{ID: g.ID, GroupID: g.Group, CategoriesIDs: g.Categories, PermissionsList: g.Granted}
-}
-
-// everything is the grant with which a default group starts.
-func everything(group string) grant {
-	g := grant{ID: standin.NewUUID(), Group: group, Categories: []string{}, Granted: make(map[permission]bool)}
-	for _, p := range permissions() {
-		g.Granted[p] = true
-	}
-	return g
-}
 
 // listGrants lists those of one group, or of the workspace: a guess.
 func (s *Server) listGrants(c *call) error {
@@ -51,12 +23,12 @@ func (s *Server) listGrants(c *call) error {
 			return err
 		}
 	}
-	out := list[grantView]{Items: []grantView{}}
+	out := list[records.GrantView]{Items: []records.GrantView{}}
 	err = s.store.Read(func(ses *store.Session) error {
-		all, err := selectGrants(ses, ws)
+		all, err := records.SelectGrants(ses, ws)
 		for _, g := range all {
 			if of == nil || g.Group == *of {
-				out.Items = append(out.Items, g.view())
+				out.Items = append(out.Items, g.View())
 			}
 		}
 		return err
@@ -69,16 +41,16 @@ func (s *Server) listGrants(c *call) error {
 }
 
 // grantBody reads what is granted. Keys that are not known are refused: a guess.
-func (s *Server) grantBody(c *call) (grant, error) {
+func (s *Server) grantBody(c *call) (records.Grant, error) {
 	var in struct {
 		GroupID         string
 		CategoriesIDs   []string
-		PermissionsList map[permission]bool
+		PermissionsList map[records.Permission]bool
 	}
 	if err := c.json(&in); err != nil {
-		return grant{}, err
+		return records.Grant{}, err
 	}
-	g := everything(in.GroupID)
+	g := records.Everything(in.GroupID)
 	g.Categories = append(g.Categories, in.CategoriesIDs...)
 	for p := range in.PermissionsList {
 		if _, known := g.Granted[p]; !known {
@@ -104,33 +76,33 @@ func (s *Server) createGrant(c *call) error {
 	if _, err := s.group(c, g.Group); err != nil {
 		return err
 	}
-	err = s.store.Write(func(ses *store.Session) error { return insertGrant(ses, g) })
+	err = s.store.Write(func(ses *store.Session) error { return records.InsertGrant(ses, g) })
 	if store.IsForeignKey(err) {
 		return problem.Refuse(http.StatusNotFound, "The group %q has just been deleted.", g.Group)
 	}
 	if err != nil {
 		return fmt.Errorf("grant permissions to %s: %w", g.Group, err)
 	}
-	return c.Reply(http.StatusCreated, g.view())
+	return c.Reply(http.StatusCreated, g.View())
 }
 
 // grant finds one in the workspace of the call.
-func (s *Server) grant(c *call, id string) (grant, error) {
+func (s *Server) grant(c *call, id string) (records.Grant, error) {
 	ws, err := c.workspace()
 	if err != nil {
-		return grant{}, err
+		return records.Grant{}, err
 	}
-	var all []grant
+	var all []records.Grant
 	err = s.store.Read(func(ses *store.Session) (err error) {
-		all, err = selectGrants(ses, ws)
+		all, err = records.SelectGrants(ses, ws)
 		return err
 	})
 	if err != nil {
-		return grant{}, fmt.Errorf("find permission %s: %w", id, err)
+		return records.Grant{}, fmt.Errorf("find permission %s: %w", id, err)
 	}
-	i := slices.IndexFunc(all, func(g grant) bool { return g.ID == id })
+	i := slices.IndexFunc(all, func(g records.Grant) bool { return g.ID == id })
 	if i < 0 {
-		return grant{}, problem.Refuse(http.StatusNotFound, "There is no permission %q in workspace %q.", id, ws)
+		return records.Grant{}, problem.Refuse(http.StatusNotFound, "There is no permission %q in workspace %q.", id, ws)
 	}
 	return all[i], nil
 }
@@ -149,14 +121,14 @@ func (s *Server) updateGrant(c *call) error {
 		return problem.Refuse(http.StatusBadRequest, "A permission cannot change its group.")
 	}
 	g.ID, g.Group = old.ID, old.Group
-	err = s.store.Write(func(ses *store.Session) error { return updateGrant(ses, g) })
+	err = s.store.Write(func(ses *store.Session) error { return records.UpdateGrant(ses, g) })
 	if errors.Is(err, store.ErrNotThere) {
 		return noGrant(g.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("change permission %s: %w", g.ID, err)
 	}
-	return c.Reply(http.StatusOK, g.view())
+	return c.Reply(http.StatusOK, g.View())
 }
 
 func noGrant(id string) *problem.Problem {

@@ -7,24 +7,10 @@ import (
 
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
-
-// A group gives its members permissions. Who is in it, the tokens say. Each
-// workspace has one that all belong to whose tokens name none.
-type group struct {
-	ID, Name, Workspace string
-	Default             bool
-}
-
-type groupView struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	IsDefault bool   `json:"isDefault"`
-}
-
-func (g group) view() groupView { return groupView{ID: g.ID, Name: g.Name, IsDefault: g.Default} }
 
 // listGroups is not paged, because no client pages it.
 func (s *Server) listGroups(c *call) error {
@@ -32,11 +18,11 @@ func (s *Server) listGroups(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := list[groupView]{Items: []groupView{}}
+	out := list[records.GroupView]{Items: []records.GroupView{}}
 	err = s.store.Read(func(ses *store.Session) error {
-		all, err := selectGroups(ses, ws)
+		all, err := records.SelectGroups(ses, ws)
 		for _, g := range all {
-			out.Items = append(out.Items, g.view())
+			out.Items = append(out.Items, g.View())
 		}
 		return err
 	})
@@ -62,36 +48,36 @@ func (s *Server) createGroup(c *call) error {
 	if err != nil {
 		return err
 	}
-	g := group{ID: standin.NewUUID(), Workspace: ws}
+	g := records.Group{ID: standin.NewUUID(), Workspace: ws}
 	if g.Name, err = c.groupName(); err != nil {
 		return err
 	}
-	err = s.store.Write(func(ses *store.Session) error { return insertGroup(ses, g) })
+	err = s.store.Write(func(ses *store.Session) error { return records.InsertGroup(ses, g) })
 	if store.IsForeignKey(err) { // deleted just now
 		return noAccess(ws)
 	}
 	if err != nil {
 		return fmt.Errorf("create group in %s: %w", ws, err)
 	}
-	return c.Reply(http.StatusCreated, g.view())
+	return c.Reply(http.StatusCreated, g.View())
 }
 
 // group finds one in the workspace of the call.
-func (s *Server) group(c *call, id string) (group, error) {
+func (s *Server) group(c *call, id string) (records.Group, error) {
 	ws, err := c.workspace()
 	if err != nil {
-		return group{}, err
+		return records.Group{}, err
 	}
-	var g group
+	var g records.Group
 	err = s.store.Read(func(ses *store.Session) (err error) {
-		g, err = selectGroup(ses, id)
+		g, err = records.SelectGroup(ses, id)
 		return err
 	})
 	if errors.Is(err, store.ErrNotThere) || err == nil && g.Workspace != ws {
-		return group{}, noGroup(id, ws)
+		return records.Group{}, noGroup(id, ws)
 	}
 	if err != nil {
-		return group{}, fmt.Errorf("find group %s: %w", id, err)
+		return records.Group{}, fmt.Errorf("find group %s: %w", id, err)
 	}
 	return g, nil
 }
@@ -117,7 +103,7 @@ func (s *Server) renameGroup(c *call) error {
 	if err != nil {
 		return fmt.Errorf("rename group %s: %w", g.ID, err)
 	}
-	return c.Reply(http.StatusOK, g.view())
+	return c.Reply(http.StatusOK, g.View())
 }
 
 func (s *Server) deleteGroup(c *call) error {

@@ -14,6 +14,7 @@ import (
 
 	"assetferry/internal/pixels"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/rendition"
 )
 
@@ -64,7 +65,7 @@ func (s *Server) deliverImage(c *call) error {
 		return err
 	}
 	if b.height == 0 {
-		b.width = nearest(widths(a.picture.width), b.width)
+		b.width = nearest(records.Widths(a.Picture.Width), b.width)
 	}
 	return s.sendImage(c, a, b, private)
 }
@@ -106,7 +107,7 @@ func nearest(all []int, wanted int) int {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-func (s *Server) sendImage(c *call, a asset, b box, private bool) error {
+func (s *Server) sendImage(c *call, a records.Asset, b box, private bool) error {
 	out, err := s.image(a, b)
 	if err != nil {
 		return err
@@ -116,15 +117,15 @@ func (s *Server) sendImage(c *call, a asset, b box, private bool) error {
 }
 
 // image makes a rendition, also while the image is queued.
-func (s *Server) image(a asset, b box) (handout, error) {
-	if a.picture.state != "readable" || a.Processing == "error" {
+func (s *Server) image(a records.Asset, b box) (handout, error) {
+	if a.Picture.State != "readable" || a.Processing == "error" {
 		return handout{}, noRendition(a)
 	}
 	quality, changed, err := s.quality(a.Workspace, b.format)
 	if err != nil {
 		return handout{}, err
 	}
-	made, err := s.renditions.get(renditionKey{a.content, b.width, b.height, b.format, quality})
+	made, err := s.renditions.get(renditionKey{a.Content, b.width, b.height, b.format, quality})
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // deleted just now
 		return handout{}, noAsset(a.ID)
@@ -149,13 +150,13 @@ func latest(a, b time.Time) time.Time {
 
 // tooLargeToShow says that an image is sound and takes more memory than the sandbox uses for
 // images. The service has more.
-func tooLargeToShow(a asset) *problem.Problem {
+func tooLargeToShow(a records.Asset) *problem.Problem {
 	return problem.Refuse(http.StatusNotFound, "The image %q takes more than %d MB to decode, which is what the sandbox uses for images.", a.ID, int64(pixels.Budget)>>20)
 }
 
 // noRendition says why there is no picture of an asset. The status is a guess.
-func noRendition(a asset) *problem.Problem {
-	if a.picture.state == "no" {
+func noRendition(a records.Asset) *problem.Problem {
+	if a.Picture.State == "no" {
 		return problem.Refuse(http.StatusNotFound, "Asset %q is no image.", a.ID)
 	}
 	return problem.Refuse(http.StatusNotFound, "The image %q cannot be read: it is damaged.", a.ID)

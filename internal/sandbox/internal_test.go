@@ -2,38 +2,16 @@ package sandbox
 
 import (
 	"database/sql"
-	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
-
-func TestWidths(t *testing.T) {
-	for width, want := range map[int]string{
-		1:    "[1]",
-		80:   "[80]",
-		81:   "[80 81]",
-		376:  "[80 160 240 320 376]",
-		800:  "[80 160 240 320 400 480 560 640 720 800]",
-		1024: "[103 206 309 412 515 618 721 824 927 1024]",
-		1920: "[192 384 576 768 960 1152 1344 1536 1728 1920]",
-	} {
-		if got := fmt.Sprint(widths(width)); got != want {
-			t.Errorf("%d: %s, want %s", width, got, want)
-		}
-	}
-	for w := range 20000 {
-		if ws := widths(w + 1); len(ws) > 10 || !slices.IsSorted(ws) {
-			t.Fatalf("%d: %v", w+1, ws)
-		}
-	}
-}
 
 func TestOtherDatabases(t *testing.T) {
 	for statement, says := range map[string]string{
@@ -79,13 +57,13 @@ func TestFreeName(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	long := strings.Repeat("ä", naming.MaxName)
 	err = s.store.Write(func(ses *store.Session) error {
-		category, err := categoryFor(ses, "env", "txt")
+		category, err := records.CategoryFor(ses, "env", "txt")
 		if err != nil {
 			return err
 		}
 		for _, name := range []string{"a", long} {
 			for n := range 70 {
-				a := asset{ID: naming.NewAssetID(), Workspace: "env", Category: category, Name: name, Extension: "txt", Tags: []byte("[]"), Attributes: []byte("{}")}
+				a := records.Asset{ID: naming.NewAssetID(), Workspace: "env", Category: category, Name: name, Extension: "txt", Tags: []byte("[]"), Attributes: []byte("{}")}
 				if n > 0 {
 					if a.Name, err = freeName(ses, a); err != nil {
 						return err
@@ -94,8 +72,8 @@ func TestFreeName(t *testing.T) {
 						t.Errorf("the name is %q, want %q", a.Name, want)
 					}
 				}
-				a.stored = stored{revision: standin.NewUUID(), number: 1, content: naming.NewContentID(), picture: picture{state: "no"}}
-				if err := insertAsset(ses, a); err != nil {
+				a.Stored = records.Stored{Revision: standin.NewUUID(), Number: 1, Content: naming.NewContentID(), Picture: records.Picture{State: "no"}}
+				if err := records.InsertAsset(ses, a); err != nil {
 					return err
 				}
 			}

@@ -11,6 +11,7 @@ import (
 
 	"assetferry/internal/sandbox/datadir"
 	"assetferry/internal/sandbox/library"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
@@ -70,7 +71,7 @@ func (sh shelves) look(what string, do func(*store.Session) error) error {
 }
 
 func (sh shelves) Workspaces(s library.Span) (found []library.Workspace, total int, err error) {
-	all := sh.server.workspaces.all()
+	all := sh.server.workspaces.All()
 	from := min(s.Offset, len(all))
 	err = sh.look("workspaces", func(ses *store.Session) error {
 		for _, w := range all[from:min(from+s.Limit, len(all))] {
@@ -87,7 +88,7 @@ func (sh shelves) Workspaces(s library.Span) (found []library.Workspace, total i
 
 func (sh shelves) Workspace(id string) (shown library.Workspace, err error) {
 	err = sh.look("workspace "+id, func(ses *store.Session) error {
-		w, ok := sh.server.workspaces.get(id)
+		w, ok := sh.server.workspaces.Get(id)
 		if !ok {
 			return store.ErrNotThere
 		}
@@ -99,7 +100,7 @@ func (sh shelves) Workspace(id string) (shown library.Workspace, err error) {
 
 func (sh shelves) Categories(workspace string, s library.Span) (found []library.Category, total int, err error) {
 	err = sh.look("categories of "+workspace, func(ses *store.Session) error {
-		ids, err := categoryIDs(ses, rights{all: true}, workspace)
+		ids, err := records.CategoryIDs(ses, records.Rights{All: true}, workspace)
 		if err != nil {
 			return err
 		}
@@ -126,25 +127,25 @@ func (sh shelves) Category(id string) (c library.Category, err error) {
 }
 
 func (sh shelves) category(ses *store.Session, id string) (library.Category, error) {
-	c, err := selectCategory(ses, id)
+	c, err := records.SelectCategory(ses, id)
 	if err != nil {
 		return library.Category{}, err
 	}
 	shown := library.Category{
-		Ref: library.Ref{ID: c.ID, Name: c.Name}, Workspace: sh.workspaceRef(c.workspace), Extensions: c.Extensions, Private: c.Private,
+		Ref: library.Ref{ID: c.ID, Name: c.Name}, Workspace: sh.workspaceRef(c.Workspace), Extensions: c.Extensions, Private: c.Private,
 	}
 	shown.Folders, shown.Assets, shown.Bytes, err = measureCategory(ses, id)
 	return shown, err
 }
 
 func (sh shelves) workspaceRef(id string) library.Ref {
-	w, _ := sh.server.workspaces.get(id)
+	w, _ := sh.server.workspaces.Get(id)
 	return library.Ref{ID: id, Name: w.Name}
 }
 
 func (sh shelves) Folder(id string) (shown library.Folder, err error) {
 	err = sh.look("folder "+id, func(ses *store.Session) error {
-		f, err := selectFolder(ses, id)
+		f, err := records.SelectFolder(ses, id)
 		if err != nil {
 			return err
 		}
@@ -152,8 +153,8 @@ func (sh shelves) Folder(id string) (shown library.Folder, err error) {
 		if err != nil {
 			return err
 		}
-		c, err := selectCategory(ses, f.Category)
-		shown.Category, shown.Private, shown.Workspace = library.Ref{ID: c.ID, Name: c.Name}, c.Private, sh.workspaceRef(c.workspace)
+		c, err := records.SelectCategory(ses, f.Category)
+		shown.Category, shown.Private, shown.Workspace = library.Ref{ID: c.ID, Name: c.Name}, c.Private, sh.workspaceRef(c.Workspace)
 		return err
 	})
 	return shown, err

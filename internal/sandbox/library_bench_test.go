@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox/library"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
@@ -18,7 +19,7 @@ import (
 func BenchmarkLibraryPage(b *testing.B) {
 	s, category := manyAssets(b)
 	began := time.Now()
-	if err := foldAssets(s.store); err != nil {
+	if err := records.FoldAssets(s.store); err != nil {
 		b.Fatal(err)
 	}
 	b.Logf("folded %d assets in %v", many, time.Since(began))
@@ -51,12 +52,12 @@ func insertFolders(b *testing.B, s *Server, category string) {
 	b.Helper()
 	err := s.store.Write(func(ses *store.Session) error {
 		for i := range 50 {
-			outer := folder{ID: standin.NewUUID(), Name: fmt.Sprint("folder ", i), Category: category}
-			if err := insertFolder(ses, outer); err != nil {
+			outer := records.Folder{ID: standin.NewUUID(), Name: fmt.Sprint("folder ", i), Category: category}
+			if err := records.InsertFolder(ses, outer); err != nil {
 				return err
 			}
 			for j := range 99 {
-				if err := insertFolder(ses, folder{ID: standin.NewUUID(), Name: fmt.Sprint(j), Category: category, Parent: outer.ID}); err != nil {
+				if err := records.InsertFolder(ses, records.Folder{ID: standin.NewUUID(), Name: fmt.Sprint(j), Category: category, Parent: outer.ID}); err != nil {
 					return err
 				}
 			}

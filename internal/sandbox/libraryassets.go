@@ -13,23 +13,24 @@ import (
 	"assetferry/internal/sandbox/library"
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/rendition"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
 
 func (sh shelves) Assets(in library.Place, o library.Order, s library.Span) ([]library.Asset, int, error) {
-	return sh.assets("assets", func(ses *store.Session) ([]asset, int, error) {
+	return sh.assets("assets", func(ses *store.Session) ([]records.Asset, int, error) {
 		order, err := shelvedOrder(o)
 		if err != nil {
 			return nil, 0, err
 		}
-		return listing{at: place{category: in.Category, folder: in.Folder}, order: order, limit: s.Limit, offset: s.Offset}.selectAssets(ses)
+		return records.Listing{At: records.Place{Category: in.Category, Folder: in.Folder}, Order: order, Limit: s.Limit, Offset: s.Offset}.SelectAssets(ses)
 	})
 }
 
 func (sh shelves) Newest(workspace string, n int) ([]library.Asset, error) {
-	found, _, err := sh.assets("newest assets", func(ses *store.Session) ([]asset, int, error) {
+	found, _, err := sh.assets("newest assets", func(ses *store.Session) ([]records.Asset, int, error) {
 		found, err := selectNewest(ses, workspace, n)
 		return found, len(found), err
 	})
@@ -43,39 +44,39 @@ func (sh shelves) Search(q library.Query, o library.Order, s library.Span) ([]li
 	if err := checkPhrase(q.Phrase, words); err != nil {
 		return nil, 0, &library.RefusedError{Reason: err.Error()}
 	}
-	if err := foldAssets(sh.server.store); err != nil {
+	if err := records.FoldAssets(sh.server.store); err != nil {
 		return nil, 0, fmt.Errorf("prepare search in %s: %w", q.Workspace, err)
 	}
-	return sh.assets("assets", func(ses *store.Session) ([]asset, int, error) {
+	return sh.assets("assets", func(ses *store.Session) ([]records.Asset, int, error) {
 		order, err := shelvedOrder(o)
 		if err != nil {
 			return nil, 0, err
 		}
-		among, err := categoryIDs(ses, rights{all: true}, q.Workspace)
+		among, err := records.CategoryIDs(ses, records.Rights{All: true}, q.Workspace)
 		if err != nil {
 			return nil, 0, err
 		}
 		if q.Category != "" {
 			among = slices.DeleteFunc(among, func(id string) bool { return id != q.Category })
 		}
-		return selectMatches(ses, in.conditions(among, words), order, s.Limit, s.Offset)
+		return records.SelectMatches(ses, in.conditions(among, words), order, s.Limit, s.Offset)
 	})
 }
 
 func (sh shelves) Trash(workspace string, s library.Span) ([]library.Asset, int, error) {
-	return sh.assets("trash", func(ses *store.Session) ([]asset, int, error) {
-		visible, err := rights{all: true}.visible(ses, workspace)
+	return sh.assets("trash", func(ses *store.Session) ([]records.Asset, int, error) {
+		visible, err := records.Rights{All: true}.Visible(ses, workspace)
 		if err != nil {
 			return nil, 0, err
 		}
-		return selectTrash(ses, workspace, visible, s.Limit, s.Offset)
+		return records.SelectTrash(ses, workspace, visible, s.Limit, s.Offset)
 	})
 }
 
 // assets reads a page of them, and what the places are called that they lie in.
-func (sh shelves) assets(what string, find func(*store.Session) ([]asset, int, error)) (shown []library.Asset, total int, err error) {
+func (sh shelves) assets(what string, find func(*store.Session) ([]records.Asset, int, error)) (shown []library.Asset, total int, err error) {
 	err = sh.look(what, func(ses *store.Session) error {
-		var found []asset
+		var found []records.Asset
 		if found, total, err = find(ses); err != nil {
 			return err
 		}
@@ -92,14 +93,14 @@ func (sh shelves) Asset(id string) (shown library.Details, err error) {
 		if err != nil {
 			return err
 		}
-		few, err := shelvedAssets(ses, []asset{a})
+		few, err := shelvedAssets(ses, []records.Asset{a})
 		if err != nil {
 			return err
 		}
-		shown = library.Details{Asset: few[0], Digest: a.digest, BlurHash: a.BlurHash, Analysis: a.Analysis}
+		shown = library.Details{Asset: few[0], Digest: a.Digest, BlurHash: a.BlurHash, Analysis: a.Analysis}
 		shown.Workspace = sh.workspaceRef(a.Workspace)
 		if a.Folder != "" {
-			around, err := selectAncestors(ses, a.Folder)
+			around, err := records.SelectAncestors(ses, a.Folder)
 			if err != nil {
 				return err
 			}
@@ -114,7 +115,7 @@ func (sh shelves) Asset(id string) (shown library.Details, err error) {
 }
 
 // detail adds tags, attributes and addresses.
-func detail(a asset, shown *library.Details) error {
+func detail(a records.Asset, shown *library.Details) error {
 	if err := json.Unmarshal(a.Tags, &shown.Tags); err != nil {
 		return fmt.Errorf("tags of asset %s: %w", a.ID, err)
 	}
@@ -134,18 +135,18 @@ func detail(a asset, shown *library.Details) error {
 	if !shown.Pictured() {
 		return nil
 	}
-	urls := imageURLs(base, a.picture.width, naming.Fold(a.Extension))
-	for _, w := range widths(a.picture.width) {
+	urls := records.ImageURLs(base, a.Picture.Width, naming.Fold(a.Extension))
+	for _, w := range records.Widths(a.Picture.Width) {
 		shown.Renditions = append(shown.Renditions, library.Rendition{Width: w, Format: "webp", Address: urls[fmt.Sprint(w)]})
 	}
-	format, _ := renditionFormat(naming.Fold(a.Extension))
-	shown.Renditions = append(shown.Renditions, library.Rendition{Width: a.picture.width, Format: string(format), Address: urls["default"]})
+	format, _ := records.RenditionFormat(naming.Fold(a.Extension))
+	shown.Renditions = append(shown.Renditions, library.Rendition{Width: a.Picture.Width, Format: string(format), Address: urls["default"]})
 	return nil
 }
 
 // Picture makes one as the service makes thumbnails, of assets in the trash, too.
 func (sh shelves) Picture(id string, side int) (library.Content, error) {
-	var a asset
+	var a records.Asset
 	err := sh.look("asset "+id, func(ses *store.Session) (err error) {
 		a, err = selectAnyAsset(ses, id)
 		return err
@@ -172,18 +173,18 @@ func (noClose) Close() error { return nil }
 
 // File opens what an asset holds, or held as a revision.
 func (sh shelves) File(id, revision string) (library.Content, error) {
-	var a asset
+	var a records.Asset
 	err := sh.look("asset "+id, func(ses *store.Session) (err error) {
-		if a, err = selectAnyAsset(ses, id); err != nil || revision == "" || revision == a.revision {
+		if a, err = selectAnyAsset(ses, id); err != nil || revision == "" || revision == a.Revision {
 			return err
 		}
-		a.stored, err = selectRevision(ses, id, revision)
+		a.Stored, err = records.SelectRevision(ses, id, revision)
 		return err
 	})
 	if err != nil {
 		return library.Content{}, err
 	}
-	file, err := sh.server.contents.Open(a.content)
+	file, err := sh.server.contents.Open(a.Content)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now
 		err = library.ErrNotThere
 	}
@@ -192,6 +193,6 @@ func (sh shelves) File(id, revision string) (library.Content, error) {
 	}
 	return library.Content{
 		ReadSeekCloser: file, Name: strings.TrimSuffix(a.Name+"."+a.Extension, "."), Type: naming.MimeType(naming.Fold(a.Extension)),
-		Tag: a.digest, Modified: a.Modified,
+		Tag: a.Digest, Modified: a.Modified,
 	}, nil
 }

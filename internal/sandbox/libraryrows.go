@@ -6,11 +6,12 @@ import (
 
 	"assetferry/internal/sandbox/library"
 	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
 // shelvedWorkspace counts what is in a workspace.
-func shelvedWorkspace(s *store.Session, w workspace) (library.Workspace, error) {
+func shelvedWorkspace(s *store.Session, w records.Workspace) (library.Workspace, error) {
 	shown := library.Workspace{Ref: library.Ref{ID: w.ID, Name: w.Name}, Environment: w.Environment}
 	const here = " FROM assets WHERE category_id IN (SELECT id FROM categories WHERE workspace_id = ?) AND trashed_at IS NULL"
 	if err := s.Row("SELECT count(*), coalesce(sum(size), 0)"+here, []any{w.ID}, &shown.Assets, &shown.Bytes); err != nil {
@@ -73,7 +74,7 @@ func shelvedTree(s *store.Session, category string, at library.Span) (shown []li
 		return nil, 0, err
 	}
 	for i := range shown {
-		around, err := selectAncestors(s, shown[i].ID)
+		around, err := records.SelectAncestors(s, shown[i].ID)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -85,9 +86,9 @@ func shelvedTree(s *store.Session, category string, at library.Span) (shown []li
 const foldersWithin = ", (SELECT count(*) FROM folders w WHERE w.parent_id = f.id AND w.category_id = f.category_id)"
 
 func readFolders(s *store.Session, from string, args []any) (shown []library.Folder, err error) {
-	err = s.Rows("SELECT "+folderColumns+foldersWithin+from, args, func(r *sql.Rows) error {
+	err = s.Rows("SELECT "+records.FolderColumns+foldersWithin+from, args, func(r *sql.Rows) error {
 		var within int
-		f, err := scanFolder(r.Scan, &within)
+		f, err := records.ScanFolder(r.Scan, &within)
 		shown = append(shown, library.Folder{Ref: library.Ref{ID: f.ID, Name: f.Name}, Folders: within, Assets: f.Assets, Created: f.Created})
 		return err
 	})
@@ -110,7 +111,7 @@ func countWithin(s *store.Session, shown []library.Folder) error {
 			UNION ALL
 			SELECT b.top, f.id, f.category_id FROM below b JOIN folders f ON f.parent_id = b.id AND f.category_id = b.category_id
 		) SELECT top, sum((SELECT count(*) FROM assets a WHERE a.category_id = b.category_id AND a.folder_id = b.id AND trashed_at IS NULL))
-		FROM below b GROUP BY top`, []any{jsonArray(ids)}, func(r *sql.Rows) error {
+		FROM below b GROUP BY top`, []any{records.JsonArray(ids)}, func(r *sql.Rows) error {
 		var top string
 		var n int
 		err := r.Scan(&top, &n)
@@ -120,7 +121,7 @@ func countWithin(s *store.Session, shown []library.Folder) error {
 }
 
 // shelvedFolder counts what is in a folder, and finds those around it.
-func shelvedFolder(s *store.Session, f folder) (library.Folder, error) {
+func shelvedFolder(s *store.Session, f records.Folder) (library.Folder, error) {
 	found, err := readFolders(s, " FROM folders f WHERE f.id = ?", []any{f.ID})
 	if err == nil && len(found) == 0 { // deleted just now
 		err = store.ErrNotThere
@@ -128,13 +129,13 @@ func shelvedFolder(s *store.Session, f folder) (library.Folder, error) {
 	if err != nil {
 		return library.Folder{}, err
 	}
-	around, err := selectAncestors(s, f.ID)
+	around, err := records.SelectAncestors(s, f.ID)
 	found[0].Around = refs(around)
 	return found[0], err
 }
 
 // refs names folders that come the innermost first, the outermost first.
-func refs(folders []folder) []library.Ref {
+func refs(folders []records.Folder) []library.Ref {
 	var all []library.Ref
 	for _, f := range slices.Backward(folders) {
 		all = append(all, library.Ref{ID: f.ID, Name: f.Name})
@@ -143,44 +144,44 @@ func refs(folders []folder) []library.Ref {
 }
 
 // selectNewest gives what came last into a workspace.
-func selectNewest(s *store.Session, workspace string, n int) ([]asset, error) {
-	return readAssets(s, " FROM assets WHERE workspace_id = ? AND trashed_at IS NULL ORDER BY seq DESC LIMIT ?", []any{workspace, n})
+func selectNewest(s *store.Session, workspace string, n int) ([]records.Asset, error) {
+	return records.ReadAssets(s, " FROM assets WHERE workspace_id = ? AND trashed_at IS NULL ORDER BY seq DESC LIMIT ?", []any{workspace, n})
 }
 
 // selectAnyAsset finds an asset, in the trash or not.
-func selectAnyAsset(s *store.Session, id string) (asset, error) {
-	found, err := readAssets(s, " FROM assets WHERE id = ?", []any{id})
+func selectAnyAsset(s *store.Session, id string) (records.Asset, error) {
+	found, err := records.ReadAssets(s, " FROM assets WHERE id = ?", []any{id})
 	if err == nil && len(found) == 0 {
 		err = store.ErrNotThere
 	}
 	if err != nil {
-		return asset{}, err
+		return records.Asset{}, err
 	}
 	return found[0], nil
 }
 
-func shelvedAssets(s *store.Session, found []asset) ([]library.Asset, error) {
+func shelvedAssets(s *store.Session, found []records.Asset) ([]library.Asset, error) {
 	var ids []string
 	for _, a := range found {
 		ids = append(ids, a.Category, a.Folder)
 	}
-	names, private, err := selectPlaces(s, jsonArray(ids))
+	names, private, err := selectPlaces(s, records.JsonArray(ids))
 	if err != nil {
 		return nil, err
 	}
 	var shown []library.Asset
 	for _, a := range found {
 		v := library.Asset{
-			ID: a.ID, Name: a.Name, Extension: a.Extension, Type: naming.MimeType(naming.Fold(a.Extension)), Size: a.size,
+			ID: a.ID, Name: a.Name, Extension: a.Extension, Type: naming.MimeType(naming.Fold(a.Extension)), Size: a.Size,
 			Category: library.Ref{ID: a.Category, Name: names[a.Category]}, Private: private[a.Category],
 			Description: a.Description, Uploaded: a.Uploaded, Changed: a.Modified, Trashed: a.Trashed,
 		}
 		if a.Folder != "" {
 			v.Folder = library.Ref{ID: a.Folder, Name: names[a.Folder]}
 		}
-		if a.isImage() {
-			v.State, v.Width, v.Height = library.ImageState(a.Processing), a.picture.width, a.picture.height
-			if a.picture.state == "broken" {
+		if a.IsImage() {
+			v.State, v.Width, v.Height = library.ImageState(a.Processing), a.Picture.Width, a.Picture.Height
+			if a.Picture.State == "broken" {
 				v.State = library.Damaged
 			}
 		}
@@ -204,15 +205,15 @@ func selectPlaces(s *store.Session, ids string) (names map[string]string, privat
 	return names, private, err
 }
 
-func shelvedRevisions(s *store.Session, a asset) ([]library.Revision, error) {
-	older, err := selectRevisions(s, a.ID)
+func shelvedRevisions(s *store.Session, a records.Asset) ([]library.Revision, error) {
+	older, err := records.SelectRevisions(s, a.ID)
 	if err != nil {
 		return nil, err
 	}
 	var all []library.Revision
-	for _, st := range append(older, a.stored) {
+	for _, st := range append(older, a.Stored) {
 		all = append(all, library.Revision{
-			ID: st.revision, Number: st.number, Current: st.revision == a.revision, Size: st.size, Made: st.made, By: st.by,
+			ID: st.Revision, Number: st.Number, Current: st.Revision == a.Revision, Size: st.Size, Made: st.Made, By: st.By,
 		})
 	}
 	slices.SortFunc(all, func(a, b library.Revision) int { return b.Number - a.Number })

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
@@ -48,8 +49,8 @@ func (l Limits) tooLarge() *problem.Problem {
 		With("sizeLimit", l.MaxFileSizeInBytes)
 }
 
-func (l Limits) checkPixels(p picture) error {
-	if l.MaxImageInMegapixels < 0 || p.width*p.height <= l.MaxImageInMegapixels*1_000_000 {
+func (l Limits) checkPixels(p records.Picture) error {
+	if l.MaxImageInMegapixels < 0 || p.Width*p.Height <= l.MaxImageInMegapixels*1_000_000 {
 		return nil
 	}
 	return problem.Refuse(http.StatusBadRequest, "The image has more than %d megapixels.", l.MaxImageInMegapixels).
@@ -71,7 +72,7 @@ func (s *Server) checkStorage(ses *store.Session, workspace string, size int64) 
 	if limit < 0 {
 		return nil
 	}
-	w, _ := s.workspaces.get(workspace)
+	w, _ := s.workspaces.Get(workspace)
 	used, err := usedStorage(ses, w.Environment)
 	if err != nil {
 		return err

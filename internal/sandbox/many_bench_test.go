@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
@@ -21,17 +22,17 @@ func manyAssets(b *testing.B) (s *Server, category string) {
 	}
 	b.Cleanup(func() { _ = s.Close() })
 	err = s.store.Write(func(ses *store.Session) error {
-		if category, err = categoryFor(ses, "env", "txt"); err != nil {
+		if category, err = records.CategoryFor(ses, "env", "txt"); err != nil {
 			return err
 		}
 		for i := range many {
-			a := asset{
+			a := records.Asset{
 				ID: naming.NewAssetID(), Workspace: "env", Category: category, Name: fmt.Sprintf("Übersicht der Straßen %06d", i*7919%many), Extension: "txt",
 				Uploaded: time.Unix(int64(i), 0), Description: "A description of the usual length, which says what can be seen and where it was taken",
 				Tags: []byte(`["street","overview","Süd"]`), Attributes: []byte(`{"source":"archive","shelf":"north wing"}`),
 			}
-			a.content, a.revision, a.picture.state = naming.NewContentID(), standin.NewUUID(), "no"
-			if err := insertAsset(ses, a); err != nil {
+			a.Content, a.Revision, a.Picture.State = naming.NewContentID(), standin.NewUUID(), "no"
+			if err := records.InsertAsset(ses, a); err != nil {
 				return err
 			}
 		}
@@ -48,7 +49,7 @@ func manyAssets(b *testing.B) (s *Server, category string) {
 func BenchmarkSearch(b *testing.B) {
 	s, category := manyAssets(b)
 	began := time.Now()
-	if err := foldAssets(s.store); err != nil {
+	if err := records.FoldAssets(s.store); err != nil {
 		b.Fatal(err)
 	}
 	b.Logf("folded %d assets in %v", many, time.Since(began))
@@ -60,11 +61,11 @@ func BenchmarkSearch(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if err := foldAssets(s.store); err != nil {
+				if err := records.FoldAssets(s.store); err != nil {
 					b.Fatal(err)
 				}
 				err := s.store.Read(func(ses *store.Session) error {
-					_, total, err := selectMatches(ses, in.conditions([]string{category}, in.words()), order, 50, 0)
+					_, total, err := records.SelectMatches(ses, in.conditions([]string{category}, in.words()), order, 50, 0)
 					if total != want {
 						b.Errorf("found %d, want %d", total, want)
 					}
@@ -89,7 +90,7 @@ func BenchmarkList(b *testing.B) {
 			}
 			for b.Loop() {
 				err := s.store.Read(func(ses *store.Session) error {
-					found, total, err := listing{at: place{"env", category, ""}, order: order, limit: 500, offset: many - 500}.selectAssets(ses)
+					found, total, err := records.Listing{At: records.Place{Workspace: "env", Category: category, Folder: ""}, Order: order, Limit: 500, Offset: many - 500}.SelectAssets(ses)
 					if len(found) != 500 || total != many {
 						b.Errorf("%d of %d assets", len(found), total)
 					}
@@ -108,7 +109,7 @@ func BenchmarkDropExtension(b *testing.B) {
 	s, id := manyAssets(b)
 	for b.Loop() {
 		err := s.store.Write(func(ses *store.Session) error {
-			if err := setExtensions(ses, category{ID: id, Extensions: []string{"unused"}}); err != nil {
+			if err := records.SetExtensions(ses, records.Category{ID: id, Extensions: []string{"unused"}}); err != nil {
 				return err
 			}
 			return ses.Change("DELETE FROM extensions WHERE category_id = ? AND folded = 'unused'", id)

@@ -19,6 +19,7 @@ import (
 
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 	"assetferry/internal/strictyaml"
@@ -276,14 +277,14 @@ func (p Profile) assetOrder(asked string) string {
 }
 
 // withinDates adds the dates of a search to its conditions.
-func (p Profile) withinDates(cs *conditions, uploaded, modified period) error {
-	none := period{}
+func (p Profile) withinDates(cs *records.Conditions, uploaded, modified records.Period) error {
+	none := records.Period{}
 	switch {
 	case p.DateFilter == "refused" && (uploaded != none || modified != none):
 		return problem.Refuse(http.StatusBadRequest, "There is no filter by dates here.")
 	case p.DateFilter != "ignored":
-		cs.within("uploaded_at", uploaded)
-		cs.within("modified_at", modified)
+		cs.Within("uploaded_at", uploaded)
+		cs.Within("modified_at", modified)
 	}
 	return nil
 }
@@ -359,7 +360,7 @@ func conflict(what, name string) *problem.Problem {
 }
 
 // admitAsset refuses or renames an asset that is not to be where it is about to go.
-func (p Profile) admitAsset(ses *store.Session, a *asset) error {
+func (p Profile) admitAsset(ses *store.Session, a *records.Asset) error {
 	if p.Extensions == "exact" {
 		var allowed bool
 		err := ses.Row("SELECT EXISTS (SELECT 1 FROM extensions WHERE category_id = ? AND extension = ?)", []any{a.Category, a.Extension}, &allowed)
@@ -385,7 +386,7 @@ func (p Profile) admitAsset(ses *store.Session, a *asset) error {
 }
 
 // admitFolder refuses a folder whose name is taken.
-func (p Profile) admitFolder(ses *store.Session, f folder) error {
+func (p Profile) admitFolder(ses *store.Session, f records.Folder) error {
 	if p.EqualFolders != "refuse" {
 		return nil
 	}
@@ -399,13 +400,13 @@ func (p Profile) admitFolder(ses *store.Session, f folder) error {
 }
 
 // admitCategory refuses a category whose name is taken.
-func (p Profile) admitCategory(ses *store.Session, c category) error {
+func (p Profile) admitCategory(ses *store.Session, c records.Category) error {
 	if p.EqualCategories != "refuse" {
 		return nil
 	}
 	var taken bool
 	err := ses.Row("SELECT EXISTS (SELECT 1 FROM categories WHERE workspace_id = ? AND name = ? AND id <> ?)",
-		[]any{c.workspace, c.Name, c.ID}, &taken)
+		[]any{c.Workspace, c.Name, c.ID}, &taken)
 	if err == nil && taken {
 		return conflict("category", c.Name)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
@@ -13,7 +14,7 @@ const maxRecent = 200
 // listRecent lists what the token's user used, the latest first, without what is
 // in the trash. An upload counts as a use: all guesses.
 func (s *Server) listRecent(c *call) error {
-	return s.replyVisible(c, func(ses *store.Session, ws, visible string, limit, offset int) ([]asset, int, error) {
+	return s.replyVisible(c, func(ses *store.Session, ws, visible string, limit, offset int) ([]records.Asset, int, error) {
 		return selectUsed(ses, ws, c.who.User, visible, limit, offset)
 	})
 }
@@ -35,8 +36,8 @@ func (s *Server) markUsed(c *call) error {
 	}
 	err = s.store.Write(func(ses *store.Session) error {
 		for i := len(ids) - 1; i >= 0; i-- {
-			a, err := selectAsset(ses, ids[i])
-			if errors.Is(err, store.ErrNotThere) || err == nil && (a.Workspace != ws || !r.may(mayAccess, a.Category)) {
+			a, err := records.SelectAsset(ses, ids[i])
+			if errors.Is(err, store.ErrNotThere) || err == nil && (a.Workspace != ws || !r.May(records.MayAccess, a.Category)) {
 				continue
 			}
 			if err != nil {
@@ -61,13 +62,13 @@ func use(s *store.Session, workspace, user, id string) error {
 	return err
 }
 
-func selectUsed(s *store.Session, workspace, user, visible string, limit, offset int) (found []asset, total int, err error) {
+func selectUsed(s *store.Session, workspace, user, visible string, limit, offset int) (found []records.Asset, total int, err error) {
 	const used = ` FROM assets JOIN (SELECT asset_id, seq AS used FROM uses WHERE workspace_id = ? AND user = ? ORDER BY seq DESC LIMIT ?)
 		ON asset_id = id WHERE trashed_at IS NULL AND category_id IN (SELECT value FROM json_each(?))`
 	args := []any{workspace, user, maxRecent, visible}
 	if err := s.Row("SELECT count(*)"+used, args, &total); err != nil {
 		return nil, 0, err
 	}
-	found, err = readAssets(s, used+" ORDER BY used DESC LIMIT ? OFFSET ?", append(args, limit, offset))
+	found, err = records.ReadAssets(s, used+" ORDER BY used DESC LIMIT ? OFFSET ?", append(args, limit, offset))
 	return found, total, err
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"assetferry/internal/sandbox/records"
 )
 
 func TestParseBox(t *testing.T) {
@@ -28,7 +30,7 @@ func TestParseBox(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	all := widths(1000) // 100, 200, ... 1000
+	all := records.Widths(1000) // 100, 200, ... 1000
 	for wanted, want := range map[int]int{1: 100, 100: 100, 149: 100, 150: 200, 151: 200, 960: 1000, 5000: 1000} {
 		if got := nearest(all, wanted); got != want {
 			t.Errorf("%d: %d, want %d", wanted, got, want)

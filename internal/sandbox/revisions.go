@@ -8,24 +8,9 @@ import (
 
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
-
-type revisionView struct {
-	ID        string  `json:"id"`
-	CreatedAt string  `json:"createdAt"`
-	CreatedBy *string `json:"createdBy"`
-	IsCurrent bool    `json:"isCurrent"`
-	Size      int64   `json:"size"`
-}
-
-func (st stored) view(current bool) revisionView {
-	v := revisionView{ID: st.revision, CreatedAt: store.Timestamp(st.made), IsCurrent: current, Size: st.size}
-	if st.by != "" {
-		v.CreatedBy = &st.by
-	}
-	return v
-}
 
 // replaceAsset takes a new file for an asset, which keeps its ID, address, name,
 // tags and place; the old file stays as a revision. How many of those are kept is
@@ -37,7 +22,7 @@ func (s *Server) replaceAsset(c *call) error {
 	}
 	f := &form{}
 	f.settle = func(bool) error { return sameExtension(a, f.extension) }
-	a, err = s.take(c, f, func() (asset, error) { return s.revise(c, a, f.extension, f.stored) })
+	a, err = s.take(c, f, func() (records.Asset, error) { return s.revise(c, a, f.extension, f.Stored) })
 	if err != nil {
 		return err
 	}
@@ -45,7 +30,7 @@ func (s *Server) replaceAsset(c *call) error {
 }
 
 // sameExtension refuses a file of another kind than the asset: a guess.
-func sameExtension(a asset, extension string) error {
+func sameExtension(a records.Asset, extension string) error {
 	if naming.Fold(a.Extension) == naming.Fold(extension) {
 		return nil
 	}
@@ -53,7 +38,7 @@ func sameExtension(a asset, extension string) error {
 }
 
 // revise makes bytes that are stored the content of an asset.
-func (s *Server) revise(c *call, a asset, extension string, now stored) (asset, error) {
+func (s *Server) revise(c *call, a records.Asset, extension string, now records.Stored) (records.Asset, error) {
 	err := s.store.Write(func(ses *store.Session) error {
 		if err := c.again(ses, &a); err != nil {
 			return err
@@ -61,14 +46,14 @@ func (s *Server) revise(c *call, a asset, extension string, now stored) (asset, 
 		if err := sameExtension(a, extension); err != nil { // it may have been renamed meanwhile
 			return err
 		}
-		if err := s.checkStorage(ses, a.Workspace, now.size); err != nil {
+		if err := s.checkStorage(ses, a.Workspace, now.Size); err != nil {
 			return err
 		}
-		last, err := lastNumber(ses, a)
+		last, err := records.LastNumber(ses, a)
 		if err != nil {
 			return err
 		}
-		now.number = last + 1
+		now.Number = last + 1
 		return s.exchange(ses, &a, now)
 	})
 	return a, changing(a.ID, err)
@@ -76,14 +61,14 @@ func (s *Server) revise(c *call, a asset, extension string, now stored) (asset, 
 
 // exchange keeps what an asset holds as a revision and gives it something else.
 // Processing begins anew.
-func (s *Server) exchange(ses *store.Session, a *asset, now stored) error {
-	if err := insertRevision(ses, a.ID, a.stored); err != nil {
+func (s *Server) exchange(ses *store.Session, a *records.Asset, now records.Stored) error {
+	if err := records.InsertRevision(ses, a.ID, a.Stored); err != nil {
 		return err
 	}
-	a.stored = now
+	a.Stored = now
 	a.Modified = s.now()
 	a.Processed = a.Modified.Add(s.options.ProcessingDelay)
-	return updateStored(ses, *a)
+	return records.UpdateStored(ses, *a)
 }
 
 // changing turns the error of a change of an asset into an answer.
@@ -103,22 +88,22 @@ func (s *Server) listRevisions(c *call) error {
 	if err != nil {
 		return err
 	}
-	var all []stored
+	var all []records.Stored
 	err = s.store.Read(func(ses *store.Session) error {
-		if a, err = selectAsset(ses, a.ID); err != nil {
+		if a, err = records.SelectAsset(ses, a.ID); err != nil {
 			return err
 		}
-		all, err = selectRevisions(ses, a.ID)
+		all, err = records.SelectRevisions(ses, a.ID)
 		return err
 	})
 	if err != nil {
 		return changing(a.ID, err)
 	}
-	all = append(all, a.stored)
-	slices.SortFunc(all, func(a, b stored) int { return b.number - a.number })
-	out := list[revisionView]{Items: []revisionView{}, TotalCount: len(all), Limit: len(all)}
+	all = append(all, a.Stored)
+	slices.SortFunc(all, func(a, b records.Stored) int { return b.Number - a.Number })
+	out := list[records.RevisionView]{Items: []records.RevisionView{}, TotalCount: len(all), Limit: len(all)}
 	for _, st := range all {
-		out.Items = append(out.Items, st.view(st.revision == a.revision))
+		out.Items = append(out.Items, st.View(st.Revision == a.Revision))
 	}
 	return c.Reply(http.StatusOK, out)
 }
@@ -134,10 +119,10 @@ func (s *Server) useRevision(c *call) error {
 		return err
 	}
 	err = s.store.Write(func(ses *store.Session) error {
-		if err := c.again(ses, &a); err != nil || a.revision == in.RevisionID {
+		if err := c.again(ses, &a); err != nil || a.Revision == in.RevisionID {
 			return err
 		}
-		old, err := selectRevision(ses, a.ID, in.RevisionID)
+		old, err := records.SelectRevision(ses, a.ID, in.RevisionID)
 		if errors.Is(err, store.ErrNotThere) {
 			return noRevision(a.ID, in.RevisionID)
 		}
@@ -147,7 +132,7 @@ func (s *Server) useRevision(c *call) error {
 		if err := s.exchange(ses, &a, old); err != nil {
 			return err
 		}
-		_, err = deleteRevision(ses, a.ID, old.revision)
+		_, err = records.DeleteRevision(ses, a.ID, old.Revision)
 		return err
 	})
 	if err != nil {
@@ -172,10 +157,10 @@ func (s *Server) removeRevision(c *call) error {
 		if err := c.again(ses, &a); err != nil {
 			return err
 		}
-		if a.revision == revision {
+		if a.Revision == revision {
 			return problem.Refuse(http.StatusBadRequest, "The current revision cannot be deleted.")
 		}
-		found, err := deleteRevision(ses, a.ID, revision)
+		found, err := records.DeleteRevision(ses, a.ID, revision)
 		if err == nil && !found {
 			return noRevision(a.ID, revision)
 		}
@@ -191,12 +176,12 @@ func (s *Server) removeRevision(c *call) error {
 // token whether the category is private or not: a guess.
 func (s *Server) deliverRevision(c *call) error {
 	workspace, id, revision := c.args[0], c.args[1], c.args[2]
-	var a asset
+	var a records.Asset
 	err := s.store.Read(func(ses *store.Session) (err error) {
-		if a, err = selectAsset(ses, id); err != nil || a.Workspace != workspace || a.revision == revision {
+		if a, err = records.SelectAsset(ses, id); err != nil || a.Workspace != workspace || a.Revision == revision {
 			return err
 		}
-		a.stored, err = selectRevision(ses, id, revision)
+		a.Stored, err = records.SelectRevision(ses, id, revision)
 		if errors.Is(err, store.ErrNotThere) {
 			return noRevision(id, revision)
 		}

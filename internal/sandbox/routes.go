@@ -5,94 +5,95 @@ import (
 
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/tokens"
 )
 
 // A route is a method and a pattern with its handler.
 type route struct {
 	method, pattern string
-	role            tokens.Role // the least role that may call it; nobody: no token needed
-	needs           permission  // in the category of whatever the call finds, see call.allow
+	role            tokens.Role        // the least role that may call it; nobody: no token needed
+	needs           records.Permission // in the category of whatever the call finds, see call.allow
 	handle          func(*Server, *call) error
 }
 
 // routes is the list of everything the sandbox answers, words before wildcards.
 func routes() []route {
 	return []route{
-		{"POST", "/assets", tokens.User, mayCreateAssets, (*Server).uploadAsset},
-		{"GET", "/assets", tokens.User, noPermission, (*Server).listAssets},
-		{"POST", "/assets/namesExist", tokens.User, noPermission, (*Server).namesExist},
-		{"POST", "/assets/copy", tokens.User, mayCreateAssets, (*Server).copyAssets},
-		{"POST", "/assets/move", tokens.User, mayCreateAssets, (*Server).moveAssets},
-		{"POST", "/assets/trash", tokens.User, mayDeleteAssets, (*Server).trashAssets},
-		{"GET", "/assets/trash", tokens.User, noPermission, (*Server).listTrash},
-		{"POST", "/assets/restore", tokens.User, mayCreateAssets, (*Server).restoreAssets},
-		{"POST", "/assets/restore/validate", tokens.User, noPermission, (*Server).validateRestore},
-		{"POST", "/assets/delete", tokens.User, mayDeleteAssets, (*Server).deleteAssets},
-		{"GET", "/assets/recent", tokens.User, noPermission, (*Server).listRecent},
-		{"PUT", "/assets/recent", tokens.User, noPermission, (*Server).markUsed},
-		{"POST", "/assets/analyze", tokens.User, mayModifyAssets, (*Server).analyseAssets},
-		{"GET", "/assets/{id}", tokens.User, noPermission, (*Server).getAsset},
-		{"PATCH", "/assets/{id}", tokens.User, mayModifyAssets, (*Server).patchAsset},
-		{"POST", "/assets/{id}", tokens.User, mayOverwrite, (*Server).replaceAsset},
-		{"GET", "/assets/{id}/offset", tokens.User, noPermission, (*Server).getOffset},
-		{"POST", "/assets/{id}/editImage", tokens.User, mayCreateAssets, (*Server).editImage},
-		{"GET", "/assets/{id}/thumbs/{size}", tokens.User, noPermission, (*Server).deliverThumb},
-		{"GET", "/assets/{id}/revisions", tokens.User, noPermission, (*Server).listRevisions},
-		{"POST", "/assets/{id}/revisions", tokens.User, mayChangeRevision, (*Server).useRevision},
-		{"DELETE", "/assets/{id}/revisions/{revisionId}", tokens.User, mayDeleteRevision, (*Server).removeRevision},
+		{"POST", "/assets", tokens.User, records.MayCreateAssets, (*Server).uploadAsset},
+		{"GET", "/assets", tokens.User, records.NoPermission, (*Server).listAssets},
+		{"POST", "/assets/namesExist", tokens.User, records.NoPermission, (*Server).namesExist},
+		{"POST", "/assets/copy", tokens.User, records.MayCreateAssets, (*Server).copyAssets},
+		{"POST", "/assets/move", tokens.User, records.MayCreateAssets, (*Server).moveAssets},
+		{"POST", "/assets/trash", tokens.User, records.MayDeleteAssets, (*Server).trashAssets},
+		{"GET", "/assets/trash", tokens.User, records.NoPermission, (*Server).listTrash},
+		{"POST", "/assets/restore", tokens.User, records.MayCreateAssets, (*Server).restoreAssets},
+		{"POST", "/assets/restore/validate", tokens.User, records.NoPermission, (*Server).validateRestore},
+		{"POST", "/assets/delete", tokens.User, records.MayDeleteAssets, (*Server).deleteAssets},
+		{"GET", "/assets/recent", tokens.User, records.NoPermission, (*Server).listRecent},
+		{"PUT", "/assets/recent", tokens.User, records.NoPermission, (*Server).markUsed},
+		{"POST", "/assets/analyze", tokens.User, records.MayModifyAssets, (*Server).analyseAssets},
+		{"GET", "/assets/{id}", tokens.User, records.NoPermission, (*Server).getAsset},
+		{"PATCH", "/assets/{id}", tokens.User, records.MayModifyAssets, (*Server).patchAsset},
+		{"POST", "/assets/{id}", tokens.User, records.MayOverwrite, (*Server).replaceAsset},
+		{"GET", "/assets/{id}/offset", tokens.User, records.NoPermission, (*Server).getOffset},
+		{"POST", "/assets/{id}/editImage", tokens.User, records.MayCreateAssets, (*Server).editImage},
+		{"GET", "/assets/{id}/thumbs/{size}", tokens.User, records.NoPermission, (*Server).deliverThumb},
+		{"GET", "/assets/{id}/revisions", tokens.User, records.NoPermission, (*Server).listRevisions},
+		{"POST", "/assets/{id}/revisions", tokens.User, records.MayChangeRevision, (*Server).useRevision},
+		{"DELETE", "/assets/{id}/revisions/{revisionId}", tokens.User, records.MayDeleteRevision, (*Server).removeRevision},
 
-		{"POST", "/folders", tokens.User, mayCreateFolders, (*Server).createFolder},
-		{"GET", "/folders", tokens.User, noPermission, (*Server).listFolders},
-		{"GET", "/folders/{id}", tokens.User, noPermission, (*Server).getFolder},
-		{"GET", "/folders/{id}/branch", tokens.User, noPermission, (*Server).getBranch},
-		{"PUT", "/folders/{id}", tokens.User, mayRenameFolders, (*Server).renameFolder},
-		{"DELETE", "/folders/{id}", tokens.User, mayDeleteFolders, (*Server).deleteFolder},
+		{"POST", "/folders", tokens.User, records.MayCreateFolders, (*Server).createFolder},
+		{"GET", "/folders", tokens.User, records.NoPermission, (*Server).listFolders},
+		{"GET", "/folders/{id}", tokens.User, records.NoPermission, (*Server).getFolder},
+		{"GET", "/folders/{id}/branch", tokens.User, records.NoPermission, (*Server).getBranch},
+		{"PUT", "/folders/{id}", tokens.User, records.MayRenameFolders, (*Server).renameFolder},
+		{"DELETE", "/folders/{id}", tokens.User, records.MayDeleteFolders, (*Server).deleteFolder},
 
-		{"GET", "/categories", tokens.User, noPermission, (*Server).listCategories},
-		{"GET", "/categories/{id}", tokens.User, noPermission, (*Server).getCategory},
-		{"POST", "/categories/authorizePrivateAccess", tokens.Nobody, noPermission, (*Server).authorizePrivateAccess},
-		{"GET", "/admin/categories", tokens.Admin, noPermission, (*Server).listCategoriesInUse},
-		{"POST", "/admin/categories", tokens.Admin, noPermission, (*Server).createCategory},
-		{"PUT", "/admin/categories/order", tokens.Admin, noPermission, (*Server).orderCategories},
-		{"PUT", "/admin/categories/{id}", tokens.Admin, noPermission, (*Server).updateCategory},
-		{"DELETE", "/admin/categories/{id}", tokens.Admin, noPermission, (*Server).deleteCategory},
+		{"GET", "/categories", tokens.User, records.NoPermission, (*Server).listCategories},
+		{"GET", "/categories/{id}", tokens.User, records.NoPermission, (*Server).getCategory},
+		{"POST", "/categories/authorizePrivateAccess", tokens.Nobody, records.NoPermission, (*Server).authorizePrivateAccess},
+		{"GET", "/admin/categories", tokens.Admin, records.NoPermission, (*Server).listCategoriesInUse},
+		{"POST", "/admin/categories", tokens.Admin, records.NoPermission, (*Server).createCategory},
+		{"PUT", "/admin/categories/order", tokens.Admin, records.NoPermission, (*Server).orderCategories},
+		{"PUT", "/admin/categories/{id}", tokens.Admin, records.NoPermission, (*Server).updateCategory},
+		{"DELETE", "/admin/categories/{id}", tokens.Admin, records.NoPermission, (*Server).deleteCategory},
 
-		{"GET", "/admin/groups", tokens.Admin, noPermission, (*Server).listGroups},
-		{"POST", "/admin/groups", tokens.Admin, noPermission, (*Server).createGroup},
-		{"PUT", "/admin/groups/{id}", tokens.Admin, noPermission, (*Server).renameGroup},
-		{"DELETE", "/admin/groups/{id}", tokens.Admin, noPermission, (*Server).deleteGroup},
-		{"GET", "/admin/permissions", tokens.Admin, noPermission, (*Server).listGrants},
-		{"POST", "/admin/permissions", tokens.Admin, noPermission, (*Server).createGrant},
-		{"PUT", "/admin/permissions/{id}", tokens.Admin, noPermission, (*Server).updateGrant},
-		{"DELETE", "/admin/permissions/{id}", tokens.Admin, noPermission, (*Server).deleteGrant},
+		{"GET", "/admin/groups", tokens.Admin, records.NoPermission, (*Server).listGroups},
+		{"POST", "/admin/groups", tokens.Admin, records.NoPermission, (*Server).createGroup},
+		{"PUT", "/admin/groups/{id}", tokens.Admin, records.NoPermission, (*Server).renameGroup},
+		{"DELETE", "/admin/groups/{id}", tokens.Admin, records.NoPermission, (*Server).deleteGroup},
+		{"GET", "/admin/permissions", tokens.Admin, records.NoPermission, (*Server).listGrants},
+		{"POST", "/admin/permissions", tokens.Admin, records.NoPermission, (*Server).createGrant},
+		{"PUT", "/admin/permissions/{id}", tokens.Admin, records.NoPermission, (*Server).updateGrant},
+		{"DELETE", "/admin/permissions/{id}", tokens.Admin, records.NoPermission, (*Server).deleteGrant},
 
-		{"GET", "/admin/images", tokens.Admin, noPermission, (*Server).listQualities},
-		{"PUT", "/admin/images/{format}", tokens.Admin, noPermission, (*Server).setQuality},
+		{"GET", "/admin/images", tokens.Admin, records.NoPermission, (*Server).listQualities},
+		{"PUT", "/admin/images/{format}", tokens.Admin, records.NoPermission, (*Server).setQuality},
 
-		{"POST", "/search", tokens.User, noPermission, (*Server).search},
-		{"GET", "/limits", tokens.User, noPermission, (*Server).getLimits},
-		{"GET", "/permissions", tokens.User, noPermission, (*Server).getPermissions},
+		{"POST", "/search", tokens.User, records.NoPermission, (*Server).search},
+		{"GET", "/limits", tokens.User, records.NoPermission, (*Server).getLimits},
+		{"GET", "/permissions", tokens.User, records.NoPermission, (*Server).getPermissions},
 
-		{"GET", "/workspaces", tokens.User, noPermission, (*Server).listWorkspaces},
-		{"GET", "/v2/workspaces", tokens.User, noPermission, (*Server).listWorkspaces},
-		{"GET", "/v3/workspaces", tokens.User, noPermission, (*Server).listWorkspaces},
-		{"GET", "/workspaces/metadata", tokens.User, noPermission, (*Server).getWorkspaceMetadata},
-		{"PUT", "/admin/workspaces/{id}", tokens.Admin, noPermission, (*Server).configureWorkspace},
-		{"POST", "/superadmin/workspaces", tokens.Superadmin, noPermission, (*Server).createWorkspace},
-		{"PUT", "/superadmin/workspaces/{id}", tokens.Superadmin, noPermission, (*Server).renameWorkspace},
-		{"DELETE", "/superadmin/workspaces/{id}", tokens.Superadmin, noPermission, (*Server).deleteWorkspace},
-		{"GET", "/superadmin/workspacesTemplate", tokens.Superadmin, noPermission, (*Server).getTemplate},
-		{"PUT", "/superadmin/workspacesTemplate", tokens.Superadmin, noPermission, (*Server).setTemplate},
-		{"GET", "/admin/environmentConfig", tokens.Admin, noPermission, (*Server).getEnvironmentConfig},
-		{"PUT", "/superadmin/environmentConfig", tokens.Superadmin, noPermission, (*Server).setEnvironmentConfig},
+		{"GET", "/workspaces", tokens.User, records.NoPermission, (*Server).listWorkspaces},
+		{"GET", "/v2/workspaces", tokens.User, records.NoPermission, (*Server).listWorkspaces},
+		{"GET", "/v3/workspaces", tokens.User, records.NoPermission, (*Server).listWorkspaces},
+		{"GET", "/workspaces/metadata", tokens.User, records.NoPermission, (*Server).getWorkspaceMetadata},
+		{"PUT", "/admin/workspaces/{id}", tokens.Admin, records.NoPermission, (*Server).configureWorkspace},
+		{"POST", "/superadmin/workspaces", tokens.Superadmin, records.NoPermission, (*Server).createWorkspace},
+		{"PUT", "/superadmin/workspaces/{id}", tokens.Superadmin, records.NoPermission, (*Server).renameWorkspace},
+		{"DELETE", "/superadmin/workspaces/{id}", tokens.Superadmin, records.NoPermission, (*Server).deleteWorkspace},
+		{"GET", "/superadmin/workspacesTemplate", tokens.Superadmin, records.NoPermission, (*Server).getTemplate},
+		{"PUT", "/superadmin/workspacesTemplate", tokens.Superadmin, records.NoPermission, (*Server).setTemplate},
+		{"GET", "/admin/environmentConfig", tokens.Admin, records.NoPermission, (*Server).getEnvironmentConfig},
+		{"PUT", "/superadmin/environmentConfig", tokens.Superadmin, records.NoPermission, (*Server).setEnvironmentConfig},
 
-		{"GET", "/{workspaceId}/assets/{id}/file", tokens.Nobody, noPermission, (*Server).deliver},
-		{"GET", "/{workspaceId}/assets/{id}/images/{size}", tokens.Nobody, noPermission, (*Server).deliverImage},
-		{"GET", "/{workspaceId}/assets/{id}/revisions/{revisionId}/file", tokens.Nobody, noPermission, (*Server).deliverRevision},
+		{"GET", "/{workspaceId}/assets/{id}/file", tokens.Nobody, records.NoPermission, (*Server).deliver},
+		{"GET", "/{workspaceId}/assets/{id}/images/{size}", tokens.Nobody, records.NoPermission, (*Server).deliverImage},
+		{"GET", "/{workspaceId}/assets/{id}/revisions/{revisionId}/file", tokens.Nobody, records.NoPermission, (*Server).deliverRevision},
 
-		{"GET", "/docs", tokens.Nobody, noPermission, (*Server).serveDocs},
-		{"GET", "/docs.json", tokens.Nobody, noPermission, (*Server).serveDescription},
+		{"GET", "/docs", tokens.Nobody, records.NoPermission, (*Server).serveDocs},
+		{"GET", "/docs.json", tokens.Nobody, records.NoPermission, (*Server).serveDescription},
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"assetferry/internal/sandbox/datadir"
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/library"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 	"assetferry/internal/sandbox/tokens"
@@ -89,7 +90,7 @@ type Server struct {
 	router     standin.Router // by the index of the route
 	store      *store.Store
 	contents   contents.Contents
-	workspaces *workspaces
+	workspaces *records.Workspaces
 	faults     *fault.Set
 	stats      *standin.Stats
 	delivered  *delivered
@@ -153,23 +154,23 @@ func (s *Server) open() error {
 		return err
 	}
 	var err error
-	if s.workspaces, err = loadWorkspaces(s.store); err != nil {
+	if s.workspaces, err = records.LoadWorkspaces(s.store); err != nil {
 		return err
 	}
 	for id := range keys {
-		if w, ok := s.workspaces.get(id); ok && w.Environment == id {
+		if w, ok := s.workspaces.Get(id); ok && w.Environment == id {
 			continue
 		} else if ok {
 			return fmt.Errorf("environment %q: its ID is that of a workspace of another one", id)
 		}
-		w := workspace{ID: id, Environment: id, Name: "Default workspace", Created: s.now()}
+		w := records.Workspace{ID: id, Environment: id, Name: "Default workspace", Created: s.now()}
 		if err := s.addWorkspace(w); err != nil {
 			return err
 		}
 	}
 	s.tokens = tokens.Rules{
 		Keys: keys, Service: s.options.Service, Age: s.options.TokenAge,
-		Workspace: s.workspaces.in,
+		Workspace: s.workspaces.In,
 	}
 	return nil
 }

@@ -1,19 +1,14 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
-
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
-	"assetferry/internal/sandbox/standin"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
@@ -30,16 +25,13 @@ type searchBody struct {
 	AISearch     bool
 	Filters      struct {
 		Categories, Extensions, Tags *struct{ In []string }
-		UploadedAt, LastModifiedAt   period
+		UploadedAt, LastModifiedAt   records.Period
 	}
 	Pagination struct {
 		Limit, Offset *int
 		SortBy, Order string
 	}
 }
-
-// A period holds both of its ends; an end that is missing is open.
-type period struct{ GTE, LTE *time.Time }
 
 // search lists the assets of the workspace in which every word of a phrase
 // occurs: in the name with its extension, a tag, the description or a text among
@@ -66,11 +58,11 @@ func (s *Server) search(c *call) error {
 	if err := checkPhrase(in.SearchPhrase, words); err != nil {
 		return err
 	}
-	if err := foldAssets(s.store); err != nil {
+	if err := records.FoldAssets(s.store); err != nil {
 		return fmt.Errorf("prepare search in %s: %w", ws, err)
 	}
-	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]asset, int, error) {
-		visible, err := categoryIDs(ses, r, ws)
+	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]records.Asset, int, error) {
+		visible, err := records.CategoryIDs(ses, r, ws)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -82,9 +74,9 @@ func (s *Server) search(c *call) error {
 			return nil, 0, err
 		}
 		if until := s.listedUntil(); !until.IsZero() {
-			cs.add("uploaded_at <= ?", store.Millis(until))
+			cs.Add("uploaded_at <= ?", store.Millis(until))
 		}
-		return selectMatches(ses, cs, p.assetOrder(order), limit, offset)
+		return records.SelectMatches(ses, cs, p.assetOrder(order), limit, offset)
 	})
 }
 
@@ -95,7 +87,7 @@ func checkPhrase(phrase string, words []string) error {
 	return nil
 }
 
-func (in *searchBody) words() []string { return strings.Fields(foldText(in.SearchPhrase)) }
+func (in *searchBody) words() []string { return strings.Fields(records.FoldText(in.SearchPhrase)) }
 
 // page is that of lists of assets.
 func (in *searchBody) page(p Profile) (limit, offset int, err error) {
@@ -122,54 +114,21 @@ func (in *searchBody) order() (string, error) {
 }
 
 // conditions are SQL of ours with the values for it, without those of the dates.
-func (in *searchBody) conditions(visible, words []string) conditions {
-	var cs conditions
-	cs.add("category_id IN (SELECT value FROM json_each(?))", jsonArray(visible))
+func (in *searchBody) conditions(visible, words []string) records.Conditions {
+	var cs records.Conditions
+	cs.Add("category_id IN (SELECT value FROM json_each(?))", records.JsonArray(visible))
 	if f := in.Filters.Extensions; f != nil {
 		folded := make([]string, len(f.In))
 		for i, e := range f.In {
 			folded[i] = naming.Fold(e)
 		}
-		cs.add("folded IN (SELECT value FROM json_each(?))", jsonArray(folded))
+		cs.Add("folded IN (SELECT value FROM json_each(?))", records.JsonArray(folded))
 	}
 	if f := in.Filters.Tags; f != nil {
-		cs.add("EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN (SELECT value FROM json_each(?)))", jsonArray(f.In))
+		cs.Add("EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN (SELECT value FROM json_each(?)))", records.JsonArray(f.In))
 	}
 	for _, w := range words {
-		cs.add("instr(searchable, ?) > 0", w)
+		cs.Add("instr(searchable, ?) > 0", w)
 	}
 	return cs
 }
-
-func jsonArray(values []string) string {
-	text, err := json.Marshal(append([]string{}, values...)) // never null
-	if err != nil {
-		panic(err) // strings are always JSON
-	}
-	return string(text)
-}
-
-// searchText is everything of an asset that a phrase is looked for in, folded.
-// No word reaches from one part into the next.
-func (a asset) searchText() (string, error) {
-	parts := []string{a.Name + "." + a.Extension, a.Description}
-	var tags []string
-	if err := json.Unmarshal(a.Tags, &tags); err != nil {
-		return "", fmt.Errorf("tags of asset %s: %w", a.ID, err)
-	}
-	attributes, ok := standin.DecodeObject(a.Attributes)
-	if !ok {
-		return "", fmt.Errorf("custom attributes of asset %s are not an object", a.ID)
-	}
-	parts = append(parts, tags...)
-	for name := range attributes {
-		if text, ok := attributes.Text(name); ok {
-			parts = append(parts, text)
-		}
-	}
-	return foldText(strings.Join(parts, "\n")), nil
-}
-
-// foldText is the form in which words are compared: without case, also beyond
-// ASCII, and however accents were written.
-func foldText(s string) string { return norm.NFC.String(cases.Fold().String(norm.NFC.String(s))) }

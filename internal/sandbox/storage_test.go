@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
@@ -28,8 +29,8 @@ func TestStorageIsCountedRight(t *testing.T) {
 		{"insert", func(ses *store.Session, n int) error { return insertSized(ses, workspace(n), n) }},
 		{"insert", func(ses *store.Session, n int) error { return insertSized(ses, workspace(n), n) }},
 		{"revise", func(ses *store.Session, n int) error {
-			return onSome(ses, func(a asset) error {
-				return s.exchange(ses, &a, stored{revision: standin.NewUUID(), number: n, content: naming.NewContentID(), size: int64(n), picture: picture{state: "no"}, made: s.now()})
+			return onSome(ses, func(a records.Asset) error {
+				return s.exchange(ses, &a, records.Stored{Revision: standin.NewUUID(), Number: n, Content: naming.NewContentID(), Size: int64(n), Picture: records.Picture{State: "no"}, Made: s.now()})
 			})
 		}},
 		{"delete revision", func(ses *store.Session, n int) error {
@@ -37,10 +38,10 @@ func TestStorageIsCountedRight(t *testing.T) {
 			return err
 		}},
 		{"move", func(ses *store.Session, n int) error {
-			return onSome(ses, func(a asset) error { a.Name += "x"; return placeAsset(ses, a) })
+			return onSome(ses, func(a records.Asset) error { a.Name += "x"; return placeAsset(ses, a) })
 		}},
 		{"delete", func(ses *store.Session, n int) error {
-			return onSome(ses, func(a asset) error { return ses.Change("DELETE FROM assets WHERE id = ?", a.ID) })
+			return onSome(ses, func(a records.Asset) error { return ses.Change("DELETE FROM assets WHERE id = ?", a.ID) })
 		}},
 		{"drop extension", func(ses *store.Session, n int) error {
 			if n%10 > 0 {
@@ -58,7 +59,7 @@ func TestStorageIsCountedRight(t *testing.T) {
 		}},
 	}
 	for n := 1; n <= 600; n++ {
-		if _, ok := s.workspaces.get(workspace(n)); !ok {
+		if _, ok := s.workspaces.Get(workspace(n)); !ok {
 			if err := s.addWorkspace(workspaceFor(workspace(n), s.now())); err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +69,7 @@ func TestStorageIsCountedRight(t *testing.T) {
 			t.Fatalf("%s: %v", step.name, err)
 		}
 		if step.name == "delete workspace" && n%20 == 0 {
-			s.workspaces.remove(workspace(n))
+			s.workspaces.Remove(workspace(n))
 		}
 		var used, there int64
 		err := s.store.Read(func(ses *store.Session) (err error) {
@@ -83,24 +84,24 @@ func TestStorageIsCountedRight(t *testing.T) {
 	}
 }
 
-func workspaceFor(id string, at time.Time) workspace {
-	return workspace{ID: id, Environment: "env", Name: id, Created: at}
+func workspaceFor(id string, at time.Time) records.Workspace {
+	return records.Workspace{ID: id, Environment: "env", Name: id, Created: at}
 }
 
 // insertSized makes an asset where one of its kind is allowed.
 func insertSized(ses *store.Session, workspace string, n int) error {
-	category, err := categoryFor(ses, workspace, "txt")
+	category, err := records.CategoryFor(ses, workspace, "txt")
 	if err != nil {
 		return store.IgnoreNotThere(err)
 	}
-	a := asset{ID: naming.NewAssetID(), Workspace: workspace, Category: category, Name: fmt.Sprint(n), Extension: "txt", Tags: []byte("[]"), Attributes: []byte("{}")}
-	a.stored = stored{revision: standin.NewUUID(), number: 1, content: naming.NewContentID(), size: int64(n), picture: picture{state: "no"}}
-	return insertAsset(ses, a)
+	a := records.Asset{ID: naming.NewAssetID(), Workspace: workspace, Category: category, Name: fmt.Sprint(n), Extension: "txt", Tags: []byte("[]"), Attributes: []byte("{}")}
+	a.Stored = records.Stored{Revision: standin.NewUUID(), Number: 1, Content: naming.NewContentID(), Size: int64(n), Picture: records.Picture{State: "no"}}
+	return records.InsertAsset(ses, a)
 }
 
 // onSome does something with an asset, if there is one.
-func onSome(ses *store.Session, do func(asset) error) error {
-	all, err := readAssets(ses, " FROM assets ORDER BY content LIMIT 1", nil)
+func onSome(ses *store.Session, do func(records.Asset) error) error {
+	all, err := records.ReadAssets(ses, " FROM assets ORDER BY content LIMIT 1", nil)
 	if err != nil || len(all) == 0 {
 		return err
 	}

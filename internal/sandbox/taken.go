@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
@@ -29,7 +30,7 @@ func (s *Server) namesExist(c *call) error {
 	taken := []string{}
 	err = s.store.Read(func(ses *store.Session) error {
 		for _, file := range in.Names {
-			a := asset{Category: at.category, Folder: at.folder}
+			a := records.Asset{Category: at.Category, Folder: at.Folder}
 			a.Name, a.Extension = naming.SplitName(file)
 			is, err := isTaken(ses, a)
 			if err != nil {
@@ -50,19 +51,15 @@ func (s *Server) namesExist(c *call) error {
 const namesakes = ` FROM assets WHERE category_id = ? AND folder_id IS ? AND normal = ? AND folded = ?
 	AND trashed_at IS NULL AND id <> ?`
 
-func (a asset) asNamesake() []any {
-	return []any{a.Category, store.OrNull(a.Folder), naming.Normal(a.Name), naming.Fold(a.Extension), a.ID}
-}
-
 // isTaken reports whether another asset has an asset's name, where it is.
-func isTaken(s *store.Session, a asset) (is bool, err error) {
-	err = s.Row("SELECT EXISTS (SELECT 1"+namesakes+")", a.asNamesake(), &is)
+func isTaken(s *store.Session, a records.Asset) (is bool, err error) {
+	err = s.Row("SELECT EXISTS (SELECT 1"+namesakes+")", a.AsNamesake(), &is)
 	return is, err
 }
 
 // namesakesOf gives the other assets that have an asset's name, where it is.
-func namesakesOf(s *store.Session, a asset) (ids []string, err error) {
-	err = s.Rows("SELECT id"+namesakes, a.asNamesake(), func(r *sql.Rows) error {
+func namesakesOf(s *store.Session, a records.Asset) (ids []string, err error) {
+	err = s.Rows("SELECT id"+namesakes, a.AsNamesake(), func(r *sql.Rows) error {
 		var id string
 		err := r.Scan(&id)
 		ids = append(ids, id)
@@ -74,7 +71,7 @@ func namesakesOf(s *store.Session, a asset) (ids []string, err error) {
 // freeName is one of "name (1)", "name (2)" and so on that is not taken: the first,
 // if they have no gaps. There may be thousands, so it looks ahead in ever longer
 // steps, and then goes back by halves to where they end.
-func freeName(s *store.Session, a asset) (string, error) {
+func freeName(s *store.Session, a records.Asset) (string, error) {
 	of := a.Name
 	taken, free := 0, 1
 	for {

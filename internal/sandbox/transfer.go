@@ -7,6 +7,7 @@ import (
 
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
@@ -16,12 +17,12 @@ type target struct{ CategoryID, FolderID *string }
 
 // target finds the place that a body names. Both at once are refused: a guess, since
 // no client is known to send them.
-func (s *Server) target(c *call, t target) (place, error) {
+func (s *Server) target(c *call, t target) (records.Place, error) {
 	if t.CategoryID != nil && t.FolderID != nil {
-		return place{}, problem.Refuse(http.StatusBadRequest, "Give either categoryId or folderId.")
+		return records.Place{}, problem.Refuse(http.StatusBadRequest, "Give either categoryId or folderId.")
 	}
 	at, err := s.place(c, t.CategoryID, t.FolderID)
-	if err == nil && at.category == "" {
+	if err == nil && at.Category == "" {
 		return at, problem.Refuse(http.StatusBadRequest, "The target needs a categoryId or a folderId.")
 	}
 	return at, err
@@ -39,21 +40,23 @@ func (a assetAction) check() error {
 
 // An arrival is where an asset is bound for, and what may be done there for whom.
 type arrival struct {
-	to     place
+	to     records.Place
 	action string
-	may    rights
+	may    records.Rights
 	user   string
 }
 
-func (s *Server) copyAssets(c *call) error { return s.transfer(c, noPermission, s.copyAsset) }
+func (s *Server) copyAssets(c *call) error { return s.transfer(c, records.NoPermission, s.copyAsset) }
 
 // moveAssets takes away where the assets are, which needs the permission to do so:
 // a guess.
-func (s *Server) moveAssets(c *call) error { return s.transfer(c, mayDeleteAssets, s.moveAsset) }
+func (s *Server) moveAssets(c *call) error {
+	return s.transfer(c, records.MayDeleteAssets, s.moveAsset)
+}
 
 // transfer brings assets of the workspace to a place in it. Those of another one
 // are not there: a guess.
-func (s *Server) transfer(c *call, needs permission, carry func(*store.Session, asset, arrival) (status int, err error)) error {
+func (s *Server) transfer(c *call, needs records.Permission, carry func(*store.Session, records.Asset, arrival) (status int, err error)) error {
 	ws, err := c.workspace()
 	if err != nil {
 		return err
@@ -84,7 +87,7 @@ func (s *Server) transfer(c *call, needs permission, carry func(*store.Session, 
 		ids = append(ids, a.AssetID)
 	}
 	return s.bulk(c, ws, needs, ids, func(ses *store.Session, i int) (int, error) {
-		a, err := selectAsset(ses, ids[i])
+		a, err := records.SelectAsset(ses, ids[i])
 		if errors.Is(err, store.ErrNotThere) || err == nil && a.Workspace != ws {
 			return http.StatusNotFound, nil
 		}
@@ -98,30 +101,30 @@ func (s *Server) transfer(c *call, needs permission, carry func(*store.Session, 
 // copyAsset makes an asset that shares the stored bytes, with what describes
 // them, and without the older revisions. If the storage is used up, nothing is
 // copied at all: guesses.
-func (s *Server) copyAsset(ses *store.Session, a asset, at arrival) (status int, err error) {
+func (s *Server) copyAsset(ses *store.Session, a records.Asset, at arrival) (status int, err error) {
 	was := a
-	a.ID, a.Category, a.Folder = naming.NewAssetID(), at.to.category, at.to.folder
+	a.ID, a.Category, a.Folder = naming.NewAssetID(), at.to.Category, at.to.Folder
 	a.Uploaded = s.now()
 	a.Modified = a.Uploaded
-	if at.action == "replace" && at.to == (place{a.Workspace, was.Category, was.Folder}) {
+	if at.action == "replace" && at.to == (records.Place{Workspace: a.Workspace, Category: was.Category, Folder: was.Folder}) {
 		return http.StatusConflict, nil // it would replace what it is a copy of
 	}
 	if status, err = s.arrive(ses, &a, at); status != 0 || err != nil {
 		return status, err
 	}
-	if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
+	if err := s.checkStorage(ses, a.Workspace, a.Size); err != nil {
 		return 0, err
 	}
-	a.revision, a.number, a.made, a.by = standin.NewUUID(), 1, a.Uploaded, at.user
-	return 0, insertAsset(ses, a)
+	a.Revision, a.Number, a.Made, a.By = standin.NewUUID(), 1, a.Uploaded, at.user
+	return 0, records.InsertAsset(ses, a)
 }
 
 // moveAsset leaves an asset alone that is there already: a guess.
-func (s *Server) moveAsset(ses *store.Session, a asset, at arrival) (status int, err error) {
-	if a.Category == at.to.category && a.Folder == at.to.folder {
+func (s *Server) moveAsset(ses *store.Session, a records.Asset, at arrival) (status int, err error) {
+	if a.Category == at.to.Category && a.Folder == at.to.Folder {
 		return 0, nil
 	}
-	a.Category, a.Folder = at.to.category, at.to.folder
+	a.Category, a.Folder = at.to.Category, at.to.Folder
 	if status, err = s.arrive(ses, &a, at); status != 0 || err != nil {
 		return status, err
 	}
@@ -132,8 +135,8 @@ func (s *Server) moveAsset(ses *store.Session, a asset, at arrival) (status int,
 // taken there, the asset is refused, gets another name, or what has the name goes
 // to the trash, which needs the permission to overwrite: how it is refused, what
 // the names are and what is needed are guesses.
-func (s *Server) arrive(ses *store.Session, a *asset, at arrival) (status int, err error) {
-	allowed, err := takes(ses, a.Category, naming.Fold(a.Extension))
+func (s *Server) arrive(ses *store.Session, a *records.Asset, at arrival) (status int, err error) {
+	allowed, err := records.Takes(ses, a.Category, naming.Fold(a.Extension))
 	if err != nil {
 		return 0, err
 	}
@@ -149,7 +152,7 @@ func (s *Server) arrive(ses *store.Session, a *asset, at arrival) (status int, e
 		a.Name, err = freeName(ses, *a)
 		return 0, err
 	case "replace":
-		if !at.may.may(mayOverwrite, a.Category) {
+		if !at.may.May(records.MayOverwrite, a.Category) {
 			return http.StatusForbidden, nil
 		}
 		namesakes, err := namesakesOf(ses, *a)
@@ -166,7 +169,7 @@ func (s *Server) arrive(ses *store.Session, a *asset, at arrival) (status int, e
 	return http.StatusConflict, nil
 }
 
-func placeAsset(s *store.Session, a asset) error {
+func placeAsset(s *store.Session, a records.Asset) error {
 	_, err := s.Exec("UPDATE assets SET category_id = ?, folder_id = ?, name = ?, normal = ? WHERE id = ?",
 		a.Category, store.OrNull(a.Folder), a.Name, naming.Normal(a.Name), a.ID)
 	return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"assetferry/internal/sandbox/naming"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
@@ -57,7 +58,7 @@ func (s *Server) deleteAssets(c *call) error {
 type restoration struct {
 	assetAction
 	Target *target
-	at     place
+	at     records.Place
 }
 
 func (s *Server) restoreAssets(c *call) error {
@@ -90,7 +91,7 @@ func (s *Server) restoreAssets(c *call) error {
 		return err
 	}
 	// That who may throw away may also take back is a guess.
-	return s.bulk(c, ws, mayDeleteAssets, ids, func(ses *store.Session, i int) (int, error) {
+	return s.bulk(c, ws, records.MayDeleteAssets, ids, func(ses *store.Session, i int) (int, error) {
 		r := in.AssetsActions[i]
 		return s.restore(ses, ws, r.AssetID, arrival{r.at, r.Action, may, c.who.User})
 	})
@@ -105,8 +106,8 @@ func (s *Server) restore(ses *store.Session, workspace, id string, at arrival) (
 	if err != nil {
 		return 0, err
 	}
-	if at.to.category != "" {
-		a.Category, a.Folder = at.to.category, at.to.folder
+	if at.to.Category != "" {
+		a.Category, a.Folder = at.to.Category, at.to.Folder
 	}
 	if status, err = s.arrive(ses, &a, at); status != 0 || err != nil {
 		return status, err
@@ -160,16 +161,16 @@ func (s *Server) validateRestore(c *call) error {
 	return c.Reply(http.StatusOK, map[string]any{"assets": found})
 }
 
-func restorabilityOf(ses *store.Session, may rights, workspace, id string) (r restorability, err error) {
+func restorabilityOf(ses *store.Session, may records.Rights, workspace, id string) (r restorability, err error) {
 	a, displaced, err := selectTrashed(ses, workspace, id)
 	if err != nil {
 		return r, err
 	}
-	if !may.may(mayAccess, a.Category) {
+	if !may.May(records.MayAccess, a.Category) {
 		return r, store.ErrNotThere
 	}
 	r.SourceExists = !displaced
-	if r.IsExtensionAllowed, err = takes(ses, a.Category, naming.Fold(a.Extension)); err != nil {
+	if r.IsExtensionAllowed, err = records.Takes(ses, a.Category, naming.Fold(a.Extension)); err != nil {
 		return r, err
 	}
 	r.HasNameConflict, err = isTaken(ses, a)
@@ -178,12 +179,12 @@ func restorabilityOf(ses *store.Session, may rights, workspace, id string) (r re
 
 // selectTrashed finds an asset in the trash, and says whether the folder that it
 // came from has been deleted since.
-func selectTrashed(s *store.Session, workspace, id string) (a asset, displaced bool, err error) {
-	stmt, err := s.Prepare("SELECT displaced, " + assetColumns + " FROM assets WHERE id = ? AND workspace_id = ? AND trashed_at IS NOT NULL")
+func selectTrashed(s *store.Session, workspace, id string) (a records.Asset, displaced bool, err error) {
+	stmt, err := s.Prepare("SELECT displaced, " + records.AssetColumns + " FROM assets WHERE id = ? AND workspace_id = ? AND trashed_at IS NOT NULL")
 	if err != nil {
 		return a, false, err
 	}
 	row := stmt.QueryRow(id, workspace)
-	a, err = scanAsset(func(into ...any) error { return row.Scan(append([]any{&displaced}, into...)...) })
+	a, err = records.ScanAsset(func(into ...any) error { return row.Scan(append([]any{&displaced}, into...)...) })
 	return a, displaced, store.NotThere(err)
 }

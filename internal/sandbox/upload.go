@@ -13,6 +13,7 @@ import (
 	"assetferry/internal/sandbox/contents"
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
@@ -27,7 +28,7 @@ const (
 // A form is an upload as it came in.
 type form struct {
 	categoryID, folderID *string
-	at                   place
+	at                   records.Place
 	placed               bool // at is known
 	hasFile              bool
 	name, extension      string
@@ -35,7 +36,7 @@ type form struct {
 	// settle checks whether the file may come: before it is read, and once the
 	// whole form has arrived, as fields may also follow the file.
 	settle func(complete bool) error
-	stored
+	records.Stored
 }
 
 // uploadAsset receives a file, stores it, and makes it an asset with one commit.
@@ -51,7 +52,7 @@ func (s *Server) uploadAsset(c *call) error {
 		}
 		return s.settlePlace(c, ws, f)
 	}
-	a, err := s.take(c, f, func() (asset, error) { return s.createAsset(c, f) })
+	a, err := s.take(c, f, func() (records.Asset, error) { return s.createAsset(c, f) })
 	if err != nil {
 		return err
 	}
@@ -59,9 +60,9 @@ func (s *Server) uploadAsset(c *call) error {
 }
 
 // take receives a form, stores its file, and only then has it committed.
-func (s *Server) take(c *call, f *form, commit func() (asset, error)) (asset, error) {
+func (s *Server) take(c *call, f *form, commit func() (records.Asset, error)) (records.Asset, error) {
 	if s.options.Limits.exceeded(c.R.ContentLength - maxForm) {
-		return asset{}, s.options.Limits.tooLarge()
+		return records.Asset{}, s.options.Limits.tooLarge()
 	}
 	kept := false
 	defer func() {
@@ -70,20 +71,20 @@ func (s *Server) take(c *call, f *form, commit func() (asset, error)) (asset, er
 		}
 	}()
 	if err := s.receive(c, f); err != nil {
-		return asset{}, err
+		return records.Asset{}, err
 	}
-	f.revision, f.made, f.by = standin.NewUUID(), s.now(), c.who.User
-	f.content = naming.NewContentID()
-	if err := f.draft.Keep(f.content); err != nil {
-		return asset{}, err
+	f.Revision, f.Made, f.By = standin.NewUUID(), s.now(), c.who.User
+	f.Content = naming.NewContentID()
+	if err := f.draft.Keep(f.Content); err != nil {
+		return records.Asset{}, err
 	}
 	kept = true
 	a, err := commit()
 	if err != nil {
-		s.forget([]string{f.content})
+		s.forget([]string{f.Content})
 		return a, err
 	}
-	if f.picture.state != "no" {
+	if f.Picture.State != "no" {
 		s.processor.wake()
 	}
 	return a, nil
@@ -173,17 +174,17 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 	}
 	digest := sha256.New()
 	limit := s.options.Limits.MaxFileSizeInBytes
-	f.size, err = io.Copy(io.MultiWriter(f.draft, digest), io.LimitReader(part, limit+1))
+	f.Size, err = io.Copy(io.MultiWriter(f.draft, digest), io.LimitReader(part, limit+1))
 	if err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return problem.Refuse(http.StatusBadRequest, "The file is cut short: %v.", err)
 		}
 		return fmt.Errorf("receive file: %w", err)
 	}
-	if f.size > limit {
+	if f.Size > limit {
 		return s.options.Limits.tooLarge()
 	}
-	f.digest = hex.EncodeToString(digest.Sum(nil))
+	f.Digest = hex.EncodeToString(digest.Sum(nil))
 	return s.look(f)
 }
 
@@ -193,8 +194,8 @@ func (s *Server) look(f *form) error {
 	if err != nil {
 		return fmt.Errorf("read what was received: %w", err)
 	}
-	f.picture = measure(r, f.size, naming.Fold(f.extension))
-	return s.options.Limits.checkPixels(f.picture)
+	f.Picture = records.Measure(r, f.Size, naming.Fold(f.extension))
+	return s.options.Limits.checkPixels(f.Picture)
 }
 
 // settlePlace finds the category or folder of an upload and holds the extension
@@ -209,12 +210,12 @@ func (s *Server) settlePlace(c *call, workspace string, f *form) (err error) {
 	}
 	allowed := true
 	err = s.store.Read(func(ses *store.Session) (err error) {
-		if f.at.category != "" {
-			allowed, err = takes(ses, f.at.category, naming.Fold(f.extension))
+		if f.at.Category != "" {
+			allowed, err = records.Takes(ses, f.at.Category, naming.Fold(f.extension))
 			return err
 		}
-		f.at.workspace = workspace
-		f.at.category, err = categoryFor(ses, workspace, naming.Fold(f.extension))
+		f.at.Workspace = workspace
+		f.at.Category, err = records.CategoryFor(ses, workspace, naming.Fold(f.extension))
 		return err
 	})
 	switch {
@@ -226,27 +227,27 @@ func (s *Server) settlePlace(c *call, workspace string, f *form) (err error) {
 		return notAllowed(f.extension)
 	}
 	f.placed = true
-	return c.allow(f.at.workspace, f.at.category)
+	return c.allow(f.at.Workspace, f.at.Category)
 }
 
 // createAsset commits an asset whose bytes are stored.
-func (s *Server) createAsset(c *call, f *form) (asset, error) {
-	now := f.made
-	a := asset{
-		ID: naming.NewAssetID(), Workspace: f.at.workspace, Category: f.at.category, Folder: f.at.folder,
+func (s *Server) createAsset(c *call, f *form) (records.Asset, error) {
+	now := f.Made
+	a := records.Asset{
+		ID: naming.NewAssetID(), Workspace: f.at.Workspace, Category: f.at.Category, Folder: f.at.Folder,
 		Name: f.name, Extension: f.extension, Uploaded: now, Modified: now, Processed: now.Add(s.options.ProcessingDelay),
-		Tags: json.RawMessage("[]"), Attributes: json.RawMessage("{}"), stored: f.stored,
+		Tags: json.RawMessage("[]"), Attributes: json.RawMessage("{}"), Stored: f.Stored,
 	}
-	a.number = 1
+	a.Number = 1
 	err := s.store.Write(func(ses *store.Session) error {
 		a.Name = f.name // it may have got another one when this ran before
-		if err := s.checkStorage(ses, a.Workspace, a.size); err != nil {
+		if err := s.checkStorage(ses, a.Workspace, a.Size); err != nil {
 			return err
 		}
 		if err := s.options.Profile.admitAsset(ses, &a); err != nil {
 			return err
 		}
-		if err := insertAsset(ses, a); err != nil {
+		if err := records.InsertAsset(ses, a); err != nil {
 			return err
 		}
 		return use(ses, a.Workspace, c.who.User, a.ID)

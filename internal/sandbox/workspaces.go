@@ -9,6 +9,7 @@ import (
 
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
@@ -18,17 +19,6 @@ type list[T any] struct {
 	TotalCount int `json:"totalCount"`
 	Offset     int `json:"offset"`
 	Limit      int `json:"limit"`
-}
-
-type workspaceView struct {
-	ID                 string `json:"id"`
-	Name               string `json:"name"`
-	CreatedAt          string `json:"createdAt"`
-	EnableAIProcessing bool   `json:"enableAIProcessing"`
-}
-
-func (w workspace) view() workspaceView {
-	return workspaceView{ID: w.ID, Name: w.Name, CreatedAt: store.Timestamp(w.Created), EnableAIProcessing: w.AIProcessing}
 }
 
 // listWorkspaces answers all three generations of the route alike; that any role
@@ -43,22 +33,22 @@ func (s *Server) listWorkspaces(c *call) error {
 		return err
 	}
 	q := c.R.URL.Query()
-	var found []workspaceView
-	for _, w := range s.workspaces.of(c.who.Environment) {
+	var found []records.WorkspaceView
+	for _, w := range s.workspaces.Of(c.who.Environment) {
 		named := !q.Has("ids") || slices.Contains(strings.Split(q.Get("ids"), ","), w.ID)
-		if named && c.sees(w.ID) && strings.Contains(foldText(w.Name), foldText(q.Get("searchPhrase"))) {
-			found = append(found, w.view())
+		if named && c.sees(w.ID) && strings.Contains(records.FoldText(w.Name), records.FoldText(q.Get("searchPhrase"))) {
+			found = append(found, w.View())
 		}
 	}
 	if strings.HasPrefix(order, "name") {
-		slices.SortStableFunc(found, func(a, b workspaceView) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(found, func(a, b records.WorkspaceView) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	if strings.Contains(order, "DESC") {
 		slices.Reverse(found)
 	}
 	from := min(offset, len(found))
-	items := append([]workspaceView{}, found[from:min(from+limit, len(found))]...)
-	return c.Reply(http.StatusOK, list[workspaceView]{items, len(found), offset, limit})
+	items := append([]records.WorkspaceView{}, found[from:min(from+limit, len(found))]...)
+	return c.Reply(http.StatusOK, list[records.WorkspaceView]{items, len(found), offset, limit})
 }
 
 // workspaceName reads the body of a request that names a workspace.
@@ -75,18 +65,18 @@ func (s *Server) createWorkspace(c *call) error {
 	if err != nil {
 		return err
 	}
-	w := workspace{ID: naming.NewWorkspaceID(), Environment: c.who.Environment, Name: name, Created: s.now()}
+	w := records.Workspace{ID: naming.NewWorkspaceID(), Environment: c.who.Environment, Name: name, Created: s.now()}
 	if err := s.addWorkspace(w); err != nil {
 		return err
 	}
-	return c.Reply(http.StatusCreated, w.view())
+	return c.Reply(http.StatusCreated, w.View())
 }
 
 // ownWorkspace is the one that the path names, if it is in the environment.
-func (c *call) ownWorkspace() (workspace, error) {
-	w, ok := c.server.workspaces.get(c.args[0])
+func (c *call) ownWorkspace() (records.Workspace, error) {
+	w, ok := c.server.workspaces.Get(c.args[0])
 	if !ok || w.Environment != c.who.Environment {
-		return workspace{}, noWorkspace(c.args[0])
+		return records.Workspace{}, noWorkspace(c.args[0])
 	}
 	return w, nil
 }
@@ -103,7 +93,7 @@ func (s *Server) renameWorkspace(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.changeWorkspace(c, func(w *workspace) { w.Name = name })
+	return s.changeWorkspace(c, func(w *records.Workspace) { w.Name = name })
 }
 
 // configureWorkspace changes what is given, and is open to an admin of the
@@ -128,7 +118,7 @@ func (s *Server) configureWorkspace(c *call) error {
 			return err
 		}
 	}
-	return s.changeWorkspace(c, func(w *workspace) {
+	return s.changeWorkspace(c, func(w *records.Workspace) {
 		if in.Name != nil {
 			w.Name = *in.Name
 		}
@@ -139,9 +129,9 @@ func (s *Server) configureWorkspace(c *call) error {
 }
 
 // changeWorkspace changes a workspace as it is now, and shows it.
-func (s *Server) changeWorkspace(c *call, change func(*workspace)) error {
-	s.workspaces.changing.Lock()
-	defer s.workspaces.changing.Unlock()
+func (s *Server) changeWorkspace(c *call, change func(*records.Workspace)) error {
+	s.workspaces.Changing.Lock()
+	defer s.workspaces.Changing.Unlock()
 	w, err := c.ownWorkspace()
 	if err != nil {
 		return err
@@ -154,8 +144,8 @@ func (s *Server) changeWorkspace(c *call, change func(*workspace)) error {
 	if err != nil {
 		return fmt.Errorf("change workspace %s: %w", w.ID, err)
 	}
-	s.workspaces.set(w)
-	return c.Reply(http.StatusOK, w.view())
+	s.workspaces.Set(w)
+	return c.Reply(http.StatusOK, w.View())
 }
 
 // getWorkspaceMetadata tells which extensions the workspace allows and has: those
@@ -175,16 +165,16 @@ func (s *Server) getWorkspaceMetadata(c *call) error {
 		ExtensionsInUse   []string `json:"extensionsInUse"`
 	}{e.AllowedExtensions, nil}
 	err = s.store.Read(func(ses *store.Session) error {
-		visible, err := r.visible(ses, ws)
+		visible, err := r.Visible(ses, ws)
 		if err != nil {
 			return err
 		}
 		if !e.IsAllowedExtensionsEnabled {
-			if out.AllowedExtensions, err = extensionsIn(ses, "extensions", visible); err != nil {
+			if out.AllowedExtensions, err = records.ExtensionsIn(ses, "extensions", visible); err != nil {
 				return err
 			}
 		}
-		out.ExtensionsInUse, err = extensionsIn(ses, "assets", visible)
+		out.ExtensionsInUse, err = records.ExtensionsIn(ses, "assets", visible)
 		return err
 	})
 	if err != nil {
@@ -196,8 +186,8 @@ func (s *Server) getWorkspaceMetadata(c *call) error {
 // deleteWorkspace deletes a workspace with everything in it. The default one
 // cannot be deleted: a guess.
 func (s *Server) deleteWorkspace(c *call) error {
-	s.workspaces.changing.Lock()
-	defer s.workspaces.changing.Unlock()
+	s.workspaces.Changing.Lock()
+	defer s.workspaces.Changing.Unlock()
 	w, err := c.ownWorkspace()
 	if err != nil {
 		return err
@@ -212,6 +202,6 @@ func (s *Server) deleteWorkspace(c *call) error {
 	if err != nil {
 		return fmt.Errorf("delete workspace %s: %w", w.ID, err)
 	}
-	s.workspaces.remove(w.ID)
+	s.workspaces.Remove(w.ID)
 	return c.Done()
 }

@@ -1,4 +1,4 @@
-package sandbox
+package records
 
 import (
 	"database/sql"
@@ -7,23 +7,23 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-func insertGroup(s *store.Session, g group) error {
+func InsertGroup(s *store.Session, g Group) error {
 	_, err := s.Exec("INSERT INTO groups (id, workspace_id, name, is_default) VALUES (?, ?, ?, ?)",
 		g.ID, g.Workspace, g.Name, g.Default)
 	return err
 }
 
-func selectGroup(s *store.Session, id string) (group, error) {
-	g := group{ID: id}
+func SelectGroup(s *store.Session, id string) (Group, error) {
+	g := Group{ID: id}
 	err := s.Row("SELECT workspace_id, name, is_default FROM groups WHERE id = ?", []any{id}, &g.Workspace, &g.Name, &g.Default)
 	return g, store.NotThere(err)
 }
 
-// selectGroups lists the groups of a workspace in the order of creation.
-func selectGroups(s *store.Session, workspace string) (all []group, err error) {
+// SelectGroups lists the groups of a workspace in the order of creation.
+func SelectGroups(s *store.Session, workspace string) (all []Group, err error) {
 	err = s.Rows("SELECT id, name, is_default FROM groups WHERE workspace_id = ? ORDER BY seq", []any{workspace},
 		func(r *sql.Rows) error {
-			g := group{Workspace: workspace}
+			g := Group{Workspace: workspace}
 			err := r.Scan(&g.ID, &g.Name, &g.Default)
 			all = append(all, g)
 			return err
@@ -31,7 +31,7 @@ func selectGroups(s *store.Session, workspace string) (all []group, err error) {
 	return all, err
 }
 
-func insertGrant(s *store.Session, g grant) error {
+func InsertGrant(s *store.Session, g Grant) error {
 	categories, granted, err := g.columns()
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func insertGrant(s *store.Session, g grant) error {
 	return err
 }
 
-func updateGrant(s *store.Session, g grant) error {
+func UpdateGrant(s *store.Session, g Grant) error {
 	categories, granted, err := g.columns()
 	if err != nil {
 		return err
@@ -49,23 +49,14 @@ func updateGrant(s *store.Session, g grant) error {
 	return s.Change("UPDATE permissions SET categories = ?, granted = ? WHERE id = ?", categories, granted, g.ID)
 }
 
-func (g grant) columns() (categories, granted string, err error) {
-	c, err := json.Marshal(g.Categories)
-	if err != nil {
-		return "", "", err
-	}
-	p, err := json.Marshal(g.Granted)
-	return string(c), string(p), err
-}
-
-// selectGrants lists the grants of a workspace in the order of creation.
-func selectGrants(s *store.Session, workspace string) ([]grant, error) {
+// SelectGrants lists the grants of a workspace in the order of creation.
+func SelectGrants(s *store.Session, workspace string) ([]Grant, error) {
 	return grantsWhere(s, "g.workspace_id = ?", workspace)
 }
 
-// selectGrantsFor lists the grants of some groups of a workspace; without any,
+// SelectGrantsFor lists the grants of some groups of a workspace; without any,
 // those of the default group. Groups that are not there grant nothing: a guess.
-func selectGrantsFor(s *store.Session, workspace string, groups []string) ([]grant, error) {
+func SelectGrantsFor(s *store.Session, workspace string, groups []string) ([]Grant, error) {
 	if len(groups) == 0 {
 		return grantsWhere(s, "g.workspace_id = ? AND g.is_default", workspace)
 	}
@@ -76,10 +67,10 @@ func selectGrantsFor(s *store.Session, workspace string, groups []string) ([]gra
 	return grantsWhere(s, "g.workspace_id = ? AND g.id IN (SELECT value FROM json_each(?))", workspace, string(ids))
 }
 
-func grantsWhere(s *store.Session, where string, args ...any) (all []grant, err error) {
+func grantsWhere(s *store.Session, where string, args ...any) (all []Grant, err error) {
 	err = s.Rows(`SELECT p.id, p.group_id, p.categories, p.granted
 		FROM permissions p JOIN groups g ON g.id = p.group_id WHERE `+where+" ORDER BY p.seq", args, func(r *sql.Rows) error {
-		var g grant
+		var g Grant
 		var categories, granted []byte
 		if err := r.Scan(&g.ID, &g.Group, &categories, &granted); err != nil {
 			return err

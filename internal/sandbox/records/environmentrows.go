@@ -1,4 +1,4 @@
-package sandbox
+package records
 
 import (
 	"database/sql"
@@ -8,8 +8,8 @@ import (
 	"assetferry/internal/sandbox/store"
 )
 
-func selectEnvironment(s *store.Session, id string) (environmentConfig, error) {
-	e := environmentConfig{AllowedExtensions: []string{}}
+func SelectEnvironment(s *store.Session, id string) (EnvironmentConfig, error) {
+	e := EnvironmentConfig{AllowedExtensions: []string{}}
 	var extensions []byte
 	err := store.NotThere(s.Row("SELECT extensions, restricted FROM environments WHERE id = ?", []any{id}, &extensions, &e.IsAllowedExtensionsEnabled))
 	if err != nil {
@@ -18,15 +18,15 @@ func selectEnvironment(s *store.Session, id string) (environmentConfig, error) {
 	return e, json.Unmarshal(extensions, &e.AllowedExtensions)
 }
 
-func updateEnvironment(s *store.Session, id string, e environmentConfig) error {
+func UpdateEnvironment(s *store.Session, id string, e EnvironmentConfig) error {
 	_, err := s.Exec(`INSERT INTO environments (id, extensions, restricted) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET extensions = excluded.extensions, restricted = excluded.restricted`,
-		id, jsonArray(e.AllowedExtensions), e.IsAllowedExtensionsEnabled)
+		id, JsonArray(e.AllowedExtensions), e.IsAllowedExtensionsEnabled)
 	return err
 }
 
-// selectTemplate gives the categories of new workspaces.
-func selectTemplate(s *store.Session, environment string) ([]category, error) {
+// SelectTemplate gives the categories of new workspaces.
+func SelectTemplate(s *store.Session, environment string) ([]Category, error) {
 	var text sql.Null[string]
 	err := store.NotThere(s.Row("SELECT template FROM environments WHERE id = ?", []any{environment}, &text))
 	if errors.Is(err, store.ErrNotThere) || err == nil && !text.Valid {
@@ -35,18 +35,18 @@ func selectTemplate(s *store.Session, environment string) ([]category, error) {
 	if err != nil {
 		return nil, err
 	}
-	var stored []templateCategory
+	var stored []TemplateCategory
 	if err := json.Unmarshal([]byte(text.V), &stored); err != nil {
 		return nil, err
 	}
-	var all []category
+	var all []Category
 	for _, t := range stored {
-		all = append(all, category{Name: t.Name, Extensions: t.Extensions, Private: t.IsPrivate})
+		all = append(all, Category{Name: t.Name, Extensions: t.Extensions, Private: t.IsPrivate})
 	}
 	return all, nil
 }
 
-func updateTemplate(s *store.Session, environment string, template []templateCategory) error {
+func UpdateTemplate(s *store.Session, environment string, template []TemplateCategory) error {
 	text, err := json.Marshal(template)
 	if err != nil {
 		return err

@@ -1,0 +1,94 @@
+package records
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"assetferry/internal/sandbox/store"
+)
+
+// foldTogether is how many assets are folded in one change, so that others get
+// their turn.
+const foldTogether = 2000
+
+// Conditions are parts of a WHERE and their values.
+type Conditions struct {
+	sql  []string
+	args []any
+}
+
+func (cs *Conditions) Add(sql string, args ...any) {
+	cs.sql = append(cs.sql, sql)
+	cs.args = append(cs.args, args...)
+}
+
+func (cs *Conditions) Within(column string, p Period) {
+	if p.GTE != nil {
+		cs.Add(column+" >= ?", store.Millis(*p.GTE))
+	}
+	if p.LTE != nil {
+		cs.Add(column+" <= ?", store.Millis(*p.LTE))
+	}
+}
+
+func SelectMatches(s *store.Session, cs Conditions, order string, limit, offset int) ([]Asset, int, error) {
+	from := " FROM assets WHERE trashed_at IS NULL AND " + strings.Join(cs.sql, " AND ")
+	return pageOfAssets(s, from, order, cs.args, limit, offset)
+}
+
+// FoldAssets sees to it that every asset can be searched.
+func FoldAssets(st *store.Store) error {
+	for {
+		var stale []Asset
+		err := st.Read(func(s *store.Session) (err error) {
+			stale, err = selectUnfolded(s)
+			return err
+		})
+		if err != nil || len(stale) == 0 {
+			return err
+		}
+		if err := st.Write(func(s *store.Session) error { return foldAgain(s, stale) }); err != nil {
+			return err
+		}
+	}
+}
+
+func selectUnfolded(s *store.Session) ([]Asset, error) {
+	return ReadAssets(s, " FROM assets WHERE searchable IS NULL ORDER BY seq LIMIT ?", []any{foldTogether})
+}
+
+// foldAgain writes what a search looks at. An asset that has changed since it was
+// read is left for the next round.
+func foldAgain(s *store.Session, all []Asset) error {
+	for _, a := range all {
+		text, err := a.searchText()
+		if err != nil {
+			return err
+		}
+		_, err = s.Exec("UPDATE assets SET searchable = ? WHERE id = ? AND name = ? AND extension = ? AND description = ? AND tags = ? AND attributes = ?",
+			text, a.ID, a.Name, a.Extension, a.Description, string(a.Tags), string(a.Attributes))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Period holds both of its ends; an end that is missing is open.
+type Period struct{ GTE, LTE *time.Time }
+
+func JsonArray(values []string) string {
+	text, err := json.Marshal(append([]string{}, values...)) // never null
+	if err != nil {
+		panic(err) // strings are always JSON
+	}
+	return string(text)
+}
+
+// FoldText is the form in which words are compared: without case, also beyond
+// ASCII, and however accents were written.
+func FoldText(s string) string { return norm.NFC.String(cases.Fold().String(norm.NFC.String(s))) }
