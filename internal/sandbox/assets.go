@@ -11,6 +11,7 @@ import (
 
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
@@ -138,7 +139,7 @@ func (s *Server) listAssets(c *call) error {
 	p := s.options.Profile
 	listed := records.Listing{
 		At: at, Deep: p.CategoryListing == "deep" && at.Folder == "", Until: s.listedUntil(),
-		Order: p.assetOrder(order), Limit: limit, Offset: offset,
+		Order: p.AssetOrder(order), Limit: limit, Offset: offset,
 	}
 	return s.replyAssets(c, limit, offset, func(ses *store.Session) ([]records.Asset, int, error) { return listed.SelectAssets(ses) })
 }
@@ -152,11 +153,7 @@ func (s *Server) listedUntil() time.Time {
 }
 
 func (c *call) assetOrder() (string, error) {
-	return c.order(assetFields()...)
-}
-
-func assetFields() []sortField {
-	return []sortField{{"uploadedAt", "uploaded_at"}, {"name", "normal"}, {"size", "size"}, {"lastModifiedAt", "modified_at"}}
+	return c.order(records.AssetFields()...)
 }
 
 // getOffset says where an asset comes in the list of its place. That the query's
@@ -253,19 +250,9 @@ func (s *Server) folderPlace(c *call, id string, categoryID *string) (records.Pl
 	return records.Place{Workspace: f.Workspace, Category: f.Category, Folder: f.ID}, nil
 }
 
-// An assetPatch is what a PATCH may change. What is absent stays.
-type assetPatch struct {
-	Name, Extension *string
-	Tags            *[]string
-	Metadata        struct {
-		Description      *string
-		CustomAttributes json.RawMessage
-	}
-}
-
-func (p assetPatch) check(profile Profile) error {
+func (p assetPatch) check(profile profile.Profile) error {
 	if p.Name != nil {
-		if err := profile.checkName("name", *p.Name); err != nil {
+		if err := profile.CheckName("name", *p.Name); err != nil {
 			return err
 		}
 	}
@@ -280,7 +267,7 @@ func (p assetPatch) check(profile Profile) error {
 			return problem.Refuse(http.StatusBadRequest, "metadata.customAttributes must be an object.")
 		}
 	}
-	return profile.checkTexts(p)
+	return profile.CheckTexts(p.Metadata.Description, p.Tags, p.Metadata.CustomAttributes)
 }
 
 // apply changes an asset. Tags and custom attributes are replaced as a whole; for
@@ -347,7 +334,7 @@ func (s *Server) patchAsset(c *call) error {
 		if err := in.apply(&a, s.options.Profile.Attributes == "merge"); err != nil {
 			return err
 		}
-		if err := s.options.Profile.admitAsset(ses, &a); err != nil {
+		if err := s.options.Profile.AdmitAsset(ses, &a); err != nil {
 			return err
 		}
 		a.Modified = now
@@ -355,13 +342,19 @@ func (s *Server) patchAsset(c *call) error {
 	})
 	switch {
 	case store.IsForeignKey(err):
-		return notAllowed(a.Extension)
+		return profile.NotAllowed(a.Extension)
 	case err != nil:
 		return changing(a.ID, err)
 	}
 	return c.Reply(http.StatusOK, c.view(a, false))
 }
 
-func notAllowed(extension string) *problem.Problem {
-	return problem.Refuse(http.StatusBadRequest, "The extension %q is not allowed in the category.", extension)
+// An assetPatch is what a PATCH may change. What is absent stays.
+type assetPatch struct {
+	Name, Extension *string
+	Tags            *[]string
+	Metadata        struct {
+		Description      *string
+		CustomAttributes json.RawMessage
+	}
 }

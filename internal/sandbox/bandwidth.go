@@ -38,14 +38,10 @@ func (s *Server) bandwidthExceeded(environment string) bool {
 	return limit >= 0 && s.delivered.of(environment) >= limit
 }
 
-// isPersonal tells the plan with which uploads stop and files stop being served
-// once a limit is exceeded. With the others nothing but the flag changes.
-func (l Limits) isPersonal() bool { return strings.TrimPrefix(l.PricingPlan, "ckbox.") == "personal" }
-
 // checkPlan refuses what the personal plan stops. The status, and that data says
 // nothing, are guesses.
 func (s *Server) checkPlan(environment string) error {
-	if s.options.Limits.isPersonal() && s.bandwidthExceeded(environment) {
+	if s.options.Limits.IsPersonal() && s.bandwidthExceeded(environment) {
 		return problem.Refuse(http.StatusPaymentRequired, "The bandwidth of the plan is used up.")
 	}
 	return nil

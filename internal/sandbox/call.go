@@ -86,7 +86,7 @@ func (s *Server) handle(c *call) {
 // admit checks the token where the route needs one.
 func (s *Server) admit(c *call) (err error) {
 	if c.route.delivers() {
-		if err := s.options.Profile.deliver(c); err != nil {
+		if err := c.deliver(s.options.Profile); err != nil {
 			return err
 		}
 		return s.deliverable(c.args[0])
@@ -94,7 +94,7 @@ func (s *Server) admit(c *call) (err error) {
 	if c.route.role == tokens.Nobody {
 		return nil
 	}
-	if c.who, err = s.tokens.Verify(s.options.Profile.token(c.R.Header.Get("Authorization")), s.now()); err != nil {
+	if c.who, err = s.tokens.Verify(s.options.Profile.Token(c.R.Header.Get("Authorization")), s.now()); err != nil {
 		return err
 	}
 	if c.who.Role < c.route.role {
@@ -127,7 +127,7 @@ func (c *call) sees(workspace string) bool { return c.server.sees(c.who, workspa
 // page reads limit and offset. The default of 50 and the limit of 500 are the
 // values that clients use; that more is refused is a guess. A profile knows better.
 func (c *call) page() (limit, offset int, err error) {
-	absent, largest, accepted := c.server.options.Profile.page(c.route.pattern)
+	absent, largest, accepted := c.server.options.Profile.Page(c.route.pattern)
 	if limit, err = c.number("limit", absent, 1, accepted); err != nil {
 		return 0, 0, err
 	}
@@ -150,32 +150,10 @@ func (c *call) number(name string, absent, low, high int) (int, error) {
 }
 
 // order reads sortBy and order and gives SQL for them.
-func (c *call) order(fields ...sortField) (string, error) {
+func (c *call) order(fields ...records.SortField) (string, error) {
 	q := c.R.URL.Query()
-	return orderBy(q.Get("sortBy"), q.Get("order"), fields)
+	return records.OrderBy(q.Get("sortBy"), q.Get("order"), fields)
 }
-
-// orderBy gives SQL for an order. Without a field it is by the first one;
-// ascending is the default: a guess. Equals are ordered by creation, so that
-// pages do not overlap.
-func orderBy(field, order string, fields []sortField) (string, error) {
-	direction, ok := map[string]string{"": "ASC", "asc": "ASC", "desc": "DESC"}[order]
-	if !ok {
-		return "", problem.Refuse(http.StatusBadRequest, "order must be asc or desc.")
-	}
-	if field == "" {
-		field = fields[0].name
-	}
-	for _, f := range fields {
-		if f.name == field {
-			return f.column + " " + direction + ", seq " + direction, nil
-		}
-	}
-	return "", problem.Refuse(http.StatusBadRequest, "Cannot sort by %q.", field)
-}
-
-// A sortField is a field by which a list can be sorted.
-type sortField struct{ name, column string }
 
 // json reads the body as one JSON value, whatever its content type says: the
 // official clients send text/plain.

@@ -121,7 +121,7 @@ func (s *Server) categoryBody(c *call) (categoryBody, error) {
 }
 
 func (s *Server) checkCategory(c *call, in categoryBody) error {
-	if err := s.options.Profile.checkName("category name", in.Name); err != nil {
+	if err := s.options.Profile.CheckName("category name", in.Name); err != nil {
 		return err
 	}
 	if n := len(in.Extensions); n == 0 || n > naming.MaxExtensions {
@@ -165,7 +165,7 @@ func (s *Server) createCategory(c *call) error {
 	}
 	cat := records.Category{ID: standin.NewUUID(), Name: in.Name, Extensions: in.Extensions, Private: in.IsPrivate, Workspace: ws}
 	err = s.store.Write(func(ses *store.Session) error {
-		if err := s.options.Profile.admitCategory(ses, cat); err != nil {
+		if err := s.options.Profile.AdmitCategory(ses, cat); err != nil {
 			return err
 		}
 		return records.InsertCategory(ses, cat)
@@ -192,7 +192,7 @@ func (s *Server) updateCategory(c *call) error {
 	}
 	cat.Name, cat.Extensions, cat.Private = in.Name, in.Extensions, in.IsPrivate
 	err = s.store.Write(func(ses *store.Session) error {
-		if err := s.options.Profile.admitCategory(ses, cat); err != nil {
+		if err := s.options.Profile.AdmitCategory(ses, cat); err != nil {
 			return err
 		}
 		return records.UpdateCategory(ses, cat)

@@ -78,7 +78,7 @@ func (s *Server) editImage(c *call) error {
 		return err
 	}
 	if create {
-		if err := s.options.Profile.checkName("name", in.AssetName); err != nil {
+		if err := s.options.Profile.CheckName("name", in.AssetName); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (s *Server) edited(c *call, a records.Asset, in imageEdit) (*form, error) {
 	}
 	var b bytes.Buffer
 	var size image.Point
-	err = s.renditions.alone(func() error {
+	err = s.renditions.Alone(func() error {
 		p, release, err := s.decode(c.R.Context(), a.Content, func(r io.ReaderAt, size int64) (int64, error) { return e.Cost(r, size, format) })
 		if errors.Is(err, pixels.ErrTooLarge) {
 			return tooLargeToShow(a)
@@ -137,7 +137,7 @@ func (s *Server) edited(c *call, a records.Asset, in imageEdit) (*form, error) {
 			return noRendition(a)
 		}
 		defer release()
-		m, err := p.Edit(e, s.options.Limits.maxPixels())
+		m, err := p.Edit(e, s.options.Limits.MaxPixels())
 		if err != nil {
 			return problem.Refuse(http.StatusBadRequest, "%v.", err)
 		}

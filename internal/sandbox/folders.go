@@ -53,7 +53,7 @@ func (s *Server) createFolder(c *call) error {
 	if err := c.json(&in); err != nil {
 		return err
 	}
-	if err := s.options.Profile.checkName("folder name", in.Name); err != nil {
+	if err := s.options.Profile.CheckName("folder name", in.Name); err != nil {
 		return err
 	}
 	at, err := s.parentPlace(c, in.CategoryID, in.ParentID)
@@ -63,7 +63,7 @@ func (s *Server) createFolder(c *call) error {
 	f := records.Folder{ID: standin.NewUUID(), Name: in.Name, Category: at.Category, Parent: at.Folder, Created: s.now()}
 	f.Updated = f.Created
 	err = s.store.Write(func(ses *store.Session) error {
-		if err := s.options.Profile.admitFolder(ses, f); err != nil {
+		if err := s.options.Profile.AdmitFolder(ses, f); err != nil {
 			return err
 		}
 		return records.InsertFolder(ses, f)
@@ -199,12 +199,12 @@ func (s *Server) renameFolder(c *call) error {
 	if err := c.json(&in); err != nil {
 		return err
 	}
-	if err := s.options.Profile.checkName("folder name", in.Name); err != nil {
+	if err := s.options.Profile.CheckName("folder name", in.Name); err != nil {
 		return err
 	}
 	f.Name, f.Updated = in.Name, s.now()
 	err = s.store.Write(func(ses *store.Session) error {
-		if err := s.options.Profile.admitFolder(ses, f); err != nil {
+		if err := s.options.Profile.AdmitFolder(ses, f); err != nil {
 			return err
 		}
 		return ses.Change("UPDATE folders SET name = ?, updated_at = ? WHERE id = ?", f.Name, store.Millis(f.Updated), f.ID)

@@ -125,7 +125,7 @@ func (s *Server) image(a records.Asset, b box) (handout, error) {
 	if err != nil {
 		return handout{}, err
 	}
-	made, err := s.renditions.get(renditionKey{a.Content, b.width, b.height, b.format, quality})
+	made, err := s.renditions.Get(rendition.Key{Content: a.Content, Width: b.width, Height: b.height, Format: b.format, Quality: quality})
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // deleted just now
 		return handout{}, noAsset(a.ID)

@@ -65,10 +65,10 @@ func TestFreeName(t *testing.T) {
 			for n := range 70 {
 				a := records.Asset{ID: naming.NewAssetID(), Workspace: "env", Category: category, Name: name, Extension: "txt", Tags: []byte("[]"), Attributes: []byte("{}")}
 				if n > 0 {
-					if a.Name, err = freeName(ses, a); err != nil {
+					if a.Name, err = records.FreeName(ses, a); err != nil {
 						return err
 					}
-					if want := numbered(name, n); a.Name != want || utf8.RuneCountInString(want) > naming.MaxName {
+					if want := records.Numbered(name, n); a.Name != want || utf8.RuneCountInString(want) > naming.MaxName {
 						t.Errorf("the name is %q, want %q", a.Name, want)
 					}
 				}

@@ -24,7 +24,7 @@ func BenchmarkLibraryPage(b *testing.B) {
 	}
 	b.Logf("folded %d assets in %v", many, time.Since(began))
 	insertFolders(b, s, category)
-	pages := library.New(shelves{s}, shelves{s}, library.NewAccess("secret", false), s.options.Log)
+	pages := library.New(s.shelves(), s.shelves(), library.NewAccess("secret", false), s.options.Log)
 	const base = "/_sandbox/library"
 	for name, path := range map[string]string{
 		"first": "/", "folders": base + "/categories/" + category + "/folders?page=50", "category": base + "/categories/" + category, "middle": base + "/categories/" + category + "?page=800",

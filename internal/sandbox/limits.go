@@ -1,70 +1,15 @@
 package sandbox
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"net/http"
 
 	"assetferry/internal/sandbox/problem"
-	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/store"
 )
 
-// Limits are those of a plan. Zero means the default, a negative number no limit.
-type Limits struct {
-	// MaxFileSizeInBytes is the largest file; default 5 GiB, which is what a
-	// sample published by the vendor shows.
-	MaxFileSizeInBytes int64
-	// MaxImageInMegapixels is the largest image; default 50, from the same sample.
-	MaxImageInMegapixels int
-	// MaxStorageInBytes is for all assets of an environment, trash and old
-	// revisions included; default none.
-	MaxStorageInBytes int64
-	// MaxBandwidthInBytes is for all files that an environment hands out, from the
-	// start of the sandbox on; default none.
-	MaxBandwidthInBytes int64
-	// PricingPlan is the name of the plan; default "ckbox.personal".
-	PricingPlan string
-}
-
-func (l Limits) withDefaults() Limits {
-	l.MaxFileSizeInBytes = cmp.Or(l.MaxFileSizeInBytes, 5<<30)
-	l.MaxImageInMegapixels = cmp.Or(l.MaxImageInMegapixels, 50)
-	l.MaxStorageInBytes = cmp.Or(l.MaxStorageInBytes, -1)
-	l.MaxBandwidthInBytes = cmp.Or(l.MaxBandwidthInBytes, -1)
-	l.PricingPlan = cmp.Or(l.PricingPlan, "ckbox.personal")
-	if l.MaxFileSizeInBytes < 0 {
-		l.MaxFileSizeInBytes = math.MaxInt64 - 1
-	}
-	return l
-}
-
-func (l Limits) exceeded(size int64) bool { return size > l.MaxFileSizeInBytes }
-
 // The status of these refusals is a guess; clients know them by their data.
-
-func (l Limits) tooLarge() *problem.Problem {
-	return problem.Refuse(http.StatusRequestEntityTooLarge, "The file is larger than %d bytes.", l.MaxFileSizeInBytes).
-		With("sizeLimit", l.MaxFileSizeInBytes)
-}
-
-func (l Limits) checkPixels(p records.Picture) error {
-	if l.MaxImageInMegapixels < 0 || p.Width*p.Height <= l.MaxImageInMegapixels*1_000_000 {
-		return nil
-	}
-	return problem.Refuse(http.StatusBadRequest, "The image has more than %d megapixels.", l.MaxImageInMegapixels).
-		With("megapixelsLimit", l.MaxImageInMegapixels)
-}
-
-// maxPixels is the size of the largest image that is decoded: without a limit of
-// the plan still one that the memory holds.
-func (l Limits) maxPixels() int {
-	if l.MaxImageInMegapixels < 0 {
-		return 250_000_000
-	}
-	return l.MaxImageInMegapixels * 1_000_000
-}
 
 // checkStorage refuses what does not fit into the environment of a workspace any more.
 func (s *Server) checkStorage(ses *store.Session, workspace string, size int64) error {
@@ -87,7 +32,7 @@ func (s *Server) checkStorage(ses *store.Session, workspace string, size int64) 
 // it may, as it does after a change to a smaller one.
 func (s *Server) checkStored(environment string) error {
 	l := s.options.Limits
-	if l.MaxStorageInBytes < 0 || !l.isPersonal() {
+	if l.MaxStorageInBytes < 0 || !l.IsPersonal() {
 		return nil
 	}
 	var used int64

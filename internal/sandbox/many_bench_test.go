@@ -55,8 +55,8 @@ func BenchmarkSearch(b *testing.B) {
 	b.Logf("folded %d assets in %v", many, time.Since(began))
 	for phrase, want := range map[string]int{"strassen SÜD": many, "054321": 1, "nowhere": 0} {
 		b.Run(phrase, func(b *testing.B) {
-			in := searchBody{SearchPhrase: phrase}
-			order, err := in.order()
+			in := records.SearchBody{SearchPhrase: phrase}
+			order, err := in.Order()
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -65,7 +65,7 @@ func BenchmarkSearch(b *testing.B) {
 					b.Fatal(err)
 				}
 				err := s.store.Read(func(ses *store.Session) error {
-					_, total, err := records.SelectMatches(ses, in.conditions([]string{category}, in.words()), order, 50, 0)
+					_, total, err := records.SelectMatches(ses, in.Conditions([]string{category}, in.Words()), order, 50, 0)
 					if total != want {
 						b.Errorf("found %d, want %d", total, want)
 					}
@@ -82,9 +82,9 @@ func BenchmarkSearch(b *testing.B) {
 // BenchmarkList reads the last page, in each order that there is.
 func BenchmarkList(b *testing.B) {
 	s, category := manyAssets(b)
-	for _, f := range assetFields() {
-		b.Run(f.name, func(b *testing.B) {
-			order, err := orderBy(f.name, "", assetFields())
+	for _, f := range records.AssetFields() {
+		b.Run(f.Name, func(b *testing.B) {
+			order, err := records.OrderBy(f.Name, "", records.AssetFields())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"sync"
 	"time"
@@ -188,7 +190,7 @@ func (s *Server) decode(ctx context.Context, name string, cost func(io.ReaderAt,
 	if release, err = pixels.Hold(ctx, takes); err != nil {
 		return p, nil, fmt.Errorf("decode image: %w", err)
 	}
-	p, err = rendition.Decode(endingReader{file, ctx}, size, s.options.Limits.maxPixels())
+	p, err = rendition.Decode(endingReader{file, ctx}, size, s.options.Limits.MaxPixels())
 	if err != nil {
 		release()
 	}
@@ -206,4 +208,35 @@ func (r endingReader) ReadAt(p []byte, at int64) (int, error) {
 		return 0, err
 	}
 	return r.ReaderAt.ReadAt(p, at)
+}
+
+// convert makes a rendition of stored bytes. One that would take more memory than there is
+// for images becomes smaller than was asked for, see rendition.Within. Whoever asked for it may
+// have gone by
+// then; others ask for the same.
+func (s *Server) convert(key rendition.Key) ([]byte, error) {
+	side := key.Format.MaxSide()
+	var box image.Point
+	p, release, err := s.decode(context.Background(), key.Content, func(r io.ReaderAt, size int64) (cost int64, err error) {
+		box, cost, err = rendition.Within(r, size, boundBy(key.Width, side), boundBy(key.Height, side), key.Format)
+		return cost, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var b bytes.Buffer
+	m := p.Fit(box.X, box.Y)
+	if err := rendition.Encode(&b, m, key.Format, key.Quality); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// boundBy is a bound that is no larger than a limit; 0 stands for none.
+func boundBy(bound, limit int) int {
+	if bound == 0 {
+		return limit
+	}
+	return min(bound, limit)
 }

@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"io"
+
 	"assetferry/internal/sandbox/datadir"
+	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/sandbox/tokens"
 )
 
@@ -30,4 +33,21 @@ func LoadCredentials(dir string) (Credentials, error) { return tokens.LoadCreden
 // [tokens.LoadOrCreateCredentials].
 func LoadOrCreateCredentials(dir string) (Credentials, error) {
 	return tokens.LoadOrCreateCredentials(dir)
+}
+
+// A Profile says what a service does where its documentation is silent; Limits are those of a
+// plan.
+type (
+	Profile = profile.Profile
+	Limits  = profile.Limits
+)
+
+// ReadProfile reads a profile in YAML: see [profile.Read].
+func ReadProfile(name string, r io.Reader) (Profile, error) { return profile.Read(name, r) }
+
+// ReadProfileInto reads a profile of another service: see [profile.ReadInto].
+func ReadProfileInto(name string, r io.Reader, p interface {
+	Check() (key string, err error)
+}) error {
+	return profile.ReadInto(name, r, p)
 }

@@ -26,7 +26,9 @@ import (
 	"assetferry/internal/sandbox/datadir"
 	"assetferry/internal/sandbox/fault"
 	"assetferry/internal/sandbox/library"
+	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/sandbox/records"
+	"assetferry/internal/sandbox/rendition"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 	"assetferry/internal/sandbox/tokens"
@@ -57,9 +59,9 @@ type Options struct {
 	// tokens out, but its window is not documented: a guess.
 	TokenAge time.Duration
 	// Profile is what a real service was seen to do, where that is open.
-	Profile Profile
+	Profile profile.Profile
 	// Limits are those of the plan.
-	Limits Limits
+	Limits profile.Limits
 	// Library shows browsers on this machine at / what is stored, private files
 	// included, without a token: those that were opened with [Server.LibraryURL].
 	// It needs [Server.Serve] on a loopback address.
@@ -95,7 +97,7 @@ type Server struct {
 	stats      *standin.Stats
 	delivered  *delivered
 	processor  *processor
-	renditions *renditions
+	renditions *rendition.Cache
 	library    *library.Pages // nil: switched off
 	access     *library.Access
 	unlock     func() error
@@ -106,20 +108,20 @@ type Server struct {
 // New starts a stand-in. If another one uses the directory, the error is
 // [ErrInUse]. Close must be called.
 func New(o Options) (*Server, error) {
-	if _, err := o.Profile.check(); err != nil {
+	if _, err := o.Profile.CheckValues(); err != nil {
 		return nil, fmt.Errorf("start sandbox: profile: %w", err)
 	}
-	o.Profile.applyTo(&o)
+	o.apply(o.Profile)
 	o.Service = cmp.Or(o.Service, "ckbox")
 	o.TokenAge = cmp.Or(o.TokenAge, 24*time.Hour)
-	o.Limits = o.Limits.withDefaults()
+	o.Limits = o.Limits.WithDefaults()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{options: o, stats: standin.NewStats(), delivered: newDelivered(), routes: o.Profile.routes(routes())}
+	s := &Server{options: o, stats: standin.NewStats(), delivered: newDelivered(), routes: routesOf(o.Profile, routes())}
 	names := named(s.routes)
 	s.router = standin.NewRouter(names)
 	var err error
@@ -132,7 +134,7 @@ func New(o Options) (*Server, error) {
 	if err := s.openLibrary(); err != nil {
 		return nil, fmt.Errorf("start sandbox: %w", errors.Join(err, s.release()))
 	}
-	s.renditions = newRenditions(renditionsInMemory, s.convert)
+	s.renditions = rendition.NewCache(rendition.RenditionsInMemory, s.convert)
 	s.startProcessing()
 	return s, nil
 }
@@ -235,7 +237,7 @@ func (s *Server) release() error {
 
 // now is the server's own clock, in the precision that the service shows.
 func (s *Server) now() time.Time {
-	return s.options.Now().Add(s.options.ClockSkew).UTC().Truncate(s.options.Profile.resolution())
+	return s.options.Now().Add(s.options.ClockSkew).UTC().Truncate(s.options.Profile.Resolution())
 }
 
 // ServeHTTP answers one request.

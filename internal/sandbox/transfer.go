@@ -143,19 +143,19 @@ func (s *Server) arrive(ses *store.Session, a *records.Asset, at arrival) (statu
 	if !allowed {
 		return http.StatusBadRequest, nil
 	}
-	taken, err := isTaken(ses, *a)
+	taken, err := records.IsTaken(ses, *a)
 	if err != nil || !taken {
 		return 0, err
 	}
 	switch at.action {
 	case "rename":
-		a.Name, err = freeName(ses, *a)
+		a.Name, err = records.FreeName(ses, *a)
 		return 0, err
 	case "replace":
 		if !at.may.May(records.MayOverwrite, a.Category) {
 			return http.StatusForbidden, nil
 		}
-		namesakes, err := namesakesOf(ses, *a)
+		namesakes, err := records.NamesakesOf(ses, *a)
 		if err != nil {
 			return 0, err
 		}

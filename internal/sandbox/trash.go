@@ -173,7 +173,7 @@ func restorabilityOf(ses *store.Session, may records.Rights, workspace, id strin
 	if r.IsExtensionAllowed, err = records.Takes(ses, a.Category, naming.Fold(a.Extension)); err != nil {
 		return r, err
 	}
-	r.HasNameConflict, err = isTaken(ses, a)
+	r.HasNameConflict, err = records.IsTaken(ses, a)
 	return r, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"assetferry/internal/sandbox/contents"
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
+	"assetferry/internal/sandbox/profile"
 	"assetferry/internal/sandbox/records"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
@@ -61,8 +62,8 @@ func (s *Server) uploadAsset(c *call) error {
 
 // take receives a form, stores its file, and only then has it committed.
 func (s *Server) take(c *call, f *form, commit func() (records.Asset, error)) (records.Asset, error) {
-	if s.options.Limits.exceeded(c.R.ContentLength - maxForm) {
-		return records.Asset{}, s.options.Limits.tooLarge()
+	if s.options.Limits.Exceeded(c.R.ContentLength - maxForm) {
+		return records.Asset{}, s.options.Limits.TooLarge()
 	}
 	kept := false
 	defer func() {
@@ -159,7 +160,7 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 	}
 	f.hasFile = true
 	f.name, f.extension = naming.SplitName(file)
-	if err := s.options.Profile.checkName("name", f.name); err != nil {
+	if err := s.options.Profile.CheckName("name", f.name); err != nil {
 		return err
 	}
 	if err := s.checkAdmitted(c, f.extension); err != nil {
@@ -182,7 +183,7 @@ func (s *Server) receiveFile(c *call, f *form, part io.Reader, file string) erro
 		return fmt.Errorf("receive file: %w", err)
 	}
 	if f.Size > limit {
-		return s.options.Limits.tooLarge()
+		return s.options.Limits.TooLarge()
 	}
 	f.Digest = hex.EncodeToString(digest.Sum(nil))
 	return s.look(f)
@@ -195,7 +196,7 @@ func (s *Server) look(f *form) error {
 		return fmt.Errorf("read what was received: %w", err)
 	}
 	f.Picture = records.Measure(r, f.Size, naming.Fold(f.extension))
-	return s.options.Limits.checkPixels(f.Picture)
+	return s.options.Limits.CheckPixels(f.Picture)
 }
 
 // settlePlace finds the category or folder of an upload and holds the extension
@@ -224,7 +225,7 @@ func (s *Server) settlePlace(c *call, workspace string, f *form) (err error) {
 	case err != nil:
 		return fmt.Errorf("find category: %w", err)
 	case !allowed:
-		return notAllowed(f.extension)
+		return profile.NotAllowed(f.extension)
 	}
 	f.placed = true
 	return c.allow(f.at.Workspace, f.at.Category)
@@ -244,7 +245,7 @@ func (s *Server) createAsset(c *call, f *form) (records.Asset, error) {
 		if err := s.checkStorage(ses, a.Workspace, a.Size); err != nil {
 			return err
 		}
-		if err := s.options.Profile.admitAsset(ses, &a); err != nil {
+		if err := s.options.Profile.AdmitAsset(ses, &a); err != nil {
 			return err
 		}
 		if err := records.InsertAsset(ses, a); err != nil {

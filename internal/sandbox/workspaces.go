@@ -28,7 +28,7 @@ func (s *Server) listWorkspaces(c *call) error {
 	if err != nil {
 		return err
 	}
-	order, err := c.order(sortField{"createdAt", "created"}, sortField{"name", "name"})
+	order, err := c.order(records.SortField{Name: "createdAt", Column: "created"}, records.SortField{Name: "name", Column: "name"})
 	if err != nil {
 		return err
 	}

@@ -55,12 +55,14 @@ var allowed = map[string][]string{
 	"internal/config":              {"internal/addresses", "internal/flagname", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
 	"internal/test/faults":         {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"sources/remote":               {"internal/header", "internal/outbound", "internal/redact", "internal/retry"},
-	"internal/sandbox":             {"internal/pixels", "internal/sandbox/contents", "internal/sandbox/datadir", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/naming", "internal/sandbox/problem", "internal/sandbox/records", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/sandbox/store", "internal/sandbox/tokens", "internal/strictyaml"},
+	"internal/sandbox":             {"internal/pixels", "internal/sandbox/contents", "internal/sandbox/datadir", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/naming", "internal/sandbox/problem", "internal/sandbox/profile", "internal/sandbox/records", "internal/sandbox/rendition", "internal/sandbox/shelves", "internal/sandbox/standin", "internal/sandbox/store", "internal/sandbox/tokens"},
+	"internal/sandbox/profile":     {"internal/sandbox/naming", "internal/sandbox/problem", "internal/sandbox/records", "internal/sandbox/standin", "internal/sandbox/store", "internal/strictyaml"},
+	"internal/sandbox/shelves":     {"internal/sandbox/contents", "internal/sandbox/library", "internal/sandbox/naming", "internal/sandbox/problem", "internal/sandbox/records", "internal/sandbox/standin", "internal/sandbox/store"},
 	"internal/sandbox/contents":    {"internal/sandbox/datadir"},
 	"internal/sandbox/datadir":     {"internal/filelock", "internal/mount", "internal/private"},
 	"internal/sandbox/naming":      {"internal/sandbox/problem"},
 	"internal/sandbox/problem":     {"internal/sandbox/standin"},
-	"internal/sandbox/records":     {"internal/sandbox/naming", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/sandbox/store"},
+	"internal/sandbox/records":     {"internal/sandbox/naming", "internal/sandbox/problem", "internal/sandbox/rendition", "internal/sandbox/standin", "internal/sandbox/store"},
 	"internal/sandbox/tokens":      {"internal/sandbox/datadir", "internal/sandbox/naming", "internal/sandbox/problem", "internal/sandbox/standin"},
 	"internal/sandbox/standin":     {"internal/sandbox/fault"},
 	"internal/sandbox/rendition":   {"internal/pixels"},
@@ -77,8 +79,8 @@ var allowed = map[string][]string{
 
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
-	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/store, internal/sandbox/aiservice", "SQL stays in the journal and in the sandbox's own storage"},
-	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
+	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice", "SQL stays in the journal and in the sandbox's own storage"},
+	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "internal/sandbox/openapitest", "what holds answers against the description stays in tests"},

@@ -1,4 +1,4 @@
-package sandbox
+package shelves
 
 import (
 	"database/sql"
@@ -35,7 +35,7 @@ func measureCategory(s *store.Session, id string) (folders, assets int, size int
 // shelvedOrder is SQL for an order of assets.
 func shelvedOrder(o library.Order) (string, error) {
 	direction := map[bool]string{false: "asc", true: "desc"}[o.Descending]
-	return orderBy(string(o.By), direction, assetFields())
+	return records.OrderBy(string(o.By), direction, records.AssetFields())
 }
 
 func shelvedFolders(s *store.Session, in library.Place, o library.Order, at library.Span) (shown []library.Folder, total int, err error) {

@@ -1,25 +1,157 @@
-package sandbox
+// Package shelves reads what is stored for the library page, of all environments.
+package shelves
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 
+	"assetferry/internal/sandbox/contents"
 	"assetferry/internal/sandbox/library"
 	"assetferry/internal/sandbox/naming"
 	"assetferry/internal/sandbox/problem"
 	"assetferry/internal/sandbox/records"
-	"assetferry/internal/sandbox/rendition"
 	"assetferry/internal/sandbox/standin"
 	"assetferry/internal/sandbox/store"
 )
 
-func (sh shelves) Assets(in library.Place, o library.Order, s library.Span) ([]library.Asset, int, error) {
+// Shelves let the library page read what is stored, of all environments.
+type Shelves struct {
+	store      *store.Store
+	workspaces *records.Workspaces
+	contents   contents.Contents
+	// picture makes an image that fits into a square.
+	picture func(a records.Asset, side int) (library.Content, error)
+}
+
+// New gives them.
+func New(st *store.Store, ws *records.Workspaces, c contents.Contents, picture func(a records.Asset, side int) (library.Content, error)) Shelves {
+	return Shelves{st, ws, c, picture}
+}
+
+// look reads for the page. What is not there has the page's own word.
+func (sh Shelves) look(what string, do func(*store.Session) error) error {
+	err := sh.store.Read(do)
+	if errors.Is(err, store.ErrNotThere) {
+		return fmt.Errorf("%s: %w", what, library.ErrNotThere)
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", what, err)
+	}
+	return nil
+}
+
+func (sh Shelves) Workspaces(s library.Span) (found []library.Workspace, total int, err error) {
+	all := sh.workspaces.All()
+	from := min(s.Offset, len(all))
+	err = sh.look("workspaces", func(ses *store.Session) error {
+		for _, w := range all[from:min(from+s.Limit, len(all))] {
+			shown, err := shelvedWorkspace(ses, w)
+			if err != nil {
+				return err
+			}
+			found = append(found, shown)
+		}
+		return nil
+	})
+	return found, len(all), err
+}
+
+func (sh Shelves) Workspace(id string) (shown library.Workspace, err error) {
+	err = sh.look("workspace "+id, func(ses *store.Session) error {
+		w, ok := sh.workspaces.Get(id)
+		if !ok {
+			return store.ErrNotThere
+		}
+		shown, err = shelvedWorkspace(ses, w)
+		return err
+	})
+	return shown, err
+}
+
+func (sh Shelves) Categories(workspace string, s library.Span) (found []library.Category, total int, err error) {
+	err = sh.look("categories of "+workspace, func(ses *store.Session) error {
+		ids, err := records.CategoryIDs(ses, records.Rights{All: true}, workspace)
+		if err != nil {
+			return err
+		}
+		total = len(ids)
+		from := min(s.Offset, total)
+		for _, id := range ids[from:min(from+s.Limit, total)] {
+			c, err := sh.category(ses, id)
+			if err != nil {
+				return err
+			}
+			found = append(found, c)
+		}
+		return nil
+	})
+	return found, total, err
+}
+
+func (sh Shelves) Category(id string) (c library.Category, err error) {
+	err = sh.look("category "+id, func(ses *store.Session) error {
+		c, err = sh.category(ses, id)
+		return err
+	})
+	return c, err
+}
+
+func (sh Shelves) category(ses *store.Session, id string) (library.Category, error) {
+	c, err := records.SelectCategory(ses, id)
+	if err != nil {
+		return library.Category{}, err
+	}
+	shown := library.Category{
+		Ref: library.Ref{ID: c.ID, Name: c.Name}, Workspace: sh.workspaceRef(c.Workspace), Extensions: c.Extensions, Private: c.Private,
+	}
+	shown.Folders, shown.Assets, shown.Bytes, err = measureCategory(ses, id)
+	return shown, err
+}
+
+func (sh Shelves) workspaceRef(id string) library.Ref {
+	w, _ := sh.workspaces.Get(id)
+	return library.Ref{ID: id, Name: w.Name}
+}
+
+func (sh Shelves) Folder(id string) (shown library.Folder, err error) {
+	err = sh.look("folder "+id, func(ses *store.Session) error {
+		f, err := records.SelectFolder(ses, id)
+		if err != nil {
+			return err
+		}
+		shown, err = shelvedFolder(ses, f)
+		if err != nil {
+			return err
+		}
+		c, err := records.SelectCategory(ses, f.Category)
+		shown.Category, shown.Private, shown.Workspace = library.Ref{ID: c.ID, Name: c.Name}, c.Private, sh.workspaceRef(c.Workspace)
+		return err
+	})
+	return shown, err
+}
+
+func (sh Shelves) Folders(in library.Place, o library.Order, s library.Span) (found []library.Folder, total int, err error) {
+	err = sh.look("folders", func(ses *store.Session) error {
+		found, total, err = shelvedFolders(ses, in, o, s)
+		return err
+	})
+	return found, total, err
+}
+
+func (sh Shelves) FolderTree(category string, s library.Span) (found []library.Folder, total int, err error) {
+	err = sh.look("folders", func(ses *store.Session) error {
+		found, total, err = shelvedTree(ses, category, s)
+		return err
+	})
+	return found, total, err
+}
+
+func (sh Shelves) Assets(in library.Place, o library.Order, s library.Span) ([]library.Asset, int, error) {
 	return sh.assets("assets", func(ses *store.Session) ([]records.Asset, int, error) {
 		order, err := shelvedOrder(o)
 		if err != nil {
@@ -29,7 +161,7 @@ func (sh shelves) Assets(in library.Place, o library.Order, s library.Span) ([]l
 	})
 }
 
-func (sh shelves) Newest(workspace string, n int) ([]library.Asset, error) {
+func (sh Shelves) Newest(workspace string, n int) ([]library.Asset, error) {
 	found, _, err := sh.assets("newest assets", func(ses *store.Session) ([]records.Asset, int, error) {
 		found, err := selectNewest(ses, workspace, n)
 		return found, len(found), err
@@ -38,13 +170,13 @@ func (sh shelves) Newest(workspace string, n int) ([]library.Asset, error) {
 }
 
 // Search finds what the route of that name finds for an administrator.
-func (sh shelves) Search(q library.Query, o library.Order, s library.Span) ([]library.Asset, int, error) {
-	in := searchBody{SearchPhrase: q.Phrase}
-	words := in.words()
-	if err := checkPhrase(q.Phrase, words); err != nil {
+func (sh Shelves) Search(q library.Query, o library.Order, s library.Span) ([]library.Asset, int, error) {
+	in := records.SearchBody{SearchPhrase: q.Phrase}
+	words := in.Words()
+	if err := records.CheckPhrase(q.Phrase, words); err != nil {
 		return nil, 0, &library.RefusedError{Reason: err.Error()}
 	}
-	if err := records.FoldAssets(sh.server.store); err != nil {
+	if err := records.FoldAssets(sh.store); err != nil {
 		return nil, 0, fmt.Errorf("prepare search in %s: %w", q.Workspace, err)
 	}
 	return sh.assets("assets", func(ses *store.Session) ([]records.Asset, int, error) {
@@ -59,11 +191,11 @@ func (sh shelves) Search(q library.Query, o library.Order, s library.Span) ([]li
 		if q.Category != "" {
 			among = slices.DeleteFunc(among, func(id string) bool { return id != q.Category })
 		}
-		return records.SelectMatches(ses, in.conditions(among, words), order, s.Limit, s.Offset)
+		return records.SelectMatches(ses, in.Conditions(among, words), order, s.Limit, s.Offset)
 	})
 }
 
-func (sh shelves) Trash(workspace string, s library.Span) ([]library.Asset, int, error) {
+func (sh Shelves) Trash(workspace string, s library.Span) ([]library.Asset, int, error) {
 	return sh.assets("trash", func(ses *store.Session) ([]records.Asset, int, error) {
 		visible, err := records.Rights{All: true}.Visible(ses, workspace)
 		if err != nil {
@@ -74,7 +206,7 @@ func (sh shelves) Trash(workspace string, s library.Span) ([]library.Asset, int,
 }
 
 // assets reads a page of them, and what the places are called that they lie in.
-func (sh shelves) assets(what string, find func(*store.Session) ([]records.Asset, int, error)) (shown []library.Asset, total int, err error) {
+func (sh Shelves) assets(what string, find func(*store.Session) ([]records.Asset, int, error)) (shown []library.Asset, total int, err error) {
 	err = sh.look(what, func(ses *store.Session) error {
 		var found []records.Asset
 		if found, total, err = find(ses); err != nil {
@@ -87,7 +219,7 @@ func (sh shelves) assets(what string, find func(*store.Session) ([]records.Asset
 }
 
 // Asset shows everything. Its addresses are those that answers of the service name.
-func (sh shelves) Asset(id string) (shown library.Details, err error) {
+func (sh Shelves) Asset(id string) (shown library.Details, err error) {
 	err = sh.look("asset "+id, func(ses *store.Session) error {
 		a, err := selectAnyAsset(ses, id)
 		if err != nil {
@@ -145,7 +277,7 @@ func detail(a records.Asset, shown *library.Details) error {
 }
 
 // Picture makes one as the service makes thumbnails, of assets in the trash, too.
-func (sh shelves) Picture(id string, side int) (library.Content, error) {
+func (sh Shelves) Picture(id string, side int) (library.Content, error) {
 	var a records.Asset
 	err := sh.look("asset "+id, func(ses *store.Session) (err error) {
 		a, err = selectAnyAsset(ses, id)
@@ -154,25 +286,18 @@ func (sh shelves) Picture(id string, side int) (library.Content, error) {
 	if err != nil {
 		return library.Content{}, err
 	}
-	out, err := sh.server.image(a, box{side, side, rendition.WebP})
+	out, err := sh.picture(a, side)
 	if _, refused := errors.AsType[*problem.Problem](err); refused {
 		return library.Content{}, fmt.Errorf("picture of asset %s: %w", id, library.ErrNotThere)
 	}
 	if err != nil {
 		return library.Content{}, fmt.Errorf("picture of asset %s: %w", id, err)
 	}
-	return library.Content{
-		ReadSeekCloser: noClose{out.content}, Name: out.name, Type: out.mime, Tag: out.tag, Modified: out.modified,
-	}, nil
+	return out, nil
 }
 
-// noClose is a reader that needs no closing.
-type noClose struct{ io.ReadSeeker }
-
-func (noClose) Close() error { return nil }
-
 // File opens what an asset holds, or held as a revision.
-func (sh shelves) File(id, revision string) (library.Content, error) {
+func (sh Shelves) File(id, revision string) (library.Content, error) {
 	var a records.Asset
 	err := sh.look("asset "+id, func(ses *store.Session) (err error) {
 		if a, err = selectAnyAsset(ses, id); err != nil || revision == "" || revision == a.Revision {
@@ -184,7 +309,7 @@ func (sh shelves) File(id, revision string) (library.Content, error) {
 	if err != nil {
 		return library.Content{}, err
 	}
-	file, err := sh.server.contents.Open(a.Content)
+	file, err := sh.contents.Open(a.Content)
 	if errors.Is(err, fs.ErrNotExist) { // deleted just now
 		err = library.ErrNotThere
 	}

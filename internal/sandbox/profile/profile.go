@@ -1,7 +1,10 @@
-package sandbox
+// Package profile has what services were seen to do where the documentation is silent, and what
+// their plans allow.
+package profile
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -82,15 +85,15 @@ type Profile struct {
 // maxProfile is longer than any profile.
 const maxProfile = 64 << 10
 
-// ReadProfile reads a profile in YAML. What it does not know is an error, which shows
+// Read reads a profile in YAML. What it does not know is an error, which shows
 // the line; name is what the file is called in it.
-func ReadProfile(name string, r io.Reader) (p Profile, err error) {
-	return p, ReadProfileInto(name, r, &p)
+func Read(name string, r io.Reader) (p Profile, err error) {
+	return p, ReadInto(name, r, &p)
 }
 
-// ReadProfileInto reads a profile into a struct whose fields have yaml tags, and has it check
+// ReadInto reads a profile into a struct whose fields have yaml tags, and has it check
 // itself: of a value that is not allowed it names the key.
-func ReadProfileInto(name string, r io.Reader, p interface {
+func ReadInto(name string, r io.Reader, p interface {
 	Check() (key string, err error)
 }) error {
 	data, err := io.ReadAll(io.LimitReader(r, maxProfile+1))
@@ -171,10 +174,10 @@ func (p *Profile) Check() (key string, err error) {
 	if p.Version != 1 {
 		return "version", fmt.Errorf("its version is %d, and only 1 is known", p.Version)
 	}
-	return p.check()
+	return p.CheckValues()
 }
 
-func (p *Profile) check() (key string, err error) {
+func (p *Profile) CheckValues() (key string, err error) {
 	for _, w := range []struct{ key, value, allowed string }{
 		{"equal_assets", p.EqualAssets, "accept rename refuse"},
 		{"equal_folders", p.EqualFolders, "accept refuse"},
@@ -206,55 +209,23 @@ func (p *Profile) check() (key string, err error) {
 	return "", nil
 }
 
-// lacks reports whether the service does not have something.
-func (p Profile) lacks(what string) bool { return slices.Contains(p.Lacks, what) }
+// IsWithout reports whether the service does not have something.
+func (p Profile) IsWithout(what string) bool { return slices.Contains(p.Lacks, what) }
 
-// applyTo fills in the options that say the same and were left open.
-func (p Profile) applyTo(o *Options) {
-	o.Latency = cmp.Or(o.Latency, p.Latency)
-	o.ProcessingDelay = cmp.Or(o.ProcessingDelay, p.Processing)
-	o.TokenAge = cmp.Or(o.TokenAge, p.TokenAge)
-	o.Limits.PricingPlan = cmp.Or(o.Limits.PricingPlan, p.Plan)
-	o.Limits.MaxFileSizeInBytes = cmp.Or(o.Limits.MaxFileSizeInBytes, p.MaxFileSize)
-	o.Limits.MaxImageInMegapixels = cmp.Or(o.Limits.MaxImageInMegapixels, p.MaxMegapixels)
-	if p.Rate > 0 {
-		o.Faults = append(slices.Clip(o.Faults), Fault{
-			Method: "*", Route: "*", Status: http.StatusTooManyRequests, Limit: float64(p.Rate),
-			RetryAfter: p.RetryAfter, HasRetry: p.RetryAfter != "",
-		})
-	}
-}
+// Resolution is that of the times shown.
+func (p Profile) Resolution() time.Duration { return max(p.TimeResolution, time.Millisecond) }
 
-// routes takes from all of them what the service lacks.
-func (p Profile) routes(all []route) []route {
-	for i, r := range all {
-		if p.lacks("replace") && r.method == http.MethodPost && r.pattern == "/assets/{id}" ||
-			p.lacks("restore") && strings.HasPrefix(r.pattern, "/assets/restore") {
-			all[i].handle = lacking
-		}
-	}
-	return all
-}
-
-// lacking answers like an older installation, which knows nothing of a route.
-func lacking(_ *Server, c *call) error {
-	return problem.Refuse(http.StatusNotFound, "There is nothing at %s %s.", c.R.Method, c.R.URL.Path)
-}
-
-// resolution is that of the times shown.
-func (p Profile) resolution() time.Duration { return max(p.TimeResolution, time.Millisecond) }
-
-// token takes the scheme off an Authorization header, where the service does not mind.
-func (p Profile) token(header string) string {
+// Token takes the scheme off an Authorization header, where the service does not mind.
+func (p Profile) Token(header string) string {
 	if p.Bearer && len(header) > 7 && strings.EqualFold(header[:7], "bearer ") {
 		return header[7:]
 	}
 	return header
 }
 
-// page gives the default limit, the largest one, and the largest that is accepted. It is
+// Page gives the default limit, the largest one, and the largest that is accepted. It is
 // about lists of assets: of categories, clients ask for 500 whatever these allow.
-func (p Profile) page(route string) (absent, largest, accepted int) {
+func (p Profile) Page(route string) (absent, largest, accepted int) {
 	if !strings.HasPrefix(route, "/assets") {
 		p = Profile{}
 	}
@@ -268,16 +239,16 @@ func (p Profile) page(route string) (absent, largest, accepted int) {
 	return absent, largest, largest
 }
 
-// assetOrder is the order in which assets come, of which a service may take no notice.
-func (p Profile) assetOrder(asked string) string {
+// AssetOrder is the order in which assets come, of which a service may take no notice.
+func (p Profile) AssetOrder(asked string) string {
 	if p.ListOrder == "ignored" {
 		return "seq"
 	}
 	return asked
 }
 
-// withinDates adds the dates of a search to its conditions.
-func (p Profile) withinDates(cs *records.Conditions, uploaded, modified records.Period) error {
+// WithinDates adds the dates of a search to its conditions.
+func (p Profile) WithinDates(cs *records.Conditions, uploaded, modified records.Period) error {
 	none := records.Period{}
 	switch {
 	case p.DateFilter == "refused" && (uploaded != none || modified != none):
@@ -289,14 +260,8 @@ func (p Profile) withinDates(cs *records.Conditions, uploaded, modified records.
 	return nil
 }
 
-// longer reports whether a text is longer than a limit, where there is one.
-func longer(text string, limit, otherwise int) (int, bool) {
-	limit = cmp.Or(limit, otherwise)
-	return limit, limit >= 0 && utf8.RuneCountInString(text) > limit
-}
-
-// checkName is the function of that name with the service's own limit.
-func (p Profile) checkName(what, name string) error {
+// CheckName is the function of that name with the service's own limit.
+func (p Profile) CheckName(what, name string) error {
 	if p.MaxName == 0 {
 		return naming.CheckName(what, name)
 	}
@@ -309,22 +274,22 @@ func (p Profile) checkName(what, name string) error {
 	return nil
 }
 
-// checkTexts refuses what is too long in a description, tags and custom attributes.
-func (p Profile) checkTexts(in assetPatch) error {
-	if d := in.Metadata.Description; d != nil {
-		if limit, is := longer(*d, p.MaxDescription, naming.MaxDescription); is {
+// CheckTexts refuses what is too long in a description, tags and custom attributes.
+func (p Profile) CheckTexts(description *string, tags *[]string, custom json.RawMessage) error {
+	if description != nil {
+		if limit, is := longer(*description, p.MaxDescription, naming.MaxDescription); is {
 			return problem.Refuse(http.StatusBadRequest, "The description is longer than %d characters.", limit)
 		}
 	}
-	if in.Tags != nil {
-		if err := p.checkTags(*in.Tags); err != nil {
+	if tags != nil {
+		if err := p.checkTags(*tags); err != nil {
 			return err
 		}
 	}
-	if in.Metadata.CustomAttributes == nil {
+	if custom == nil {
 		return nil
 	}
-	attributes, _ := standin.DecodeObject(in.Metadata.CustomAttributes)
+	attributes, _ := standin.DecodeObject(custom)
 	return p.checkAttributes(attributes)
 }
 
@@ -354,13 +319,8 @@ func (p Profile) checkAttributes(attributes standin.Object) error {
 	return nil
 }
 
-// conflict refuses a name that is taken.
-func conflict(what, name string) *problem.Problem {
-	return problem.Refuse(http.StatusConflict, "There is a %s %q already.", what, name)
-}
-
-// admitAsset refuses or renames an asset that is not to be where it is about to go.
-func (p Profile) admitAsset(ses *store.Session, a *records.Asset) error {
+// AdmitAsset refuses or renames an asset that is not to be where it is about to go.
+func (p Profile) AdmitAsset(ses *store.Session, a *records.Asset) error {
 	if p.Extensions == "exact" {
 		var allowed bool
 		err := ses.Row("SELECT EXISTS (SELECT 1 FROM extensions WHERE category_id = ? AND extension = ?)", []any{a.Category, a.Extension}, &allowed)
@@ -368,25 +328,25 @@ func (p Profile) admitAsset(ses *store.Session, a *records.Asset) error {
 			return err
 		}
 		if !allowed {
-			return notAllowed(a.Extension)
+			return NotAllowed(a.Extension)
 		}
 	}
 	if p.EqualAssets != "rename" && p.EqualAssets != "refuse" {
 		return nil
 	}
-	taken, err := isTaken(ses, *a)
+	taken, err := records.IsTaken(ses, *a)
 	switch {
 	case err != nil || !taken:
 		return err
 	case p.EqualAssets == "refuse":
 		return conflict("asset", a.Name+"."+a.Extension)
 	}
-	a.Name, err = freeName(ses, *a)
+	a.Name, err = records.FreeName(ses, *a)
 	return err
 }
 
-// admitFolder refuses a folder whose name is taken.
-func (p Profile) admitFolder(ses *store.Session, f records.Folder) error {
+// AdmitFolder refuses a folder whose name is taken.
+func (p Profile) AdmitFolder(ses *store.Session, f records.Folder) error {
 	if p.EqualFolders != "refuse" {
 		return nil
 	}
@@ -399,8 +359,8 @@ func (p Profile) admitFolder(ses *store.Session, f records.Folder) error {
 	return err
 }
 
-// admitCategory refuses a category whose name is taken.
-func (p Profile) admitCategory(ses *store.Session, c records.Category) error {
+// AdmitCategory refuses a category whose name is taken.
+func (p Profile) AdmitCategory(ses *store.Session, c records.Category) error {
 	if p.EqualCategories != "refuse" {
 		return nil
 	}
@@ -411,19 +371,4 @@ func (p Profile) admitCategory(ses *store.Session, c records.Category) error {
 		return conflict("category", c.Name)
 	}
 	return err
-}
-
-// deliver takes from a delivery what the service does not have.
-func (p Profile) deliver(c *call) error {
-	if p.lacks("head") && c.R.Method == http.MethodHead {
-		return problem.Refuse(http.StatusMethodNotAllowed, "HEAD is not answered here.")
-	}
-	if p.lacks("ranges") {
-		c.R.Header.Del("Range")
-		c.W.Without = append(c.W.Without, "Accept-Ranges")
-	}
-	if p.lacks("etag") {
-		c.W.Without = append(c.W.Without, "ETag")
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package sandbox
+package rendition
 
 import (
 	linked "container/list"
