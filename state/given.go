@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"assetferry/internal/addresses"
+	"assetferry/internal/oldurl"
 )
 
 // give notes the addresses that an object had. What is no address of the web is left to
@@ -14,12 +14,12 @@ func (r *recorder) give(ctx context.Context, o Outcome) error {
 		return nil
 	}
 	for _, address := range o.Addresses {
-		comparable := addresses.Comparable(address)
+		comparable := oldurl.Comparable(address)
 		if comparable == "" {
 			continue
 		}
 		if _, err := r.tx.ExecContext(ctx, `INSERT OR IGNORE INTO given_addresses (pair, key, address, comparable) VALUES (?, ?, ?, ?)`,
-			r.pair, o.Key, addresses.Presentable(address), comparable); err != nil {
+			r.pair, o.Key, oldurl.Presentable(address), comparable); err != nil {
 			return fmt.Errorf("save old address: %w", err)
 		}
 	}

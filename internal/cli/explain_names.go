@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"strings"
 
-	"assetferry/internal/addresses"
 	"assetferry/internal/config"
+	"assetferry/internal/oldurl"
 	"assetferry/state"
 )
 
 // names are what an object is known by besides its key.
 type names struct {
 	former, aliases []string // keys
-	addresses       []addresses.Old
+	addresses       []oldurl.Old
 }
 
 // shownAddresses is how many old addresses of an object are shown.
@@ -43,7 +43,7 @@ func (e *explainer) followed(ctx context.Context, h history) (history, error) {
 	var key string
 	if config.IsAddress(h.key) {
 		found, err := m.finder.Find(ctx, h.key)
-		if errors.Is(err, addresses.ErrUnknown) {
+		if errors.Is(err, oldurl.ErrUnknown) {
 			return h, nil
 		} else if err != nil {
 			return h, err
@@ -83,15 +83,15 @@ func (e *explainer) recallNames(ctx context.Context, h *history) (err error) {
 		return err
 	}
 	if len(e.settings.Addresses) == 0 { // all addresses would be a slash and a key
-		m.finder, err = addresses.NewFinder(ctx, nil, m)
+		m.finder, err = oldurl.NewFinder(ctx, nil, m)
 		if err != nil {
 			return err
 		}
 	}
 	for _, group := range []struct {
 		all  []string
-		kind addresses.Kind
-	}{{[]string{h.key}, addresses.Current}, {n.former, addresses.Former}, {n.aliases, addresses.Alias}, {given, addresses.Given}} {
+		kind oldurl.Kind
+	}{{[]string{h.key}, oldurl.Current}, {n.former, oldurl.Former}, {n.aliases, oldurl.Alias}, {given, oldurl.Given}} {
 		for _, as := range group.all {
 			if err := n.add(ctx, m, *h, as, group.kind); err != nil {
 				return err
@@ -102,9 +102,9 @@ func (e *explainer) recallNames(ctx context.Context, h *history) (err error) {
 }
 
 // add adds the old addresses that an object has because of something it is known by.
-func (n *names) add(ctx context.Context, m *mapping, h history, as string, kind addresses.Kind) error {
-	o := addresses.Object{Key: h.key, Kind: kind, URL: h.receipt.URL}
-	if kind != addresses.Given {
+func (n *names) add(ctx context.Context, m *mapping, h history, as string, kind oldurl.Kind) error {
+	o := oldurl.Object{Key: h.key, Kind: kind, URL: h.receipt.URL}
+	if kind != oldurl.Given {
 		at, err := m.journal.AddressByKey(ctx, h.pair.ID, as)
 		if err != nil || at.Key != h.key { // another one has it
 			return err

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"assetferry/internal/addresses"
 	"assetferry/internal/config"
 	"assetferry/internal/event"
 	"assetferry/internal/metadata"
+	"assetferry/internal/oldurl"
 	"assetferry/internal/ui"
 	"assetferry/sources"
 	"assetferry/state"
@@ -62,8 +62,8 @@ func (a *app) openMetadata() (*metadata.Table, error) {
 	}
 	t, err := metadata.OpenTable(a.settings.Metadata, metadata.Terms{
 		Word: a.settings.NewMapping().Word,
-		Keys: func(address string) []string { return addresses.Keys(rules, address) },
-		Same: addresses.Comparable,
+		Keys: func(address string) []string { return oldurl.Keys(rules, address) },
+		Same: oldurl.Comparable,
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage(err, "check the path given with --metadata")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assetferry/internal/addresses"
+	"assetferry/internal/oldurl"
 	"assetferry/internal/rewrite"
 )
 
@@ -114,7 +114,7 @@ func (m *mapping) rows(ctx context.Context) iter.Seq2[rewrite.Row, error] {
 
 // rewriteRules are those by which old addresses were built. Other than for a map, it must
 // be said what they begin with: a key alone is no address.
-func (a *app) rewriteRules(prefixes []string) ([]*addresses.Template, error) {
+func (a *app) rewriteRules(prefixes []string) ([]*oldurl.Template, error) {
 	if len(prefixes) == 0 && len(a.settings.Addresses) == 0 {
 		return nil, usage(errors.New("it is not said what old addresses begin with"),
 			"say it with --old-prefix, like https://old.example.com/files/, or with addresses in assetferry.yaml, or give a --map")
@@ -122,7 +122,7 @@ func (a *app) rewriteRules(prefixes []string) ([]*addresses.Template, error) {
 	if len(prefixes) == 0 {
 		return a.settings.Addresses, nil
 	}
-	var all []*addresses.Template
+	var all []*oldurl.Template
 	for _, text := range prefixes {
 		rules, err := a.addressRules(text)
 		if err != nil {
@@ -160,7 +160,7 @@ func (b *journalBook) Find(address string) (rewrite.Verdict, error) {
 
 func (b *journalBook) find(address string) (rewrite.Verdict, error) {
 	found, err := b.m.finder.Find(b.ctx, address)
-	if errors.Is(err, addresses.ErrUnknown) {
+	if errors.Is(err, oldurl.ErrUnknown) {
 		return rewrite.Verdict{}, nil
 	}
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assetferry/internal/addresses"
 	"assetferry/internal/config"
 	"assetferry/internal/event"
+	"assetferry/internal/oldurl"
+	"assetferry/internal/redirect"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -79,7 +80,7 @@ private asset that everybody can read.
 		}),
 	}
 	f := c.Flags()
-	f.StringVar(&job.format, "format", "tsv", "`form` of the map: "+strings.Join(addresses.Formats(), ", "))
+	f.StringVar(&job.format, "format", "tsv", "`form` of the map: "+strings.Join(redirect.Formats(), ", "))
 	f.StringVar(&job.prefix, "old-prefix", "", "`address` or path that old addresses begin with (default /, or the templates of the configuration)")
 	f.StringVar(&job.output, "output", "", "write the map to this `file`, which is replaced as a whole; - is stdout")
 	f.String("run", "", "only what the run of this `ID` brought or took over")
@@ -89,7 +90,7 @@ private asset that everybody can read.
 	f.BoolVar(&job.all, "all", false, "with --check: ask every address")
 	f.StringP("concurrency", "j", "", fmt.Sprintf("with --check: ask at most this `number` at once (default %d)", migrate.DefaultConcurrency))
 	// It fails only for a switch that is not there or has been done already.
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(addresses.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(redirect.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -105,8 +106,8 @@ func (j urlsJob) contradiction(cmd *cobra.Command, json bool) error {
 		}
 	}
 	switch {
-	case !slices.Contains(addresses.Formats(), j.format):
-		return usage(fmt.Errorf("--format %s: there is no such form", j.format), "it is one of "+strings.Join(addresses.Formats(), ", "))
+	case !slices.Contains(redirect.Formats(), j.format):
+		return usage(fmt.Errorf("--format %s: there is no such form", j.format), "it is one of "+strings.Join(redirect.Formats(), ", "))
 	case json && j.toStdout() && cmd.Flags().Changed("format") && j.format != "json":
 		return usage(fmt.Errorf("--json and --format %s both want stdout", j.format), "name a file with --output")
 	case j.sample < 1:
@@ -139,7 +140,7 @@ func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	if err := apartFrom(job.output, m.pair.Source); err != nil {
 		return err
 	}
-	m.images, m.pathsOnly = a.out.JSON() || addresses.NeedsImages(job.format), !a.out.JSON() && addresses.ComparesPaths(job.format)
+	m.images, m.pathsOnly = a.out.JSON() || redirect.NeedsImages(job.format), !a.out.JSON() && redirect.ComparesPaths(job.format)
 	if err := m.build(ctx, rules); err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (a *app) printMap(ctx context.Context, m *mapping, job urlsJob) (tally, err
 // events writes rows as JSON events.
 type events struct{ out *ui.Out }
 
-func (e events) Write(r addresses.Row) error {
+func (e events) Write(r redirect.Row) error {
 	r = r.Clean()
 	e.out.Event("address", event.Address{Old: r.Old, New: r.New, Key: r.Key, AssetID: r.AssetID, Size: r.Size, Verified: r.Verified,
 		Images: r.Images, Kind: string(r.Kind), Width: r.Width})
@@ -225,7 +226,7 @@ func (a *app) tellLeftOut(t tally) {
 // tellTaken tells of addresses that two objects had, and which of them has it.
 func (a *app) tellTaken(t tally) {
 	for _, l := range t.taken {
-		a.out.Notef("  %s leads to %s, and not to %s", ui.Sanitize(addresses.Clean(l.Old)), ui.Sanitize(l.takenBy), ui.Sanitize(l.Key))
+		a.out.Notef("  %s leads to %s, and not to %s", ui.Sanitize(oldurl.Clean(l.Old)), ui.Sanitize(l.takenBy), ui.Sanitize(l.Key))
 	}
 	if more := t.leftOut[leftTaken] - int64(len(t.taken)); len(t.taken) > 0 && more > 0 {
 		a.out.Notef("  and %s", countOf(more, "more", "more"))
@@ -233,7 +234,7 @@ func (a *app) tellTaken(t tally) {
 }
 
 // tellUnlisted tells of rules whose addresses nobody can list.
-func (a *app) tellUnlisted(rules []*addresses.Template) {
+func (a *app) tellUnlisted(rules []*oldurl.Template) {
 	for _, r := range rules {
 		if !r.CanList() {
 			a.out.Notef("Not listed: %s, because it is not known which sizes there are; assetferry rewrite recognizes them.", ui.Sanitize(r.String()))

@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assetferry/internal/addresses"
 	"assetferry/internal/event"
+	"assetferry/internal/oldurl"
+	"assetferry/internal/redirect"
 	"assetferry/state"
 )
 
@@ -45,7 +46,7 @@ type mapping struct {
 	images     bool       // of all sizes are wanted
 	pathsOnly  bool       // of old addresses, because that is what is compared
 	newOnly    bool       // each new address once
-	finder     *addresses.Finder
+	finder     *oldurl.Finder
 	categories map[string]state.Category
 }
 
@@ -62,21 +63,21 @@ func (a *app) openMapping(ctx context.Context, cmd *cobra.Command, journal *stat
 }
 
 // build has the mapping build old addresses by rules.
-func (m *mapping) build(ctx context.Context, rules []*addresses.Template) (err error) {
+func (m *mapping) build(ctx context.Context, rules []*oldurl.Template) (err error) {
 	if m.pathsOnly {
-		rules = addresses.Paths(rules)
+		rules = oldurl.Paths(rules)
 	}
-	m.finder, err = addresses.NewFinder(ctx, rules, m)
+	m.finder, err = oldurl.NewFinder(ctx, rules, m)
 	return err
 }
 
 // ByKey finds an object for the finder, as do the next two.
-func (m *mapping) ByKey(ctx context.Context, key string) (addresses.Object, error) {
+func (m *mapping) ByKey(ctx context.Context, key string) (oldurl.Object, error) {
 	return m.objectOf(m.journal.AddressByKey(ctx, m.pair.ID, key))
 }
 
 // ByAddress finds an object by an address that it had.
-func (m *mapping) ByAddress(ctx context.Context, comparable string) (addresses.Object, error) {
+func (m *mapping) ByAddress(ctx context.Context, comparable string) (oldurl.Object, error) {
 	return m.objectOf(m.journal.AddressByGiven(ctx, m.pair.ID, comparable))
 }
 
@@ -85,18 +86,18 @@ func (m *mapping) Beginnings(ctx context.Context) ([]string, error) {
 	return m.journal.GivenBeginnings(ctx, m.pair.ID)
 }
 
-func (m *mapping) objectOf(at state.Address, err error) (addresses.Object, error) {
+func (m *mapping) objectOf(at state.Address, err error) (oldurl.Object, error) {
 	if errors.Is(err, state.ErrNotFound) {
-		return addresses.Object{}, addresses.ErrUnknown
+		return oldurl.Object{}, oldurl.ErrUnknown
 	}
-	kind := [...]addresses.Kind{state.ByKey: addresses.Current, state.ByFormerKey: addresses.Former, state.ByAlias: addresses.Alias,
-		state.ByGivenAddress: addresses.Given}[at.Known]
-	return addresses.Object{Key: at.Key, Kind: kind, URL: at.URL, Left: m.whyLeft(at), Images: at.Images}, err
+	kind := [...]oldurl.Kind{state.ByKey: oldurl.Current, state.ByFormerKey: oldurl.Former, state.ByAlias: oldurl.Alias,
+		state.ByGivenAddress: oldurl.Given}[at.Known]
+	return oldurl.Object{Key: at.Key, Kind: kind, URL: at.URL, Left: m.whyLeft(at), Images: at.Images}, err
 }
 
 // A located is an object with its addresses, or the reason why they must not be written.
 type located struct {
-	addresses.Row
+	redirect.Row
 	left    string
 	takenBy string // the key of the object that has the old address
 }
@@ -123,7 +124,7 @@ func (m *mapping) all(ctx context.Context) iter.Seq2[located, error] {
 // by.
 func (m *mapping) addressesOf(ctx context.Context, at state.Address, yield func(located, error) bool) bool {
 	o, _ := m.objectOf(at, nil)
-	row := addresses.Row{Key: at.Key, AssetID: at.Asset, Size: at.Size, Verified: at.Verified}
+	row := redirect.Row{Key: at.Key, AssetID: at.Asset, Size: at.Size, Verified: at.Verified}
 	if m.images {
 		var err error
 		if row.Images, err = at.Images(); err != nil {
@@ -131,8 +132,8 @@ func (m *mapping) addressesOf(ctx context.Context, at state.Address, yield func(
 		}
 	}
 	as := at.As
-	if m.pathsOnly && o.Kind == addresses.Given {
-		as = addresses.WithoutHost(as)
+	if m.pathsOnly && o.Kind == oldurl.Given {
+		as = oldurl.WithoutHost(as)
 	}
 	for old, err := range m.finder.List(ctx, as, o) {
 		l := located{row, o.Left, cmp.Or(at.TakenBy, old.TakenBy)}
@@ -180,13 +181,13 @@ func (t *tally) leave(l located) {
 
 // write writes the map in a format.
 func (m *mapping) write(ctx context.Context, w io.Writer, format string) (tally, error) {
-	survey := &addresses.Survey{}
-	if addresses.NeedsSurvey(format) {
+	survey := &redirect.Survey{}
+	if redirect.NeedsSurvey(format) {
 		for l, err := range m.all(ctx) {
 			if err == nil && l.left == "" {
 				err = survey.Add(l.Row)
 			}
-			if errors.Is(err, addresses.ErrQuery) {
+			if errors.Is(err, redirect.ErrQuery) {
 				continue // as when it is written
 			}
 			if err != nil {
@@ -194,23 +195,23 @@ func (m *mapping) write(ctx context.Context, w io.Writer, format string) (tally,
 			}
 		}
 	}
-	to, err := addresses.New(format, w, survey)
+	to, err := redirect.New(format, w, survey)
 	if err != nil {
 		return tally{}, err
 	}
 	return m.writeTo(ctx, to)
 }
 
-func (m *mapping) writeTo(ctx context.Context, w addresses.Writer) (tally, error) {
+func (m *mapping) writeTo(ctx context.Context, w redirect.Writer) (tally, error) {
 	t := tally{leftOut: event.Counts{}}
 	for l, err := range m.all(ctx) {
 		if err == nil && l.left == "" {
 			err = w.Write(l.Row)
 		}
 		switch {
-		case errors.Is(err, addresses.ErrTooLong):
+		case errors.Is(err, redirect.ErrTooLong):
 			l.left, err = leftTooLong, nil
-		case errors.Is(err, addresses.ErrQuery):
+		case errors.Is(err, redirect.ErrQuery):
 			l.left, err = leftQuery, nil
 		}
 		switch {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"assetferry/internal/addresses"
+	"assetferry/internal/oldurl"
 	"assetferry/internal/strictyaml"
 )
 
@@ -16,18 +16,18 @@ import (
 const addressesKey = "addresses"
 
 // addresses reads templates of old addresses: one, or a list of them.
-func (f file) addresses(node ast.Node) ([]*addresses.Template, error) {
+func (f file) addresses(node ast.Node) ([]*oldurl.Template, error) {
 	nodes := []ast.Node{node}
 	if sequence, ok := node.(*ast.SequenceNode); ok {
 		nodes = sequence.Values
 	}
-	var all []*addresses.Template
+	var all []*oldurl.Template
 	for _, n := range nodes {
 		t, err := f.addressTemplate(n)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(all, func(o *addresses.Template) bool { return o.String() == t.String() }) {
+		if slices.ContainsFunc(all, func(o *oldurl.Template) bool { return o.String() == t.String() }) {
 			return nil, f.ErrorAt(n, "this address is there twice")
 		}
 		all = append(all, t)
@@ -36,7 +36,7 @@ func (f file) addresses(node ast.Node) ([]*addresses.Template, error) {
 }
 
 // addressTemplate reads a template: the address alone, or with the widths that there are.
-func (f file) addressTemplate(node ast.Node) (*addresses.Template, error) {
+func (f file) addressTemplate(node ast.Node) (*oldurl.Template, error) {
 	address, widths := node, []int(nil)
 	if _, more := node.(*ast.MappingNode); more {
 		address = nil
@@ -59,8 +59,8 @@ func (f file) addressTemplate(node ast.Node) (*addresses.Template, error) {
 	if !ok {
 		return nil, f.ErrorAt(address, "an address is expected here, such as https://cdn.example.com/${path}")
 	}
-	t, err := addresses.ParseTemplate(text, widths)
-	if mistake, ok := errors.AsType[*addresses.TemplateError](err); ok {
+	t, err := oldurl.ParseTemplate(text, widths)
+	if mistake, ok := errors.AsType[*oldurl.TemplateError](err); ok {
 		return nil, f.ErrorIn(address, mistake.At, mistake.Msg+"; see assetferry help addresses")
 	}
 	return t, err
@@ -75,8 +75,8 @@ func (f file) widths(node ast.Node) (all []int, err error) {
 	for _, n := range sequence.Values {
 		text, _ := strictyaml.Scalar(n)
 		width, err := strconv.Atoi(text)
-		if err != nil || width < 1 || width > addresses.MaxWidth {
-			return nil, f.ErrorAt(n, fmt.Sprintf("%q is no width from 1 to %d", text, addresses.MaxWidth))
+		if err != nil || width < 1 || width > oldurl.MaxWidth {
+			return nil, f.ErrorAt(n, fmt.Sprintf("%q is no width from 1 to %d", text, oldurl.MaxWidth))
 		}
 		if slices.Contains(all, width) {
 			return nil, f.ErrorAt(n, fmt.Sprintf("the width %d is there twice", width))

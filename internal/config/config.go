@@ -20,11 +20,11 @@ import (
 	"sync"
 	"time"
 
-	"assetferry/internal/addresses"
 	"assetferry/internal/flagname"
 	"assetferry/internal/mapping"
 	"assetferry/internal/metadata"
 	"assetferry/internal/notify"
+	"assetferry/internal/oldurl"
 	"assetferry/internal/pace"
 )
 
@@ -72,10 +72,10 @@ type Settings struct {
 	ServiceProfile string
 
 	LogFile     string
-	Metadata    string                // a table that describes objects
-	Mapping     *mapping.Rules        // nil: there are none
-	Addresses   []*addresses.Template // by which old addresses were built
-	Progress    string                // auto, bar, plain, none
+	Metadata    string             // a table that describes objects
+	Mapping     *mapping.Rules     // nil: there are none
+	Addresses   []*oldurl.Template // by which old addresses were built
+	Progress    string             // auto, bar, plain, none
 	Concurrency int
 
 	Endpoint        string // of S3; empty: as the environment or the profile of AWS say

@@ -8,8 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"assetferry/internal/addresses"
 	"assetferry/internal/mapping"
+	"assetferry/internal/oldurl"
 	"assetferry/internal/strictyaml"
 )
 
@@ -17,8 +17,8 @@ import (
 type Job struct {
 	Source    string
 	settings  []given
-	mapping   *mapping.Rules        // nil: those around it
-	addresses []*addresses.Template // the same
+	mapping   *mapping.Rules     // nil: those around it
+	addresses []*oldurl.Template // the same
 }
 
 // DefaultJob is the job of a command that is told neither a source nor a job: the one that

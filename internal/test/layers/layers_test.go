@@ -19,9 +19,9 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
-	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/addresses", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/detach", "internal/diskspace", "internal/export", "internal/flagname", "internal/forecast", "internal/manual", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "sources/remote", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/ai/aiprobe", "internal/enrich/altpages", "internal/anchor", "internal/enrich", "internal/event", "internal/enrich/proposals", "internal/sandbox/aiservice"},
+	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/detach", "internal/diskspace", "internal/export", "internal/flagname", "internal/forecast", "internal/manual", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "sources/remote", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/ai/aiprobe", "internal/enrich/altpages", "internal/anchor", "internal/enrich", "internal/event", "internal/enrich/proposals", "internal/sandbox/aiservice", "internal/oldurl", "internal/redirect"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/flagname", "internal/header", "internal/mapping", "internal/metadata", "internal/retry", "internal/rows"},
-	"state":                        {"sources", "internal/addresses", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/private"},
+	"state":                        {"sources", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/private", "internal/oldurl"},
 	"sources/local":                {"sources"},
 	"sources/ckbox":                {"sources", "internal/assets"},
 	"sources/memory":               {"sources"},
@@ -48,11 +48,12 @@ var allowed = map[string][]string{
 	"internal/preflight":           {"migrate", "state", "sources", "internal/header", "internal/ui"},
 	"internal/probe":               {"internal/assets", "internal/profile"},
 	"internal/enrich/proposals":    {"internal/metadata", "internal/rows", "internal/ui"},
-	"internal/addresses":           {"internal/rows"},
+	"internal/oldurl/oldurltest":   {}, // for tests
+	"internal/redirect":            {"internal/oldurl", "internal/rows"},
 	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/event", "internal/flagname", "internal/retry", "internal/rows", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},
 	"internal/bench":               {"migrate", "state", "sources", "sources/local", "internal/counts"}, // measures, so nothing imports it
-	"internal/config":              {"internal/addresses", "internal/flagname", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token"},
+	"internal/config":              {"internal/flagname", "internal/mapping", "internal/metadata", "internal/notify", "internal/pace", "internal/strictyaml", "internal/token", "internal/oldurl"},
 	"internal/test/faults":         {"migrate", "sources", "state"}, // for tests, so nothing imports it
 	"sources/remote":               {"internal/header", "internal/outbound", "internal/redact", "internal/retry"},
 	"internal/sandbox":             {"internal/pixels", "internal/sandbox/contents", "internal/sandbox/datadir", "internal/sandbox/docs", "internal/sandbox/fault", "internal/sandbox/library", "internal/sandbox/naming", "internal/sandbox/problem", "internal/sandbox/profile", "internal/sandbox/records", "internal/sandbox/rendition", "internal/sandbox/shelves", "internal/sandbox/standin", "internal/sandbox/store", "internal/sandbox/tokens"},

@@ -1,4 +1,4 @@
-package addresses
+package redirect
 
 import (
 	"database/sql"
@@ -6,60 +6,27 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
+	"assetferry/internal/oldurl"
+	"assetferry/internal/oldurl/oldurltest"
 	"assetferry/internal/rows"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// isKey reports whether an object with the key can have arrived.
-func isKey(key string) bool {
-	if key == "" || !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
-		return false
-	}
-	for part := range strings.SplitSeq(key, "/") {
-		if part == "" || part == "." || part == ".." {
-			return false
-		}
-	}
-	return true
-}
-
-// FuzzOld holds that the old address is one that browsers send as it is, and servers
-// decode to the key.
-func FuzzOld(f *testing.F) {
-	for _, key := range hostile {
-		f.Add(key)
-	}
-	f.Fuzz(func(t *testing.T, key string) {
-		if !isKey(key) {
-			return
-		}
-		p, err := ParsePrefix("https://old.example.com/files/")
-		must(t, err)
-		old := p.Address(key)
-		u, err := url.Parse(old)
-		must(t, err)
-		if u.Path != "/files/"+key || u.RawQuery != "" || u.Fragment != "" || Clean(old) != old {
-			t.Errorf("%q became %s, which is %+v", key, old, u)
-		}
-	})
-}
-
 // FuzzTSV holds that each line has two addresses whatever the service answers, guarded or not.
 func FuzzTSV(f *testing.F) {
-	for _, key := range hostile {
+	for _, key := range oldurltest.Hostile() {
 		f.Add(key, "https://a.example/"+key)
 	}
 	f.Fuzz(func(t *testing.T, key, address string) {
-		if !isKey(key) {
+		if !oldurltest.IsKey(key) {
 			return
 		}
 		r := rowOf(t, "/", key)
 		r.New = address
 		old, got, ok := strings.Cut(strings.TrimSuffix(write(t, "tsv", r), "\n"), "\t")
-		if !ok || rows.Unguard(old) != r.Old || rows.Unguard(got) != Clean(address) || strings.ContainsAny(got, "\t\r\n") {
+		if !ok || rows.Unguard(old) != r.Old || rows.Unguard(got) != oldurl.Clean(address) || strings.ContainsAny(got, "\t\r\n") {
 			t.Errorf("%q and %q became %q and %q", key, address, old, got)
 		}
 	})
@@ -117,12 +84,13 @@ func quoted(t *testing.T, s string) (word, rest string) {
 // FuzzNginx holds that nginx reads from the map what was to be in it, and that no two
 // keys are the same to it.
 func FuzzNginx(f *testing.F) {
+	hostile := oldurltest.Hostile()
 	for n, key := range hostile {
 		f.Add(key, hostile[(n+1)%len(hostile)], "https://a.example/"+key)
 		f.Add(key, strings.ToUpper(key), "https://a.example/"+key)
 	}
 	f.Fuzz(func(t *testing.T, one, two, address string) {
-		if !isKey(one) || !isKey(two) || one == two || len(one+two+address) > 300 {
+		if !oldurltest.IsKey(one) || !oldurltest.IsKey(two) || one == two || len(one+two+address) > 300 {
 			return
 		}
 		rows := []Row{rowOf(t, "/", one), rowOf(t, "/", two)}
@@ -136,7 +104,7 @@ func FuzzNginx(f *testing.F) {
 			if want := "/" + r.Key; key != want && !matchesOnly(t, key, want, "/"+rows[1-n].Key) {
 				t.Errorf("the key of %q is %q", want, key)
 			}
-			if want := statusOf(r) + " " + strings.ReplaceAll(Clean(address), "$", "%24"); value != want || len(lines[3+n]) != 2 {
+			if want := statusOf(r) + " " + strings.ReplaceAll(oldurl.Clean(address), "$", "%24"); value != want || len(lines[3+n]) != 2 {
 				t.Errorf("the value is %q, want %q", value, want)
 			}
 		}
@@ -162,18 +130,18 @@ func matchesOnly(t *testing.T, key, want, other string) bool {
 // FuzzApache holds that Apache, which looks for the first blank in a line, finds the
 // key that it makes of the path.
 func FuzzApache(f *testing.F) {
-	for _, key := range hostile {
+	for _, key := range oldurltest.Hostile() {
 		f.Add(key, "https://a.example/"+key)
 	}
 	f.Fuzz(func(t *testing.T, key, address string) {
-		if !isKey(key) || len(key+address) > 200 {
+		if !oldurltest.IsKey(key) || len(key+address) > 200 {
 			return
 		}
 		r := rowOf(t, "/", key)
 		r.New = address
 		_, line, _ := strings.Cut(write(t, "apache", r), "assetferry.dbm\n")
 		fields := strings.Fields(line)
-		if len(fields) != 2 || fields[1] != statusOf(r)+":"+Clean(address) || line[0] == '#' {
+		if len(fields) != 2 || fields[1] != statusOf(r)+":"+oldurl.Clean(address) || line[0] == '#' {
 			t.Fatalf("%q became %q", key, line)
 		}
 		if path, err := url.PathUnescape(fields[0]); err != nil || path != "/"+key {
@@ -185,7 +153,7 @@ func FuzzApache(f *testing.F) {
 // FuzzSQL holds that a text is one to every dialect: with quotes in pairs and without
 // backslashes.
 func FuzzSQL(f *testing.F) {
-	for _, key := range hostile {
+	for _, key := range oldurltest.Hostile() {
 		f.Add(key)
 		f.Add(key + `\' OR 1=1 --`)
 	}
@@ -195,7 +163,7 @@ func FuzzSQL(f *testing.F) {
 		if strings.Contains(strings.ReplaceAll(inner, "''", ""), "'") || strings.ContainsAny(inner, "\\\"`\n\r\x00") || !isASCII(inner) {
 			t.Errorf("%q became %s", s, got)
 		}
-		if strings.ReplaceAll(inner, "''", "'") != Clean(s) {
+		if strings.ReplaceAll(inner, "''", "'") != oldurl.Clean(s) {
 			t.Errorf("%q became %s", s, got)
 		}
 	})
@@ -206,13 +174,13 @@ func TestSQL(t *testing.T) {
 	want := map[string]string{}
 	var rows []Row
 	for n := range sqlBatch {
-		for _, key := range hostile[:3] {
+		for _, key := range oldurltest.Hostile()[:3] {
 			r := rowOf(t, "/", strings.Repeat("x", n)+key)
 			r.New = "https://a.example/" + key + `'\`
-			rows, want[r.Old] = append(rows, r), Clean(r.New)
+			rows, want[r.Old] = append(rows, r), oldurl.Clean(r.New)
 		}
 	}
-	for _, key := range hostile[3:] {
+	for _, key := range oldurltest.Hostile()[3:] {
 		r := rowOf(t, "/", key)
 		rows, want[r.Old] = append(rows, r), r.New
 	}

@@ -1,12 +1,14 @@
-package addresses
+package redirect
 
 import (
 	"bufio"
 	"strings"
+
+	"assetferry/internal/oldurl"
 )
 
 // A sqlWriter writes statements that PostgreSQL, MySQL and SQLite read alike. They
-// disagree about backslashes in texts, so there are none: Clean encodes them.
+// disagree about backslashes in texts, so there are none: oldurl.Clean encodes them.
 type sqlWriter struct {
 	w  *bufio.Writer
 	in int // rows in the statement that is not ended yet
@@ -48,7 +50,7 @@ func (s *sqlWriter) Write(r Row) error {
 	return err
 }
 
-func sqlText(s string) string { return "'" + strings.ReplaceAll(Clean(s), "'", "''") + "'" }
+func sqlText(s string) string { return "'" + strings.ReplaceAll(oldurl.Clean(s), "'", "''") + "'" }
 
 func (s *sqlWriter) endStatement() error {
 	if s.in == 0 {

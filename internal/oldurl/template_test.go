@@ -1,4 +1,4 @@
-package addresses
+package oldurl
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"assetferry/internal/oldurl/oldurltest"
 )
 
 func templateOf(tb testing.TB, text string, widths ...int) *Template {
@@ -200,13 +202,13 @@ func TestPresentable(t *testing.T) {
 // that no address is built that browsers would change, and that whatever is read builds
 // the address again.
 func FuzzTemplate(f *testing.F) {
-	for n, key := range hostile {
+	for n, key := range oldurltest.Hostile() {
 		f.Add(key, uint8(n), uint16(n))
 		f.Add("a/b-1x2/"+key+"-320x200.jpg", uint8(n), uint16(n))
 		f.Add("a/1.2-"+key+"/320.3", uint8(n), uint16(n))
 	}
 	f.Fuzz(func(t *testing.T, key string, which uint8, at uint16) {
-		if !isKey(key) || len(key) > 300 {
+		if !oldurltest.IsKey(key) || len(key) > 300 {
 			return
 		}
 		template, at := templateOf(t, templates[int(which)%len(templates)]), at|1

@@ -1,4 +1,4 @@
-package addresses
+package redirect
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"assetferry/internal/oldurl"
+	"assetferry/internal/oldurl/oldurltest"
 	"assetferry/internal/rows"
 )
 
@@ -24,21 +26,13 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// hostile are names that mean something in one of the formats.
-var hostile = []string{
-	"2024/spring/harbour.jpg", "Photo.jpg", "photo.jpg", "PHOTO.JPG", "a b.jpg", `say "cheese".jpg`, `back\slash\.jpg`, `trailing\`,
-	"$uri.jpg", "${x}.jpg", "a;b{c}.jpg", "~^tilde.jpg", "default", "hostnames", "include", "volatile", "#hash.jpg", "100%.jpg", "%41.jpg",
-	"what?.jpg", "a&b=c+d.jpg", "o'clock.jpg", "Åse.jpg", "日本.jpg", "a.b*c(d)[e]|f^g.jpg", "<b>.jpg", "'); DROP TABLE asset_urls; --.jpg",
-	"~", " ", "@", ":", "a:b.jpg", "=cmd.csv", "\u00a0\u2028.jpg",
-}
-
 func rowOf(tb testing.TB, prefix, key string) Row {
 	tb.Helper()
-	p, err := ParsePrefix(prefix)
+	p, err := oldurl.ParsePrefix(prefix)
 	must(tb, err)
 	base := "https://ckbox.example/ws/assets/kq3-Zr8Lw_aT"
 	return Row{
-		Old: p.Address(key), New: base + "/file", Key: key, AssetID: "kq3-Zr8Lw_aT", Size: int64(len(key)), Verified: len(key)%2 == 0, Kind: Current,
+		Old: p.Address(key), New: base + "/file", Key: key, AssetID: "kq3-Zr8Lw_aT", Size: int64(len(key)), Verified: len(key)%2 == 0, Kind: oldurl.Current,
 		Images: map[string]string{"80": base + "/images/80.webp", "1024": base + "/images/1024.webp", "default": base + "/images/1024.jpeg"},
 	}
 }
@@ -61,7 +55,7 @@ func write(tb testing.TB, format string, rows ...Row) string {
 
 func TestGolden(t *testing.T) {
 	var rows []Row
-	for _, key := range hostile {
+	for _, key := range oldurltest.Hostile() {
 		rows = append(rows, rowOf(t, "https://old.example.com/my files/", key))
 	}
 	rows[1].Images = nil
@@ -82,65 +76,6 @@ func TestGolden(t *testing.T) {
 func TestUnknownFormat(t *testing.T) {
 	if _, err := New("yaml", nil, nil); err == nil {
 		t.Error("there is a format yaml")
-	}
-}
-
-func TestParsePrefix(t *testing.T) {
-	for prefix, want := range map[string]string{
-		"":                                "/a%20b",
-		"/":                               "/a%20b",
-		"/files/":                         "/files/a%20b",
-		"https://old.example.com/":        "https://old.example.com/a%20b",
-		"http://old.example.com:8080/f/":  "http://old.example.com:8080/f/a%20b",
-		"https://old.example.com/my%20f/": "https://old.example.com/my%20f/a%20b",
-		"https://old.example.com/my f/":   "https://old.example.com/my%20f/a%20b",
-		"/å/":                             "/%C3%A5/a%20b",
-	} {
-		p, err := ParsePrefix(prefix)
-		if got := p.Address("a b"); err != nil || got != want {
-			t.Errorf("%s: got %s (%v), want %s", prefix, got, err, want)
-		}
-		if got, ok := p.Template().Address("a b", 0); !ok || got != want {
-			t.Errorf("template of %s: got %s, want %s", prefix, got, want)
-		}
-	}
-	for prefix, want := range map[string]string{
-		"files/":                         "begins neither",
-		"//old.example.com/files/":       "begins neither",
-		"ftp://old.example.com/":         "begins neither",
-		"https:///files/":                "begins neither",
-		"https://old.example.com":        "slash",
-		"/files":                         "slash",
-		"https://old.example.com/?file=": "query",
-		"/files/?":                       "query",
-		"/files/#a":                      "fragment",
-		"/a//b/":                         "part",
-		"//":                             "begins neither",
-		"/a/../b/":                       "part",
-		"/./":                            "part",
-		"https://anna:secret@host/":      "password",
-		"https://exämple.com/":           "wire",
-		"/%zz/":                          "not an address",
-		"/a\nb/":                         "not an address",
-	} {
-		_, err := ParsePrefix(prefix)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: got %v, want something with %q", prefix, err, want)
-		}
-	}
-}
-
-func TestClean(t *testing.T) {
-	for in, want := range map[string]string{
-		"https://ckbox.cloud/w/assets/-_aZ09/file?download=true#x": "https://ckbox.cloud/w/assets/-_aZ09/file?download=true#x",
-		"https://a.example/%C3%A5":                                 "https://a.example/%C3%A5",
-		"https://a.example/100%":                                   "https://a.example/100%25",
-		"https://a.example/%g1":                                    "https://a.example/%25g1",
-		"a\tb\nc\"d\\e f<å>{}|^`":                                  "a%09b%0Ac%22d%5Ce%20f%3C%C3%A5%3E%7B%7D%7C%5E%60",
-	} {
-		if got := Clean(in); got != want {
-			t.Errorf("%q: got %s, want %s", in, got, want)
-		}
 	}
 }
 
@@ -197,7 +132,7 @@ func TestSizesForNginx(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	var want []Row
-	for _, key := range hostile {
+	for _, key := range oldurltest.Hostile() {
 		want = append(want, rowOf(t, "/", key))
 	}
 	all, err := csv.NewReader(strings.NewReader(write(t, "csv", want...))).ReadAll()
@@ -218,7 +153,7 @@ func TestCSV(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	for _, key := range hostile {
+	for _, key := range oldurltest.Hostile() {
 		want := rowOf(t, "/", key)
 		var got Row
 		must(t, json.Unmarshal([]byte(write(t, "json", want)), &got))

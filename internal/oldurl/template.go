@@ -1,4 +1,4 @@
-package addresses
+package oldurl
 
 import (
 	"fmt"
@@ -209,17 +209,29 @@ func (t *Template) check() error {
 			return &TemplateError{0, `it has a "." or ".." part, which web servers resolve`}
 		}
 	}
-	switch {
-	case t.query != nil && t.queryText() != Clean(t.queryText()):
+	if t.query != nil && t.queryText() != Clean(t.queryText()) {
 		return &TemplateError{0, "its query has characters that must be encoded, as in %20"}
+	}
+	if err := t.checkKey(); err != nil {
+		return err
+	}
+	return t.checkSizes()
+}
+
+// checkKey refuses a template that keeps too little of a key to tell the object.
+func (t *Template) checkKey() error {
+	switch {
 	case t.has(ofPath), t.hasFolder() && (t.has(name) || t.has(stem) && t.has(ext)):
+		return nil
 	case !t.hasFolder() && (t.has(name) || t.has(stem)):
 		return &TemplateError{0, "one cannot tell the folder of an object from it; put ${folder}/ before the name"}
 	case t.has(stem):
 		return &TemplateError{0, "one cannot tell the extension of an object from it; it needs ${ext}, too"}
-	default:
-		return &TemplateError{0, "one cannot tell the object from it; it needs ${path}, or ${folder} and ${name}, or ${folder}, ${stem} and ${ext}"}
 	}
+	return &TemplateError{0, "one cannot tell the object from it; it needs ${path}, or ${folder} and ${name}, or ${folder}, ${stem} and ${ext}"}
+}
+
+func (t *Template) checkSizes() error {
 	switch {
 	case t.has(height) && !t.has(width):
 		return &TemplateError{0, "it has a ${height} without a ${width}"}

@@ -1,4 +1,4 @@
-package addresses
+package oldurl
 
 import (
 	"context"
@@ -28,32 +28,41 @@ func (f *Finder) List(ctx context.Context, as string, o Object) iter.Seq2[Old, e
 			return
 		}
 		for n, rule := range f.rules {
-			if !rule.CanList() {
-				continue
+			list := f.listPlain
+			if rule.HasSizes() {
+				list = f.listSizes
 			}
-			if !rule.HasSizes() {
-				if address, ok := rule.Address(as, 0); ok && !f.settle(ctx, Old{Address: address, New: o.URL, Kind: o.Kind}, o, claim{n, match{key: as}}, yield) {
-					return
-				}
-				continue
-			}
-			images, err := o.Images()
-			if err != nil {
-				yield(Old{}, err)
+			if rule.CanList() && !list(ctx, n, as, o, yield) {
 				return
-			}
-			if len(images) == 0 {
-				continue
-			}
-			for _, w := range rule.widths {
-				old := Old{New: imageOf(o.URL, images, w), Kind: Variant, Width: w}
-				var ok bool
-				if old.Address, ok = rule.Address(as, w); ok && !f.settle(ctx, old, o, claim{n, match{as, w}}, yield) {
-					return
-				}
 			}
 		}
 	}
+}
+
+// listPlain yields the address of an object by a rule without sizes.
+func (f *Finder) listPlain(ctx context.Context, n int, as string, o Object, yield func(Old, error) bool) bool {
+	address, ok := f.rules[n].Address(as, 0)
+	return !ok || f.settle(ctx, Old{Address: address, New: o.URL, Kind: o.Kind}, o, claim{n, match{key: as}}, yield)
+}
+
+// listSizes yields the addresses of an image by a rule with sizes.
+func (f *Finder) listSizes(ctx context.Context, n int, as string, o Object, yield func(Old, error) bool) bool {
+	images, err := o.Images()
+	if err != nil {
+		yield(Old{}, err)
+		return false
+	}
+	if len(images) == 0 {
+		return true
+	}
+	for _, w := range f.rules[n].widths {
+		old := Old{New: imageOf(o.URL, images, w), Kind: Variant, Width: w}
+		var ok bool
+		if old.Address, ok = f.rules[n].Address(as, w); ok && !f.settle(ctx, old, o, claim{n, match{as, w}}, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // settle yields an address unless the object has it for another reason as well, and says

@@ -1,20 +1,10 @@
-// Package addresses knows the old addresses of objects. It writes which new address stands
-// for each: as tables, as SQL, and as maps for web servers that redirect. And it finds what
-// stands for an address that somebody has:
+// Package redirect writes which new URL stands for each old one: as tables, as SQL, and as
+// maps for web servers that redirect.
 //
-//	rules := []*Template{...}                    // ParseTemplate, or Prefix.Template
-//	finder, err := NewFinder(ctx, rules, journal) // journal: what keys are and were
-//	places := finder.Beginnings()                // "//cdn.example.com/img/", "/files/"
-//	found, err := finder.Find(ctx, address)      // ErrUnknown, or what stands for it
-//
-// An address is found in whatever way it is spelled: with any scheme or none, encoded or
-// not, in any form of Unicode, with a query that nobody knows. Where only the keys matter
-// that an address may have been built from, Keys gives them.
-//
-// Every address that is written is a URI of ASCII alone, so that none of the formats
-// has to cope with tabs, quotes, line breaks or bytes that are no text. Only nginx
-// compares paths as they are after decoding; for it they are escaped in its own way.
-package addresses
+// Every URL that is written is a URI of ASCII alone, so that none of the formats has to cope
+// with tabs, quotes, line breaks or bytes that are no text. Only nginx compares paths as they
+// are after decoding; for it they are escaped in its own way.
+package redirect
 
 import (
 	"bufio"
@@ -22,8 +12,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
+
+	"assetferry/internal/oldurl"
 )
 
 // A Row is an object with its old and its new address.
@@ -35,7 +28,7 @@ type Row struct {
 	Size     int64             `json:"size"`
 	Verified bool              `json:"verified"` // so that a redirect may be for good
 	Images   map[string]string `json:"images,omitempty"`
-	Kind     Kind              `json:"kind"`
+	Kind     oldurl.Kind       `json:"kind"`
 	Width    int               `json:"width,omitempty"` // that the old address is for
 }
 
@@ -99,12 +92,12 @@ func ComparesPaths(format string) bool { return format == "nginx" || format == "
 // written.
 func NeedsSurvey(format string) bool { return format == "nginx" }
 
-// Clean is the row with its addresses as Clean makes them.
+// Clean is the row with its addresses as oldurl.Clean makes them.
 func (r Row) Clean() Row {
-	r.Old, r.New = Clean(r.Old), Clean(r.New)
+	r.Old, r.New = oldurl.Clean(r.Old), oldurl.Clean(r.New)
 	copied := false
 	for name, address := range r.Images {
-		if clean := Clean(address); clean != address {
+		if clean := oldurl.Clean(address); clean != address {
 			if !copied { // the map is the caller's
 				r.Images, copied = maps.Clone(r.Images), true
 			}
@@ -112,70 +105,6 @@ func (r Row) Clean() Row {
 		}
 	}
 	return r
-}
-
-// Clean encodes what may not stand in a URI, so that an address is safe in every
-// format. One that is well-formed stays as it is.
-func Clean(address string) string {
-	return encode(address, func(i int) bool {
-		switch c := address[i]; c {
-		case ':', '/', '?', '#', '[', ']', '@':
-			return true
-		case '%':
-			return isEncoded(address[i:])
-		default:
-			return isUnreserved(c) || isSubDelim(c)
-		}
-	})
-}
-
-// isEncoded reports whether a text begins with a percent sign and two hexadecimal digits.
-func isEncoded(s string) bool {
-	return len(s) > 2 && s[0] == '%' && isHex(s[1]) && isHex(s[2])
-}
-
-func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
-
-func isSubDelim(c byte) bool {
-	switch c {
-	case '!', '$', '&', '\'', '(', ')', '*', '+', ',', ';', '=':
-		return true
-	}
-	return false
-}
-
-func isUnreserved(c byte) bool {
-	return isAlphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~'
-}
-
-func isAlphanumeric(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }
-
-// encode writes the bytes of a text that may not stay as percent signs with two
-// hexadecimal digits.
-func encode(s string, stays func(i int) bool) string {
-	return encodeWith(s, "0123456789ABCDEF", stays)
-}
-
-// encodeWith is encode with other digits. Letters and digits stay always, and most texts
-// as a whole, which costs a look at each byte and no more.
-func encodeWith(s, digits string, stays func(i int) bool) string {
-	first := 0
-	for first < len(s) && (isAlphanumeric(s[first]) || stays(first)) {
-		first++
-	}
-	if first == len(s) {
-		return s
-	}
-	b := make([]byte, first, len(s)+16)
-	copy(b, s)
-	for i := first; i < len(s); i++ {
-		if c := s[i]; stays(i) {
-			b = append(b, c)
-		} else {
-			b = append(b, '%', digits[c>>4], digits[c&15])
-		}
-	}
-	return string(b)
 }
 
 // widths gives the widths of the images of a row, in ascending order.
@@ -197,3 +126,21 @@ func (r Row) widths() []string {
 
 // defaultImage is the service's word for an image in its own format and full width.
 const defaultImage = "default"
+
+// pathOf gives the path of an old address as a web server sees it, decoded; ErrQuery if it
+// has more than that.
+func pathOf(old string) (string, error) {
+	escaped := old
+	if !strings.HasPrefix(old, "/") {
+		_, rest, _ := strings.Cut(old, "://")
+		escaped = rest[max(strings.IndexByte(rest, '/'), 0):]
+	}
+	if strings.Contains(escaped, "?") {
+		return "", ErrQuery
+	}
+	path, err := url.PathUnescape(escaped)
+	if err != nil {
+		return "", fmt.Errorf("old address %q: %w", old, err)
+	}
+	return path, nil
+}

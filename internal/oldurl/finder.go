@@ -1,4 +1,15 @@
-package addresses
+// Package oldurl knows the old URLs of objects: how rules build them from keys, and which
+// object has the one that somebody asks for:
+//
+//	rules := []*Template{...}                    // ParseTemplate, or Prefix.Template
+//	finder, err := NewFinder(ctx, rules, journal) // journal: what keys are and were
+//	places := finder.Beginnings()                // "//cdn.example.com/img/", "/files/"
+//	found, err := finder.Find(ctx, address)      // ErrUnknown, or what stands for it
+//
+// A URL is found in whatever way it is spelled: with any scheme or none, encoded or not, in
+// any form of Unicode, with a query that nobody knows. Where only the keys matter that it may
+// have been built from, Keys gives them.
+package oldurl
 
 import (
 	"context"

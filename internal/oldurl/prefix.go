@@ -1,4 +1,4 @@
-package addresses
+package oldurl
 
 import (
 	"cmp"
@@ -64,28 +64,13 @@ func (p Prefix) Template() *Template {
 }
 
 // escapePath encodes a path as RFC 3986 wants it, and no more than that.
-func escapePath(path string) string {
-	return encode(path, func(i int) bool { return staysInPath(path[i]) })
+func escapePath(path string) string { return EscapePath(path, upperDigits) }
+
+// EscapePath is the path as RFC 3986 wants it, with hexadecimal digits of one's choice.
+func EscapePath(path, digits string) string {
+	return encodeWith(path, digits, func(i int) bool { return staysInPath(path[i]) })
 }
 
 func staysInPath(c byte) bool {
 	return isUnreserved(c) || isSubDelim(c) || c == ':' || c == '@' || c == '/'
-}
-
-// pathOf gives the path of an old address as a web server sees it, decoded; ErrQuery if it
-// has more than that.
-func pathOf(old string) (string, error) {
-	escaped := old
-	if !strings.HasPrefix(old, "/") {
-		_, rest, _ := strings.Cut(old, "://")
-		escaped = rest[max(strings.IndexByte(rest, '/'), 0):]
-	}
-	if strings.Contains(escaped, "?") {
-		return "", ErrQuery
-	}
-	path, err := url.PathUnescape(escaped)
-	if err != nil {
-		return "", fmt.Errorf("old address %q: %w", old, err)
-	}
-	return path, nil
 }

@@ -1,6 +1,10 @@
-package addresses
+package redirect
 
-import "bufio"
+import (
+	"bufio"
+
+	"assetferry/internal/oldurl"
+)
 
 // An apache writes a text map for mod_rewrite. It has words between blanks and knows no
 // quotes, so the path of a request is encoded before it is looked up, by a function of
@@ -51,8 +55,6 @@ func (a *apache) Write(r Row) error {
 }
 
 // apacheKey encodes a path as the function escape of mod_rewrite does.
-func apacheKey(path string) string {
-	return encodeWith(path, "0123456789abcdef", func(i int) bool { return staysInPath(path[i]) })
-}
+func apacheKey(path string) string { return oldurl.EscapePath(path, "0123456789abcdef") }
 
 func (a *apache) Close() error { return a.w.Flush() }
