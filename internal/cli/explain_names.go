@@ -8,6 +8,7 @@ import (
 
 	"assetferry/internal/config"
 	"assetferry/internal/oldurl"
+	"assetferry/internal/redirect"
 	"assetferry/state"
 )
 
@@ -21,16 +22,16 @@ type names struct {
 const shownAddresses = 20
 
 // namesOf gives a mapping of a pair with the rules of the configuration.
-func (e *explainer) namesOf(ctx context.Context, p state.Pair) (*mapping, error) {
+func (e *explainer) namesOf(ctx context.Context, p state.Pair) (*redirect.Map, error) {
 	rules, err := e.addressRules("")
 	if err != nil {
 		return nil, err
 	}
-	m := &mapping{journal: e.journal, pair: p}
-	if m.categories, err = e.journal.Categories(ctx, p.Destination); err != nil {
+	m, err := redirect.Open(ctx, e.journal, p, 0)
+	if err != nil {
 		return nil, err
 	}
-	return m, m.build(ctx, rules)
+	return m, m.Build(ctx, rules)
 }
 
 // followed looks for the object that goes by another key than the one of a history without
@@ -42,7 +43,7 @@ func (e *explainer) followed(ctx context.Context, h history) (history, error) {
 	}
 	var key string
 	if config.IsAddress(h.key) {
-		found, err := m.finder.Find(ctx, h.key)
+		found, err := m.Finder().Find(ctx, h.key)
 		if errors.Is(err, oldurl.ErrUnknown) {
 			return h, nil
 		} else if err != nil {
@@ -83,8 +84,7 @@ func (e *explainer) recallNames(ctx context.Context, h *history) (err error) {
 		return err
 	}
 	if len(e.settings.Addresses) == 0 { // all addresses would be a slash and a key
-		m.finder, err = oldurl.NewFinder(ctx, nil, m)
-		if err != nil {
+		if err := m.Build(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -102,16 +102,16 @@ func (e *explainer) recallNames(ctx context.Context, h *history) (err error) {
 }
 
 // add adds the old addresses that an object has because of something it is known by.
-func (n *names) add(ctx context.Context, m *mapping, h history, as string, kind oldurl.Kind) error {
+func (n *names) add(ctx context.Context, m *redirect.Map, h history, as string, kind oldurl.Kind) error {
 	o := oldurl.Object{Key: h.key, Kind: kind, URL: h.receipt.URL}
 	if kind != oldurl.Given {
-		at, err := m.journal.AddressByKey(ctx, h.pair.ID, as)
-		if err != nil || at.Key != h.key { // another one has it
+		found, err := m.ByKey(ctx, as)
+		if err != nil || found.Key != h.key { // another one has it
 			return err
 		}
-		o.Images = at.Images
+		o.Images = found.Images
 	}
-	for old, err := range m.finder.List(ctx, as, o) {
+	for old, err := range m.Finder().List(ctx, as, o) {
 		if err != nil {
 			return err
 		}

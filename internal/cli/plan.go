@@ -393,9 +393,4 @@ func unmatchedHint(plan migrate.Plan) string {
 }
 
 // count gives a number with its word, in the plural where that is right.
-func count(n int64, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return ui.Count(n) + " " + word + "s"
-}
+func count(n int64, word string) string { return ui.Plural(n, word) }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/event"
+	"assetferry/internal/redirect"
 	"assetferry/internal/rewrite"
 	"assetferry/internal/ui"
 )
@@ -409,9 +410,9 @@ func (w *rewriting) tell(args []string, book book) error {
 	if c.Current > 0 {
 		say("New already: %s.", countOf(c.Current, "address", "addresses"))
 	}
-	for _, l := range leftOutReasons {
-		if n := c.Left[l.reason]; n > 0 {
-			say("Left as they are: %s %s.", ui.Count(n), l.told)
+	for _, l := range redirect.LeftOutReasons() {
+		if n := c.Left[l.Reason]; n > 0 {
+			say("Left as they are: %s %s.", ui.Count(n), l.Text)
 		}
 	}
 	if n := c.Left[rewrite.WrongLength] + c.Left[rewrite.TooLong]; n > 0 {

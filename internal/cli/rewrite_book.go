@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/oldurl"
+	"assetferry/internal/redirect"
 	"assetferry/internal/rewrite"
 )
 
@@ -35,7 +36,7 @@ func (a *app) openBook(ctx context.Context, cmd *cobra.Command, job rewriteJob) 
 type journalBook struct {
 	*rewrite.Map
 	ctx    context.Context
-	m      *mapping
+	m      *redirect.Map
 	old    []string
 	others []string
 	recent map[string]rewrite.Verdict
@@ -57,9 +58,9 @@ func (a *app) openJournalBook(ctx context.Context, cmd *cobra.Command, prefixes 
 	if err != nil {
 		return nil, err
 	}
-	m, err := a.openMapping(ctx, cmd, journal, pairs)
+	m, err := a.openRedirects(ctx, cmd, journal, pairs)
 	if err == nil {
-		err = m.build(ctx, rules)
+		err = m.Build(ctx, rules)
 	}
 	if err != nil {
 		return nil, err
@@ -68,12 +69,12 @@ func (a *app) openJournalBook(ctx context.Context, cmd *cobra.Command, prefixes 
 	for _, r := range rules {
 		b.old = append(b.old, r.Beginning())
 	}
-	for _, begin := range m.finder.Beginnings() {
+	for _, begin := range m.Finder().Beginnings() {
 		if !slices.Contains(b.old, begin) && begin != "/" {
 			b.others = append(b.others, begin)
 		}
 	}
-	b.Map, err = rewrite.NewMap(m.rows(ctx))
+	b.Map, err = rewrite.NewMap(listed(ctx, m))
 	if e, ok := errors.AsType[*rewrite.RowError](err); ok {
 		return nil, usage(e, "assetferry urls lists old and new addresses; correct --old-prefix or the addresses in assetferry.yaml")
 	}
@@ -98,11 +99,11 @@ func (b *journalBook) addPaths() {
 	}
 }
 
-// rows yields what can be listed.
-func (m *mapping) rows(ctx context.Context) iter.Seq2[rewrite.Row, error] {
+// listed yields what can be listed.
+func listed(ctx context.Context, m *redirect.Map) iter.Seq2[rewrite.Row, error] {
 	return func(yield func(rewrite.Row, error) bool) {
-		for l, err := range m.all(ctx) {
-			if err == nil && (l.left != "" || !rewrite.CanBeFound(l.Old)) {
+		for l, err := range m.All(ctx) {
+			if err == nil && (l.Left != "" || !rewrite.CanBeFound(l.Old)) {
 				continue
 			}
 			if !yield(rewrite.Row{Old: l.Old, New: l.New}, err) {
@@ -159,7 +160,7 @@ func (b *journalBook) Find(address string) (rewrite.Verdict, error) {
 }
 
 func (b *journalBook) find(address string) (rewrite.Verdict, error) {
-	found, err := b.m.finder.Find(b.ctx, address)
+	found, err := b.m.Finder().Find(b.ctx, address)
 	if errors.Is(err, oldurl.ErrUnknown) {
 		return rewrite.Verdict{}, nil
 	}
@@ -169,7 +170,7 @@ func (b *journalBook) find(address string) (rewrite.Verdict, error) {
 	if path, _, hasQuery := strings.Cut(address, "?"); hasQuery {
 		// The finder leaves out what it does not know; how much of the text that is,
 		// only the rewriter can tell.
-		without, err := b.m.finder.Find(b.ctx, path)
+		without, err := b.m.Finder().Find(b.ctx, path)
 		if err == nil && without.Key == found.Key && without.New == found.New {
 			return rewrite.Verdict{}, nil
 		}

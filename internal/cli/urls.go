@@ -133,30 +133,30 @@ func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	if err != nil {
 		return err
 	}
-	m, err := a.openMapping(ctx, cmd, journal, pairs)
+	m, err := a.openRedirects(ctx, cmd, journal, pairs)
 	if err != nil {
 		return err
 	}
-	if err := apartFrom(job.output, m.pair.Source); err != nil {
+	if err := apartFrom(job.output, a.summary.Source); err != nil {
 		return err
 	}
-	m.images, m.pathsOnly = a.out.JSON() || redirect.NeedsImages(job.format), !a.out.JSON() && redirect.ComparesPaths(job.format)
-	if err := m.build(ctx, rules); err != nil {
+	m.Images, m.PathsOnly = a.out.JSON() || redirect.NeedsImages(job.format), !a.out.JSON() && redirect.ComparesPaths(job.format)
+	if err := m.Build(ctx, rules); err != nil {
 		return err
 	}
-	var t tally
+	var t redirect.Tally
 	if job.toStdout() {
 		t, err = a.printMap(ctx, m, job)
 	} else {
 		err = writeNew(job.output, true, func(w io.Writer) (err error) {
-			t, err = m.write(ctx, w, job.format)
+			t, err = m.Write(ctx, w, job.format)
 			return err
 		})
 	}
 	if err != nil {
 		return err
 	}
-	*a.summary.Addresses = event.Addresses{Written: t.written, Verified: t.verified, LeftOut: t.leftOut}
+	*a.summary.Addresses = event.Addresses{Written: t.Written, Verified: t.Verified, LeftOut: t.LeftOut}
 	a.tellMap(t, job)
 	a.tellTaken(t)
 	a.tellUnlisted(rules)
@@ -164,11 +164,11 @@ func (a *app) writeURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 }
 
 // printMap writes the map to stdout.
-func (a *app) printMap(ctx context.Context, m *mapping, job urlsJob) (tally, error) {
+func (a *app) printMap(ctx context.Context, m *redirect.Map, job urlsJob) (redirect.Tally, error) {
 	if a.out.JSON() {
-		return m.writeTo(ctx, events{a.out})
+		return m.WriteTo(ctx, events{a.out})
 	}
-	return m.write(ctx, a.stdout, job.format)
+	return m.Write(ctx, a.stdout, job.format)
 }
 
 // events writes rows as JSON events.
@@ -184,21 +184,21 @@ func (e events) Write(r redirect.Row) error {
 func (events) Close() error { return nil }
 
 // tellMap tells a person what the map has and what it has not.
-func (a *app) tellMap(t tally, job urlsJob) {
+func (a *app) tellMap(t redirect.Tally, job urlsJob) {
 	where := ""
 	if !job.toStdout() {
 		where = " in " + ui.Sanitize(job.output)
 	}
-	if t.written == 0 {
+	if t.Written == 0 {
 		a.out.Notef("There is no address%s: nothing has arrived that may be published.", where)
 	} else {
-		a.out.Notef("%s%s, %s of them verified.", countOf(t.written, "address", "addresses"), where, ui.Count(t.verified))
+		a.out.Notef("%s%s, %s of them verified.", countOf(t.Written, "address", "addresses"), where, ui.Count(t.Verified))
 	}
 	a.tellLeftOut(t)
-	if t.verified < t.written && (job.format == "nginx" || job.format == "apache") {
+	if t.Verified < t.Written && (job.format == "nginx" || job.format == "apache") {
 		a.out.Notef("Try: assetferry verify, and write the map again: until then it redirects with 302")
 	}
-	if t.written > 0 {
+	if t.Written > 0 {
 		a.tellPassing("redirects")
 	}
 }
@@ -212,23 +212,23 @@ func (a *app) tellPassing(rehearsed string) {
 }
 
 // tellLeftOut tells what was left out, and who can tell about it.
-func (a *app) tellLeftOut(t tally) {
-	for _, l := range leftOutReasons {
-		if n := t.leftOut[l.reason]; n > 0 {
-			a.out.Notef("Left out: %s %s.", ui.Count(n), l.told)
-			if l.hint != "" {
-				a.out.Notef("Try: %s", l.hint)
+func (a *app) tellLeftOut(t redirect.Tally) {
+	for _, l := range redirect.LeftOutReasons() {
+		if n := t.LeftOut[l.Reason]; n > 0 {
+			a.out.Notef("Left out: %s %s.", ui.Count(n), l.Text)
+			if l.Hint != "" {
+				a.out.Notef("Try: %s", l.Hint)
 			}
 		}
 	}
 }
 
 // tellTaken tells of addresses that two objects had, and which of them has it.
-func (a *app) tellTaken(t tally) {
-	for _, l := range t.taken {
-		a.out.Notef("  %s leads to %s, and not to %s", ui.Sanitize(oldurl.Clean(l.Old)), ui.Sanitize(l.takenBy), ui.Sanitize(l.Key))
+func (a *app) tellTaken(t redirect.Tally) {
+	for _, l := range t.Taken {
+		a.out.Notef("  %s leads to %s, and not to %s", ui.Sanitize(oldurl.Clean(l.Old)), ui.Sanitize(l.TakenBy), ui.Sanitize(l.Key))
 	}
-	if more := t.leftOut[leftTaken] - int64(len(t.taken)); len(t.taken) > 0 && more > 0 {
+	if more := t.LeftOut[redirect.LeftTaken] - int64(len(t.Taken)); len(t.Taken) > 0 && more > 0 {
 		a.out.Notef("  and %s", countOf(more, "more", "more"))
 	}
 }
@@ -243,11 +243,16 @@ func (a *app) tellUnlisted(rules []*oldurl.Template) {
 }
 
 // countOf is count for words that do not simply get an s.
-func countOf(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+func countOf(n int64, one, many string) string { return ui.PluralOf(n, one, many) }
+
+// openRedirects opens the redirect map that the command is about, among pairs.
+func (a *app) openRedirects(ctx context.Context, cmd *cobra.Command, journal *state.Store, pairs []state.Pair) (*redirect.Map, error) {
+	pair, run, err := a.choosePair(ctx, cmd, journal, pairs)
+	if err != nil {
+		return nil, err
 	}
-	return ui.Count(n) + " " + many
+	a.summary.Run, a.summary.Source, a.summary.Destination = run.ID, pair.Source, pair.Destination
+	return redirect.Open(ctx, journal, pair, run.Num)
 }
 
 // choosePair finds the source and destination that the command is about, of those given,

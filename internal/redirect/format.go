@@ -1,5 +1,6 @@
 // Package redirect writes which new URL stands for each old one: as tables, as SQL, and as
-// maps for web servers that redirect.
+// maps for web servers that redirect. A Map knows them from the state database, Write writes
+// it in one of the Formats, and a Check asks the new ones whether they lead to their assets.
 //
 // Every URL that is written is a URI of ASCII alone, so that none of the formats has to cope
 // with tabs, quotes, line breaks or bytes that are no text. Only nginx compares paths as they

@@ -37,6 +37,17 @@ func Count(n int64) string {
 	return sign + digits + s
 }
 
+// Plural gives a number with its word: "1 file", "2,000 files".
+func Plural(n int64, word string) string { return PluralOf(n, word, word+"s") }
+
+// PluralOf is Plural for words that do not simply get an s.
+func PluralOf(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(n) + " " + many
+}
+
 // Duration formats a length of time with two figures at most: "1.2s", "34s",
 // "5m06s", "7h08m", "9d10h". A negative one counts as none.
 func Duration(d time.Duration) string {
