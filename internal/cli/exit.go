@@ -12,6 +12,7 @@ import (
 	"assetferry/internal/enrich"
 	"assetferry/internal/event"
 	"assetferry/internal/flagname"
+	"assetferry/internal/hint"
 	"assetferry/internal/pace"
 	"assetferry/internal/sandbox"
 	"assetferry/migrate"
@@ -96,6 +97,13 @@ func explain(err error) failure {
 	f := failure{code: exitError, class: "error", hint: hintOf(err)}
 	if s, ok := errors.AsType[*stop](err); ok {
 		return failure{s.code, classes[s.code], s.hint}
+	}
+	if e, ok := errors.AsType[*hint.Error](err); ok {
+		if f.hint = e.Hint(); hint.IsUsage(err) {
+			f.code = exitUsage
+		}
+		f.class = classes[f.code]
+		return f
 	}
 	switch {
 	case errors.Is(err, migrate.ErrStopped), errors.Is(err, errInterrupted):

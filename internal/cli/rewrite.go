@@ -1,17 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/event"
+	"assetferry/internal/oldurl"
 	"assetferry/internal/redirect"
 	"assetferry/internal/rewrite"
 	"assetferry/internal/ui"
@@ -128,262 +128,151 @@ func (j rewriteJob) contradiction(cmd *cobra.Command, args []string, json bool) 
 // rewrite rewrites files, or stdin.
 func (a *app) rewrite(ctx context.Context, cmd *cobra.Command, args []string, job rewriteJob) (err error) {
 	a.summary = &event.Summary{Command: "rewrite", Rewritten: &event.Rewritten{Left: event.Counts{}}}
-	book, err := a.openBook(ctx, cmd, job)
+	redirects, err := a.openRewriteRedirects(ctx, cmd, job)
 	if err != nil {
 		return err
 	}
-	if c, ok := book.(io.Closer); ok {
-		a.closeLater(c.Close)
-	}
-	r, err := rewrite.New(book, book.Old(), slices.Concat(book.Assets().Current(), book.Others()))
+	a.closeLater(redirects.Close)
+	r, err := rewrite.New(redirects, redirects.Old(), slices.Concat(redirects.Assets().Current(), redirects.Others()))
 	if err != nil {
 		return usage(err, "rewrite part of the files with a map of its own, made with urls and --map")
 	}
-	w := &rewriting{app: a, ctx: ctx, job: job, rewriter: r, unmatched: map[string]*lost{}, skipped: event.Counts{}, counts: a.summary.Rewritten}
+	w := &rewriting{app: a, job: job}
+	w.session = rewrite.NewSession(r, a.summary.Rewritten, w)
+	w.session.All, w.session.Excerpts = job.all, !a.out.JSON()
 	if job.write {
-		if w.backup, err = a.newBackup(job, job.writtenFolders(args)); err != nil {
+		if w.session.Backup, err = a.newBackup(job, rewrite.WrittenFolders(args, job.backupDir != "")); err != nil {
 			return err
 		}
 	}
 	if args[0] == "-" {
-		err = w.stream()
+		err = w.session.Stream(ctx, w.stdin, w.stdout)
 	} else {
-		err = w.files(args)
+		err = cmp.Or(w.session.Files(ctx, args), a.out.Err())
 	}
 	if err != nil {
 		return err
 	}
-	if err := w.tell(args, book); err != nil {
+	if err := w.tell(args, redirects); err != nil {
 		return err
 	}
-	if w.counts.Failed > 0 || w.counts.Left[rewrite.WrongLength]+w.counts.Left[rewrite.TooLong] > 0 {
+	if w.session.Counts.Failed > 0 || w.session.Counts.Left[rewrite.WrongLength]+w.session.Counts.Left[rewrite.TooLong] > 0 {
 		return &stop{code: exitItems}
 	}
 	return nil
 }
 
-// A rewriting is what is done to files, and what was found in them.
+// openRewriteRedirects opens the redirects that texts are rewritten with.
+func (a *app) openRewriteRedirects(ctx context.Context, cmd *cobra.Command, job rewriteJob) (rewrite.Redirects, error) {
+	if job.addressMap != "" {
+		return rewrite.OpenMapFile(job.addressMap)
+	}
+	rules, err := a.rewriteRules(job.prefixes)
+	if err != nil {
+		return nil, err
+	}
+	journal, err := a.readJournal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := journal.Pairs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := a.openRedirects(ctx, cmd, journal, pairs)
+	if err != nil {
+		return nil, err
+	}
+	return rewrite.OpenState(ctx, m, rules)
+}
+
+// rewriteRules are those by which old addresses were built. Other than for a map, it must
+// be said what they begin with: a key alone is no address.
+func (a *app) rewriteRules(prefixes []string) ([]*oldurl.Template, error) {
+	if len(prefixes) == 0 && len(a.settings.Addresses) == 0 {
+		return nil, usage(errors.New("it is not said what old addresses begin with"),
+			"say it with --old-prefix, like https://old.example.com/files/, or with addresses in assetferry.yaml, or give a --map")
+	}
+	if len(prefixes) == 0 {
+		return a.settings.Addresses, nil
+	}
+	var all []*oldurl.Template
+	for _, text := range prefixes {
+		rules, err := a.addressRules(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rules...)
+	}
+	return all, nil
+}
+
+// A rewriting shows what a session does.
 type rewriting struct {
 	*app
-	ctx       context.Context
-	job       rewriteJob
-	rewriter  *rewrite.Rewriter
-	backup    *rewrite.Backup // nil unless files are written
-	counts    *event.Rewritten
-	unmatched map[string]*lost
-	skipped   event.Counts // files, by reason
-	left      int
+	session *rewrite.Session
+	job     rewriteJob
+	left    int
+	shown   int // hunks of the text
 }
 
-// A lost address is an old one that matches nothing.
-type lost struct {
-	file  string // where it is first
-	line  int64
-	times int64
-}
-
-// toldUnmatched is how many different addresses that match nothing are kept; the others are
-// counted.
-const toldUnmatched = 10_000
-
-// stream rewrites stdin to stdout.
-func (w *rewriting) stream() error {
-	from, err := rewrite.Decoded(w.stdin)
-	if err != nil {
-		return fmt.Errorf("stdin: %w", err)
-	}
-	return buffered(w.stdout, func(to io.Writer) error {
-		_, err := w.text("-", from, to)
-		return err
-	})
-}
-
-// files rewrites files one after the other. One that cannot be read does not keep the
-// others from it.
-func (w *rewriting) files(paths []string) error {
-	for f, err := range rewrite.Files(paths, w.job.all) {
-		if cause := context.Cause(w.ctx); cause != nil {
-			return cause
-		}
-		switch {
-		case err != nil:
-		case f.Skip != "":
-			err = w.skip(f)
-		default:
-			err = w.file(f.Path)
-		}
-		switch {
-		case err != nil && w.ctx.Err() != nil:
-			return err
-		case errors.Is(err, os.ErrNotExist) && slices.Contains(paths, f.Path):
-			return &stop{exitError, err, "check the path"}
-		case err != nil:
-			w.counts.Failed++
-			w.out.Notef("Left as it is: %s: %v", ui.Sanitize(f.Path), err)
-		}
-	}
-	return w.out.Err()
-}
-
-// skip leaves a file out, and removes it if it is good for nothing.
-func (w *rewriting) skip(f rewrite.File) error {
-	w.skipped[f.Skip]++
-	w.counts.Skipped++
+// Skipped implements rewrite.Observer.
+func (w *rewriting) Skipped(f rewrite.File, removed bool) {
 	switch {
-	case f.Skip == rewrite.SkipDraft && w.job.write:
-		if err := os.Remove(f.Path); err != nil {
-			return err
-		}
+	case removed:
 		w.out.Notef("Removed what a rewrite left behind that was interrupted: %s", ui.Sanitize(f.Path))
 	case f.Skip == rewrite.SkipDraft || w.out.Verbose():
 		w.out.Notef("Left out: %s: %s", ui.Sanitize(f.Path), f.Skip)
 	}
-	return nil
 }
 
-// file rewrites a file, or only reads it.
-func (w *rewriting) file(path string) error {
-	w.counts.Files++
-	if !w.job.write {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		changes, err := w.text(path, f, nil)
-		if changes {
-			w.counts.Changed++
-		}
-		return errors.Join(err, f.Close())
-	}
-	original, err := rewrite.Replace(path, w.backup, func(from io.Reader, to io.Writer) (changes bool, err error) {
-		err = buffered(to, func(to io.Writer) error {
-			changes, err = w.text(path, from, to)
-			return err
-		})
-		return changes, err
-	})
-	if original != "" {
-		w.counts.Changed++
-		w.counts.Backup = w.backup.Dir()
-		w.out.Printf("%s: the original is %s", ui.Sanitize(path), ui.Sanitize(original))
-	}
-	return err
+// Failed implements rewrite.Observer.
+func (w *rewriting) Failed(path string, err error) {
+	w.out.Notef("Left as it is: %s: %v", ui.Sanitize(path), err)
 }
 
-// text rewrites a text, and shows what changes unless it is written.
-func (w *rewriting) text(name string, from io.Reader, to io.Writer) (changes bool, err error) {
-	s := &rewriteSink{rewriting: w, name: name, to: to}
-	if to == nil && !w.out.JSON() {
-		s.excerpts = rewrite.NewExcerpts(s.show)
+// Replaced implements rewrite.Observer.
+func (w *rewriting) Replaced(path, original string) {
+	w.out.Printf("%s: the original is %s", ui.Sanitize(path), ui.Sanitize(original))
+}
+
+// Restored implements rewrite.Observer.
+func (w *rewriting) Restored(path string) { w.out.Printf("%s", ui.Sanitize(path)) }
+
+// Spot implements rewrite.Observer.
+func (w *rewriting) Spot(name string, s rewrite.Spot) {
+	if s.Kind == rewrite.Left {
+		if w.left++; leftText[s.Why] != "" && (w.left <= toldBriefly || w.out.Verbose()) {
+			w.out.Notef("Left as it is: %s:%d: %s %s", ui.Sanitize(name), s.Line, ui.Sanitize(s.Address), leftText[s.Why])
+		}
 	}
-	if err := w.rewriter.Rewrite(interruptible{w.ctx, from}, s); err != nil {
-		return s.changes > 0, err
+	if s.New != nil {
+		w.out.Event("change", event.Change{File: name, Line: s.Line, Old: string(s.Old), New: string(s.New), Address: s.Address})
 	}
-	if s.excerpts != nil {
-		err = s.excerpts.Close()
+}
+
+// Hunk implements rewrite.Observer. It shows a changed line as unified diff does.
+func (w *rewriting) Hunk(name string, h rewrite.Hunk) error {
+	if w.shown++; w.job.changes > 0 && w.shown > w.job.changes {
+		return nil
 	}
-	if hidden := s.shown - w.job.changes; w.job.changes > 0 && hidden > 0 {
+	if w.shown == 1 {
+		w.out.Printf("--- %s\n+++ %s", ui.Sanitize(name), ui.Sanitize(name))
+	}
+	w.out.Printf("@@ -%d +%d @@\n-%s\n+%s", h.Line, h.Line, ui.Sanitize(h.Old), ui.Sanitize(h.New))
+	return w.out.Err()
+}
+
+// Done implements rewrite.Observer.
+func (w *rewriting) Done(name string) {
+	if hidden := w.shown - w.job.changes; w.job.changes > 0 && hidden > 0 {
 		w.out.Printf("… and %s more in %s; --changes 0 shows all", count(int64(hidden), "changed line"), ui.Sanitize(name))
 	}
-	return s.changes > 0, err
+	w.shown = 0
 }
 
-// interruptible reads until its context ends.
-type interruptible struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (i interruptible) Read(p []byte) (int, error) {
-	if err := context.Cause(i.ctx); err != nil {
-		return 0, err
-	}
-	return i.Reader.Read(p)
-}
-
-// A rewriteSink writes a text, shows it, and counts what is in it.
-type rewriteSink struct {
-	*rewriting
-	name     string
-	to       io.Writer // nil: nowhere
-	excerpts *rewrite.Excerpts
-	changes  int
-	shown    int
-}
-
-// Keep implements rewrite.Sink.
-func (s *rewriteSink) Keep(text []byte) error {
-	if s.to != nil {
-		if _, err := s.to.Write(text); err != nil {
-			return err
-		}
-	}
-	if s.excerpts != nil {
-		return s.excerpts.Keep(text)
-	}
-	return nil
-}
-
-// Spot implements rewrite.Sink.
-func (s *rewriteSink) Spot(spot rewrite.Spot) error {
-	s.count(spot)
-	if spot.New == nil {
-		return nil
-	}
-	s.changes++
-	if s.to != nil {
-		if _, err := s.to.Write(spot.New); err != nil {
-			return err
-		}
-	}
-	s.out.Event("change", event.Change{File: s.name, Line: spot.Line, Old: string(spot.Old), New: string(spot.New), Address: spot.Address})
-	if s.excerpts != nil {
-		return s.excerpts.Spot(spot)
-	}
-	return nil
-}
-
-func (s *rewriteSink) count(spot rewrite.Spot) {
-	switch spot.Kind {
-	case rewrite.Replaced:
-		s.counts.Replaced++
-	case rewrite.Length:
-		s.counts.Lengths++
-	case rewrite.Current:
-		s.counts.Current++
-	case rewrite.Left:
-		s.counts.Left[spot.Why]++
-		if s.left++; leftTold[spot.Why] != "" && (s.left <= toldBriefly || s.out.Verbose()) {
-			s.out.Notef("Left as it is: %s:%d: %s %s", ui.Sanitize(s.name), spot.Line, ui.Sanitize(spot.Address), leftTold[spot.Why])
-		}
-	case rewrite.Unknown:
-		s.counts.Unmatched++
-		u := s.unmatched[spot.Address]
-		if u == nil {
-			if len(s.unmatched) == toldUnmatched {
-				return
-			}
-			u = &lost{file: s.name, line: spot.Line}
-			s.unmatched[spot.Address] = u
-		}
-		u.times++
-	}
-}
-
-// show shows a changed line as unified diff does.
-func (s *rewriteSink) show(h rewrite.Hunk) error {
-	if s.shown++; s.job.changes > 0 && s.shown > s.job.changes {
-		return nil
-	}
-	if s.shown == 1 {
-		s.out.Printf("--- %s\n+++ %s", ui.Sanitize(s.name), ui.Sanitize(s.name))
-	}
-	s.out.Printf("@@ -%d +%d @@\n-%s\n+%s", h.Line, h.Line, ui.Sanitize(h.Old), ui.Sanitize(h.New))
-	return s.out.Err()
-}
-
-// leftTold tells why an old address stays.
-var leftTold = map[string]string{
+// leftText says why an old address stays.
+var leftText = map[string]string{
 	rewrite.WrongLength: "is in a serialized string whose length was wrong before",
 	rewrite.TooLong:     "is in a serialized string of more than 16 MB",
 }
@@ -392,8 +281,8 @@ var leftTold = map[string]string{
 const toldBriefly = 20
 
 // tell tells what was found in all.
-func (w *rewriting) tell(args []string, book book) error {
-	c := w.counts
+func (w *rewriting) tell(args []string, redirects rewrite.Redirects) error {
+	c := w.session.Counts
 	say := w.out.Printf
 	if args[0] == "-" {
 		say = w.out.Notef
@@ -420,7 +309,7 @@ func (w *rewriting) tell(args []string, book book) error {
 	}
 	w.tellSkipped(say)
 	w.tellUnmatched(say)
-	if err := w.tellUnused(say, book); err != nil {
+	if err := w.tellUnused(say, redirects); err != nil {
 		return err
 	}
 	if c.Changed > 0 && !w.job.write && args[0] != "-" {
@@ -451,7 +340,7 @@ func (w *rewriting) tellSkipped(say func(string, ...any)) {
 		{rewrite.SkipBinary, "binary file", "binary files"},
 		{rewrite.SkipKept, "original that was kept (.orig)", "originals that were kept (.orig)"},
 	} {
-		if n := w.skipped[s.reason]; n > 0 {
+		if n := w.session.Skipped[s.reason]; n > 0 {
 			all = append(all, countOf(n, s.one, s.many))
 		}
 	}
@@ -463,29 +352,19 @@ func (w *rewriting) tellSkipped(say func(string, ...any)) {
 // tellUnmatched lists the old addresses that match nothing, those that occur most often
 // first.
 func (w *rewriting) tellUnmatched(say func(string, ...any)) {
-	if w.counts.Unmatched == 0 {
+	if w.session.Counts.Unmatched == 0 {
 		return
 	}
-	all := make([]string, 0, len(w.unmatched))
-	for address := range w.unmatched {
-		all = append(all, address)
-	}
-	slices.SortFunc(all, func(a, b string) int {
-		if n := w.unmatched[b].times - w.unmatched[a].times; n != 0 {
-			return int(n)
-		}
-		return strings.Compare(a, b)
-	})
+	all := w.session.Unmatched()
 	more := ""
-	if len(all) == toldUnmatched {
+	if len(all) == rewrite.MaxUnmatched {
 		more = " or more"
 	}
-	say("Match nothing: %s%s, found %s.", countOf(int64(len(all)), "old address", "old addresses"), more, count(w.counts.Unmatched, "time"))
-	for n, address := range all {
-		u := w.unmatched[address]
-		w.out.Event("unmatched", event.Unmatched{Address: address, File: u.file, Line: u.line, Times: u.times})
+	say("Match nothing: %s%s, found %s.", countOf(int64(len(all)), "old address", "old addresses"), more, count(w.session.Counts.Unmatched, "time"))
+	for n, u := range all {
+		w.out.Event("unmatched", event.Unmatched{Address: u.URL, File: u.File, Line: u.Line, Times: u.Times})
 		if n < toldBriefly || w.out.Verbose() {
-			say("  %s (%s:%d, %s)", ui.Sanitize(address), ui.Sanitize(u.file), u.line, count(u.times, "time"))
+			say("  %s (%s:%d, %s)", ui.Sanitize(u.URL), ui.Sanitize(u.File), u.Line, count(u.Times, "time"))
 		}
 	}
 	if len(all) > toldBriefly && !w.out.Verbose() {
@@ -494,23 +373,23 @@ func (w *rewriting) tellUnmatched(say func(string, ...any)) {
 }
 
 // tellUnused tells which assets nothing refers to.
-func (w *rewriting) tellUnused(say func(string, ...any), book book) error {
-	for r, err := range book.Unmet {
+func (w *rewriting) tellUnused(say func(string, ...any), redirects rewrite.Redirects) error {
+	for r, err := range redirects.Unmet {
 		if err != nil {
 			return err
 		}
-		w.counts.Unused++
+		w.session.Counts.Unused++
 		if w.job.unused {
 			w.out.Event("unused", event.Unused{Name: r.Old, URL: r.New})
 			say("Unused: %s -> %s", ui.Sanitize(r.Old), ui.Sanitize(r.New))
 		}
 	}
-	if w.counts.Unused > 0 {
+	if w.session.Counts.Unused > 0 {
 		hint := ""
 		if !w.job.unused {
 			hint = "; --unused lists them"
 		}
-		say("Nothing here refers to %s of %s%s.", ui.Count(w.counts.Unused), count(int64(book.Assets().Count()), "asset"), hint)
+		say("Nothing here refers to %s of %s%s.", ui.Count(w.session.Counts.Unused), count(int64(redirects.Assets().Count()), "asset"), hint)
 	}
 	return nil
 }

@@ -12,8 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
+
+	"assetferry/internal/ui"
 )
 
 // backupEnding is that of the folder of one backup. Folders with it are never rewritten.
@@ -34,6 +37,62 @@ func NewBackup(root string, now time.Time) (*Backup, error) {
 	}
 	name := now.UTC().Format("20060102-150405") + "-" + strings.ToLower(rand.Text()[:5]) + backupEnding
 	return &Backup{filepath.Join(root, name)}, nil
+}
+
+// An InsideError is that originals would be where a web server may deliver them.
+type InsideError struct{ Root, Folder string }
+
+func (e *InsideError) Error() string {
+	return fmt.Sprintf("the backup directory %s is inside %s, where a web server may deliver the originals", ui.Sanitize(e.Root), ui.Sanitize(e.Folder))
+}
+
+// NewBackupApart is NewBackup for a root outside of some folders, else an *InsideError.
+func NewBackupApart(root string, now time.Time, folders []string) (*Backup, error) {
+	backup, err := NewBackup(root, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		inside, err := backup.IsWithin(folder)
+		if err != nil {
+			return nil, fmt.Errorf("backup directory %s: %w", ui.Sanitize(root), err)
+		}
+		if inside {
+			return nil, &InsideError{root, folder}
+		}
+	}
+	return backup, nil
+}
+
+// WrittenFolders gives the folders that a backup must be outside of where paths are
+// rewritten. Of files that were named, the folders count only if it is said so.
+func WrittenFolders(paths []string, ofFiles bool) (folders []string) {
+	for _, path := range paths {
+		switch info, err := os.Stat(path); {
+		case err != nil: // it is reported later
+		case info.IsDir():
+			folders = append(folders, path)
+		case ofFiles:
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				folders = append(folders, filepath.Dir(real))
+			}
+		}
+	}
+	return folders
+}
+
+// RestoredFolders gives the folders of the files that a backup restores, for the same purpose.
+func RestoredFolders(backup string) (folders []string) {
+	for o, err := range Originals(backup) {
+		if err != nil { // it is reported later
+			continue
+		}
+		folder := filepath.Dir(o.Path)
+		if _, err := os.Stat(folder); err == nil && !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
 }
 
 // Dir returns the folder of the originals.

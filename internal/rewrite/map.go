@@ -20,7 +20,7 @@ type Row struct {
 	New string // the address of the asset
 }
 
-// A Map is a Book whose rows are in a temporary file, and of which only an index is held:
+// A Map is a Lookup whose rows are in a temporary file, and of which only an index is held:
 // 25 bytes a row.
 type Map struct {
 	file   *os.File
@@ -133,7 +133,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// Find implements Book.
+// Find implements Lookup.
 func (m *Map) Find(address string) (Verdict, error) {
 	hash := maphash.String(m.seed, address)
 	a := &m.recent[hash%recent]

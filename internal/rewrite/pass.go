@@ -114,7 +114,7 @@ func (r *Rewriter) ask(b beginning, text []byte, end int) (Spot, error) {
 	if !holds(r.places.old, address) && !holds(r.places.new, address) {
 		return spot, nil
 	}
-	v, err := r.book.Find(address)
+	v, err := r.lookup.Find(address)
 	if err != nil || v.Kind == Unknown {
 		return spot, err
 	}

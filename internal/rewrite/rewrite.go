@@ -6,7 +6,7 @@
 // them. What is looked for instead are the hosts and folders that old addresses begin with,
 // which no format spells in another way. From there the spelling of the slash before it
 // tells how the characters around it are to be read: that is a [spelling]. The address is
-// decoded, looked up in a [Book], and the new one is written as the old one was.
+// decoded, looked up in a [Lookup], and the new one is written as the old one was.
 //
 // One thing is known of the formats, because there a replacement would do harm: strings
 // that PHP serialized have their length before them, and it is corrected.
@@ -23,12 +23,12 @@ import (
 	"strings"
 )
 
-// A Book knows what stands for addresses. They are asked for in the form of Canonical.
-type Book interface {
+// A Lookup knows what stands for addresses. They are asked for in the form of Canonical.
+type Lookup interface {
 	Find(address string) (Verdict, error)
 }
 
-// A Verdict is what a Book knows of an address.
+// A Verdict is what a Lookup knows of an address.
 type Verdict struct {
 	Kind Kind
 	New  string // of what is Replaced
@@ -38,7 +38,7 @@ type Verdict struct {
 // A Kind is what something in a text is.
 type Kind int
 
-// The kinds. A Book answers with Unknown, Replaced, Left and Current.
+// The kinds. A Lookup answers with Unknown, Replaced, Left and Current.
 const (
 	Unknown  Kind = iota // begins like an old address, and is none that is known
 	Replaced             // an old address
@@ -83,7 +83,7 @@ const (
 
 // A Rewriter replaces addresses. It may be used for one text after the other.
 type Rewriter struct {
-	book          Book
+	lookup        Lookup
 	places        places
 	words         *automaton
 	wordLengths   []int
@@ -95,14 +95,14 @@ type Rewriter struct {
 }
 
 // New returns a Rewriter for addresses that begin in certain ways: old ones, and new ones,
-// of which the Book is to know that they occur.
-func New(book Book, old, new []string) (*Rewriter, error) {
+// of which the Lookup is to know that they occur.
+func New(lookup Lookup, old, new []string) (*Rewriter, error) {
 	p, err := newPlaces(old, new)
 	if err != nil {
 		return nil, err
 	}
 	words := p.words()
-	r := &Rewriter{book: book, places: p, addresses: len(words), maxSerialized: maxSerialized, window: firstWindow}
+	r := &Rewriter{lookup: lookup, places: p, addresses: len(words), maxSerialized: maxSerialized, window: firstWindow}
 	words = append(words, serializedWords()...)
 	for _, w := range words {
 		r.wordLengths = append(r.wordLengths, len(strings.TrimPrefix(w, string(root)))) // a path begins after its slash

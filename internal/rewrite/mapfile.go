@@ -1,4 +1,4 @@
-package cli
+package rewrite
 
 import (
 	"cmp"
@@ -11,15 +11,16 @@ import (
 	"slices"
 	"strings"
 
-	"assetferry/internal/rewrite"
+	"assetferry/internal/hint"
 	"assetferry/internal/rows"
 	"assetferry/internal/ui"
 )
 
-// A mapBook is a file with old and new addresses.
-type mapBook struct{ *rewrite.Map }
+// A mapFile is a file with old and new URLs.
+type mapFile struct{ *Map }
 
-func (mapBook) Others() []string { return nil }
+// Others implements Redirects.
+func (mapFile) Others() []string { return nil }
 
 // mapUse is what a map is for.
 func mapUse() rows.Use {
@@ -31,31 +32,31 @@ func mapUse() rows.Use {
 
 // isPairOfURLs tells the first row of a map from its header.
 func isPairOfURLs(cells []string) bool {
-	return len(cells) > 1 && rewrite.Canonical(rows.Unguard(cells[0])) != "" && rewrite.Canonical(rows.Unguard(cells[1])) != ""
+	return len(cells) > 1 && Canonical(rows.Unguard(cells[0])) != "" && Canonical(rows.Unguard(cells[1])) != ""
 }
 
 // errMapStop ends the reading of a map early.
 var errMapStop = errors.New("stop")
 
-// openMap reads a map as urls writes it, or as a spreadsheet saved it.
-func openMap(name string) (_ book, err error) {
+// OpenMapFile reads a map as urls writes it, or as a spreadsheet saved it.
+func OpenMapFile(name string) (_ Redirects, err error) {
 	in, size, err := openTable(name)
 	if err != nil {
-		return nil, usage(fmt.Errorf("open map: %w", err), "assetferry urls writes one")
+		return nil, hint.Usage(fmt.Errorf("open map: %w", err), "assetferry urls writes one")
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	t := &mapTable{name: name, in: in, size: size}
-	m, err := rewrite.NewMap(t.rows)
-	if e, ok := errors.AsType[*rewrite.RowError](err); ok {
-		return nil, usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), t.lineOf(e.Row), err), "write the map again with assetferry urls and --old-prefix, or correct that line")
+	m, err := NewMap(t.rows)
+	if e, ok := errors.AsType[*RowError](err); ok {
+		return nil, hint.Usage(fmt.Errorf("%s:%d: %w", ui.Sanitize(name), t.lineOf(e.Row), err), "write the map again with assetferry urls and --old-prefix, or correct that line")
 	}
 	if wrong, ok := errors.AsType[*rows.Mistakes](err); ok {
-		return nil, usage(wrong, "correct the map, or write it again with assetferry urls; assetferry help rewrite shows its forms")
+		return nil, hint.Usage(wrong, "correct the map, or write it again with assetferry urls; assetferry help rewrite shows its forms")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return mapBook{m}, nil
+	return mapFile{m}, nil
 }
 
 // openTable opens a file for reading at any place. What comes from a pipe is copied to a
@@ -99,25 +100,25 @@ type mapTable struct {
 }
 
 // rows yields the rows; an error is the end.
-func (t *mapTable) rows(yield func(rewrite.Row, error) bool) {
+func (t *mapTable) rows(yield func(Row, error) bool) {
 	taken := 0
-	err := t.each(func(_ int, r rewrite.Row) error {
+	err := t.each(func(_ int, r Row) error {
 		if taken++; !yield(r, nil) {
 			return errMapStop
 		}
 		return nil
 	})
 	if err == nil && taken == 0 {
-		err = usage(fmt.Errorf("the map %s is empty: it has no old URL, so nothing would be replaced", ui.Sanitize(t.name)),
+		err = hint.Usage(fmt.Errorf("the map %s is empty: it has no old URL, so nothing would be replaced", ui.Sanitize(t.name)),
 			"assetferry urls writes a map; assetferry status shows what has arrived")
 	}
 	if err != nil && !errors.Is(err, errMapStop) {
-		yield(rewrite.Row{}, err)
+		yield(Row{}, err)
 	}
 }
 
 // each gives all rows with the lines that they are in.
-func (t *mapTable) each(take func(line int, r rewrite.Row) error) error {
+func (t *mapTable) each(take func(line int, r Row) error) error {
 	if blank, err := t.isBlank(); blank || err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func (t *mapTable) isBlank() (bool, error) {
 
 // lineOf gives the line of a row, counted from 1.
 func (t *mapTable) lineOf(row int) (found int) {
-	_ = t.each(func(line int, _ rewrite.Row) error { // it was read before
+	_ = t.each(func(line int, _ Row) error { // it was read before
 		if found, row = line, row-1; row == 0 {
 			return errMapStop
 		}
@@ -166,7 +167,7 @@ func (t *mapTable) lineOf(row int) (found int) {
 }
 
 // mapReader gives what reads the rows of a map; ok is false for lines that are none.
-func mapReader(file *rows.File) (read func(rows.Row) (r rewrite.Row, ok bool, err error), err error) {
+func mapReader(file *rows.File) (read func(rows.Row) (r Row, ok bool, err error), err error) {
 	names := file.Columns()
 	if names == nil {
 		return mapObject, nil
@@ -178,15 +179,15 @@ func mapReader(file *rows.File) (read func(rows.Row) (r rewrite.Row, ok bool, er
 	if old < 0 || new < 0 {
 		return nil, file.HeaderMistake(0, `the first line is neither an old and a new URL, nor does it name the columns "old" and "new"`)
 	}
-	return func(from rows.Row) (rewrite.Row, bool, error) {
-		r := rewrite.Row{Old: strings.Clone(rows.Unguard(from.Cells[old])), New: strings.Clone(rows.Unguard(from.Cells[new]))}
+	return func(from rows.Row) (Row, bool, error) {
+		r := Row{Old: strings.Clone(rows.Unguard(from.Cells[old])), New: strings.Clone(rows.Unguard(from.Cells[new]))}
 		return r, true, nil
 	}, nil
 }
 
 // mapObject reads a line of JSON, as urls writes it with --format json or with --json. The
 // latter has lines of other types, too.
-func mapObject(from rows.Row) (r rewrite.Row, ok bool, err error) {
+func mapObject(from rows.Row) (r Row, ok bool, err error) {
 	var fields map[string]json.RawMessage
 	if err := from.Decode(&fields); err != nil {
 		return r, false, err

@@ -1,0 +1,31 @@
+// Package hint joins to an error what a person can do about it.
+package hint
+
+import "errors"
+
+// An Error is an error with a hint. It may be the user's: a wrong flag, setting or argument.
+type Error struct {
+	err   error
+	hint  string
+	usage bool
+}
+
+// New gives an error a hint.
+func New(err error, hint string) error { return &Error{err, hint, false} }
+
+// Usage is New for a wrong flag, setting or argument.
+func Usage(err error, hint string) error { return &Error{err, hint, true} }
+
+func (e *Error) Error() string { return e.err.Error() }
+
+// Unwrap gives the error without the hint.
+func (e *Error) Unwrap() error { return e.err }
+
+// Hint is what to do; it may be empty.
+func (e *Error) Hint() string { return e.hint }
+
+// IsUsage reports whether a flag, a setting or an argument is wrong.
+func IsUsage(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.usage
+}

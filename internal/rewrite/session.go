@@ -1,0 +1,292 @@
+package rewrite
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"assetferry/internal/event"
+	"assetferry/internal/hint"
+)
+
+// A Session rewrites files or a stream, and counts what is in them.
+type Session struct {
+	Rewriter *Rewriter
+	Backup   *Backup // of the originals; nil: nothing is written
+	All      bool    // files of folders, whatever their ending is
+	Excerpts bool    // are shown of what is not written
+	Watch    Observer
+
+	Counts  *event.Rewritten
+	Skipped map[string]int64 // files, by reason
+
+	unmatched map[string]*Unmatched
+}
+
+// An Observer is told what a session does.
+type Observer interface {
+	Skipped(f File, removed bool)
+	Failed(path string, err error)
+	Replaced(path, original string)
+	Spot(name string, s Spot)       // in a text
+	Hunk(name string, h Hunk) error // of a text, if excerpts are shown
+	Done(name string)               // with a text
+	Restored(path string)           // or would be
+}
+
+// An Unmatched URL is one that begins like an old one and is not known.
+type Unmatched struct {
+	URL   string
+	File  string // where it is first
+	Line  int64
+	Times int64
+}
+
+// MaxUnmatched is how many different unmatched URLs are kept; the others are counted.
+const MaxUnmatched = 10_000
+
+// NewSession gives a session that changes nothing.
+func NewSession(r *Rewriter, counts *event.Rewritten, watch Observer) *Session {
+	return &Session{Rewriter: r, Watch: watch, Counts: counts, Skipped: map[string]int64{}, unmatched: map[string]*Unmatched{}}
+}
+
+// Unmatched gives the old URLs that match nothing, those that occur most often first.
+func (s *Session) Unmatched() []*Unmatched {
+	all := make([]*Unmatched, 0, len(s.unmatched))
+	for _, u := range s.unmatched {
+		all = append(all, u)
+	}
+	slices.SortFunc(all, func(a, b *Unmatched) int {
+		return cmp.Or(cmp.Compare(b.Times, a.Times), strings.Compare(a.URL, b.URL))
+	})
+	return all
+}
+
+// Stream rewrites stdin to stdout.
+func (s *Session) Stream(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+	from, err := Decoded(stdin)
+	if err != nil {
+		return fmt.Errorf("stdin: %w", err)
+	}
+	to := bufio.NewWriterSize(stdout, bufferSize)
+	if _, err := s.text(ctx, "-", from, to); err != nil {
+		return err
+	}
+	return to.Flush()
+}
+
+const bufferSize = 64 << 10
+
+// Files rewrites files one after the other. One that cannot be read does not keep the
+// others from it.
+func (s *Session) Files(ctx context.Context, paths []string) error {
+	for f, err := range Files(paths, s.All) {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		switch {
+		case err != nil:
+		case f.Skip != "":
+			err = s.skip(f)
+		default:
+			err = s.file(ctx, f.Path)
+		}
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return err
+		case errors.Is(err, os.ErrNotExist) && slices.Contains(paths, f.Path):
+			return hint.New(err, "check the path")
+		case err != nil:
+			s.Counts.Failed++
+			s.Watch.Failed(f.Path, err)
+		}
+	}
+	return nil
+}
+
+// skip leaves a file out, and removes it if it is good for nothing.
+func (s *Session) skip(f File) error {
+	s.Skipped[f.Skip]++
+	s.Counts.Skipped++
+	removes := f.Skip == SkipDraft && s.Backup != nil
+	if removes {
+		if err := os.Remove(f.Path); err != nil {
+			return err
+		}
+	}
+	s.Watch.Skipped(f, removes)
+	return nil
+}
+
+// file rewrites a file, or only reads it.
+func (s *Session) file(ctx context.Context, path string) error {
+	s.Counts.Files++
+	if s.Backup == nil {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		changes, err := s.text(ctx, path, f, nil)
+		if changes {
+			s.Counts.Changed++
+		}
+		return errors.Join(err, f.Close())
+	}
+	original, err := Replace(path, s.Backup, func(from io.Reader, to io.Writer) (bool, error) {
+		w := bufio.NewWriterSize(to, bufferSize)
+		changes, err := s.text(ctx, path, from, w)
+		if err != nil {
+			return changes, err
+		}
+		return changes, w.Flush()
+	})
+	if original != "" {
+		s.Counts.Changed++
+		s.Counts.Backup = s.Backup.Dir()
+		s.Watch.Replaced(path, original)
+	}
+	return err
+}
+
+// text rewrites a text, and shows what changes unless it is written.
+func (s *Session) text(ctx context.Context, name string, from io.Reader, to io.Writer) (changes bool, err error) {
+	t := &textSink{Session: s, name: name, to: to}
+	if to == nil && s.Excerpts {
+		t.excerpts = NewExcerpts(func(h Hunk) error { return s.Watch.Hunk(name, h) })
+	}
+	if err := s.Rewriter.Rewrite(interruptible{ctx, from}, t); err != nil {
+		return t.changes, err
+	}
+	if t.excerpts != nil {
+		err = t.excerpts.Close()
+	}
+	s.Watch.Done(name)
+	return t.changes, err
+}
+
+// interruptible reads until its context ends.
+type interruptible struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (i interruptible) Read(p []byte) (int, error) {
+	if err := context.Cause(i.ctx); err != nil {
+		return 0, err
+	}
+	return i.Reader.Read(p)
+}
+
+// A textSink writes a text, shows it, and counts what is in it.
+type textSink struct {
+	*Session
+	name     string
+	to       io.Writer // nil: nowhere
+	excerpts *Excerpts
+	changes  bool
+}
+
+// Keep implements Sink.
+func (t *textSink) Keep(text []byte) error {
+	if t.to != nil {
+		if _, err := t.to.Write(text); err != nil {
+			return err
+		}
+	}
+	if t.excerpts != nil {
+		return t.excerpts.Keep(text)
+	}
+	return nil
+}
+
+// Spot implements Sink.
+func (t *textSink) Spot(spot Spot) error {
+	t.count(spot)
+	if spot.New == nil {
+		t.Watch.Spot(t.name, spot)
+		return nil
+	}
+	t.changes = true
+	if t.to != nil {
+		if _, err := t.to.Write(spot.New); err != nil {
+			return err
+		}
+	}
+	t.Watch.Spot(t.name, spot)
+	if t.excerpts != nil {
+		return t.excerpts.Spot(spot)
+	}
+	return nil
+}
+
+func (t *textSink) count(spot Spot) {
+	switch spot.Kind {
+	case Replaced:
+		t.Counts.Replaced++
+	case Length:
+		t.Counts.Lengths++
+	case Current:
+		t.Counts.Current++
+	case Left:
+		t.Counts.Left[spot.Why]++
+	case Unknown:
+		t.Counts.Unmatched++
+		u := t.unmatched[spot.Address]
+		if u == nil {
+			if len(t.unmatched) == MaxUnmatched {
+				return
+			}
+			u = &Unmatched{URL: spot.Address, File: t.name, Line: spot.Line}
+			t.unmatched[spot.Address] = u
+		}
+		u.Times++
+	}
+}
+
+// Restore compares files with their originals in a backup, and replaces them by these if it
+// writes. What they are now goes into a backup of its own. A folder that is no backup is an
+// ErrNoBackup.
+func (s *Session) Restore(ctx context.Context, dir string) error {
+	for o, err := range Originals(dir) {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		if errors.Is(err, ErrNoBackup) {
+			return err
+		}
+		if err == nil {
+			err = s.restoreFile(o)
+		}
+		if err != nil {
+			s.Counts.Failed++
+			s.Watch.Failed(o.Path, err)
+		}
+	}
+	return nil
+}
+
+func (s *Session) restoreFile(o Original) error {
+	s.Counts.Files++
+	differs, err := o.Differs()
+	if err != nil || !differs {
+		return err
+	}
+	if s.Backup != nil {
+		replaced, err := o.Restore(s.Backup)
+		if err != nil {
+			return err
+		}
+		if replaced != "" {
+			s.Counts.Backup = s.Backup.Dir()
+		}
+	}
+	s.Counts.Changed++
+	s.Watch.Restored(o.Path)
+	return nil
+}
