@@ -1,5 +1,5 @@
-// Package demo makes up a small library of digital assets: real files, drawn and
-// written by code, the same bytes every time on every machine.
+// Package demo shows the program on a made-up library and a sandbox of its own. The library
+// is of real files, drawn and written by code, the same bytes every time on every machine.
 //
 // It has what real libraries have: photos with metadata, documents, logos, and a
 // few files that make trouble, such as names that differ only by case.

@@ -1,0 +1,231 @@
+package demo
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assetferry/internal/hint"
+	"assetferry/internal/sandbox"
+	"assetferry/internal/ui"
+)
+
+const (
+	latency    = 25 * time.Millisecond // of the sandbox, so that there is a middle to be killed in
+	killAt     = 20                    // outcomes after which the first process is killed
+	workers    = "4"
+	settleTime = "2s"
+)
+
+// A Show uses the program on a made-up library and a sandbox of its own.
+type Show struct {
+	Out            *ui.Out
+	Stdout, Stderr io.Writer // of the program
+	Form           []string  // flags that say how its output looks
+
+	// StartSandbox runs a sandbox in this process, so that it outlives the kill.
+	StartSandbox func(context.Context, sandbox.Options) (url string, err error)
+
+	dir     string
+	library string
+	url     string   // of the sandbox
+	env     []string // of the child processes
+	program string
+}
+
+// Paths are what a show has made.
+type Paths struct{ Program, Dir, Library string }
+
+// Run makes everything in a folder, a temporary one if it is not named, which is kept.
+func (s *Show) Run(ctx context.Context, dir string) (Paths, error) {
+	began := time.Now()
+	if err := s.prepare(dir); err != nil {
+		return Paths{}, err
+	}
+	s.Out.Printf("1. A made-up library")
+	made, err := WriteLibrary(s.library)
+	if err != nil {
+		return Paths{}, err
+	}
+	s.Out.Printf("   %s, %s, in %s", ui.Plural(int64(made.Files), "file"), ui.Bytes(made.Bytes), s.library)
+	for _, note := range made.Notes {
+		s.Out.Printf("   - %s", note)
+	}
+	if err := s.startSandbox(ctx); err != nil {
+		return Paths{}, err
+	}
+	if err := s.play(ctx); err != nil {
+		return Paths{}, err
+	}
+	s.Out.Printf("\nDone in %s. Everything is in %s", ui.Duration(time.Since(began)), ui.Sanitize(s.dir))
+	return Paths{s.program, s.dir, s.library}, nil
+}
+
+func (s *Show) prepare(dir string) (err error) {
+	if s.program, err = os.Executable(); err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	if dir == "" {
+		s.dir, err = os.MkdirTemp("", "assetferry-demo-")
+	} else if err = os.Mkdir(dir, 0o700); err == nil {
+		s.dir, err = filepath.Abs(dir)
+	} else {
+		return hint.Usage(fmt.Errorf("make the folder of the demo: %w", err), "name a folder that does not exist yet with --dir")
+	}
+	s.library = filepath.Join(s.dir, "library")
+	return err
+}
+
+// startSandbox starts the sandbox, and makes the environment of the child processes.
+func (s *Show) startSandbox(ctx context.Context) error {
+	data := filepath.Join(s.dir, "sandbox")
+	c, err := sandbox.LoadOrCreateCredentials(data)
+	if err != nil {
+		return err
+	}
+	url, err := s.StartSandbox(ctx, sandbox.Options{
+		Dir: data, Latency: latency, Log: s.Out.Log(), Library: true,
+		Environments: []sandbox.Environment{{ID: c.EnvironmentID, AccessKey: c.AccessKey}},
+	})
+	if err != nil {
+		return err
+	}
+	s.url = url
+	s.Out.Printf("\n2. A sandbox: a stand-in of the service, at %s", url)
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "ASSETFERRY_") {
+			s.env = append(s.env, v)
+		}
+	}
+	s.env = append(s.env, "ASSETFERRY_URL="+url, "ASSETFERRY_ENVIRONMENT_ID="+c.EnvironmentID,
+		"ASSETFERRY_ACCESS_KEY="+string(c.AccessKey), "ASSETFERRY_STATE="+filepath.Join(s.dir, "journal.db"))
+	return nil
+}
+
+// play runs the program as a user would.
+func (s *Show) play(ctx context.Context) error {
+	s.Out.Printf("\n3. What would happen?")
+	if err := s.child(ctx, "plan", "library", "--unmatched", "skip"); err != nil {
+		return err
+	}
+	migrate := []string{"migrate", "library", "--unmatched", "skip", "--concurrency", workers, "--settle-time", settleTime}
+	s.Out.Printf("\n4. Do it, and be killed in the middle")
+	if err := s.killed(ctx, migrate...); err != nil {
+		return err
+	}
+	s.Out.Printf("\n5. The same command again goes on; what was in flight is looked up, not sent twice")
+	if err := s.child(ctx, migrate...); err != nil {
+		return err
+	}
+	s.Out.Printf("\n6. Is everything there, byte for byte?")
+	if err := s.child(ctx, "verify", "--content"); err != nil {
+		return err
+	}
+	if err := s.countUploads(ctx); err != nil {
+		return err
+	}
+	s.Out.Printf("\n7. What the journal says, to you and to those who asked for it")
+	if err := s.child(ctx, "status"); err != nil {
+		return err
+	}
+	return s.child(ctx, "report", "--format", "html", "--output", "report.html")
+}
+
+// countUploads asks the other side how often something was uploaded: as often as
+// there are assets, in spite of the kill.
+func (s *Show) countUploads(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/_sandbox/stats", nil)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	here := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := here.Do(req)
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	defer resp.Body.Close()
+	var stats struct {
+		Requests []struct {
+			Method, Route string
+			Status        int
+			Count         int64
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
+		return fmt.Errorf("demo: read what the sandbox counted: %w", err)
+	}
+	for _, r := range stats.Requests {
+		if r.Method == http.MethodPost && r.Route == "/assets" && r.Status == http.StatusCreated {
+			s.Out.Printf("The sandbox itself counted %s in all, the kill included.", ui.Plural(r.Count, "upload"))
+		}
+	}
+	return nil
+}
+
+func (s *Show) command(ctx context.Context, args ...string) *exec.Cmd {
+	s.Out.Printf("   $ assetferry %s\n", strings.Join(args, " ")) // in the folder of the demo
+	c := exec.CommandContext(ctx, s.program, append(args, s.Form...)...)
+	c.Dir, c.Env = s.dir, s.env
+	return c
+}
+
+// child runs the program to its end, which must be a good one.
+func (s *Show) child(ctx context.Context, args ...string) error {
+	c := s.command(ctx, args...)
+	c.Stdout, c.Stderr = s.Stdout, s.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("demo: assetferry %s: %w", args[0], err)
+	}
+	return nil
+}
+
+// killed runs the program and kills it after some outcomes.
+func (s *Show) killed(ctx context.Context, args ...string) error {
+	c := s.command(ctx, args...)
+	if !s.Out.JSON() {
+		c.Args = append(c.Args, "--json") // to be followed
+	}
+	c.Stderr = s.Stderr
+	events, err := c.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	done := 0
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if s.Out.JSON() {
+			fmt.Fprintf(s.Stdout, "%s\n", lines.Bytes())
+		}
+		var event struct{ Type, State string }
+		if json.Unmarshal(lines.Bytes(), &event) != nil || event.Type != "item" || event.State != "done" {
+			continue
+		}
+		if done++; done == killAt {
+			_ = c.Process.Kill() // that it was too late shows in its exit
+		}
+	}
+	exit := c.Wait()
+	switch {
+	case lines.Err() != nil:
+		return fmt.Errorf("demo: read events: %w", lines.Err())
+	case exit == nil:
+		s.Out.Printf("   It was done before it could be killed, so there is nothing to resume this time.")
+		return nil
+	case done < killAt:
+		return fmt.Errorf("demo: assetferry %s: %w", args[0], exit)
+	}
+	s.Out.Printf("   Killed after %s had been recorded.", ui.Plural(int64(done), "upload"))
+	return nil
+}
