@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/config"
+	"assetferry/internal/wizard"
 	"assetferry/state"
 )
 
@@ -118,7 +119,7 @@ func (a *app) offerRuns(cmd *cobra.Command, _ []string, _ string) ([]string, cob
 
 // offerDestinations offers the names in the configuration.
 func (a *app) offerDestinations(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	offered := []string{sandboxName}
+	offered := []string{wizard.Sandbox}
 	if a.loadQuietly(cmd) {
 		offered = append(slices.Sorted(maps.Keys(a.settings.Destinations)), offered...)
 	}

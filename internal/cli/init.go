@@ -1,15 +1,11 @@
 package cli
 
 import (
-	"bufio"
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,12 +14,17 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/flagname"
 	"assetferry/internal/ui"
+	"assetferry/internal/wizard"
+	"assetferry/sources/ckbox"
+	"assetferry/sources/ckfinder"
+	"assetferry/sources/s3"
 )
 
 type initOptions struct {
 	output     string
 	force, yes bool
-	job        jobOptions
+	source     string
+	private    bool
 	access     map[string]*string // flags of the destination, by key
 }
 
@@ -66,7 +67,13 @@ given.
 	} {
 		o.access[s.key] = f.String(flagname.Of(s.key), "", s.help)
 	}
-	addJobFlags(f, &o.job)
+	f.StringVar(&o.source, "source", "", "the `source` of the job: a folder, a bucket or a table")
+	f.BoolVar(&o.private, "private", false, "upload only into private categories")
+	setting(f, "on-existing", "`policy` if another asset has the name")
+	setting(f, "on-collision", "`policy` for names that differ only in case or Unicode form")
+	setting(f, "delete", "`policy` for assets whose files are deleted at the source")
+	setting(f, "quarantine", "grace `period` before an asset is moved to the trash")
+	setting(f, "unmatched", "`policy` for file types that no category accepts")
 	return c
 }
 
@@ -79,25 +86,29 @@ func (a *app) init(cmd *cobra.Command, o initOptions, asks bool) error {
 	if _, err := os.Lstat(o.output); err == nil && !o.force { // before anybody is asked anything
 		return usage(fmt.Errorf("%s is there already", o.output), "name another file with --output, or replace it with --force")
 	}
-	d := dialogue{app: a, in: bufio.NewReader(a.stdin), output: o.output, job: o.job}
-	d.template.Meaning = func(flag string) string { return meaningOf(cmd.Root(), flag) }
-	if err := d.begin(cmd, o, asks); err != nil {
+	w := wizard.New(wizard.Options{In: a.stdin, Screen: a.stderr, Lookup: a.lookup, Output: o.output, CheckAddress: checkSourceAddress})
+	w.Template.Meaning = func(flag string) string { return meaningOf(cmd.Root(), flag) }
+	if err := o.fill(cmd, w, asks); err != nil {
 		return err
 	}
 	if asks {
-		if err := d.ask(cmd.Context()); err != nil {
+		err := w.Ask(cmd.Context())
+		if errors.Is(err, wizard.ErrUnanswered) {
+			return &stop{exitError, err, "answer them, or use --yes for a file without answers"}
+		} else if err != nil {
 			return err
 		}
 	}
-	if err := d.saveJob(); err != nil {
+	file, err := w.Encode()
+	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error { _, err := w.Write(d.template.Encode()); return err }
+	write := func(to io.Writer) error { _, err := to.Write(file); return err }
 	if err := writeNew(o.output, o.force, write); err != nil {
 		return err
 	}
 	a.out.Printf("Wrote %s.", ui.Sanitize(o.output))
-	d.next()
+	a.showAfterInit(w, o.output)
 	return nil
 }
 
@@ -116,26 +127,16 @@ func meaningOf(root *cobra.Command, flag string) string {
 	return ""
 }
 
-// A dialogue asks for what nobody else can know.
-type dialogue struct {
-	*app
-	in       *bufio.Reader
-	output   string
-	template config.Template
-	key      keyKind
-	job      jobOptions
-}
-
-// begin takes what the flags say as given.
-func (d *dialogue) begin(cmd *cobra.Command, o initOptions, asks bool) error {
+// fill gives a wizard what the flags say.
+func (o initOptions) fill(cmd *cobra.Command, w *wizard.Wizard, asks bool) error {
 	flag := func(name string) string { value, _ := cmd.Flags().GetString(name); return value }
 	if to := flag("to"); to != "" {
-		if err := d.setTo(to); err != nil {
+		if err := w.SetDestination(to); err != nil {
 			return usage(fmt.Errorf("--to: %w", err), "--to sandbox, or an address that begins with https://")
 		}
 	}
 	if workspace := flag("workspace"); workspace != "" {
-		if err := d.template.Destination.Put("workspace", workspace); err != nil {
+		if err := w.Template.Destination.Put("workspace", workspace); err != nil {
 			return usage(fmt.Errorf("--workspace: %w", err), "")
 		}
 	}
@@ -143,206 +144,91 @@ func (d *dialogue) begin(cmd *cobra.Command, o initOptions, asks bool) error {
 		if *value == "" {
 			continue
 		}
-		if err := d.takeAccess(key, *value); err != nil {
+		if err := w.SetAccess(key, *value); err != nil {
 			return usage(fmt.Errorf("--%s: %w", flagname.Of(key), err), "assetferry init --help")
 		}
 	}
-	return d.job.begin(cmd, asks)
+	return o.fillJob(cmd, w, asks)
 }
 
-// takeAccess takes a flag about how the destination is opened.
-func (d *dialogue) takeAccess(key, value string) error {
-	for _, k := range keyKinds() {
-		if k.key == key && d.key.key != "" {
-			return errors.New("the access key is found in one place only")
-		} else if k.key == key {
-			d.key = k
-			return d.setKeyPlace(value)
+// fillJob gives a wizard what the flags say of the job.
+func (o initOptions) fillJob(cmd *cobra.Command, w *wizard.Wizard, asks bool) error {
+	job := &w.Job
+	job.Source, job.Private = o.source, o.private
+	job.Name, _ = cmd.Flags().GetString("job")
+	if job.Name != "" && !config.IsName(job.Name) {
+		return usage(fmt.Errorf("--job: %q cannot be the name of a job", job.Name), `use letters, digits and ".-_"`)
+	}
+	if err := w.CheckSource(o.source); o.source != "" && err != nil {
+		return usage(fmt.Errorf("--source: %w", err), "name a folder, s3://bucket/prefix or table:FILE")
+	}
+	needs := []string{"job", "private"}
+	for i := range job.Settings {
+		s := &job.Settings[i]
+		flag := flagname.Of(s.Key)
+		needs = append(needs, flag)
+		if !cmd.Flags().Changed(flag) {
+			continue
+		}
+		s.Value, _ = cmd.Flags().GetString(flag)
+		if err := config.CheckSetting(s.Key, s.Value); err != nil {
+			return usage(fmt.Errorf("--%s: %w", flag, err), "")
 		}
 	}
-	return d.template.Destination.Put(key, value)
-}
-
-const sandboxName = "sandbox"
-
-func (d *dialogue) setTo(to string) error {
-	if to == sandboxName {
-		d.template.To = sandboxName
-		return nil
+	for _, flag := range needs {
+		if cmd.Flags().Changed(flag) && o.source == "" && !asks {
+			return usage(fmt.Errorf("--%s is for the job that init writes, which needs a source", flag), "add --source")
+		}
 	}
-	if err := d.template.Destination.Put("url", to); err != nil {
-		return fmt.Errorf("%w; an address is like https://api.ckbox.io", err)
-	}
-	d.template.To = config.TemplateName
 	return nil
 }
 
-// ask asks all questions. It leaves nothing behind when it is interrupted.
-func (d *dialogue) ask(ctx context.Context) (err error) {
-	put := func(why, prompt, initial string, take func(string) error) {
-		if err == nil {
-			err = d.put(ctx, why, prompt, initial, take)
-		}
+// checkSourceAddress refuses an address that no adapter can open.
+func checkSourceAddress(source string) error {
+	scheme, rest, _ := strings.Cut(source, "://")
+	var err error
+	switch {
+	case scheme == s3.Scheme:
+		_, err = s3.ParseAddress(source)
+	case scheme == ckbox.Scheme:
+		_, err = config.ParseWorkspaceAddress(rest)
+	case isConnector(source):
+		_, err = ckfinder.ParseAddress(source)
+	default:
+		err = fmt.Errorf("there is no kind of source called %q", scheme)
 	}
-	n := &d.template.Destination
-	fmt.Fprint(d.stderr, "Enter takes the value in brackets. Nothing is written before the last answer.\n")
-	put("The destination: sandbox is a stand-in of the service on this machine, for a\n"+
-		"rehearsal. The service is https://api.ckbox.io; an on-premises one has its own URL.",
-		"Destination", cmp.Or(n.URL, d.template.To, d.variable("ASSETFERRY_URL"), sandboxName), d.setTo)
-	if d.template.To != sandboxName {
-		put("The ID of the environment. The service shows it where access keys are made.",
-			"Environment ID", cmp.Or(n.Environment, d.variable("ASSETFERRY_ENVIRONMENT_ID")), d.setEnvironment)
-		if d.key.key == "" {
-			put("Where the access key is found: in an environment variable (env), in a file, or\n"+
-				"printed by a command. Do not type the key itself.",
-				"Key from", "env", d.setKeyKind)
-			put(d.key.what+" with the access key.", d.key.what, d.key.example, d.setKeyPlace)
-		}
-		put("The workspace. Enter takes the default workspace of the environment.",
-			"Workspace ID", cmp.Or(n.Workspace, d.variable("ASSETFERRY_WORKSPACE_ID")), func(id string) error { return n.Put("workspace", id) })
-	}
-	d.askJob(put)
 	return err
 }
 
-func (d *dialogue) variable(name string) string { value, _ := d.lookup(name); return value }
-
-// put puts a question until its answer is taken.
-func (d *dialogue) put(ctx context.Context, why, prompt, initial string, take func(string) error) error {
-	if initial != "" {
-		prompt += " [" + ui.Sanitize(initial) + "]"
-	}
-	fmt.Fprintf(d.stderr, "\n%s\n", why)
-	for {
-		fmt.Fprintf(d.stderr, "%s: ", prompt)
-		answer, err := d.readLine(ctx)
-		if err != nil {
-			return err
-		}
-		if err = take(cmp.Or(answer, initial)); err == nil {
-			return nil
-		}
-		fmt.Fprintf(d.stderr, "  %s\n", ui.Sanitize(err.Error()))
-	}
-}
-
-// readLine reads an answer. Whoever interrupts it is not waited for.
-func (d *dialogue) readLine(ctx context.Context) (string, error) {
-	type read struct {
-		line string
-		err  error
-	}
-	done := make(chan read, 1)
-	go func() {
-		line, err := d.in.ReadString('\n')
-		done <- read{strings.TrimSpace(line), err}
-	}()
-	select {
-	case r := <-done:
-		if r.err != nil { // also after half a line: nobody said that it was one
-			fmt.Fprintln(d.stderr)
-			return "", &stop{exitError, errors.New("the questions were not answered, so nothing was written"), "answer them, or use --yes for a file without answers"}
-		}
-		return r.line, nil
-	case <-ctx.Done():
-		fmt.Fprintln(d.stderr)
-		return "", context.Cause(ctx)
-	}
-}
-
-func (d *dialogue) setEnvironment(id string) error {
-	if id == "" {
-		return errors.New("without it nothing can be sent")
-	}
-	return d.template.Destination.Put("environment", id)
-}
-
-// A keyKind is a way to an access key.
-type keyKind struct {
-	kind, what, key, example string
-}
-
-func keyKinds() []keyKind {
-	return []keyKind{
-		{"env", "Variable", "access_key_env", "ASSETFERRY_ACCESS_KEY"},
-		{"file", "File", "access_key_file", "access.key"},
-		{"command", "Command", "access_key_command", "pass show assetferry"},
-	}
-}
-
-func (d *dialogue) setKeyKind(kind string) error {
-	for _, k := range keyKinds() {
-		if k.kind == kind {
-			d.key = k
-			return nil
-		}
-	}
-	return errors.New("env, file or command")
-}
-
-// setKeyPlace never repeats its answer: somebody may have typed the key.
-func (d *dialogue) setKeyPlace(place string) error {
-	switch {
-	case d.key.kind == "env" && !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(place):
-		return errors.New("that is not the name of a variable, which has letters, digits and _ only")
-	case d.key.kind == "file" && !d.isThere(place):
-		fmt.Fprint(d.stderr, "  There is no such file yet; put the key there before the first run.\n")
-	}
-	return d.template.Destination.Put(d.key.key, place)
-}
-
-// isThere looks for a file as the configuration will: beside itself.
-func (d *dialogue) isThere(path string) bool {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(d.output), path)
-	}
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// beatsFile are the variables that lead a command to another destination than the answers,
-// unless --to names the one in the file.
-func (d *dialogue) beatsFile() (names []string) {
-	n := d.template.Destination
-	for _, v := range [][2]string{{"ASSETFERRY_URL", n.URL}, {"ASSETFERRY_ENVIRONMENT_ID", n.Environment}, {"ASSETFERRY_WORKSPACE_ID", n.Workspace}} {
-		value := d.variable(v[0])
-		answered := v[1] != "" && d.template.To != sandboxName || v[0] == "ASSETFERRY_URL"
-		if value != "" && value != v[1] && answered {
-			names = append(names, v[0])
-		}
-	}
-	return names
-}
-
-// next prints commands that work as they are.
-func (d *dialogue) next() {
+// showAfterInit prints commands that work as they are.
+func (a *app) showAfterInit(w *wizard.Wizard, output string) {
 	var flags, source []string
-	if filepath.Clean(d.output) != config.DefaultFile || d.variable("ASSETFERRY_CONFIG") != "" {
-		flags = withValue("config", d.output)
+	if named, _ := a.lookup("ASSETFERRY_CONFIG"); named != "" || filepath.Clean(output) != config.DefaultFile {
+		flags = withValue("config", output)
 	}
-	if d.template.Job == nil {
+	if w.Template.Job == nil {
 		source = []string{"./photos"}
 	}
 	switch {
-	case d.template.To == "":
-		d.out.Printf("The file names no destination yet. A rehearsal with the sandbox:\n")
-		flags = append(flags, "--to", sandboxName)
-	case len(d.beatsFile()) > 0:
-		d.out.Notef("The environment beats the file: %s. The commands below have --to, which beats both.", strings.Join(d.beatsFile(), ", "))
-		flags = append(flags, "--to", d.template.To)
-		d.out.Printf("Next:\n")
+	case w.Template.To == "":
+		a.out.Printf("The file names no destination yet. A rehearsal with the sandbox:\n")
+		flags = append(flags, "--to", wizard.Sandbox)
+	case len(w.BeatsFile()) > 0:
+		a.out.Notef("The environment beats the file: %s. The commands below have --to, which beats both.", strings.Join(w.BeatsFile(), ", "))
+		flags = append(flags, "--to", w.Template.To)
+		a.out.Printf("Next:\n")
 	default:
-		d.out.Printf("Next:\n")
+		a.out.Printf("Next:\n")
 	}
-	d.out.Printf("    %s", commandLine("doctor", flags, source...))
-	d.out.Printf("    %s", commandLine("plan", flags, source...))
-	d.out.Printf("    %s", commandLine("migrate", append([]string{"--limit", "500"}, flags...), source...))
-	if d.template.Job == nil {
+	a.out.Printf("    %s", commandLine("doctor", flags, source...))
+	a.out.Printf("    %s", commandLine("plan", flags, source...))
+	a.out.Printf("    %s", commandLine("migrate", append([]string{"--limit", "500"}, flags...), source...))
+	if w.Template.Job == nil {
 		return
 	}
-	d.out.Printf("From then on:\n")
-	d.out.Printf("    %s", commandLine("sync", flags))
+	a.out.Printf("From then on:\n")
+	a.out.Printf("    %s", commandLine("sync", flags))
 	if scheduleIsForUnix() == nil {
-		d.out.Printf("    %s", commandLine("schedule", flags))
+		a.out.Printf("    %s", commandLine("schedule", flags))
 	}
 }

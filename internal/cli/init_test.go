@@ -38,7 +38,7 @@ func askInit(ctx context.Context, t *testing.T, stdin io.Reader, stderr io.Write
 		t.Fatal(err)
 	}
 	cmd.SetContext(ctx)
-	return a.init(cmd, initOptions{output: config.DefaultFile, job: jobOptions{settings: newJobSettings()}}, true)
+	return a.init(cmd, initOptions{output: config.DefaultFile}, true)
 }
 
 func TestInitInterrupted(t *testing.T) {

@@ -47,7 +47,7 @@ func (a *app) identify(ctx context.Context, n *night, source string, d config.De
 	for _, part := range []string{name, n.job, identity, n.state} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
-	n.Name = fmt.Sprintf("assetferry-%s-%x", cmp.Or(n.job, nameFor(source)), h.Sum(nil)[:4])
+	n.Name = fmt.Sprintf("assetferry-%s-%x", cmp.Or(n.job, config.NameFor(source)), h.Sum(nil)[:4])
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -135,19 +134,6 @@ func carriedFlags(cmd *cobra.Command) (flags, files []string, err error) {
 		flags, files = append(flags, "--files-from="+name), append(files, name)
 	}
 	return flags, files, nil
-}
-
-// nameFor makes a part of a name of a source.
-func nameFor(source string) string {
-	const longest = 64
-	base := path.Base(filepath.ToSlash(source))
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
-			return r
-		}
-		return '_'
-	}, base)
-	return name[:min(len(name), longest)]
 }
 
 // longestNight is when a run hangs.

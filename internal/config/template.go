@@ -3,6 +3,8 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -219,6 +221,19 @@ func CheckSetting(key, value string) error {
 
 // IsName reports whether a job or a destination can be called that.
 func IsName(name string) bool { return isName(name) }
+
+// NameFor makes a part of a name of a source.
+func NameFor(source string) string {
+	const longest = 64
+	base := path.Base(filepath.ToSlash(source))
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '_'
+	}, base)
+	return name[:min(len(name), longest)]
+}
 
 // Put checks and stores the value of a key, as if it stood in the file.
 func (n *Named) Put(key, value string) error {

@@ -1,0 +1,223 @@
+// Package wizard asks what a first configuration file needs, and makes the file: a
+// destination, where its access key is found, and a job with a source.
+package wizard
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"assetferry/internal/config"
+	"assetferry/internal/ui"
+)
+
+// A Wizard asks for what nobody else can know. What is set before is offered as a default.
+type Wizard struct {
+	Template config.Template
+	Job      Job
+
+	in      *bufio.Reader
+	screen  io.Writer
+	lookup  config.Env
+	output  string
+	address func(source string) error
+	key     keyKind
+}
+
+// Options are where a wizard asks, and for which file.
+type Options struct {
+	In     io.Reader
+	Screen io.Writer
+	Lookup config.Env
+	Output string // the path of the file
+
+	CheckAddress func(source string) error // of a source that is no folder and no table
+}
+
+// New gives a wizard that knows nothing yet.
+func New(o Options) *Wizard {
+	return &Wizard{in: bufio.NewReader(o.In), screen: o.Screen, lookup: o.Lookup, output: o.Output, address: o.CheckAddress, Job: Job{Settings: jobSettings()}}
+}
+
+// ErrUnanswered is that the input ended before the last answer.
+var ErrUnanswered = errors.New("the questions were not answered, so nothing was written")
+
+// Encode writes the file.
+func (w *Wizard) Encode() ([]byte, error) {
+	if err := w.saveJob(); err != nil {
+		return nil, err
+	}
+	return w.Template.Encode(), nil
+}
+
+// SetAccess takes a setting about how the destination is opened.
+func (w *Wizard) SetAccess(key, value string) error {
+	for _, k := range keyKinds() {
+		if k.key == key && w.key.key != "" {
+			return errors.New("the access key is found in one place only")
+		} else if k.key == key {
+			w.key = k
+			return w.setKeyPlace(value)
+		}
+	}
+	return w.Template.Destination.Put(key, value)
+}
+
+// Sandbox is the destination of a rehearsal.
+const Sandbox = "sandbox"
+
+func (w *Wizard) SetDestination(to string) error {
+	if to == Sandbox {
+		w.Template.To = Sandbox
+		return nil
+	}
+	if err := w.Template.Destination.Put("url", to); err != nil {
+		return fmt.Errorf("%w; an address is like https://api.ckbox.io", err)
+	}
+	w.Template.To = config.TemplateName
+	return nil
+}
+
+// Ask asks all questions. It leaves nothing behind when it is interrupted.
+func (w *Wizard) Ask(ctx context.Context) (err error) {
+	put := func(why, prompt, initial string, take func(string) error) {
+		if err == nil {
+			err = w.put(ctx, why, prompt, initial, take)
+		}
+	}
+	n := &w.Template.Destination
+	fmt.Fprint(w.screen, "Enter takes the value in brackets. Nothing is written before the last answer.\n")
+	put("The destination: sandbox is a stand-in of the service on this machine, for a\n"+
+		"rehearsal. The service is https://api.ckbox.io; an on-premises one has its own URL.",
+		"Destination", cmp.Or(n.URL, w.Template.To, w.variable("ASSETFERRY_URL"), Sandbox), w.SetDestination)
+	if w.Template.To != Sandbox {
+		put("The ID of the environment. The service shows it where access keys are made.",
+			"Environment ID", cmp.Or(n.Environment, w.variable("ASSETFERRY_ENVIRONMENT_ID")), w.setEnvironment)
+		if w.key.key == "" {
+			put("Where the access key is found: in an environment variable (env), in a file, or\n"+
+				"printed by a command. Do not type the key itself.",
+				"Key from", "env", w.setKeyKind)
+			put(w.key.what+" with the access key.", w.key.what, w.key.example, w.setKeyPlace)
+		}
+		put("The workspace. Enter takes the default workspace of the environment.",
+			"Workspace ID", cmp.Or(n.Workspace, w.variable("ASSETFERRY_WORKSPACE_ID")), func(id string) error { return n.Put("workspace", id) })
+	}
+	w.askJob(put)
+	return err
+}
+
+func (w *Wizard) variable(name string) string { value, _ := w.lookup(name); return value }
+
+// put puts a question until its answer is taken.
+func (w *Wizard) put(ctx context.Context, why, prompt, initial string, take func(string) error) error {
+	if initial != "" {
+		prompt += " [" + ui.Sanitize(initial) + "]"
+	}
+	fmt.Fprintf(w.screen, "\n%s\n", why)
+	for {
+		fmt.Fprintf(w.screen, "%s: ", prompt)
+		answer, err := w.readLine(ctx)
+		if err != nil {
+			return err
+		}
+		if err = take(cmp.Or(answer, initial)); err == nil {
+			return nil
+		}
+		fmt.Fprintf(w.screen, "  %s\n", ui.Sanitize(err.Error()))
+	}
+}
+
+// readLine reads an answer. Whoever interrupts it is not waited for.
+func (w *Wizard) readLine(ctx context.Context) (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		line, err := w.in.ReadString('\n')
+		done <- read{strings.TrimSpace(line), err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil { // also after half a line: nobody said that it was one
+			fmt.Fprintln(w.screen)
+			return "", ErrUnanswered
+		}
+		return r.line, nil
+	case <-ctx.Done():
+		fmt.Fprintln(w.screen)
+		return "", context.Cause(ctx)
+	}
+}
+
+func (w *Wizard) setEnvironment(id string) error {
+	if id == "" {
+		return errors.New("without it nothing can be sent")
+	}
+	return w.Template.Destination.Put("environment", id)
+}
+
+// A keyKind is a way to an access key.
+type keyKind struct {
+	kind, what, key, example string
+}
+
+func keyKinds() []keyKind {
+	return []keyKind{
+		{"env", "Variable", "access_key_env", "ASSETFERRY_ACCESS_KEY"},
+		{"file", "File", "access_key_file", "access.key"},
+		{"command", "Command", "access_key_command", "pass show assetferry"},
+	}
+}
+
+func (w *Wizard) setKeyKind(kind string) error {
+	for _, k := range keyKinds() {
+		if k.kind == kind {
+			w.key = k
+			return nil
+		}
+	}
+	return errors.New("env, file or command")
+}
+
+// setKeyPlace never repeats its answer: somebody may have typed the key.
+func (w *Wizard) setKeyPlace(place string) error {
+	switch {
+	case w.key.kind == "env" && !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(place):
+		return errors.New("that is not the name of a variable, which has letters, digits and _ only")
+	case w.key.kind == "file" && !w.isThere(place):
+		fmt.Fprint(w.screen, "  There is no such file yet; put the key there before the first run.\n")
+	}
+	return w.Template.Destination.Put(w.key.key, place)
+}
+
+// isThere looks for a file as the configuration will: beside itself.
+func (w *Wizard) isThere(path string) bool {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(w.output), path)
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// BeatsFile are the variables that lead a command to another destination than the answers,
+// unless --to names the one in the file.
+func (w *Wizard) BeatsFile() (names []string) {
+	n := w.Template.Destination
+	for _, v := range [][2]string{{"ASSETFERRY_URL", n.URL}, {"ASSETFERRY_ENVIRONMENT_ID", n.Environment}, {"ASSETFERRY_WORKSPACE_ID", n.Workspace}} {
+		value := w.variable(v[0])
+		answered := v[1] != "" && w.Template.To != Sandbox || v[0] == "ASSETFERRY_URL"
+		if value != "" && value != v[1] && answered {
+			names = append(names, v[0])
+		}
+	}
+	return names
+}
