@@ -43,3 +43,6 @@ func IsAuth(err error) bool {
 	}](e.Err)
 	return ok && cause.IsAuth()
 }
+
+// EmptyHint is what to look at where a source lists nothing.
+const EmptyHint = "see that the disk or share is mounted, or that bucket and prefix are the right ones"

@@ -10,19 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assetferry/internal/clock"
+	"assetferry/internal/ai"
+	"assetferry/internal/assets"
 	"assetferry/internal/config"
+	"assetferry/internal/doctor"
 	"assetferry/internal/event"
-	"assetferry/internal/token"
 	"assetferry/internal/ui"
+	"assetferry/sources"
 )
 
-func (a *app) doctorCommand() *cobra.Command {
-	var o probeOptions
-	c := &cobra.Command{
-		Use:   "doctor [SOURCE]",
-		Short: "Check all that a run relies on, and say what to do about it",
-		Long: `Doctor checks the configuration, the credentials and the token, the way to the
+const doctorHelp = `Doctor checks the configuration, the credentials and the token, the way to the
 service and its clock, what the token may do, the workspace, the limits of the
 plan, the categories, the source if one is given, the journal, and the AI
 content service if one is configured. Each check ends with a verdict: ok,
@@ -54,15 +51,22 @@ Where an AI content service is configured, the probe goes on with that: it makes
 conversations whose IDs begin with "assetferry-probe-", uploads a picture of one
 pixel, lists and deletes them, and writes a second profile. No model is asked,
 so nothing is billed. What cannot be measured that way is named.
-`,
+`
+
+func (a *app) doctorCommand() *cobra.Command {
+	var o probeOptions
+	c := &cobra.Command{
+		Use:               "doctor [SOURCE]",
+		Short:             "Check all that a run relies on, and say what to do about it",
+		Long:              doctorHelp,
 		Args:              atMostOne("SOURCE"),
 		ValidArgsFunction: directories,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d := &doctor{app: a}
+			d := &examination{app: a}
 			// A mistake in the settings is the first thing to tell, and not the end.
-			d.mistake = a.configure(cmd)
-			if _, ok := errors.AsType[*stop](d.mistake); ok {
-				return d.mistake
+			d.doctor.Mistake = a.configure(cmd)
+			if _, ok := errors.AsType[*stop](d.doctor.Mistake); ok {
+				return d.doctor.Mistake
 			}
 			if err := d.takeSource(args); err != nil {
 				return err
@@ -88,118 +92,40 @@ so nothing is billed. What cannot be measured that way is named.
 	return c
 }
 
-// The verdicts of a check.
-const (
-	verdictOK        = "ok"
-	verdictWarning   = "warning"
-	verdictFailed    = "failed"
-	verdictUnchecked = "not checked"
-)
-
-// A finding is what came of a check.
-type finding struct {
-	verdict, message, hint string
-	facts                  []event.Fact
-	details                []event.Fact // for programs only: after has them for people
-	after                  string       // what is shown below, as it is, so that it can be pasted
-	code                   int          // the exit code of a failure
-}
-
-func ok(format string, args ...any) finding {
-	return finding{verdict: verdictOK, message: fmt.Sprintf(format, args...)}
-}
-
-func warning(hint, format string, args ...any) finding {
-	return finding{verdict: verdictWarning, message: fmt.Sprintf(format, args...), hint: hint}
-}
-
-func failed(hint, format string, args ...any) finding {
-	return finding{verdict: verdictFailed, message: fmt.Sprintf(format, args...), hint: hint, code: exitError}
-}
-
-func unchecked(why string, args ...any) finding {
-	return finding{verdict: verdictUnchecked, message: fmt.Sprintf(why, args...)}
-}
-
-// broken is a failure that an error tells of.
-func broken(err error) finding {
-	f := explain(err)
-	code := exitError
-	if f.code == exitAuth {
-		code = exitAuth
-	}
-	return finding{verdict: verdictFailed, message: err.Error(), hint: f.hint, code: code}
-}
-
-func (f finding) with(facts ...event.Fact) finding {
-	f.facts = append(f.facts, facts...)
-	return f
-}
-
-// a doctor checks one thing after the other and remembers what the next ones need.
-type doctor struct {
+// An examination shows what a doctor finds, for whom it opens what is checked.
+type examination struct {
 	*app
-	source  string // empty: none was given
-	mistake error  // in the settings
-
-	to     *config.Destination // nil: not known
-	access access
-	dest   *destination // nil: there are no credentials
-	claims token.Contents
-	met    bool // the first contact was tried
-	ping   error
-	admin  error      // what came of asking as an administrator
-	ai     *aiService // nil: none is configured, or it cannot be used
-
+	doctor   doctor.Doctor
+	dest     *destination // nil: there are no credentials
+	access   access
+	ai       *aiService // nil: none is configured, or it cannot be used
 	counts   event.Counts
 	code     int
 	failures int
 }
 
 // takeSource notes which source is to be checked, if one is.
-func (d *doctor) takeSource(args []string) (err error) {
-	if d.mistake != nil { // so nothing is known of a job
-		d.source = strings.Join(args, "")
+func (d *examination) takeSource(args []string) (err error) {
+	if d.doctor.Mistake != nil { // so nothing is known of a job
+		d.doctor.Source = strings.Join(args, "")
 		return nil
 	}
-	d.source, err = d.sourceOf(args)
+	d.doctor.Source, err = d.sourceOf(args)
 	return err
 }
 
-type namedCheck struct {
-	name  string
-	check func(context.Context) finding
-}
-
-func (d *doctor) examine(ctx context.Context) error {
+func (d *examination) examine(ctx context.Context) error {
 	began := time.Now()
 	d.summary = &event.Summary{Command: "doctor"}
 	d.counts = event.Counts{}
-	checks := []namedCheck{
-		{"configuration", d.checkConfiguration},
-		{"credentials", d.checkCredentials},
-		{"token", d.checkToken},
-		{"address", d.checkAddress},
-		{"clock", d.checkClock},
-		{"access", d.checkAccess},
-		{"workspace", d.checkWorkspace},
-		{"limits", d.checkLimits},
-		{"categories", d.checkCategories},
-		{"source", d.checkSource},
-		{"journal", d.checkJournal},
-	}
-	if d.usesAI() {
-		checks = append(checks, namedCheck{"AI service", d.checkAI}, namedCheck{"AI routes", d.checkAIRoutes})
-	}
-	if d.mentionsApprovals() {
-		checks = append(checks, namedCheck{"approvals", d.checkApprovals})
-	}
+	d.doctor.Host, d.doctor.Settings, d.doctor.Lookup, d.doctor.Verbose = d, d.settings, d.lookup, d.out.Verbose()
+	checks := d.doctor.Checks()
 	for _, c := range checks {
-		f := c.check(ctx)
+		f := c.Run(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		d.tell(c.name, f)
+		d.show(c.Name, f)
 	}
 	d.summary.States, d.summary.Seconds = d.counts, event.Seconds(time.Since(began))
 	if d.dest != nil {
@@ -213,27 +139,31 @@ func (d *doctor) examine(ctx context.Context) error {
 	return nil
 }
 
-func (d *doctor) failed() string { return fmt.Sprintf("%d failed", d.failures) }
+func (d *examination) failed() string { return fmt.Sprintf("%d failed", d.failures) }
 
-// tell shows a finding and counts it.
-func (d *doctor) tell(check string, f finding) {
-	line := event.Check{Check: check, Result: f.verdict, Message: f.message, Hint: callable(f.hint), Facts: f.facts}
+// show shows a finding and counts it.
+func (d *examination) show(check string, f doctor.Finding) {
+	line := event.Check{Check: check, Result: f.Verdict, Message: f.Message, Hint: callable(f.Hint), Facts: f.Facts}
 	d.out.Printf("%s", ui.Diagnosis(line))
-	if f.after != "" {
-		d.out.Printf("%s", f.after)
+	if f.After != "" {
+		d.out.Printf("%s", f.After)
 	}
-	line.Facts = slices.Concat(f.facts, f.details)
+	line.Facts = slices.Concat(f.Facts, f.Details)
 	d.out.Event("check", line)
-	d.counts[f.verdict]++
-	if f.verdict == verdictFailed {
+	d.counts[f.Verdict]++
+	if f.Verdict == doctor.Failed {
 		d.failures++
-		d.code = worse(d.code, f.code)
+		code := exitError
+		if f.Auth {
+			code = exitAuth
+		}
+		d.code = worse(d.code, code)
 	}
 }
 
-func (d *doctor) tally() string {
+func (d *examination) tally() string {
 	var parts []string
-	for _, v := range []string{verdictOK, verdictWarning, verdictFailed, verdictUnchecked} {
+	for _, v := range []string{doctor.OK, doctor.Warning, doctor.Failed, doctor.Unchecked} {
 		if n := d.counts[v]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
@@ -241,132 +171,76 @@ func (d *doctor) tally() string {
 	return strings.Join(parts, ", ")
 }
 
-// checkConfiguration tells which file was read, and where each setting comes from.
-func (d *doctor) checkConfiguration(context.Context) finding {
-	if d.mistake != nil {
-		f := broken(d.mistake)
-		f.hint = orHint(f.hint, "mend it there, or name another file with --config")
-		return f
-	}
-	file := d.settings.File
-	if file == "" {
-		file = "none; there is no " + config.DefaultFile + " here"
-	}
-	facts := []event.Fact{{Name: "file", Value: file}}
-	for _, e := range d.settings.Effects() {
-		facts = append(facts, event.Fact{Name: e.Name, Value: e.Value, From: e.From})
-	}
-	to, err := d.settings.Destination()
-	if err != nil {
-		return broken(err).with(facts...)
-	}
-	d.to = &to
-	where := to.URL
-	switch {
-	case to.Kind == config.Sandbox:
-		where = "the embedded sandbox"
-	case to.Name != "":
-		where = to.Name + ", " + to.URL
-	}
-	facts = slices.Insert(facts, 1, event.Fact{Name: "to", Value: where, From: d.settings.ToFrom()})
-	return ok("the destination is %s", where).with(facts...)
+// Explain implements doctor.Host.
+func (d *examination) Explain(err error) (hint string, auth bool) {
+	f := explain(err)
+	return f.hint, f.code == exitAuth
 }
 
-// checkCredentials reads the credentials, of which it tells where they are.
-func (d *doctor) checkCredentials(ctx context.Context) finding {
-	if d.to == nil {
-		return unchecked("there is no usable configuration")
-	}
-	to := *d.to
-	if _, err := transport(to.CAFile); err != nil {
-		to.CAFile = "" // that is for the check of the address to tell
-	}
-	var err error
+// CheckCAFile implements doctor.Host.
+func (d *examination) CheckCAFile(path string) error {
+	_, err := transport(path)
+	return err
+}
+
+// Enter implements doctor.Host.
+func (d *examination) Enter(ctx context.Context, to config.Destination) (_ *doctor.Destination, err error) {
 	if d.dest, d.access, err = d.enter(ctx, to); err != nil {
-		return broken(err)
+		return nil, err
 	}
-	facts := []event.Fact{{Name: "environment", Value: d.dest.environment, From: to.Environment.Origin}}
-	switch {
-	case to.TokenCommand != "":
-		return ok("a command signs the tokens").with(facts...)
-	case to.Kind == config.Sandbox:
-		return ok("the sandbox has its own, in %s", d.dest.dir).with(facts...)
-	}
-	facts = append(facts, event.Fact{Name: "access key", Value: "there, not shown", From: to.AccessKey.Origin})
-	if key := d.access.key.Reveal(); key != strings.TrimSpace(key) || strings.Trim(key, `'"`) != key {
-		return warning("write it as it is, on one line, without quotes",
-			"the access key begins or ends with white space or quotes, which counts").with(facts...)
-	}
-	return ok("there is an environment ID and an access key").with(facts...)
+	return &doctor.Destination{
+		URL: d.dest.url, Environment: d.dest.environment, Workspace: d.dest.workspace, Dir: d.dest.dir, Key: d.access.key, Tokens: d.access.tokens,
+	}, nil
 }
 
-// checkToken has a token made and tells what it says. Whether it is good only the
-// service knows; what can be seen to be wrong is told here, with its reason.
-func (d *doctor) checkToken(ctx context.Context) finding {
-	if d.dest == nil {
-		return unchecked("there are no credentials")
+// Connect implements doctor.Host.
+func (d *examination) Connect() (*assets.Client, error) {
+	err := d.connect(d.dest, d.access, true)
+	return d.dest.client, err
+}
+
+// Ping implements doctor.Host.
+func (d *examination) Ping(ctx context.Context) error { return d.dest.greet(ctx) }
+
+// OpenSource implements doctor.Host.
+func (d *examination) OpenSource(ctx context.Context, source, state string) (sources.Source, string, error) {
+	var own []string
+	if state != "" {
+		own = d.ownFiles(d.dest, state)
 	}
-	secret, err := d.access.tokens.Token(ctx)
+	return d.openSource(ctx, source, own)
+}
+
+// OpenAI implements doctor.Host.
+func (d *examination) OpenAI(ctx context.Context) (*doctor.AIService, error) {
+	s, err := d.openAI(ctx)
 	if err != nil {
-		f := broken(err)
-		f.code, f.hint = exitAuth, orHint(f.hint, "run the command that signs tokens by hand")
-		return f
+		return nil, err
 	}
-	if d.claims, err = token.Read(secret, d.to.Service); err != nil {
-		f := failed("the command must print a JSON web token and nothing else", "%v", err)
-		f.code = exitAuth
-		return f
-	}
-	f := d.judgeClaims(clock.Now())
-	return f.with(d.claimFacts()...)
+	d.ai = s
+	return &doctor.AIService{URL: s.url, Limited: s.limited, Client: s.client}, nil
 }
 
-func (d *doctor) claimFacts() []event.Fact {
-	c, at := d.claims, func(t time.Time, none string) string {
-		if t.IsZero() {
-			return none
-		}
-		return t.Format(time.RFC3339)
-	}
-	workspaces := "not there: the default workspace"
-	if c.Listed {
-		workspaces = strings.Join(c.Workspaces, ", ")
-	}
-	under := "auth." + d.to.Service
-	return []event.Fact{
-		{Name: "aud", Value: orHint(c.Audience, "not there")}, {Name: "sub", Value: orHint(c.User, "not there")},
-		{Name: "iat", Value: at(c.Issued, "not there")}, {Name: "exp", Value: at(c.Expires, "not there: no end")},
-		{Name: under + ".role", Value: orHint(c.Role, "not there")}, {Name: under + ".workspaces", Value: orHint(workspaces, "none")},
-	}
+// ChooseModel implements doctor.Host.
+func (d *examination) ChooseModel(ctx context.Context) (ai.Model, error) {
+	return d.chooseModel(ctx, d.ai)
 }
 
-// judgeClaims looks for what no service accepts.
-func (d *doctor) judgeClaims(now time.Time) finding {
-	c, service := d.claims, d.to.Service
-	bad := func(hint, format string, args ...any) finding {
-		f := failed(hint, format, args...)
-		f.code = exitAuth
-		return f
+// Approvals implements doctor.Host. It reads the file of approvers as a command does that
+// needs an approval.
+func (d *examination) Approvals() (doctor.Approvals, error) {
+	need := d.requirement(d.dest, d.doctor.To.TokenCommand != "")
+	if !need.Required {
+		return doctor.Approvals{}, nil
 	}
-	switch {
-	case c.Audience != d.dest.environment:
-		return bad("sign for the environment that is configured, or configure the other one", "aud is not the environment %s", d.dest.environment)
-	case c.User == "":
-		return bad("sign tokens with the ID of a user in sub", "sub is missing")
-	case c.Issued.IsZero():
-		return bad("sign tokens with the time in iat, in seconds", "iat is missing")
-	case c.Issued.Year() > now.Year()+100:
-		return bad("sign tokens with seconds in iat, not milliseconds", "iat is in the year %d", c.Issued.Year())
-	case !c.Expires.IsZero() && !c.Expires.After(now):
-		return bad("have a new token signed, and check our clock", "it expired at %s", c.Expires.Format(time.RFC3339))
-	case !slices.Contains(c.Services, service) && len(c.Services) > 0:
-		return bad("--service names the key that the service expects under auth", "auth has no key %s, but %s", service, strings.Join(c.Services, ", "))
-	case !slices.Contains([]string{"user", "admin", "superadmin"}, c.Role):
-		return bad("sign tokens with the role user, admin or superadmin", "auth.%s.role is none that is known", service)
-	case c.Listed && len(c.Workspaces) == 0:
-		return bad("leave it out for the default workspace", "auth.%s.workspaces is empty, which is an error to the service", service)
-	case d.to.Workspace != "" && c.Listed && c.Role != "superadmin" && !slices.Contains(c.Workspaces, d.to.Workspace):
-		return bad("sign tokens for this workspace, or choose another one with --workspace", "the token is not for the workspace %s", d.to.Workspace)
+	list, err := d.approvers(need.ApproversFile)
+	if err != nil {
+		return doctor.Approvals{}, err
 	}
-	return ok("it can be made, and says what it has to")
+	return doctor.Approvals{
+		Required: true, Destination: need.Destination, Keys: list.Len(), Reachable: d.outOfReach(d.settings.File) != nil,
+	}, nil
 }
+
+// CloseLater implements doctor.Host.
+func (d *examination) CloseLater(c func() error) { d.closeLater(c) }

@@ -11,7 +11,7 @@ import (
 
 // probeAI finds out what the AI content service does where its documentation is silent, if one is
 // configured.
-func (d *doctor) probeAI(ctx context.Context, name string) error {
+func (d *examination) probeAI(ctx context.Context, name string) error {
 	if d.ai == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (d *doctor) probeAI(ctx context.Context, name string) error {
 	return err
 }
 
-func (d *doctor) saveAIProfile(result aiprobe.Result, name string) error {
+func (d *examination) saveAIProfile(result aiprobe.Result, name string) error {
 	err := d.saveProfile(result.Profile, name, "AI probe", "What the AI content service does")
 	if err == nil {
 		d.out.Printf("\n%s, none of them billed. The profile is in %s.", count(result.Requests, "request"), ui.Sanitize(name))
@@ -37,7 +37,7 @@ func (d *doctor) saveAIProfile(result aiprobe.Result, name string) error {
 }
 
 // announceAIProbe says what a probe of the AI content service does.
-func (d *doctor) announceAIProbe() {
+func (d *examination) announceAIProbe() {
 	if d.ai != nil {
 		d.out.Notef("It also makes conversations %q... and uploads a picture of one pixel at %s,\nwith at most %s that are not billed, and deletes them.",
 			aiprobe.Prefix, ui.Sanitize(d.ai.url), count(int64(aiprobe.MostCalls()), "request"))

@@ -13,6 +13,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
+	"assetferry/internal/doctor"
 	"assetferry/internal/event"
 	"assetferry/internal/probe"
 	"assetferry/internal/profile"
@@ -35,8 +36,8 @@ func (o probeOptions) check(cmd *cobra.Command) error {
 }
 
 // runProbe probes the services, after everything was found to be in order.
-func (d *doctor) runProbe(ctx context.Context, o probeOptions) error {
-	if need := d.requirement(d.dest, d.to.TokenCommand != ""); !o.dryRun && need.Required {
+func (d *examination) runProbe(ctx context.Context, o probeOptions) error {
+	if need := d.requirement(d.dest, d.doctor.To.TokenCommand != ""); !o.dryRun && need.Required {
 		return d.refuse(need, "the probe makes a category and deletes it, and cannot be approved")
 	}
 	begin, err := d.agree(ctx, o)
@@ -50,7 +51,7 @@ func (d *doctor) runProbe(ctx context.Context, o probeOptions) error {
 }
 
 // probeAssets probes the asset management service.
-func (d *doctor) probeAssets(ctx context.Context, o probeOptions) error {
+func (d *examination) probeAssets(ctx context.Context, o probeOptions) error {
 	counted := &countingTransport{next: d.access.transport}
 	acc := d.access
 	acc.transport = counted
@@ -72,7 +73,7 @@ func (d *doctor) probeAssets(ctx context.Context, o probeOptions) error {
 	return err
 }
 
-func (d *doctor) saveAssetProfile(p probe.Profile, name string, requests int64) error {
+func (d *examination) saveAssetProfile(p probe.Profile, name string, requests int64) error {
 	if err := d.saveProfile(p, name, "probe", "What the service does"); err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (d *doctor) saveAssetProfile(p probe.Profile, name string, requests int64) 
 }
 
 // saveProfile writes a profile and shows what is in it.
-func (d *doctor) saveProfile(p interface {
+func (d *examination) saveProfile(p interface {
 	Encode() ([]byte, error)
 	Rows() []profile.Row
 }, name, check, title string) error {
@@ -102,14 +103,14 @@ func (d *doctor) saveProfile(p interface {
 		facts = append(facts, event.Fact{Name: r[0], Value: r[1]})
 	}
 	d.out.Printf("\n%s", ui.Table([]ui.Column{{Title: title}, {Title: "Measured"}}, rows))
-	d.out.Event("check", event.Check{Check: check, Result: verdictOK, Facts: facts})
+	d.out.Event("check", event.Check{Check: check, Result: doctor.OK, Facts: facts})
 	return nil
 }
 
 // agree says what a probe does, and asks whether it may.
-func (d *doctor) agree(ctx context.Context, o probeOptions) (begin bool, err error) {
+func (d *examination) agree(ctx context.Context, o probeOptions) (begin bool, err error) {
 	d.out.Notef("The probe makes a category %q... at %s\n(workspace %s), works in it with at most %s\n(more if some have to be repeated), and deletes it for good.",
-		probe.Prefix, ui.Sanitize(d.dest.url), ui.Sanitize(d.workspace()), count(int64(probe.MostCalls()), "request"))
+		probe.Prefix, ui.Sanitize(d.dest.url), ui.Sanitize(d.doctor.Workspace()), count(int64(probe.MostCalls()), "request"))
 	d.announceAIProbe()
 	switch {
 	case o.dryRun:
@@ -124,7 +125,7 @@ func (d *doctor) agree(ctx context.Context, o probeOptions) (begin bool, err err
 }
 
 // proberClient is a client without limits of its own: its pace is what is measured.
-func (d *doctor) proberClient(acc access) (*assets.Client, error) {
+func (d *examination) proberClient(acc access) (*assets.Client, error) {
 	c, err := assets.New(assets.Options{
 		BaseURL: acc.url, Tokens: acc.tokens, AdminTokens: acc.adminTokens, SuperadminTokens: acc.superadminTokens, Workspace: acc.workspace, Transport: acc.transport,
 		UserAgent: "assetferry/" + version(), AllowHTTP: d.settings.AllowHTTP, AllowPrivateNetworks: d.settings.AllowPrivateNetworks, CompensateClock: d.settings.CompensateClock, Now: clock.Now, Redactor: d.redactor,
@@ -136,9 +137,9 @@ func (d *doctor) proberClient(acc access) (*assets.Client, error) {
 }
 
 // agedClient has tokens that were issued a while ago.
-func (d *doctor) agedClient(acc access, age time.Duration) (*assets.Client, error) {
+func (d *examination) agedClient(acc access, age time.Duration) (*assets.Client, error) {
 	m, err := token.NewMinter(acc.key, token.Claims{
-		Environment: acc.environment, Workspace: acc.workspace, Service: d.to.Service, User: d.to.User,
+		Environment: acc.environment, Workspace: acc.workspace, Service: d.doctor.To.Service, User: d.doctor.To.User,
 	})
 	if err != nil {
 		return nil, err

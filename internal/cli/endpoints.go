@@ -219,7 +219,7 @@ func (a *app) noteRepaired(paths []string, err error) error {
 
 // tellRoom says, before anything begins, that the disk of a journal is small for it.
 func (a *app) tellRoom(path string) {
-	free, err := diskspace.Free(nearest(path))
+	free, err := diskspace.Free(diskspace.Nearest(path))
 	if err != nil {
 		return // doctor says that it is not known
 	}

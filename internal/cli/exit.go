@@ -122,7 +122,7 @@ func explain(err error) failure {
 	case assets.IsAuth(err), sources.IsAuth(err):
 		f.code, f.hint = exitAuth, orHint(f.hint, "check ASSETFERRY_ENVIRONMENT_ID and ASSETFERRY_ACCESS_KEY, and that the access key belongs to the environment")
 	case isEmptySource(err):
-		f.code, f.hint = exitGuard, emptyHint+"; if it is meant to be empty, there is nothing to do"
+		f.code, f.hint = exitGuard, sources.EmptyHint+"; if it is meant to be empty, there is nothing to do"
 	case isGuard(err):
 		f.code = exitGuard
 	case isUsage(err):
@@ -153,9 +153,6 @@ var classes = map[int]string{
 	exitInUse: "in-use", exitAuth: "authentication", exitInterrupted: "interrupted",
 	exitItems: "items", exitDifference: "difference", exitChanges: "changes",
 }
-
-// emptyHint is what to look at where a source lists nothing.
-const emptyHint = "see that the disk or share is mounted, or that bucket and prefix are the right ones"
 
 func isEmptySource(err error) bool {
 	_, ok := errors.AsType[*migrate.EmptySourceError](err)

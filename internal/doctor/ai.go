@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -18,52 +18,52 @@ import (
 const soon = 90 * 24 * time.Hour
 
 // usesAI reports whether an AI content service is configured beside the destination.
-func (d *doctor) usesAI() bool {
-	if d.settings == nil || d.settings.AIURL == "" {
+func (d *Doctor) usesAI() bool {
+	if d.Settings == nil || d.Settings.AIURL == "" {
 		return false
 	}
-	at, err := d.settings.AI()
+	at, err := d.Settings.AI()
 	return err != nil || at.Kind == config.Address
 }
 
 // checkAI asks the AI content service for its models: that takes its address, a token that
 // it takes, and a model that the token may use.
-func (d *doctor) checkAI(ctx context.Context) finding {
-	s, err := d.openAI(ctx)
+func (d *Doctor) checkAI(ctx context.Context) Finding {
+	s, err := d.Host.OpenAI(ctx)
 	if err != nil {
-		return broken(err)
+		return d.broken(err)
 	}
-	d.ai = s
-	chosen, err := d.chooseModel(ctx, s)
+	d.AI = s
+	chosen, err := d.Host.ChooseModel(ctx)
 	if err != nil {
-		return broken(err)
+		return d.broken(err)
 	}
 	if !chosen.Removal.IsZero() && chosen.Removal.Before(clock.Now().Add(soon)) {
-		return warning("choose another one with ai_model", "%s answers, and the model %s goes on %s", s.url, chosen.ID, chosen.Removal.Format(time.DateOnly))
+		return warning("choose another one with ai_model", "%s answers, and the model %s goes on %s", s.URL, chosen.ID, chosen.Removal.Format(time.DateOnly))
 	}
-	return ok("%s answers, and describes with %s", s.url, chosen.ID)
+	return ok("%s answers, and describes with %s", s.URL, chosen.ID)
 }
 
 // checkAIRoutes compares the endpoints that this program calls with those that the service says it
 // has.
-func (d *doctor) checkAIRoutes(ctx context.Context) finding {
-	if d.ai == nil {
+func (d *Doctor) checkAIRoutes(ctx context.Context) Finding {
+	if d.AI == nil {
 		return unchecked("there is no usable configuration of the AI content service")
 	}
-	description, err := d.ai.client.Description(ctx)
+	description, err := d.AI.Client.Description(ctx)
 	switch {
 	case errors.Is(err, ai.ErrNoDescription):
-		return unchecked("%s does not describe its endpoints in OpenAPI, at /v1/doc.json or /v1/api/doc.json; those that are guesses stay guesses", d.ai.url)
+		return unchecked("%s does not describe its endpoints in OpenAPI, at /v1/doc.json or /v1/api/doc.json; those that are guesses stay guesses", d.AI.URL)
 	case err != nil:
 		return warning("run it again", "the description of the AI content service cannot be read: %v", err)
 	}
-	return d.judgeRoutes(description.Path, d.ai.client.Compare(description))
+	return d.judgeRoutes(description.Path, d.AI.Client.Compare(description))
 }
 
 // judgeRoutes says which endpoints are confirmed, moved or missing. Those that are confirmed are
 // shown with --verbose. Usage is documented for the vendor's service only, and health for
 // installations on premises.
-func (d *doctor) judgeRoutes(path string, all []ai.Comparison) finding {
+func (d *Doctor) judgeRoutes(path string, all []ai.Comparison) Finding {
 	var moved []ai.Comparison
 	var facts []event.Fact
 	var lines []string
@@ -76,37 +76,37 @@ func (d *doctor) judgeRoutes(path string, all []ai.Comparison) finding {
 			confirmed++
 		case c.Standing == ai.Moved:
 			moved, said = append(moved, c), fmt.Sprintf("%s, it seems to be %s", said, c.At)
-		case c.Endpoint == "Usage" && !d.ai.limited:
+		case c.Endpoint == "Usage" && !d.AI.Limited:
 			isFine, said = true, said+", as on premises"
-		case c.Endpoint == "Health" && d.ai.limited:
+		case c.Endpoint == "Health" && d.AI.Limited:
 			isFine, said = true, said+", as at the vendor's"
 		default:
 			missing++
 		}
 		facts = append(facts, event.Fact{Name: string(c.Endpoint), Value: said})
-		if !isFine || d.out.Verbose() {
+		if !isFine || d.Verbose {
 			lines = append(lines, fmt.Sprintf("%15s%-20s  %s", "", c.Endpoint, ui.Sanitize(said)))
 		}
 	}
-	f := ok("%s of the service confirms %d of %s", path, confirmed, count(int64(len(all)), "endpoint"))
+	f := ok("%s of the service confirms %d of %s", path, confirmed, ui.Plural(int64(len(all)), "endpoint"))
 	switch {
 	case len(moved) > 0:
-		f = warning("check these lines against "+d.ai.url+"/v1/docs, and put what is below them into "+config.DefaultFile,
-			"%s of the service confirms %d of %s, has %d elsewhere, and lacks %d", path, confirmed, count(int64(len(all)), "endpoint"), len(moved), missing)
+		f = warning("check these lines against "+d.AI.URL+"/v1/docs, and put what is below them into "+config.DefaultFile,
+			"%s of the service confirms %d of %s, has %d elsewhere, and lacks %d", path, confirmed, ui.Plural(int64(len(all)), "endpoint"), len(moved), missing)
 		lines = append(lines, d.routeLines(moved)...)
 	case missing > 0:
-		f = warning("look for them in "+d.ai.url+"/v1/docs, and set ai_route; nothing else is affected",
-			"%s of the service confirms %d of %s, and lacks %d", path, confirmed, count(int64(len(all)), "endpoint"), missing)
+		f = warning("look for them in "+d.AI.URL+"/v1/docs, and set ai_route; nothing else is affected",
+			"%s of the service confirms %d of %s, and lacks %d", path, confirmed, ui.Plural(int64(len(all)), "endpoint"), missing)
 	}
-	f.details, f.after = facts, strings.Join(lines, "\n")
+	f.Details, f.After = facts, strings.Join(lines, "\n")
 	return f
 }
 
 // routeLines are the setting that has moved endpoints called where they are, ready for the
 // configuration file: with what it says already of others.
-func (d *doctor) routeLines(moved []ai.Comparison) []string {
+func (d *Doctor) routeLines(moved []ai.Comparison) []string {
 	lines := []string{"ai_route:"}
-	for _, set := range d.settings.AIRoutes {
+	for _, set := range d.Settings.AIRoutes {
 		endpoint, _, _ := strings.Cut(set, "=")
 		if !isAmong(moved, strings.TrimSpace(endpoint)) {
 			lines = append(lines, "  - "+set)

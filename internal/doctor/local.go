@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -20,101 +20,101 @@ import (
 
 // checkSource lists the source up to its first object that can be taken, and reads
 // from that.
-func (d *doctor) checkSource(ctx context.Context) finding {
+func (d *Doctor) checkSource(ctx context.Context) Finding {
 	switch {
-	case d.settings == nil:
+	case d.Settings == nil:
 		return unchecked("there is no usable configuration")
-	case d.source == "":
+	case d.Source == "":
 		return unchecked("no SOURCE was given")
 	}
-	var own []string
-	if path, err := d.journal(); err == nil && d.dest != nil {
-		own = d.ownFiles(d.dest, path)
+	own := ""
+	if path, err := d.statePath(); err == nil && d.Destination != nil {
+		own = path
 	}
-	s, identity, err := d.openSource(ctx, d.source, own)
+	s, identity, err := d.Host.OpenSource(ctx, d.Source, own)
 	if err != nil {
-		return broken(err)
+		return d.broken(err)
 	}
 	passed := 0
 	for o, err := range s.Objects(ctx, "") {
 		switch {
 		case err != nil:
-			return broken(err)
+			return d.broken(err)
 		case o.Obstacle.IsFailure():
 			return failed("see that the user of this process may read it", "%s: %s: %s", identity, o.Key, o.Obstacle)
 		case o.Obstacle != "":
 			passed++
 			continue
 		}
-		return readable(ctx, s, o, identity)
+		return d.readable(ctx, s, o, identity)
 	}
 	if passed > 0 {
-		return warning("assetferry plan tells why each is left out", "%s lists nothing that can be taken, only %s that cannot", identity, count(int64(passed), "entry"))
+		return warning("assetferry plan tells why each is left out", "%s lists nothing that can be taken, only %s that cannot", identity, ui.Plural(int64(passed), "entry"))
 	}
-	return warning(emptyHint, "%s lists nothing", identity)
+	return warning(sources.EmptyHint, "%s lists nothing", identity)
 }
 
 // readable reads the beginning of an object.
-func readable(ctx context.Context, s sources.Source, o sources.Object, identity string) finding {
+func (d *Doctor) readable(ctx context.Context, s sources.Source, o sources.Object, identity string) Finding {
 	r, err := s.Open(ctx, o, 0)
 	if err != nil {
-		return broken(err)
+		return d.broken(err)
 	}
 	_, err = io.CopyN(io.Discard, r, min(o.Size, 64<<10))
 	if err = errors.Join(err, r.Close()); err != nil {
-		return broken(fmt.Errorf("%s: %w", o.Key, err))
+		return d.broken(fmt.Errorf("%s: %w", o.Key, err))
 	}
 	return ok("it is there, can be listed, and its first object can be read").
 		with(event.Fact{Name: "source", Value: identity}, event.Fact{Name: "first object", Value: fmt.Sprintf("%s, %s", o.Key, ui.Bytes(o.Size))})
 }
 
-// journal is the path of the journal, as far as it is known.
-func (d *doctor) journal() (string, error) {
+// statePath is the path of the state database, as far as it is known.
+func (d *Doctor) statePath() (string, error) {
 	switch {
-	case d.settings == nil:
+	case d.Settings == nil:
 		return "", errors.New("there is no usable configuration")
-	case d.settings.State != "":
-		return filepath.Abs(d.settings.State)
-	case d.dest == nil:
+	case d.Settings.State != "":
+		return filepath.Abs(d.Settings.State)
+	case d.Destination == nil:
 		return "", errors.New("its place depends on the environment, which is not known")
 	}
-	return config.DefaultState(d.lookup, d.dest.environment, d.dest.workspace)
+	return config.DefaultState(d.Lookup, d.Destination.Environment, d.Destination.Workspace)
 }
 
-// checkJournal looks at the journal without taking it, and at the disk that it is on.
-func (d *doctor) checkJournal(ctx context.Context) finding {
-	path, err := d.journal()
+// checkState looks at the state database without taking it, and at the disk that it is on.
+func (d *Doctor) checkState(ctx context.Context) Finding {
+	path, err := d.statePath()
 	if err != nil {
 		return unchecked("%v", err)
 	}
 	facts := []event.Fact{{Name: "path", Value: path}}
 	if err := state.CheckPlace(path); err != nil {
-		return broken(err).with(facts...)
+		return d.broken(err).with(facts...)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && info.Size() == 0:
-		return d.noJournal(path).with(append(facts, diskFacts(path)...)...)
+		return d.noState(path).with(append(facts, diskFacts(path)...)...)
 	case err != nil:
-		return broken(err).with(facts...)
+		return d.broken(err).with(facts...)
 	}
-	f, more := d.examineJournal(ctx, path)
+	f, more := d.examineState(ctx, path)
 	facts = append(append(facts, more...), diskFacts(path)...)
-	if f.verdict == verdictOK {
+	if f.Verdict == OK {
 		f = judgeDisk(path, f)
 	}
 	return f.with(facts...)
 }
 
-// noJournal tells whether one could be made.
-func (d *doctor) noJournal(path string) finding {
-	dir := nearest(path)
+// noState tells whether one could be made.
+func (d *Doctor) noState(path string) Finding {
+	dir := diskspace.Nearest(path)
 	probe, err := os.CreateTemp(dir, ".assetferry-doctor-*") // permissions alone do not tell
 	if err != nil {
 		return failed("name another place with --state", "there is none yet, and none can be made: %v", err)
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return broken(err)
+		return d.broken(err)
 	}
 	if _, err := os.Stat(state.BackupPath(path)); err == nil {
 		return warning("assetferry help journal tells how to restore it", "there is none any more, but a backup of one")
@@ -122,25 +122,16 @@ func (d *doctor) noJournal(path string) finding {
 	return judgeDisk(path, ok("there is none yet; the first run makes it"))
 }
 
-// nearest is the folder of a path, or the first above it that is there.
-func nearest(path string) string {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
-			return dir
-		}
-	}
-}
-
-func (d *doctor) examineJournal(ctx context.Context, path string) (finding, []event.Fact) {
-	journal, err := state.OpenReadOnly(ctx, path)
+func (d *Doctor) examineState(ctx context.Context, path string) (Finding, []event.Fact) {
+	store, err := state.OpenReadOnly(ctx, path)
 	if err != nil {
-		return broken(err), nil
+		return d.broken(err), nil
 	}
-	d.closeLater(journal.Close)
-	problems, err := journal.Check(ctx)
+	d.Host.CloseLater(store.Close)
+	problems, err := store.Check(ctx)
 	switch {
 	case err != nil:
-		return broken(err), nil
+		return d.broken(err), nil
 	case len(problems) > 0:
 		return failed("assetferry state check lists all of it; assetferry help journal tells how to restore the backup, or take the journal over",
 			"it is not whole: %s", problems[0]), nil
@@ -150,14 +141,14 @@ func (d *doctor) examineJournal(ctx context.Context, path string) (finding, []ev
 		backup = info.ModTime().Format(time.DateTime)
 	}
 	facts := []event.Fact{{Name: "backup", Value: backup}}
-	h, err := journal.Holder(ctx)
+	h, err := store.Holder(ctx)
 	if err != nil {
-		return broken(err), facts
+		return d.broken(err), facts
 	}
 	return judgeHolder(h), facts
 }
 
-func judgeHolder(h state.Holder) finding {
+func judgeHolder(h state.Holder) Finding {
 	host, _ := os.Hostname()
 	since := h.Since.Format(time.DateTime)
 	switch {
@@ -176,7 +167,7 @@ func judgeHolder(h state.Holder) finding {
 const scarceSpace = 1 << 30
 
 func diskFacts(path string) []event.Fact {
-	n, err := diskspace.Free(nearest(path))
+	n, err := diskspace.Free(diskspace.Nearest(path))
 	if err != nil {
 		return []event.Fact{{Name: "free space", Value: "not known"}}
 	}
@@ -184,8 +175,8 @@ func diskFacts(path string) []event.Fact {
 }
 
 // judgeDisk finds fault with a disk that is full, or nearly so.
-func judgeDisk(path string, f finding) finding {
-	n, err := diskspace.Free(nearest(path))
+func judgeDisk(path string, f Finding) Finding {
+	n, err := diskspace.Free(diskspace.Nearest(path))
 	switch {
 	case err != nil, n >= scarceSpace:
 		return f

@@ -1,6 +1,7 @@
-package cli
+package doctor
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -26,34 +27,35 @@ const harmlessSkew = 30 * time.Second
 
 // checkAddress makes the first contact and tells how long each step of it took. A
 // service that answers at all is there; what it thinks of the token is another check.
-func (d *doctor) checkAddress(ctx context.Context) finding {
-	if d.dest == nil {
+func (d *Doctor) checkAddress(ctx context.Context) Finding {
+	if d.Destination == nil {
 		return unchecked("there are no credentials to go there with")
 	}
-	if _, err := transport(d.to.CAFile); err != nil {
-		return broken(err)
+	if err := d.Host.CheckCAFile(d.To.CAFile); err != nil {
+		return d.broken(err)
 	}
-	if err := d.connect(d.dest, d.access, true); err != nil {
-		return broken(err)
+	var err error
+	if d.Destination.Client, err = d.Host.Connect(); err != nil {
+		return d.broken(err)
 	}
 	way := &way{}
-	d.ping, d.met = d.dest.greet(httptrace.WithClientTrace(ctx, way.trace())), true
+	d.ping, d.met = d.Host.Ping(httptrace.WithClientTrace(ctx, way.trace())), true
 	facts := append(d.circumstances(), way.facts()...)
 	if !d.answered() {
-		f := broken(d.ping).with(facts...)
-		f.hint = orHint(f.hint, "check the base address: what answers there is not the service")
+		f := d.broken(d.ping).with(facts...)
+		f.Hint = cmp.Or(f.Hint, "check the base address: what answers there is not the service")
 		return f
 	}
-	if u, err := url.Parse(d.dest.url); err == nil && u.Scheme == "http" && !loopback(net.JoinHostPort(u.Hostname(), "")) {
+	if u, err := url.Parse(d.Destination.URL); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		return warning("use https://, or keep it to a network that you trust",
-			"%s is reached by plain HTTP: who listens on the way can read the token and the files", d.dest.url).with(facts...)
+			"%s is reached by plain HTTP: who listens on the way can read the token and the files", d.Destination.URL).with(facts...)
 	}
-	return ok("%s answers", d.dest.url).with(facts...)
+	return ok("%s answers", d.Destination.URL).with(facts...)
 }
 
 // answered reports whether the service itself answered the first contact, be it with
 // a no.
-func (d *doctor) answered() bool {
+func (d *Doctor) answered() bool {
 	if d.ping == nil {
 		return true
 	}
@@ -62,12 +64,12 @@ func (d *doctor) answered() bool {
 }
 
 // circumstances are what changes the way to the service without being asked.
-func (d *doctor) circumstances() []event.Fact {
+func (d *Doctor) circumstances() []event.Fact {
 	var facts []event.Fact
-	if d.to.CAFile != "" {
-		facts = append(facts, event.Fact{Name: "authorities", Value: "those of the system, and of " + d.to.CAFile})
+	if d.To.CAFile != "" {
+		facts = append(facts, event.Fact{Name: "authorities", Value: "those of the system, and of " + d.To.CAFile})
 	}
-	r, err := http.NewRequest(http.MethodGet, d.dest.url, nil)
+	r, err := http.NewRequest(http.MethodGet, d.Destination.URL, nil)
 	if err != nil {
 		return facts
 	}
@@ -84,10 +86,10 @@ func (d *doctor) circumstances() []event.Fact {
 }
 
 // proxyVariables names the variables that are set; their values may hold passwords.
-func (d *doctor) proxyVariables() string {
+func (d *Doctor) proxyVariables() string {
 	var set []string
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"} {
-		if v, _ := d.lookup(name); v != "" {
+		if v, _ := d.Lookup(name); v != "" {
 			set = append(set, name)
 		}
 	}
@@ -138,11 +140,11 @@ func (w *way) facts() []event.Fact {
 	return facts
 }
 
-func (d *doctor) checkClock(context.Context) finding {
+func (d *Doctor) checkClock(context.Context) Finding {
 	if !d.met {
 		return unchecked("the service was not asked")
 	}
-	skew, known := d.dest.client.Skew()
+	skew, known := d.Destination.Client.Skew()
 	if !known {
 		return unchecked("no answer told the service's time")
 	}
@@ -155,29 +157,29 @@ func (d *doctor) checkClock(context.Context) finding {
 	switch {
 	case skew.Abs() <= harmlessSkew:
 		return ok("ours and the service's agree")
-	case d.settings.CompensateClock && !refused:
+	case d.Settings.CompensateClock && !refused:
 		return ok("ours is %v %s the service's, and --compensate-clock makes up for it", skew.Abs(), side)
 	case refused:
 		f := failed("set the clock, or use --compensate-clock", "ours is %v %s the service's, so iat in the token is wrong, and the token is refused", skew.Abs(), side)
-		f.code = exitAuth
+		f.Auth = true
 		return f
 	}
 	return warning("set the clock, or use --compensate-clock", "ours is %v %s the service's, so iat in the token is off by that", skew.Abs(), side)
 }
 
 // checkAccess tells what the service lets the token do.
-func (d *doctor) checkAccess(ctx context.Context) finding {
+func (d *Doctor) checkAccess(ctx context.Context) Finding {
 	if d.met && d.answered() && d.ping != nil {
-		return broken(d.ping)
+		return d.broken(d.ping)
 	}
 	if f, is := d.without(); is {
 		return f
 	}
-	d.admin = d.dest.client.PingAdmin(ctx)
+	d.admin = d.Destination.Client.PingAdmin(ctx)
 	e, _ := errors.AsType[*assets.Error](d.admin)
 	switch {
 	case d.admin == nil:
-		if d.settings.LeastPrivilege {
+		if d.Settings.LeastPrivilege {
 			return ok("the service accepts the tokens (role %s), and those for /admin/ may administrate", d.claims.Role)
 		}
 		return ok("the service accepts the token, which may administrate (role %s)", d.claims.Role)
@@ -187,7 +189,7 @@ func (d *doctor) checkAccess(ctx context.Context) finding {
 	case absent(d.admin):
 		return warning("see that the base address is that of the API", "the service accepts the token, but has no routes for administrators")
 	}
-	return broken(d.admin)
+	return d.broken(d.admin)
 }
 
 // absent reports whether a service does not have a route.
@@ -197,7 +199,7 @@ func absent(err error) bool {
 }
 
 // without says why something at the service cannot be looked at, if that is so.
-func (d *doctor) without() (f finding, is bool) {
+func (d *Doctor) without() (f Finding, is bool) {
 	switch {
 	case !d.met:
 		return unchecked("the service was not asked"), true
@@ -206,52 +208,52 @@ func (d *doctor) without() (f finding, is bool) {
 	case d.ping != nil:
 		return unchecked("the service does not accept the token"), true
 	}
-	return finding{}, false
+	return Finding{}, false
 }
 
-func (d *doctor) checkWorkspace(ctx context.Context) finding {
+func (d *Doctor) checkWorkspace(ctx context.Context) Finding {
 	if f, is := d.without(); is {
 		return f
 	}
-	all, err := d.dest.client.Workspaces(ctx)
+	all, err := d.Destination.Client.Workspaces(ctx)
 	switch {
 	case absent(err):
 		return unchecked("the service does not list workspaces")
 	case err != nil:
-		return broken(err)
+		return d.broken(err)
 	}
-	at := slices.IndexFunc(all, func(w assets.Workspace) bool { return w.ID == d.workspace() })
+	at := slices.IndexFunc(all, func(w assets.Workspace) bool { return w.ID == d.Workspace() })
 	if at < 0 {
-		return failed("check --workspace, and the workspaces that the token names", "the token does not see the workspace %s, but %s", d.workspace(), count(int64(len(all)), "other one"))
+		return failed("check --workspace, and the workspaces that the token names", "the token does not see the workspace %s, but %s", d.Workspace(), ui.Plural(int64(len(all)), "other one"))
 	}
-	f := ok("%q, of %s that the token sees", all[at].Name, count(int64(len(all)), "workspace")).with(event.Fact{Name: "ID", Value: all[at].ID})
-	if d.to.Workspace == "" && len(all) > 1 {
-		f.facts = append(f.facts, event.Fact{Name: "chosen", Value: "the default one; --workspace names another"})
+	f := ok("%q, of %s that the token sees", all[at].Name, ui.Plural(int64(len(all)), "workspace")).with(event.Fact{Name: "ID", Value: all[at].ID})
+	if d.To.Workspace == "" && len(all) > 1 {
+		f.Facts = append(f.Facts, event.Fact{Name: "chosen", Value: "the default one; --workspace names another"})
 	}
 	return f
 }
 
-// workspace is the one that a run would write to: as the service does, the first that
+// Workspace is the one that a run would write to: as the service does, the first that
 // the token lists is the default.
-func (d *doctor) workspace() string {
-	if d.to.Workspace == "" && d.claims.Listed {
+func (d *Doctor) Workspace() string {
+	if d.To.Workspace == "" && d.claims.Listed {
 		return d.claims.Workspaces[0]
 	}
-	return d.dest.workspace
+	return d.Destination.Workspace
 }
 
-func (d *doctor) checkLimits(ctx context.Context) finding {
+func (d *Doctor) checkLimits(ctx context.Context) Finding {
 	if f, is := d.without(); is {
 		return f
 	}
-	l, err := d.dest.client.Limits(ctx)
+	l, err := d.Destination.Client.Limits(ctx)
 	switch {
 	case absent(err):
 		return unchecked("the service does not tell its limits")
 	case err != nil:
-		return broken(err)
+		return d.broken(err)
 	}
-	facts := []event.Fact{{Name: "plan", Value: orHint(l.Plan, "not told")}, {Name: "largest file", Value: "not told"}, {Name: "largest image", Value: "not told"}}
+	facts := []event.Fact{{Name: "plan", Value: cmp.Or(l.Plan, "not told")}, {Name: "largest file", Value: "not told"}, {Name: "largest image", Value: "not told"}}
 	if l.MaxFileSize > 0 {
 		facts[1].Value = ui.Bytes(l.MaxFileSize)
 	}
@@ -274,29 +276,29 @@ func (d *doctor) checkLimits(ctx context.Context) finding {
 
 // checkCategories lists the categories with their extensions, which decide what can be
 // sent.
-func (d *doctor) checkCategories(ctx context.Context) finding {
+func (d *Doctor) checkCategories(ctx context.Context) Finding {
 	if f, is := d.without(); is {
 		return f
 	}
 	var facts []event.Fact
 	seen := map[string]int{}
-	for c, err := range d.dest.client.Categories(ctx) {
+	for c, err := range d.Destination.Client.Categories(ctx) {
 		if err != nil {
-			return broken(err).with(facts...)
+			return d.broken(err).with(facts...)
 		}
 		seen[c.Name]++
 		text := strings.Join(c.Extensions, " ")
 		if c.Private {
 			text += " (private)"
 		}
-		facts = append(facts, event.Fact{Name: c.Name, Value: orHint(text, "no extension")})
+		facts = append(facts, event.Fact{Name: c.Name, Value: cmp.Or(text, "no extension")})
 	}
 	f := d.judgeCategories(seen)
 	return f.with(facts...)
 }
 
-func (d *doctor) judgeCategories(seen map[string]int) finding {
-	creates := d.settings.Unmatched == "create" && d.admin == nil
+func (d *Doctor) judgeCategories(seen map[string]int) Finding {
+	creates := d.Settings.Unmatched == "create" && d.admin == nil
 	var equal, left []string
 	total := 0
 	for name, n := range seen {
@@ -309,7 +311,7 @@ func (d *doctor) judgeCategories(seen map[string]int) finding {
 	}
 	slices.Sort(equal)
 	slices.Sort(left)
-	named := d.settings.Category
+	named := d.Settings.Category
 	switch {
 	case total == 0 && creates:
 		return warning("", "there is none yet; --unmatched create makes those that are needed")
@@ -325,9 +327,11 @@ func (d *doctor) judgeCategories(seen map[string]int) finding {
 	return ok("%s, with the extensions that each allows", categories(total))
 }
 
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 func categories(n int) string {
-	if n == 1 {
-		return "1 category"
-	}
-	return ui.Count(int64(n)) + " categories"
+	return ui.PluralOf(int64(n), "category", "categories")
 }
