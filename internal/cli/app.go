@@ -25,6 +25,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/private"
 	"assetferry/internal/redact"
+	"assetferry/internal/runstatus"
 	"assetferry/internal/turns"
 	"assetferry/internal/ui"
 	"assetferry/sources/remote"
@@ -63,10 +64,10 @@ type app struct {
 
 	redactor *redact.Redactor // of all secrets that this process has
 
-	closers  []func() error // undo what was opened, last first
-	logFile  io.Closer      // closed after everything that may be logged
-	bulletin *bulletin      // for others, nil if there are none
-	summary  *event.Summary // the last line of a run
+	closers   []func() error       // undo what was opened, last first
+	logFile   io.Closer            // closed after everything that may be logged
+	publisher *runstatus.Publisher // for others, nil if there are none
+	summary   *event.Summary       // the last line of a run
 
 	stop     chan struct{} // closed to drain
 	draining atomic.Bool   // there is something that can be finished in good order
@@ -117,7 +118,7 @@ func (a *app) end(err error) int {
 	for _, c := range slices.Backward(a.closers) {
 		code = worse(code, a.report(c()))
 	}
-	a.closeBulletin(code)
+	a.publishEnd(code)
 	if a.logFile != nil {
 		code = worse(code, a.report(a.logFile.Close()))
 	}

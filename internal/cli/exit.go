@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"syscall"
@@ -238,9 +237,8 @@ func (a *app) report(err error) int {
 	}
 	line := event.Error{Class: f.class, Message: err.Error(), Hint: f.hint}
 	a.out.Fail(line)
-	if a.bulletin != nil {
-		a.bulletin.failed = cmp.Or(a.bulletin.failed, line) // the first is why
-		a.bulletin.run.Guarded = a.bulletin.run.Guarded || f.code == exitGuard
+	if a.publisher != nil {
+		a.publisher.Fail(line, f.code == exitGuard)
 	}
 	return f.code
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/runstatus"
+
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/clock"
@@ -230,7 +232,7 @@ func (e *explainer) recallSyncs(ctx context.Context, h *history) (err error) {
 		return err
 	}
 	if h.orphan != nil {
-		if h.trashedFrom, err = quarantineEnds(ctx, e.journal, h.pair, h.orphan.Since); err != nil {
+		if h.trashedFrom, err = runstatus.GraceEnds(ctx, e.journal, h.pair, h.orphan.Since); err != nil {
 			return err
 		}
 	}

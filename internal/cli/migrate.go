@@ -91,7 +91,7 @@ func addApplyFlags(f *pflag.FlagSet, o *migrateOptions) {
 	f.StringP("concurrency", "j", "", fmt.Sprintf("at most this `number` of requests at once (default %d)", migrate.DefaultConcurrency))
 	addLimitFlags(f)
 	addKeepRuns(f)
-	addBulletinFlags(f)
+	addRunStatusFlags(f)
 }
 
 const retryParkedHelp = "try objects again that failed in many runs, or that may have arrived unseen"
@@ -132,7 +132,7 @@ func (a *app) planOrMigrate(ctx context.Context, cmd *cobra.Command, source stri
 func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o migrateOptions) error {
 	began := time.Now()
 	a.summary = &event.Summary{Command: o.command}
-	if err := a.openBulletin(source, o.command); err != nil {
+	if err := a.openPublisher(source, o.command); err != nil {
 		return err
 	}
 	defer a.startWindow()()
@@ -150,7 +150,7 @@ func (a *app) migrate(ctx context.Context, cmd *cobra.Command, source string, o 
 		return err
 	}
 	a.introduce(s)
-	a.beginBulletin(ctx, s)
+	a.publishStart(ctx, s)
 	applier := a.applier(s, o)
 	run, err := a.resumeOrBegin(ctx, s, applier, o)
 	if err != nil {
@@ -280,8 +280,8 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 	}
 	line := fmt.Sprintf("Run %s %s after %s: %s%s.", run.ID, verb, ui.Duration(time.Since(began)), items, sent)
 	a.out.Printf("%s", line)
-	if a.bulletin != nil {
-		a.bulletin.line = line
+	if a.publisher != nil {
+		a.publisher.Line = line
 	}
 	if skips != "" {
 		a.out.Printf("%s", wrapped(skips, "  "))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"assetferry/internal/runstatus"
+
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/ui"
@@ -78,7 +80,7 @@ func (a *app) listRuns(ctx context.Context, journal *state.Store, p state.Pair, 
 		}
 		took := ""
 		if !r.FinishedAt.IsZero() {
-			took = ui.Duration(tookOf(r))
+			took = ui.Duration(runstatus.Took(r))
 		}
 		rows = append(rows, []string{r.ID, r.Command, how, r.StartedAt.Local().Format(time.DateTime), took,
 			ui.Count(all), ui.Count(done), ui.Count(left)})
@@ -88,7 +90,11 @@ func (a *app) listRuns(ctx context.Context, journal *state.Store, p state.Pair, 
 		{Title: "Run"}, {Title: "Command"}, {Title: "State"}, {Title: "Began"},
 		{Title: "Took", Right: true}, {Title: "All", Right: true}, {Title: "Done", Right: true}, {Title: "Left", Right: true},
 	}, rows))
-	return a.showTrends(ctx, journal, runs)
+	trends, err := runstatus.Trends(ctx, journal, runs)
+	if err == nil && trends != "" {
+		a.out.Printf("%s", trends)
+	}
+	return err
 }
 
 // account counts the objects of a run: all, those whose action was carried out, and
@@ -105,11 +111,4 @@ func account(tallies []state.Tally) (all, done, left int64) {
 		}
 	}
 	return all, done, left
-}
-
-func tookOf(r state.Run) time.Duration {
-	if r.FinishedAt.IsZero() {
-		return 0
-	}
-	return r.FinishedAt.Sub(r.StartedAt)
 }

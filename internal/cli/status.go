@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/runstatus"
+
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/config"
@@ -218,7 +220,7 @@ func (a *app) showRun(ctx context.Context, journal *state.Store, r state.Run, at
 	}
 	took := ""
 	if !r.FinishedAt.IsZero() {
-		took = ", took " + ui.Duration(tookOf(r))
+		took = ", took " + ui.Duration(runstatus.Took(r))
 	}
 	if r.Command == "apply" || r.Approver.Name != "" { // of all other runs, reports and --json have it
 		for _, by := range []string{approverText(r), startedText(r)} {
@@ -262,8 +264,8 @@ func (a *app) afterNewest(ctx context.Context, journal *state.Store, r state.Run
 
 // recorded is the summary of a run that another process carries out or did.
 func recorded(r state.Run, tallies []state.Tally) event.Summary {
-	s := summaryOf(r, tallies, tookOf(r), exitOf(tallies))
-	s.Outcomes, s.Stopped = outcomes(tallies), r.Stopped
+	s := summaryOf(r, tallies, runstatus.Took(r), exitOf(tallies))
+	s.Outcomes, s.Stopped = runstatus.Outcomes(tallies), r.Stopped
 	s.RunState, s.Began = string(r.State), r.StartedAt.UTC().Format(time.RFC3339)
 	if !r.FinishedAt.IsZero() {
 		s.Finished = r.FinishedAt.UTC().Format(time.RFC3339)
@@ -322,4 +324,15 @@ func mustExist(path string) error {
 		return err
 	}
 	return nil
+}
+
+// showSync tells in a few lines what syncs leave to be looked after.
+func (a *app) showSync(ctx context.Context, journal *state.Store, p state.Pair, runs []state.Run) error {
+	lines, err := runstatus.SyncLines(ctx, journal, p, runs, func(last state.Run, tallies []state.Tally) ([]string, error) {
+		return stepsAfter(ctx, journal, last, tallies)
+	})
+	for _, line := range lines {
+		a.out.Printf("  %s", line)
+	}
+	return err
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"assetferry/internal/runstatus"
+
 	"github.com/spf13/cobra"
 
 	"assetferry/internal/event"
@@ -280,7 +282,7 @@ func (a *app) tellNothingToUndo(ctx context.Context, journal *state.Store, undon
 // changedSome reports whether a run was to do more than to create assets: each sync is, and
 // one that moved an asset which held the name of an object.
 func changedSome(ctx context.Context, journal *state.Store, run state.Run) (bool, error) {
-	if sync, err := isSync(run); sync || err != nil {
+	if sync, err := runstatus.IsSync(run); sync || err != nil {
 		return sync, err
 	}
 	tallies, err := journal.Tallies(ctx, run.Num)

@@ -1,4 +1,4 @@
-package cli
+package runstatus
 
 import (
 	"testing"
@@ -9,17 +9,17 @@ import (
 	"assetferry/state"
 )
 
-// Trends show how the last nights compare; what never happens is left out, but for what is
+// Trends show how the last runs compare; what never happens is left out, but for what is
 // created and what fails.
 func TestTrends(t *testing.T) {
 	began := time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)
-	night := func(took time.Duration) state.Run {
+	syncOf := func(took time.Duration) state.Run {
 		return state.Run{StartedAt: began, FinishedAt: began.Add(took)}
 	}
 	done := func(a state.Action, n int64) state.Tally {
 		return state.Tally{Action: a, State: state.ItemDone, Objects: n}
 	}
-	runs := []state.Run{night(time.Minute), night(2 * time.Minute), night(time.Minute)}
+	runs := []state.Run{syncOf(time.Minute), syncOf(2 * time.Minute), syncOf(time.Minute)}
 	var rows [][]string
 	for _, trend := range trendsOf(runs, [][]state.Tally{
 		{done(state.Create, 900)}, {done(state.Create, 1), done(state.Move, 4)},
