@@ -273,7 +273,7 @@ func copyOutcome(bad, open int64, to place, err error) error {
 	switch {
 	case open > 0:
 		code := exitItems
-		if explain(err).code == exitInterrupted {
+		if failureOf(err).code == exitInterrupted {
 			code = exitInterrupted
 		}
 		return &stop{code, fmt.Errorf("whether %s arrived in %s is not known", countOf(open, "copy", "copies"), to.path),

@@ -131,13 +131,13 @@ func TestExplain(t *testing.T) {
 		{errors.Join(errors.New("x"), migrate.ErrStopped), exitInterrupted},
 		{&stop{code: exitGuard, err: errors.New("x")}, exitGuard},
 	} {
-		f := explain(test.err)
+		f := failureOf(test.err)
 		if f.code != test.code || f.class == "" {
-			t.Errorf("explain(%v) = %+v, want code %d", test.err, f, test.code)
+			t.Errorf("failureOf(%v) = %+v, want code %d", test.err, f, test.code)
 		}
 	}
 	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrOlder, state.ErrNotOwner, state.ErrInUse, state.ErrNotFound, sandbox.ErrInUse, migrate.ErrStopped} {
-		if explain(err).hint == "" {
+		if failureOf(err).hint == "" {
 			t.Errorf("no way out of %v", err)
 		}
 	}

@@ -173,7 +173,7 @@ func (d *examination) tally() string {
 
 // Explain implements doctor.Host.
 func (d *examination) Explain(err error) (hint string, auth bool) {
-	f := explain(err)
+	f := failureOf(err)
 	return f.hint, f.code == exitAuth
 }
 

@@ -91,8 +91,8 @@ type failure struct {
 	hint  string
 }
 
-// explain finds the exit code, the class and the next step for an error.
-func explain(err error) failure {
+// failureOf finds the exit code, the class and the next step for an error.
+func failureOf(err error) failure {
 	f := failure{code: exitError, class: "error", hint: hintOf(err)}
 	if s, ok := errors.AsType[*stop](err); ok {
 		return failure{s.code, classes[s.code], s.hint}
@@ -228,7 +228,7 @@ func (a *app) report(err error) int {
 	if err == nil {
 		return exitDone
 	}
-	f := explain(err)
+	f := failureOf(err)
 	if isSaid(err) {
 		return f.code
 	}

@@ -148,11 +148,6 @@ func (a *app) forItem(run state.Run, tallies []state.Tally, i state.Item, now ti
 	return nextStep{"", a.commandOf(run, nil)}
 }
 
-// tellsOfDeletion reports whether a reason is that an object is not at the source any more.
-func tellsOfDeletion(reason migrate.Reason) bool {
-	return reason == migrate.ReasonOrphaned || reason == migrate.ReasonQuarantine || reason == migrate.ReasonTooMany
-}
-
 // acceptFor are the flags that a run needs once for what other rules make it do.
 func acceptFor(reason migrate.Reason, tallies []state.Tally) []string {
 	switch reason {

@@ -1,4 +1,4 @@
-package cli
+package explain
 
 import (
 	"context"
@@ -22,21 +22,17 @@ type names struct {
 const shownAddresses = 20
 
 // namesOf gives a mapping of a pair with the rules of the configuration.
-func (e *explainer) namesOf(ctx context.Context, p state.Pair) (*redirect.Map, error) {
-	rules, err := e.addressRules("")
+func (e *Explainer) namesOf(ctx context.Context, p state.Pair) (*redirect.Map, error) {
+	m, err := redirect.Open(ctx, e.Store, p, 0)
 	if err != nil {
 		return nil, err
 	}
-	m, err := redirect.Open(ctx, e.journal, p, 0)
-	if err != nil {
-		return nil, err
-	}
-	return m, m.Build(ctx, rules)
+	return m, m.Build(ctx, e.Rules)
 }
 
 // followed looks for the object that goes by another key than the one of a history without
-// a receipt, or that had it as an address. Without one it gives the history as it is.
-func (e *explainer) followed(ctx context.Context, h history) (history, error) {
+// a receipt, or that had it as an address. Without one it gives the History as it is.
+func (e *Explainer) followed(ctx context.Context, h History) (History, error) {
 	m, err := e.namesOf(ctx, h.pair)
 	if err != nil {
 		return h, err
@@ -51,7 +47,7 @@ func (e *explainer) followed(ctx context.Context, h history) (history, error) {
 		}
 		key = found.Key
 	} else {
-		at, err := e.journal.AddressByKey(ctx, h.pair.ID, h.key)
+		at, err := e.Store.AddressByKey(ctx, h.pair.ID, h.key)
 		if errors.Is(err, state.ErrNotFound) {
 			return h, nil
 		} else if err != nil {
@@ -59,23 +55,23 @@ func (e *explainer) followed(ctx context.Context, h history) (history, error) {
 		}
 		key = at.Key
 	}
-	now, err := e.recall(ctx, h.pair, key)
+	now, err := e.load(ctx, h.pair, key)
 	if now.by = h.key; !h.isEmpty() {
 		now.was = &h
 	}
 	return now, err
 }
 
-// recallNames finds out what an object was known by.
-func (e *explainer) recallNames(ctx context.Context, h *history) (err error) {
+// loadNames finds out what an object was known by.
+func (e *Explainer) loadNames(ctx context.Context, h *History) (err error) {
 	n := &h.names
-	if n.former, err = e.journal.FormerKeys(ctx, h.pair.ID, h.key); err != nil {
+	if n.former, err = e.Store.FormerKeys(ctx, h.pair.ID, h.key); err != nil {
 		return err
 	}
-	if n.aliases, err = e.journal.Aliases(ctx, h.pair.ID, h.key); err != nil {
+	if n.aliases, err = e.Store.Aliases(ctx, h.pair.ID, h.key); err != nil {
 		return err
 	}
-	given, err := e.journal.GivenAddresses(ctx, h.pair.ID, h.key)
+	given, err := e.Store.GivenAddresses(ctx, h.pair.ID, h.key)
 	if err != nil {
 		return err
 	}
@@ -83,7 +79,7 @@ func (e *explainer) recallNames(ctx context.Context, h *history) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(e.settings.Addresses) == 0 { // all addresses would be a slash and a key
+	if !e.HasRules { // all addresses would be a slash and a key
 		if err := m.Build(ctx, nil); err != nil {
 			return err
 		}
@@ -102,7 +98,7 @@ func (e *explainer) recallNames(ctx context.Context, h *history) (err error) {
 }
 
 // add adds the old addresses that an object has because of something it is known by.
-func (n *names) add(ctx context.Context, m *redirect.Map, h history, as string, kind oldurl.Kind) error {
+func (n *names) add(ctx context.Context, m *redirect.Map, h History, as string, kind oldurl.Kind) error {
 	o := oldurl.Object{Key: h.key, Kind: kind, URL: h.receipt.URL}
 	if kind != oldurl.Given {
 		found, err := m.ByKey(ctx, as)
@@ -122,24 +118,24 @@ func (n *names) add(ctx context.Context, m *redirect.Map, h history, as string, 
 	return nil
 }
 
-// tellNames tells what an object was known by.
-func (e *explainer) tellNames(h history) {
+// addNames says what an object was known by.
+func (p *Page) addNames(h History) {
 	if h.by != "" {
-		e.line("Was", fmt.Sprintf("%s, which leads here", h.by))
+		p.line("Was", fmt.Sprintf("%s, which leads here", h.by))
 	}
 	if len(h.names.former) > 0 {
-		e.line("Went by", strings.Join(h.names.former, ", "))
+		p.line("Went by", strings.Join(h.names.former, ", "))
 	}
 	if len(h.names.aliases) > 0 {
-		e.line("Also as", strings.Join(h.names.aliases, ", "))
+		p.line("Also as", strings.Join(h.names.aliases, ", "))
 	}
 	title := "Old address"
 	for n, old := range h.names.addresses {
 		if n == shownAddresses {
-			e.line("", fmt.Sprintf("and %d more, see assetferry urls", len(h.names.addresses)-n))
+			p.line("", fmt.Sprintf("and %d more, see assetferry urls", len(h.names.addresses)-n))
 			return
 		}
-		e.line(title, fmt.Sprintf("%s (%s)", old.Address, old.Kind))
+		p.line(title, fmt.Sprintf("%s (%s)", old.Address, old.Kind))
 		title = ""
 	}
 }

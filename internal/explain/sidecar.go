@@ -1,4 +1,4 @@
-package cli
+package explain
 
 import (
 	"context"
@@ -17,17 +17,17 @@ import (
 // A sidecar is a file beside objects that describes them. It has no asset of its own.
 type sidecar struct {
 	state.Sidecar
-	owners []history
+	owners []History
 }
 
-// recallSidecar finds out whether a key is that of a sidecar, and what it describes; nil if
+// loadSidecar finds out whether a key is that of a sidecar, and what it describes; nil if
 // it is none.
-func (e *explainer) recallSidecar(ctx context.Context, p state.Pair, key string) (*sidecar, error) {
+func (e *Explainer) loadSidecar(ctx context.Context, p state.Pair, key string) (*sidecar, error) {
 	folded, ok := metadata.FoldSidecar(key)
 	if !ok {
 		return nil, nil
 	}
-	all, err := e.journal.SidecarsAmong(ctx, p.ID, []string{folded})
+	all, err := e.Store.SidecarsAmong(ctx, p.ID, []string{folded})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (e *explainer) recallSidecar(ctx context.Context, p state.Pair, key string)
 		return nil, nil
 	}
 	s := &sidecar{Sidecar: all[at]}
-	runs, err := e.journal.RunsOf(ctx, p.ID, 1)
+	runs, err := e.Store.RunsOf(ctx, p.ID, 1)
 	if err != nil || len(runs) == 0 {
 		return s, err
 	}
@@ -45,7 +45,7 @@ func (e *explainer) recallSidecar(ctx context.Context, p state.Pair, key string)
 	if owner.Begin != "" {
 		begins = []string{owner.Begin}
 	}
-	owners, err := e.journal.SidecarOwners(ctx, runs[0].Num, p.ID, owner.Keys, begins)
+	owners, err := e.Store.SidecarOwners(ctx, runs[0].Num, p.ID, owner.Keys, begins)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (e *explainer) recallSidecar(ctx context.Context, p state.Pair, key string)
 		if !owner.Describes(string(o.Key)) {
 			continue
 		}
-		h, err := e.recall(ctx, p, string(o.Key))
+		h, err := e.load(ctx, p, string(o.Key))
 		if err != nil {
 			return nil, err
 		}
@@ -62,38 +62,38 @@ func (e *explainer) recallSidecar(ctx context.Context, p state.Pair, key string)
 	return s, nil
 }
 
-// tellSidecar tells what a sidecar describes, and what it says of that as far as the
+// addSidecar says what a sidecar describes, and what it says of that as far as the
 // journal keeps it.
-func (e *explainer) tellSidecar(of history) {
+func (p *Page) addSidecar(of History) {
 	s := of.sidecar
 	if s == nil {
 		return
 	}
 	if len(of.stages) == 0 { // else these are told
-		e.out.Event("item", event.Item{Key: string(s.Key), Action: string(state.Skip), State: string(state.ItemSkipped), Reason: string(migrate.ReasonSidecar)})
+		p.event("item", event.Item{Key: string(s.Key), Action: string(state.Skip), State: string(state.ItemSkipped), Reason: string(migrate.ReasonSidecar)})
 	}
-	e.line("Sidecar", fmt.Sprintf("%s, %s", ui.Bytes(s.Size), fingerprintOf(s.Time, s.VersionTag)))
+	p.line("Sidecar", fmt.Sprintf("%s, %s", ui.Bytes(s.Size), fingerprintOf(s.Time, s.VersionTag)))
 	for _, h := range s.owners {
-		e.line("Describes", h.key)
+		p.line("Describes", h.key)
 		if why := notTaken(h, string(s.Key)); why != "" {
-			e.line("", why)
+			p.line("", why)
 			continue
 		}
 		found, err := metadata.DecodeFound(h.described.Found)
 		if err != nil {
-			e.line("", err.Error())
+			p.line("", err.Error())
 			continue
 		}
 		says := found[metadata.FromSidecar]
 		for _, name := range slices.Sorted(maps.Keys(says)) {
-			e.line("", fmt.Sprintf("%s: %s", name, shortened(strings.Join(says[name], ", "))))
+			p.line("", fmt.Sprintf("%s: %s", name, shortened(strings.Join(says[name], ", "))))
 		}
 	}
 }
 
 // notTaken is why the last run that looked at an object took nothing from its sidecar;
 // empty if it did.
-func notTaken(h history, sidecar string) string {
+func notTaken(h History, sidecar string) string {
 	if len(h.stages) == 0 {
 		return ""
 	}
