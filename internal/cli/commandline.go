@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assetferry/internal/config"
+	"assetferry/internal/shell"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
@@ -31,17 +31,10 @@ func commandLine(command string, switches []string, args ...string) string {
 	return programName() + " " + ui.Sanitize(strings.Join(words, " "))
 }
 
-var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
-
 // shellWord quotes a word where a shell would not take it as it is.
-func shellWord(s string) string {
-	if plainWord.MatchString(s) {
-		return s
-	}
-	return shellQuote(s)
-}
+func shellWord(s string) string { return shell.Word(s) }
 
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func shellQuote(s string) string { return shell.Quote(s) }
 
 // withValue is a switch with its value.
 func withValue(name, value string) []string {

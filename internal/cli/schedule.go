@@ -92,17 +92,17 @@ func (a *app) schedule(ctx context.Context, cmd *cobra.Command, source string, o
 	if err := refuseSingleRunFlags(cmd); err != nil {
 		return err
 	}
-	n, err := a.night(ctx, cmd, source, o, at)
+	job, err := a.scheduledJob(ctx, cmd, source, o, at)
 	if err != nil {
 		return err
 	}
-	if n.first, err = a.checkLastRun(ctx, cmd, source); err != nil {
+	if job.First, err = a.checkLastRun(ctx, cmd, source); err != nil {
 		return err
 	}
 	if o.format == "cron" {
-		err = a.printLine(n)
+		err = a.printLine(job)
 	} else {
-		err = a.printUnits(n, o.output)
+		err = a.printUnits(job, o.output)
 	}
 	if e, ok := errors.AsType[*schedule.UnwritableError](err); ok {
 		return usage(e, "rename it or use a symbolic link; a long command gets shorter with a job (assetferry help nightly)")
@@ -130,43 +130,41 @@ func (o scheduleOptions) check() (config.TimeOfDay, error) {
 func scheduleFormats() []string { return []string{"systemd", "cron"} }
 
 // printLine prints a line of cron.
-func (a *app) printLine(n night) error {
-	line, err := n.Line()
+func (a *app) printLine(job *schedule.Job) error {
+	line, err := job.Line()
 	if err != nil {
 		return err
 	}
-	a.out.Printf("# %s: a line for crontab -e", ui.Sanitize(n.About))
+	a.out.Printf("# %s: a line for crontab -e", ui.Sanitize(job.About))
 	a.out.Printf("%s", line)
-	a.tellBefore(n)
+	a.note(job.Before())
 	a.out.Notef("Cron mails what a command prints, which is nothing where all is well; MAILTO=... above the line says to whom. Exit code 7, a budget or a time window, is well.")
 	return nil
 }
 
 // printUnits prints the units, or writes them into a folder.
-func (a *app) printUnits(n night, output string) error {
-	service, err := n.Service()
+func (a *app) printUnits(job *schedule.Job, output string) error {
+	units, err := job.Units()
 	if err != nil {
 		return err
 	}
-	folder, err := n.unitFolder()
+	folder, err := job.UnitFolder()
 	if err != nil {
 		return err
 	}
-	units := []unitFile{{n.Name + ".service", service}, {n.Name + ".timer", n.Timer()}}
 	for _, folder := range []string{folder, output} { // before the first is written
 		if folder == "" {
 			continue
 		}
 		for _, u := range units {
-			if err := n.mayReplace(filepath.Join(folder, u.name)); err != nil {
+			if err := job.MayReplace(filepath.Join(folder, u.Name)); err != nil {
 				return err
 			}
 		}
 	}
 	for i, u := range units {
-		text := n.header() + u.text
 		if output != "" {
-			if err := a.writeUnit(filepath.Join(output, u.name), text); err != nil {
+			if err := a.writeUnit(filepath.Join(output, u.Name), u.Text); err != nil {
 				return err
 			}
 			continue
@@ -174,15 +172,19 @@ func (a *app) printUnits(n night, output string) error {
 		if i > 0 {
 			a.out.Printf("\n")
 		}
-		a.out.Printf("# %s\n%s", ui.Sanitize(filepath.Join(folder, u.name)), text)
+		a.out.Printf("# %s\n%s", ui.Sanitize(filepath.Join(folder, u.Name)), u.Text)
 	}
-	a.tellBefore(n)
-	a.tellUnits(n, output, folder)
+	a.note(job.Before())
+	a.note(job.Install(output, folder))
 	return nil
 }
 
-// A unitFile is a unit and the name of its file.
-type unitFile struct{ name, text string }
+// note shows lines for a person.
+func (a *app) note(lines []string) {
+	for _, line := range lines {
+		a.out.Notef("%s", line)
+	}
+}
 
 // writeUnit writes a unit, which may replace one of the same schedule.
 func (a *app) writeUnit(path, text string) error {

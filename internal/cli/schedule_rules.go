@@ -12,15 +12,12 @@ import (
 
 	"assetferry/internal/config"
 	"assetferry/internal/flagname"
+	"assetferry/internal/schedule"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/sources/ckbox"
 	"assetferry/state"
 )
-
-// scheduleLookBack is how many runs of a source are searched for the last one that a
-// schedule can be compared with.
-const scheduleLookBack = 1000
 
 // notScheduled are the flags of sync that a schedule must not have.
 var notScheduled = append([]string{"yes"}, singleRunFlags...)
@@ -46,16 +43,10 @@ func refuseSingleRunFlags(cmd *cobra.Command) error {
 	return nil
 }
 
-// comparedSettings are the settings that are no rules, but decide what a sync reads, writes
-// or may do at most. A schedule must have those of the last run, too: a sync without its
-// sentinel or with a higher limit is another one.
-var comparedSettings = []string{"metadata", "provenance", "sentinel", "max_delete", "max_delete_percent", "max_changes", "max_changes_percent", "drift_share",
-	"endpoint", "s3_anonymous", "s3_tags", "table_columns", "table_root", "table_check"}
-
 // settingsOfRun are the compared settings that a command takes, as they are in effect.
 func (a *app) settingsOfRun(cmd *cobra.Command) map[string][]string {
 	found := map[string][]string{}
-	for _, key := range comparedSettings {
+	for _, key := range schedule.ComparedSettings() {
 		if takes(cmd, flagname.Of(key)) {
 			found[key] = a.settings.Texts(key)
 		}
@@ -71,7 +62,7 @@ func (a *app) changedSettings(cmd *cobra.Command, last state.Run) (changed, flag
 		return nil, nil, false, fmt.Errorf("read settings of run %s: %w", last.ID, err)
 	}
 	now, ok := a.settingsOfRun(cmd), true
-	for _, key := range comparedSettings {
+	for _, key := range schedule.ComparedSettings() {
 		before, known := was.Settings[key]
 		if !known { // that command does not take it
 			before = now[key]
@@ -130,7 +121,7 @@ func (a *app) checkLastRun(ctx context.Context, cmd *cobra.Command, source strin
 	if decided.Step == migrate.StepRefuse {
 		return "", &stop{exitError, fmt.Errorf("run %s of %s is not finished, so a sync would stop", open.ID, open.Command), "finish it:\n    " + a.finishIt(open)}
 	}
-	last, err := lastRunOfRules(ctx, journal, pair)
+	last, err := schedule.LastRun(ctx, journal, pair)
 	if err != nil || last.Num == 0 {
 		return first, err
 	}
@@ -180,24 +171,6 @@ func isNoSuch(err error) bool {
 	return ok && s.code == exitNoSuch
 }
 
-// lastRunOfRules is the run whose rules a scheduled sync has to share: the last sync, with
-// which sync itself compares them, or the last migration if there was none. Without either
-// its number is 0.
-func lastRunOfRules(ctx context.Context, journal *state.Store, pair state.Pair) (last state.Run, err error) {
-	runs, err := journal.RunsOf(ctx, pair.ID, scheduleLookBack)
-	if err != nil {
-		return last, err
-	}
-	for _, commands := range [][]string{{"sync"}, {"migrate", "apply"}} {
-		for _, r := range runs { // newest first
-			if slices.Contains(commands, r.Command) && r.Undoes == 0 && (r.State == state.Applying || r.State == state.Finished) {
-				return r, nil
-			}
-		}
-	}
-	return last, nil
-}
-
 // compareRules refuses rules that are not those of a run, names each difference, and prints
 // the flags that make them equal.
 func (a *app) compareRules(cmd *cobra.Command, source string, last state.Run) error {
@@ -213,7 +186,7 @@ func (a *app) compareRules(cmd *cobra.Command, source string, last state.Run) er
 		a.followCategories(&now)
 	}
 	now.Sync = a.settingsOfSync(syncOptions{})
-	was, now = lasting(was), lasting(now)
+	was, now = schedule.Lasting(was), schedule.Lasting(now)
 	if was.Sync == nil { // of a migration, which has none
 		now.Sync = nil
 	}
@@ -231,22 +204,11 @@ func (a *app) compareRules(cmd *cobra.Command, source string, last state.Run) er
 	}
 	hint := "if the new rules are meant, run them once, then schedule them:\n    " + once
 	if a.flagsCanSay(was, now) && sayable {
-		flags := append(a.carriedBut("schedule", slices.Concat(ofRules, flagNames(comparedSettings), singleRunFlags, []string{"--notify"}), nil), a.ruleSwitches(was)...)
+		flags := append(a.carriedBut("schedule", slices.Concat(ofRules, flagNames(schedule.ComparedSettings()), singleRunFlags, []string{"--notify"}), nil), a.ruleSwitches(was)...)
 		flags = append(flags, settings...)
 		hint = "schedule the rules of that run:\n    " + commandLine("schedule", flags, a.sourceArgument(source)...) + "\nor " + hint
 	}
 	return usage(fmt.Errorf("the last run of %s, %s %s, had other rules: %s", ui.Sanitize(source), last.Command, last.ID, strings.Join(changed, "; ")), hint)
-}
-
-// lasting are rules without what was asked for in one run only.
-func lasting(r migrate.Rules) migrate.Rules {
-	r.Limit, r.AdoptOnly = 0, false
-	if r.Sync != nil {
-		s := *r.Sync
-		s.Checksum, s.Repair, s.DescribeAgain, s.Failed = false, false, false, nil
-		r.Sync = &s
-	}
-	return r
 }
 
 // flagsCanSay reports whether flags alone make rules what they were: none says what a

@@ -1,6 +1,6 @@
-// Package schedule writes down how another program starts ours every day: as a service
-// and a timer of systemd, or as a line of cron. It knows what each of them makes of a
-// text, and nothing of what is started.
+// Package schedule has our sync started every day: as a service and a timer of systemd, or as
+// a line of cron. A Job is what is started, with what it needs and what has to be seen to
+// before; a Task is that for systemd and cron, which knows what each of them makes of a text.
 package schedule
 
 import (

@@ -1,0 +1,129 @@
+package schedule
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assetferry/internal/shell"
+	"assetferry/internal/ui"
+)
+
+// steps are lines for a person.
+type steps []string
+
+func (s *steps) add(format string, args ...any) { *s = append(*s, fmt.Sprintf(format, args...)) }
+
+// Install are the commands that install and start the units, which are in a folder if they
+// are written.
+func (j *Job) Install(written, folder string) []string {
+	var s steps
+	sudo, systemctl, own := "sudo ", "systemctl", ""
+	if j.UserUnit {
+		sudo, systemctl, own = "", "systemctl --user", "--user "
+	}
+	service, timer := j.Name+".service", j.Name+".timer"
+	s.add("Next:")
+	switch {
+	case written == "":
+		s.add("    # write the two files to %s; --output writes them into a folder", shell.Word(folder))
+	case filepath.Clean(written) != folder:
+		s.add("    %sinstall -D -m 644 -t %s %s %s", sudo, shell.Word(folder), shell.Word(filepath.Join(written, service)), shell.Word(filepath.Join(written, timer)))
+	}
+	s.add("    %s%s daemon-reload", sudo, systemctl)
+	s.add("    %s%s enable --now %s", sudo, systemctl, timer)
+	if j.UserUnit {
+		s.add("    loginctl enable-linger    # also while you are not logged in")
+	}
+	s.add("    %s%s start %s    # runs it now", sudo, systemctl, j.Name)
+	s.add("    journalctl %s-u %s", own, j.Name)
+	return s
+}
+
+// Before says what has to be done before the first scheduled run.
+func (j *Job) Before() []string {
+	var s steps
+	if j.First != "" {
+		s.add("There was no run of this source yet. Run it once by hand, and see that it ends well:")
+		s.add("    %s", j.First)
+	}
+	if names := j.shown(); len(names) > 0 {
+		s.add("Copied from this environment, which a scheduled run does not inherit: %s.", strings.Join(names, ", "))
+	}
+	j.addSecrets(&s)
+	if slices.Contains(j.secrets(), "AWS_SESSION_TOKEN") {
+		s.add("The AWS credentials in this environment will expire. Use a profile or a role instead.")
+	}
+	if j.Helpers {
+		s.add("Credentials come from a program. A scheduled run has no terminal where it could ask.")
+	}
+	for _, folder := range j.makeFirst {
+		s.add("The folder %s does not exist yet, and a scheduled run cannot make it:", ui.Sanitize(folder))
+		s.add("    mkdir -p -m 700 %s", shell.Word(folder))
+	}
+	if j.root {
+		s.add("The sync will run as root. Better: run schedule as an account that can only read the source.")
+	}
+	if j.Temporary {
+		s.add("This program is in a temporary folder, %s. Install it where it stays, then run schedule again.", ui.Sanitize(filepath.Dir(j.Command[0])))
+	}
+	return s
+}
+
+// addSecrets adds commands that put the secrets of this environment where the schedule
+// has them. The shell writes them without another process seeing them in an argument.
+func (j *Job) addSecrets(s *steps) {
+	for _, c := range j.makeSecrets {
+		s.add("The secret in %s goes into a file that systemd passes on:", c.Variable)
+		s.add("    printf '%%s\\n' \"$%s\" | %s", c.Variable, j.install(c.File))
+	}
+	names := j.secrets()
+	if len(names) == 0 {
+		return
+	}
+	s.add("A scheduled run does not inherit %s. Make a file that only %s can read, with a line NAME='value' for each:", strings.Join(names, ", "), j.reader())
+	if slices.ContainsFunc(names, func(name string) bool { return !j.isPlainSecret(name) }) {
+		s.add("    %s", strings.ReplaceAll(j.install(j.SecretFile), "/dev/stdin", "/dev/null"))
+		return
+	}
+	var format, values strings.Builder
+	for _, name := range names {
+		format.WriteString(name + "='%s'\\n")
+		values.WriteString(" \"$" + name + "\"")
+	}
+	s.add("    printf \"%s\"%s | %s", format.String(), values.String(), j.install(j.SecretFile))
+}
+
+// reader is the account that reads the file of variables.
+func (j *Job) reader() string {
+	if j.Account != "" && strings.HasPrefix(j.SecretFile, "/etc/") {
+		return "root"
+	}
+	return "you"
+}
+
+// isPlainSecret reports whether a variable is set and stands between single quotes as it is.
+func (j *Job) isPlainSecret(name string) bool {
+	value, _ := j.Lookup(name)
+	return value != "" && !strings.ContainsAny(value, "'\\\r\n")
+}
+
+// shown are the names of the variables that everybody may see. HOME is the usual one.
+func (j *Job) shown() (names []string) {
+	for _, v := range j.Environment {
+		if v.Name != "HOME" {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// install is the end of a command that writes a file with secrets.
+func (j *Job) install(file string) string {
+	install := "install -D -m 600 /dev/stdin " + shell.Word(file)
+	if j.Account != "" && !j.root && strings.HasPrefix(file, "/etc/") {
+		install = "sudo " + install
+	}
+	return install
+}

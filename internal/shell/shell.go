@@ -1,0 +1,20 @@
+// Package shell quotes words for a shell.
+package shell
+
+import (
+	"regexp"
+	"strings"
+)
+
+var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
+
+// Word quotes a word where a shell would not take it as it is.
+func Word(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return Quote(s)
+}
+
+// Quote quotes a text in any case.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
