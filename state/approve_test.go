@@ -1,6 +1,7 @@
 package state
 
 import (
+	"assetferry/state/ownership"
 	"errors"
 	"testing"
 	"time"
@@ -34,8 +35,8 @@ func TestApprove(t *testing.T) {
 	j := begin(t)
 	at := time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
 	j.now = func() time.Time { return at }
-	if j.run.StartedBy != OSAccount() || j.reload().StartedBy != OSAccount() {
-		t.Errorf("started by %q and %q, want %q", j.run.StartedBy, j.reload().StartedBy, OSAccount())
+	if j.run.StartedBy != ownership.OSAccount() || j.reload().StartedBy != ownership.OSAccount() {
+		t.Errorf("started by %q and %q, want %q", j.run.StartedBy, j.reload().StartedBy, ownership.OSAccount())
 	}
 	ada, bob := Approver{Name: "Ada", StatedBy: "op@host"}, Approver{Name: "Bob", StatedBy: "op@host"}
 	signed, other := Approver{Name: "ada@example.com", Key: "SHA256:a"}, Approver{Name: "bob@example.com", Key: "SHA256:b"}

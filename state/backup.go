@@ -6,20 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"assetferry/internal/faultpoint"
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 )
-
-// BackupPath is where the backup of a journal is.
-func BackupPath(journal string) string {
-	if file, err := resolve(journal); err == nil {
-		journal = file
-	}
-	return journal + ".backup"
-}
-
-func backupDraft(journal string) string { return BackupPath(journal) + draftSuffix }
 
 // Backup writes a copy of the journal beside it, which takes the place of a former
 // one at once or not at all. A copy that is as new as the journal stays.
@@ -27,30 +18,30 @@ func backupDraft(journal string) string { return BackupPath(journal) + draftSuff
 // The copy does not say what the destinations hold: by the time it is needed, more
 // may be there.
 func (s *Store) Backup(ctx context.Context) (path string, err error) {
-	path = BackupPath(s.path)
+	path = disk.BackupPath(s.path)
 	if s.isBackedUp(ctx, path) {
 		return path, nil
 	}
-	draft := backupDraft(s.path)
+	draft := disk.BackupDraft(s.path)
 	if err := removeDraft(draft); err != nil {
-		return "", fmt.Errorf("back up journal: %w", classify(err))
+		return "", fmt.Errorf("back up journal: %w", disk.Classify(err))
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, removeDraft(draft))
 		}
 	}()
-	if err := makeFile(draft); err != nil { // or SQLite would let others read it
-		return "", fmt.Errorf("back up journal: %w", classify(err))
+	if err := disk.MakeFile(draft); err != nil { // or SQLite would let others read it
+		return "", fmt.Errorf("back up journal: %w", disk.Classify(err))
 	}
 	if _, err := s.w.ExecContext(ctx, `VACUUM INTO ?`, draft); err != nil {
-		return "", fmt.Errorf("back up journal to %s: %w", draft, classify(err))
+		return "", fmt.Errorf("back up journal to %s: %w", draft, disk.Classify(err))
 	}
 	if err := prepareBackup(ctx, draft); err != nil {
-		return "", fmt.Errorf("back up journal to %s: %w", draft, classify(err))
+		return "", fmt.Errorf("back up journal to %s: %w", draft, disk.Classify(err))
 	}
-	if err := replace(draft, path); err != nil {
-		return "", fmt.Errorf("back up journal: %w", classify(err))
+	if err := disk.Replace(draft, path); err != nil {
+		return "", fmt.Errorf("back up journal: %w", disk.Classify(err))
 	}
 	faultpoint.Hit(faultpoint.BackedUp)
 	return path, nil
@@ -66,9 +57,9 @@ func (s *Store) isBackedUp(ctx context.Context, path string) bool {
 		return false
 	}
 	defer copied.Close()
-	theirs, err1 := readHeld(ctx, copied)
-	ours, err2 := readHeld(ctx, s.r.DB)
-	return err1 == nil && err2 == nil && theirs.journal == ours.journal && theirs.seq == ours.seq
+	theirs, err1 := ownership.Read(ctx, copied)
+	ours, err2 := ownership.Read(ctx, s.r.DB)
+	return err1 == nil && err2 == nil && theirs.Journal == ours.Journal && theirs.Seq == ours.Seq
 }
 
 // prepareBackup makes a copy of a journal one that nobody owns and that does not
@@ -80,21 +71,6 @@ func prepareBackup(ctx context.Context, draft string) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	return runScript(ctx, db, `DELETE FROM ours; UPDATE owner SET epoch = ''`)
-}
-
-// replace puts a file that is on the disk in the place of another.
-func replace(from, to string) error {
-	f, err := os.OpenFile(from, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(from, to); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(to))
 }
 
 func removeDraft(draft string) error {

@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"assetferry/internal/filelock"
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 )
 
 // shownRows is how many keys a check names of those that are wrong alike.
@@ -45,23 +47,23 @@ var laws = []struct{ broken, query string }{
 // checkMark compares the journal with the mark in its lock file, which is never
 // ahead of it.
 func (s *Store) checkMark(ctx context.Context) ([]string, error) {
-	f, err := os.Open(s.path + lockSuffix)
+	f, err := os.Open(s.path + disk.LockSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // it was never written, or its next owner will miss it
 	} else if err != nil {
-		return nil, diskError(s.path, err)
+		return nil, disk.OpenError(s.path, err)
 	}
 	defer f.Close()
-	m := newMark(s.path, f)
-	left, err := m.read() // before the journal, which may be written meanwhile
+	m := ownership.NewMark(s.path, f)
+	left, err := m.Read() // before the journal, which may be written meanwhile
 	if err != nil {
-		return nil, diskError(s.path, err)
+		return nil, disk.OpenError(s.path, err)
 	}
-	h, err := readHeld(ctx, s.r.DB)
+	h, err := ownership.Read(ctx, s.r.DB)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) { // nobody had it, as far as it knows
 		return nil, wrap("check", err)
 	}
-	if why := h.wrong(left, m); why != "" {
+	if why := h.Wrong(left, m); why != "" {
 		return []string{why}, nil
 	}
 	return nil, nil
@@ -70,20 +72,20 @@ func (s *Store) checkMark(ctx context.Context) ([]string, error) {
 // checkPages compares the pages with their sums, unless somebody is at work, who has
 // done so.
 func (s *Store) checkPages() ([]string, error) {
-	if _, err := os.Stat(s.path + lockSuffix); err != nil {
+	if _, err := os.Stat(s.path + disk.LockSuffix); err != nil {
 		return nil, nil // as in checkMark
 	}
-	lock, err := filelock.Acquire(s.path + lockSuffix)
+	lock, err := filelock.Acquire(s.path + disk.LockSuffix)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, nil
 	} else if err != nil {
-		return nil, diskError(s.path, err)
+		return nil, disk.OpenError(s.path, err)
 	}
 	err = comparePages(s.path)
 	if err := lock.Release(); err != nil {
 		return nil, err
 	}
-	if e, ok := errors.AsType[*DiskError](err); ok && e.Kind == ErrDamaged {
+	if e, ok := errors.AsType[*disk.Error](err); ok && e.Kind == disk.ErrDamaged {
 		return []string{e.Err.Error()}, nil
 	}
 	return nil, err

@@ -13,12 +13,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 )
 
 // A disk that is full costs what was being written and nothing else: once there is
@@ -37,8 +38,8 @@ func TestFullDisk(t *testing.T) {
 		outcomes = append(outcomes, done(key))
 	}
 	err := j.record(outcomes...)
-	full, _ := errors.AsType[*DiskError](err)
-	if !errors.Is(err, ErrFull) || !strings.Contains(full.Hint(), "make space") {
+	full, _ := errors.AsType[*disk.Error](err)
+	if !errors.Is(err, disk.ErrFull) || !strings.Contains(full.Hint(), "make space") {
 		t.Fatalf("got %v, want ErrFull", err)
 	}
 	if got := j.stateOf(keys[0]); got != ItemSending {
@@ -46,29 +47,6 @@ func TestFullDisk(t *testing.T) {
 	}
 	limit(1 << 30)
 	must(t, j.record(outcomes...))
-}
-
-func TestKindsOfTrouble(t *testing.T) {
-	for _, tc := range []struct {
-		err, want error
-	}{
-		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EROFS}, ErrUnwritable},
-		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, ErrUnwritable},
-		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, ErrFull},
-		{&fs.PathError{Op: "read", Path: "x", Err: syscall.EIO}, ErrDisk},
-		{errors.New("else"), nil},
-		{fs.ErrNotExist, nil},
-	} {
-		err := diskError("journal.db", tc.err)
-		for _, kind := range []error{ErrFull, ErrUnwritable, ErrDamaged, ErrDisk} {
-			if got := errors.Is(err, kind); got != (kind == tc.want) {
-				t.Errorf("%v: is %v: %v", tc.err, kind, got)
-			}
-		}
-		if !errors.Is(err, tc.err) {
-			t.Errorf("%v does not tell its cause", err)
-		}
-	}
 }
 
 // killed gives the files of a journal as they are when its owner is killed: the
@@ -90,14 +68,14 @@ func killed(t *testing.T) (path string, writes int) {
 func frozen(t *testing.T, path string) (there string) {
 	t.Helper()
 	there = filepath.Join(t.TempDir(), "journal.db")
-	for _, f := range []string{"", walSuffix, lockSuffix, sumsSuffix} {
+	for _, f := range []string{"", disk.WALSuffix, disk.LockSuffix, disk.SumsSuffix} {
 		if _, err := os.Stat(path + f); err == nil {
 			copyFile(t, path+f, there+f)
 		}
 	}
-	must(t, os.CopyFS(there+generationSuffix, os.DirFS(path+generationSuffix)))
+	must(t, os.CopyFS(there+disk.GenerationSuffix, os.DirFS(path+disk.GenerationSuffix)))
 	m := lockMark(t, there)
-	rewrite(t, m, func(*trace) {}) // into another file
+	rewrite(t, m, func(*ownership.Trace) {}) // into another file
 	return there
 }
 
@@ -107,7 +85,7 @@ func outcome(t *testing.T, path string, writes int) string {
 	t.Helper()
 	s, err := Open(t.Context(), path)
 	if err != nil {
-		for name, want := range map[string]error{"damaged": ErrDamaged, "distrusted": ErrDistrust, "foreign": ErrForeign, "newer": ErrNewer, "in use": ErrInUse} {
+		for name, want := range map[string]error{"damaged": disk.ErrDamaged, "distrusted": ownership.ErrDistrust, "foreign": ErrForeign, "newer": ErrNewer, "in use": ownership.ErrInUse} {
 			if errors.Is(err, want) {
 				return name
 			}
@@ -118,7 +96,7 @@ func outcome(t *testing.T, path string, writes int) string {
 	defer s.Close()
 	pairs, err := s.Pairs(t.Context())
 	switch {
-	case errors.Is(err, ErrDamaged):
+	case errors.Is(err, disk.ErrDamaged):
 		return "damaged"
 	case err != nil:
 		t.Errorf("cannot be read: %v", err)
@@ -189,8 +167,8 @@ func TestFlippedBits(t *testing.T) {
 // A journal that is refused is left as it is, so that it is refused the next time, too.
 func TestRefusedIsLeftAlone(t *testing.T) {
 	path := killedAlone(t)
-	must(t, os.WriteFile(path+sumsSuffix, []byte("assetferry sumz\n\x00\x10\x00\x00"), 0o600))
-	files := []string{"", walSuffix, sumsSuffix}
+	must(t, os.WriteFile(path+disk.SumsSuffix, []byte("assetferry sumz\n\x00\x10\x00\x00"), 0o600))
+	files := []string{"", disk.WALSuffix, disk.SumsSuffix}
 	before := map[string][]byte{}
 	for _, f := range files {
 		content, err := os.ReadFile(path + f)
@@ -198,7 +176,7 @@ func TestRefusedIsLeftAlone(t *testing.T) {
 		before[f] = content
 	}
 	for n := range 2 {
-		if _, err := Open(t.Context(), path); !errors.Is(err, ErrDamaged) {
+		if _, err := Open(t.Context(), path); !errors.Is(err, disk.ErrDamaged) {
 			t.Errorf("attempt %d: got %v, want ErrDamaged", n, err)
 		}
 		for _, f := range files {
@@ -213,7 +191,7 @@ func TestRefusedIsLeftAlone(t *testing.T) {
 func flip(t *testing.T, dice *rand.Rand, path string, n int) (file string, at int) {
 	t.Helper()
 	for ; ; n++ {
-		file = [...]string{"", walSuffix, lockSuffix, sumsSuffix}[n%4]
+		file = [...]string{"", disk.WALSuffix, disk.LockSuffix, disk.SumsSuffix}[n%4]
 		content, err := os.ReadFile(path + file)
 		if err != nil || len(content) == 0 {
 			continue
@@ -305,9 +283,9 @@ func TestCutToNothing(t *testing.T) {
 	}{
 		"closed":              {closed, nil},
 		"killed":              {unclosed, nil},
-		"without a lock file": {closed, []string{lockSuffix, generationSuffix}},
-		"without page sums":   {closed, []string{sumsSuffix}},
-		"with the log alone":  {unclosed, []string{lockSuffix, generationSuffix, sumsSuffix}},
+		"without a lock file": {closed, []string{disk.LockSuffix, disk.GenerationSuffix}},
+		"without page sums":   {closed, []string{disk.SumsSuffix}},
+		"with the log alone":  {unclosed, []string{disk.LockSuffix, disk.GenerationSuffix, disk.SumsSuffix}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := frozen(t, tc.path)
@@ -318,7 +296,7 @@ func TestCutToNothing(t *testing.T) {
 			_, err := Open(t.Context(), path)
 			_, reading := OpenReadOnly(t.Context(), path)
 			for _, err := range []error{err, reading, Takeover(t.Context(), path)} {
-				if e, ok := errors.AsType[*DiskError](err); !ok || !errors.Is(err, ErrEmptied) || !errors.Is(err, ErrDamaged) ||
+				if e, ok := errors.AsType[*disk.Error](err); !ok || !errors.Is(err, disk.ErrEmptied) || !errors.Is(err, disk.ErrDamaged) ||
 					!strings.Contains(e.Hint(), "restore the backup") || !strings.Contains(err.Error(), "cut to 0 bytes") {
 					t.Errorf("got %v, want ErrEmptied", err)
 				}
@@ -357,7 +335,7 @@ func TestNewBackupInItsPlace(t *testing.T) {
 func wantTakeover(t *testing.T, path string, writes int) {
 	t.Helper()
 	_, err := Open(t.Context(), path)
-	if e, ok := errors.AsType[*DiskError](err); !ok || e.Kind != ErrDamaged || !strings.Contains(e.Hint(), "another program: assetferry state takeover") {
+	if e, ok := errors.AsType[*disk.Error](err); !ok || e.Kind != disk.ErrDamaged || !strings.Contains(e.Hint(), "another program: assetferry state takeover") {
 		t.Errorf("got %v, want that it may be damaged, and what to do if it is not", err)
 	}
 	must(t, Takeover(t.Context(), path))
@@ -373,10 +351,10 @@ func TestDamagedHeader(t *testing.T) {
 	must(t, err)
 	_, err = f.WriteAt([]byte("X"), 68) // of the application id
 	must(t, errors.Join(err, f.Close()))
-	if _, err := Open(t.Context(), path); !errors.Is(err, ErrDamaged) {
+	if _, err := Open(t.Context(), path); !errors.Is(err, disk.ErrDamaged) {
 		t.Errorf("got %v, want ErrDamaged", err)
 	}
-	if _, err := OpenReadOnly(t.Context(), path); !errors.Is(err, ErrDamaged) {
+	if _, err := OpenReadOnly(t.Context(), path); !errors.Is(err, disk.ErrDamaged) {
 		t.Errorf("reading: got %v, want ErrDamaged", err)
 	}
 }
@@ -402,7 +380,7 @@ func (j *journey) fillLog(writes int) (pages int64) {
 	}
 	pages, err := j.size(j.Context())
 	must(j, err)
-	info, err := os.Stat(j.Path() + walSuffix)
+	info, err := os.Stat(j.Path() + disk.WALSuffix)
 	must(j, err)
 	if info.Size() > LogRoom || pages < LogRoom {
 		j.Errorf("the log takes %d bytes, the journal %d", info.Size(), pages)
@@ -561,14 +539,14 @@ func TestReadingWhereNothingCanBeWritten(t *testing.T) {
 	db, err := connect(path, immutable, 1)
 	must(t, err)
 	defer db.Close()
-	if h, err := readHeld(t.Context(), db); err != nil || h.seq != 3 {
+	if h, err := ownership.Read(t.Context(), db); err != nil || h.Seq != 3 {
 		t.Errorf("got %+v (%v)", h, err)
 	}
 }
 
 func TestBackup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
-	must(t, os.WriteFile(backupDraft(path), []byte("left by somebody who was killed"), 0o600))
+	must(t, os.WriteFile(disk.BackupDraft(path), []byte("left by somebody who was killed"), 0o600))
 	written(t, path, 3)
 	s, err := Open(t.Context(), path)
 	must(t, err)
@@ -589,7 +567,7 @@ func TestBackup(t *testing.T) {
 	_, err = s.Pair(t.Context(), "another", "destination", "")
 	must(t, err)
 	must(t, s.Close())
-	for _, f := range []string{backupDraft(path), path + "-wal"} {
+	for _, f := range []string{disk.BackupDraft(path), path + "-wal"} {
 		if _, err := os.Stat(f); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is left (%v)", f, err)
 		}
@@ -599,7 +577,7 @@ func TestBackup(t *testing.T) {
 	}
 
 	copyFile(t, backup, path) // the drill
-	if _, err := Open(t.Context(), path); !errors.Is(err, ErrDistrust) {
+	if _, err := Open(t.Context(), path); !errors.Is(err, ownership.ErrDistrust) {
 		t.Fatalf("an older copy: got %v, want ErrDistrust", err)
 	}
 	must(t, Takeover(t.Context(), path))

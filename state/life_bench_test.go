@@ -1,6 +1,7 @@
 package state
 
 import (
+	"assetferry/state/ownership"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -78,10 +79,10 @@ func liveThrough(b *testing.B, path string) (transactions int64) {
 		}
 	}
 	must(b, j.FinishRun(b.Context(), run.Num))
-	h, err := readHeld(b.Context(), j.r.DB)
+	h, err := ownership.Read(b.Context(), j.r.DB)
 	must(b, err)
 	must(b, j.Close())
-	return h.seq
+	return h.Seq
 }
 
 func lifeItem(n int) Item {

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -164,8 +166,8 @@ func TestOneOwner(t *testing.T) {
 	first, err := Open(t.Context(), path)
 	must(t, err)
 	_, err = Open(t.Context(), path)
-	var used *InUseError
-	if !errors.Is(err, ErrInUse) || !errors.As(err, &used) {
+	var used *ownership.InUseError
+	if !errors.Is(err, ownership.ErrInUse) || !errors.As(err, &used) {
 		t.Fatalf("got %v, want ErrInUse", err)
 	}
 	if used.Owner.PID != os.Getpid() || used.Owner.Host == "" || time.Since(used.Owner.Since) > time.Minute || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
@@ -235,7 +237,7 @@ func TestStolenOwnership(t *testing.T) {
 	j.stage("a")
 	execute(t, j.Path(), `UPDATE owner SET epoch = 'another'`)
 	for name, write := range j.writes() {
-		if err := write(j.Store); !errors.Is(err, ErrNotOwner) {
+		if err := write(j.Store); !errors.Is(err, ownership.ErrNotOwner) {
 			t.Errorf("%s: got %v, want ErrNotOwner", name, err)
 		}
 	}
@@ -254,7 +256,7 @@ func TestOddPaths(t *testing.T) {
 			if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 				t.Errorf("the file is elsewhere: %v", err)
 			}
-			for _, f := range Files(path)[1:3] {
+			for _, f := range disk.Files(path)[1:3] {
 				if _, err := os.Stat(f); err != nil {
 					t.Error(err)
 				}
@@ -307,7 +309,7 @@ func TestFilesAreKeptFromOthers(t *testing.T) {
 		return // has no such modes
 	}
 	s := newStore(t)
-	for _, name := range Files(s.Path()) {
+	for _, name := range disk.Files(s.Path()) {
 		info, err := os.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

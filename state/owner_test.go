@@ -1,6 +1,8 @@
 package state
 
 import (
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 	"errors"
 	"fmt"
 	"os"
@@ -21,7 +23,7 @@ func TestLockRace(t *testing.T) {
 	var owners, writes atomic.Int64
 	round := func(who, n int) error {
 		s, err := Open(background, path)
-		if errors.Is(err, ErrInUse) {
+		if errors.Is(err, ownership.ErrInUse) {
 			return nil
 		} else if err != nil {
 			return err
@@ -72,35 +74,37 @@ func written(t *testing.T, path string, writes int) {
 func TestMarkThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	s := open(t, path)
-	good := s.mark.f
-	bad, err := os.Open(path + lockSuffix) // for reading
+	good := s.mark.File
+	bad, err := os.Open(path + disk.LockSuffix) // for reading
 	must(t, err)
 	defer bad.Close()
-	s.mark.f = bad
+	s.mark.File = bad
 	_, err = s.Pair(t.Context(), "source", "destination", "")
 	must(t, err)
 	if _, err := s.Pair(t.Context(), "another", "destination", ""); err == nil {
 		t.Error("it was written without a mark")
 	}
-	s.mark.f = good
+	s.mark.File = good
 	_, err = s.Pair(t.Context(), "another", "destination", "")
 	must(t, err)
 	pairs, err := s.Pairs(t.Context())
 	must(t, err)
-	left, err := s.mark.read()
+	left, err := s.mark.Read()
 	must(t, err)
-	if len(pairs) != 2 || left.seq != s.mark.now.seq {
-		t.Errorf("%d pairs, and the mark says %d of %d writes", len(pairs), left.seq, s.mark.now.seq)
+	h, err := ownership.Read(t.Context(), s.r.DB)
+	must(t, err)
+	if len(pairs) != 2 || left.Seq != h.Seq {
+		t.Errorf("%d pairs, and the mark says %d of %d writes", len(pairs), left.Seq, h.Seq)
 	}
 }
 
 // lockMark gives the mark in the lock file of a journal.
-func lockMark(t *testing.T, path string) *mark {
+func lockMark(t *testing.T, path string) *ownership.Mark {
 	t.Helper()
-	f, err := os.OpenFile(path+lockSuffix, os.O_RDWR, 0)
+	f, err := os.OpenFile(path+disk.LockSuffix, os.O_RDWR, 0)
 	must(t, err)
 	t.Cleanup(func() { f.Close() })
-	return newMark(path, f)
+	return ownership.NewMark(path, f)
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -118,13 +122,13 @@ func TestDistrust(t *testing.T) {
 		says   string
 	}{
 		"its lock file is gone": {func(t *testing.T, path string) {
-			must(t, os.Remove(path+lockSuffix))
+			must(t, os.Remove(path+disk.LockSuffix))
 		}, "not made on this machine"},
 		"its lock file is garbage": {func(t *testing.T, path string) {
-			must(t, os.WriteFile(path+lockSuffix, []byte(strings.Repeat("x", markLength)), 0o600))
+			must(t, os.WriteFile(path+disk.LockSuffix, []byte(strings.Repeat("x", len(ownership.Trace{}.Line()))), 0o600))
 		}, "not made on this machine"},
 		"its lock file is torn": {func(t *testing.T, path string) {
-			must(t, os.Truncate(path+lockSuffix, int64(markLength-3)))
+			must(t, os.Truncate(path+disk.LockSuffix, int64(len(ownership.Trace{}.Line())-3)))
 		}, "not made on this machine"},
 		"an older copy was put back": {func(t *testing.T, path string) {
 			copyFile(t, path, path+".old")
@@ -132,7 +136,7 @@ func TestDistrust(t *testing.T) {
 			copyFile(t, path+".old", path)
 		}, "lacks its last 4 writes"},
 		"a copy of all its files was put back": {func(t *testing.T, path string) {
-			for _, f := range []string{path, path + lockSuffix} {
+			for _, f := range []string{path, path + disk.LockSuffix} {
 				copyFile(t, f, f+".old")
 				must(t, os.Rename(f+".old", f))
 			}
@@ -160,8 +164,8 @@ func TestDistrust(t *testing.T) {
 			tc.change(t, path)
 			for range 2 { // refusing changes nothing
 				_, err := Open(t.Context(), path)
-				hinted, _ := errors.AsType[*DistrustError](err)
-				if !errors.Is(err, ErrDistrust) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(hinted.Hint(), "state takeover") {
+				hinted, _ := errors.AsType[*ownership.DistrustError](err)
+				if !errors.Is(err, ownership.ErrDistrust) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(hinted.Hint(), "state takeover") {
 					t.Fatalf("got %v, want one that says %q", err, tc.says)
 				}
 			}
@@ -205,17 +209,18 @@ func TestLateTimeAfterAPowerCut(t *testing.T) {
 // touch has a mark say that it was written a minute ago.
 func touch(t *testing.T, path string) {
 	t.Helper()
-	rewrite(t, lockMark(t, path), func(left *trace) { left.at = time.Now().Add(-time.Minute) })
+	rewrite(t, lockMark(t, path), func(left *ownership.Trace) { left.At = time.Now().Add(-time.Minute) })
 }
 
 // rewrite changes what a mark says.
-func rewrite(t *testing.T, m *mark, change func(left *trace)) {
+func rewrite(t *testing.T, m *ownership.Mark, change func(left *ownership.Trace)) {
 	t.Helper()
-	left, err := m.read()
+	left, err := m.Read()
 	must(t, err)
 	change(&left)
-	m.now = left
-	m.written(left.id, left.seq, left.at)
+	left.Born = m.Born
+	_, err = m.File.WriteAt([]byte(left.Line()), 0)
+	must(t, err)
 }
 
 // A journal whose files somebody else changed may be a copy, put back in place, or just
@@ -225,17 +230,17 @@ func TestTouched(t *testing.T) {
 	written(t, path, 3)
 	touch(t, path)
 	_, err := Open(t.Context(), path)
-	if e, ok := errors.AsType[*DistrustError](err); !ok || !e.Touched {
+	if e, ok := errors.AsType[*ownership.DistrustError](err); !ok || !e.Touched {
 		t.Errorf("got %v, want that it was touched", err)
 	}
 	must(t, Takeover(t.Context(), path))
 	written(t, path, 1)
 
 	m := lockMark(t, path) // the file system does not know when a file was made
-	m.born = 0
-	rewrite(t, m, func(left *trace) { left.at = time.Now().Add(-time.Minute) })
+	m.Born = 0
+	rewrite(t, m, func(left *ownership.Trace) { left.At = time.Now().Add(-time.Minute) })
 	_, err = Open(t.Context(), path)
-	if e, ok := errors.AsType[*DistrustError](err); !ok || e.Touched {
+	if e, ok := errors.AsType[*ownership.DistrustError](err); !ok || e.Touched {
 		t.Errorf("got %v, want that it may be a copy", err)
 	}
 }
@@ -247,11 +252,11 @@ func TestTakeoverThatFails(t *testing.T) {
 		spoil func(t *testing.T, path string)
 		want  error
 	}{
-		"no lock file": {func(t *testing.T, path string) { must(t, os.Remove(path+lockSuffix)) }, ErrDistrust},
-		"touched":      {touch, ErrDistrust},
+		"no lock file": {func(t *testing.T, path string) { must(t, os.Remove(path+disk.LockSuffix)) }, ownership.ErrDistrust},
+		"touched":      {touch, ownership.ErrDistrust},
 		"from another machine": {func(t *testing.T, path string) {
 			execute(t, path, `UPDATE owner SET host = 'elsewhere', pid = 4711, epoch = 'x'`)
-		}, ErrInUse},
+		}, ownership.ErrInUse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")
@@ -276,7 +281,7 @@ func TestTakeoverTrustsNothing(t *testing.T) {
 	j.apply("a")
 	must(t, j.SaveNewFolder(t.Context(), j.pair, "category", "folder", "id"))
 	path := j.Path()
-	if err := Takeover(t.Context(), path); !errors.Is(err, ErrInUse) {
+	if err := Takeover(t.Context(), path); !errors.Is(err, ownership.ErrInUse) {
 		t.Fatalf("a living owner: got %v, want ErrInUse", err)
 	}
 	must(t, j.Close())
@@ -304,8 +309,8 @@ func TestSignsOfLifeThatFail(t *testing.T) {
 	s := open(t, path)
 	_, err := s.Pair(t.Context(), "source", "destination", "")
 	must(t, err)
-	good := s.mark.folder
-	s.mark.folder = filepath.Join(t.TempDir(), "none")
+	good := s.mark.Folder
+	s.mark.Folder = filepath.Join(t.TempDir(), "none")
 	for range 3 {
 		s.Alive()
 	}
@@ -319,12 +324,12 @@ func TestSignsOfLifeThatFail(t *testing.T) {
 	if got := outcome(t, frozen(t, path), 2); got != "works" {
 		t.Errorf("killed: it is %s", got)
 	}
-	s.mark.folder = good
+	s.mark.Folder = good
 	s.Alive()
-	left, err := s.mark.read()
+	left, err := s.mark.Read()
 	must(t, err)
-	if left.entry != left.generation {
-		t.Errorf("once signs of life went well again, the mark says %d, and its entry %d", left.generation, left.entry)
+	if left.Entry != left.Generation {
+		t.Errorf("once signs of life went well again, the mark says %d, and its entry %d", left.Generation, left.Entry)
 	}
 }
 
@@ -332,10 +337,10 @@ func TestSignsOfLifeThatFail(t *testing.T) {
 func failFirstSign(t *testing.T, path string) {
 	t.Helper()
 	m := lockMark(t, path)
-	left, err := m.read()
+	left, err := m.Read()
 	must(t, err)
-	m.folder = path + lockSuffix // no folder
-	if err := m.begin(left, left.id, left.seq, time.Now()); err == nil {
+	m.Folder = path + disk.LockSuffix // no folder
+	if err := m.Begin(left, left.ID, left.Seq, time.Now()); err == nil {
 		t.Fatal("it went well")
 	}
 }
@@ -348,8 +353,8 @@ func TestOwnerOnAnotherMachine(t *testing.T) {
 	written(t, path, 1) // it was closed there
 	execute(t, path, `UPDATE owner SET host = 'elsewhere', pid = 4711, epoch = 'x'`)
 	_, err := Open(t.Context(), path)
-	e, _ := errors.AsType[*InUseError](err)
-	if !errors.Is(err, ErrInUse) || e.Owner.Host != "elsewhere" || !strings.Contains(e.Hint(), "state takeover") {
+	e, _ := errors.AsType[*ownership.InUseError](err)
+	if !errors.Is(err, ownership.ErrInUse) || e.Owner.Host != "elsewhere" || !strings.Contains(e.Hint(), "state takeover") {
 		t.Fatalf("got %v", err)
 	}
 	must(t, Takeover(t.Context(), path))
@@ -366,7 +371,7 @@ func TestDeadOwnersNeverBlock(t *testing.T) {
 		"before the mark": func(t *testing.T, path string) {
 			written(t, path, 0)
 			execute(t, path, `DELETE FROM owner`)
-			must(t, os.Truncate(path+lockSuffix, 0))
+			must(t, os.Truncate(path+disk.LockSuffix, 0))
 		},
 		"before the owner": func(t *testing.T, path string) {
 			written(t, path, 0)
@@ -374,7 +379,7 @@ func TestDeadOwnersNeverBlock(t *testing.T) {
 		},
 		"in the place of a journal that was deleted": func(t *testing.T, path string) {
 			written(t, path, 3)
-			must(t, os.Rename(path, path+walSuffix)) // a log of no journal
+			must(t, os.Rename(path, path+disk.WALSuffix)) // a log of no journal
 			s := &Store{path: path, mark: lockMark(t, path)}
 			_, err := s.prepareFile()
 			must(t, err)
@@ -404,7 +409,7 @@ func TestFormerAlive(t *testing.T) {
 	if !s.FormerAlive().IsZero() {
 		t.Errorf("nobody had it before: got %v", s.FormerAlive())
 	}
-	death := time.Now().Add(-changeSlack / 2).Truncate(time.Millisecond)
+	death := time.Now().Add(-ownership.ChangeSlack / 2).Truncate(time.Millisecond)
 	s.now = func() time.Time { return death }
 	s.Alive()
 	s.owns = false // so it is not closed in good order

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"assetferry/state/ownership"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -95,7 +96,7 @@ func (s *Store) newRun(pair Pair, command string, rules json.RawMessage) Run {
 	now := s.now().UTC().Truncate(time.Millisecond)
 	return Run{
 		ID: runID(now), Pair: pair, Command: command, State: Scanning, Rules: rules,
-		Categories: json.RawMessage("[]"), StartedAt: now, ListedAt: now, StartedBy: OSAccount(),
+		Categories: json.RawMessage("[]"), StartedAt: now, ListedAt: now, StartedBy: ownership.OSAccount(),
 	}
 }
 

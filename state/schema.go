@@ -1,6 +1,8 @@
 package state
 
 import (
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 	"bytes"
 	"context"
 	"database/sql"
@@ -34,7 +36,7 @@ func probe(ctx context.Context, path string) error {
 	err := inspect(ctx, path)
 	if errors.Is(err, ErrForeign) || errors.Is(err, ErrNewer) || errors.Is(err, ErrOlder) {
 		if wasOurs(path) {
-			return diskError(path, comparePages(path))
+			return disk.OpenError(path, comparePages(path))
 		}
 	}
 	return err
@@ -54,7 +56,7 @@ func inspect(ctx context.Context, path string) error {
 		FROM pragma_application_id a, pragma_user_version v`).Scan(&id, &version, &tables)
 	switch {
 	case err != nil:
-		return diskError(path, err)
+		return disk.OpenError(path, err)
 	case id == 0 && tables == 0:
 		return errNoSchema // we died right after making it
 	case id != applicationID:
@@ -75,13 +77,13 @@ func checkHeader(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return errNoSchema
 	case err != nil:
-		return diskError(path, err)
+		return disk.OpenError(path, err)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s: not a file: %w", path, ErrForeign)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return diskError(path, err)
+		return disk.OpenError(path, err)
 	}
 	defer f.Close()
 	head := make([]byte, headerLength)
@@ -89,11 +91,11 @@ func checkHeader(path string) error {
 	case errors.Is(err, io.EOF):
 		return checkEmpty(path)
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return diskError(path, err)
+		return disk.OpenError(path, err)
 	case !bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
 		return fmt.Errorf("%s: %w", path, ErrForeign)
 	case n < headerLength:
-		return diskError(path, &DiskError{ErrDamaged, errors.New("its end is missing")})
+		return disk.OpenError(path, &disk.Error{Kind: disk.ErrDamaged, Err: errors.New("its end is missing")})
 	}
 	if hasLog(path) {
 		return nil // which may hold what the file lacks
@@ -101,7 +103,7 @@ func checkHeader(path string) error {
 	// Only now: another process may have put its log into the file since, and then the
 	// file is longer than when it was looked for.
 	if info, err = f.Stat(); err != nil {
-		return diskError(path, err)
+		return disk.OpenError(path, err)
 	}
 	return checkLength(path, head, info.Size())
 }
@@ -109,23 +111,23 @@ func checkHeader(path string) error {
 // checkEmpty refuses an empty file if what lies beside it tells of writes. The header is
 // on the disk before any of that, and a new journal puts it away first.
 func checkEmpty(path string) error {
-	emptied := diskError(path, &DiskError{ErrEmptied, errors.New("the files next to it show that it was written")})
-	_, err := os.Stat(path + sumsSuffix)
+	emptied := disk.OpenError(path, &disk.Error{Kind: disk.ErrEmptied, Err: errors.New("the files next to it show that it was written")})
+	_, err := os.Stat(path + disk.SumsSuffix)
 	if hasLog(path) || err == nil {
 		return emptied
 	}
-	lock, err := os.Open(path + lockSuffix)
+	lock, err := os.Open(path + disk.LockSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errNoSchema
 	} else if err != nil {
-		return diskError(path, err)
+		return disk.OpenError(path, err)
 	}
 	defer lock.Close()
-	left, err := newMark(path, lock).read()
+	left, err := ownership.NewMark(path, lock).Read()
 	if err != nil {
-		return diskError(path, err)
+		return disk.OpenError(path, err)
 	}
-	if left.seq > 0 {
+	if left.Seq > 0 {
 		return emptied
 	}
 	return errNoSchema
@@ -146,7 +148,7 @@ func checkLength(path string, head []byte, size int64) error {
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
 	counted := bytes.Equal(head[24:28], head[92:96])
 	if page == 0 || size%page != 0 || counted && size < pages*page {
-		return diskError(path, &DiskError{ErrDamaged, errors.New("its end is missing")})
+		return disk.OpenError(path, &disk.Error{Kind: disk.ErrDamaged, Err: errors.New("its end is missing")})
 	}
 	return nil
 }
@@ -155,14 +157,14 @@ func checkLength(path string, head []byte, size int64) error {
 func makeSchema(ctx context.Context, db *sql.DB, path string) error {
 	var version int
 	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
-		return diskError(path, err)
+		return disk.OpenError(path, err)
 	}
 	if version == schemaVersion { // see inspect, which refuses all others
 		return nil
 	}
 	script := fmt.Sprintf("%s;\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;", schema, schemaVersion, applicationID)
 	if err := runScript(ctx, db, script); err != nil {
-		return diskError(path, fmt.Errorf("make the schema: %w", err))
+		return disk.OpenError(path, fmt.Errorf("make the schema: %w", err))
 	}
 	return nil
 }

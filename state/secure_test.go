@@ -1,6 +1,8 @@
 package state
 
 import (
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,10 +20,10 @@ func TestNetworkFileSystem(t *testing.T) {
 	path := filepath.Join(dir, "new", "journal.db")
 	for _, takeover := range []bool{false, true} {
 		s, err := onNetwork.open(t.Context(), path, takeover)
-		if !errors.Is(err, ErrNetwork) || s != nil {
+		if !errors.Is(err, ownership.ErrNetwork) || s != nil {
 			t.Errorf("got %v, %v", s, err)
 		}
-		if e, ok := errors.AsType[*NetworkError](err); !ok || !strings.Contains(e.Error(), "nfs") || !strings.Contains(e.Hint(), "--state") {
+		if e, ok := errors.AsType[*ownership.NetworkError](err); !ok || !strings.Contains(e.Error(), "nfs") || !strings.Contains(e.Hint(), "--state") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -31,7 +33,7 @@ func TestNetworkFileSystem(t *testing.T) {
 	local, err := Open(t.Context(), path)
 	must(t, err)
 	must(t, local.Close())
-	if _, err := onNetwork.open(t.Context(), path, false); !errors.Is(err, ErrNetwork) {
+	if _, err := onNetwork.open(t.Context(), path, false); !errors.Is(err, ownership.ErrNetwork) {
 		t.Errorf("one that is there: got %v", err)
 	}
 	s, err := OpenReadOnly(t.Context(), path)
@@ -60,7 +62,7 @@ func TestSymbolicLink(t *testing.T) {
 	for _, path := range []string{link, real, link} {
 		s, err := Open(t.Context(), path)
 		must(t, err)
-		if _, err := Open(t.Context(), real); !errors.Is(err, ErrInUse) {
+		if _, err := Open(t.Context(), real); !errors.Is(err, ownership.ErrInUse) {
 			t.Errorf("two have it: %v", err)
 		}
 		_, err = s.Backup(t.Context())
@@ -70,11 +72,11 @@ func TestSymbolicLink(t *testing.T) {
 	if beside, err := filepath.Glob(link + "*"); err != nil || len(beside) != 1 {
 		t.Errorf("beside the link: %v, %v", beside, err)
 	}
-	if _, err := os.Stat(BackupPath(link)); err != nil || filepath.Dir(BackupPath(link)) != filepath.Dir(real) {
-		t.Errorf("the backup: %s, %v", BackupPath(link), err)
+	if _, err := os.Stat(disk.BackupPath(link)); err != nil || filepath.Dir(disk.BackupPath(link)) != filepath.Dir(real) {
+		t.Errorf("the backup: %s, %v", disk.BackupPath(link), err)
 	}
-	files := strings.Join(Files(link), "\n")
-	if !strings.Contains(files, real+walSuffix) || !strings.Contains(files, link) {
+	files := strings.Join(disk.Files(link), "\n")
+	if !strings.Contains(files, real+disk.WALSuffix) || !strings.Contains(files, link) {
 		t.Errorf("the files of the link are %s", files)
 	}
 	r, err := OpenReadOnly(t.Context(), link)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"assetferry/internal/private"
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 )
 
 // journalIn makes a journal in a folder, with a backup beside it.
@@ -29,7 +31,7 @@ func journalIn(t *testing.T, dir string) (path string) {
 func TestClosedToOthers(t *testing.T) {
 	path := journalIn(t, t.TempDir())
 	var opened []string
-	for _, file := range Files(path) {
+	for _, file := range disk.Files(path) {
 		info, err := os.Lstat(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -41,7 +43,7 @@ func TestClosedToOthers(t *testing.T) {
 	if len(opened) < 5 {
 		t.Fatalf("there are only %v", opened)
 	}
-	repaired, err := Secure(path)
+	repaired, err := ownership.Secure(path)
 	must(t, err)
 	if !slices.Equal(repaired, opened) {
 		t.Errorf("repaired %v, want %v", repaired, opened)
@@ -51,7 +53,7 @@ func TestClosedToOthers(t *testing.T) {
 			t.Errorf("%s: %v, %v", file, info.Mode(), err)
 		}
 	}
-	if repaired, err := Secure(path); err != nil || len(repaired) > 0 {
+	if repaired, err := ownership.Secure(path); err != nil || len(repaired) > 0 {
 		t.Errorf("once more: %v, %v", repaired, err)
 	}
 	must(t, os.Chmod(path, 0o666))
@@ -66,11 +68,11 @@ func TestClosedToOthers(t *testing.T) {
 // Who only reads a journal closes it, too.
 func TestReadingClosesToOthers(t *testing.T) {
 	path := journalIn(t, t.TempDir())
-	beside := BackupPath(path)
+	beside := disk.BackupPath(path)
 	for _, file := range []string{path, beside} {
 		must(t, os.Chmod(file, 0o666))
 	}
-	if repaired, err := SecureRead(path); err != nil || !slices.Equal(repaired, []string{path, beside}) {
+	if repaired, err := ownership.SecureRead(path); err != nil || !slices.Equal(repaired, []string{path, beside}) {
 		t.Errorf("repaired %v, %v", repaired, err)
 	}
 	must(t, os.Chmod(path, 0o666))
@@ -80,7 +82,7 @@ func TestReadingClosesToOthers(t *testing.T) {
 	if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("after OpenReadOnly: %v, %v", info.Mode(), err)
 	}
-	if repaired, err := SecureRead(filepath.Join(t.TempDir(), "none.db")); err != nil || repaired != nil {
+	if repaired, err := ownership.SecureRead(filepath.Join(t.TempDir(), "none.db")); err != nil || repaired != nil {
 		t.Errorf("none: %v, %v", repaired, err)
 	}
 }
@@ -99,7 +101,7 @@ func TestSharedFolder(t *testing.T) {
 		must(t, os.Chmod(dir, mode))
 		_, opened := Open(t.Context(), path)
 		_, read := OpenReadOnly(t.Context(), path)
-		if taken := Takeover(t.Context(), path); !isRefused(opened) || !isRefused(read) || !isRefused(taken) || !isRefused(CheckPlace(path)) {
+		if taken := Takeover(t.Context(), path); !isRefused(opened) || !isRefused(read) || !isRefused(taken) || !isRefused(ownership.CheckPlace(path)) {
 			t.Errorf("%v: got %v, %v, %v", mode, opened, read, taken)
 		}
 		s, err := Open(t.Context(), filepath.Join(dir, mode.String(), "journal.db")) // what the hint says
@@ -116,14 +118,14 @@ func TestSharedFolder(t *testing.T) {
 // beside it. Root may read it, where nobody else could have written it.
 func TestAnotherAccount(t *testing.T) {
 	if os.Geteuid() != 0 { // what can be given away is known in internal/private
-		if _, err := private.File("/etc/passwd", stateFlag); !isRefused(err) {
+		if _, err := private.File("/etc/passwd", "--state"); !isRefused(err) {
 			t.Errorf("got %v", err)
 		}
 		return
 	}
 	dir := t.TempDir()
 	path := journalIn(t, dir)
-	for _, file := range []string{path, path + walSuffix, path + lockSuffix, path + "-journal", BackupPath(path)} {
+	for _, file := range []string{path, path + disk.WALSuffix, path + disk.LockSuffix, path + "-journal", disk.BackupPath(path)} {
 		if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 			must(t, os.WriteFile(file, nil, 0o600))
 			defer os.Remove(file)

@@ -26,6 +26,8 @@ import (
 	"assetferry/internal/counts"
 	"assetferry/internal/filelock"
 	"assetferry/internal/mount"
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
@@ -41,9 +43,9 @@ type Store struct {
 	based *baseIndex
 	now   func() time.Time
 
-	id     string    // of the journal
-	former time.Time // see FormerAlive
-	mark   *mark     // in the lock file; nil if opened for reading
+	id     string          // of the journal
+	former time.Time       // see FormerAlive
+	mark   *ownership.Mark // in the lock file; nil if opened for reading
 	owns   bool
 
 	frames, due int // of the write-ahead log: how many there were last, and when it is moved next
@@ -54,6 +56,11 @@ type Store struct {
 // have written, and one on a network file system. Errors: ErrInUse, ErrForeign, ErrNewer,
 // ErrOlder, ErrDistrust, ErrDamaged, ErrUnwritable, ErrFull, ErrNetwork, *private.Error.
 func Open(ctx context.Context, path string) (*Store, error) { return usual.open(ctx, path, false) }
+
+// An opener opens journals, given what it knows of file systems.
+type opener struct {
+	network func(path string) (kind string, err error)
+}
 
 // usual asks the file systems of this machine.
 var usual = opener{mount.Network}
@@ -74,28 +81,28 @@ func Takeover(ctx context.Context, path string) error {
 
 // open is the one door to writing: whatever makes or changes a journal comes through here.
 func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store, err error) {
-	if path, err = resolve(path); err != nil {
+	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
 	}
-	if err := o.local(path); err != nil { // before anything is made there
+	if err := ownership.CheckLocal(path, o.network); err != nil { // before anything is made there
 		return nil, err
 	}
-	if err := makeDir(filepath.Dir(path)); err != nil {
-		return nil, diskError(path, err)
+	if err := disk.MakeDir(filepath.Dir(path)); err != nil {
+		return nil, disk.OpenError(path, err)
 	}
-	if _, err := Secure(path); err != nil {
+	if _, err := ownership.Secure(path); err != nil {
 		return nil, err
 	}
 	if err := probe(ctx, path); err != nil && !errors.Is(err, errNoSchema) {
 		return nil, err // before anything is made beside somebody else's file
 	}
-	lock, err := filelock.Acquire(path + lockSuffix)
+	lock, err := filelock.Acquire(path + disk.LockSuffix)
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, inUse(ctx, path)
 	} else if err != nil {
-		return nil, diskError(path, err)
+		return nil, disk.OpenError(path, err)
 	}
-	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: newMark(path, lock.File()), based: &baseIndex{}, hook: &hook{}, now: clock.Now}
+	s := &Store{path: path, epoch: rand.Text(), lock: lock, mark: ownership.NewMark(path, lock.File()), based: &baseIndex{}, hook: &hook{}, now: clock.Now}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -103,7 +110,7 @@ func (o opener) open(ctx context.Context, path string, takeover bool) (_ *Store,
 	}()
 	fresh, err := s.prepareFile()
 	if err != nil {
-		return nil, diskError(path, err)
+		return nil, disk.OpenError(path, err)
 	}
 	if !fresh && !takeover {
 		if damage := comparePages(path); damage != nil {
@@ -131,7 +138,7 @@ func (s *Store) prepareFile() (fresh bool, err error) {
 	if err != nil || !fresh {
 		return fresh, err
 	}
-	return true, errors.Join(s.mark.forget(), dropSums(s.path), drop(s.path+walSuffix), makeFile(s.path))
+	return true, errors.Join(s.mark.Forget(), dropSums(s.path), disk.Remove(s.path+disk.WALSuffix), disk.MakeFile(s.path))
 }
 
 // isFresh reports whether there is no journal at a path, or an empty file.
@@ -143,46 +150,15 @@ func isFresh(path string) (bool, error) {
 	return err == nil && info.Size() == 0, err
 }
 
-// makeFile makes an empty file for the database, if there is none: names of files
-// are nobody else's business, and SQLite itself would let others read them.
-func makeFile(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-// makeDir makes a folder and those around it that are not there, so that they outlast a
-// power cut.
-func makeDir(dir string) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := makeDir(parent); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if err := syncDir(parent); !errors.Is(err, fs.ErrPermission) { // who may write there may not be allowed to read it
-		return err
-	}
-	return nil
-}
-
 // OpenReadOnly opens the journal at path for reading, also while another process
 // owns it. A journal that is not there is an fs.ErrNotExist. One on a network file system
 // can be read.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
-	path, err := resolve(path)
+	path, err := disk.Resolve(path)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := SecureRead(path); err != nil {
+	if _, err := ownership.SecureRead(path); err != nil {
 		return nil, err
 	}
 	if err := probe(ctx, path); errors.Is(err, errNoSchema) {
@@ -201,17 +177,6 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 
 // Path is the absolute path of the journal.
 func (s *Store) Path() string { return s.path }
-
-// Files names every file and folder a journal at path may consist of, so that a source
-// that holds them can leave them out. Where the path is a symbolic link they are where it
-// leads.
-func Files(path string) []string {
-	if file, err := resolve(path); err == nil && file != path {
-		return append(Files(file), path)
-	}
-	return []string{path, path + walSuffix, path + "-shm", path + "-journal", path + lockSuffix, path + generationSuffix,
-		path + sumsSuffix, path + sumsSuffix + draftSuffix, BackupPath(path), backupDraft(path), backupDraft(path) + "-journal"}
-}
 
 // Close gives up ownership and closes the journal.
 func (s *Store) Close() error {
@@ -233,15 +198,6 @@ func (s *Store) Close() error {
 	}
 	return errors.Join(errs...)
 }
-
-// What lies beside a journal has its name and one of these.
-const (
-	walSuffix        = "-wal"
-	lockSuffix       = ".lock"
-	generationSuffix = ".generation" // a folder, see mark
-	sumsSuffix       = ".sums"
-	draftSuffix      = ".draft"
-)
 
 type mode int
 
@@ -292,7 +248,7 @@ func (s *Store) write(ctx context.Context, op string, f func(ctx context.Context
 
 func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) (err error) {
 	defer func() { err = interrupted(ctx, op, err) }()
-	if err := s.mark.catchUp(); err != nil {
+	if err := s.mark.CatchUp(); err != nil {
 		return wrap(op, err)
 	}
 	c, err := s.w.Conn(ctx) // until the end, so that the mark counts up as the journal does
@@ -305,11 +261,8 @@ func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Contex
 		return wrap(op, err)
 	}
 	defer tx.Rollback() // does nothing after a commit
-	var seq int64
-	err = tx.QueryRowContext(ctx, `UPDATE owner SET seq = seq + 1 WHERE epoch = ? RETURNING seq`, s.epoch).Scan(&seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("journal: %s: %w", op, ErrNotOwner)
-	} else if err != nil {
+	seq, err := ownership.Count(ctx, tx, s.epoch)
+	if err != nil {
 		return wrap(op, err)
 	}
 	if err := f(ctx, tx); err != nil {
@@ -318,7 +271,7 @@ func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Contex
 	if err := tx.Commit(); err != nil {
 		return wrap(op, err)
 	}
-	s.mark.written(s.id, seq, s.now())
+	s.mark.Written(s.id, seq, s.now())
 	s.checkpointIfLarge(ctx, c)
 	return nil
 }
@@ -354,5 +307,5 @@ func wrap(op string, err error) error {
 	if err == nil || strings.HasPrefix(err.Error(), "journal: ") {
 		return err
 	}
-	return fmt.Errorf("journal: %s: %w", op, classify(err))
+	return fmt.Errorf("journal: %s: %w", op, disk.Classify(err))
 }

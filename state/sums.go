@@ -1,6 +1,7 @@
 package state
 
 import (
+	"assetferry/state/disk"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -10,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // SQLite keeps no checksums of the pages of a database, so a bit that flips in a value
@@ -43,7 +43,7 @@ var errNoSums = errors.New("no page sums")
 
 // openSums opens the page sums of the journal at path and gives the size of a page.
 func openSums(path string, flag int) (f *os.File, pageSize int, err error) {
-	f, err = os.OpenFile(path+sumsSuffix, flag, 0)
+	f, err = os.OpenFile(path+disk.SumsSuffix, flag, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, errNoSums
 	} else if err != nil {
@@ -55,15 +55,10 @@ func openSums(path string, flag int) (f *os.File, pageSize int, err error) {
 	}
 	size := binary.LittleEndian.Uint32(head[len(sumsHead):])
 	if string(head[:len(sumsHead)]) != sumsHead || size < 512 || size > 65536 || size&(size-1) != 0 {
-		return nil, 0, errors.Join(errBadSums, f.Close())
+		return nil, 0, errors.Join(disk.ErrBadSums, f.Close())
 	}
 	return f, int(size), nil
 }
-
-var errBadSums = errors.New("the checksums of its pages are not as they were written")
-
-// errOtherPages says that pages are not as they were written.
-var errOtherPages = errors.New("a bit may have flipped on the disk, or another program, such as sqlite3, has opened it after a run was killed, or written to it")
 
 // comparePages compares the pages of the journal at path with their sums. It gives
 // ErrDamaged if one differs. Nobody may write to the journal meanwhile.
@@ -72,12 +67,12 @@ func comparePages(path string) error {
 	switch {
 	case errors.Is(err, errNoSums):
 		return nil
-	case errors.Is(err, errBadSums):
-		return &DiskError{ErrDamaged, err}
+	case errors.Is(err, disk.ErrBadSums):
+		return &disk.Error{Kind: disk.ErrDamaged, Err: err}
 	case err != nil:
 		return err
 	case wrong > 0:
-		return &DiskError{ErrDamaged, otherPages(wrong, first)}
+		return &disk.Error{Kind: disk.ErrDamaged, Err: otherPages(wrong, first)}
 	}
 	return nil
 }
@@ -85,9 +80,9 @@ func comparePages(path string) error {
 // otherPages says how many pages are not as they were written, and the first of them.
 func otherPages(wrong int, first uint32) error {
 	if wrong == 1 {
-		return fmt.Errorf("page %d is not as it was written: %w", first, errOtherPages)
+		return fmt.Errorf("page %d is not as it was written: %w", first, disk.ErrOtherPages)
 	}
-	return fmt.Errorf("%d pages are not as they were written, the first is page %d: %w", wrong, first, errOtherPages)
+	return fmt.Errorf("%d pages are not as they were written, the first is page %d: %w", wrong, first, disk.ErrOtherPages)
 }
 
 // wasOurs reports whether a file that does not seem to be a journal is one with a header
@@ -234,9 +229,9 @@ func (s *Store) recordSums() error {
 	}
 	f, pageSize, err := openSums(s.path, os.O_RDWR)
 	if err == nil && pageSize != logged.pageSize {
-		err = errors.Join(errBadSums, f.Close())
+		err = errors.Join(disk.ErrBadSums, f.Close())
 	}
-	if errors.Is(err, errNoSums) || errors.Is(err, errBadSums) {
+	if errors.Is(err, errNoSums) || errors.Is(err, disk.ErrBadSums) {
 		return makeSums(s.path, logged)
 	} else if err != nil {
 		return err
@@ -292,21 +287,12 @@ func makeSums(path string, logged walPages) error {
 	for number, sum := range logged.sums {
 		put(number, sum)
 	}
-	draft := path + sumsSuffix + draftSuffix
+	draft := path + disk.SumsSuffix + disk.DraftSuffix
 	if err := os.WriteFile(draft, append(content, sums...), 0o600); err != nil {
 		return err
 	}
-	return replace(draft, path+sumsSuffix)
+	return disk.Replace(draft, path+disk.SumsSuffix)
 }
 
 // dropSums removes the page sums, where they do not tell of the journal at path.
-func dropSums(path string) error { return drop(path + sumsSuffix) }
-
-// drop removes a file if it is there, so that it stays away after a power cut.
-func drop(name string) error {
-	err := os.Remove(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return errors.Join(err, syncDir(filepath.Dir(name)))
-}
+func dropSums(path string) error { return disk.Remove(path + disk.SumsSuffix) }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"assetferry/state/disk"
 	"bufio"
 	"encoding/binary"
 	"errors"
@@ -53,7 +54,7 @@ func (w *walSum) is(stored []byte) bool {
 // recovers: up to the last commit before the first frame that does not fit.
 func readWAL(path string) (walPages, error) {
 	none := walPages{sums: map[uint32]uint32{}}
-	f, err := os.Open(path + walSuffix)
+	f, err := os.Open(path + disk.WALSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, nil
 	} else if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"assetferry/internal/ui"
 	"assetferry/state"
+	"assetferry/state/ownership"
 )
 
 // statedApprover is the approver whom --approved-by names; zero without it.
@@ -22,7 +23,7 @@ func statedApprover(cmd *cobra.Command, name string) (state.Approver, error) {
 	case name == "":
 		return state.Approver{}, usage(errors.New("--approved-by has no name"), "leave it out, then no approver is recorded")
 	}
-	return state.Approver{Name: name, StatedBy: state.OSAccount()}, nil
+	return state.Approver{Name: name, StatedBy: ownership.OSAccount()}, nil
 }
 
 // noteApprover records who approved what a run does, if that is known.

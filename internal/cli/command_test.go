@@ -19,6 +19,7 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/migrate"
 	"assetferry/state"
+	"assetferry/state/ownership"
 )
 
 // TestHelpFits shows every help on a terminal of the usual width.
@@ -121,9 +122,9 @@ func TestExplain(t *testing.T) {
 	}{
 		{errors.New("any"), exitError},
 		{fmt.Errorf("x: %w", &config.UsageError{Msg: "m"}), exitUsage},
-		{fmt.Errorf("x: %w", state.ErrInUse), exitInUse},
+		{fmt.Errorf("x: %w", ownership.ErrInUse), exitInUse},
 		{fmt.Errorf("x: %w", sandbox.ErrInUse), exitInUse},
-		{fmt.Errorf("x: %w", state.ErrNotOwner), exitInUse},
+		{fmt.Errorf("x: %w", ownership.ErrNotOwner), exitInUse},
 		{fmt.Errorf("x: %w", state.ErrNotFound), exitNoSuch},
 		{fmt.Errorf("x: %w", state.ErrForeign), exitError},
 		{fmt.Errorf("x: %w", state.ErrNewer), exitError},
@@ -136,7 +137,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("failureOf(%v) = %+v, want code %d", test.err, f, test.code)
 		}
 	}
-	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrOlder, state.ErrNotOwner, state.ErrInUse, state.ErrNotFound, sandbox.ErrInUse, migrate.ErrStopped} {
+	for _, err := range []error{state.ErrForeign, state.ErrNewer, state.ErrOlder, ownership.ErrNotOwner, ownership.ErrInUse, state.ErrNotFound, sandbox.ErrInUse, migrate.ErrStopped} {
 		if failureOf(err).hint == "" {
 			t.Errorf("no way out of %v", err)
 		}

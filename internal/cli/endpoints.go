@@ -23,6 +23,8 @@ import (
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 )
 
 // endpoints are a source, a destination and the journal between them, opened.
@@ -189,7 +191,7 @@ func (a *app) openJournal(ctx context.Context, path string) (*state.Store, error
 		return nil, err
 	}
 	journal, err := state.Open(ctx, path)
-	if e, ok := errors.AsType[*state.DistrustError](err); ok && e.Touched && a.settings.OnExisting != "duplicate" {
+	if e, ok := errors.AsType[*ownership.DistrustError](err); ok && e.Touched && a.settings.OnExisting != "duplicate" {
 		a.out.Notef("The files of the journal were changed by something else since it was closed. It may be a copy, so what it remembers of the destination is looked at again.")
 		if err := state.Takeover(ctx, path); err != nil {
 			return nil, err
@@ -206,7 +208,7 @@ func (a *app) openJournal(ctx context.Context, path string) (*state.Store, error
 // secureState closes files of the state database that are open to other accounts, and says
 // so.
 func (a *app) secureState(path string) error {
-	return a.noteRepaired(state.Secure(path))
+	return a.noteRepaired(ownership.Secure(path))
 }
 
 // noteRepaired says which files were closed to other accounts.
@@ -249,7 +251,7 @@ func scarceRoom(free, size int64) string {
 // tellLoss says that a journal is gone of which there is a backup. Of a file that is
 // there and empty, opening it says more.
 func (a *app) tellLoss(path string) {
-	backup := state.BackupPath(path)
+	backup := disk.BackupPath(path)
 	if _, err := os.Stat(path); err == nil {
 		return
 	}
@@ -323,7 +325,7 @@ func (a *app) journalPath(d *destination) (string, error) {
 // ownFiles names what must not be taken for a part of the source: what we write
 // ourselves, and what opens the destination, which is no place for it.
 func (a *app) ownFiles(d *destination, journal string) []string {
-	own := state.Files(journal)
+	own := disk.Files(journal)
 	if d.embedded {
 		own = append(own, d.dir)
 	}

@@ -17,6 +17,7 @@ import (
 	"assetferry/migrate"
 	"assetferry/sources"
 	"assetferry/state"
+	"assetferry/state/ownership"
 )
 
 // Exit codes. They are promises; every command's help lists them.
@@ -126,9 +127,9 @@ func failureOf(err error) failure {
 		f.code = exitGuard
 	case isUsage(err):
 		f.code = exitUsage
-	case errors.Is(err, state.ErrInUse):
+	case errors.Is(err, ownership.ErrInUse):
 		f.code, f.hint = exitInUse, orHint(f.hint, "wait until the other process is done; two at once would send everything twice")
-	case errors.Is(err, state.ErrNotOwner):
+	case errors.Is(err, ownership.ErrNotOwner):
 		f.code, f.hint = exitInUse, "leave it to that process; what was in flight here is looked up by the next run"
 	case errors.Is(err, state.ErrNotFound):
 		f.code, f.hint = exitNoSuch, "assetferry status lists the runs of the journal"

@@ -19,6 +19,7 @@ import (
 	"assetferry/internal/config"
 	"assetferry/internal/ui"
 	"assetferry/state"
+	"assetferry/state/ownership"
 )
 
 // A destination with require_approval is written to only with the signature of an approver.
@@ -188,7 +189,7 @@ func (a *app) verifyApproval(dest *destination, need config.Requirement, s subje
 // could have written another planner into the request.
 func ownApproval(signer approvers.Signer, r approval.Request) string {
 	for _, account := range []struct{ did, name string }{
-		{"planned this", r.PlannedBy}, {"asked for the approval", r.RequestedBy}, {"runs this", state.OSAccount()},
+		{"planned this", r.PlannedBy}, {"asked for the approval", r.RequestedBy}, {"runs this", ownership.OSAccount()},
 	} {
 		if strings.HasPrefix(account.name, "uid ") {
 			return fmt.Sprintf("the account that %s, %s, has no name to compare with the approver's: add it to /etc/passwd", account.did, account.name)
@@ -241,7 +242,7 @@ func (a *app) requestApproval(dest *destination, need config.Requirement, s subj
 	case err != nil || life <= 0 || life > mostExpiry:
 		return usage(fmt.Errorf("--%s: %q is not a duration of at most 366 days", expiresFlag, o.expires), "such as 7d or 12h")
 	}
-	now, account := clock.Now(), state.OSAccount()
+	now, account := clock.Now(), ownership.OSAccount()
 	r := approval.Request{
 		Destination: dest.identity(), DestinationURL: dest.url, PlannedBy: account, RequestedBy: account,
 		RequestedAt: now, ExpiresAt: now.Add(life),

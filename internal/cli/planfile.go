@@ -15,7 +15,7 @@ import (
 	"assetferry/internal/clock"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
-	"assetferry/state"
+	"assetferry/state/ownership"
 )
 
 // addOutputFlag adds where a plan is written to.
@@ -78,7 +78,7 @@ func (a *app) writePlan(ctx context.Context, s *endpoints, planner *migrate.Plan
 		return approval.Write(w, approval.Plan{
 			Hash: plan.Run.PlanHash, Head: planner.Head(plan.Run, plan.Categories), Tallies: plan.Tallies,
 			Items: s.journal.Items(ctx, plan.Run.Num),
-			Noted: approval.Noted{Run: plan.Run.ID, PlannedBy: state.OSAccount(), Made: clock.Now().UTC().Truncate(time.Second), Address: s.dest.url, CategoryNames: names},
+			Noted: approval.Noted{Run: plan.Run.ID, PlannedBy: ownership.OSAccount(), Made: clock.Now().UTC().Truncate(time.Second), Address: s.dest.url, CategoryNames: names},
 		})
 	})
 	if err != nil {

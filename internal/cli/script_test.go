@@ -30,6 +30,7 @@ import (
 	"assetferry/internal/sandbox"
 	"assetferry/sources/ckfinder/ckfindertest"
 	"assetferry/state"
+	"assetferry/state/ownership"
 )
 
 var update = flag.Bool("update", false, "write what commands print into the scripts")
@@ -52,7 +53,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("NOON", noonZone())
 			e.Setenv("HOOKED", hookedDir)
 			e.Setenv("LOOPBACK", quietLoopback(2))
-			e.Setenv("ACCOUNT", state.OSAccountName())
+			e.Setenv("ACCOUNT", ownership.OSAccountName())
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "home", "state"))
 			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "home", "data"))

@@ -9,6 +9,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/state"
+	"assetferry/state/disk"
 )
 
 // stateCommand looks after the journal.
@@ -75,7 +76,7 @@ func (a *app) stateSub(name, short, long string, do func(context.Context, string
 func (a *app) stateCheck(ctx context.Context, path string) error {
 	problems, err := a.findDamage(ctx, path)
 	switch {
-	case err != nil && !errors.Is(err, state.ErrDamaged):
+	case err != nil && !errors.Is(err, disk.ErrDamaged):
 		return err
 	case err != nil && len(problems) == 0: // so much that SQLite does not say what
 		problems = []string{err.Error()}

@@ -20,6 +20,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/state"
+	"assetferry/state/ownership"
 )
 
 // shownRuns is how many runs of a source status shows.
@@ -62,7 +63,7 @@ func (a *app) readJournal(ctx context.Context) (*state.Store, error) {
 	if err := mustExist(path); err != nil {
 		return nil, err
 	}
-	if err := a.noteRepaired(state.SecureRead(path)); err != nil {
+	if err := a.noteRepaired(ownership.SecureRead(path)); err != nil {
 		return nil, err
 	}
 	journal, err := state.OpenReadOnly(ctx, path)

@@ -11,6 +11,7 @@ import (
 	"assetferry/internal/probe"
 	"assetferry/internal/token"
 	"assetferry/state"
+	"assetferry/state/ownership"
 )
 
 func TestJudgeClaims(t *testing.T) {
@@ -90,7 +91,7 @@ func TestJudgeHolder(t *testing.T) {
 		{here, true, true, Warning}, {here, true, false, OK}, {here, false, false, OK},
 		{"elsewhere", true, false, Failed}, {"elsewhere", false, false, OK},
 	} {
-		h := state.Holder{Owner: state.Owner{PID: 1, Host: tt.host}, Open: tt.open, Alive: tt.alive}
+		h := state.Holder{Owner: ownership.Owner{PID: 1, Host: tt.host}, Open: tt.open, Alive: tt.alive}
 		if f := judgeHolder(h); f.Verdict != tt.want || f.Verdict != OK && f.Hint == "" {
 			t.Errorf("%+v: got %+v", h, f)
 		}

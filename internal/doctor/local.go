@@ -16,6 +16,8 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/sources"
 	"assetferry/state"
+	"assetferry/state/disk"
+	"assetferry/state/ownership"
 )
 
 // checkSource lists the source up to its first object that can be taken, and reads
@@ -88,7 +90,7 @@ func (d *Doctor) checkState(ctx context.Context) Finding {
 		return unchecked("%v", err)
 	}
 	facts := []event.Fact{{Name: "path", Value: path}}
-	if err := state.CheckPlace(path); err != nil {
+	if err := ownership.CheckPlace(path); err != nil {
 		return d.broken(err).with(facts...)
 	}
 	info, err := os.Stat(path)
@@ -116,7 +118,7 @@ func (d *Doctor) noState(path string) Finding {
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return d.broken(err)
 	}
-	if _, err := os.Stat(state.BackupPath(path)); err == nil {
+	if _, err := os.Stat(disk.BackupPath(path)); err == nil {
 		return warning("assetferry help journal tells how to restore it", "there is none any more, but a backup of one")
 	}
 	return judgeDisk(path, ok("there is none yet; the first run makes it"))
@@ -137,7 +139,7 @@ func (d *Doctor) examineState(ctx context.Context, path string) (Finding, []even
 			"it is not whole: %s", problems[0]), nil
 	}
 	backup := "none yet; a run makes one when it finishes"
-	if info, err := os.Stat(state.BackupPath(path)); err == nil {
+	if info, err := os.Stat(disk.BackupPath(path)); err == nil {
 		backup = info.ModTime().Format(time.DateTime)
 	}
 	facts := []event.Fact{{Name: "backup", Value: backup}}

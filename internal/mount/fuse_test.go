@@ -13,6 +13,7 @@ import (
 
 	"assetferry/internal/mount"
 	"assetferry/state"
+	"assetferry/state/ownership"
 )
 
 // serve answers what the kernel asks of a file system in user space that has nothing but an
@@ -110,7 +111,7 @@ func TestRealMount(t *testing.T) {
 				}
 			}
 			s, err := state.Open(t.Context(), path)
-			if s != nil || errors.Is(err, state.ErrNetwork) != (c.want != "") {
+			if s != nil || errors.Is(err, ownership.ErrNetwork) != (c.want != "") {
 				t.Errorf("got %v, %v", s, err)
 			}
 		})

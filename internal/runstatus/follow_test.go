@@ -11,6 +11,7 @@ import (
 
 	"assetferry/internal/ui"
 	"assetferry/state"
+	"assetferry/state/ownership"
 )
 
 // A film is what a follower sees, look by look, and how long each look takes.
@@ -44,7 +45,7 @@ func (m *film) follower(stderr io.Writer) *Follower {
 func observed(runState state.RunState, alive bool, done, planned int64) Observation {
 	o := Observation{
 		Run:    state.Run{ID: "20260501-1020-abcde", Command: "migrate", State: runState, Pair: state.Pair{Source: "/photos"}},
-		Holder: state.Holder{Owner: state.Owner{PID: 7, Host: "here"}, Open: alive, Alive: alive},
+		Holder: state.Holder{Owner: ownership.Owner{PID: 7, Host: "here"}, Open: alive, Alive: alive},
 	}
 	if done > 0 {
 		o.Tallies = append(o.Tallies, state.Tally{Action: state.Create, State: state.ItemDone, Objects: done, Bytes: 10 * done})

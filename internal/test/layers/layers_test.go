@@ -19,9 +19,9 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
-	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/detach", "internal/diskspace", "internal/export", "internal/flagname", "internal/forecast", "internal/manual", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "sources/remote", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/ai/aiprobe", "internal/enrich/altpages", "internal/anchor", "internal/enrich", "internal/event", "internal/enrich/proposals", "internal/sandbox/aiservice", "internal/oldurl", "internal/redirect", "internal/hint", "internal/wizard", "internal/doctor", "internal/runstatus", "internal/explain", "internal/shell"},
+	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/detach", "internal/diskspace", "internal/export", "internal/flagname", "internal/forecast", "internal/manual", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "sources/remote", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/ai/aiprobe", "internal/enrich/altpages", "internal/anchor", "internal/enrich", "internal/event", "internal/enrich/proposals", "internal/sandbox/aiservice", "internal/oldurl", "internal/redirect", "internal/hint", "internal/wizard", "internal/doctor", "internal/runstatus", "internal/explain", "internal/shell", "state/disk", "state/ownership"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/flagname", "internal/header", "internal/mapping", "internal/metadata", "internal/retry", "internal/rows"},
-	"state":                        {"sources", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/private", "internal/oldurl"},
+	"state":                        {"sources", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/oldurl", "state/disk", "state/ownership"},
 	"sources/local":                {"sources"},
 	"sources/ckbox":                {"sources", "internal/assets"},
 	"sources/memory":               {"sources"},
@@ -53,10 +53,11 @@ var allowed = map[string][]string{
 	"internal/rewrite":             {"internal/event", "internal/hint", "internal/oldurl", "internal/redirect", "internal/rows", "internal/ui"},
 	"internal/demo":                {"internal/hint", "internal/sandbox", "internal/ui"},
 	"internal/wizard":              {"internal/config", "internal/ui"},
-	"internal/doctor":              {"state", "sources", "internal/ai", "internal/assets", "internal/clock", "internal/config", "internal/diskspace", "internal/event", "internal/probe", "internal/token", "internal/ui"},
+	"internal/doctor":              {"state/disk", "state/ownership", "state", "sources", "internal/ai", "internal/assets", "internal/clock", "internal/config", "internal/diskspace", "internal/event", "internal/probe", "internal/token", "internal/ui"},
 	"internal/runstatus":           {"migrate", "state", "internal/clock", "internal/event", "internal/metrics", "internal/notify", "internal/report", "internal/ui"},
 	"internal/explain":             {"migrate", "state", "sources", "internal/clock", "internal/config", "internal/event", "internal/flagname", "internal/mapping", "internal/metadata", "internal/oldurl", "internal/redirect", "internal/runstatus", "internal/ui"},
 	"internal/schedule":            {"migrate", "state", "internal/config", "internal/hint", "internal/shell", "internal/ui"},
+	"state/ownership":              {"state/disk", "internal/mount", "internal/private"},
 	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/event", "internal/flagname", "internal/retry", "internal/rows", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},
 	"internal/bench":               {"migrate", "state", "sources", "sources/local", "internal/counts"}, // measures, so nothing imports it
@@ -87,7 +88,7 @@ var allowed = map[string][]string{
 
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
-	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice", "SQL stays in the journal and in the sandbox's own storage"},
+	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice, state/ownership", "SQL stays in the journal and in the sandbox's own storage"},
 	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table, internal/redirect, internal/demo, internal/doctor", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},

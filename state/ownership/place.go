@@ -1,22 +1,24 @@
-package state
+package ownership
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
+	"assetferry/internal/mount"
 	"assetferry/internal/private"
+	"assetferry/state/disk"
 )
 
+// stateFlag is how a person names the file.
 const stateFlag = "--state"
 
 // Secure refuses a journal that another account could have written, and closes files of
 // ours that are open to others; it gives those. Open does the same: this is for who has
 // something to say about it.
 func Secure(path string) (repaired []string, err error) {
-	if path, err = resolve(path); err != nil {
+	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
 	}
 	if err := private.Folder(filepath.Dir(path), instead(path)); errors.Is(err, fs.ErrNotExist) {
@@ -24,29 +26,10 @@ func Secure(path string) (repaired []string, err error) {
 	} else if err != nil {
 		return nil, notPrivate(path, err)
 	}
-	if repaired, err = private.Files(Files(path), stateFlag); err != nil {
+	if repaired, err = private.Files(disk.Files(path), stateFlag); err != nil {
 		return repaired, notPrivate(path, err)
 	}
 	return repaired, nil
-}
-
-// resolve gives the absolute path of a journal. If it is a symbolic link, that is where the
-// link leads: what SQLite keeps beside a database is beside the file itself, and what we
-// keep has to be in the same place.
-func resolve(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("open journal: %w", err)
-	}
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return path, nil // what else is wrong is for the first who needs it to tell
-	}
-	file, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", fmt.Errorf("cannot use the state database %s, which is a symbolic link: %w", path, err)
-	}
-	return file, nil
 }
 
 // instead names a journal in a folder of its own.
@@ -57,11 +40,11 @@ func instead(path string) string {
 // CheckPlace refuses a place where no journal can be written: a network file system, or a
 // folder in which another account could replace files.
 func CheckPlace(path string) error {
-	path, err := resolve(path)
+	path, err := disk.Resolve(path)
 	if err != nil {
 		return err
 	}
-	if err := usual.local(path); err != nil {
+	if err := CheckLocal(path, mount.Network); err != nil {
 		return err
 	}
 	if err := private.Folder(filepath.Dir(path), instead(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -81,13 +64,13 @@ func readable(path string) error {
 // SecureRead is Secure for who only reads a journal: root may read that of another account, and
 // changes nothing there. OpenReadOnly does the same.
 func SecureRead(path string) (repaired []string, err error) {
-	if path, err = resolve(path); err != nil {
+	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
 	}
 	if err := readable(path); err != nil {
 		return nil, err
 	}
-	repaired, err = private.CloseRead(Files(path), stateFlag)
+	repaired, err = private.CloseRead(disk.Files(path), stateFlag)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -101,7 +84,7 @@ func notPrivate(path string, err error) error {
 	if _, ok := errors.AsType[*private.Error](err); ok {
 		return fmt.Errorf("cannot use the state database: %w", err)
 	}
-	return diskError(path, err)
+	return disk.OpenError(path, err)
 }
 
 // ErrNetwork says that the file of a journal is on a network file system.
@@ -123,15 +106,10 @@ func (e *NetworkError) Hint() string {
 	return "name a file on a local disk: --state FILE. Commands that only read work there"
 }
 
-// An opener opens journals, given what it knows of file systems.
-type opener struct {
-	network func(path string) (kind string, err error)
-}
-
-// local refuses a place on a network file system. One that cannot be asked is for the first
-// who uses it to complain about.
-func (o opener) local(path string) error {
-	if kind, err := o.network(path); err == nil && kind != "" {
+// CheckLocal refuses a place on a network file system, given what tells of its kind. One that cannot
+// be asked is for the first who uses it to complain about.
+func CheckLocal(path string, network func(path string) (kind string, err error)) error {
+	if kind, err := network(path); err == nil && kind != "" {
 		return &NetworkError{path, kind}
 	}
 	return nil

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin && !windows
 
-package state
+package ownership
 
 import (
 	"os"

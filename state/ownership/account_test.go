@@ -1,10 +1,14 @@
-package state
+package ownership
 
 import (
 	"errors"
 	"os/user"
 	"testing"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // An account that the system does not list goes by its number, whatever its variables say: a
 // name that it could choose would let it approve its own plans.

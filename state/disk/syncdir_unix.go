@@ -1,6 +1,6 @@
 //go:build unix
 
-package state
+package disk
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// syncDir makes a renaming in a directory durable, where the file system knows how.
-func syncDir(dir string) error {
+// SyncDir makes a renaming in a directory durable, where the file system knows how.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
-package state
+package ownership
 
 import (
+	"assetferry/state/disk"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// A mark is what the lock file of a journal says about it: which journal it is, how
+// A Mark is what the lock file of a journal says about it: which journal it is, how
 // far it was written, how often it changed hands, when its owner last lived, and which
 // file it was written into, so that a copy of all the files is not taken for them. It is
 // one short line of fixed length, with a checksum, written at once.
@@ -30,27 +31,32 @@ import (
 // and that is synced as well. So after a kill or a power cut the mark is as far as the
 // entry, or one ahead. Files that are copied back over these ones bring their own lower
 // generation in the mark, but do not remove the entry with the higher one.
-type mark struct {
-	f      *os.File
-	folder string // of the generation
-	born   int64  // see birthOf
+type Mark struct {
+	File   *os.File
+	Folder string // of the generation
+	Born   int64  // see birthOf
 
 	mu     sync.Mutex
-	now    trace
+	now    Trace
 	behind error // why the mark does not say now
 
 	living sync.Mutex // held while a sign of life gets to the disk
 }
 
-// A trace is the content of a mark.
-type trace struct {
-	id         string
-	seq        int64
-	at         time.Time
-	born       int64 // of the file that it was written into; 0 if that is not known
-	generation int64
+// A Trace is the content of a mark.
+type Trace struct {
+	ID         string
+	Seq        int64
+	At         time.Time
+	Born       int64 // of the file that it was written into; 0 if that is not known
+	Generation int64
 
-	entry int64 // the generation by the folder, which is not in the mark; 0 if it has none
+	Entry int64 // the generation by the folder, which is not in the mark; 0 if it has none
+}
+
+// Line is a trace as the mark has it.
+func (t Trace) Line() string {
+	return sealed(fmt.Sprintf(markForm, t.ID, t.Seq, t.At.UnixMilli(), t.Born, t.Generation))
 }
 
 const (
@@ -58,46 +64,48 @@ const (
 	markLength = len("assetferry journal ") + 26 + 4*(1+19) + len(" 01234567\n")
 )
 
-// newMark is the mark in the lock file of the journal at path.
-func newMark(path string, lock *os.File) *mark {
-	return &mark{f: lock, folder: path + generationSuffix, born: birthOf(lock)}
+// NewMark is the mark in the lock file of the journal at path.
+func NewMark(path string, lock *os.File) *Mark {
+	return &Mark{File: lock, Folder: path + disk.GenerationSuffix, Born: birthOf(lock)}
 }
 
-// read gives what the mark says; nothing if there is none, or none that makes
+// Read gives what the mark says; nothing if there is none, or none that makes
 // sense. The entry is read first, so that it is not ahead of the mark when the owner is
 // at work.
-func (m *mark) read() (t trace, err error) {
+func (m *Mark) Read() (t Trace, err error) {
 	entries, err := m.entries()
 	if err != nil {
 		return t, err
 	}
 	line := make([]byte, markLength)
-	if _, err := io.ReadFull(io.NewSectionReader(m.f, 0, int64(markLength)), line); err == nil {
+	if _, err := io.ReadFull(io.NewSectionReader(m.File, 0, int64(markLength)), line); err == nil {
 		t = parseMark(string(line))
 	} else if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return t, err
 	}
 	for _, e := range entries {
-		t.entry = max(t.entry, e)
+		t.Entry = max(t.Entry, e)
 	}
 	return t, nil
 }
 
-func parseMark(line string) trace {
+func parseMark(line string) Trace {
 	words := strings.Fields(line)
 	if len(words) != 8 || sealed(line[:markLength-len(" 01234567\n")]) != line {
-		return trace{}
+		return Trace{}
 	}
 	var numbers [4]int64
 	for i := range numbers {
 		n, err := strconv.ParseInt(words[3+i], 10, 64)
 		if err != nil {
-			return trace{}
+			return Trace{}
 		}
 		numbers[i] = n
 	}
-	return trace{id: words[2], seq: numbers[0], at: fromMillis(numbers[1]), born: numbers[2], generation: numbers[3]}
+	return Trace{ID: words[2], Seq: numbers[0], At: time.UnixMilli(numbers[1]).UTC(), Born: numbers[2], Generation: numbers[3]}
 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // sealed adds the checksum to the text of a mark.
 func sealed(text string) string {
@@ -106,8 +114,8 @@ func sealed(text string) string {
 
 // entries are the generations that the folder names: one, or more where files were
 // copied into it.
-func (m *mark) entries() (all []int64, err error) {
-	found, err := os.ReadDir(m.folder)
+func (m *Mark) entries() (all []int64, err error) {
+	found, err := os.ReadDir(m.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -119,18 +127,18 @@ func (m *mark) entries() (all []int64, err error) {
 	return all, err
 }
 
-// written notes how far the journal was written. It is not synced. Where it fails, the write
+// Written notes how far the journal was written. It is not synced. Where it fails, the write
 // has been committed all the same, and the mark may say less: catchUp tries again.
-func (m *mark) written(id string, seq int64, at time.Time) {
+func (m *Mark) Written(id string, seq int64, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.now.id, m.now.seq, m.now.at, m.now.born = id, seq, at, m.born
+	m.now.ID, m.now.Seq, m.now.At, m.now.Born = id, seq, at, m.Born
 	m.behind = m.write()
 }
 
-// catchUp writes the mark if that failed last. What is begun without it could not be told
+// CatchUp writes the mark if that failed last. What is begun without it could not be told
 // from an older copy later.
-func (m *mark) catchUp() error {
+func (m *Mark) CatchUp() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.behind != nil {
@@ -139,29 +147,29 @@ func (m *mark) catchUp() error {
 	return m.behind
 }
 
-// begin begins the mark of a new owner, after the one that was left.
-func (m *mark) begin(left trace, id string, seq int64, at time.Time) error {
+// Begin begins the mark of a new owner, after the one that was left.
+func (m *Mark) Begin(left Trace, id string, seq int64, at time.Time) error {
 	m.mu.Lock()
-	m.now = trace{id: id, seq: seq, born: m.born, generation: max(left.generation, left.entry), entry: left.entry}
+	m.now = Trace{ID: id, Seq: seq, Born: m.Born, Generation: max(left.Generation, left.Entry), Entry: left.Entry}
 	m.mu.Unlock()
-	if err := makeDir(m.folder); err != nil {
+	if err := disk.MakeDir(m.Folder); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(m.folder)); err != nil { // which has the lock file
+	if err := disk.SyncDir(filepath.Dir(m.Folder)); err != nil { // which has the lock file
 		return err
 	}
-	return m.alive(at)
+	return m.Alive(at)
 }
 
-// alive notes a sign of life and begins a new generation. When it returns, both
+// Alive notes a sign of life and begins a new generation. When it returns, both
 // have reached the disk. A generation whose entry could not follow is finished before:
 // the mark is never more than one ahead, however often a sign of life fails.
-func (m *mark) alive(at time.Time) error {
+func (m *Mark) Alive(at time.Time) error {
 	m.living.Lock()
 	defer m.living.Unlock()
 	m.mu.Lock()
-	m.now.at = at
-	unfinished := m.now.generation > m.now.entry
+	m.now.At = at
+	unfinished := m.now.Generation > m.now.Entry
 	m.mu.Unlock()
 	if unfinished {
 		if err := m.advance(0); err != nil {
@@ -173,32 +181,32 @@ func (m *mark) alive(at time.Time) error {
 
 // advance writes the mark of the generation that is by so many later, and has its entry
 // follow.
-func (m *mark) advance(by int64) error {
+func (m *Mark) advance(by int64) error {
 	m.mu.Lock()
-	m.now.generation += by
-	generation, err := m.now.generation, m.write()
+	m.now.Generation += by
+	generation, err := m.now.Generation, m.write()
 	m.mu.Unlock() // writes do not wait for the disk
 	if err != nil {
 		return err
 	}
-	if err := m.f.Sync(); err != nil {
+	if err := m.File.Sync(); err != nil {
 		return err
 	}
 	if err := m.follow(generation); err != nil {
 		return err
 	}
 	m.mu.Lock()
-	m.now.entry = generation
+	m.now.Entry = generation
 	m.mu.Unlock()
 	return nil
 }
 
 // follow has the one entry of the folder name a generation.
-func (m *mark) follow(generation int64) error {
-	name := func(n int64) string { return filepath.Join(m.folder, strconv.FormatInt(n, 10)) }
+func (m *Mark) follow(generation int64) error {
+	name := func(n int64) string { return filepath.Join(m.Folder, strconv.FormatInt(n, 10)) }
 	err := os.Rename(name(generation-1), name(generation))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = makeFile(name(generation))
+		err = disk.MakeFile(name(generation))
 	}
 	if err != nil {
 		return err
@@ -209,31 +217,30 @@ func (m *mark) follow(generation int64) error {
 			err = errors.Join(err, os.Remove(name(e)))
 		}
 	}
-	return errors.Join(err, syncDir(m.folder))
+	return errors.Join(err, disk.SyncDir(m.Folder))
 }
 
-// forget empties the mark, where there is no journal that it could tell of.
-func (m *mark) forget() error { return errors.Join(m.f.Truncate(0), m.f.Sync()) }
+// Forget empties the mark, where there is no journal that it could tell of.
+func (m *Mark) Forget() error { return errors.Join(m.File.Truncate(0), m.File.Sync()) }
 
-// changeSlack is how much later than its mark says the file of a journal that was closed
+// ChangeSlack is how much later than its mark says the file of a journal that was closed
 // may have been written.
-const changeSlack = 10 * time.Second
+const ChangeSlack = 10 * time.Second
 
 // isCopied reports whether what a trace says was written into another file.
-func (m *mark) isCopied(t trace) bool {
-	return t.born != 0 && m.born != 0 && t.born != m.born
+func (m *Mark) isCopied(t Trace) bool {
+	return t.Born != 0 && m.Born != 0 && t.Born != m.Born
 }
 
 // isTouched reports whether somebody else changed the file since a trace was written
 // into it: put a copy back in place, or gave it an owner, permissions, a second name.
 // Nobody can tell which. Where it is not known when a file was made it may as well be
 // another one.
-func (m *mark) isTouched(t trace) bool {
-	return t.id != "" && changedAt(m.f).After(t.at.Add(changeSlack))
+func (m *Mark) isTouched(t Trace) bool {
+	return t.ID != "" && changedAt(m.File).After(t.At.Add(ChangeSlack))
 }
 
-func (m *mark) write() error {
-	t := m.now
-	_, err := m.f.WriteAt([]byte(sealed(fmt.Sprintf(markForm, t.id, t.seq, t.at.UnixMilli(), t.born, t.generation))), 0)
+func (m *Mark) write() error {
+	_, err := m.File.WriteAt([]byte(m.now.Line()), 0)
 	return err
 }

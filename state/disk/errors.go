@@ -1,0 +1,101 @@
+// Package disk has what a state database is on the disk: the names of its files, how they are made so
+// that they outlast a power cut, and the errors of the disk, by what a person can do about them.
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Errors of disks and files.
+var (
+	ErrFull       = errors.New("no space left for the journal")
+	ErrUnwritable = errors.New("the journal cannot be written")
+	ErrDamaged    = errors.New("the journal is damaged")
+	ErrDisk       = errors.New("the disk of the journal does not do what it is told")
+
+	// ErrEmptied is an ErrDamaged: something cut the file to nothing.
+	ErrEmptied = fmt.Errorf("%w: it was cut to 0 bytes", ErrDamaged)
+
+	// An ErrDamaged may have one of these reasons: pages are not as they were written, or their
+	// checksums are not.
+	ErrOtherPages = errors.New("a bit may have flipped on the disk, or another program, such as sqlite3, has opened it after a run was killed, or written to it")
+	ErrBadSums    = errors.New("the checksums of its pages are not as they were written")
+)
+
+// An Error is trouble with the file of the journal. It is one of ErrFull,
+// ErrUnwritable, ErrDamaged, ErrEmptied and ErrDisk, if it is known to be.
+type Error struct {
+	Kind error // one of the five
+	Err  error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%v: %v", e.Kind, e.Err) }
+
+func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
+
+// Hint is the next step.
+func (e *Error) Hint() string {
+	switch e.Kind {
+	case ErrFull:
+		return "make space on that disk, then run the same command again: nothing is lost, and what was in flight is looked up"
+	case ErrUnwritable:
+		return "let this user write the file and its folder, or name another place with --state"
+	case ErrEmptied:
+		return "restore the backup, as assetferry help journal tells. Without one, delete the empty file: a new journal is made, and what is at the destination already is found there and not sent again"
+	case ErrDisk:
+		return "look into the system's log for errors of that disk or share; when it works, run the same command again: nothing is lost, and what was in flight is looked up"
+	}
+	if errors.Is(e.Err, ErrOtherPages) || errors.Is(e.Err, ErrBadSums) {
+		return "if you put the backup in its place, or opened it with another program: assetferry state takeover; if not, assetferry help journal tells how to restore the backup; the file was left as it is"
+	}
+	return "assetferry help journal tells how to restore the backup; the file was left as it is"
+}
+
+// Classify says what kind of trouble an error of the driver or the file system is,
+// where a person can do something about it.
+func Classify(err error) error {
+	if kind := KindOf(err); kind != nil {
+		return &Error{Kind: kind, Err: err}
+	}
+	return err
+}
+
+// KindOf gives the Kind of such an error; nil of others, and of an Error.
+func KindOf(err error) error {
+	if _, known := errors.AsType[*Error](err); known {
+		return nil
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_FULL:
+			return ErrFull
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+			return ErrUnwritable
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return ErrDamaged
+		case sqlite3.SQLITE_IOERR:
+			return ErrDisk
+		}
+		return nil
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return ErrFull
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return ErrUnwritable
+	case errors.Is(err, syscall.EIO):
+		return ErrDisk
+	}
+	return nil
+}
+
+// OpenError is an error of the file system on the way to a journal.
+func OpenError(path string, err error) error {
+	return fmt.Errorf("open journal %s: %w", path, Classify(err))
+}

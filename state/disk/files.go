@@ -1,0 +1,114 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// What lies beside a journal has its name and one of these.
+const (
+	WALSuffix        = "-wal"
+	LockSuffix       = ".lock"
+	GenerationSuffix = ".generation" // a folder, see mark
+	SumsSuffix       = ".sums"
+	DraftSuffix      = ".draft"
+)
+
+// Files names every file and folder a journal at path may consist of, so that a source
+// that holds them can leave them out. Where the path is a symbolic link they are where it
+// leads.
+func Files(path string) []string {
+	if file, err := Resolve(path); err == nil && file != path {
+		return append(Files(file), path)
+	}
+	return []string{path, path + WALSuffix, path + "-shm", path + "-journal", path + LockSuffix, path + GenerationSuffix,
+		path + SumsSuffix, path + SumsSuffix + DraftSuffix, BackupPath(path), BackupDraft(path), BackupDraft(path) + "-journal"}
+}
+
+// BackupPath is where the backup of a journal is.
+func BackupPath(journal string) string {
+	if file, err := Resolve(journal); err == nil {
+		journal = file
+	}
+	return journal + ".backup"
+}
+
+// BackupDraft is where a backup is being written.
+func BackupDraft(journal string) string { return BackupPath(journal) + DraftSuffix }
+
+// Resolve gives the absolute path of a journal. If it is a symbolic link, that is where the
+// link leads: what SQLite keeps beside a database is beside the file itself, and what we
+// keep has to be in the same place.
+func Resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("open journal: %w", err)
+	}
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return path, nil // what else is wrong is for the first who needs it to tell
+	}
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", fmt.Errorf("cannot use the state database %s, which is a symbolic link: %w", path, err)
+	}
+	return file, nil
+}
+
+// MakeFile makes an empty file for the database, if there is none: names of files
+// are nobody else's business, and SQLite itself would let others read them.
+func MakeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// MakeDir makes a folder and those around it that are not there, so that they outlast a
+// power cut.
+func MakeDir(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := MakeDir(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := SyncDir(parent); !errors.Is(err, fs.ErrPermission) { // who may write there may not be allowed to read it
+		return err
+	}
+	return nil
+}
+
+// Replace puts a file that is on the disk in the place of another.
+func Replace(from, to string) error {
+	f, err := os.OpenFile(from, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(to))
+}
+
+// Remove removes a file if it is there, so that it stays away after a power cut.
+func Remove(name string) error {
+	err := os.Remove(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, SyncDir(filepath.Dir(name)))
+}

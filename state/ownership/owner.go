@@ -1,0 +1,159 @@
+// Package ownership says whose a state database is: which process has it, whether it is the one that
+// this machine left there, whether its file is in a place that only this account can write to, and
+// which account that is. Package state asks it before it reads or writes anything.
+package ownership
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Errors that callers branch on.
+var (
+	ErrNotOwner = errors.New("another process has taken over the journal")
+	ErrInUse    = errors.New("the journal is in use")
+	ErrDistrust = errors.New("the journal is not as it was left here")
+)
+
+// An Owner is the process that holds a journal.
+type Owner struct {
+	PID   int
+	Host  string
+	Since time.Time
+}
+
+// String tells which process it is, and since when.
+func (o Owner) String() string {
+	return fmt.Sprintf("process %d on %s since %s", o.PID, o.Host, o.Since.Local().Format(time.DateTime))
+}
+
+// A Held is what a journal says of itself and of who held it last.
+type Held struct {
+	Owner
+	Journal string
+	Seq     int64 // of the last write
+	Open    bool  // whoever held it did not close it
+}
+
+// Read gives what a journal says; sql.ErrNoRows if nobody has had it.
+func Read(ctx context.Context, db *sql.DB) (h Held, err error) {
+	var since int64
+	err = db.QueryRowContext(ctx, `SELECT journal, seq, epoch <> '', pid, host, since FROM owner`).
+		Scan(&h.Journal, &h.Seq, &h.Open, &h.PID, &h.Host, &since)
+	h.Since = time.UnixMilli(since).UTC()
+	return h, err
+}
+
+// Trust reports why the journal at path must not be used as it is. After a power cut the time of
+// the lock file may be later than its content, so it counts only if the journal was closed.
+func (h Held) Trust(path, host string, left Trace, m *Mark) error {
+	if h.Open && h.Host != host {
+		return &InUseError{Path: path, Owner: h.Owner, Elsewhere: true}
+	}
+	if why := h.Wrong(left, m); why != "" {
+		return &DistrustError{Path: path, Reason: why}
+	}
+	if left.Seq > 0 && (!h.Open && m.isTouched(left) || left.Generation > left.Entry+1 || left.Entry == 0) {
+		return &DistrustError{Path: path, Reason: "something else changed its files since, so it may be a copy that was put back in place", Touched: true}
+	}
+	return nil
+}
+
+// Wrong says in which way a journal is not the one that its mark tells of, or not as
+// far; "" if it is.
+func (h Held) Wrong(left Trace, m *Mark) string {
+	switch {
+	case h.Seq == 0 && left.Seq == 0: // nothing was ever written to it
+	case left.ID == "":
+		return "it was not made on this machine, was moved without its lock file, or that is damaged"
+	case left.ID != h.Journal && h.Seq > 0:
+		return "it is another journal than the one that was here"
+	case h.Seq < left.Seq:
+		return fmt.Sprintf("it lacks its last %d writes: an older copy was put back, or its write-ahead log got lost", left.Seq-h.Seq)
+	case left.Generation < left.Entry:
+		return "older copies of all its files were put back in their places"
+	case m.isCopied(left), left.Born == 0 && m.isTouched(left):
+		return "it seems to be a copy, with all its files, which would know nothing of what has happened since it was made"
+	}
+	return ""
+}
+
+// Enter writes that this process is the owner from now on, by an epoch that names it in every write.
+func Enter(ctx context.Context, tx *sql.Tx, journal, epoch, host string, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO owner (id, journal, seq, epoch, pid, host, since) VALUES (1, ?, 0, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = excluded.since`,
+		journal, epoch, os.Getpid(), host, now.UnixMilli())
+	return err
+}
+
+// Count counts a write of the owner and gives its number; ErrNotOwner if another process has taken
+// over.
+func Count(ctx context.Context, tx *sql.Tx, epoch string) (seq int64, err error) {
+	err = tx.QueryRowContext(ctx, `UPDATE owner SET seq = seq + 1 WHERE epoch = ? RETURNING seq`, epoch).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, ErrNotOwner
+	}
+	return seq, err
+}
+
+// Leave writes that nobody owns the journal any more.
+func Leave(ctx context.Context, db *sql.DB, epoch string) error {
+	_, err := db.ExecContext(ctx, `UPDATE owner SET epoch = '' WHERE epoch = ?`, epoch)
+	return err
+}
+
+// An InUseError names the process that owns a journal. It is an ErrInUse.
+type InUseError struct {
+	Path      string
+	Owner     Owner // zero if it could not be found out
+	Elsewhere bool  // on another machine, so that nobody here knows whether it lives
+}
+
+func (e *InUseError) Error() string {
+	if e.Owner == (Owner{}) {
+		return fmt.Sprintf("the journal %s is in use by another process", e.Path)
+	}
+	if e.Elsewhere {
+		return fmt.Sprintf("the journal %s was not closed by process %d on %s, which has it since %s",
+			e.Path, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.DateTime))
+	}
+	return fmt.Sprintf("the journal %s is in use by process %d on %s since %s",
+		e.Path, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.DateTime))
+}
+
+// Is makes every InUseError an ErrInUse.
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// Hint is the next step.
+func (e *InUseError) Hint() string {
+	if e.Elsewhere {
+		return "if that process is still at work, let it end; if it is gone for good: assetferry state takeover"
+	}
+	return "wait until the other process is done; two at once would send everything twice"
+}
+
+// A DistrustError says why a journal is not what it was when it was last used here.
+// It is an ErrDistrust.
+type DistrustError struct {
+	Path, Reason string
+	// Touched says that it may just have been given another owner or permissions, as
+	// happens daily where files are handed to the user of each run. It may be taken
+	// over unasked by who will look for what it would send.
+	Touched bool
+}
+
+func (e *DistrustError) Error() string {
+	return fmt.Sprintf("the journal %s is not as it was left here: %s", e.Path, e.Reason)
+}
+
+// Is makes every DistrustError an ErrDistrust.
+func (e *DistrustError) Is(target error) bool { return target == ErrDistrust }
+
+// Hint is the next step.
+func (e *DistrustError) Hint() string {
+	return "see to it that no other process uses it, then: assetferry state takeover; what is at the destination already is found there and not sent again"
+}
