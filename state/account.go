@@ -26,7 +26,7 @@ func (s *Store) Fates(ctx context.Context, run int64) iter.Seq2[Fate, error] {
 	return paged(s.r, "", func(f Fate) string { return f.Key }, func(after string) ([]Fate, error) {
 		return query(ctx, s.r, "list items", func(rows *sql.Rows) (f Fate, err error) {
 			return f, rows.Scan(&f.Key, &f.Size, &f.Action, &f.State)
-		}, `SELECT key, size, coalesce(action, ''), state FROM items WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, pageSize)
+		}, `SELECT key, size, coalesce(action, ''), state FROM items WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, PageSize)
 	})
 }
 
@@ -39,7 +39,7 @@ func (s *Store) Remarkable(ctx context.Context, run int64) iter.Seq2[Item, error
 			return i, rows.Scan(&i.Key, &i.Size, &i.Obstacle, &i.Action, &i.Reason, &i.State, &i.Class, &i.Error, &i.Origin)
 		}, `SELECT key, size, obstacle, coalesce(action, ''), reason, state, class, error, origin FROM items
 			WHERE run = ? AND key > ? AND (state <> 'done' OR action NOT IN ('create', 'adopt', 'describe') OR error <> '' OR obstacle <> '')
-			ORDER BY key LIMIT ?`, run, after, pageSize)
+			ORDER BY key LIMIT ?`, run, after, PageSize)
 	})
 }
 
@@ -92,7 +92,7 @@ func (s *Store) Accounts(ctx context.Context, run Run, states ...ItemState) iter
 			`+ofItemElse+`, i.folder, i.class, i.error, i.attempts, i.origin
 			FROM items i LEFT JOIN receipts r ON r.pair = ? AND r.key = i.key AND i.asset IN ('', r.asset) AND i.state <> 'conflict'
 			WHERE i.run = ? AND i.key > ?`+where+` ORDER BY i.key LIMIT ?`,
-			slices.Concat([]any{run.Pair.ID, run.Num, after}, args, []any{pageSize})...)
+			slices.Concat([]any{run.Pair.ID, run.Num, after}, args, []any{PageSize})...)
 	})
 }
 
@@ -108,7 +108,7 @@ func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
 		return query(ctx, s.r, "list unchanged objects", func(rows *sql.Rows) (Fate, error) {
 			f := Fate{Action: Unchanged, State: ItemSkipped}
 			return f, rows.Scan(&f.Key, &f.Size)
-		}, `SELECT r.key, r.size`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, pageSize)
+		}, `SELECT r.key, r.size`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, PageSize)
 	})
 }
 
@@ -116,7 +116,7 @@ func (s *Store) Unlisted(ctx context.Context, run Run) iter.Seq2[Fate, error] {
 func (s *Store) UnlistedAccounts(ctx context.Context, run Run) iter.Seq2[Account, error] {
 	return paged(s.r, "", func(a Account) string { return a.Key }, func(after string) ([]Account, error) {
 		return queryBased(ctx, s, "list unchanged objects", scanAccount, (*Account).complete, `SELECT r.key, r.size, 'unchanged', 'skipped', 'as the journal remembers it', 1,
-			`+ofReceipt+`, '', '', '', 0, ''`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, pageSize)
+			`+ofReceipt+`, '', '', '', 0, ''`+unlisted+` AND r.key > ?3 ORDER BY r.key LIMIT ?4`, run.Pair.ID, run.Num, after, PageSize)
 	})
 }
 

@@ -99,7 +99,7 @@ const (
 // how many there are at most.
 func (l addressList) page(ctx context.Context, scan func(*sql.Rows) (Address, sql.NullInt64, error), stmt string, after any, more ...any) ([]Address, error) {
 	return queryBased(ctx, l.Store, "list addresses", scan, (*Address).complete, stmt,
-		append([]any{l.v.At.UnixMilli(), l.v.Differences, l.v.ID, l.pair, after, l.run, pageSize}, more...)...)
+		append([]any{l.v.At.UnixMilli(), l.v.Differences, l.v.ID, l.pair, after, l.run, PageSize}, more...)...)
 }
 
 func (l addressList) byKey(ctx context.Context, scan func(*sql.Rows) (Address, sql.NullInt64, error), stmt string) iter.Seq2[Address, error] {
@@ -149,7 +149,7 @@ func (l addressList) given(ctx context.Context) iter.Seq2[Address, error] {
 					return
 				}
 			}
-			if len(all) < pageSize {
+			if len(all) < PageSize {
 				return
 			}
 		}
@@ -164,7 +164,7 @@ func (s *Store) AddressByKey(ctx context.Context, pair int64, key string) (Addre
 		UNION ALL SELECT 1, ?2, `+addressColumns+`, 0, '' FROM former_keys k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner WHERE k.pair = ?1 AND k.key = ?2
 		UNION ALL SELECT 2, ?2, `+addressColumns+`, 0, '' FROM aliases k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.owner AND r.digest = k.digest WHERE k.pair = ?1 AND k.key = ?2
 		) ORDER BY 1 LIMIT 1`, pair, key)
-	return first(all, err, "address of "+key)
+	return First(all, err, "address of "+key)
 }
 
 // AddressByGiven finds the object that had an address, as its source says; ErrNotFound if
@@ -174,7 +174,7 @@ func (s *Store) AddressByGiven(ctx context.Context, pair int64, comparable strin
 	all, err := queryBased(ctx, s, "find address", scanAddress, (*Address).complete, `SELECT 3, k.address, `+addressColumns+`, 0, ''
 		FROM given_addresses k CROSS JOIN receipts r ON r.pair = ?1 AND r.key = k.key WHERE k.pair = ?1 AND k.comparable = ?2
 		ORDER BY r.key LIMIT 1`, pair, comparable)
-	return first(all, err, "address "+comparable)
+	return First(all, err, "address "+comparable)
 }
 
 // GivenBeginnings lists what the given addresses of a pair begin with: "//host/", or "/".

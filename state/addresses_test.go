@@ -70,7 +70,7 @@ func TestAddressesOfAllKinds(t *testing.T) {
 // Pages end within the addresses of an object, too.
 func TestAddressesInPages(t *testing.T) {
 	j := begin(t)
-	const n = 2*pageSize + 3
+	const n = 2*PageSize + 3
 	j.apply("a", "b")
 	j.take(2)
 	must(t, j.record(done("a"), done("b")))

@@ -35,7 +35,7 @@ func scanAlias(rows *sql.Rows) (a Alias, err error) {
 func (s *Store) AllAliases(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Alias, error] {
 	return paged(s.r, after, func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
 		return query(ctx, s.r, "list aliases", scanAlias,
-			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, after, pageSize)
+			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, after, PageSize)
 	})
 }
 
@@ -43,14 +43,14 @@ func (s *Store) AllAliases(ctx context.Context, pair int64, after sources.Key) i
 func (s *Store) AliasesOf(ctx context.Context, pair int64, owner sources.Key) iter.Seq2[Alias, error] {
 	return paged(s.r, "", func(a Alias) sources.Key { return a.Key }, func(after sources.Key) ([]Alias, error) {
 		return query(ctx, s.r, "list aliases", scanAlias,
-			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.owner = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, owner, after, pageSize)
+			`SELECT `+aliasColumns+ofLiving+`WHERE a.pair = ? AND a.owner = ? AND a.key > ? ORDER BY a.key LIMIT ?`, pair, owner, after, PageSize)
 	})
 }
 
 // AliasOwner finds the object whose asset another one shares; ErrNotFound if it shares none.
 func (s *Store) AliasOwner(ctx context.Context, pair int64, key sources.Key) (sources.Key, error) {
 	all, err := query(ctx, s.r, "find alias", scanKey, `SELECT a.owner`+ofLiving+`WHERE a.pair = ? AND a.key = ?`, pair, key)
-	return first(all, err, "alias "+string(key))
+	return First(all, err, "alias "+string(key))
 }
 
 // JoinedReceipts lists the receipts of the objects whose assets a run plans to have others
@@ -60,13 +60,13 @@ func (s *Store) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[R
 		return queryBased(ctx, s, "list shared receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ?1 AND key > ?2 AND key IN (SELECT origin FROM items WHERE run = ?3 AND action = 'adopt' AND origin <> '' AND state = 'planned')
 			AND key NOT IN (SELECT key FROM items WHERE run = ?3 AND action = 'create')
-			ORDER BY key LIMIT ?4`, pair, after, run, pageSize)
+			ORDER BY key LIMIT ?4`, pair, after, run, PageSize)
 	})
 }
 
 // ForgetAliasesOf forgets who shared the asset of an object.
 func (s *Store) ForgetAliasesOf(ctx context.Context, pair int64, owner sources.Key) error {
-	return s.write(ctx, "forget aliases", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "forget aliases", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM aliases WHERE pair = ? AND owner = ?`, pair, owner)
 		return err
 	})

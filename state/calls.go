@@ -12,7 +12,7 @@ const keepCalls = 2 * 24 * 60
 // AddCalls counts requests to a destination by the minute (since 1970) they were
 // made in.
 func (s *Store) AddCalls(ctx context.Context, destination string, perMinute map[int64]int64) error {
-	return s.write(ctx, "count requests", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "count requests", func(ctx context.Context, tx *sql.Tx) error {
 		for minute, n := range perMinute {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO calls (destination, minute, n) VALUES (?, ?, ?)
 				ON CONFLICT DO UPDATE SET n = n + excluded.n`, destination, minute, n); err != nil {

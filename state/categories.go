@@ -15,7 +15,7 @@ type Category struct {
 // SaveCategories notes categories of a destination as they are now. What is known of
 // others stays, so that reports have the names of those that are gone.
 func (s *Store) SaveCategories(ctx context.Context, destination string, all []Category) error {
-	return s.write(ctx, "save categories", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save categories", func(ctx context.Context, tx *sql.Tx) error {
 		for _, c := range all {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO categories (destination, id, name, private) VALUES (?, ?, ?, ?)
 				ON CONFLICT (destination, id) DO UPDATE SET name = excluded.name, private = excluded.private`,

@@ -34,7 +34,7 @@ const wouldBeSent = `run = ?1 AND action = 'create' AND state = 'planned' AND si
 // StageContents notes the items of a run that would be sent and that share their size
 // with others, and counts them. What was noted before is forgotten.
 func (s *Store) StageContents(ctx context.Context, run int64) (n int64, err error) {
-	err = s.write(ctx, "stage contents", func(ctx context.Context, tx *sql.Tx) error {
+	err = s.Write(ctx, "stage contents", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM contents`); err != nil {
 			return err
 		}
@@ -54,13 +54,13 @@ func (s *Store) Contents(ctx context.Context, run int64) iter.Seq2[Content, erro
 	return paged(s.r, "", func(c Content) string { return c.Key }, func(after string) ([]Content, error) {
 		return query(ctx, s.r, "list contents", func(rows *sql.Rows) (c Content, err error) {
 			return c, rows.Scan(&c.Key, &c.Size, &c.Digest)
-		}, `SELECT key, size, digest FROM contents WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, pageSize)
+		}, `SELECT key, size, digest FROM contents WHERE run = ? AND key > ? ORDER BY key LIMIT ?`, run, after, PageSize)
 	})
 }
 
 // SaveDigests notes the digests of contents; nil for what could not be read.
 func (s *Store) SaveDigests(ctx context.Context, run int64, all []Content) error {
-	return s.write(ctx, "save digests", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save digests", func(ctx context.Context, tx *sql.Tx) error {
 		for _, c := range all {
 			if _, err := tx.ExecContext(ctx, `UPDATE contents SET digest = ? WHERE run = ? AND key = ?`, c.Digest, run, c.Key); err != nil {
 				return err
@@ -72,7 +72,7 @@ func (s *Store) SaveDigests(ctx context.Context, run int64, all []Content) error
 
 // KeepEqual forgets the contents that no other has the size and the digest of.
 func (s *Store) KeepEqual(ctx context.Context, run int64) error {
-	return s.write(ctx, "compare contents", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "compare contents", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM contents WHERE run = ?1 AND key NOT IN (SELECT key FROM (
 			SELECT key, count(*) OVER (PARTITION BY size, digest) AS n FROM contents WHERE run = ?1 AND digest IS NOT NULL) WHERE n > 1)`, run)
 		return err
@@ -81,7 +81,7 @@ func (s *Store) KeepEqual(ctx context.Context, run int64) error {
 
 // DropContents forgets all contents.
 func (s *Store) DropContents(ctx context.Context) error {
-	return s.write(ctx, "drop contents", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "drop contents", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM contents`)
 		return err
 	})

@@ -27,7 +27,7 @@ func (s *Store) Described(ctx context.Context, pair int64, after sources.Key) it
 		return query(ctx, s.r, "list what was described", func(rows *sql.Rows) (d Described, err error) {
 			err = rows.Scan(&d.Key, &d.Metadata, &d.Table, &d.Given)
 			return d.orEmpty(), err
-		}, `SELECT key, metadata, coalesce(found -> '$.table', ''), `+givenAddresses+` FROM described WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
+		}, `SELECT key, metadata, coalesce(found -> '$.table', ''), `+givenAddresses+` FROM described WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
 
@@ -69,7 +69,7 @@ func (s *Store) FoundTwice(ctx context.Context, pair int64) iter.Seq2[Described,
 		return query(ctx, s.r, "list what was found", func(rows *sql.Rows) (d Described, err error) {
 			return d, rows.Scan(&d.Key, &d.Metadata, &d.Found)
 		}, `SELECT key, metadata, found FROM described WHERE pair = ? AND key > ?
-			AND (SELECT count(*) FROM json_each(found)) > 1 ORDER BY key LIMIT ?`, pair, after, pageSize)
+			AND (SELECT count(*) FROM json_each(found)) > 1 ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
 

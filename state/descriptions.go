@@ -34,7 +34,7 @@ const descriptionQuery = `SELECT content_type, metadata, tags FROM descriptions 
 // is nothing.
 func (s *Store) Description(ctx context.Context, pair int64, key sources.Key) (Description, error) {
 	all, err := query(ctx, s.r, "find description", scanDescription, descriptionQuery, pair, key)
-	return first(all, err, "description of "+string(key))
+	return First(all, err, "description of "+string(key))
 }
 
 // descriptionOf is Description within a transaction; nil if nothing is kept.

@@ -54,7 +54,7 @@ func (s *Store) Attempts(ctx context.Context, run int64, key sources.Key) ([]Att
 // it did not.
 func (s *Store) Failure(ctx context.Context, pair int64, key sources.Key) (Failure, error) {
 	all, err := query(ctx, s.r, "find failure", scanFailure, `SELECT `+failureColumns+` WHERE pair = ? AND key = ?`, pair, key)
-	return first(all, err, "failure of "+string(key))
+	return First(all, err, "failure of "+string(key))
 }
 
 // DifferencesOf lists what a verification found about an asset.
@@ -67,7 +67,7 @@ func (s *Store) DifferencesOf(ctx context.Context, verification int64, asset str
 // none.
 func (s *Store) KeyOfAsset(ctx context.Context, pair int64, asset string) (string, error) {
 	all, err := query(ctx, s.r, "find object of asset", scanText, `SELECT key FROM receipts WHERE pair = ? AND asset = ?`, pair, asset)
-	return first(all, err, "object of asset "+asset)
+	return First(all, err, "object of asset "+asset)
 }
 
 // KeysEnding lists a few keys of a pair that end in a slash and a name, or are the name,
@@ -84,7 +84,7 @@ func (s *Store) KeysEnding(ctx context.Context, pair int64, name string, limit i
 func (s *Store) PathOfFolder(ctx context.Context, destination, category, id string) (string, error) {
 	all, err := query(ctx, s.r, "find folder", scanText, `SELECT path FROM folders WHERE destination = ? AND category = ? AND id = ?`,
 		destination, category, id)
-	return first(all, err, "folder "+id)
+	return First(all, err, "folder "+id)
 }
 
 func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
@@ -94,7 +94,7 @@ func scanKey(rows *sql.Rows) (k sources.Key, err error) { return k, rows.Scan((*
 // Orphan finds out since when an object is gone from the source; ErrNotFound if it is not.
 func (s *Store) Orphan(ctx context.Context, pair int64, key sources.Key) (Orphan, error) {
 	all, err := query(ctx, s.r, "find orphan", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key = ?`, pair, key)
-	return first(all, err, "orphan "+string(key))
+	return First(all, err, "orphan "+string(key))
 }
 
 // An Earlier is an asset as it was before a run changed it.
@@ -135,6 +135,6 @@ func (s *Store) MovedTo(ctx context.Context, pair int64, key sources.Key) (to, r
 		return m, rows.Scan(&m[0], &m[1])
 	}, `SELECT i.key, r.id FROM runs r JOIN former f ON f.run = r.num JOIN items i ON i.run = r.num AND i.key = f.key
 		WHERE r.pair = ?1 AND f.receipt ->> '$.key' = ?2 AND i.origin = ?2 AND i.action IN ('move', 'replace') AND i.state = 'done' ORDER BY r.num DESC LIMIT 1`, pair, key)
-	m, err := first(all, err, "move of "+string(key))
+	m, err := First(all, err, "move of "+string(key))
 	return m[0], m[1], err
 }

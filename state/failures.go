@@ -54,7 +54,7 @@ func blame(ctx context.Context, tx *sql.Tx, counted, chosen string, unclear bool
 func (s *Store) Failures(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Failure, error] {
 	return paged(s.r, after, func(f Failure) sources.Key { return f.Key }, func(after sources.Key) ([]Failure, error) {
 		return query(ctx, s.r, "list failures", scanFailure, `SELECT `+failureColumns+`
-			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
+			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
 

@@ -35,7 +35,7 @@ const formerReceipt = `json_object('key', r.key, 'size', r.size, 'time', r.time,
 // SaveFormer keeps what items of a plan are about to change. What is kept of an item
 // already stays: a plan that is made anew finds what the first one may have begun.
 func (s *Store) SaveFormer(ctx context.Context, run, pair int64, all []Former) error {
-	return s.write(ctx, "keep what was before", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "keep what was before", func(ctx context.Context, tx *sql.Tx) error {
 		insert, err := prepareFormer(ctx, tx, formerReceipt)
 		if err != nil {
 			return err

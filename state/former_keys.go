@@ -108,7 +108,7 @@ func (r renaming) do(ctx context.Context, statement string, texts ...string) err
 // moves themselves are forgotten; ErrNotFound if none did.
 func (s *Store) FormerOwner(ctx context.Context, pair int64, key string) (string, error) {
 	all, err := query(ctx, s.r, "find former key", scanText, `SELECT owner FROM former_keys WHERE pair = ? AND key = ?`, pair, key)
-	return first(all, err, "former key "+key)
+	return First(all, err, "former key "+key)
 }
 
 // FormerKeys lists the keys that an object went by, in key order.

@@ -10,7 +10,7 @@ import (
 // where the path is empty; at is the server's time. SaveFolder and SaveNewFolder
 // forget the intent.
 func (s *Store) Intend(ctx context.Context, destination string, p PlaceKey, at time.Time) error {
-	return s.write(ctx, "note intent", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "note intent", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO intents (destination, category, path, at) VALUES (?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET at = excluded.at`, destination, p.Category, p.Path, at.UnixMilli())
 		return err
@@ -20,7 +20,7 @@ func (s *Store) Intend(ctx context.Context, destination string, p PlaceKey, at t
 // ForgetIntent takes an intent back that came to nothing, or to something that
 // needs no other note.
 func (s *Store) ForgetIntent(ctx context.Context, destination string, p PlaceKey) error {
-	return s.write(ctx, "forget intent", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "forget intent", func(ctx context.Context, tx *sql.Tx) error {
 		return forgetIntent(ctx, tx, destination, p)
 	})
 }

@@ -35,7 +35,7 @@ func PairScope(pair int64) Scope { return Scope(-pair) }
 
 // StageInventory adds assets to an inventory; one seen before is seen anew.
 func (s *Store) StageInventory(ctx context.Context, scope Scope, entries []Entry) error {
-	return s.write(ctx, "stage inventory", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "stage inventory", func(ctx context.Context, tx *sql.Tx) error {
 		insert, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO inventory
 			(scope, asset, slot, category, folder, name, extension, size, status, url, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 		if err != nil {
@@ -54,7 +54,7 @@ func (s *Store) StageInventory(ctx context.Context, scope Scope, entries []Entry
 
 // DropInventory forgets an inventory.
 func (s *Store) DropInventory(ctx context.Context, scope Scope) error {
-	return s.write(ctx, "drop inventory", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "drop inventory", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, scope)
 		return err
 	})
@@ -100,7 +100,7 @@ func (s *Store) Sightings(ctx context.Context, pair int64) iter.Seq2[Sighting, e
 			i.asset IS NOT NULL, coalesce(i.category, ''), coalesce(i.folder, ''), coalesce(i.name, ''),
 			coalesce(i.extension, ''), coalesce(i.size, 0), coalesce(i.status, ''), coalesce(i.url, '')
 			FROM receipts r LEFT JOIN inventory i ON i.scope = ? AND i.asset = r.asset
-			WHERE r.pair = ? AND r.key > ? ORDER BY r.key LIMIT ?`, PairScope(pair), pair, after, pageSize)
+			WHERE r.pair = ? AND r.key > ? ORDER BY r.key LIMIT ?`, PairScope(pair), pair, after, PageSize)
 	})
 }
 

@@ -91,8 +91,8 @@ type Page struct {
 // Stage stores a page of the listing together with its cursor. Objects of which
 // the run has an outcome already keep it.
 func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
-	return s.write(ctx, "stage listing", func(ctx context.Context, tx *sql.Tx) error {
-		if err := one(ctx, tx, `UPDATE runs SET cursor = ?, unchanged = unchanged + ?, unchanged_bytes = unchanged_bytes + ?,
+	return s.Write(ctx, "stage listing", func(ctx context.Context, tx *sql.Tx) error {
+		if err := One(ctx, tx, `UPDATE runs SET cursor = ?, unchanged = unchanged + ?, unchanged_bytes = unchanged_bytes + ?,
 			scanned = ?, state = CASE WHEN ? THEN 'planning' ELSE state END WHERE num = ? AND state = 'scanning'`,
 			p.Cursor, p.Unchanged, p.UnchangedBytes, p.Done, p.Done, run); err != nil {
 			return err
@@ -181,7 +181,7 @@ func (t *textOrNull) Scan(value any) error {
 // about. It may be repeated until the plan is finished. What is moved has one item, under
 // its new key: that of its origin goes.
 func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
-	return s.write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
 		if err := onDecided.isPossible(ctx, tx, run); err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func (s *Store) Items(ctx context.Context, run int64, states ...ItemState) iter.
 	}
 	return paged(s.r, "", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
 		return query(ctx, s.r, "list items", scanItem, `SELECT `+itemColumns+` FROM`+from+`
-			AND key > ?`+where+` ORDER BY key LIMIT ?`, slices.Concat([]any{run, after}, args, []any{pageSize})...)
+			AND key > ?`+where+` ORDER BY key LIMIT ?`, slices.Concat([]any{run, after}, args, []any{PageSize})...)
 	})
 }
 
@@ -262,14 +262,14 @@ func inStates(states []ItemState) (where string, args []any) {
 	for _, st := range states {
 		args = append(args, st)
 	}
-	return ` AND state IN ` + list(len(states)), args
+	return ` AND state IN ` + List(len(states)), args
 }
 
 // Item finds one item of a run; ErrNotFound if there is none.
 func (s *Store) Item(ctx context.Context, run int64, key sources.Key) (Item, error) {
 	items, err := query(ctx, s.r, "find item", scanItem,
 		`SELECT `+itemColumns+` FROM items WHERE run = ? AND key = ?`, run, key)
-	return first(items, err, "item "+string(key))
+	return First(items, err, "item "+string(key))
 }
 
 // A Collision is an item that wants a place which another item wants too, or which a
@@ -302,7 +302,7 @@ func scanCollision(rows *sql.Rows) (c Collision, err error) {
 // intent is durable before any effect, and returns them in key order. The run
 // must be applying.
 func (s *Store) Take(ctx context.Context, run int64, next Next) (items []Item, err error) {
-	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
+	err = s.Write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
 		items, err = takeNext(ctx, tx, run, next)
 		return err
 	})
@@ -340,7 +340,7 @@ func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, er
 // TakeDue is Take for waiting items whose time has come, the longest waiting
 // first.
 func (s *Store) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) (items []Item, err error) {
-	err = s.write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
+	err = s.Write(ctx, "take items", func(ctx context.Context, tx *sql.Tx) (err error) {
 		items, err = take(ctx, tx, run, serverTime, `SELECT key FROM`+inFlightOf+` AND `+onTakeDue.condition()+` AND due_at <= ?3
 			ORDER BY due_at, key LIMIT ?4`, now.UnixMilli(), n)
 		return err
@@ -376,9 +376,9 @@ func (s *Store) NextDue(ctx context.Context, run int64) (due time.Time, waiting 
 // Resend marks items in doubt, of which the destination knows nothing, as being
 // sent once more.
 func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serverTime time.Time) error {
-	return s.write(ctx, "send again", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "send again", func(ctx context.Context, tx *sql.Tx) error {
 		for _, key := range keys {
-			if err := one(ctx, tx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?, error = '', class = ''
+			if err := One(ctx, tx, `UPDATE items SET state = 'sending', attempts = attempts + 1, intent_at = ?, error = '', class = ''
 				WHERE run = ? AND key = ? AND `+onResend.condition(), serverTime.UnixMilli(), run, key); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
@@ -389,7 +389,7 @@ func (s *Store) Resend(ctx context.Context, run int64, keys []sources.Key, serve
 
 // Release gives back items that were taken and certainly not sent.
 func (s *Store) Release(ctx context.Context, run int64, keys []sources.Key) error {
-	return s.write(ctx, "release items", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "release items", func(ctx context.Context, tx *sql.Tx) error {
 		change := recount{}
 		for _, key := range keys {
 			i := Tally{Objects: 1}
@@ -421,7 +421,7 @@ func (s *Store) OthersInDoubt(ctx context.Context, pair Pair, after time.Time) (
 // returns all that are. There are at most about as many as that process held.
 // Items that were sent are not among them: their assets are known.
 func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
-	err := s.write(ctx, "recover interrupted items", func(ctx context.Context, tx *sql.Tx) error {
+	err := s.Write(ctx, "recover interrupted items", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE items SET state = 'in_doubt', class = 'transient', error = 'the process ended while sending'
 			WHERE run = ?1 AND key IN (SELECT key FROM`+inFlightOf+` AND `+onInterrupted.condition()+`)`, run)
 		return err

@@ -229,7 +229,7 @@ func TestOwnedAssets(t *testing.T) {
 
 func TestPaging(t *testing.T) {
 	j := begin(t)
-	keys := numbered(2*pageSize + 1)
+	keys := numbered(2*PageSize + 1)
 	// In one statement each: a row at a time is slow under the race detector.
 	execute(t, j.Path(),
 		fmt.Sprintf(`WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < %d)
@@ -253,7 +253,7 @@ func TestPaging(t *testing.T) {
 	}
 	seen := 0
 	for range j.Items(t.Context(), j.run.Num) {
-		if seen++; seen == pageSize+5 {
+		if seen++; seen == PageSize+5 {
 			break
 		}
 	}
@@ -262,7 +262,7 @@ func TestPaging(t *testing.T) {
 
 // TestFingerprintsReuseTheirPage: every plan reads all of them, so what a page allocates counts.
 func TestFingerprintsReuseTheirPage(t *testing.T) {
-	const n = 8*pageSize + 1
+	const n = 8*PageSize + 1
 	j := begin(t)
 	execute(t, j.Path(), fmt.Sprintf(`WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < %d)
 		INSERT INTO receipts SELECT %d, format('%%06d.jpg', n), n, 0, '', zeroblob(32), n, 'n', 'e', 'c', 'f', 'u', 0, 0, 0, %d, 0, NULL, NULL, NULL, NULL, NULL, NULL FROM c`,

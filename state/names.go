@@ -20,7 +20,7 @@ const calledOtherwise = `base IS NULL
 func (s *Store) CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[Receipt, error] {
 	return paged(s.r, "", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
 		return queryBased(ctx, s, "list names", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_names
-			WHERE pair = ? AND key > ? AND `+calledOtherwise+` ORDER BY key LIMIT ?`, pair, after, pageSize)
+			WHERE pair = ? AND key > ? AND `+calledOtherwise+` ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 // before a plan of the pair put its asset there, or were replaced by one with its name.
 func (s *Store) Namesakes(ctx context.Context, pair int64, assets []string) (map[string]bool, error) {
 	all, err := query(ctx, s.r, "look up namesakes", scanText,
-		`SELECT asset FROM namesakes WHERE pair = ? AND asset IN `+list(len(assets)), listed(assets, pair)...)
+		`SELECT asset FROM namesakes WHERE pair = ? AND asset IN `+List(len(assets)), listed(assets, pair)...)
 	set := make(map[string]bool, len(all))
 	for _, asset := range all {
 		set[asset] = true

@@ -43,7 +43,7 @@ func (s *Store) Missed(ctx context.Context, run Run, before int64, absent string
 				EXISTS (SELECT 1 FROM items b WHERE b.run = ?2 AND b.key = i.key AND b.obstacle = ?3)
 			FROM items i LEFT JOIN orphans o ON o.pair = ?4 AND o.key = i.key AND o.since <= ?5
 			WHERE i.run = ?1 AND i.obstacle = ?3 AND i.key > ?6 ORDER BY i.key LIMIT ?7`,
-			run.Num, before, absent, run.Pair.ID, run.ListedAt.UnixMilli(), after, pageSize)
+			run.Num, before, absent, run.Pair.ID, run.ListedAt.UnixMilli(), after, PageSize)
 	})
 }
 
@@ -87,7 +87,7 @@ func (s *Store) Recovered(ctx context.Context, run Run, before int64) iter.Seq2[
 			AND (i.state = 'done' AND i.action <> 'trash' OR i.action = 'unchanged'
 				OR i.key IS NULL AND EXISTS (SELECT 1 FROM receipts c WHERE c.pair = ?3 AND c.key = b.key AND c.run <= ?1)
 					AND b.key NOT IN (SELECT origin FROM items WHERE run = ?1 AND action IN ('move', 'replace')))
-			ORDER BY b.key LIMIT ?5`, run.Num, before, run.Pair.ID, after, pageSize)
+			ORDER BY b.key LIMIT ?5`, run.Num, before, run.Pair.ID, after, PageSize)
 	})
 }
 

@@ -20,7 +20,7 @@ type Orphan struct {
 // Orphans lists the orphans of a pair in key order, those with keys after the given one.
 func (s *Store) Orphans(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Orphan, error] {
 	return paged(s.r, after, func(o Orphan) sources.Key { return o.Key }, func(after sources.Key) ([]Orphan, error) {
-		return query(ctx, s.r, "list orphans", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
+		return query(ctx, s.r, "list orphans", scanOrphan, `SELECT key, since, runs FROM orphans WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
 

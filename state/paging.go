@@ -2,13 +2,13 @@ package state
 
 import "iter"
 
-// pageSize bounds how many rows are read at a time: long reads would keep the
+// PageSize bounds how many rows are read at a time: long reads would keep the
 // write-ahead log from being folded back.
-const pageSize = 2000
+const PageSize = 2000
 
-// paged makes one sequence out of pages that each begin after the last key of
-// the page before.
-func paged[T any, K ~string](r reader, after K, key func(T) K, page func(after K) ([]T, error)) iter.Seq2[T, error] {
+// paged makes one sequence out of pages that each begin after the place of the
+// last row of the page before.
+func paged[T, C any](r reader, after C, at func(T) C, page func(after C) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
 			rows, err := page(after)
@@ -20,10 +20,10 @@ func paged[T any, K ~string](r reader, after K, key func(T) K, page func(after K
 			if !yieldAll(r.hook, rows, yield) {
 				return
 			}
-			if len(rows) < pageSize {
+			if len(rows) < PageSize {
 				return
 			}
-			after = key(rows[len(rows)-1])
+			after = at(rows[len(rows)-1])
 		}
 	}
 }

@@ -93,7 +93,7 @@ type prunable struct{ num, pair int64 }
 func scanPrunable(rows *sql.Rows) (p prunable, err error) { return p, rows.Scan(&p.num, &p.pair) }
 
 func (s *Store) pruneVerifications(ctx context.Context, before time.Time) (n int64, err error) {
-	err = s.write(ctx, "prune verifications", func(ctx context.Context, tx *sql.Tx) error {
+	err = s.Write(ctx, "prune verifications", func(ctx context.Context, tx *sql.Tx) error {
 		cutoff := before.UnixMilli()
 		if _, err := tx.ExecContext(ctx, `DELETE FROM differences WHERE verification IN (SELECT id`+oldVerifications+`)`, cutoff); err != nil {
 			return err
@@ -114,8 +114,8 @@ const prunedAtOnce = 2000
 // pruneRun deletes what there is of a run, and the run itself if it was a mere plan. It
 // gives the number of its items.
 func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items int64, err error) {
-	err = s.write(ctx, "prune run", func(ctx context.Context, tx *sql.Tx) error {
-		return one(ctx, tx, `UPDATE runs SET pruned_at = coalesce(pruned_at, ?) WHERE num = ? AND state IN ('finished', 'superseded')`, s.now().UnixMilli(), run.num)
+	err = s.Write(ctx, "prune run", func(ctx context.Context, tx *sql.Tx) error {
+		return One(ctx, tx, `UPDATE runs SET pruned_at = coalesce(pruned_at, ?) WHERE num = ? AND state IN ('finished', 'superseded')`, s.now().UnixMilli(), run.num)
 	})
 	if err != nil {
 		return 0, err
@@ -127,7 +127,7 @@ func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items 
 			return items, err
 		}
 	}
-	return items, s.write(ctx, "prune run", func(ctx context.Context, tx *sql.Tx) error {
+	return items, s.Write(ctx, "prune run", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sidecars WHERE pair = ? AND pending = ? AND pending <> 0`, run.pair, missedBy(run.num)); err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (s *Store) pruneRun(ctx context.Context, run prunable, isPlan bool) (items 
 func (s *Store) pruneTable(ctx context.Context, run prunable, table, unless string) (n int64, err error) {
 	for {
 		var deleted int64
-		err = s.write(ctx, "prune "+table, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.Write(ctx, "prune "+table, func(ctx context.Context, tx *sql.Tx) error {
 			res, err := tx.ExecContext(ctx, fmt.Sprintf(`DELETE FROM %[1]s WHERE run = ?1 AND ?2 = ?2 AND key IN
 				(SELECT key FROM %[1]s WHERE run = ?1 AND NOT (%[2]s) LIMIT ?3)`, table, unless), run.num, run.pair, prunedAtOnce)
 			if err != nil {

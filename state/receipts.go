@@ -113,7 +113,7 @@ func (r *Receipt) complete(b base) {
 func (s *Store) Receipts(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {
 	return paged(s.r, after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
 		return queryBased(ctx, s, "list receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
-			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
+			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
 
@@ -131,7 +131,7 @@ func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key)
 		var page []Receipt // reused: a new slice for each page was a third of all that a plan allocates
 		paged(s.r, after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) (_ []Receipt, err error) {
 			page, err = queryInto(ctx, page, s.r, "list fingerprints", scan, `SELECT key, size, time, version_tag, asset, adopted, undescribed, run FROM receipts
-				WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, pageSize)
+				WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
 			return page, err
 		})(yield)
 	}
@@ -141,14 +141,14 @@ func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key)
 func (s *Store) Receipt(ctx context.Context, pair int64, key sources.Key) (Receipt, error) {
 	all, err := queryBased(ctx, s, "find receipt", scanReceipt, (*Receipt).complete,
 		`SELECT `+receiptColumns+` FROM receipts WHERE pair = ? AND key = ?`, pair, key)
-	return first(all, err, "receipt of "+string(key))
+	return First(all, err, "receipt of "+string(key))
 }
 
 // ReceiptsOf finds the receipts that some assets have in a pair, by asset. SQLite takes
 // the receipts of a pair for a few, and would read all of them unless told otherwise.
 func (s *Store) ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]Receipt, error) {
 	all, err := queryBased(ctx, s, "find receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_asset
-		WHERE pair = ? AND asset IN `+list(len(assets)), listed(assets, pair)...)
+		WHERE pair = ? AND asset IN `+List(len(assets)), listed(assets, pair)...)
 	byAsset := make(map[string]Receipt, len(all))
 	for _, r := range all {
 		byAsset[r.Asset] = r
@@ -181,7 +181,7 @@ func (sum ReceiptSum) addTo(ctx context.Context, tx *sql.Tx, pair int64) error {
 	if sum == (ReceiptSum{}) {
 		return nil
 	}
-	return one(ctx, tx, `UPDATE pairs SET objects = objects + ?, bytes = bytes + ? WHERE id = ?`, sum.Objects, sum.Bytes, pair)
+	return One(ctx, tx, `UPDATE pairs SET objects = objects + ?, bytes = bytes + ? WHERE id = ?`, sum.Objects, sum.Bytes, pair)
 }
 
 // HoldsAsset reports whether an asset stands for an object of the pair.

@@ -78,7 +78,7 @@ func (k Kind) condition() string {
 // Advance is Record, and Take if any items are wanted, in one transaction. To wait for the
 // disk is most of what either costs.
 func (s *Store) Advance(ctx context.Context, run, pair int64, outcomes []Outcome, next Next) (taken []Item, err error) {
-	err = s.write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) (err error) {
+	err = s.Write(ctx, "record outcomes", func(ctx context.Context, tx *sql.Tx) (err error) {
 		ctx = context.WithoutCancel(ctx) // SQLite's driver would have a goroutine wait for its end with each statement
 		if err := s.record(ctx, tx, run, pair, outcomes); err != nil || next.N == 0 {
 			return err
@@ -319,7 +319,7 @@ func (r *recorder) tally(ctx context.Context, outcomes []Outcome) error {
 			args = append(args, o.Key)
 		}
 		rows, err := r.tx.QueryContext(ctx, `SELECT action, reason, state, count(*), sum(size) FROM items
-			WHERE run = ? AND key IN `+list(len(chunk))+` GROUP BY 1, 2, 3`, args...)
+			WHERE run = ? AND key IN `+List(len(chunk))+` GROUP BY 1, 2, 3`, args...)
 		if err != nil {
 			return err
 		}

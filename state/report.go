@@ -21,9 +21,9 @@ const purposeColumn = `CASE rehearsal WHEN 1 THEN 'rehearsal' WHEN 0 THEN 'produ
 
 // SavePurpose notes what the destination of a pair is there for.
 func (s *Store) SavePurpose(ctx context.Context, pair int64, purpose Purpose) error {
-	return s.write(ctx, "save purpose", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save purpose", func(ctx context.Context, tx *sql.Tx) error {
 		known := sql.NullBool{Bool: purpose == Rehearsal, Valid: purpose != PurposeUnknown}
-		return one(ctx, tx, `UPDATE pairs SET rehearsal = ? WHERE id = ?`, known, pair)
+		return One(ctx, tx, `UPDATE pairs SET rehearsal = ? WHERE id = ?`, known, pair)
 	})
 }
 

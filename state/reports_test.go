@@ -35,7 +35,7 @@ func TestDifferences(t *testing.T) {
 	v := Verification{Pair: j.pair.ID, Level: "listing", Differences: 1}
 	must(t, j.SaveVerification(ctx, v, []Difference{{Key: "gone by now", Asset: "1", Field: "size", What: "was smaller"}}))
 	var want []Difference
-	for n := range pageSize + 1 {
+	for n := range PageSize + 1 {
 		for _, field := range []string{"name", "size"} {
 			want = append(want, Difference{Key: fmt.Sprintf("a %06d", n), Asset: fmt.Sprint(n), Field: field, What: "differs"})
 		}

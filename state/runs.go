@@ -69,7 +69,7 @@ func (r Run) Open() bool { return r.State != Finished && r.State != Superseded }
 // Pair finds or makes the pair and notes the address of its destination.
 func (s *Store) Pair(ctx context.Context, source, destination, address string) (Pair, error) {
 	p := Pair{Source: source, Destination: destination, Address: address}
-	err := s.write(ctx, "find pair", func(ctx context.Context, tx *sql.Tx) error {
+	err := s.Write(ctx, "find pair", func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `INSERT INTO pairs (source, destination, address) VALUES (?, ?, ?)
 			ON CONFLICT (source, destination) DO UPDATE SET address = excluded.address RETURNING id, `+purposeColumn,
 			source, destination, address).Scan(&p.ID, &p.Purpose)
@@ -88,14 +88,14 @@ func (s *Store) Pairs(ctx context.Context) ([]Pair, error) {
 // and lose their items.
 func (s *Store) Begin(ctx context.Context, pair Pair, command string, rules json.RawMessage) (Run, error) {
 	r := s.newRun(pair, command, rules)
-	err := s.write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error { return insertRun(ctx, tx, &r) })
+	err := s.Write(ctx, "begin run", func(ctx context.Context, tx *sql.Tx) error { return insertRun(ctx, tx, &r) })
 	return r, err
 }
 
 func (s *Store) newRun(pair Pair, command string, rules json.RawMessage) Run {
 	now := s.now().UTC().Truncate(time.Millisecond)
 	return Run{
-		ID: runID(now), Pair: pair, Command: command, State: Scanning, Rules: rules,
+		ID: NewRunID(now), Pair: pair, Command: command, State: Scanning, Rules: rules,
 		Categories: json.RawMessage("[]"), StartedAt: now, ListedAt: now, StartedBy: ownership.OSAccount(),
 	}
 }
@@ -119,9 +119,9 @@ func insertRun(ctx context.Context, tx *sql.Tx, r *Run) error {
 	return err
 }
 
-// runID names a run by its start, which people can read, and a few random
+// NewRunID names a run by its start, which people can read, and a few random
 // letters, which keep it unique.
-func runID(now time.Time) string {
+func NewRunID(now time.Time) string {
 	return now.Format("20060102-1504") + "-" + strings.ToLower(rand.Text()[:5])
 }
 
@@ -157,8 +157,8 @@ func supersedePlans(ctx context.Context, tx *sql.Tx, pair int64, now time.Time) 
 // sent, so that it can be listed again under its old name. Outcomes stay. Items that
 // wait have failed once more.
 func (s *Store) Relist(ctx context.Context, run int64) error {
-	return s.write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
-		if err := one(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
+	return s.Write(ctx, "relist", func(ctx context.Context, tx *sql.Tx) error {
+		if err := One(ctx, tx, `UPDATE runs SET state = 'scanning', cursor = '', scanned = 0, unchanged = 0,
 			unchanged_bytes = 0, stale = 0, listed_at = ? WHERE num = ? AND state NOT IN ('finished', 'superseded')
 			AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+` AND items.state <> 'waiting')`,
 			s.now().UnixMilli(), run); err != nil {
@@ -180,7 +180,7 @@ func (s *Store) Relist(ctx context.Context, run int64) error {
 // runs of other pairs there that are being carried out were planned before that, and
 // must not go on before they are listed again: it may be the same library.
 func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
-	return s.write(ctx, "outdate other runs", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "outdate other runs", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE runs SET stale = 1 WHERE state = 'applying' AND pair <> ?
 			AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, pair.ID, pair.Destination)
 		return err
@@ -190,13 +190,13 @@ func (s *Store) OutdateOthers(ctx context.Context, pair Pair) error {
 // Supersede ends a run that is not to be continued. It fails with ErrConflict
 // while the outcome of an item is unknown.
 func (s *Store) Supersede(ctx context.Context, run int64) error {
-	return s.write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "supersede run", func(ctx context.Context, tx *sql.Tx) error {
 		return supersede(ctx, tx, run, s.now())
 	})
 }
 
 func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error {
-	if err := one(ctx, tx, `UPDATE runs SET state = 'superseded', finished_at = ?
+	if err := One(ctx, tx, `UPDATE runs SET state = 'superseded', finished_at = ?
 		WHERE num = ? AND state NOT IN ('finished', 'superseded')
 		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+` AND items.state <> 'waiting')`,
 		now.UnixMilli(), run); err != nil {
@@ -213,14 +213,14 @@ func supersede(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 
 // SetRunState moves a run from one state to the next.
 func (s *Store) SetRunState(ctx context.Context, run int64, from, to RunState) error {
-	return s.write(ctx, "set run state", func(ctx context.Context, tx *sql.Tx) error {
-		return one(ctx, tx, `UPDATE runs SET state = ? WHERE num = ? AND state = ?`, to, run, from)
+	return s.Write(ctx, "set run state", func(ctx context.Context, tx *sql.Tx) error {
+		return One(ctx, tx, `UPDATE runs SET state = ? WHERE num = ? AND state = ?`, to, run, from)
 	})
 }
 
 // FinishPlan records the outcome of planning.
 func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error {
-	return s.write(ctx, "finish plan", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "finish plan", func(ctx context.Context, tx *sql.Tx) error {
 		if err := noteNamesakes(ctx, tx, run); err != nil {
 			return err
 		}
@@ -233,14 +233,14 @@ func (s *Store) FinishPlan(ctx context.Context, run int64, hash string, categori
 		if err := tally(ctx, tx, run); err != nil {
 			return err
 		}
-		return one(ctx, tx, `UPDATE runs SET state = 'planned', plan_hash = ?, categories = ?
+		return One(ctx, tx, `UPDATE runs SET state = 'planned', plan_hash = ?, categories = ?
 			WHERE num = ? AND state = 'planning'`, hash, string(categories), run)
 	})
 }
 
 // FinishRun ends a run in which nothing is left to do.
 func (s *Store) FinishRun(ctx context.Context, run int64) error {
-	return s.write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
 		return finishRun(ctx, tx, run, s.now())
 	})
 }
@@ -252,7 +252,7 @@ func finishRun(ctx context.Context, tx *sql.Tx, run int64, now time.Time) error 
 	if _, err := tx.ExecContext(ctx, `DELETE FROM inventory WHERE scope = ?`, run); err != nil {
 		return err
 	}
-	return one(ctx, tx, `UPDATE runs SET state = 'finished', finished_at = ? WHERE num = ? AND state = 'applying'
+	return One(ctx, tx, `UPDATE runs SET state = 'finished', finished_at = ? WHERE num = ? AND state = 'applying'
 		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND `+inFlight+`)
 		AND NOT EXISTS (SELECT 1 FROM items WHERE run = num AND state = 'planned')`,
 		now.UnixMilli(), run)
@@ -286,7 +286,7 @@ func scanRun(rows *sql.Rows) (r Run, err error) {
 // Run finds a run by its id; ErrNotFound if there is none.
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+` WHERE r.id = ?`, id)
-	return first(runs, err, "run "+id)
+	return First(runs, err, "run "+id)
 }
 
 // hasItems holds for runs that have items, or had until they were pruned.
@@ -306,7 +306,7 @@ func (s *Store) LastApplied(ctx context.Context, pair int64) (Run, error) {
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
 		WHERE r.pair = ? AND (r.state IN ('applying', 'finished') OR r.state = 'superseded'
 		AND `+hasItems+`) ORDER BY r.num DESC LIMIT 1`, pair)
-	return first(runs, err, "run")
+	return First(runs, err, "run")
 }
 
 // Unfinished finds the newest run of the pair that is not a mere plan and can be
@@ -315,10 +315,10 @@ func (s *Store) Unfinished(ctx context.Context, pair int64) (Run, error) {
 	runs, err := query(ctx, s.r, "find unfinished run", scanRun,
 		`SELECT `+runColumns+` WHERE r.pair = ? AND r.state NOT IN ('finished', 'superseded')
 		AND r.command <> 'plan' ORDER BY r.num DESC LIMIT 1`, pair)
-	return first(runs, err, "unfinished run")
+	return First(runs, err, "unfinished run")
 }
 
-func first[T any](all []T, err error, what string) (T, error) {
+func First[T any](all []T, err error, what string) (T, error) {
 	var zero T
 	if err != nil {
 		return zero, err
@@ -368,8 +368,8 @@ func appendAll[T any](all []T, rows *sql.Rows, scan func(*sql.Rows) (T, error)) 
 	return all, rows.Err()
 }
 
-// list is a list in SQL with room for so many values.
-func list(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
+// List is a list in SQL with room for so many values.
+func List(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")" }
 
 // listed are the arguments of a statement that ends with a list.
 func listed[T ~string](values []T, before ...any) []any {

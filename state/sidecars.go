@@ -69,7 +69,7 @@ func saveSidecars(ctx context.Context, tx *sql.Tx, run int64, listed []Sidecar, 
 
 // SaveSidecars takes down sidecars that were told from objects only after the listing.
 func (s *Store) SaveSidecars(ctx context.Context, run int64, all []Sidecar) error {
-	return s.write(ctx, "save sidecars", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save sidecars", func(ctx context.Context, tx *sql.Tx) error {
 		return saveSidecars(ctx, tx, run, all, nil)
 	})
 }
@@ -101,7 +101,7 @@ func (s *Store) PendingSidecars(ctx context.Context, pair int64) iter.Seq2[Sidec
 func (s *Store) sidecars(ctx context.Context, pair int64, after sources.Key, condition string) iter.Seq2[Sidecar, error] {
 	return paged(s.r, after, func(c Sidecar) sources.Key { return c.Key }, func(after sources.Key) ([]Sidecar, error) {
 		return query(ctx, s.r, "list sidecars", scanSidecar,
-			`SELECT `+sidecarColumns+` FROM sidecars WHERE pair = ? AND key > ?`+condition+` ORDER BY key LIMIT ?`, pair, after, pageSize)
+			`SELECT `+sidecarColumns+` FROM sidecars WHERE pair = ? AND key > ?`+condition+` ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
 
@@ -168,7 +168,7 @@ func (s *Store) setPending(ctx context.Context, op string, pair, pending int64, 
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, op, func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, op, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE sidecars SET pending = ? WHERE pair = ? AND key IN (SELECT value FROM json_each(?))`, pending, pair, string(these))
 		return err
 	})
@@ -176,7 +176,7 @@ func (s *Store) setPending(ctx context.Context, op string, pair, pending int64, 
 
 // ForgetSidecar forgets a sidecar that was missed: an asset has been described without it.
 func (s *Store) ForgetSidecar(ctx context.Context, pair int64, key sources.Key) error {
-	return s.write(ctx, "forget a sidecar", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "forget a sidecar", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM sidecars WHERE pair = ? AND key = ?`, pair, key)
 		return err
 	})

@@ -23,6 +23,6 @@ func (s *Store) NewSkips(ctx context.Context, run Run, reasons []string) iter.Se
 				SELECT 1 FROM runs e CROSS JOIN items p ON p.run = e.num AND p.key = i.key
 				WHERE e.pair = ?2 AND e.num < ?1 AND e.state = 'finished' AND e.command <> 'plan' AND e.undoes IS NULL AND e.pruned_at IS NULL
 				AND p.state = 'skipped' AND p.reason = i.reason)
-			AND i.reason IN `+list(len(reasons))+` ORDER BY i.key LIMIT ?`, append(listed(reasons, run.Num, run.Pair.ID, after), pageSize)...)
+			AND i.reason IN `+List(len(reasons))+` ORDER BY i.key LIMIT ?`, append(listed(reasons, run.Num, run.Pair.ID, after), PageSize)...)
 	})
 }

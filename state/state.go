@@ -1,6 +1,6 @@
 // Package state is the journal: the durable record of what was listed, planned,
-// attempted and confirmed, in one SQLite file. It is the only package that knows
-// SQL. Its methods are transitions, each one short transaction; a transition
+// attempted and confirmed, in one SQLite file. It and the packages below
+// it are the only ones that know SQL. Its methods are transitions, each one short transaction; a transition
 // that finds the journal in another state than it expects fails and changes
 // nothing.
 //
@@ -237,9 +237,9 @@ func connect(path string, m mode, connections int) (*sql.DB, error) {
 	return db, nil
 }
 
-// write runs f in one transaction, provided that this process still owns the
+// Write runs f in one transaction, provided that this process still owns the
 // journal.
-func (s *Store) write(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) error {
+func (s *Store) Write(ctx context.Context, op string, f func(ctx context.Context, tx *sql.Tx) error) error {
 	if s.w == nil {
 		return fmt.Errorf("journal: %s: %w", op, ErrReadOnly)
 	}
@@ -276,8 +276,8 @@ func (s *Store) commit(ctx context.Context, op string, f func(ctx context.Contex
 	return nil
 }
 
-// one runs a guarded statement that must change exactly one row.
-func one(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
+// One runs a guarded statement that must change exactly one row.
+func One(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
 	return changesOne(tx.ExecContext(ctx, query, args...))
 }
 

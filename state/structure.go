@@ -13,7 +13,7 @@ func (s *Store) Choices(ctx context.Context, destination string) (map[string]str
 // SaveChoices remembers choices of a category. A choice made before stays,
 // unless its category is gone from the destination and forgotten with it.
 func (s *Store) SaveChoices(ctx context.Context, destination string, choices map[string]string) error {
-	return s.write(ctx, "save category choices", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save category choices", func(ctx context.Context, tx *sql.Tx) error {
 		for extension, category := range choices {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO choices (destination, extension, category) VALUES (?, ?, ?)
 				ON CONFLICT DO UPDATE SET category = excluded.category`, destination, extension, category); err != nil {
@@ -32,7 +32,7 @@ func (s *Store) Folders(ctx context.Context, destination, category string) (map[
 // SaveFolder remembers a folder that is at the destination. What it holds may be
 // anybody's.
 func (s *Store) SaveFolder(ctx context.Context, destination, category, path, id string) error {
-	return s.write(ctx, "save folder", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save folder", func(ctx context.Context, tx *sql.Tx) error {
 		if err := saveFolder(ctx, tx, destination, category, path, id); err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *Store) SaveFolder(ctx context.Context, destination, category, path, id 
 
 // SaveNewFolder remembers a folder that was just made for a pair.
 func (s *Store) SaveNewFolder(ctx context.Context, pair Pair, category, path, id string) error {
-	return s.write(ctx, "save folder", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save folder", func(ctx context.Context, tx *sql.Tx) error {
 		if err := saveFolder(ctx, tx, pair.Destination, category, path, id); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ const insertOurs = `INSERT INTO ours (pair, category, path) VALUES (?, ?, ?) ON 
 // SaveOurs remembers that a folder, or a category where the path is empty, holds
 // directly no assets but those of the pair.
 func (s *Store) SaveOurs(ctx context.Context, pair int64, category, path string) error {
-	return s.write(ctx, "save container", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save container", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, insertOurs, pair, category, path)
 		return err
 	})
@@ -75,7 +75,7 @@ func (s *Store) SaveOurs(ctx context.Context, pair int64, category, path string)
 // ForgetOurs takes back what SaveOurs or SaveNewFolder remembered: there may be an
 // asset that the journal does not know.
 func (s *Store) ForgetOurs(ctx context.Context, pair int64, category, path string) error {
-	return s.write(ctx, "forget container", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "forget container", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE pair = ? AND category = ? AND path = ?`, pair, category, path)
 		return err
 	})
@@ -92,7 +92,7 @@ func (s *Store) ForgetOursOfOthers(ctx context.Context, pair Pair, places []Plac
 		pair.Destination, pair.ID).Scan(&others); err != nil || !others {
 		return err
 	}
-	return s.write(ctx, "share containers", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "share containers", func(ctx context.Context, tx *sql.Tx) error {
 		for _, p := range places {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM ours WHERE category = ? AND path = ? AND pair <> ?
 				AND pair IN (SELECT id FROM pairs WHERE destination = ?)`, p.Category, p.Path, pair.ID, pair.Destination); err != nil {

@@ -53,7 +53,7 @@ func (s *Store) Recased(ctx context.Context, run, pair int64, absent string) ([]
 // AddDrift makes items of objects that are unchanged at the source, and so far only counted,
 // but not at the destination. Those that have an item keep it.
 func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
-	return s.write(ctx, "add drift", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "add drift", func(ctx context.Context, tx *sql.Tx) error {
 		if err := onAddDrift.isPossible(ctx, tx, run); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (s *Store) AddDrift(ctx context.Context, run int64, items []Item) error {
 		if err := tx.QueryRowContext(ctx, count, run, first, last).Scan(&after, &bytesAfter); err != nil {
 			return err
 		}
-		return one(ctx, tx, `UPDATE runs SET unchanged = unchanged - ?, unchanged_bytes = unchanged_bytes - ? WHERE num = ?`,
+		return One(ctx, tx, `UPDATE runs SET unchanged = unchanged - ?, unchanged_bytes = unchanged_bytes - ? WHERE num = ?`,
 			after-before, bytesAfter-bytesBefore, run)
 	})
 }
@@ -94,7 +94,7 @@ type Ending struct {
 // what only seemed to have changed, or was only described otherwise, is known by what it looks
 // like now.
 func (s *Store) FinishSync(ctx context.Context, run Run, e Ending) error {
-	return s.write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "finish run", func(ctx context.Context, tx *sql.Tx) error {
 		if e.Absent != "" {
 			if err := noteOrphans(ctx, tx, run, e.Absent); err != nil {
 				return err
@@ -132,8 +132,8 @@ func noteUndescribed(ctx context.Context, tx *sql.Tx, run Run) error {
 // NoteSync notes of a plan why a guard keeps it, or a part of it, from being carried out, and
 // the key up to which it compared receipts with the destination.
 func (s *Store) NoteSync(ctx context.Context, run int64, stopped string, driftCursor sources.Key) error {
-	return s.write(ctx, "note plan of sync", func(ctx context.Context, tx *sql.Tx) error {
-		return one(ctx, tx, `UPDATE runs SET stopped = ?, drift_cursor = ? WHERE num = ?`, stopped, driftCursor, run)
+	return s.Write(ctx, "note plan of sync", func(ctx context.Context, tx *sql.Tx) error {
+		return One(ctx, tx, `UPDATE runs SET stopped = ?, drift_cursor = ? WHERE num = ?`, stopped, driftCursor, run)
 	})
 }
 
@@ -142,7 +142,7 @@ func (s *Store) NoteSync(ctx context.Context, run int64, stopped string, driftCu
 func (s *Store) LastFinished(ctx context.Context, pair int64, command string) (Run, error) {
 	runs, err := query(ctx, s.r, "find run", scanRun, `SELECT `+runColumns+`
 		WHERE r.pair = ? AND r.command = ? AND r.state = 'finished' ORDER BY r.num DESC LIMIT 1`, pair, command)
-	return first(runs, err, "run")
+	return First(runs, err, "run")
 }
 
 // forgive forgets the failures of objects that a sync found as they had arrived, or did not

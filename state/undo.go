@@ -88,7 +88,7 @@ func (s *Store) BeginUndo(ctx context.Context, undone Run) (Run, error) {
 func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepare func(context.Context, *sql.Tx) error) (Run, error) {
 	r := s.newRun(undone.Pair, command, []byte("{}"))
 	r.Undoes = undone.Num
-	err := s.write(ctx, "begin undo", func(ctx context.Context, tx *sql.Tx) error {
+	err := s.Write(ctx, "begin undo", func(ctx context.Context, tx *sql.Tx) error {
 		if undone.Undoes != 0 {
 			return fmt.Errorf("run %s is an undo itself: %w", undone.ID, ErrConflict)
 		}
@@ -110,8 +110,8 @@ func (s *Store) beginUndo(ctx context.Context, undone Run, command string, prepa
 // item. What a later run changed again, or has other objects share, is a conflict from the
 // beginning, for one of two reasons.
 func (s *Store) StageUndo(ctx context.Context, undo Run, later, shared string) error {
-	return s.write(ctx, "stage undo", func(ctx context.Context, tx *sql.Tx) error {
-		if err := one(ctx, tx, `UPDATE runs SET state = 'planning', scanned = 1 WHERE num = ? AND state = 'scanning'`, undo.Num); err != nil {
+	return s.Write(ctx, "stage undo", func(ctx context.Context, tx *sql.Tx) error {
+		if err := One(ctx, tx, `UPDATE runs SET state = 'planning', scanned = 1 WHERE num = ? AND state = 'scanning'`, undo.Num); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, base, category, folder, name, slot, asset,
@@ -143,12 +143,12 @@ func (s *Store) Undoings(ctx context.Context, undo Run, keys []sources.Key) (map
 	}, `SELECT `+itemColumns+`, coalesce((SELECT i.action FROM items i WHERE i.run = ?1 AND i.key = items.key), ''),
 		coalesce((SELECT i.reason FROM items i WHERE i.run = ?1 AND i.key = items.key), ''),
 		coalesce((SELECT d.metadata FROM described d WHERE d.pair = ?2 AND d.key = items.key), '')
-		FROM items WHERE run = ?3 AND key IN `+list(len(keys)), listed(keys, undo.Undoes, undo.Pair.ID, undo.Num)...)
+		FROM items WHERE run = ?3 AND key IN `+List(len(keys)), listed(keys, undo.Undoes, undo.Pair.ID, undo.Num)...)
 	if err != nil {
 		return nil, err
 	}
 	before, err := queryBased(ctx, s, op, scanBefore, (*before).complete, `SELECT `+formerColumns+`, key, asset FROM former
-		WHERE run = ?1 AND key IN `+list(len(keys)), listed(keys, undo.Undoes)...)
+		WHERE run = ?1 AND key IN `+List(len(keys)), listed(keys, undo.Undoes)...)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error 
 	for key, d := range last {
 		alike[d] = append(alike[d], key)
 	}
-	return s.write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "store decisions", func(ctx context.Context, tx *sql.Tx) error {
 		if err := onDecided.isPossible(ctx, tx, undo); err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (s *Store) DecideUndo(ctx context.Context, undo int64, items []Item) error 
 				return err
 			}
 			res, err := tx.ExecContext(ctx, `UPDATE items SET action = ?, reason = ?, state = ?, class = ?, error = ?
-				WHERE run = ? AND `+onDecided.condition()+` AND key IN `+list(len(keys)), listed(keys, d.action, d.reason, d.state, d.class, d.err, undo)...)
+				WHERE run = ? AND `+onDecided.condition()+` AND key IN `+List(len(keys)), listed(keys, d.action, d.reason, d.state, d.class, d.err, undo)...)
 			if err := changes(int64(len(keys)), res, err); err != nil {
 				return err
 			}
@@ -212,7 +212,7 @@ func (s *Store) UndoContainers(ctx context.Context, undo Run) ([]Container, erro
 // SharedAssets finds out which of some assets stand for objects of other sources, too.
 func (s *Store) SharedAssets(ctx context.Context, pair Pair, assets []string) (map[string]bool, error) {
 	shared, err := query(ctx, s.r, "look up assets", scanText, `SELECT r.asset FROM pairs p JOIN receipts r INDEXED BY receipts_asset ON r.pair = p.id
-		WHERE p.destination = ? AND p.id <> ? AND r.asset IN `+list(len(assets)), listed(assets, pair.Destination, pair.ID)...)
+		WHERE p.destination = ? AND p.id <> ? AND r.asset IN `+List(len(assets)), listed(assets, pair.Destination, pair.ID)...)
 	set := make(map[string]bool, len(shared))
 	for _, asset := range shared {
 		set[asset] = true
@@ -223,7 +223,7 @@ func (s *Store) SharedAssets(ctx context.Context, pair Pair, assets []string) (m
 // FinishUndo ends an undo in which nothing is left to do. What was gone already is
 // remembered with that as it was before the run: not at all, if that created it.
 func (s *Store) FinishUndo(ctx context.Context, undo Run) error {
-	return s.write(ctx, "finish undo", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "finish undo", func(ctx context.Context, tx *sql.Tx) error {
 		const gone = `SELECT key FROM items WHERE run = ?2 AND state = 'skipped'`
 		for _, table := range []string{"descriptions", "described", "failures", "receipts"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE pair = ?1 AND key IN (`+gone+`)`, undo.Pair.ID, undo.Num); err != nil {
@@ -275,5 +275,5 @@ func forgetPlaces(ctx context.Context, tx *sql.Tx, pair, run int64, chosen strin
 // UndoneRun finds the run that an undo takes back.
 func (s *Store) UndoneRun(ctx context.Context, undo Run) (Run, error) {
 	runs, err := query(ctx, s.r, "find undone run", scanRun, `SELECT `+runColumns+` WHERE r.num = ?`, undo.Undoes)
-	return first(runs, err, "the run that "+undo.ID+" undoes")
+	return First(runs, err, "the run that "+undo.ID+" undoes")
 }

@@ -41,7 +41,7 @@ func (d Difference) voidsContent() bool {
 // SaveVerification records a verification and what it found. The differences that
 // earlier ones of the pair found are forgotten.
 func (s *Store) SaveVerification(ctx context.Context, v Verification, found []Difference) error {
-	return s.write(ctx, "save verification", func(ctx context.Context, tx *sql.Tx) error {
+	return s.Write(ctx, "save verification", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM differences WHERE verification IN
 			(SELECT id FROM verifications WHERE pair = ?)`, v.Pair); err != nil {
 			return err
@@ -101,7 +101,7 @@ func saveContentChecks(ctx context.Context, tx *sql.Tx, v Verification, found []
 func (s *Store) LastVerification(ctx context.Context, pair int64) (Verification, error) {
 	all, err := query(ctx, s.r, "find verification", scanVerification, `SELECT `+verificationColumns+`
 		FROM verifications WHERE pair = ? ORDER BY id DESC LIMIT 1`, pair)
-	return first(all, err, "verification")
+	return First(all, err, "verification")
 }
 
 const verificationColumns = `id, pair, at, level, receipts, contents, differences`
@@ -119,7 +119,7 @@ func (s *Store) Differences(ctx context.Context, verification int64) iter.Seq2[D
 	return paged(s.r, "", func(d Difference) string { return d.Field + " " + d.Key }, func(after string) ([]Difference, error) {
 		field, key, _ := strings.Cut(after, " ") // a field is one word
 		return query(ctx, s.r, "list differences", scanDifference, `SELECT key, asset, field, what FROM differences WHERE verification = ? AND (key, field) > (?, ?)
-			ORDER BY key, field LIMIT ?`, verification, key, field, pageSize)
+			ORDER BY key, field LIMIT ?`, verification, key, field, PageSize)
 	})
 }
 

@@ -23,6 +23,7 @@ import (
 	"assetferry/internal/approvers"
 	"assetferry/internal/sandbox"
 	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // writers are all commands that can write to the destination, each with a call that would.
@@ -157,24 +158,25 @@ func TestProposalsAcceptedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enriching, err := journal.BeginEnrichment(ctx, state.EnrichmentRun{Destination: destination, Command: "describe", Service: "ai.example.com", Model: "agent-1"})
+	proposed := enrichment.In(journal)
+	enriching, err := proposed.BeginRun(ctx, enrichment.Run{Destination: destination, Command: "describe", Service: "ai.example.com", Model: "agent-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var nums []int64
 	for _, asset := range []string{"a", "b"} {
-		asked, err := journal.AskEnrichments(ctx, enriching, []state.Asking{{Asset: asset, Kind: state.KindDescribe, Language: "en", Conversation: asset}})
+		asked, err := proposed.Ask(ctx, enriching, []enrichment.Question{{Asset: asset, Kind: enrichment.KindDescribe, Language: "en", Conversation: asset}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer := state.Answer{Num: asked[0], State: state.EnrichProposed, Proposal: &state.Proposal{Text: "new"}, Model: "agent-1"}
-		if err := journal.AnswerEnrichments(ctx, enriching.Num, []state.Answer{answer}); err != nil {
+		answer := enrichment.Answer{Num: asked[0], State: enrichment.Proposed, Proposal: &enrichment.Proposal{Text: "new"}, Model: "agent-1"}
+		if err := proposed.Answer(ctx, enriching.Num, []enrichment.Answer{answer}); err != nil {
 			t.Fatal(err)
 		}
 		nums = append(nums, asked[0])
 	}
 	accept := func(s *state.Store, num int64) {
-		if _, err := s.JudgeEnrichments(ctx, destination, []state.Verdict{{Num: num, Accepted: true}}); err != nil {
+		if _, err := enrichment.In(s).Judge(ctx, destination, []enrichment.Verdict{{Num: num, Accepted: true}}); err != nil {
 			t.Error(err)
 		}
 	}

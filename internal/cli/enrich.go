@@ -18,6 +18,7 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 func (a *app) enrichCommand() *cobra.Command {
@@ -68,8 +69,8 @@ func addRuleFlags(f *pflag.FlagSet) {
 	setting(f, "enrich-private", "whether what private categories hold may leave")
 }
 
-// An enrichment is what the commands of enrich work with.
-type enrichment struct {
+// An enrichSession is what the commands of enrich work with.
+type enrichSession struct {
 	*enrich.Engine
 	dest    *destination
 	service *aiService // nil where it is not needed
@@ -95,13 +96,13 @@ func (a *app) sumUpEnrich() {
 
 // openEnrichment opens the destination and its journal. Nothing is asked of the destination
 // yet but whether it is there.
-func (a *app) openEnrichment(ctx context.Context, readOnly bool) (*enrichment, error) {
+func (a *app) openEnrichment(ctx context.Context, readOnly bool) (*enrichSession, error) {
 	return a.openEnrichmentFor(ctx, readOnly, a.commandSubject())
 }
 
-func (a *app) openEnrichmentFor(ctx context.Context, readOnly bool, s subject) (*enrichment, error) {
+func (a *app) openEnrichmentFor(ctx context.Context, readOnly bool, s subject) (*enrichSession, error) {
 	a.sumUpEnrich()
-	e := &enrichment{}
+	e := &enrichSession{}
 	var err error
 	if e.dest, err = a.openPermitted(ctx, readOnly, s); err != nil {
 		return nil, err
@@ -122,9 +123,9 @@ func (a *app) openEnrichmentFor(ctx context.Context, readOnly bool, s subject) (
 	return e, nil
 }
 
-func (a *app) enrichDeps(e *enrichment) enrich.Deps {
+func (a *app) enrichDeps(e *enrichSession) enrich.Deps {
 	d := enrich.Deps{
-		Journal: e.journal, Library: e.dest.client, Writer: e.dest.client, Destination: e.dest.identity(),
+		Store: enrichment.In(e.journal), Library: e.dest.client, Writer: e.dest.client, Destination: e.dest.identity(),
 		Concurrency: migrate.Workers(a.settings.Concurrency), Stop: a.stop, Observer: &enrichWatch{app: a},
 	}
 	if e.service != nil {
@@ -280,11 +281,11 @@ func findingText(f enrich.Finding, language string) string {
 }
 
 // listFound names the pictures with a finding.
-func (a *app) listFound(ctx context.Context, e *enrichment, wanted string) error {
+func (a *app) listFound(ctx context.Context, e *enrichSession, wanted string) error {
 	if wanted == "" {
 		return nil
 	}
-	for s, err := range e.journal.Surveyed(ctx, e.Destination) {
+	for s, err := range e.Store.Surveyed(ctx, e.Destination) {
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 type applyOptions struct{ dryRun, yes bool }
@@ -65,7 +65,7 @@ func (a *app) applyProposals(ctx context.Context, o applyOptions) error {
 	if err := e.sameProposals(ctx, approved()); err != nil {
 		return err
 	}
-	accepted := &shownProposals{ctx: ctx, journal: e.journal, dest: e.dest, runs: map[string]state.EnrichmentRun{}, filter: state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichAccepted}}}
+	accepted := &shownProposals{ctx: ctx, store: enrichment.In(e.journal), dest: e.dest, runs: map[string]enrichment.Run{}, filter: enrichment.Filter{States: []enrichment.State{enrichment.Accepted}}}
 	if o.dryRun || !o.yes || a.out.Verbose() {
 		if err := a.listProposals(accepted); err != nil {
 			return err
@@ -88,7 +88,7 @@ func (a *app) applyProposals(ctx context.Context, o applyOptions) error {
 }
 
 // undoEnrichment takes back what a run of enrich apply wrote.
-func (a *app) undoEnrichment(ctx context.Context, s *endpoints, run state.EnrichmentRun, o undoOptions) error {
+func (a *app) undoEnrichment(ctx context.Context, s *endpoints, run enrichment.Run, o undoOptions) error {
 	began := time.Now()
 	switch {
 	case run.Command != "apply":
@@ -99,7 +99,7 @@ func (a *app) undoEnrichment(ctx context.Context, s *endpoints, run state.Enrich
 	if _, err := a.greet(ctx, s.dest); err != nil {
 		return err
 	}
-	e := &enrichment{dest: s.dest, journal: s.journal}
+	e := &enrichSession{dest: s.dest, journal: s.journal}
 	e.Engine = enrich.New(a.enrichDeps(e))
 	a.out.Notef("Destination  %s", s.dest)
 	a.out.Notef("Takes back   run %s of enrich apply, begun %s", run.ID, run.StartedAt.Local().Format(time.DateTime))
@@ -124,7 +124,7 @@ func (a *app) undoEnrichment(ctx context.Context, s *endpoints, run state.Enrich
 }
 
 // showWritten shows what a run wrote and what stands in the journal for before.
-func (a *app) showWritten(ctx context.Context, e *enrichment, run state.EnrichmentRun) (n int64, err error) {
+func (a *app) showWritten(ctx context.Context, e *enrichSession, run enrichment.Run) (n int64, err error) {
 	for c, err := range e.Undoable(ctx, run.ID) {
 		if err != nil {
 			return n, err
@@ -136,7 +136,7 @@ func (a *app) showWritten(ctx context.Context, e *enrichment, run state.Enrichme
 }
 
 // textOf is the text of what was written, wherever it stands.
-func textOf(w state.Written) string {
+func textOf(w enrichment.Written) string {
 	switch {
 	case w.Attribute != "" && w.Value != nil:
 		return *w.Value
@@ -154,7 +154,7 @@ func orNothing(text string) string {
 }
 
 // workOn runs the engine, until it is done or told to end, and sums up what came of it.
-func (a *app) workOn(ctx context.Context, began time.Time, command string, e *enrichment, work func(context.Context) (enrich.Result, error)) error {
+func (a *app) workOn(ctx context.Context, began time.Time, command string, e *enrichSession, work func(context.Context) (enrich.Result, error)) error {
 	a.sumUpEnrich()
 	a.summary.Destination = e.dest.identity()
 	defer a.startWindow()()
@@ -171,7 +171,7 @@ func (a *app) workOn(ctx context.Context, began time.Time, command string, e *en
 		return err
 	case result.Stopped:
 		return a.whyStopped()
-	case result.States[state.EnrichFailed]+result.States[state.EnrichConflict]+result.States[state.EnrichRefused]+result.States[state.EnrichPlanned] > 0:
+	case result.States[enrichment.Failed]+result.States[enrichment.Conflict]+result.States[enrichment.Refused]+result.States[enrichment.Planned] > 0:
 		return &stop{code: exitItems}
 	}
 	return nil
@@ -179,15 +179,15 @@ func (a *app) workOn(ctx context.Context, began time.Time, command string, e *en
 
 // resultWords are how people call the states of enrichments in a summary, in this order.
 func resultWords() []struct {
-	state state.EnrichmentState
+	state enrichment.State
 	word  string
 } {
 	return []struct {
-		state state.EnrichmentState
+		state enrichment.State
 		word  string
 	}{
-		{state.EnrichProposed, "proposed"}, {state.EnrichRejected, "as good as it is"}, {state.EnrichApplied, "written"}, {state.EnrichUndone, "taken back"},
-		{state.EnrichRefused, "refused by moderation"}, {state.EnrichFailed, "failed"}, {state.EnrichConflict, "in conflict"}, {state.EnrichPlanned, "left for the next run"},
+		{enrichment.Proposed, "proposed"}, {enrichment.Rejected, "as good as it is"}, {enrichment.Applied, "written"}, {enrichment.Undone, "taken back"},
+		{enrichment.Refused, "refused by moderation"}, {enrichment.Failed, "failed"}, {enrichment.Conflict, "in conflict"}, {enrichment.Planned, "left for the next run"},
 	}
 }
 
@@ -225,15 +225,15 @@ func (a *app) tellResult(command string, r enrich.Result, began time.Time) {
 // nextOfEnrichment says what helps now.
 func (a *app) nextOfEnrichment(r enrich.Result) {
 	switch {
-	case r.States[state.EnrichProposed] > 0:
+	case r.States[enrichment.Proposed] > 0:
 		a.out.Notef("Try: assetferry enrich proposals --format html --output proposals.html")
-	case r.States[state.EnrichApplied] > 0:
+	case r.States[enrichment.Applied] > 0:
 		a.out.Notef("Try: assetferry undo --run %s shows what taking it back would do", r.Run.ID)
 	}
-	if r.States[state.EnrichFailed]+r.States[state.EnrichPlanned] > 0 {
+	if r.States[enrichment.Failed]+r.States[enrichment.Planned] > 0 {
 		a.out.Notef("Try: run the same command again; what was proposed is kept, and what did not fail for good is tried again")
 	}
-	if r.States[state.EnrichConflict] > 0 {
+	if r.States[enrichment.Conflict] > 0 {
 		a.out.Notef("Try: assetferry enrich proposals --only conflict shows where somebody wrote since")
 	}
 }

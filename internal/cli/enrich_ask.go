@@ -17,7 +17,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // askingOptions are what all commands that ask the AI content service for proposals take.
@@ -63,7 +63,7 @@ the picture; descriptions, tags and folders do not.
 		Example: `  assetferry enrich describe --dry-run
   assetferry enrich describe --language de --limit 20 --yes`,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			r := enrich.Request{Kind: state.KindDescribe, Language: o.language, Assets: args}
+			r := enrich.Request{Kind: enrichment.KindDescribe, Language: o.language, Assets: args}
 			for _, f := range o.findings {
 				if !slices.Contains(enrich.AllFindings(), enrich.Finding(f)) {
 					return usage(fmt.Errorf("--finding: there is no finding %q", f), "none, junk, long or language")
@@ -94,7 +94,7 @@ Without ASSETs it takes all that have a description.
 		Example: `  assetferry enrich review --dry-run
   assetferry enrich review --review clarity --yes`,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.askFor(ctx, o, enrich.Request{Kind: state.KindReview, Review: o.review, Assets: args})
+			return a.askFor(ctx, o, enrich.Request{Kind: enrichment.KindReview, Review: o.review, Assets: args})
 		}),
 	}
 	f := c.Flags()
@@ -123,7 +123,7 @@ twice; --language is always a language.
 			if err := languageOnce(cmd, o.language, to.language); err != nil {
 				return err
 			}
-			return a.askFor(ctx, o, enrich.Request{Kind: state.KindTranslate, Language: o.language + to.language, Into: o.into, Assets: args})
+			return a.askFor(ctx, o, enrich.Request{Kind: enrichment.KindTranslate, Language: o.language + to.language, Into: o.into, Assets: args})
 		}),
 	}
 	f := c.Flags()
@@ -195,7 +195,7 @@ func (a *app) checkAsking(o askingOptions, r *enrich.Request) error {
 	}
 	r.Again, r.Limit, r.MaxCredits = o.again, o.limit, a.settings.MaxCredits
 	switch {
-	case r.Kind == state.KindDescribe && o.settle <= 0:
+	case r.Kind == enrichment.KindDescribe && o.settle <= 0:
 		return usage(errors.New("--settle-time must be more than 0"), "a reply that takes longer is asked for, and billed, twice; leave it out if in doubt")
 	case o.limit < 0:
 		return usage(errors.New("--limit must not be negative"), "leave it out for no limit")
@@ -206,13 +206,13 @@ func (a *app) checkAsking(o askingOptions, r *enrich.Request) error {
 }
 
 // openService opens the AI content service and finds the model.
-func (a *app) openService(ctx context.Context, e *enrichment, o askingOptions, r *enrich.Request) (err error) {
+func (a *app) openService(ctx context.Context, e *enrichSession, o askingOptions, r *enrich.Request) (err error) {
 	var contexts []ai.Context
 	if e.service, r.Contexts, contexts, err = a.openAIWithContexts(ctx); err != nil {
 		return err
 	}
 	a.out.Notef("Sends to     %s", e.service)
-	if r.Kind == state.KindDescribe {
+	if r.Kind == enrichment.KindDescribe {
 		m, err := a.chooseModel(ctx, e.service)
 		if err != nil {
 			return err
@@ -237,7 +237,7 @@ func (a *app) tellRemoval(m ai.Model) {
 
 // surveyFirst lists what is there now: what was brought, applied or moved since the last survey
 // counts, and so do the folders that decide what never leaves.
-func (a *app) surveyFirst(ctx context.Context, e *enrichment, r enrich.Request) error {
+func (a *app) surveyFirst(ctx context.Context, e *enrichSession, r enrich.Request) error {
 	wanted := ""
 	if slices.Contains(r.Findings, enrich.FindingLanguage) {
 		wanted = r.Language
@@ -248,7 +248,7 @@ func (a *app) surveyFirst(ctx context.Context, e *enrichment, r enrich.Request) 
 
 // showLeaving says what a request would send, and what it holds back. A dry run names each
 // asset.
-func (a *app) showLeaving(ctx context.Context, e *enrichment, r enrich.Request, plan enrich.Estimate, list bool) error {
+func (a *app) showLeaving(ctx context.Context, e *enrichSession, r enrich.Request, plan enrich.Estimate, list bool) error {
 	if list || a.out.Verbose() {
 		if err := a.listLeaving(e.Leaving(ctx, r)); err != nil {
 			return err
@@ -260,11 +260,11 @@ func (a *app) showLeaving(ctx context.Context, e *enrichment, r enrich.Request, 
 	}
 	a.out.Event("estimate", line)
 	what := "descriptions"
-	if r.Kind == state.KindDescribe {
+	if r.Kind == enrichment.KindDescribe {
 		what = "pictures"
 	}
 	a.out.Printf("To %s would leave: %s %s", plan.Host, ui.Count(plan.Assets), what)
-	if r.Kind == state.KindDescribe && plan.Assets > 0 {
+	if r.Kind == enrichment.KindDescribe && plan.Assets > 0 {
 		a.out.Printf("    at most %s", ui.Bytes(plan.Bytes))
 	}
 	if plan.Assets > 0 {

@@ -14,6 +14,7 @@ import (
 	"assetferry/internal/rows"
 	"assetferry/internal/ui"
 	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 func (a *app) enrichImportCommand() *cobra.Command {
@@ -86,12 +87,12 @@ type judge struct {
 	*enrich.Engine
 	dest  *destination
 	store *state.Store
-	known map[int64]state.Enrichment // that were asked about
+	known map[int64]enrichment.Enrichment // that were asked about
 }
 
 func (a *app) openJudge(ctx context.Context) (*judge, error) {
 	a.sumUpEnrich()
-	j := &judge{known: map[int64]state.Enrichment{}}
+	j := &judge{known: map[int64]enrichment.Enrichment{}}
 	var err error
 	if j.dest, err = a.openDestination(ctx, true); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (a *app) openJudge(ctx context.Context) (*judge, error) {
 	if j.store, err = a.openJournal(ctx, path); err != nil {
 		return nil, err
 	}
-	j.Engine = enrich.New(enrich.Deps{Journal: j.store, Destination: j.dest.identity()})
+	j.Engine = enrich.New(enrich.Deps{Store: enrichment.In(j.store), Destination: j.dest.identity()})
 	return j, nil
 }
 
@@ -144,7 +145,7 @@ func number(id string) int64 {
 
 // row finds a proposal of the destination.
 func (j *judge) row(ctx context.Context, id string) (proposals.Row, bool, error) {
-	e, err := j.store.Enrichment(ctx, number(id))
+	e, err := j.Store.Enrichment(ctx, number(id))
 	switch {
 	case errors.Is(err, state.ErrNotFound):
 		return proposals.Row{}, false, nil
@@ -154,7 +155,7 @@ func (j *judge) row(ctx context.Context, id string) (proposals.Row, bool, error)
 		return proposals.Row{}, false, nil
 	}
 	j.known[e.Num] = e
-	return rowOf(state.Enrichable{Enrichment: &e}), true, nil
+	return rowOf(enrichment.Enrichable{Enrichment: &e}), true, nil
 }
 
 func (a *app) enrichJudgeCommand(name, short string, accepted bool) *cobra.Command {
@@ -189,7 +190,7 @@ func (a *app) judgeByHand(ctx context.Context, ids []string, accepted bool) erro
 		nums = append(nums, number(id))
 	}
 	if len(ids) == 0 {
-		for c, err := range j.Proposals(ctx, state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichProposed}}) {
+		for c, err := range j.Proposals(ctx, enrichment.Filter{States: []enrichment.State{enrichment.Proposed}}) {
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ import (
 	"assetferry/internal/enrich/proposals"
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // proposalFormats are the forms in which proposals are shown, the default first.
@@ -58,7 +58,7 @@ The page holds the pictures themselves, so it can be sent to somebody else.
 	f := c.Flags()
 	f.StringVar(&o.format, "format", "text", "`form`: "+strings.Join(proposalFormats(), ", "))
 	f.StringVar(&o.output, "output", "", "write to this `file`; - is stdout")
-	f.StringSliceVar(&o.states, "only", []string{string(state.EnrichProposed)}, "those in this `state`: "+strings.Join(enrichmentStates(), ", ")+", or all")
+	f.StringSliceVar(&o.states, "only", []string{string(enrichment.Proposed)}, "those in this `state`: "+strings.Join(enrichmentStates(), ", ")+", or all")
 	f.StringVar(&o.kind, "kind", "", "those of this `kind`: describe, review or translate")
 	f.StringVar(&o.language, "language", "", "those in this `language`")
 	f.StringVar(&o.run, "run", "", "those that the run with this `ID` asked for")
@@ -67,17 +67,17 @@ The page holds the pictures themselves, so it can be sent to somebody else.
 }
 
 func enrichmentStates() []string {
-	return []string{string(state.EnrichProposed), string(state.EnrichAccepted), string(state.EnrichRejected), string(state.EnrichApplied), string(state.EnrichUndone),
-		string(state.EnrichConflict), string(state.EnrichFailed), string(state.EnrichRefused)}
+	return []string{string(enrichment.Proposed), string(enrichment.Accepted), string(enrichment.Rejected), string(enrichment.Applied), string(enrichment.Undone),
+		string(enrichment.Conflict), string(enrichment.Failed), string(enrichment.Refused)}
 }
 
 // filter says which proposals are wanted.
-func (o proposalsOptions) filter() (f state.EnrichmentFilter, err error) {
+func (o proposalsOptions) filter() (f enrichment.Filter, err error) {
 	if !slices.Contains(proposalFormats(), o.format) {
 		return f, usage(fmt.Errorf("--format: there is no form %q", o.format), "one of "+strings.Join(proposalFormats(), ", "))
 	}
-	f = state.EnrichmentFilter{Kind: state.EnrichmentKind(o.kind), Language: o.language, Run: o.run}
-	kinds := []state.EnrichmentKind{"", state.KindDescribe, state.KindReview, state.KindTranslate}
+	f = enrichment.Filter{Kind: enrichment.Kind(o.kind), Language: o.language, Run: o.run}
+	kinds := []enrichment.Kind{"", enrichment.KindDescribe, enrichment.KindReview, enrichment.KindTranslate}
 	if !slices.Contains(kinds, f.Kind) {
 		return f, usage(fmt.Errorf("--kind: there is no kind %q", o.kind), "describe, review or translate")
 	}
@@ -88,7 +88,7 @@ func (o proposalsOptions) filter() (f state.EnrichmentFilter, err error) {
 		if !slices.Contains(enrichmentStates(), s) {
 			return f, usage(fmt.Errorf("--only: there is no state %q", s), "one of "+strings.Join(enrichmentStates(), ", ")+", or all")
 		}
-		f.States = append(f.States, state.EnrichmentState(s))
+		f.States = append(f.States, enrichment.State(s))
 	}
 	return f, nil
 }
@@ -108,7 +108,7 @@ func (a *app) proposals(ctx context.Context, o proposalsOptions) error {
 	if err != nil {
 		return err
 	}
-	shown := &shownProposals{ctx: ctx, journal: journal, dest: dest, filter: filter, runs: map[string]state.EnrichmentRun{}, pictures: o.format == "html" && !o.withoutPictures}
+	shown := &shownProposals{ctx: ctx, store: enrichment.In(journal), dest: dest, filter: filter, runs: map[string]enrichment.Run{}, pictures: o.format == "html" && !o.withoutPictures}
 	if o.output == "" && (o.format == "text" || a.out.JSON()) {
 		err = a.listProposals(shown)
 	} else {
@@ -130,11 +130,11 @@ func (a *app) proposals(ctx context.Context, o proposalsOptions) error {
 // shownProposals are proposals on their way to a person.
 type shownProposals struct {
 	ctx      context.Context
-	journal  *state.Store
+	store    *enrichment.Store
 	dest     *destination
-	filter   state.EnrichmentFilter
+	filter   enrichment.Filter
 	pictures bool
-	runs     map[string]state.EnrichmentRun // by ID, that were looked up
+	runs     map[string]enrichment.Run // by ID, that were looked up
 
 	n, unpictured int64
 	why           error // of the last picture that is missing
@@ -142,7 +142,7 @@ type shownProposals struct {
 
 func (s *shownProposals) rows() iter.Seq2[proposals.Row, error] {
 	return func(yield func(proposals.Row, error) bool) {
-		for c, err := range s.journal.Enrichments(s.ctx, s.dest.identity(), s.filter) {
+		for c, err := range s.store.Enrichments(s.ctx, s.dest.identity(), s.filter) {
 			var row proposals.Row
 			if err == nil {
 				s.n++
@@ -162,12 +162,12 @@ func (s *shownProposals) rows() iter.Seq2[proposals.Row, error] {
 }
 
 // rowOf is a proposal as people see it, with its share of what its run cost.
-func (s *shownProposals) rowOf(c state.Enrichable) (proposals.Row, error) {
+func (s *shownProposals) rowOf(c enrichment.Enrichable) (proposals.Row, error) {
 	row, id := rowOf(c), c.Enrichment.Run
 	run, known := s.runs[id]
 	if !known {
 		var err error
-		if run, err = s.journal.EnrichmentRun(s.ctx, id); err != nil {
+		if run, err = s.store.Run(s.ctx, id); err != nil {
 			return row, err
 		}
 		s.runs[id] = run
@@ -180,7 +180,7 @@ func (s *shownProposals) rowOf(c state.Enrichable) (proposals.Row, error) {
 }
 
 // rowOf is a proposal as people see it.
-func rowOf(c state.Enrichable) proposals.Row {
+func rowOf(c enrichment.Enrichable) proposals.Row {
 	e := c.Enrichment
 	remark := e.Error
 	if remark == "" {
@@ -207,7 +207,7 @@ const thumbWidth = 320
 
 // picture is a small one of an asset, within the page. One that cannot be had is left out
 // and told.
-func (s *shownProposals) picture(c state.Enrichable) string {
+func (s *shownProposals) picture(c enrichment.Enrichable) string {
 	data, err := s.readThumb(c.Enrichment.Asset)
 	if err != nil {
 		s.unpictured, s.why = s.unpictured+1, err

@@ -8,11 +8,12 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // listEnrichmentRuns lists the runs of enrich, the newest last.
 func (a *app) listEnrichmentRuns(ctx context.Context, journal *state.Store, limit int) error {
-	runs, err := journal.EnrichmentRuns(ctx, "", limit)
+	runs, err := enrichment.In(journal).Runs(ctx, "", limit)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -42,7 +43,7 @@ func (a *app) listEnrichmentRuns(ctx context.Context, journal *state.Store, limi
 }
 
 // enrichCommandName is what people typed for a run.
-func enrichCommandName(r state.EnrichmentRun) string {
+func enrichCommandName(r enrichment.Run) string {
 	if r.Command == "undo" {
 		return r.Command
 	}

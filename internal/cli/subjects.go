@@ -16,6 +16,7 @@ import (
 	"assetferry/sources/s3"
 	"assetferry/sources/table"
 	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // subject is the plan, for an approval.
@@ -203,7 +204,7 @@ func (a *app) acceptedProposals(ctx context.Context, dest *destination) (string,
 
 // sameProposals makes sure that what is written is what was held against the approval. No
 // other process changes it any more: the journal is open for writing.
-func (e *enrichment) sameProposals(ctx context.Context, approved string) error {
+func (e *enrichSession) sameProposals(ctx context.Context, approved string) error {
 	if approved == "" {
 		return nil
 	}
@@ -216,7 +217,7 @@ func (e *enrichment) sameProposals(ctx context.Context, approved string) error {
 func proposalsHash(ctx context.Context, journal *state.Store, dest *destination) (string, error) {
 	hash := sha256.New()
 	lines := json.NewEncoder(hash)
-	for e, err := range journal.Enrichments(ctx, dest.identity(), state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichAccepted}}) {
+	for e, err := range enrichment.In(journal).Enrichments(ctx, dest.identity(), enrichment.Filter{States: []enrichment.State{enrichment.Accepted}}) {
 		if err != nil {
 			return "", err
 		}

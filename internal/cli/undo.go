@@ -16,6 +16,7 @@ import (
 	"assetferry/internal/ui"
 	"assetferry/migrate"
 	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 type undoOptions struct {
@@ -100,7 +101,7 @@ func (a *app) undo(ctx context.Context, o undoOptions) error {
 	if err != nil {
 		return err
 	}
-	if run, err := s.journal.EnrichmentRun(ctx, o.run); err == nil {
+	if run, err := enrichment.In(s.journal).Run(ctx, o.run); err == nil {
 		return a.undoEnrichment(ctx, s, run, o)
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err

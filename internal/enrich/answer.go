@@ -1,6 +1,7 @@
 package enrich
 
 import (
+	"assetferry/state/enrichment"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"assetferry/state"
 )
 
 // The most that is taken of what a model says about tags. The service's own limits are not
@@ -49,12 +48,12 @@ func (e *tooLongError) Error() string {
 
 // proposalOf reads the answer of a model. One whose alt is too long comes with a
 // *tooLongError, and is whole otherwise.
-func proposalOf(reply string) (state.Proposal, error) {
+func proposalOf(reply string) (enrichment.Proposal, error) {
 	object, err := objectIn(reply)
 	if err != nil {
-		return state.Proposal{}, err
+		return enrichment.Proposal{}, err
 	}
-	var p state.Proposal
+	var p enrichment.Proposal
 	if p.Text, err = textOf(object["alt"]); err != nil {
 		return p, fmt.Errorf("alt %w", err)
 	}
@@ -190,7 +189,7 @@ func cleanTags(tags []string) (kept []string, note string) {
 }
 
 // shortened cuts a text alternative that is too long at the end of a word, and says so.
-func shortened(p state.Proposal) state.Proposal {
+func shortened(p enrichment.Proposal) enrichment.Proposal {
 	characters := []rune(p.Text)
 	if len(characters) <= MaxAlt {
 		return p
@@ -210,7 +209,7 @@ func noted(note, more string) string {
 }
 
 // remarked tells of a proposal what a person should look at.
-func remarked(p state.Proposal, a state.Surveyed, language string) state.Proposal {
+func remarked(p enrichment.Proposal, a enrichment.Surveyed, language string) enrichment.Proposal {
 	if p.Text == "" {
 		return p
 	}

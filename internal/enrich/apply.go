@@ -14,7 +14,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // Apply writes what was accepted into the assets. Each is read first: where the description,
@@ -22,8 +22,8 @@ import (
 // is a conflict, and nothing is written. What an earlier process was about to write when it
 // died is settled before. The result is good also with an error.
 func (e *Engine) Apply(ctx context.Context) (Result, error) {
-	return e.write(ctx, state.EnrichmentRun{Command: "apply"}, func(w *writer, ctx context.Context) error {
-		for c, err := range e.Journal.Enrichments(ctx, e.Destination, state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichAccepted}}) {
+	return e.write(ctx, enrichment.Run{Command: "apply"}, func(w *writer, ctx context.Context) error {
+		for c, err := range e.Store.Enrichments(ctx, e.Destination, enrichment.Filter{States: []enrichment.State{enrichment.Accepted}}) {
 			if err != nil {
 				return err
 			}
@@ -36,13 +36,13 @@ func (e *Engine) Apply(ctx context.Context) (Result, error) {
 }
 
 // write is a run that writes: it settles what is open, and then does the work.
-func (e *Engine) write(ctx context.Context, run state.EnrichmentRun, work func(w *writer, ctx context.Context) error) (Result, error) {
+func (e *Engine) write(ctx context.Context, run enrichment.Run, work func(w *writer, ctx context.Context) error) (Result, error) {
 	run.Destination = e.Destination
-	run, err := e.Journal.BeginEnrichment(ctx, run)
+	run, err := e.Store.BeginRun(ctx, run)
 	if err != nil {
 		return Result{}, err
 	}
-	w := &writer{Engine: e, run: run, states: map[state.EnrichmentState]int64{}, seed: maphash.MakeSeed()}
+	w := &writer{Engine: e, run: run, states: map[enrichment.State]int64{}, seed: maphash.MakeSeed()}
 	e.Observer.Phase(run.Command, -1)
 	draining := e.draining(ctx)
 	if err = w.settle(draining); err == nil {
@@ -57,14 +57,14 @@ func (e *Engine) write(ctx context.Context, run state.EnrichmentRun, work func(w
 // A writer is a run that writes into assets.
 type writer struct {
 	*Engine
-	run   state.EnrichmentRun
+	run   enrichment.Run
 	group *errgroup.Group
 
 	seed  maphash.Seed
 	locks [64]sync.Mutex // what concerns one asset is done one after the other
 
 	mu      sync.Mutex
-	states  map[state.EnrichmentState]int64
+	states  map[enrichment.State]int64
 	stopped bool
 }
 
@@ -101,7 +101,7 @@ func (w *writer) begin(ctx context.Context, asset string, f func() error) bool {
 }
 
 // apply writes one accepted proposal. Its error ends the run.
-func (w *writer) apply(ctx context.Context, c state.Enrichable) error {
+func (w *writer) apply(ctx context.Context, c enrichment.Enrichable) error {
 	e := *c.Enrichment
 	now, err := w.Library.Asset(ctx, e.Asset)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +113,7 @@ func (w *writer) apply(ctx context.Context, c state.Enrichable) error {
 		return w.conflict(ctx, e, why)
 	}
 	before, after := changeOf(e, now)
-	if err := w.Journal.ApplyEnrichment(ctx, w.run.Num, e.Num, before, after); err != nil {
+	if err := w.Store.Apply(ctx, w.run.Num, e.Num, before, after); err != nil {
 		return err
 	}
 	if isDecorative(e) {
@@ -121,15 +121,17 @@ func (w *writer) apply(ctx context.Context, c state.Enrichable) error {
 			return err
 		}
 	}
-	return w.carryOut(ctx, state.Change{Run: w.run.ID, Enrichment: e, State: state.ChangeApplying, Before: before, After: after}, now)
+	return w.carryOut(ctx, enrichment.Change{Run: w.run.ID, Enrichment: e, State: enrichment.ChangeApplying, Before: before, After: after}, now)
 }
 
 // isDecorative reports whether a proposal is that there is nothing to describe.
-func isDecorative(e state.Enrichment) bool { return e.Proposal.Decorative && e.Proposal.Text == "" }
+func isDecorative(e enrichment.Enrichment) bool {
+	return e.Proposal.Decorative && e.Proposal.Text == ""
+}
 
 // strayed tells what somebody else changed since a proposal was made; empty if nothing that
 // the proposal is about.
-func strayed(e state.Enrichment, now assets.Asset) string {
+func strayed(e enrichment.Enrichment, now assets.Asset) string {
 	switch b := e.Basis; {
 	case now.Metadata.Description != b.Description:
 		return "the description was changed since"
@@ -146,7 +148,7 @@ func sameTags(a, b []string) bool {
 }
 
 // changeOf is what a proposal changes in an asset as it is now.
-func changeOf(e state.Enrichment, now assets.Asset) (before, after state.Written) {
+func changeOf(e enrichment.Enrichment, now assets.Asset) (before, after enrichment.Written) {
 	p := e.Proposal
 	switch was := now.Metadata.Description; {
 	case p.Text == "":
@@ -172,7 +174,7 @@ func changeOf(e state.Enrichment, now assets.Asset) (before, after state.Written
 }
 
 // holds reports whether an asset has what was written.
-func holds(now assets.Asset, w state.Written) bool {
+func holds(now assets.Asset, w enrichment.Written) bool {
 	if w.Description != nil && now.Metadata.Description != *w.Description || w.Tags != nil && !sameTags(now.Tags, *w.Tags) {
 		return false
 	}
@@ -187,7 +189,7 @@ func holds(now assets.Asset, w state.Written) bool {
 }
 
 // changesTo are the changes that have an asset hold what is to be written.
-func changesTo(now assets.Asset, w state.Written) assets.Changes {
+func changesTo(now assets.Asset, w enrichment.Written) assets.Changes {
 	c := assets.Changes{Description: w.Description, Tags: w.Tags}
 	if w.Attribute == "" {
 		return c
@@ -203,9 +205,9 @@ func changesTo(now assets.Asset, w state.Written) assets.Changes {
 }
 
 // carryOut writes a change that is noted, from an asset as it is now.
-func (w *writer) carryOut(ctx context.Context, c state.Change, now assets.Asset) error {
+func (w *writer) carryOut(ctx context.Context, c enrichment.Change, now assets.Asset) error {
 	from, to := c.Before, c.After
-	if c.State == state.ChangeUndoing {
+	if c.State == enrichment.ChangeUndoing {
 		from, to = to, from
 	}
 	switch {
@@ -230,11 +232,11 @@ func (w *writer) carryOut(ctx context.Context, c state.Change, now assets.Asset)
 
 // overwritten keeps that an asset is not any more what a change needs it to be. Where a later
 // run is why, an undo of it makes this one possible: so the change stands until then.
-func (w *writer) overwritten(ctx context.Context, c state.Change, now assets.Asset) error {
-	if c.State != state.ChangeUndoing {
+func (w *writer) overwritten(ctx context.Context, c enrichment.Change, now assets.Asset) error {
+	if c.State != enrichment.ChangeUndoing {
 		return w.record(ctx, c, false, "somebody else wrote meanwhile")
 	}
-	for later, err := range w.Journal.LaterEnrichmentChanges(ctx, c.Run, c.Enrichment.Asset) {
+	for later, err := range w.Store.LaterChanges(ctx, c.Run, c.Enrichment.Asset) {
 		if err != nil {
 			return err
 		}
@@ -244,32 +246,32 @@ func (w *writer) overwritten(ctx context.Context, c state.Change, now assets.Ass
 		ctx, cancel := recording(ctx)
 		defer cancel()
 		why := fmt.Sprintf("a later run wrote again: undo run %s first", later.Run)
-		if err := w.Journal.EnrichmentTakenBack(ctx, c.Run, c.Enrichment.Num, state.ChangeApplied, why); err != nil {
+		if err := w.Store.Undone(ctx, c.Run, c.Enrichment.Num, enrichment.ChangeApplied, why); err != nil {
 			return err
 		}
-		w.tell(ctx, c.Enrichment, state.EnrichConflict, "", why)
+		w.tell(ctx, c.Enrichment, enrichment.Conflict, "", why)
 		return nil
 	}
 	return w.record(ctx, c, false, "somebody else wrote meanwhile")
 }
 
 // concernSame reports whether two changes write the same field.
-func concernSame(a, b state.Written) bool {
+func concernSame(a, b enrichment.Written) bool {
 	return a.Description != nil && b.Description != nil || a.Tags != nil && b.Tags != nil || a.Attribute != "" && a.Attribute == b.Attribute
 }
 
 // record keeps what came of a change: it is written, or there is a conflict.
-func (w *writer) record(ctx context.Context, c state.Change, written bool, why string) error {
+func (w *writer) record(ctx context.Context, c enrichment.Change, written bool, why string) error {
 	ctx, cancel := recording(ctx)
 	defer cancel()
-	outcome, st, save := state.ChangeConflict, state.EnrichConflict, w.Journal.EnrichmentApplied
+	outcome, st, save := enrichment.ChangeConflict, enrichment.Conflict, w.Store.Applied
 	if written {
-		outcome, st = state.ChangeApplied, state.EnrichApplied
+		outcome, st = enrichment.ChangeApplied, enrichment.Applied
 	}
-	if c.State == state.ChangeUndoing {
-		save = w.Journal.EnrichmentTakenBack
+	if c.State == enrichment.ChangeUndoing {
+		save = w.Store.Undone
 		if written {
-			outcome, st = state.ChangeUndone, state.EnrichUndone
+			outcome, st = enrichment.ChangeUndone, enrichment.Undone
 		}
 	}
 	if err := save(ctx, c.Run, c.Enrichment.Num, outcome, why); err != nil {
@@ -281,46 +283,46 @@ func (w *writer) record(ctx context.Context, c state.Change, written bool, why s
 
 // refused keeps that the service does not take a change. What was accepted is so still, and
 // what was applied is, too.
-func (w *writer) refused(ctx context.Context, c state.Change, err error) error {
+func (w *writer) refused(ctx context.Context, c enrichment.Change, err error) error {
 	ctx, cancel := recording(ctx)
 	defer cancel()
-	outcome, save := state.ChangeFailed, w.Journal.EnrichmentApplied
-	if c.State == state.ChangeUndoing {
-		outcome, save = state.ChangeApplied, w.Journal.EnrichmentTakenBack
+	outcome, save := enrichment.ChangeFailed, w.Store.Applied
+	if c.State == enrichment.ChangeUndoing {
+		outcome, save = enrichment.ChangeApplied, w.Store.Undone
 	}
 	if err := save(ctx, c.Run, c.Enrichment.Num, outcome, oneLine(err)); err != nil {
 		return err
 	}
-	w.tell(ctx, c.Enrichment, state.EnrichFailed, string(retry.Permanent), oneLine(err))
+	w.tell(ctx, c.Enrichment, enrichment.Failed, string(retry.Permanent), oneLine(err))
 	return nil
 }
 
 // conflict keeps that a proposal is not written.
-func (w *writer) conflict(ctx context.Context, e state.Enrichment, why string) error {
-	if err := w.Journal.EnrichmentConflict(ctx, e.Num, why); err != nil {
+func (w *writer) conflict(ctx context.Context, e enrichment.Enrichment, why string) error {
+	if err := w.Store.Conflict(ctx, e.Num, why); err != nil {
 		return err
 	}
-	w.tell(ctx, e, state.EnrichConflict, "", why)
+	w.tell(ctx, e, enrichment.Conflict, "", why)
 	return nil
 }
 
 // skipped leaves an asset for the next run after an error that may pass, and ends the run
 // after one that concerns all assets.
-func (w *writer) skipped(ctx context.Context, e state.Enrichment, err error) error {
+func (w *writer) skipped(ctx context.Context, e enrichment.Enrichment, err error) error {
 	class, _ := retry.Classify(err)
 	if class == retry.Fatal || ctx.Err() != nil || errors.Is(err, retry.ErrDraining) {
 		return err
 	}
-	w.tell(ctx, e, state.EnrichFailed, string(class), oneLine(err))
+	w.tell(ctx, e, enrichment.Failed, string(class), oneLine(err))
 	return nil
 }
 
-func (w *writer) tell(ctx context.Context, e state.Enrichment, st state.EnrichmentState, class, why string) {
+func (w *writer) tell(ctx context.Context, e enrichment.Enrichment, st enrichment.State, class, why string) {
 	w.mu.Lock()
 	w.states[st]++
 	w.mu.Unlock()
 	o := outcomeOf(e)
-	if a, err := w.Journal.SurveyedAsset(ctx, w.Destination, e.Asset); err == nil { // else people have its id
+	if a, err := w.Store.SurveyedAsset(ctx, w.Destination, e.Asset); err == nil { // else people have its id
 		o.Path = Path(a)
 	}
 	o.State, o.Proposal, o.Class, o.Error = st, &e.Proposal, class, why
@@ -330,7 +332,7 @@ func (w *writer) tell(ctx context.Context, e state.Enrichment, st state.Enrichme
 // settle carries on with what an earlier process was about to write.
 func (w *writer) settle(ctx context.Context) error {
 	return w.together(ctx, func(ctx context.Context) error {
-		for c, err := range w.Journal.OpenEnrichmentChanges(ctx, w.Destination) {
+		for c, err := range w.Store.OpenChanges(ctx, w.Destination) {
 			if err != nil {
 				return err
 			}
@@ -342,7 +344,7 @@ func (w *writer) settle(ctx context.Context) error {
 	})
 }
 
-func (w *writer) settleOne(ctx context.Context, c state.Change) error {
+func (w *writer) settleOne(ctx context.Context, c enrichment.Change) error {
 	now, err := w.Library.Asset(ctx, c.Enrichment.Asset)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -356,8 +358,8 @@ func (w *writer) settleOne(ctx context.Context, c state.Change) error {
 func (w *writer) result(ctx context.Context, err error) (Result, error) {
 	ctx, cancel := recording(ctx)
 	defer cancel()
-	err = errors.Join(err, w.Journal.FinishEnrichment(ctx, w.run.Num, nil))
-	run, readErr := w.Journal.EnrichmentRun(ctx, w.run.ID)
+	err = errors.Join(err, w.Store.FinishRun(ctx, w.run.Num, nil))
+	run, readErr := w.Store.Run(ctx, w.run.ID)
 	if readErr != nil {
 		run, err = w.run, errors.Join(err, readErr)
 	}

@@ -10,7 +10,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // proposed is a world in which so many assets have an accepted proposal.
@@ -26,7 +26,7 @@ func proposed(tb testing.TB, n int) *world {
 func TestApplyAndUndo(t *testing.T) {
 	w := proposed(t, 2)
 	got, err := w.engine().Apply(t.Context())
-	if err != nil || got.States[state.EnrichApplied] != 2 || w.updates != 2 {
+	if err != nil || got.States[enrichment.Applied] != 2 || w.updates != 2 {
 		t.Fatalf("got %+v after %d updates (%v)", got, w.updates, err)
 	}
 	a := w.assets["asset00"]
@@ -41,7 +41,7 @@ func TestApplyAndUndo(t *testing.T) {
 	}
 	w.assets["asset01"].Metadata.Description = "A person wrote this about the dog"
 	undone, err := w.engine().Undo(t.Context(), got.Run.ID)
-	if err != nil || undone.States[state.EnrichUndone] != 1 || undone.States[state.EnrichConflict] != 1 || undone.Run.Undoes != got.Run.ID {
+	if err != nil || undone.States[enrichment.Undone] != 1 || undone.States[enrichment.Conflict] != 1 || undone.Run.Undoes != got.Run.ID {
 		t.Errorf("got %+v (%v)", undone, err)
 	}
 	if a.Metadata.Description != "" || !slices.Equal(a.Tags, []string{"old"}) || w.assets["asset01"].Metadata.Description != "A person wrote this about the dog" {
@@ -68,16 +68,16 @@ func TestUndoInTheWrongOrder(t *testing.T) {
 	second, err := w.engine().Apply(t.Context())
 	must(t, err)
 	got, err := w.engine().Undo(t.Context(), first.Run.ID)
-	if err != nil || got.States[state.EnrichConflict] != 1 || w.assets["asset00"].Metadata.Description != "Another made-up picture" {
+	if err != nil || got.States[enrichment.Conflict] != 1 || w.assets["asset00"].Metadata.Description != "Another made-up picture" {
 		t.Fatalf("got %+v (%v)", got, err)
 	}
-	for c, err := range w.store.EnrichmentChanges(t.Context(), first.Run.ID) {
-		if err != nil || c.State != state.ChangeApplied || c.Error != "a later run wrote again: undo run "+second.Run.ID+" first" {
+	for c, err := range w.store.Changes(t.Context(), first.Run.ID) {
+		if err != nil || c.State != enrichment.ChangeApplied || c.Error != "a later run wrote again: undo run "+second.Run.ID+" first" {
 			t.Errorf("got %+v (%v)", c, err)
 		}
 	}
 	for _, run := range []string{second.Run.ID, first.Run.ID} {
-		if got, err = w.engine().Undo(t.Context(), run); err != nil || got.States[state.EnrichUndone] != 1 {
+		if got, err = w.engine().Undo(t.Context(), run); err != nil || got.States[enrichment.Undone] != 1 {
 			t.Errorf("run %s: got %+v (%v)", run, got, err)
 		}
 	}
@@ -97,10 +97,10 @@ func TestNeverOverAPerson(t *testing.T) {
 			w := proposed(t, 1)
 			edit(w)
 			got, err := w.engine().Apply(t.Context())
-			if err != nil || got.States[state.EnrichConflict] != 1 || w.updates != 0 {
+			if err != nil || got.States[enrichment.Conflict] != 1 || w.updates != 0 {
 				t.Errorf("got %+v after %d updates (%v)", got, w.updates, err)
 			}
-			if e := w.enrichments()[0]; e.State != state.EnrichConflict || e.Error == "" {
+			if e := w.enrichments()[0]; e.State != enrichment.Conflict || e.Error == "" {
 				t.Errorf("got %+v", e)
 			}
 		})
@@ -140,7 +140,7 @@ func applyAndUndo(t *testing.T, way fault, n int) (struck bool) {
 	w.again()
 	second, err := w.engine().Apply(t.Context())
 	must(t, err)
-	if got := w.states(); got[state.EnrichApplied] != 2 {
+	if got := w.states(); got[enrichment.Applied] != 2 {
 		t.Fatalf("there are %v, want both applied", got)
 	}
 	for _, a := range w.assets {
@@ -159,7 +159,7 @@ func applyAndUndo(t *testing.T, way fault, n int) (struck bool) {
 		_, err := w.engine().Undo(t.Context(), run.Run.ID)
 		must(t, err)
 	}
-	if got := w.states(); got[state.EnrichUndone] != 2 {
+	if got := w.states(); got[enrichment.Undone] != 2 {
 		t.Fatalf("there are %v, want both undone", got)
 	}
 	for _, a := range w.assets {
@@ -187,7 +187,7 @@ func TestWrittenMeanwhile(t *testing.T) {
 		}
 		w.assets["asset00"].Metadata.Description = "A person wrote this"
 		got, err := w.engine().Apply(t.Context())
-		if err != nil || got.States[state.EnrichConflict] != 1 || w.updates != 0 {
+		if err != nil || got.States[enrichment.Conflict] != 1 || w.updates != 0 {
 			t.Errorf("killed at call %d: got %+v (%v)", n, got, err)
 		}
 	}
@@ -205,7 +205,7 @@ func TestApplyAgain(t *testing.T) {
 		t.Fatalf("refused %v (%v)", refused, err)
 	}
 	got, err = w.engine().Apply(t.Context())
-	if err != nil || got.States[state.EnrichApplied] != 1 || w.assets["asset00"].Metadata.Description != "A made-up picture" {
+	if err != nil || got.States[enrichment.Applied] != 1 || w.assets["asset00"].Metadata.Description != "A made-up picture" {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 }
@@ -224,10 +224,10 @@ func TestImport(t *testing.T) {
 		t.Errorf("refused %v (%v)", refused, err)
 	}
 	got := w.enrichments()
-	if e := got[0]; e.State != state.EnrichAccepted || !e.Edited || e.Proposal.Text != "What a person wrote" || !cmp.Equal(e.Proposal.Tags, []string{"three"}) {
+	if e := got[0]; e.State != enrichment.Accepted || !e.Edited || e.Proposal.Text != "What a person wrote" || !cmp.Equal(e.Proposal.Tags, []string{"three"}) {
 		t.Errorf("got %+v", e)
 	}
-	if got[1].State != state.EnrichRejected || got[2].State != state.EnrichRejected {
+	if got[1].State != enrichment.Rejected || got[2].State != enrichment.Rejected {
 		t.Errorf("got %+v and %+v", got[1], got[2])
 	}
 }

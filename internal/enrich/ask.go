@@ -12,7 +12,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // maxAlike is how many assets in a row may fail in the same way before a run ends.
@@ -31,11 +31,11 @@ func (e *Engine) Ask(ctx context.Context, r Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	run, err := e.Journal.BeginEnrichment(ctx, state.EnrichmentRun{Destination: e.Destination, Command: string(r.Kind), Service: e.Host, Model: r.Model.ID, Contexts: r.contexts()})
+	run, err := e.Store.BeginRun(ctx, enrichment.Run{Destination: e.Destination, Command: string(r.Kind), Service: e.Host, Model: r.Model.ID, Contexts: r.contexts()})
 	if err != nil {
 		return Result{}, err
 	}
-	a := &asker{Engine: e, request: r, run: run, states: map[state.EnrichmentState]int64{}}
+	a := &asker{Engine: e, request: r, run: run, states: map[enrichment.State]int64{}}
 	err = a.all(ctx)
 	left, cleanErr := e.CleanUp(e.draining(ctx))
 	return a.result(ctx, left, errors.Join(err, cleanErr))
@@ -45,14 +45,14 @@ func (e *Engine) Ask(ctx context.Context, r Request) (Result, error) {
 type asker struct {
 	*Engine
 	request Request
-	run     state.EnrichmentRun
+	run     enrichment.Run
 	budget  budget
 	// categories are those of the destination now, by id: one may have become private since
 	// the survey.
 	categories map[string]assets.Category
 
 	mu      sync.Mutex
-	states  map[state.EnrichmentState]int64
+	states  map[enrichment.State]int64
 	last    string // how the last asset failed; empty if it did not
 	alike   int    // how many in a row did so
 	ended   error  // why nothing is begun any more
@@ -127,11 +127,11 @@ func (r *asker) mayLeave(l *Leaving) bool {
 	return ok && r.request.Rules.holdsBack(l.Surveyed) == ""
 }
 
-func batchSize(kind state.EnrichmentKind) int {
+func batchSize(kind enrichment.Kind) int {
 	switch kind {
-	case state.KindReview:
+	case enrichment.KindReview:
 		return reviewBatch
-	case state.KindTranslate:
+	case enrichment.KindTranslate:
 		return translateBatch
 	}
 	return 1
@@ -150,9 +150,9 @@ func (r *asker) batch(ctx context.Context, batch []Leaving) error {
 	defer r.budget.done()
 	defer r.Observer.Progress(int64(len(batch)))
 	switch r.request.Kind {
-	case state.KindReview:
+	case enrichment.KindReview:
 		return r.review(ctx, batch)
-	case state.KindTranslate:
+	case enrichment.KindTranslate:
 		return r.translate(ctx, batch)
 	}
 	return r.describe(ctx, batch[0])
@@ -208,20 +208,20 @@ func isFatal(err error) bool {
 
 // failed is what becomes of an asset after an error. One that concerns all assets ends the
 // run; then, and where it was only told to stop, the asset was not to blame.
-func (r *asker) failed(ctx context.Context, num int64, err error) state.Answer {
-	a := state.Answer{Num: num, Model: r.request.Model.ID}
+func (r *asker) failed(ctx context.Context, num int64, err error) enrichment.Answer {
+	a := enrichment.Answer{Num: num, Model: r.request.Model.ID}
 	class, _ := retry.Classify(err)
 	switch flagged := flaggedBy(err); {
 	case len(flagged) > 0:
-		a.State, a.Flagged, a.Error = state.EnrichRefused, flagged, oneLine(err)
+		a.State, a.Flagged, a.Error = enrichment.Refused, flagged, oneLine(err)
 	case ctx.Err() != nil || errors.Is(err, retry.ErrDraining):
-		a.State = state.EnrichPlanned
+		a.State = enrichment.Planned
 		r.endWith(retry.ErrDraining)
 	case class == retry.Fatal:
-		a.State = state.EnrichPlanned
+		a.State = enrichment.Planned
 		r.endWith(err)
 	default:
-		a.State, a.Class, a.Error = state.EnrichFailed, string(class), oneLine(err)
+		a.State, a.Class, a.Error = enrichment.Failed, string(class), oneLine(err)
 		r.count(err)
 	}
 	return a
@@ -272,20 +272,20 @@ func wayOf(err error) string {
 
 // record keeps what came of asking, also after an interrupt, and tells of it. There is an
 // outcome for each answer.
-func (r *asker) record(ctx context.Context, outcomes []Outcome, answers []state.Answer) error {
+func (r *asker) record(ctx context.Context, outcomes []Outcome, answers []enrichment.Answer) error {
 	ctx, cancel := recording(ctx)
 	defer cancel()
-	if err := r.Journal.AnswerEnrichments(ctx, r.run.Num, answers); err != nil {
+	if err := r.Store.Answer(ctx, r.run.Num, answers); err != nil {
 		return err
 	}
 	for n, a := range answers {
 		o := outcomes[n]
-		if a.State == state.EnrichPlanned {
+		if a.State == enrichment.Planned {
 			continue // nothing came of it yet
 		}
 		r.mu.Lock()
 		r.states[a.State]++
-		if a.State == state.EnrichProposed {
+		if a.State == enrichment.Proposed {
 			r.last, r.alike = "", 0
 		}
 		r.mu.Unlock()
@@ -299,11 +299,11 @@ func (r *asker) record(ctx context.Context, outcomes []Outcome, answers []state.
 func (r *asker) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.states[state.EnrichPlanned]++
+	r.states[enrichment.Planned]++
 }
 
 // outcomeOf is what is told of an enrichment before anything came of it.
-func outcomeOf(e state.Enrichment) Outcome {
+func outcomeOf(e enrichment.Enrichment) Outcome {
 	return Outcome{Asset: e.Asset, Kind: e.Kind, Language: e.Language}
 }
 
@@ -311,8 +311,8 @@ func (r *asker) result(ctx context.Context, left int64, err error) (Result, erro
 	ctx, cancel := recording(ctx)
 	defer cancel()
 	credits := r.budget.total(ctx, r)
-	err = errors.Join(err, r.Journal.FinishEnrichment(ctx, r.run.Num, credits))
-	run, readErr := r.Journal.EnrichmentRun(ctx, r.run.ID)
+	err = errors.Join(err, r.Store.FinishRun(ctx, r.run.Num, credits))
+	run, readErr := r.Store.Run(ctx, r.run.ID)
 	if readErr != nil {
 		run, err = r.run, errors.Join(err, readErr)
 	}

@@ -11,7 +11,7 @@ import (
 	"assetferry/internal/retry"
 	"assetferry/internal/test/longtest"
 	"assetferry/internal/test/seedtest"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 func TestDescribe(t *testing.T) {
@@ -19,7 +19,7 @@ func TestDescribe(t *testing.T) {
 	w.add("fine", "A person wrote this about the dog")
 	got, err := w.ask(w.engine(), nil)
 	must(t, err)
-	if got.States[state.EnrichProposed] != 3 || got.Run.Calls != 3 || got.Left != 0 || *got.Run.Credits != 1.5 || got.Run.Bytes == 0 {
+	if got.States[enrichment.Proposed] != 3 || got.Run.Calls != 3 || got.Left != 0 || *got.Run.Credits != 1.5 || got.Run.Bytes == 0 {
 		t.Errorf("got %+v", got)
 	}
 	for _, e := range w.enrichments() {
@@ -77,7 +77,7 @@ func TestEveryFault(t *testing.T) {
 func (w *world) failed() (ids []string) {
 	w.Helper()
 	for _, e := range w.enrichments() {
-		if e.State == state.EnrichFailed {
+		if e.State == enrichment.Failed {
 			ids = append(ids, e.Asset)
 		}
 	}
@@ -87,7 +87,7 @@ func (w *world) failed() (ids []string) {
 // checkWhole checks that all is as if nothing had gone wrong.
 func (w *world) checkWhole(result Result, n int) {
 	w.Helper()
-	if got := w.states(); got[state.EnrichProposed] != n || len(got) != 1 {
+	if got := w.states(); got[enrichment.Proposed] != n || len(got) != 1 {
 		w.Errorf("there are %v, want %d proposals", got, n)
 	}
 	if len(w.talks) != 0 || result.Left != 0 {
@@ -143,7 +143,7 @@ func TestRepair(t *testing.T) {
 			if e.Proposal.Text != tt.text || e.Proposal.Note != tt.note || e.Calls != tt.calls || w.billed != tt.calls {
 				t.Errorf("got %+v after %d calls", e, w.billed)
 			}
-			if failed := e.State == state.EnrichFailed; failed != (tt.text == "") || failed && e.Class != string(retry.Transient) {
+			if failed := e.State == enrichment.Failed; failed != (tt.text == "") || failed && e.Class != string(retry.Transient) {
 				t.Errorf("got %s %s: %s", e.State, e.Class, e.Error)
 			}
 		})
@@ -161,10 +161,10 @@ func TestDecorative(t *testing.T) {
 	}
 	w.accept()
 	got, err := w.engine().Apply(t.Context())
-	if err != nil || got.States[state.EnrichApplied] != 1 || w.updates != 0 {
+	if err != nil || got.States[enrichment.Applied] != 1 || w.updates != 0 {
 		t.Errorf("got %+v after %d updates (%v)", got, w.updates, err)
 	}
-	must(t, New(Deps{Journal: w.store, Library: w, Destination: library}).Survey(t.Context(), ""))
+	must(t, New(Deps{Store: w.store, Library: w, Destination: library}).Survey(t.Context(), ""))
 	counts, err := w.engine().Findings(t.Context())
 	if err != nil || counts.Findings[FindingDecorative] != 2 {
 		t.Errorf("got %+v (%v)", counts, err)
@@ -185,12 +185,12 @@ func TestChangedSinceSurvey(t *testing.T) {
 	w.assets["asset01"].Tags = append(w.assets["asset01"].Tags, "no-ai")
 	w.assets["asset02"].CategoryID = "elsewhere"
 	w.private = true
-	if got, err := e.Ask(t.Context(), Request{Kind: state.KindDescribe, Language: "en"}); err != nil || w.billed != 0 {
+	if got, err := e.Ask(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"}); err != nil || w.billed != 0 {
 		t.Errorf("from a category that became private: %+v (%v)", got, err)
 	}
 	w.private = false
-	got, err := e.Ask(t.Context(), Request{Kind: state.KindDescribe, Language: "en", Rules: Rules{Tags: []string{"no-ai"}}})
-	if err != nil || got.States[state.EnrichProposed] != 1 || w.billed != 1 {
+	got, err := e.Ask(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en", Rules: Rules{Tags: []string{"no-ai"}}})
+	if err != nil || got.States[enrichment.Proposed] != 1 || w.billed != 1 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 }
@@ -198,7 +198,7 @@ func TestChangedSinceSurvey(t *testing.T) {
 func TestBudget(t *testing.T) {
 	w := newWorld(t, 10)
 	got, err := w.ask(w.engine(), func(r *Request) { r.MaxCredits = 2 })
-	if !errors.Is(err, ErrBudget) || w.billed != 4 || got.States[state.EnrichProposed] != 4 {
+	if !errors.Is(err, ErrBudget) || w.billed != 4 || got.States[enrichment.Proposed] != 4 {
 		t.Errorf("billed %d calls, want the 4 that cost 2 credits: %+v (%v)", w.billed, got, err)
 	}
 	got, err = w.ask(w.engine(), func(r *Request) { r.MaxCredits = 1.5 })
@@ -217,13 +217,13 @@ func TestBreaker(t *testing.T) {
 	}
 	_, err := w.ask(w.engine(), nil)
 	e, ok := errors.AsType[*BreakerError](err)
-	if !ok || e.Failures != maxAlike || w.states()[state.EnrichFailed] != maxAlike || w.billed != 0 {
+	if !ok || e.Failures != maxAlike || w.states()[enrichment.Failed] != maxAlike || w.billed != 0 {
 		t.Errorf("got %v, and %v", err, w.states())
 	}
-	if _, err := w.ask(w.engine(), nil); err != nil || w.states()[state.EnrichFailed] != 30 {
+	if _, err := w.ask(w.engine(), nil); err != nil || w.states()[enrichment.Failed] != 30 {
 		t.Errorf("the rest: %v, and %v", err, w.states())
 	}
-	got, err := w.engine().Plan(t.Context(), Request{Kind: state.KindDescribe, Language: "en"})
+	got, err := w.engine().Plan(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"})
 	if err != nil || got.Assets != 0 || got.Held[ReasonFailed] != 30 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
@@ -237,7 +237,7 @@ func TestPlanKnowsTheLimit(t *testing.T) {
 	if err := e.Survey(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	got, err := e.Plan(t.Context(), Request{Kind: state.KindDescribe, Language: "en"})
+	got, err := e.Plan(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"})
 	if err != nil || got.Duration != 3*time.Minute {
 		t.Errorf("got %v (%v), want 3 minutes for 30 calls at 10 a minute", got.Duration, err)
 	}
@@ -253,7 +253,7 @@ func TestRefused(t *testing.T) {
 		if !w.fault.struck {
 			t.Fatal("no call was refused")
 		}
-		if err == nil && w.states()[state.EnrichRefused] == 1 {
+		if err == nil && w.states()[enrichment.Refused] == 1 {
 			break
 		}
 	}
@@ -262,7 +262,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	must(t, w.engine().Survey(t.Context(), "en"))
-	if got, err := w.engine().Plan(t.Context(), Request{Kind: state.KindDescribe, Language: "en"}); err != nil || got.Held[ReasonRefused] != 1 {
+	if got, err := w.engine().Plan(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"}); err != nil || got.Held[ReasonRefused] != 1 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 	refused, err := w.engine().Import(t.Context(), []Row{{Num: e.Num, Accepted: true, Text: "What a person wrote"}})
@@ -282,7 +282,7 @@ func (*flaggedError) FlaggedCategories() []string { return []string{"violence"} 
 
 func TestNoSurvey(t *testing.T) {
 	w := newWorld(t, 1)
-	if _, err := w.engine().Ask(t.Context(), Request{Kind: state.KindDescribe, Language: "en"}); !errors.Is(err, ErrNoSurvey) {
+	if _, err := w.engine().Ask(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en"}); !errors.Is(err, ErrNoSurvey) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := w.engine().Findings(t.Context()); !errors.Is(err, ErrNoSurvey) || errors.Is(err, fs.ErrNotExist) {

@@ -41,7 +41,7 @@ func (b *budget) begin(ctx context.Context, r *asker) error {
 		return context.Cause(ctx)
 	}
 	b.base, b.knows = base, true
-	cost, err := r.Journal.EnrichmentCost(ctx, r.Host, string(r.request.Kind))
+	cost, err := r.Store.Cost(ctx, r.Host, string(r.request.Kind))
 	if err != nil {
 		return err
 	}

@@ -6,17 +6,17 @@ import (
 	"testing"
 
 	"assetferry/internal/ai"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // Every billed call refers to the contexts of its request, the one that asks for a repair among
 // them, and the journal knows of them.
 func TestContexts(t *testing.T) {
 	refs := []ai.ContextRef{{ID: "c1"}, {ID: "c2", PromptID: "p"}}
-	for kind, calls := range map[state.EnrichmentKind]int{state.KindDescribe: 2, state.KindReview: 1, state.KindTranslate: 1} {
+	for kind, calls := range map[enrichment.Kind]int{enrichment.KindDescribe: 2, enrichment.KindReview: 1, enrichment.KindTranslate: 1} {
 		t.Run(string(kind), func(t *testing.T) {
 			w := newWorld(t, 0)
-			w.add("one", map[bool]string{false: "A text with teh mistake"}[kind == state.KindDescribe])
+			w.add("one", map[bool]string{false: "A text with teh mistake"}[kind == enrichment.KindDescribe])
 			said := 0
 			w.answers = func(string) string {
 				if said++; said == 1 {

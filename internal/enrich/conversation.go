@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assetferry/internal/retry"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // conversationID gives the id of a conversation that is about to be made. It tells whose it
@@ -37,7 +37,7 @@ func recording(ctx context.Context) (context.Context, context.CancelFunc) {
 func (r *asker) settle(ctx context.Context) error {
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(r.Concurrency)
-	for c, err := range r.Journal.Conversations(ctx, r.Host) {
+	for c, err := range r.Store.Conversations(ctx, r.Host) {
 		if err != nil {
 			return errors.Join(err, g.Wait())
 		}
@@ -49,13 +49,13 @@ func (r *asker) settle(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	_, err := r.Journal.AbandonAsking(ctx, r.Destination, r.Host)
+	_, err := r.Store.AbandonAsking(ctx, r.Destination, r.Host)
 	return err
 }
 
 // settleOne takes the reply of a conversation, if there is one that can be used. Where nobody
 // can tell the conversation stays for the next run, unless it would fail for all of them.
-func (r *asker) settleOne(ctx context.Context, c state.Conversation) error {
+func (r *asker) settleOne(ctx context.Context, c enrichment.Conversation) error {
 	said, err := r.look(ctx, c.ID, r.Settle-r.Now().Sub(c.At))
 	if isFatal(err) {
 		return err
@@ -63,13 +63,13 @@ func (r *asker) settleOne(ctx context.Context, c state.Conversation) error {
 		r.leave()
 		return context.Cause(ctx)
 	}
-	a := state.Answer{Num: c.Enrichment.Num, State: state.EnrichPlanned, Model: c.Enrichment.Proposal.Model, Calls: said.Questions}
+	a := enrichment.Answer{Num: c.Enrichment.Num, State: enrichment.Planned, Model: c.Enrichment.Proposal.Model, Calls: said.Questions}
 	p, err := proposalOf(said.Reply)
 	if isUsable(err) {
-		p = remarked(shortened(p), state.Surveyed{}, c.Enrichment.Language)
-		a.State, a.Proposal = state.EnrichProposed, &p
+		p = remarked(shortened(p), enrichment.Surveyed{}, c.Enrichment.Language)
+		a.State, a.Proposal = enrichment.Proposed, &p
 	}
-	return r.record(ctx, []Outcome{outcomeOf(c.Enrichment)}, []state.Answer{a})
+	return r.record(ctx, []Outcome{outcomeOf(c.Enrichment)}, []enrichment.Answer{a})
 }
 
 // isUsable reports whether what came of reading an answer is a proposal.
@@ -114,7 +114,7 @@ func (e *Engine) CleanUp(ctx context.Context) (left int64, err error) {
 	e.Observer.Phase("clean up", -1)
 	g, parallel := errgroup.WithContext(ctx)
 	g.SetLimit(e.Concurrency)
-	for c, err := range e.Journal.Conversations(ctx, e.Host) {
+	for c, err := range e.Store.Conversations(ctx, e.Host) {
 		if err != nil {
 			err = errors.Join(err, g.Wait())
 			return left, err
@@ -152,5 +152,5 @@ func (e *Engine) forget(ctx context.Context, id string) (gone bool, err error) {
 	}
 	ctx, cancel = recording(ctx)
 	defer cancel()
-	return true, e.Journal.ForgetConversation(ctx, e.Host, id)
+	return true, e.Store.ForgetConversation(ctx, e.Host, id)
 }

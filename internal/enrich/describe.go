@@ -12,7 +12,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/picture"
 	"assetferry/internal/retry"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // maxFile is the most bytes of a file that are read to make a picture of.
@@ -20,7 +20,7 @@ const maxFile = 64 << 20
 
 // describe asks about one asset. Its error is one of the journal.
 func (r *asker) describe(ctx context.Context, l Leaving) error {
-	o := Outcome{Asset: l.Asset, Path: Path(l.Surveyed), Kind: state.KindDescribe, Language: r.request.Language}
+	o := Outcome{Asset: l.Asset, Path: Path(l.Surveyed), Kind: enrichment.KindDescribe, Language: r.request.Language}
 	now, err := r.Library.Asset(ctx, l.Asset)
 	if err != nil {
 		return r.failWithout(ctx, l.Surveyed, o, err)
@@ -38,11 +38,11 @@ func (r *asker) describe(ctx context.Context, l Leaving) error {
 		return err
 	}
 	answer, settled := c.hold(ctx)
-	if !settled || ctx.Err() != nil && answer.State == state.EnrichPlanned {
+	if !settled || ctx.Err() != nil && answer.State == enrichment.Planned {
 		r.leave()
 		return context.Cause(ctx) // the next run finds out what came of it
 	}
-	if err := r.record(ctx, []Outcome{o}, []state.Answer{answer}); err != nil {
+	if err := r.record(ctx, []Outcome{o}, []enrichment.Answer{answer}); err != nil {
 		return err
 	}
 	_, err = r.forget(ctx, c.id)
@@ -51,40 +51,40 @@ func (r *asker) describe(ctx context.Context, l Leaving) error {
 
 // asItIs is an asset of the survey as the service has it now. Somebody may have described
 // it since, or said that it must not leave: then it is left for the next survey.
-func (r *asker) asItIs(l Leaving, now assets.Asset) (a state.Surveyed, changed bool) {
+func (r *asker) asItIs(l Leaving, now assets.Asset) (a enrichment.Surveyed, changed bool) {
 	c := assets.Category{ID: l.Category, Name: l.CategoryName, Private: l.Private}
 	a = surveyed(now, c, l.Folder, r.request.Language)
 	if now.CategoryID != l.Category || now.FolderID != l.FolderID {
 		return a, true // who knows what its new place is called
 	}
-	return a, !r.request.isAbout(state.Enrichable{Surveyed: a, Enrichment: l.Enrichment}) || r.request.Rules.holdsBack(a) != ""
+	return a, !r.request.isAbout(enrichment.Enrichable{Surveyed: a, Enrichment: l.Enrichment}) || r.request.Rules.holdsBack(a) != ""
 }
 
 // intend notes what is about to be asked, in a conversation if it has an id.
-func (r *asker) intend(ctx context.Context, a state.Surveyed, conversation string) (int64, error) {
-	nums, err := r.Journal.AskEnrichments(ctx, r.run, []state.Asking{r.asking(a, conversation)})
+func (r *asker) intend(ctx context.Context, a enrichment.Surveyed, conversation string) (int64, error) {
+	nums, err := r.Store.Ask(ctx, r.run, []enrichment.Question{r.asking(a, conversation)})
 	if err != nil {
 		return 0, err
 	}
 	return nums[0], nil
 }
 
-func (r *asker) asking(a state.Surveyed, conversation string) state.Asking {
-	return state.Asking{Asset: a.Asset, Kind: r.request.Kind, Language: r.request.Language, Conversation: conversation, Basis: state.Basis{
+func (r *asker) asking(a enrichment.Surveyed, conversation string) enrichment.Question {
+	return enrichment.Question{Asset: a.Asset, Kind: r.request.Kind, Language: r.request.Language, Conversation: conversation, Basis: enrichment.Basis{
 		Size: a.Size, Width: a.Width, Height: a.Height, Blur: a.Blur, Description: a.Description, Tags: a.Tags,
 		Attribute: r.request.attribute, Value: attributeOf(a.Attributes, r.request.attribute)}}
 }
 
 // failWithout records the failure of an asset that could not even be asked about.
-func (r *asker) failWithout(ctx context.Context, a state.Surveyed, o Outcome, err error) error {
+func (r *asker) failWithout(ctx context.Context, a enrichment.Surveyed, o Outcome, err error) error {
 	answer := r.failed(ctx, 0, err)
-	if answer.State == state.EnrichPlanned {
+	if answer.State == enrichment.Planned {
 		return context.Cause(ctx)
 	}
 	if answer.Num, err = r.intend(ctx, a, ""); err != nil {
 		return err
 	}
-	return r.record(ctx, []Outcome{o}, []state.Answer{answer})
+	return r.record(ctx, []Outcome{o}, []enrichment.Answer{answer})
 }
 
 // A pictureError says that a picture cannot be shown to a model. The same picture never does
@@ -96,7 +96,7 @@ func (e *pictureError) Class() retry.Class { return retry.Permanent }
 
 // show gives the picture of an asset as a model takes it: the rendition of the service, or
 // else the file.
-func (r *asker) show(ctx context.Context, a state.Surveyed) (picture.Picture, error) {
+func (r *asker) show(ctx context.Context, a enrichment.Surveyed) (picture.Picture, error) {
 	addresses := slices.DeleteFunc([]string{a.Image, a.URL}, func(address string) bool { return address == "" })
 	err := error(&pictureError{errors.New("it has no address")})
 	for _, address := range addresses {
@@ -136,7 +136,7 @@ func (r *asker) fetch(ctx context.Context, address string) (shown picture.Pictur
 // A conversation is one about an asset.
 type conversation struct {
 	*asker
-	asset state.Surveyed
+	asset enrichment.Surveyed
 	id    string
 	num   int64
 	shown picture.Picture
@@ -146,9 +146,9 @@ type conversation struct {
 
 // hold has a conversation, and gives what came of it. It is not settled where nobody knows
 // whether there is a reply.
-func (c *conversation) hold(ctx context.Context) (a state.Answer, settled bool) {
+func (c *conversation) hold(ctx context.Context) (a enrichment.Answer, settled bool) {
 	p, err := c.propose(ctx)
-	a = state.Answer{Num: c.num, State: state.EnrichProposed, Proposal: &p, Model: c.request.Model.ID}
+	a = enrichment.Answer{Num: c.num, State: enrichment.Proposed, Proposal: &p, Model: c.request.Model.ID}
 	if err != nil {
 		a = c.failed(ctx, c.num, err)
 	}
@@ -170,20 +170,20 @@ func (e *unsettledError) Class() retry.Class {
 	return class
 }
 
-func (c *conversation) propose(ctx context.Context) (state.Proposal, error) {
+func (c *conversation) propose(ctx context.Context) (enrichment.Proposal, error) {
 	if err := c.Service.Converse(ctx, c.id); err != nil && !errors.Is(err, fs.ErrExist) {
-		return state.Proposal{}, err
+		return enrichment.Proposal{}, err
 	}
 	file, err := c.Service.Attach(ctx, c.id, Attachment{Name: fileNameFor(c.asset, c.shown.Type), Type: c.shown.Type, Data: c.shown.Data})
 	if err != nil {
-		return state.Proposal{}, err
+		return enrichment.Proposal{}, err
 	}
 	c.bytes = int64(len(c.shown.Data))
 	c.shown.Data = nil // nobody needs it any more, and answers take long
 	language := c.request.Language
 	reply, err := c.say(ctx, Question{Prompt: prompt(language, clean(fileNameOf(c.asset))), Model: c.request.Model.ID, Files: []string{file}, Pixels: c.shown.Width * c.shown.Height, Contexts: c.request.Contexts})
 	if err != nil {
-		return state.Proposal{}, err
+		return enrichment.Proposal{}, err
 	}
 	p, problem := proposalOf(reply)
 	if problem != nil {
@@ -196,9 +196,9 @@ func (c *conversation) propose(ctx context.Context) (state.Proposal, error) {
 
 // again asks once more in the same conversation, because an answer cannot be used. One that
 // is only too long is better than none.
-func (c *conversation) again(ctx context.Context, first state.Proposal, problem error) (state.Proposal, error) {
+func (c *conversation) again(ctx context.Context, first enrichment.Proposal, problem error) (enrichment.Proposal, error) {
 	reply, err := c.say(ctx, Question{Prompt: repair(problem, c.request.Language), Model: c.request.Model.ID, Contexts: c.request.Contexts})
-	p, second := state.Proposal{}, error(nil)
+	p, second := enrichment.Proposal{}, error(nil)
 	if err == nil {
 		p, second = proposalOf(reply)
 	}
@@ -249,6 +249,6 @@ func (c *conversation) say(ctx context.Context, q Question) (string, error) {
 }
 
 // fileNameFor is the name of an asset with the extension of a media type of pictures.
-func fileNameFor(a state.Surveyed, mediaType string) string {
+func fileNameFor(a enrichment.Surveyed, mediaType string) string {
 	return strings.ReplaceAll(clean(a.Name), "/", "-") + "." + strings.TrimPrefix(mediaType, "image/")
 }

@@ -28,7 +28,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/clock"
 	"assetferry/internal/retry"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // Library is the part of the destination that reading needs.
@@ -129,7 +129,7 @@ func (e *BreakerError) Hint() string {
 // Deps are what every part of the engine works with. Methods of an Engine that do not need
 // one of them leave it alone: it may be nil.
 type Deps struct {
-	Journal     Journal
+	Store       *enrichment.Store
 	Library     Library
 	Writer      Writer  // Apply and Undo only
 	Service     Service // Describe, Review and Translate only
@@ -186,12 +186,12 @@ type Observer interface {
 type Outcome struct {
 	Asset    string
 	Path     string // CATEGORY/FOLDER/NAME.ext; empty if the asset is not in the survey
-	Kind     state.EnrichmentKind
+	Kind     enrichment.Kind
 	Language string
-	State    state.EnrichmentState
-	Proposal *state.Proposal // nil if there is none
-	Class    string          // of Error
-	Error    string          // empty if all went well
+	State    enrichment.State
+	Proposal *enrichment.Proposal // nil if there is none
+	Class    string               // of Error
+	Error    string               // empty if all went well
 	Flagged  []string
 }
 
@@ -209,8 +209,8 @@ func (Silent) Outcome(Outcome) {}
 
 // A Result sums a run up.
 type Result struct {
-	Run     state.EnrichmentRun // as it is in the journal now
-	States  map[state.EnrichmentState]int64
+	Run     enrichment.Run // as it is in the journal now
+	States  map[enrichment.State]int64
 	Stopped bool  // it was told to, and not all is done
 	Left    int64 // conversations that are at the service still; the next run deletes them
 }

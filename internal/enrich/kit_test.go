@@ -25,6 +25,7 @@ import (
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
 	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 func must(tb testing.TB, err error) {
@@ -38,7 +39,7 @@ func must(tb testing.TB, err error) {
 // A fault can be set for the n-th call of all that the engine makes.
 type world struct {
 	testing.TB
-	store *state.Store
+	store *enrichment.Store
 
 	mu      sync.Mutex
 	assets  map[string]*assets.Asset
@@ -53,6 +54,7 @@ type world struct {
 
 	calls int
 	fault fault
+	ends  error // of the writing that is being carried out
 }
 
 // A talk is a conversation at the service.
@@ -81,7 +83,8 @@ func newWorld(tb testing.TB, n int) *world {
 	store, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "journal.db"))
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, store.Close()) })
-	w := &world{TB: tb, store: store, assets: map[string]*assets.Asset{}, files: map[string][]byte{}, talks: map[string]*talk{}, asked: map[string]int{}}
+	w := &world{TB: tb, store: enrichment.In(store), assets: map[string]*assets.Asset{}, files: map[string][]byte{}, talks: map[string]*talk{}, asked: map[string]int{}}
+	store.SetHook(w.hook)
 	w.answers = func(string) string {
 		return `{"alt": "A made-up picture", "tags": ["one", "two"], "decorative": false}`
 	}
@@ -106,15 +109,14 @@ func (w *world) add(id, description string) *assets.Asset {
 }
 
 func (w *world) engine() *Engine {
-	j := &faultyJournal{w.store, w}
-	return New(Deps{Journal: j, Library: w, Writer: w, Service: w, Host: "ai.example.com", Destination: library, Concurrency: 1, Settle: time.Nanosecond})
+	return New(Deps{Store: w.store, Library: w, Writer: w, Service: w, Host: "ai.example.com", Destination: library, Concurrency: 1, Settle: time.Nanosecond})
 }
 
 // ask surveys and asks; Again and the like are set by change.
 func (w *world) ask(e *Engine, change func(*Request)) (Result, error) {
 	w.Helper()
-	must(w, New(Deps{Journal: w.store, Library: w.unfailing(), Destination: library}).Survey(w.Context(), "en"))
-	r := Request{Kind: state.KindDescribe, Language: "en", Model: Model{ID: "agent-1"}}
+	must(w, New(Deps{Store: w.store, Library: w.unfailing(), Destination: library}).Survey(w.Context(), "en"))
+	r := Request{Kind: enrichment.KindDescribe, Language: "en", Model: Model{ID: "agent-1"}}
 	if change != nil {
 		change(&r)
 	}
@@ -130,7 +132,7 @@ func (w *world) unfailing() Library {
 func (w *world) accept() {
 	w.Helper()
 	var nums []int64
-	for c, err := range w.store.Enrichments(w.Context(), library, state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichProposed}}) {
+	for c, err := range w.store.Enrichments(w.Context(), library, enrichment.Filter{States: []enrichment.State{enrichment.Proposed}}) {
 		must(w, err)
 		nums = append(nums, c.Enrichment.Num)
 	}
@@ -141,18 +143,18 @@ func (w *world) accept() {
 	}
 }
 
-func (w *world) enrichments() (all []state.Enrichment) {
+func (w *world) enrichments() (all []enrichment.Enrichment) {
 	w.Helper()
-	for c, err := range w.store.Enrichments(w.Context(), library, state.EnrichmentFilter{}) {
+	for c, err := range w.store.Enrichments(w.Context(), library, enrichment.Filter{}) {
 		must(w, err)
 		all = append(all, *c.Enrichment)
 	}
 	return all
 }
 
-func (w *world) states() map[state.EnrichmentState]int {
+func (w *world) states() map[enrichment.State]int {
 	w.Helper()
-	counts := map[state.EnrichmentState]int{}
+	counts := map[enrichment.State]int{}
 	for _, e := range w.enrichments() {
 		counts[e.State]++
 	}
@@ -163,23 +165,49 @@ func (w *world) states() map[state.EnrichmentState]int {
 func (w *world) call(carryOut func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	begins, ends := w.strike()
+	if begins != nil {
+		return begins
+	}
+	if err := carryOut(); err != nil {
+		return err
+	}
+	return ends
+}
+
+// hook has calls fail that write what becomes of questions and changes.
+func (w *world) hook(op string, done bool) error {
+	if !slices.Contains([]string{"begin run", "note questions", "record answers", "abandon questions", "forget conversation",
+		"finish run", "note change", "record change", "note undo", "record undo"}, op) {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if done {
+		return w.ends
+	}
+	begins, ends := w.strike()
+	w.ends = ends
+	return begins
+}
+
+// strike counts a call, and gives what it fails with before it is carried out, or after.
+func (w *world) strike() (begins, ends error) {
 	w.calls++
 	f := &w.fault
-	strikes := f.at > 0 && w.calls == f.at || f.kill && f.struck
-	if !strikes {
-		return carryOut()
+	if !(f.at > 0 && w.calls == f.at || f.kill && f.struck) {
+		return nil, nil
 	}
 	first := !f.struck
 	f.struck = true
-	if first && f.lost {
-		if err := carryOut(); err != nil {
-			return err
-		}
-	}
+	err := f.err
 	if f.kill {
-		return errKilled
+		err = errKilled
 	}
-	return f.err
+	if first && f.lost {
+		return nil, err
+	}
+	return err, nil
 }
 
 // again has no fault strike any more, as a process that begins anew.
@@ -364,52 +392,3 @@ type statusError struct {
 func (e *statusError) Error() string      { return e.text }
 func (e *statusError) Class() retry.Class { return e.class }
 func (e *statusError) Unwrap() error      { return e.err }
-
-// A faultyJournal fails as the world has it.
-type faultyJournal struct {
-	Journal
-	w *world
-}
-
-func (j *faultyJournal) BeginEnrichment(ctx context.Context, r state.EnrichmentRun) (run state.EnrichmentRun, err error) {
-	err = j.w.call(func() (err error) { run, err = j.Journal.BeginEnrichment(ctx, r); return err })
-	return run, err
-}
-
-func (j *faultyJournal) AskEnrichments(ctx context.Context, run state.EnrichmentRun, asked []state.Asking) (nums []int64, err error) {
-	err = j.w.call(func() (err error) { nums, err = j.Journal.AskEnrichments(ctx, run, asked); return err })
-	return nums, err
-}
-
-func (j *faultyJournal) AnswerEnrichments(ctx context.Context, run int64, answers []state.Answer) error {
-	return j.w.call(func() error { return j.Journal.AnswerEnrichments(ctx, run, answers) })
-}
-
-func (j *faultyJournal) AbandonAsking(ctx context.Context, destination, service string) (n int64, err error) {
-	err = j.w.call(func() (err error) { n, err = j.Journal.AbandonAsking(ctx, destination, service); return err })
-	return n, err
-}
-
-func (j *faultyJournal) ForgetConversation(ctx context.Context, service, id string) error {
-	return j.w.call(func() error { return j.Journal.ForgetConversation(ctx, service, id) })
-}
-
-func (j *faultyJournal) FinishEnrichment(ctx context.Context, run int64, credits *float64) error {
-	return j.w.call(func() error { return j.Journal.FinishEnrichment(ctx, run, credits) })
-}
-
-func (j *faultyJournal) ApplyEnrichment(ctx context.Context, run, num int64, before, after state.Written) error {
-	return j.w.call(func() error { return j.Journal.ApplyEnrichment(ctx, run, num, before, after) })
-}
-
-func (j *faultyJournal) EnrichmentApplied(ctx context.Context, run string, num int64, outcome state.ChangeState, why string) error {
-	return j.w.call(func() error { return j.Journal.EnrichmentApplied(ctx, run, num, outcome, why) })
-}
-
-func (j *faultyJournal) TakeBackEnrichment(ctx context.Context, run string, num, by int64) error {
-	return j.w.call(func() error { return j.Journal.TakeBackEnrichment(ctx, run, num, by) })
-}
-
-func (j *faultyJournal) EnrichmentTakenBack(ctx context.Context, run string, num int64, outcome state.ChangeState, why string) error {
-	return j.w.call(func() error { return j.Journal.EnrichmentTakenBack(ctx, run, num, outcome, why) })
-}

@@ -9,7 +9,7 @@ import (
 	"assetferry/internal/ai"
 	"assetferry/internal/assets"
 	"assetferry/internal/retry"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // An unreadable destination does not tell what an asset is now.
@@ -36,15 +36,15 @@ func TestLeftIsTold(t *testing.T) {
 	w.add("wrong", "A dog at teh beach")
 	e := w.engine()
 	e.Library = unreadable{w}
-	got, err := w.ask(e, func(r *Request) { r.Kind, r.Review, r.Language = state.KindReview, "correctness", "" })
-	if err != nil || got.States[state.EnrichPlanned] != 1 || w.billed != 0 {
+	got, err := w.ask(e, func(r *Request) { r.Kind, r.Review, r.Language = enrichment.KindReview, "correctness", "" })
+	if err != nil || got.States[enrichment.Planned] != 1 || w.billed != 0 {
 		t.Errorf("an asset that cannot be read: got %+v (%v)", got, err)
 	}
 	w = newWorld(t, 1)
 	for _, when := range []string{"asked", "looked for"} {
 		e = w.engine()
 		e.Service = mute{w}
-		if got, err := w.ask(e, nil); err != nil || got.States[state.EnrichPlanned] != 1 || got.Left != 1 {
+		if got, err := w.ask(e, nil); err != nil || got.States[enrichment.Planned] != 1 || got.Left != 1 {
 			t.Errorf("a reply that is not known when %s: got %+v (%v)", when, got, err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestDocumentsAreNotHeldBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, named := range [][]string{nil, {"report"}} {
-		got, err := e.Plan(t.Context(), Request{Kind: state.KindDescribe, Language: "en", Assets: named})
+		got, err := e.Plan(t.Context(), Request{Kind: enrichment.KindDescribe, Language: "en", Assets: named})
 		if err != nil || got.Held[ReasonNoPicture] != int64(len(named)) {
 			t.Errorf("named %v: got %+v (%v)", named, got, err)
 		}
@@ -89,8 +89,8 @@ func TestNothingIsAskedAfterTheEnd(t *testing.T) {
 	e := w.engine()
 	service := &flagging{world: w}
 	e.Service = service
-	_, err := w.ask(e, func(r *Request) { r.Kind, r.Review, r.Language = state.KindReview, "correctness", "" })
-	if err == nil || service.calls != 2 || w.states()[state.EnrichPlanned] != 5 {
+	_, err := w.ask(e, func(r *Request) { r.Kind, r.Review, r.Language = enrichment.KindReview, "correctness", "" })
+	if err == nil || service.calls != 2 || w.states()[enrichment.Planned] != 5 {
 		t.Errorf("%d calls, %v (%v)", service.calls, w.states(), err)
 	}
 }

@@ -12,12 +12,12 @@ import (
 
 	"assetferry/internal/ai"
 	"assetferry/internal/retry"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // A Request says what is asked for, of which assets.
 type Request struct {
-	Kind     state.EnrichmentKind
+	Kind     enrichment.Kind
 	Language string // of the texts that are wanted; for a review it may be empty
 	Rules    Rules
 	Assets   []string // ids; empty: all
@@ -55,7 +55,7 @@ const maxAttempts = 5
 
 // withDefaults completes a request, or says what is wrong with it.
 func (r Request) withDefaults() (Request, error) {
-	if r.Language == "" && r.Kind != state.KindReview {
+	if r.Language == "" && r.Kind != enrichment.KindReview {
 		return r, errors.New("no language is given for the texts")
 	}
 	if err := errors.Join(CheckLanguage(r.Language), r.Rules.Check()); err != nil {
@@ -69,7 +69,7 @@ func (r Request) withDefaults() (Request, error) {
 		r.only[asset] = true
 	}
 	switch {
-	case r.Kind != state.KindTranslate, r.Into == IntoDescription:
+	case r.Kind != enrichment.KindTranslate, r.Into == IntoDescription:
 		r.attribute = ""
 	case r.Into == "":
 		r.attribute = "description_" + r.Language
@@ -89,7 +89,7 @@ func (r Request) contexts() (all []string) {
 
 // A Leaving is an asset that a request is about.
 type Leaving struct {
-	state.Enrichable
+	enrichment.Enrichable
 	Reason Reason // why it is held back; empty: it leaves
 }
 
@@ -107,7 +107,7 @@ func (e *Engine) Leaving(ctx context.Context, r Request) iter.Seq2[Leaving, erro
 			return
 		}
 		left := 0
-		for c, err := range e.Journal.Enrichables(ctx, e.Destination, r.Kind, r.Language) {
+		for c, err := range e.Store.Enrichables(ctx, e.Destination, r.Kind, r.Language) {
 			if err != nil {
 				yield(Leaving{}, err)
 				return
@@ -127,13 +127,13 @@ func (e *Engine) Leaving(ctx context.Context, r Request) iter.Seq2[Leaving, erro
 }
 
 // decide says whether a request is about an asset, and what holds it back.
-func (r Request) decide(c state.Enrichable) (reason Reason, wanted bool) {
+func (r Request) decide(c enrichment.Enrichable) (reason Reason, wanted bool) {
 	switch {
 	case len(r.only) > 0 && !r.only[c.Asset]:
 		return "", false
-	case c.Enrichment != nil && c.Enrichment.State == state.EnrichAsking:
+	case c.Enrichment != nil && c.Enrichment.State == enrichment.Asking:
 		return ReasonUnsettled, true
-	case r.Kind == state.KindDescribe && len(r.only) == 0 && !IsPicture(c.Surveyed):
+	case r.Kind == enrichment.KindDescribe && len(r.only) == 0 && !IsPicture(c.Surveyed):
 		return "", false // nobody expects a document to be described
 	case !r.Again && r.isKnown(c):
 		return ReasonKnown, true
@@ -145,7 +145,7 @@ func (r Request) decide(c state.Enrichable) (reason Reason, wanted bool) {
 	if reason := r.Rules.holdsBack(c.Surveyed); reason != "" {
 		return reason, true
 	}
-	if r.Kind == state.KindDescribe && !IsPicture(c.Surveyed) {
+	if r.Kind == enrichment.KindDescribe && !IsPicture(c.Surveyed) {
 		return ReasonNoPicture, true
 	}
 	return r.afterFailure(c), true
@@ -153,26 +153,26 @@ func (r Request) decide(c state.Enrichable) (reason Reason, wanted bool) {
 
 // isAbout reports whether the description of an asset is what a request is about: what was
 // found wrong, or else that it is asked for once more, or that there is a text to work with.
-func (r Request) isAbout(c state.Enrichable) bool {
+func (r Request) isAbout(c enrichment.Enrichable) bool {
 	found := strings.Split(c.Findings, ",") // as they are, whatever a person says
 	switch missing := slices.Contains(found, string(FindingNone)) || slices.Contains(found, string(FindingJunk)); {
-	case r.Again && (c.Enrichment != nil || len(r.Assets) > 0) && (r.Kind == state.KindDescribe || !missing):
+	case r.Again && (c.Enrichment != nil || len(r.Assets) > 0) && (r.Kind == enrichment.KindDescribe || !missing):
 		return true
-	case r.Kind == state.KindTranslate:
+	case r.Kind == enrichment.KindTranslate:
 		return !missing && (r.attribute == "" || attributeOf(c.Attributes, r.attribute) == "")
-	case r.Kind == state.KindReview:
+	case r.Kind == enrichment.KindReview:
 		return !missing
 	}
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return slices.Contains(found, string(f)) })
 }
 
 // isKnown reports whether there is a proposal for an asset as it is now.
-func (r Request) isKnown(c state.Enrichable) bool {
+func (r Request) isKnown(c enrichment.Enrichable) bool {
 	if c.Enrichment == nil {
 		return false
 	}
 	switch c.Enrichment.State {
-	case state.EnrichProposed, state.EnrichAccepted, state.EnrichRejected, state.EnrichApplying, state.EnrichApplied, state.EnrichUndone:
+	case enrichment.Proposed, enrichment.Accepted, enrichment.Rejected, enrichment.Applying, enrichment.Applied, enrichment.Undone:
 		return !r.hasChanged(c)
 	}
 	return false
@@ -186,9 +186,9 @@ func attributeOf(attributes map[string]any, name string) string {
 
 // hasChanged reports whether an asset is another one than the one that was asked about: its
 // picture, or for texts its description.
-func (r Request) hasChanged(c state.Enrichable) bool {
+func (r Request) hasChanged(c enrichment.Enrichable) bool {
 	e, a := c.Enrichment, c.Surveyed
-	if r.Kind != state.KindDescribe {
+	if r.Kind != enrichment.KindDescribe {
 		return a.Description != e.Basis.Description && a.Description != e.Proposal.Text
 	}
 	b := e.Basis
@@ -202,16 +202,16 @@ func differ[T comparable](a, b T) bool {
 }
 
 // afterFailure gives what earlier attempts hold an asset back for.
-func (r Request) afterFailure(c state.Enrichable) Reason {
+func (r Request) afterFailure(c enrichment.Enrichable) Reason {
 	if c.Enrichment == nil || r.Again || r.hasChanged(c) {
 		return ""
 	}
 	switch e := c.Enrichment; {
-	case e.State == state.EnrichRefused:
+	case e.State == enrichment.Refused:
 		return ReasonRefused
-	case e.State == state.EnrichConflict:
+	case e.State == enrichment.Conflict:
 		return ReasonConflict
-	case e.State == state.EnrichFailed && (e.Class == string(retry.Permanent) || e.Attempts >= maxAttempts):
+	case e.State == enrichment.Failed && (e.Class == string(retry.Permanent) || e.Attempts >= maxAttempts):
 		return ReasonFailed
 	}
 	return ""
@@ -250,12 +250,12 @@ func (e *Engine) Plan(ctx context.Context, r Request) (Estimate, error) {
 			continue
 		}
 		s.Assets++
-		if r.Kind == state.KindDescribe {
+		if r.Kind == enrichment.KindDescribe {
 			s.Bytes += min(l.Size, cmp.Or(r.Model.MaxImageBytes, maxPicture))
 		}
 	}
 	s.Calls = calls(r.Kind, s.Assets)
-	cost, err := e.Journal.EnrichmentCost(ctx, e.Host, string(r.Kind))
+	cost, err := e.Store.Cost(ctx, e.Host, string(r.Kind))
 	if err != nil {
 		return s, fmt.Errorf("estimate: %w", err)
 	}
@@ -270,11 +270,11 @@ func (e *Engine) Plan(ctx context.Context, r Request) (Estimate, error) {
 	return s, nil
 }
 
-func calls(kind state.EnrichmentKind, assets int64) int64 {
+func calls(kind enrichment.Kind, assets int64) int64 {
 	switch kind {
-	case state.KindReview:
+	case enrichment.KindReview:
 		return (assets + reviewBatch - 1) / reviewBatch
-	case state.KindTranslate:
+	case enrichment.KindTranslate:
 		return (assets + translateBatch - 1) / translateBatch
 	}
 	return assets

@@ -9,7 +9,7 @@ import (
 
 	"assetferry/migrate"
 	"assetferry/sources"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // Rules are the user's decisions about what never leaves for the AI content service. They
@@ -52,7 +52,7 @@ const (
 )
 
 // holdsBack gives the rule by which an asset never leaves; empty if it may.
-func (r Rules) holdsBack(a state.Surveyed) Reason {
+func (r Rules) holdsBack(a enrichment.Surveyed) Reason {
 	switch {
 	case a.Private && !r.Private:
 		return ReasonPrivate
@@ -79,7 +79,7 @@ func contains(list []string, text string) bool {
 func alike(text string) string { return strings.ToLower(norm.NFC.String(strings.TrimSpace(text))) }
 
 // Path is where an asset is, as rules and people see it: CATEGORY/FOLDER/NAME.ext.
-func Path(a state.Surveyed) string {
+func Path(a enrichment.Surveyed) string {
 	parts := []string{a.CategoryName}
 	if a.Folder != "" {
 		parts = append(parts, a.Folder)
@@ -87,7 +87,7 @@ func Path(a state.Surveyed) string {
 	return strings.Join(append(parts, fileNameOf(a)), "/")
 }
 
-func fileNameOf(a state.Surveyed) string {
+func fileNameOf(a enrichment.Surveyed) string {
 	if a.Extension == "" {
 		return a.Name
 	}

@@ -27,6 +27,7 @@ import (
 	"assetferry/internal/sandbox/sandboxtest"
 	"assetferry/internal/token"
 	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 var imagesFlag = flag.Int("images", 40, "how many images TestBadServices describes")
@@ -71,7 +72,7 @@ type library struct {
 	assets *assets.Client
 	ai     *ai.Client
 	talks  aiservicetest.Running
-	store  *state.Store
+	store  *enrichment.Store
 }
 
 func newLibrary(tb testing.TB, assetFaults, aiFaults []string) *library {
@@ -91,7 +92,7 @@ func newLibrary(tb testing.TB, assetFaults, aiFaults []string) *library {
 	store, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "journal.db"))
 	must(tb, err)
 	tb.Cleanup(func() { must(tb, store.Close()) })
-	l := &library{TB: tb, store: store, talks: aiservicetest.Run(tb, talks)}
+	l := &library{TB: tb, store: enrichment.In(store), talks: aiservicetest.Run(tb, talks)}
 	l.assets, l.ai = assetsClient(tb, sandboxtest.Run(tb, files)), aiClient(tb, l.talks)
 	return l
 }
@@ -125,15 +126,15 @@ func tiny(n int) []byte {
 }
 
 func (l *library) engine() *enrich.Engine {
-	return enrich.New(enrich.Deps{Journal: l.store, Library: l.assets, Writer: l.assets, Service: enrich.Over(l.ai), Host: "ai.example.com",
+	return enrich.New(enrich.Deps{Store: l.store, Library: l.assets, Writer: l.assets, Service: enrich.Over(l.ai), Host: "ai.example.com",
 		Destination: destination, Concurrency: 6, Settle: time.Second})
 }
 
-func (l *library) counts() map[state.EnrichmentState]int64 {
+func (l *library) counts() map[enrichment.State]int64 {
 	l.Helper()
-	counts, err := l.store.CountEnrichments(l.Context(), destination)
+	counts, err := l.store.Count(l.Context(), destination)
 	must(l, err)
-	return counts[state.KindDescribe]
+	return counts[enrichment.KindDescribe]
 }
 
 // TestServices describes, writes, reviews, translates and takes back against both stand-ins.
@@ -142,13 +143,13 @@ func TestServices(t *testing.T) {
 	l.fill(5)
 	e := l.engine()
 	must(t, e.Survey(t.Context(), "de"))
-	describe := enrich.Request{Kind: state.KindDescribe, Language: "de", Model: enrich.Model{ID: "agent-1"}}
+	describe := enrich.Request{Kind: enrichment.KindDescribe, Language: "de", Model: enrich.Model{ID: "agent-1"}}
 	got, err := e.Ask(t.Context(), describe)
-	if err != nil || got.States[state.EnrichProposed] != 5 || got.Run.Calls != 5 || got.Run.Credits == nil || *got.Run.Credits <= 0 || got.Left != 0 {
+	if err != nil || got.States[enrichment.Proposed] != 5 || got.Run.Calls != 5 || got.Run.Credits == nil || *got.Run.Credits <= 0 || got.Left != 0 {
 		t.Fatalf("got %+v (%v)", got, err)
 	}
 	var nums []int64
-	for c, err := range e.Proposals(t.Context(), state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichProposed}}) {
+	for c, err := range e.Proposals(t.Context(), enrichment.Filter{States: []enrichment.State{enrichment.Proposed}}) {
 		must(t, err)
 		if p := c.Enrichment.Proposal; !strings.HasPrefix(p.Text, "[de] ") || len(p.Tags) == 0 || c.Name == "" {
 			t.Errorf("got %+v", p)
@@ -158,20 +159,20 @@ func TestServices(t *testing.T) {
 	_, err = e.Accept(t.Context(), nums...)
 	must(t, err)
 	applied, err := e.Apply(t.Context())
-	if err != nil || applied.States[state.EnrichApplied] != 5 {
+	if err != nil || applied.States[enrichment.Applied] != 5 {
 		t.Fatalf("got %+v (%v)", applied, err)
 	}
 	must(t, e.Survey(t.Context(), ""))
-	for _, r := range []enrich.Request{{Kind: state.KindReview, Review: "correctness"}, {Kind: state.KindTranslate, Language: "fr"}} {
-		if got, err := e.Ask(t.Context(), r); err != nil || got.Run.Calls != 1 || got.States[state.EnrichFailed] != 0 {
+	for _, r := range []enrich.Request{{Kind: enrichment.KindReview, Review: "correctness"}, {Kind: enrichment.KindTranslate, Language: "fr"}} {
+		if got, err := e.Ask(t.Context(), r); err != nil || got.Run.Calls != 1 || got.States[enrichment.Failed] != 0 {
 			t.Errorf("%s: got %+v (%v)", r.Kind, got, err)
 		}
 	}
-	if _, err := e.Ask(t.Context(), enrich.Request{Kind: state.KindReview, Review: "no-such-review", Again: true}); err == nil || l.failed() != nil {
+	if _, err := e.Ask(t.Context(), enrich.Request{Kind: enrichment.KindReview, Review: "no-such-review", Again: true}); err == nil || l.failed() != nil {
 		t.Errorf("a review that the service does not know: got %v, and %v failed", err, l.failed())
 	}
 	undone, err := e.Undo(t.Context(), applied.Run.ID)
-	if err != nil || undone.States[state.EnrichUndone] != 5 {
+	if err != nil || undone.States[enrichment.Undone] != 5 {
 		t.Errorf("got %+v (%v)", undone, err)
 	}
 	if stats := l.talks.Stats(t); stats.BilledCalls != 7 || stats.Conversations != 0 {
@@ -181,7 +182,7 @@ func TestServices(t *testing.T) {
 
 // What the contexts of a request ask for is heeded, whatever kind it is.
 func TestServicesHeedContexts(t *testing.T) {
-	for _, kind := range []state.EnrichmentKind{state.KindDescribe, state.KindReview, state.KindTranslate} {
+	for _, kind := range []enrichment.Kind{enrichment.KindDescribe, enrichment.KindReview, enrichment.KindTranslate} {
 		t.Run(string(kind), func(t *testing.T) {
 			l := newLibrary(t, nil, nil)
 			l.fill(1)
@@ -191,7 +192,7 @@ func TestServicesHeedContexts(t *testing.T) {
 			must(t, err)
 			e := l.engine()
 			must(t, e.Survey(t.Context(), "en"))
-			if kind != state.KindDescribe {
+			if kind != enrichment.KindDescribe {
 				for a, err := range l.store.Surveyed(t.Context(), destination) {
 					must(t, err)
 					text := "A dog on teh beach"
@@ -201,10 +202,10 @@ func TestServicesHeedContexts(t *testing.T) {
 				must(t, e.Survey(t.Context(), "en"))
 			}
 			got, err := e.Ask(t.Context(), enrich.Request{Kind: kind, Language: "en", Review: "correctness", Model: enrich.Model{ID: "agent-1"}, Contexts: []ai.ContextRef{{ID: style}}})
-			if err != nil || got.States[state.EnrichProposed] != 1 {
+			if err != nil || got.States[enrichment.Proposed] != 1 {
 				t.Fatalf("got %+v (%v)", got, err)
 			}
-			for c, err := range e.Proposals(t.Context(), state.EnrichmentFilter{}) {
+			for c, err := range e.Proposals(t.Context(), enrichment.Filter{}) {
 				must(t, err)
 				if text := c.Enrichment.Proposal.Text; !strings.Contains(text, "HOUSE:") {
 					t.Errorf("it proposes %q", text)
@@ -241,15 +242,15 @@ func TestBadServices(t *testing.T) {
 		if failed := l.failed(); len(failed) > 0 { // some of them too often
 			l.run(enrich.Request{Again: true, Assets: failed})
 		}
-		if left := l.left(); l.counts()[state.EnrichProposed] == want && left == 0 {
+		if left := l.left(); l.counts()[enrichment.Proposed] == want && left == 0 {
 			break
 		}
 	}
-	if got := l.counts(); got[state.EnrichProposed] != want || len(got) != 1 {
+	if got := l.counts(); got[enrichment.Proposed] != want || len(got) != 1 {
 		t.Errorf("after %d runs there are %v, want %d proposals", runs, got, want)
 	}
 	calls := 0
-	for c, err := range l.store.Enrichments(t.Context(), destination, state.EnrichmentFilter{}) {
+	for c, err := range l.store.Enrichments(t.Context(), destination, enrichment.Filter{}) {
 		must(t, err)
 		calls += c.Enrichment.Calls
 	}
@@ -268,7 +269,7 @@ func (l *library) run(r enrich.Request) {
 			l.Fatal("no survey came to its end")
 		}
 	}
-	r.Kind, r.Language, r.Model = state.KindDescribe, "en", enrich.Model{ID: "agent-1"}
+	r.Kind, r.Language, r.Model = enrichment.KindDescribe, "en", enrich.Model{ID: "agent-1"}
 	_, err := e.Ask(l.Context(), r)
 	if _, broke := errors.AsType[*enrich.BreakerError](err); err != nil && !broke {
 		l.Fatal(err)
@@ -278,7 +279,7 @@ func (l *library) run(r enrich.Request) {
 // failed are the assets that failed.
 func (l *library) failed() (ids []string) {
 	l.Helper()
-	for c, err := range l.store.Enrichments(l.Context(), destination, state.EnrichmentFilter{States: []state.EnrichmentState{state.EnrichFailed}}) {
+	for c, err := range l.store.Enrichments(l.Context(), destination, enrichment.Filter{States: []enrichment.State{enrichment.Failed}}) {
 		must(l, err)
 		ids = append(ids, c.Asset)
 	}

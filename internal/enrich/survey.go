@@ -13,6 +13,7 @@ import (
 
 	"assetferry/internal/assets"
 	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // surveyPage is how many assets are written into the journal at a time.
@@ -29,7 +30,7 @@ func (e *Engine) Survey(ctx context.Context, language string) error {
 	if err := CheckLanguage(language); err != nil {
 		return err
 	}
-	number, err := e.Journal.BeginSurvey(ctx, e.Destination)
+	number, err := e.Store.BeginSurvey(ctx, e.Destination)
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (e *Engine) Survey(ctx context.Context, language string) error {
 	if err := s.categories(e.draining(ctx)); err != nil {
 		return err
 	}
-	return e.Journal.EndSurvey(ctx, e.Destination, number)
+	return e.Store.EndSurvey(ctx, e.Destination, number)
 }
 
 // CheckLanguage reports what is wrong with a language such as de or pt-BR; none is fine.
@@ -58,7 +59,7 @@ type surveyor struct {
 	*Engine
 	number   int64
 	language string
-	page     []state.Surveyed
+	page     []enrichment.Surveyed
 }
 
 func (s *surveyor) categories(ctx context.Context) error {
@@ -123,7 +124,7 @@ func (s *surveyor) flush(ctx context.Context) error {
 	if len(s.page) == 0 {
 		return nil
 	}
-	if err := s.Journal.SaveSurveyed(ctx, s.Destination, s.number, s.page); err != nil {
+	if err := s.Store.SaveSurveyed(ctx, s.Destination, s.number, s.page); err != nil {
 		return err
 	}
 	s.Observer.Progress(int64(len(s.page)))
@@ -132,9 +133,9 @@ func (s *surveyor) flush(ctx context.Context) error {
 }
 
 // surveyed is an asset as the journal keeps it.
-func surveyed(a assets.Asset, c assets.Category, folder, wanted string) state.Surveyed {
+func surveyed(a assets.Asset, c assets.Category, folder, wanted string) enrichment.Surveyed {
 	m := a.Metadata
-	return state.Surveyed{
+	return enrichment.Surveyed{
 		Asset: a.ID, Category: c.ID, CategoryName: c.Name, Private: c.Private, Folder: folder, FolderID: a.FolderID, Name: a.Name, Extension: a.Extension,
 		Size: a.Size, Width: m.Width, Height: m.Height, Blur: m.BlurHash, Description: m.Description, Tags: a.Tags, Attributes: m.CustomAttributes,
 		Modified: a.LastModifiedAt, URL: a.URL, Image: imageOf(a),
@@ -168,7 +169,7 @@ func joined(found []Finding) string {
 }
 
 // FindingsOf are the findings of an asset.
-func FindingsOf(a state.Surveyed) []Finding {
+func FindingsOf(a enrichment.Surveyed) []Finding {
 	if a.Decorative {
 		return []Finding{FindingDecorative}
 	}
@@ -197,7 +198,7 @@ func (e *Engine) Findings(ctx context.Context) (Counts, error) {
 	if err := e.needSurvey(ctx); err != nil {
 		return counts, err
 	}
-	for a, err := range e.Journal.Surveyed(ctx, e.Destination) {
+	for a, err := range e.Store.Surveyed(ctx, e.Destination) {
 		if err != nil {
 			return counts, err
 		}
@@ -218,7 +219,7 @@ func (e *Engine) Findings(ctx context.Context) (Counts, error) {
 
 // needSurvey fails with ErrNoSurvey unless there is a whole survey.
 func (e *Engine) needSurvey(ctx context.Context) error {
-	switch v, err := e.Journal.LastSurvey(ctx, e.Destination); {
+	switch v, err := e.Store.LastSurvey(ctx, e.Destination); {
 	case errors.Is(err, state.ErrNotFound):
 		return ErrNoSurvey
 	case err != nil:
@@ -231,7 +232,7 @@ func (e *Engine) needSurvey(ctx context.Context) error {
 
 // IsPicture reports whether an asset is a picture that can be shown to a model: the service
 // made another picture of it, or its file is of a kind that can be read.
-func IsPicture(a state.Surveyed) bool {
+func IsPicture(a enrichment.Surveyed) bool {
 	switch strings.ToLower(a.Extension) {
 	case "jpg", "jpeg", "jpe", "png", "gif", "webp", "bmp", "tif", "tiff":
 		return true

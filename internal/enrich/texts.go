@@ -1,6 +1,7 @@
 package enrich
 
 import (
+	"assetferry/state/enrichment"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"assetferry/state"
 )
 
 // Texts go to the service as paragraphs, each with its number, by which suggestions and
@@ -18,20 +17,20 @@ import (
 
 // review has texts reviewed, and proposes those that come back changed.
 func (r *asker) review(ctx context.Context, batch []Leaving) error {
-	return r.askAbout(ctx, batch, func(nums []int64, batch []Leaving) ([]state.Answer, error) {
+	return r.askAbout(ctx, batch, func(nums []int64, batch []Leaving) ([]enrichment.Answer, error) {
 		changed, err := r.Service.Review(ctx, r.request.Review, paragraphs(batch), r.request.Contexts)
 		if err != nil {
 			return nil, err
 		}
-		answers := make([]state.Answer, len(batch))
+		answers := make([]enrichment.Answer, len(batch))
 		for n, l := range batch {
 			text, ok := changed[strconv.Itoa(n)]
 			if text = plain(text); ok && text != l.Description {
 				answers[n] = r.textAnswer(nums[n], l, text)
 				continue
 			}
-			same := state.Proposal{Text: l.Description, Note: "the review changes nothing"}
-			answers[n] = state.Answer{Num: nums[n], State: state.EnrichRejected, Proposal: &same}
+			same := enrichment.Proposal{Text: l.Description, Note: "the review changes nothing"}
+			answers[n] = enrichment.Answer{Num: nums[n], State: enrichment.Rejected, Proposal: &same}
 		}
 		answers[0].Calls = 1
 		return answers, nil
@@ -40,13 +39,13 @@ func (r *asker) review(ctx context.Context, batch []Leaving) error {
 
 // translate has texts translated. Those that an answer does not hold are asked for one by one.
 func (r *asker) translate(ctx context.Context, batch []Leaving) error {
-	return r.askAbout(ctx, batch, func(nums []int64, batch []Leaving) ([]state.Answer, error) {
+	return r.askAbout(ctx, batch, func(nums []int64, batch []Leaving) ([]enrichment.Answer, error) {
 		answer, err := r.Service.Translate(ctx, paragraphs(batch), r.request.Language, r.request.Contexts)
 		if err != nil {
 			return nil, err
 		}
 		texts := elements(answer)
-		answers := make([]state.Answer, len(batch))
+		answers := make([]enrichment.Answer, len(batch))
 		for n, l := range batch {
 			text, ok := texts[n]
 			if ok {
@@ -63,7 +62,7 @@ func (r *asker) translate(ctx context.Context, batch []Leaving) error {
 }
 
 // translateOne has one text translated. Its error is one that concerns all of them.
-func (r *asker) translateOne(ctx context.Context, num int64, l Leaving) (state.Answer, error) {
+func (r *asker) translateOne(ctx context.Context, num int64, l Leaving) (enrichment.Answer, error) {
 	answer, err := r.Service.Translate(ctx, paragraphs([]Leaving{l}), r.request.Language, r.request.Contexts)
 	if err != nil {
 		a := r.failed(ctx, num, err)
@@ -93,11 +92,11 @@ func (r *asker) askAbout(ctx context.Context, batch []Leaving, ask asking) error
 	if len(batch) == 0 {
 		return err
 	}
-	asked := make([]state.Asking, len(batch))
+	asked := make([]enrichment.Question, len(batch))
 	for n, l := range batch {
 		asked[n] = r.asking(l.Surveyed, "")
 	}
-	nums, err := r.Journal.AskEnrichments(ctx, r.run, asked)
+	nums, err := r.Store.Ask(ctx, r.run, asked)
 	if err != nil {
 		return err
 	}
@@ -125,18 +124,18 @@ func (r *asker) asTheyAre(ctx context.Context, batch []Leaving) (same []Leaving,
 			continue
 		}
 		if a, changed := r.asItIs(l, now); !changed && a.Description == l.Description {
-			same = append(same, Leaving{state.Enrichable{Surveyed: a, Enrichment: l.Enrichment}, ""})
+			same = append(same, Leaving{enrichment.Enrichable{Surveyed: a, Enrichment: l.Enrichment}, ""})
 		}
 	}
 	return same, nil
 }
 
 // asking asks about texts that have these numbers, with one call or a few.
-type asking func(nums []int64, batch []Leaving) ([]state.Answer, error)
+type asking func(nums []int64, batch []Leaving) ([]enrichment.Answer, error)
 
 // answersTo asks, and gives what came of it. Where the moderation flags something in one of
 // several texts they are asked about one by one: the others are not to blame.
-func (r *asker) answersTo(ctx context.Context, nums []int64, batch []Leaving, ask asking) []state.Answer {
+func (r *asker) answersTo(ctx context.Context, nums []int64, batch []Leaving, ask asking) []enrichment.Answer {
 	answers, err := ask(nums, batch)
 	switch {
 	case err == nil:
@@ -161,20 +160,20 @@ func (r *asker) answersTo(ctx context.Context, nums []int64, batch []Leaving, as
 }
 
 // unasked leaves a text for the next run.
-func (r *asker) unasked(num int64) state.Answer {
-	return state.Answer{Num: num, State: state.EnrichPlanned, Model: r.request.Model.ID}
+func (r *asker) unasked(num int64) enrichment.Answer {
+	return enrichment.Answer{Num: num, State: enrichment.Planned, Model: r.request.Model.ID}
 }
 
 // textAnswer proposes a text.
-func (r *asker) textAnswer(num int64, l Leaving, text string) state.Answer {
-	a := state.Answer{Num: num, State: state.EnrichProposed, Model: r.request.Model.ID}
+func (r *asker) textAnswer(num int64, l Leaving, text string) enrichment.Answer {
+	a := enrichment.Answer{Num: num, State: enrichment.Proposed, Model: r.request.Model.ID}
 	text = clean(text)
 	if text == "" {
 		err := &answerError{errors.New("it is empty")}
-		a.State, a.Class, a.Error = state.EnrichFailed, string(err.Class()), oneLine(err)
+		a.State, a.Class, a.Error = enrichment.Failed, string(err.Class()), oneLine(err)
 		return a
 	}
-	p := state.Proposal{Text: text}
+	p := enrichment.Proposal{Text: text}
 	if characters := []rune(text); len(characters) > maxDescription {
 		p.Text = string(characters[:maxDescription-1]) + "…"
 		p.Note = fmt.Sprintf("shortened from %d characters", len(characters))

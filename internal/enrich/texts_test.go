@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"assetferry/internal/ai"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 func TestReview(t *testing.T) {
 	w := newWorld(t, 1)
 	w.add("fine", "The dog <3 & the cat")
 	w.add("wrong", "A dog at teh beach <3 & more")
-	got, err := w.ask(w.engine(), func(r *Request) { r.Kind, r.Review, r.Language = state.KindReview, "correctness", "" })
-	if err != nil || got.Run.Calls != 1 || w.billed != 1 || got.States[state.EnrichProposed] != 1 || got.States[state.EnrichRejected] != 1 {
+	got, err := w.ask(w.engine(), func(r *Request) { r.Kind, r.Review, r.Language = enrichment.KindReview, "correctness", "" })
+	if err != nil || got.Run.Calls != 1 || w.billed != 1 || got.States[enrichment.Proposed] != 1 || got.States[enrichment.Rejected] != 1 {
 		t.Fatalf("got %+v (%v)", got, err)
 	}
 	for _, e := range w.enrichments() {
@@ -28,7 +28,7 @@ func TestReview(t *testing.T) {
 	if _, err := w.engine().Apply(t.Context()); err != nil || w.assets["wrong"].Metadata.Description != "A dog at the beach <3 & more" || w.updates != 1 {
 		t.Errorf("got %+v (%v)", w.assets["wrong"], err)
 	}
-	if got, err = w.ask(w.engine(), func(r *Request) { r.Kind, r.Review, r.Language = state.KindReview, "correctness", "" }); err != nil || got.Run.Calls != 0 {
+	if got, err = w.ask(w.engine(), func(r *Request) { r.Kind, r.Review, r.Language = enrichment.KindReview, "correctness", "" }); err != nil || got.Run.Calls != 0 {
 		t.Errorf("a second time: %+v (%v)", got, err)
 	}
 }
@@ -38,9 +38,9 @@ func TestTranslate(t *testing.T) {
 		w := newWorld(t, 1)
 		a := w.add("dog", "A dog on the beach")
 		w.add("written", "A cat on the beach").Metadata.CustomAttributes["description_de"] = "Ein Mensch schrieb das"
-		translate := func(r *Request) { r.Kind, r.Language, r.Into = state.KindTranslate, "de", into }
+		translate := func(r *Request) { r.Kind, r.Language, r.Into = enrichment.KindTranslate, "de", into }
 		got, err := w.ask(w.engine(), translate)
-		if want := map[string]int64{"": 1, IntoDescription: 2}[into]; err != nil || got.Run.Calls != 1 || got.States[state.EnrichProposed] != want {
+		if want := map[string]int64{"": 1, IntoDescription: 2}[into]; err != nil || got.Run.Calls != 1 || got.States[enrichment.Proposed] != want {
 			t.Fatalf("into %q: got %+v (%v)", into, got, err)
 		}
 		w.accept()
@@ -72,12 +72,12 @@ func TestTranslateNeverOverAPerson(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 0)
 			w.add("dog", "A dog on the beach")
-			_, err := w.ask(w.engine(), func(r *Request) { r.Kind, r.Language = state.KindTranslate, "de" })
+			_, err := w.ask(w.engine(), func(r *Request) { r.Kind, r.Language = enrichment.KindTranslate, "de" })
 			must(t, err)
 			w.accept()
 			edit(w)
 			got, err := w.engine().Apply(t.Context())
-			if err != nil || got.States[state.EnrichConflict] != 1 || w.updates != 0 {
+			if err != nil || got.States[enrichment.Conflict] != 1 || w.updates != 0 {
 				t.Errorf("got %+v (%v)", got, err)
 			}
 		})
@@ -93,9 +93,9 @@ func TestTranslateOneByOne(t *testing.T) {
 	e := w.engine()
 	e.Service = s
 	got, err := w.ask(e, func(r *Request) {
-		r.Kind, r.Language, r.Contexts = state.KindTranslate, "de", []ai.ContextRef{{ID: "c1"}}
+		r.Kind, r.Language, r.Contexts = enrichment.KindTranslate, "de", []ai.ContextRef{{ID: "c1"}}
 	})
-	if err != nil || got.States[state.EnrichProposed] != 2 || got.Run.Calls != 2 || w.billed != 2 {
+	if err != nil || got.States[enrichment.Proposed] != 2 || got.Run.Calls != 2 || w.billed != 2 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 	if want := []string{"[c1]", "[c1]"}; !slices.Equal(w.given, want) {
@@ -122,8 +122,8 @@ func TestFlaggedText(t *testing.T) {
 	w.add("b", "A fight on teh beach")
 	e := w.engine()
 	e.Service = &strict{w}
-	got, err := w.ask(e, func(r *Request) { r.Kind, r.Review, r.Language = state.KindReview, "correctness", "" })
-	if err != nil || got.States[state.EnrichProposed] != 1 || got.States[state.EnrichRefused] != 1 || got.Run.Calls != 1 {
+	got, err := w.ask(e, func(r *Request) { r.Kind, r.Review, r.Language = enrichment.KindReview, "correctness", "" })
+	if err != nil || got.States[enrichment.Proposed] != 1 || got.States[enrichment.Refused] != 1 || got.Run.Calls != 1 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 }
@@ -160,8 +160,8 @@ func TestTextsChangedSinceSurvey(t *testing.T) {
 	w.assets["a"].Metadata.Description = "A cat on teh beach"
 	w.assets["b"].Tags = append(w.assets["b"].Tags, "no-ai")
 	w.assets["c"].FolderID = "elsewhere"
-	review := Request{Kind: state.KindReview, Review: "correctness", Rules: Rules{Tags: []string{"no-ai"}}}
-	if got, err := e.Ask(t.Context(), review); err != nil || got.States[state.EnrichProposed] != 1 || w.enrichments()[0].Asset != "d" || w.billed != 1 {
+	review := Request{Kind: enrichment.KindReview, Review: "correctness", Rules: Rules{Tags: []string{"no-ai"}}}
+	if got, err := e.Ask(t.Context(), review); err != nil || got.States[enrichment.Proposed] != 1 || w.enrichments()[0].Asset != "d" || w.billed != 1 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 }

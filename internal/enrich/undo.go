@@ -1,11 +1,10 @@
 package enrich
 
 import (
+	"assetferry/state/enrichment"
 	"context"
 	"fmt"
 	"iter"
-
-	"assetferry/state"
 )
 
 // Undo takes back what a run of Apply wrote, as far as it is as it was written; where
@@ -16,7 +15,7 @@ func (e *Engine) Undo(ctx context.Context, run string) (Result, error) {
 	if _, err := e.written(ctx, run); err != nil {
 		return Result{}, err
 	}
-	return e.write(ctx, state.EnrichmentRun{Command: "undo", Undoes: run}, func(w *writer, ctx context.Context) error {
+	return e.write(ctx, enrichment.Run{Command: "undo", Undoes: run}, func(w *writer, ctx context.Context) error {
 		for c, err := range e.Undoable(ctx, run) {
 			if err != nil {
 				return err
@@ -30,8 +29,8 @@ func (e *Engine) Undo(ctx context.Context, run string) (Result, error) {
 }
 
 // written finds a run that wrote into the destination.
-func (e *Engine) written(ctx context.Context, id string) (state.EnrichmentRun, error) {
-	run, err := e.Journal.EnrichmentRun(ctx, id)
+func (e *Engine) written(ctx context.Context, id string) (enrichment.Run, error) {
+	run, err := e.Store.Run(ctx, id)
 	switch {
 	case err != nil:
 		return run, err
@@ -44,10 +43,10 @@ func (e *Engine) written(ctx context.Context, id string) (state.EnrichmentRun, e
 }
 
 // Undoable lists what Undo would take back.
-func (e *Engine) Undoable(ctx context.Context, run string) iter.Seq2[state.Change, error] {
-	return func(yield func(state.Change, error) bool) {
-		for c, err := range e.Journal.EnrichmentChanges(ctx, run) {
-			if err == nil && c.State != state.ChangeApplied && c.State != state.ChangeUndoing {
+func (e *Engine) Undoable(ctx context.Context, run string) iter.Seq2[enrichment.Change, error] {
+	return func(yield func(enrichment.Change, error) bool) {
+		for c, err := range e.Store.Changes(ctx, run) {
+			if err == nil && c.State != enrichment.ChangeApplied && c.State != enrichment.ChangeUndoing {
 				continue
 			}
 			if !yield(c, err) {
@@ -58,8 +57,8 @@ func (e *Engine) Undoable(ctx context.Context, run string) iter.Seq2[state.Chang
 }
 
 // undo takes one change back. Its error ends the run.
-func (w *writer) undo(ctx context.Context, c state.Change) error {
-	if err := w.Journal.TakeBackEnrichment(ctx, c.Run, c.Enrichment.Num, w.run.Num); err != nil {
+func (w *writer) undo(ctx context.Context, c enrichment.Change) error {
+	if err := w.Store.Undo(ctx, c.Run, c.Enrichment.Num, w.run.Num); err != nil {
 		return err
 	}
 	if isDecorative(c.Enrichment) {
@@ -67,6 +66,6 @@ func (w *writer) undo(ctx context.Context, c state.Change) error {
 			return err
 		}
 	}
-	c.State = state.ChangeUndoing
+	c.State = enrichment.ChangeUndoing
 	return w.settleOne(ctx, c)
 }

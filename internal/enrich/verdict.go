@@ -1,22 +1,21 @@
 package enrich
 
 import (
+	"assetferry/state/enrichment"
 	"context"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"assetferry/state"
 )
 
 // maxDescription is the most characters that a description may have at the destination.
 const maxDescription = 1024
 
 // Proposals lists what was proposed, each with its asset as it was listed last.
-func (e *Engine) Proposals(ctx context.Context, f state.EnrichmentFilter) iter.Seq2[state.Enrichable, error] {
-	return e.Journal.Enrichments(ctx, e.Destination, f)
+func (e *Engine) Proposals(ctx context.Context, f enrichment.Filter) iter.Seq2[enrichment.Enrichable, error] {
+	return e.Store.Enrichments(ctx, e.Destination, f)
 }
 
 // Accept records that a person wants these proposals to be written. It gives the numbers of
@@ -31,17 +30,17 @@ func (e *Engine) Reject(ctx context.Context, nums ...int64) (refused []int64, er
 }
 
 func (e *Engine) judge(ctx context.Context, accepted bool, nums []int64) ([]int64, error) {
-	verdicts := make([]state.Verdict, len(nums))
+	verdicts := make([]enrichment.Verdict, len(nums))
 	for n, num := range nums {
-		verdicts[n] = state.Verdict{Num: num, Accepted: accepted}
+		verdicts[n] = enrichment.Verdict{Num: num, Accepted: accepted}
 	}
 	return e.judgeAll(ctx, verdicts)
 }
 
 // judgeAll records verdicts in transactions of bounded size.
-func (e *Engine) judgeAll(ctx context.Context, verdicts []state.Verdict) (refused []int64, err error) {
+func (e *Engine) judgeAll(ctx context.Context, verdicts []enrichment.Verdict) (refused []int64, err error) {
 	for batch := range slices.Chunk(verdicts, surveyPage) {
-		left, err := e.Journal.JudgeEnrichments(ctx, e.Destination, batch)
+		left, err := e.Store.Judge(ctx, e.Destination, batch)
 		if err != nil {
 			return refused, err
 		}
@@ -53,7 +52,7 @@ func (e *Engine) judgeAll(ctx context.Context, verdicts []state.Verdict) (refuse
 // Decorative notes what a person said: that assets need no description, or that they do after
 // all. Proposals for them stay as they are.
 func (e *Engine) Decorative(ctx context.Context, decorative bool, assets ...string) error {
-	return e.Journal.MarkDecorative(ctx, e.Destination, assets, decorative)
+	return e.Store.MarkDecorative(ctx, e.Destination, assets, decorative)
 }
 
 // A Row is what a person made of a proposal in a table.
@@ -68,18 +67,18 @@ type Row struct {
 // Import records the rows of a table. It gives the numbers of those that cannot be decided
 // about, as Accept does. A row that cannot be written is an error, and then none is recorded.
 func (e *Engine) Import(ctx context.Context, rows []Row) (refused []int64, err error) {
-	var verdicts []state.Verdict
+	var verdicts []enrichment.Verdict
 	var decorative []string
 	for _, row := range rows {
 		if err := row.check(); err != nil {
 			return nil, err
 		}
-		v := state.Verdict{Num: row.Num, Accepted: row.Accepted && !row.Decorative}
+		v := enrichment.Verdict{Num: row.Num, Accepted: row.Accepted && !row.Decorative}
 		if v.Accepted {
-			v.Proposal = &state.Proposal{Text: strings.TrimSpace(row.Text), Tags: row.Tags}
+			v.Proposal = &enrichment.Proposal{Text: strings.TrimSpace(row.Text), Tags: row.Tags}
 		}
 		if row.Decorative {
-			found, err := e.Journal.Enrichment(ctx, row.Num)
+			found, err := e.Store.Enrichment(ctx, row.Num)
 			if err != nil {
 				return nil, err
 			}

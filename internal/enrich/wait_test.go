@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"assetferry/internal/retry"
-	"assetferry/state"
+	"assetferry/state/enrichment"
 )
 
 // A late service loses its connection with each question, and has the reply some time later.
@@ -37,10 +37,10 @@ func (l *late) Exchange(ctx context.Context, conversation string) (Exchange, err
 func TestWaitsForReply(t *testing.T) {
 	for _, tt := range []struct {
 		takes, waits time.Duration
-		want         state.EnrichmentState
+		want         enrichment.State
 	}{
-		{0, 0, state.EnrichProposed}, {10 * time.Second, 15 * time.Second, state.EnrichProposed},
-		{30 * time.Second, 30 * time.Second, state.EnrichProposed}, {time.Hour, 30 * time.Second, state.EnrichFailed},
+		{0, 0, enrichment.Proposed}, {10 * time.Second, 15 * time.Second, enrichment.Proposed},
+		{30 * time.Second, 30 * time.Second, enrichment.Proposed}, {time.Hour, 30 * time.Second, enrichment.Failed},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, 1)
@@ -74,7 +74,7 @@ func TestStop(t *testing.T) {
 		}
 		next := w.engine()
 		got, err = w.ask(next, nil)
-		if err != nil || got.Stopped || got.Left != 0 || w.states()[state.EnrichProposed] != 3 || w.billed != 3 || got.Run.Calls != 3 {
+		if err != nil || got.Stopped || got.Left != 0 || w.states()[enrichment.Proposed] != 3 || w.billed != 3 || got.Run.Calls != 3 {
 			t.Errorf("the next run: %+v (%v)", got, err)
 		}
 	})
@@ -107,7 +107,7 @@ func TestWaitsAfterDeath(t *testing.T) {
 				t.Errorf("a reply after %v was waited for for %v after %v, want %v", tt.takes, waited, tt.dead, tt.waits)
 			}
 			slow.takes = 0
-			if _, err := w.ask(next, nil); err != nil || w.billed != tt.calls || w.states()[state.EnrichProposed] != 1 {
+			if _, err := w.ask(next, nil); err != nil || w.billed != tt.calls || w.states()[enrichment.Proposed] != 1 {
 				t.Errorf("a reply after %v: %d calls, %v (%v)", tt.takes, w.billed, w.states(), err)
 			}
 		})
@@ -116,9 +116,9 @@ func TestWaitsAfterDeath(t *testing.T) {
 
 // settle finds out what an earlier process left, and does nothing else.
 func (w *world) settle(e *Engine) error {
-	run, err := e.Journal.BeginEnrichment(w.Context(), state.EnrichmentRun{Destination: library, Command: "describe", Service: e.Host})
+	run, err := e.Store.BeginRun(w.Context(), enrichment.Run{Destination: library, Command: "describe", Service: e.Host})
 	must(w, err)
-	a := &asker{Engine: e, run: run, states: map[state.EnrichmentState]int64{}}
+	a := &asker{Engine: e, run: run, states: map[enrichment.State]int64{}}
 	return a.settle(w.Context())
 }
 
@@ -129,12 +129,12 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	e := w.engine()
 	e.Service = &interrupted{w, cancel}
-	_, err := e.Ask(ctx, Request{Kind: state.KindDescribe, Language: "en"})
-	if err == nil || w.billed != 1 || w.states()[state.EnrichAsking] != 1 {
+	_, err := e.Ask(ctx, Request{Kind: enrichment.KindDescribe, Language: "en"})
+	if err == nil || w.billed != 1 || w.states()[enrichment.Asking] != 1 {
 		t.Errorf("got %v, %d calls and %v", err, w.billed, w.states())
 	}
 	got, err := w.ask(w.engine(), nil)
-	if err != nil || w.billed != 2 || w.states()[state.EnrichProposed] != 2 || len(w.talks) != 0 || got.Left != 0 {
+	if err != nil || w.billed != 2 || w.states()[enrichment.Proposed] != 2 || len(w.talks) != 0 || got.Left != 0 {
 		t.Errorf("the next run: %+v, %d calls (%v)", got, w.billed, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // ours.
 var allowed = map[string][]string{
 	"cmd/assetferry":               {"internal/cli", "internal/counts"},
-	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/detach", "internal/diskspace", "internal/export", "internal/flagname", "internal/forecast", "internal/manual", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "sources/remote", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/ai/aiprobe", "internal/enrich/altpages", "internal/anchor", "internal/enrich", "internal/event", "internal/enrich/proposals", "internal/sandbox/aiservice", "internal/oldurl", "internal/redirect", "internal/hint", "internal/wizard", "internal/doctor", "internal/runstatus", "internal/explain", "internal/shell", "state/disk", "state/ownership"},
+	"internal/cli":                 {"migrate", "state", "sources", "sources/ckbox", "sources/ckfinder", "sources/local", "sources/s3", "sources/table", "internal/approval", "internal/approvers", "internal/assets", "internal/clock", "internal/config", "internal/demo", "internal/detach", "internal/diskspace", "internal/export", "internal/flagname", "internal/forecast", "internal/manual", "internal/mapping", "internal/metadata", "internal/metrics", "internal/notify", "internal/pace", "internal/preflight", "internal/private", "internal/probe", "internal/profile", "internal/redact", "internal/report", "internal/retry", "internal/rewrite", "internal/rows", "internal/sandbox", "internal/schedule", "sources/remote", "internal/token", "internal/turns", "internal/ui", "internal/ai", "internal/ai/aiprobe", "internal/enrich/altpages", "internal/anchor", "internal/enrich", "internal/event", "internal/enrich/proposals", "internal/sandbox/aiservice", "internal/oldurl", "internal/redirect", "internal/hint", "internal/wizard", "internal/doctor", "internal/runstatus", "internal/explain", "internal/shell", "state/disk", "state/ownership", "state/enrichment"},
 	"migrate":                      {"state", "sources", "internal/assets", "internal/clock", "internal/faultpoint", "internal/flagname", "internal/header", "internal/mapping", "internal/metadata", "internal/retry", "internal/rows"},
 	"state":                        {"sources", "internal/clock", "internal/counts", "internal/faultpoint", "internal/filelock", "internal/mount", "internal/oldurl", "state/disk", "state/ownership"},
 	"sources/local":                {"sources"},
@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 	"internal/ai/aiprobe":          {"internal/ai", "internal/profile"},
 	"internal/enrich/altpages":     {"internal/picture", "internal/retry"},
 	"internal/approval":            {"migrate", "sources", "state"},
-	"internal/enrich":              {"migrate", "sources", "state", "internal/ai", "internal/assets", "internal/clock", "internal/picture", "internal/retry"},
+	"internal/enrich":              {"migrate", "sources", "state", "internal/ai", "internal/assets", "internal/clock", "internal/picture", "internal/retry", "state/enrichment"},
 	"internal/ui":                  {"internal/event"},
 	"internal/export":              {"sources", "internal/assets", "internal/retry"},
 	"internal/metadata":            {"internal/rows", "internal/strictyaml"},
@@ -58,6 +58,7 @@ var allowed = map[string][]string{
 	"internal/explain":             {"migrate", "state", "sources", "internal/clock", "internal/config", "internal/event", "internal/flagname", "internal/mapping", "internal/metadata", "internal/oldurl", "internal/redirect", "internal/runstatus", "internal/ui"},
 	"internal/schedule":            {"migrate", "state", "internal/config", "internal/hint", "internal/shell", "internal/ui"},
 	"state/ownership":              {"state/disk", "internal/mount", "internal/private"},
+	"state/enrichment":             {"state"},
 	"internal/report":              {"migrate", "state", "sources", "internal/clock", "internal/event", "internal/flagname", "internal/retry", "internal/rows", "internal/ui"},
 	"internal/token":               {"internal/outbound", "internal/retry"},
 	"internal/bench":               {"migrate", "state", "sources", "sources/local", "internal/counts"}, // measures, so nothing imports it
@@ -88,7 +89,7 @@ var allowed = map[string][]string{
 
 // only names libraries that belong to one place, and why.
 var only = []struct{ library, owner, why string }{
-	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice, state/ownership", "SQL stays in the journal and in the sandbox's own storage"},
+	{"database/sql", "state, internal/counts, internal/sandbox, internal/sandbox/records, internal/sandbox/shelves, internal/sandbox/store, internal/sandbox/aiservice, state/ownership, state/enrichment", "SQL stays in the journal and in the sandbox's own storage"},
 	{"net/http", "internal/ai, internal/ai/aiprobe, internal/assets, internal/assets/assettest, internal/bench, internal/test/faults, internal/notify, internal/outbound, internal/outbound/hostiletest, internal/probe, internal/sandbox, internal/sandbox/aiservice, internal/sandbox/fault, internal/sandbox/library, internal/sandbox/naming, internal/sandbox/profile, internal/sandbox/records, internal/sandbox/standin, internal/sandbox/tokens, internal/sandbox/openapitest, internal/sandbox/sandboxtest, internal/retry, sources/remote, internal/token, internal/cli, sources/ckfinder, sources/ckfinder/ckfindertest, sources/s3, sources/table, internal/redirect, internal/demo, internal/doctor", "the engine knows no HTTP"},
 	{"github.com/golang-jwt/jwt/v5", "internal/token", "the sandbox verifies with code of its own"},
 	{"github.com/schollz/progressbar/v3", "internal/ui", "one owner of the terminal"},

@@ -1,22 +1,57 @@
-package state
+package enrichment
 
 import (
+	"assetferry/state"
+	"context"
 	"encoding/json"
 	"errors"
+	"iter"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func collect[T any](tb testing.TB, rows iter.Seq2[T, error]) (all []T) {
+	tb.Helper()
+	for row, err := range rows {
+		must(tb, err)
+		all = append(all, row)
+	}
+	return all
+}
+
+func newStore(tb testing.TB) *Store {
+	tb.Helper()
+	s, err := state.Open(tb.Context(), filepath.Join(tb.TempDir(), "journal.db"))
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, s.Close()) })
+	return In(s)
+}
+
+// background is for what is called after a test may have ended.
+var background = context.Background()
 
 const library = "environment/workspace"
 
 // enriching is a journal with a whole survey of these assets, and a run.
-func enriching(tb testing.TB, assets ...string) (*Store, EnrichmentRun) {
+func enriching(tb testing.TB, assets ...string) (*Store, Run) {
 	tb.Helper()
 	s := newStore(tb)
 	survey(tb, s, assets...)
-	run, err := s.BeginEnrichment(tb.Context(), EnrichmentRun{Destination: library, Command: "describe", Service: "ai.example.com", Model: "agent-1"})
+	run, err := s.BeginRun(tb.Context(), Run{Destination: library, Command: "describe", Service: "ai.example.com", Model: "agent-1"})
 	must(tb, err)
 	return s, run
 }
@@ -36,26 +71,26 @@ func survey(tb testing.TB, s *Store, assets ...string) {
 func surveyedAs(asset string) Surveyed {
 	return Surveyed{Asset: asset, Category: "c", CategoryName: "Images", Private: true, Folder: "a/b", FolderID: "b", Name: asset, Extension: "jpg", Size: 10,
 		Width: 3, Height: 2, Blur: "blur", Description: "old", Tags: []string{"one", "two"}, Attributes: map[string]any{"id": json.Number("12345678901234567890")},
-		Modified: fromMillis(1_700_000_000_000), URL: "https://example.com/" + asset, Image: "https://example.com/1024", Findings: "long,language", Language: "de"}
+		Modified: time.UnixMilli(1_700_000_000_000).UTC(), URL: "https://example.com/" + asset, Image: "https://example.com/1024", Findings: "long,language", Language: "de"}
 }
 
 // propose asks for an asset in a conversation and has an answer.
-func propose(tb testing.TB, s *Store, run EnrichmentRun, asset string) int64 {
+func propose(tb testing.TB, s *Store, run Run, asset string) int64 {
 	tb.Helper()
 	num := ask(tb, s, run, asset, "conversation of "+asset)
-	must(tb, s.AnswerEnrichments(tb.Context(), run.Num, []Answer{{Num: num, State: EnrichProposed, Proposal: &Proposal{Text: "new", Tags: []string{"three"}}, Model: "agent-1", Calls: 1, Bytes: 7}}))
+	must(tb, s.Answer(tb.Context(), run.Num, []Answer{{Num: num, State: Proposed, Proposal: &Proposal{Text: "new", Tags: []string{"three"}}, Model: "agent-1", Calls: 1, Bytes: 7}}))
 	return num
 }
 
-func ask(tb testing.TB, s *Store, run EnrichmentRun, asset, conversation string) int64 {
+func ask(tb testing.TB, s *Store, run Run, asset, conversation string) int64 {
 	tb.Helper()
-	nums, err := s.AskEnrichments(tb.Context(), run, []Asking{asking(asset, conversation)})
+	nums, err := s.Ask(tb.Context(), run, []Question{asking(asset, conversation)})
 	must(tb, err)
 	return nums[0]
 }
 
-func asking(asset, conversation string) Asking {
-	return Asking{Asset: asset, Kind: KindDescribe, Language: "en", Conversation: conversation,
+func asking(asset, conversation string) Question {
+	return Question{Asset: asset, Kind: KindDescribe, Language: "en", Conversation: conversation,
 		Basis: Basis{Size: 10, Width: 3, Height: 2, Blur: "blur", Description: "old", Tags: []string{"one", "two"}}}
 }
 
@@ -78,7 +113,7 @@ func TestSurvey(t *testing.T) {
 	if got := collect(t, s.Surveyed(t.Context(), library)); len(got) != 1 || got[0].Asset != "b" {
 		t.Errorf("after the survey there is %+v, want b", got)
 	}
-	if err := s.SaveSurveyed(t.Context(), library, number-1, []Surveyed{surveyedAs("c")}); !errors.Is(err, ErrConflict) {
+	if err := s.SaveSurveyed(t.Context(), library, number-1, []Surveyed{surveyedAs("c")}); !errors.Is(err, state.ErrConflict) {
 		t.Errorf("a page of an earlier survey: got %v", err)
 	}
 }
@@ -87,7 +122,7 @@ func TestSurvey(t *testing.T) {
 func TestEnrichment(t *testing.T) {
 	s, run := enriching(t, "a", "b")
 	num := propose(t, s, run, "a")
-	want := Enrichment{Num: num, Destination: library, Asset: "a", Kind: KindDescribe, Language: "en", State: EnrichProposed, Run: run.ID,
+	want := Enrichment{Num: num, Destination: library, Asset: "a", Kind: KindDescribe, Language: "en", State: Proposed, Run: run.ID,
 		Basis: asking("a", "").Basis, Proposal: Proposal{Text: "new", Tags: []string{"three"}, Model: "agent-1"}, Calls: 1, Bytes: 7, Attempts: 1}
 	got, err := s.Enrichment(t.Context(), num)
 	must(t, err)
@@ -99,31 +134,31 @@ func TestEnrichment(t *testing.T) {
 	if len(all) != 2 || all[0].Enrichment == nil || all[0].Enrichment.Num != num || all[1].Enrichment != nil {
 		t.Errorf("got %+v", all)
 	}
-	refused, err := s.JudgeEnrichments(t.Context(), library, []Verdict{{Num: num, Accepted: true, Proposal: &Proposal{Text: "better"}}, {Num: 99, Accepted: true}})
+	refused, err := s.Judge(t.Context(), library, []Verdict{{Num: num, Accepted: true, Proposal: &Proposal{Text: "better"}}, {Num: 99, Accepted: true}})
 	if err != nil || !slices.Equal(refused, []int64{99}) {
 		t.Errorf("refused %v (%v), want the unknown one", refused, err)
 	}
 	old, text := "old", "better"
 	before, after := Written{Description: &old}, Written{Description: &text, Tags: &[]string{"x"}, Attribute: "description_de"}
-	must(t, s.ApplyEnrichment(t.Context(), run.Num, num, before, after))
-	if _, err := s.AskEnrichments(t.Context(), run, []Asking{asking("a", "again")}); !errors.Is(err, ErrConflict) {
+	must(t, s.Apply(t.Context(), run.Num, num, before, after))
+	if _, err := s.Ask(t.Context(), run, []Question{asking("a", "again")}); !errors.Is(err, state.ErrConflict) {
 		t.Errorf("asking for one that is being applied: got %v", err)
 	}
-	must(t, s.EnrichmentApplied(t.Context(), run.ID, num, ChangeApplied, ""))
-	changes := collect(t, s.EnrichmentChanges(t.Context(), run.ID))
+	must(t, s.Applied(t.Context(), run.ID, num, ChangeApplied, ""))
+	changes := collect(t, s.Changes(t.Context(), run.ID))
 	if len(changes) != 1 || changes[0].State != ChangeApplied || !changes[0].Enrichment.Edited || !cmp.Equal(before, changes[0].Before) || !cmp.Equal(after, changes[0].After) {
 		t.Errorf("got %+v", changes)
 	}
-	must(t, s.TakeBackEnrichment(t.Context(), run.ID, num, run.Num))
-	if open := collect(t, s.OpenEnrichmentChanges(t.Context(), library)); len(open) != 1 {
+	must(t, s.Undo(t.Context(), run.ID, num, run.Num))
+	if open := collect(t, s.OpenChanges(t.Context(), library)); len(open) != 1 {
 		t.Errorf("open are %+v", open)
 	}
-	must(t, s.EnrichmentTakenBack(t.Context(), run.ID, num, ChangeUndone, ""))
-	if got, err := s.Enrichment(t.Context(), num); err != nil || got.State != EnrichUndone {
+	must(t, s.Undone(t.Context(), run.ID, num, ChangeUndone, ""))
+	if got, err := s.Enrichment(t.Context(), num); err != nil || got.State != Undone {
 		t.Errorf("got %+v (%v)", got, err)
 	}
-	counts, err := s.CountEnrichments(t.Context(), library)
-	if err != nil || counts[KindDescribe][EnrichUndone] != 1 {
+	counts, err := s.Count(t.Context(), library)
+	if err != nil || counts[KindDescribe][Undone] != 1 {
 		t.Errorf("counted %v (%v)", counts, err)
 	}
 }
@@ -133,7 +168,7 @@ func TestEnrichment(t *testing.T) {
 func TestConversations(t *testing.T) {
 	s, run := enriching(t, "a", "b")
 	a, b := ask(t, s, run, "a", "one"), ask(t, s, run, "b", "two")
-	must(t, s.AnswerEnrichments(t.Context(), run.Num, []Answer{{Num: a, State: EnrichFailed, Class: "transient", Error: "no answer"}}))
+	must(t, s.Answer(t.Context(), run.Num, []Answer{{Num: a, State: Failed, Class: "transient", Error: "no answer"}}))
 	all := collect(t, s.Conversations(t.Context(), run.Service))
 	if len(all) != 2 || all[0].ID != "one" || !all[0].Spent || all[1].Spent || all[1].Enrichment.Num != b {
 		t.Fatalf("got %+v", all)
@@ -157,10 +192,10 @@ func TestEnrichmentRuns(t *testing.T) {
 	s, run := enriching(t, "a")
 	propose(t, s, run, "a")
 	credits := 2.5
-	must(t, s.FinishEnrichment(t.Context(), run.Num, &credits))
-	undo, err := s.BeginEnrichment(t.Context(), EnrichmentRun{Destination: library, Command: "undo", Contexts: []string{"c1", "c2/prompt/p"}, Undoes: run.ID})
+	must(t, s.FinishRun(t.Context(), run.Num, &credits))
+	undo, err := s.BeginRun(t.Context(), Run{Destination: library, Command: "undo", Contexts: []string{"c1", "c2/prompt/p"}, Undoes: run.ID})
 	must(t, err)
-	all, err := s.EnrichmentRuns(t.Context(), library, 10)
+	all, err := s.Runs(t.Context(), library, 10)
 	must(t, err)
 	if len(all) != 2 || all[0].ID != undo.ID || all[0].Undoes != run.ID || all[1].Calls != 1 || all[1].Bytes != 7 || *all[1].Credits != credits || all[1].FinishedAt.IsZero() {
 		t.Errorf("got %+v", all)
@@ -168,11 +203,11 @@ func TestEnrichmentRuns(t *testing.T) {
 	if !slices.Equal(all[0].Contexts, []string{"c1", "c2/prompt/p"}) || len(all[1].Contexts) > 0 {
 		t.Errorf("contexts: got %q and %q", all[0].Contexts, all[1].Contexts)
 	}
-	cost, err := s.EnrichmentCost(t.Context(), run.Service, "describe")
+	cost, err := s.Cost(t.Context(), run.Service, "describe")
 	if err != nil || cost.Calls != 1 || cost.Credits != credits {
 		t.Errorf("got %+v (%v)", cost, err)
 	}
-	if _, err := s.EnrichmentRun(t.Context(), "none"); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Run(t.Context(), "none"); !errors.Is(err, state.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -181,30 +216,30 @@ func TestEnrichmentRuns(t *testing.T) {
 func TestEnrichmentTransitions(t *testing.T) {
 	s, run := enriching(t, "a")
 	num := ask(t, s, run, "a", "one")
-	answer := []Answer{{Num: num, State: EnrichProposed, Proposal: &Proposal{Text: "new"}}}
+	answer := []Answer{{Num: num, State: Proposed, Proposal: &Proposal{Text: "new"}}}
 	for name, f := range map[string]func() error{
-		"apply what is asked for":         func() error { return s.ApplyEnrichment(background, run.Num, num, Written{}, Written{}) },
-		"a conflict of what is asked for": func() error { return s.EnrichmentConflict(background, num, "why") },
-		"the end of what was not begun":   func() error { return s.EnrichmentApplied(background, run.ID, num, ChangeApplied, "") },
-		"take back what was not applied":  func() error { return s.TakeBackEnrichment(background, run.ID, num, run.Num) },
-		"undo what was not applied":       func() error { return s.EnrichmentTakenBack(background, run.ID, num, ChangeUndone, "") },
-		"answer twice":                    func() error { return s.AnswerEnrichments(background, run.Num, append(answer, answer...)) },
+		"apply what is asked for":         func() error { return s.Apply(background, run.Num, num, Written{}, Written{}) },
+		"a conflict of what is asked for": func() error { return s.Conflict(background, num, "why") },
+		"the end of what was not begun":   func() error { return s.Applied(background, run.ID, num, ChangeApplied, "") },
+		"take back what was not applied":  func() error { return s.Undo(background, run.ID, num, run.Num) },
+		"undo what was not applied":       func() error { return s.Undone(background, run.ID, num, ChangeUndone, "") },
+		"answer twice":                    func() error { return s.Answer(background, run.Num, append(answer, answer...)) },
 		"finish twice": func() error {
-			must(t, s.FinishEnrichment(background, run.Num, nil))
-			return s.FinishEnrichment(background, run.Num, nil)
+			must(t, s.FinishRun(background, run.Num, nil))
+			return s.FinishRun(background, run.Num, nil)
 		},
 	} {
-		if err := f(); !errors.Is(err, ErrConflict) {
+		if err := f(); !errors.Is(err, state.ErrConflict) {
 			t.Errorf("%s: got %v, want ErrConflict", name, err)
 		}
 	}
-	if err := s.AnswerEnrichments(t.Context(), run.Num, []Answer{{Num: num, State: EnrichProposed}}); err == nil {
+	if err := s.Answer(t.Context(), run.Num, []Answer{{Num: num, State: Proposed}}); err == nil {
 		t.Error("a proposal may say nothing")
 	}
-	if err := s.AnswerEnrichments(t.Context(), run.Num, []Answer{{Num: num, State: EnrichRefused}}); err == nil {
+	if err := s.Answer(t.Context(), run.Num, []Answer{{Num: num, State: Refused}}); err == nil {
 		t.Error("a refusal may have no category")
 	}
-	if got, err := s.Enrichment(t.Context(), num); err != nil || got.State != EnrichAsking || got.Calls != 0 {
+	if got, err := s.Enrichment(t.Context(), num); err != nil || got.State != Asking || got.Calls != 0 {
 		t.Errorf("got %+v (%v)", got, err)
 	}
 }

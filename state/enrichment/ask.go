@@ -1,6 +1,7 @@
-package state
+package enrichment
 
 import (
+	"assetferry/state"
 	"context"
 	"database/sql"
 	"errors"
@@ -10,20 +11,20 @@ import (
 	"time"
 )
 
-// An Asking is about to be asked of the AI content service.
-type Asking struct {
+// A Question is about to be asked of the AI content service.
+type Question struct {
 	Asset        string
-	Kind         EnrichmentKind
+	Kind         Kind
 	Language     string
 	Basis        Basis
 	Conversation string // the id that it will have; empty where there is none
 }
 
-// AskEnrichments notes, before anything is sent, what is asked for in a run, and gives the numbers of
+// Ask notes, before anything is sent, what is asked for in a run, and gives the numbers of
 // the enrichments in the order of what is asked. It fails with ErrConflict if one of them is
 // being asked for or applied. What was proposed before is forgotten.
-func (s *Store) AskEnrichments(ctx context.Context, run EnrichmentRun, asked []Asking) (nums []int64, err error) {
-	err = s.write(ctx, "note questions", func(ctx context.Context, tx *sql.Tx) error {
+func (s *Store) Ask(ctx context.Context, run Run, asked []Question) (nums []int64, err error) {
+	err = s.state.Write(ctx, "note questions", func(ctx context.Context, tx *sql.Tx) error {
 		nums = nil
 		for _, a := range asked {
 			num, err := s.ask(ctx, tx, run, a)
@@ -37,12 +38,12 @@ func (s *Store) AskEnrichments(ctx context.Context, run EnrichmentRun, asked []A
 	return nums, err
 }
 
-func (s *Store) ask(ctx context.Context, tx *sql.Tx, run EnrichmentRun, a Asking) (num int64, err error) {
+func (s *Store) ask(ctx context.Context, tx *sql.Tx, run Run, a Question) (num int64, err error) {
 	tags, err := packList(a.Basis.Tags)
 	if err != nil {
 		return 0, err
 	}
-	b, now := a.Basis, s.now().UnixMilli()
+	b, now := a.Basis, s.state.Now().UnixMilli()
 	err = tx.QueryRowContext(ctx, `INSERT INTO enrichments (destination, asset, kind, language, state, run, size, width, height, blur, description, tags,
 		attribute, value, model, attempts, updated_at) VALUES (?, ?, ?, ?, 'asking', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
 		ON CONFLICT (destination, asset, kind, language) DO UPDATE SET state = 'asking', run = excluded.run, size = excluded.size,
@@ -52,7 +53,7 @@ func (s *Store) ask(ctx context.Context, tx *sql.Tx, run EnrichmentRun, a Asking
 		WHERE state NOT IN ('asking', 'applying') RETURNING num`, run.Destination, a.Asset, string(a.Kind), a.Language, run.Num,
 		b.Size, b.Width, b.Height, b.Blur, b.Description, tags, b.Attribute, b.Value, run.Model, now).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, ErrConflict
+		return 0, state.ErrConflict
 	} else if err != nil || a.Conversation == "" {
 		return num, err
 	}
@@ -63,9 +64,9 @@ func (s *Store) ask(ctx context.Context, tx *sql.Tx, run EnrichmentRun, a Asking
 // An Answer is what came of asking for an enrichment.
 type Answer struct {
 	Num      int64
-	State    EnrichmentState // proposed, failed, refused; planned where nothing was asked after all; rejected where nothing is to be proposed
-	Proposal *Proposal       // of a proposed or rejected one
-	Class    string          // of a failed one
+	State    State     // proposed, failed, refused; planned where nothing was asked after all; rejected where nothing is to be proposed
+	Proposal *Proposal // of a proposed or rejected one
+	Class    string    // of a failed one
 	Error    string
 	Flagged  []string // of a refused one
 	Model    string
@@ -73,10 +74,10 @@ type Answer struct {
 	Bytes    int64
 }
 
-// AnswerEnrichments records what came of asking, adds what it cost to the run, and has the conversations
+// Answer records what came of asking, adds what it cost to the run, and has the conversations
 // deleted that were held about it.
-func (s *Store) AnswerEnrichments(ctx context.Context, run int64, answers []Answer) error {
-	return s.write(ctx, "record answers", func(ctx context.Context, tx *sql.Tx) error {
+func (s *Store) Answer(ctx context.Context, run int64, answers []Answer) error {
+	return s.state.Write(ctx, "record answers", func(ctx context.Context, tx *sql.Tx) error {
 		for _, a := range answers {
 			if err := s.answer(ctx, tx, run, a); err != nil {
 				return fmt.Errorf("proposal %d: %w", a.Num, err)
@@ -98,10 +99,10 @@ func (s *Store) answer(ctx context.Context, tx *sql.Tx, run int64, a Answer) err
 		tags = packed
 	}
 	// What was not asked after all was no attempt.
-	if err := one(ctx, tx, `UPDATE enrichments SET state = ?, text = ?, proposed_tags = ?, decorative = ?, note = ?, model = ?,
+	if err := state.One(ctx, tx, `UPDATE enrichments SET state = ?, text = ?, proposed_tags = ?, decorative = ?, note = ?, model = ?,
 		calls = calls + ?, bytes = bytes + ?, attempts = attempts - ?, class = ?, error = ?, flagged = ?, updated_at = ? WHERE num = ? AND state = 'asking'`,
-		string(a.State), text, tags, p.Decorative, p.Note, a.Model, a.Calls, a.Bytes, a.State == EnrichPlanned && a.Calls == 0, a.Class, a.Error,
-		strings.Join(a.Flagged, ","), s.now().UnixMilli(), a.Num); err != nil {
+		string(a.State), text, tags, p.Decorative, p.Note, a.Model, a.Calls, a.Bytes, a.State == Planned && a.Calls == 0, a.Class, a.Error,
+		strings.Join(a.Flagged, ","), s.state.Now().UnixMilli(), a.Num); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE enrichment_runs SET calls = calls + ?, bytes = bytes + ? WHERE num = ?`, a.Calls, a.Bytes, run); err != nil {
@@ -115,9 +116,9 @@ func (s *Store) answer(ctx context.Context, tx *sql.Tx, run int64, a Answer) err
 // the process that asked: outside of a conversation, or at another service than the one that
 // is asked now. It gives how many there were. Their conversations are only to be deleted.
 func (s *Store) AbandonAsking(ctx context.Context, destination, service string) (abandoned int64, err error) {
-	err = s.write(ctx, "abandon questions", func(ctx context.Context, tx *sql.Tx) error {
+	err = s.state.Write(ctx, "abandon questions", func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE enrichments SET state = 'planned', updated_at = ? WHERE destination = ? AND state = 'asking'
-			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.enrichment = num AND NOT c.spent AND c.service = ?)`, s.now().UnixMilli(), destination, service)
+			AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.enrichment = num AND NOT c.spent AND c.service = ?)`, s.state.Now().UnixMilli(), destination, service)
 		if err != nil {
 			return err
 		}
@@ -141,25 +142,25 @@ type Conversation struct {
 
 // Conversations lists those that may be at a service, by their ids.
 func (s *Store) Conversations(ctx context.Context, service string) iter.Seq2[Conversation, error] {
-	return paged(s.r, "", func(c Conversation) string { return c.ID }, func(after string) ([]Conversation, error) {
-		return query(ctx, s.r, "list conversations", func(rows *sql.Rows) (c Conversation, err error) {
+	return state.Paged(s.state, "", func(c Conversation) string { return c.ID }, func(after string) ([]Conversation, error) {
+		return state.Query(ctx, s.state, "list conversations", func(rows *sql.Rows) (c Conversation, err error) {
 			var e scannedEnrichment
 			var at int64
 			if err := rows.Scan(append([]any{&c.ID, &c.Spent, &at}, e.targets()...)...); err != nil {
 				return c, err
 			}
-			c.At = fromMillis(at)
+			c.At = time.UnixMilli(at).UTC()
 			c.Enrichment, err = e.enrichment()
 			return c, err
 		}, `SELECT c.id, c.spent, c.at, `+enrichmentColumns+` FROM conversations c JOIN enrichments e ON e.num = c.enrichment
-			JOIN enrichment_runs r ON r.num = e.run WHERE c.service = ? AND c.id > ? ORDER BY c.id LIMIT ?`, service, after, pageSize)
+			JOIN enrichment_runs r ON r.num = e.run WHERE c.service = ? AND c.id > ? ORDER BY c.id LIMIT ?`, service, after, state.PageSize)
 	})
 }
 
 // ForgetConversation notes that a conversation is gone from its service. One that is not
 // known is not minded.
 func (s *Store) ForgetConversation(ctx context.Context, service, id string) error {
-	return s.write(ctx, "forget conversation", func(ctx context.Context, tx *sql.Tx) error {
+	return s.state.Write(ctx, "forget conversation", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM conversations WHERE service = ? AND id = ?`, service, id)
 		return err
 	})
@@ -172,15 +173,15 @@ type Verdict struct {
 	Proposal *Proposal // text and tags as the person wants them; nil: as they were proposed
 }
 
-// JudgeEnrichments records what a person decided about enrichments of a destination. It gives the
+// Judge records what a person decided about enrichments of a destination. It gives the
 // numbers of those that cannot be decided about as they are: unknown ones, those that are
 // being asked for or were applied, and those without a proposal for which none is given.
-func (s *Store) JudgeEnrichments(ctx context.Context, destination string, verdicts []Verdict) (refused []int64, err error) {
-	err = s.write(ctx, "record decisions", func(ctx context.Context, tx *sql.Tx) error {
+func (s *Store) Judge(ctx context.Context, destination string, verdicts []Verdict) (refused []int64, err error) {
+	err = s.state.Write(ctx, "record decisions", func(ctx context.Context, tx *sql.Tx) error {
 		refused = nil
 		for _, v := range verdicts {
 			switch err := s.judge(ctx, tx, destination, v); {
-			case errors.Is(err, ErrConflict):
+			case errors.Is(err, state.ErrConflict):
 				refused = append(refused, v.Num)
 			case err != nil:
 				return fmt.Errorf("proposal %d: %w", v.Num, err)
@@ -192,20 +193,20 @@ func (s *Store) JudgeEnrichments(ctx context.Context, destination string, verdic
 }
 
 func (s *Store) judge(ctx context.Context, tx *sql.Tx, destination string, v Verdict) error {
-	st := EnrichRejected
+	st := Rejected
 	if v.Accepted {
-		st = EnrichAccepted
+		st = Accepted
 	}
-	now := s.now().UnixMilli()
+	now := s.state.Now().UnixMilli()
 	if v.Proposal == nil {
-		return one(ctx, tx, `UPDATE enrichments SET state = ?, updated_at = ? WHERE num = ? AND destination = ?
+		return state.One(ctx, tx, `UPDATE enrichments SET state = ?, updated_at = ? WHERE num = ? AND destination = ?
 			AND state IN ('proposed', 'accepted', 'rejected', 'undone')`, string(st), now, v.Num, destination)
 	}
 	tags, err := packList(v.Proposal.Tags)
 	if err != nil {
 		return err
 	}
-	return one(ctx, tx, `UPDATE enrichments SET state = ?, text = ?, proposed_tags = ?, edited = edited OR text IS NOT ? OR proposed_tags IS NOT ?,
+	return state.One(ctx, tx, `UPDATE enrichments SET state = ?, text = ?, proposed_tags = ?, edited = edited OR text IS NOT ? OR proposed_tags IS NOT ?,
 		class = '', error = '', flagged = '', updated_at = ? WHERE num = ? AND destination = ?
 		AND state IN ('proposed', 'accepted', 'rejected', 'undone', 'failed', 'refused')`,
 		string(st), v.Proposal.Text, tags, v.Proposal.Text, tags, now, v.Num, destination)

@@ -1,6 +1,11 @@
-package state
+// Package enrichment keeps what the AI content service proposed for assets: what was listed of a
+// destination, what was asked and answered in which run, what people decided, and what was written into
+// assets. Its tables are in the state database, and it reads and writes them as package state does: each
+// method that writes is one transaction, which fails if this process does not own the database any more.
+package enrichment
 
 import (
+	"assetferry/state"
 	"bytes"
 	"context"
 	"database/sql"
@@ -8,39 +13,46 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 )
 
-// An EnrichmentKind says what is proposed for an asset.
-type EnrichmentKind string
+// A Store keeps enrichments in a state database.
+type Store struct{ state *state.Store }
+
+// In gives the enrichments in a state database.
+func In(s *state.Store) *Store { return &Store{s} }
+
+// A Kind says what is proposed for an asset.
+type Kind string
 
 // The kinds: a description and tags; better words for a description that is there; the
 // description in another language.
 const (
-	KindDescribe  EnrichmentKind = "describe"
-	KindReview    EnrichmentKind = "review"
-	KindTranslate EnrichmentKind = "translate"
+	KindDescribe  Kind = "describe"
+	KindReview    Kind = "review"
+	KindTranslate Kind = "translate"
 )
 
-// An EnrichmentState says how far an enrichment has come.
-type EnrichmentState string
+// A State says how far an enrichment has come.
+type State string
 
 // The states of an enrichment. One that is asking or applying when a process begins was left
 // so by another one that died. A refused one was flagged by the moderation of the service.
 // For one in conflict somebody else wrote meanwhile.
 const (
-	EnrichPlanned  EnrichmentState = "planned"
-	EnrichAsking   EnrichmentState = "asking"
-	EnrichProposed EnrichmentState = "proposed"
-	EnrichAccepted EnrichmentState = "accepted"
-	EnrichRejected EnrichmentState = "rejected"
-	EnrichApplying EnrichmentState = "applying"
-	EnrichApplied  EnrichmentState = "applied"
-	EnrichUndone   EnrichmentState = "undone"
-	EnrichFailed   EnrichmentState = "failed"
-	EnrichRefused  EnrichmentState = "refused"
-	EnrichConflict EnrichmentState = "conflict"
+	Planned  State = "planned"
+	Asking   State = "asking"
+	Proposed State = "proposed"
+	Accepted State = "accepted"
+	Rejected State = "rejected"
+	Applying State = "applying"
+	Applied  State = "applied"
+	Undone   State = "undone"
+	Failed   State = "failed"
+	Refused  State = "refused"
+	Conflict State = "conflict"
 )
 
 // An Enrichment is what is proposed for an asset, and what became of it. There is one for
@@ -49,9 +61,9 @@ type Enrichment struct {
 	Num         int64
 	Destination string
 	Asset       string
-	Kind        EnrichmentKind
+	Kind        Kind
 	Language    string
-	State       EnrichmentState
+	State       State
 	Run         string   // id of the run that asked last
 	Contexts    []string // of that run
 
@@ -91,7 +103,7 @@ type Proposal struct {
 // Enrichment finds one by its number; ErrNotFound if there is none.
 func (s *Store) Enrichment(ctx context.Context, num int64) (Enrichment, error) {
 	all, err := s.enrichments(ctx, `WHERE e.num = ?`, num)
-	return first(all, err, fmt.Sprintf("proposal %d", num))
+	return state.First(all, err, fmt.Sprintf("proposal %d", num))
 }
 
 // EnrichmentsOf lists what was proposed for one asset.
@@ -99,42 +111,27 @@ func (s *Store) EnrichmentsOf(ctx context.Context, destination, asset string) ([
 	return s.enrichments(ctx, `WHERE e.destination = ? AND e.asset = ? ORDER BY e.num`, destination, asset)
 }
 
-// An EnrichmentFilter chooses enrichments of a destination; what is empty chooses all.
-type EnrichmentFilter struct {
-	States   []EnrichmentState
-	Kind     EnrichmentKind
+// A Filter chooses enrichments of a destination; what is empty chooses all.
+type Filter struct {
+	States   []State
+	Kind     Kind
 	Language string
 	Run      string // id of the run that asked last
 }
 
 // Enrichments lists the chosen enrichments of a destination by their numbers, each with its
 // asset as it was listed last; the asset has an id only if it is not there any more.
-func (s *Store) Enrichments(ctx context.Context, destination string, f EnrichmentFilter) iter.Seq2[Enrichable, error] {
+func (s *Store) Enrichments(ctx context.Context, destination string, f Filter) iter.Seq2[Enrichable, error] {
 	where, args := f.condition(destination)
-	return func(yield func(Enrichable, error) bool) {
-		for after := int64(0); ; {
-			page, err := s.enrichmentPage(ctx, where, append(args, after, pageSize))
-			if err != nil {
-				yield(Enrichable{}, err)
-				return
-			}
-			for _, c := range page {
-				if !yield(c, nil) {
-					return
-				}
-				after = c.Enrichment.Num
-			}
-			if len(page) < pageSize {
-				return
-			}
-		}
-	}
+	return state.Paged(s.state, 0, func(c Enrichable) int64 { return c.Enrichment.Num }, func(after int64) ([]Enrichable, error) {
+		return s.page(ctx, where, append(slices.Clone(args), after, state.PageSize))
+	})
 }
 
-func (f EnrichmentFilter) condition(destination string) (where string, args []any) {
+func (f Filter) condition(destination string) (where string, args []any) {
 	where, args = `WHERE e.destination = ?`, []any{destination}
 	if len(f.States) > 0 {
-		where += ` AND e.state IN ` + list(len(f.States))
+		where += ` AND e.state IN ` + state.List(len(f.States))
 		for _, st := range f.States {
 			args = append(args, string(st))
 		}
@@ -148,8 +145,8 @@ func (f EnrichmentFilter) condition(destination string) (where string, args []an
 	return where, args
 }
 
-func (s *Store) enrichmentPage(ctx context.Context, where string, args []any) ([]Enrichable, error) {
-	return query(ctx, s.r, "list proposals", func(rows *sql.Rows) (c Enrichable, err error) {
+func (s *Store) page(ctx context.Context, where string, args []any) ([]Enrichable, error) {
+	return state.Query(ctx, s.state, "list proposals", func(rows *sql.Rows) (c Enrichable, err error) {
 		var e scannedEnrichment
 		if err := scanSurveyed(rows, &c.Surveyed, e.targets()...); err != nil {
 			return c, err
@@ -166,20 +163,20 @@ func (s *Store) enrichmentPage(ctx context.Context, where string, args []any) ([
 		LEFT JOIN decorative d ON d.destination = e.destination AND d.asset = e.asset `+where+` AND e.num > ? ORDER BY e.num LIMIT ?`, args...)
 }
 
-// CountEnrichments counts the enrichments of a destination by kind and state.
-func (s *Store) CountEnrichments(ctx context.Context, destination string) (map[EnrichmentKind]map[EnrichmentState]int64, error) {
+// Count counts the enrichments of a destination by kind and state.
+func (s *Store) Count(ctx context.Context, destination string) (map[Kind]map[State]int64, error) {
 	type count struct {
-		kind  EnrichmentKind
-		state EnrichmentState
+		kind  Kind
+		state State
 		n     int64
 	}
-	counts, err := query(ctx, s.r, "count proposals", func(rows *sql.Rows) (c count, err error) {
+	counts, err := state.Query(ctx, s.state, "count proposals", func(rows *sql.Rows) (c count, err error) {
 		return c, rows.Scan(&c.kind, &c.state, &c.n)
 	}, `SELECT kind, state, count(*) FROM enrichments WHERE destination = ? GROUP BY kind, state`, destination)
-	all := map[EnrichmentKind]map[EnrichmentState]int64{}
+	all := map[Kind]map[State]int64{}
 	for _, c := range counts {
 		if all[c.kind] == nil {
-			all[c.kind] = map[EnrichmentState]int64{}
+			all[c.kind] = map[State]int64{}
 		}
 		all[c.kind][c.state] = c.n
 	}
@@ -187,7 +184,7 @@ func (s *Store) CountEnrichments(ctx context.Context, destination string) (map[E
 }
 
 func (s *Store) enrichments(ctx context.Context, where string, args ...any) ([]Enrichment, error) {
-	return query(ctx, s.r, "find proposals", func(rows *sql.Rows) (Enrichment, error) {
+	return state.Query(ctx, s.state, "find proposals", func(rows *sql.Rows) (Enrichment, error) {
 		var e scannedEnrichment
 		if err := rows.Scan(e.targets()...); err != nil {
 			return Enrichment{}, err
@@ -222,7 +219,7 @@ func (x *scannedEnrichment) enrichment() (Enrichment, error) {
 	if x.flagged != "" {
 		x.e.Flagged = strings.Split(x.flagged, ",")
 	}
-	x.e.Updated = fromMillis(x.updated)
+	x.e.Updated = time.UnixMilli(x.updated).UTC()
 	if x.contexts != noContexts {
 		if err := unpack(x.contexts, &x.e.Contexts); err != nil {
 			return x.e, err

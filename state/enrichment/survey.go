@@ -1,6 +1,7 @@
-package state
+package enrichment
 
 import (
+	"assetferry/state"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -50,10 +51,10 @@ type Survey struct {
 // BeginSurvey begins to list a destination anew and returns the number of the listing.
 // What an earlier one met stays until this one comes to its end.
 func (s *Store) BeginSurvey(ctx context.Context, destination string) (survey int64, err error) {
-	err = s.write(ctx, "begin survey", func(ctx context.Context, tx *sql.Tx) error {
+	err = s.state.Write(ctx, "begin survey", func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `INSERT INTO surveys (destination, survey, at, whole) VALUES (?, 1, ?, 0)
 			ON CONFLICT (destination) DO UPDATE SET survey = survey + 1, at = excluded.at, whole = 0 RETURNING survey`,
-			destination, s.now().UnixMilli()).Scan(&survey)
+			destination, s.state.Now().UnixMilli()).Scan(&survey)
 	})
 	return survey, err
 }
@@ -61,13 +62,13 @@ func (s *Store) BeginSurvey(ctx context.Context, destination string) (survey int
 // SaveSurveyed stores a page of a listing. It fails with ErrConflict if another listing of
 // the destination has begun since.
 func (s *Store) SaveSurveyed(ctx context.Context, destination string, survey int64, page []Surveyed) error {
-	return s.write(ctx, "save survey", func(ctx context.Context, tx *sql.Tx) error {
-		if err := one(ctx, tx, `UPDATE surveys SET at = at WHERE destination = ? AND survey = ?`, destination, survey); err != nil {
+	return s.state.Write(ctx, "save survey", func(ctx context.Context, tx *sql.Tx) error {
+		if err := state.One(ctx, tx, `UPDATE surveys SET at = at WHERE destination = ? AND survey = ?`, destination, survey); err != nil {
 			return err
 		}
 		stmt, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO surveyed (destination, survey, asset, category, category_name, private, folder,
 			folder_id, name, extension, size, width, height, blur, description, tags, attributes, modified, url, image, findings, language)
-			VALUES `+list(22))
+			VALUES `+state.List(22))
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func (a Surveyed) packed() (tags, attributes string, err error) {
 	}
 	packed, err := json.Marshal(a.Attributes)
 	if a.Attributes == nil {
-		packed = []byte(nothing)
+		packed = []byte("{}")
 	}
 	return tags, string(packed), err
 }
@@ -110,8 +111,8 @@ func packList(list []string) (string, error) {
 // EndSurvey notes that a listing came to its end, and forgets the assets that it did not
 // meet. It fails with ErrConflict if another one has begun since.
 func (s *Store) EndSurvey(ctx context.Context, destination string, survey int64) error {
-	return s.write(ctx, "end survey", func(ctx context.Context, tx *sql.Tx) error {
-		if err := one(ctx, tx, `UPDATE surveys SET whole = 1 WHERE destination = ? AND survey = ?`, destination, survey); err != nil {
+	return s.state.Write(ctx, "end survey", func(ctx context.Context, tx *sql.Tx) error {
+		if err := state.One(ctx, tx, `UPDATE surveys SET whole = 1 WHERE destination = ? AND survey = ?`, destination, survey); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM surveyed WHERE destination = ? AND survey <> ?`, destination, survey)
@@ -120,53 +121,52 @@ func (s *Store) EndSurvey(ctx context.Context, destination string, survey int64)
 }
 
 // LastSurvey is the listing of a destination that was begun last; ErrNotFound if there is none.
-func (s *Store) LastSurvey(ctx context.Context, destination string) (v Survey, err error) {
-	const op = "find survey"
-	var at int64
-	err = s.r.row(ctx, op, `SELECT at, whole FROM surveys WHERE destination = ?`, destination).Scan(&at, &v.Whole)
-	if errors.Is(err, sql.ErrNoRows) {
-		return v, fmt.Errorf("survey of %s: %w", destination, ErrNotFound)
-	}
-	v.At = fromMillis(at)
-	return v, err
+func (s *Store) LastSurvey(ctx context.Context, destination string) (Survey, error) {
+	found, err := state.Query(ctx, s.state, "find survey", func(rows *sql.Rows) (v Survey, err error) {
+		var at int64
+		err = rows.Scan(&at, &v.Whole)
+		v.At = time.UnixMilli(at).UTC()
+		return v, err
+	}, `SELECT at, whole FROM surveys WHERE destination = ?`, destination)
+	return state.First(found, err, "survey of "+destination)
 }
 
 // Surveyed lists the assets of a destination by their ids.
 func (s *Store) Surveyed(ctx context.Context, destination string) iter.Seq2[Surveyed, error] {
-	return paged(s.r, "", func(a Surveyed) string { return a.Asset }, func(after string) ([]Surveyed, error) {
-		return query(ctx, s.r, "list survey", func(rows *sql.Rows) (a Surveyed, err error) {
+	return state.Paged(s.state, "", func(a Surveyed) string { return a.Asset }, func(after string) ([]Surveyed, error) {
+		return state.Query(ctx, s.state, "list survey", func(rows *sql.Rows) (a Surveyed, err error) {
 			return a, scanSurveyed(rows, &a)
 		}, `SELECT `+surveyedColumns+` FROM `+surveyedTables+` WHERE s.destination = ? AND s.asset > ? ORDER BY s.asset LIMIT ?`,
-			destination, after, pageSize)
+			destination, after, state.PageSize)
 	})
 }
 
 // SurveyedAsset finds one asset of a destination as it was listed last; ErrNotFound if it is not
 // among those.
 func (s *Store) SurveyedAsset(ctx context.Context, destination, asset string) (Surveyed, error) {
-	found, err := query(ctx, s.r, "find asset", func(rows *sql.Rows) (a Surveyed, err error) {
+	found, err := state.Query(ctx, s.state, "find asset", func(rows *sql.Rows) (a Surveyed, err error) {
 		return a, scanSurveyed(rows, &a)
 	}, `SELECT `+surveyedColumns+` FROM `+surveyedTables+` WHERE s.destination = ? AND s.asset = ?`, destination, asset)
-	return first(found, err, "asset "+asset)
+	return state.First(found, err, "asset "+asset)
 }
 
 // Enrichables lists the assets of a destination by their ids, each with what was proposed for
 // it in this kind and language.
-func (s *Store) Enrichables(ctx context.Context, destination string, kind EnrichmentKind, language string) iter.Seq2[Enrichable, error] {
-	return paged(s.r, "", func(c Enrichable) string { return c.Asset }, func(after string) ([]Enrichable, error) {
-		return query(ctx, s.r, "list assets", scanEnrichable, `SELECT `+surveyedColumns+`, e.num IS NOT NULL, `+enrichmentColumns+` FROM `+surveyedTables+`
+func (s *Store) Enrichables(ctx context.Context, destination string, kind Kind, language string) iter.Seq2[Enrichable, error] {
+	return state.Paged(s.state, "", func(c Enrichable) string { return c.Asset }, func(after string) ([]Enrichable, error) {
+		return state.Query(ctx, s.state, "list assets", scanEnrichable, `SELECT `+surveyedColumns+`, e.num IS NOT NULL, `+enrichmentColumns+` FROM `+surveyedTables+`
 			LEFT JOIN enrichments e ON e.destination = s.destination AND e.asset = s.asset AND e.kind = ? AND e.language = ?
 			LEFT JOIN enrichment_runs r ON r.num = e.run
-			WHERE s.destination = ? AND s.asset > ? ORDER BY s.asset LIMIT ?`, string(kind), language, destination, after, pageSize)
+			WHERE s.destination = ? AND s.asset > ? ORDER BY s.asset LIMIT ?`, string(kind), language, destination, after, state.PageSize)
 	})
 }
 
 // MarkDecorative notes what a person said: that assets of a destination need no description,
 // or that they do after all.
 func (s *Store) MarkDecorative(ctx context.Context, destination string, assets []string, decorative bool) error {
-	return s.write(ctx, "mark decorative", func(ctx context.Context, tx *sql.Tx) error {
+	return s.state.Write(ctx, "mark decorative", func(ctx context.Context, tx *sql.Tx) error {
 		for _, asset := range assets {
-			if err := markDecorative(ctx, tx, destination, asset, decorative, s.now()); err != nil {
+			if err := markDecorative(ctx, tx, destination, asset, decorative, s.state.Now()); err != nil {
 				return err
 			}
 		}
@@ -197,7 +197,7 @@ func scanSurveyed(rows *sql.Rows, a *Surveyed, more ...any) error {
 		&a.Width, &a.Height, &a.Blur, &a.Description, &tags, &attributes, &modified, &a.URL, &a.Image, &a.Findings, &a.Language, &a.Decorative}, more...)...); err != nil {
 		return err
 	}
-	a.Modified = fromMillis(modified)
+	a.Modified = time.UnixMilli(modified).UTC()
 	return errors.Join(unpack(tags, &a.Tags), unpack(attributes, &a.Attributes))
 }
 
