@@ -162,52 +162,54 @@ func (r *recorder) record(ctx context.Context, o *Outcome) error {
 	if err := onRecord.leadsTo(o.State); err != nil {
 		return err
 	}
-	asset := ""
-	if o.TakenBack {
-		if err := r.takeBack(ctx, *o); err != nil {
-			return err
-		}
-	} else if o.Receipt != nil {
-		asset = o.Receipt.Asset
-		err := r.replaceReceipt(ctx, o)
-		if isTaken(err) {
-			*o = Outcome{Key: o.Key, State: ItemFailed, Class: "permanent",
-				Error: fmt.Sprintf("the service answered with asset %s, which stands for another object", asset)}
-			asset = ""
-		} else if err != nil {
-			return err
-		} else {
-			r.made = r.made.plus(ReceiptSum{1, o.Receipt.Size})
-			if err := r.standAlone(ctx, o.Key); err != nil {
-				return err
-			}
-		}
-	} else if o.Joins != "" {
-		var err error
-		if asset, err = r.join(ctx, o); err != nil {
-			return err
-		}
-	} else if o.State == ItemDone && !o.Undescribed {
-		if _, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0, modified = coalesce(?3, modified),
-			run = CASE WHEN EXISTS (SELECT 1 FROM former f WHERE f.run = ?4 AND f.key = ?2) THEN ?4 ELSE run END
-			WHERE pair = ?1 AND key = ?2`, r.pair, o.Key, millis(o.Modified), r.run); err != nil {
-			return err
-		}
-	}
-	if err := r.note(ctx, *o); err != nil {
+	asset, err := r.settle(ctx, o)
+	if err != nil {
 		return err
 	}
-	if err := r.give(ctx, *o); err != nil {
-		return err
-	}
-	if err := r.remember(ctx, *o); err != nil {
-		return err
+	for _, keep := range []func(context.Context, Outcome) error{r.note, r.give, r.remember} {
+		if err := keep(ctx, *o); err != nil {
+			return err
+		}
 	}
 	var due any
 	if o.State == ItemWaiting {
 		due = o.DueAt.UnixMilli()
 	}
 	return changesOne(r.update.ExecContext(ctx, o.State, asset, asset, o.Class, o.Error, due, r.run, o.Key))
+}
+
+// settle records what an outcome says of the asset of an object, and gives the asset, if there is one
+// that the item did not have.
+func (r *recorder) settle(ctx context.Context, o *Outcome) (asset string, err error) {
+	switch {
+	case o.TakenBack:
+		return "", r.takeBack(ctx, *o)
+	case o.Receipt != nil:
+		return r.receive(ctx, o)
+	case o.Joins != "":
+		return r.join(ctx, o)
+	case o.State == ItemDone && !o.Undescribed:
+		_, err := r.tx.ExecContext(ctx, `UPDATE receipts SET undescribed = 0, modified = coalesce(?3, modified),
+			run = CASE WHEN EXISTS (SELECT 1 FROM former f WHERE f.run = ?4 AND f.key = ?2) THEN ?4 ELSE run END
+			WHERE pair = ?1 AND key = ?2`, r.pair, o.Key, millis(o.Modified), r.run)
+		return "", err
+	}
+	return "", nil
+}
+
+// receive saves the receipt of an object. One of an asset that stands for another object is refused,
+// and the outcome is a failure then.
+func (r *recorder) receive(ctx context.Context, o *Outcome) (asset string, err error) {
+	err = r.replaceReceipt(ctx, o)
+	if isTaken(err) {
+		*o = Outcome{Key: o.Key, State: ItemFailed, Class: "permanent",
+			Error: fmt.Sprintf("the service answered with asset %s, which stands for another object", o.Receipt.Asset)}
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	r.made = r.made.plus(ReceiptSum{1, o.Receipt.Size})
+	return o.Receipt.Asset, r.standAlone(ctx, o.Key)
 }
 
 // standAlone notes that an object has an asset of its own.
