@@ -112,16 +112,16 @@ func (s *Store) Stage(ctx context.Context, run int64, p Page) error {
 const stagedAtOnce = 50
 
 func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []Item) error {
-	const row = `(?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	args := make([]any, 0, 1+18*stagedAtOnce)
+	args := make([]any, 0, 1+len(stagedColumns)*stagedAtOnce)
 	common := bases{tx: tx}
 	var insert *sql.Stmt
+	var row itemRow
 	prepared := 0
 	for chunk := range slices.Chunk(items, stagedAtOnce) {
 		if len(chunk) != prepared {
 			var err error
-			if insert, err = tx.PrepareContext(ctx, `INSERT INTO items (run, key, size, time, version_tag, obstacle, action, reason, state,
-				base, category, folder, name, slot, asset, class, error, content_type, origin) VALUES `+row+strings.Repeat(`, `+row, len(chunk)-1)+
+			rows := strings.Repeat(`, (?1, `+stagedColumns.Marks()+`)`, len(chunk))[len(`, `):]
+			if insert, err = tx.PrepareContext(ctx, `INSERT INTO items (run, `+stagedColumns.Names()+`) VALUES `+rows+
 				` ON CONFLICT (run, key) DO NOTHING`); err != nil {
 				return err
 			}
@@ -129,23 +129,11 @@ func insertItems(ctx context.Context, tx *sql.Tx, on event, run int64, items []I
 		}
 		args = append(args[:0], run)
 		for _, i := range chunk {
-			st := cmp.Or(i.State, ItemStaged)
-			if err := on.leadsTo(st); err != nil {
-				return fmt.Errorf("%s: %w", i.Key, err)
-			}
-			var action any // none until it is decided
-			if i.Action != "" {
-				action = string(i.Action)
-			}
-			base, err := common.ofItem(ctx, i)
-			if err != nil {
+			i.State = cmp.Or(i.State, ItemStaged)
+			if err := row.fill(ctx, on, i, &common); err != nil {
 				return err
 			}
-			if base.Valid {
-				i.Category, i.Name = "", ""
-			}
-			args = append(args, i.Key, i.Size, nanos(i.Time), i.VersionTag, i.Obstacle, action, i.Reason, string(st),
-				base, i.Category, i.Folder, i.Name, i.Slot, i.Asset, i.Class, i.Error, unlessEmpty(i.ContentType), i.Origin)
+			args = stagedColumns.Values(args, &row)
 		}
 		if _, err := insert.ExecContext(ctx, args...); err != nil {
 			return err
@@ -185,31 +173,22 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 		if err := onDecided.isPossible(ctx, tx, run); err != nil {
 			return err
 		}
-		update, err := tx.PrepareContext(ctx, `UPDATE items SET action = ?, reason = ?, state = ?, base = ?, category = ?, folder = ?,
-			name = ?, slot = ?, digest = ?, asset = ?, class = ?, error = ?, origin = ? WHERE run = ? AND key = ? AND `+onDecided.condition())
+		update, err := tx.PrepareContext(ctx, `UPDATE items SET `+decidedColumns.Sets()+` WHERE run = ? AND key = ? AND `+onDecided.condition())
 		if err != nil {
 			return err
 		}
 		common := bases{tx: tx}
+		args := make([]any, 0, len(decidedColumns)+2)
+		var row itemRow
 		for _, i := range items {
-			if err := onDecided.leadsTo(i.State); err != nil {
-				return fmt.Errorf("%s: %w", i.Key, err)
-			}
-			base, err := common.ofItem(ctx, i)
-			if err != nil {
+			if err := row.fill(ctx, onDecided, i, &common); err != nil {
 				return err
 			}
-			if base.Valid {
-				i.Category, i.Name = "", ""
-			}
-			if err := changesOne(update.ExecContext(ctx, i.Action, i.Reason, i.State, base, i.Category, i.Folder, i.Name, i.Slot,
-				i.Digest, i.Asset, i.Class, i.Error, i.Origin, run, i.Key)); err != nil {
+			args = append(decidedColumns.Values(args[:0], &row), run, i.Key)
+			if err := changesOne(update.ExecContext(ctx, args...)); err != nil {
 				return fmt.Errorf("%s: %w", i.Key, err)
 			}
-			if i.Joins() || i.Origin == "" || i.Origin == i.Key {
-				continue
-			}
-			if _, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND key = ? AND `+onDecidedMove.condition(), run, i.Origin); err != nil {
+			if err := dropOrigin(ctx, tx, run, i); err != nil {
 				return fmt.Errorf("%s: %w", i.Origin, err)
 			}
 		}
@@ -217,29 +196,104 @@ func (s *Store) Decided(ctx context.Context, run int64, items []Item) error {
 	})
 }
 
-const itemColumns = `key, size, time, version_tag, obstacle, coalesce(action, ''), reason, state, ` + categoryColumn + `, folder, name, slot,
-	digest, attempts, coalesce(intent_at, 0), coalesce(due_at, 0), asset, class, error, origin, content_type, base IS NOT NULL`
+// dropOrigin deletes the item under the key from which an object is moved.
+func dropOrigin(ctx context.Context, tx *sql.Tx, run int64, i Item) error {
+	if i.Joins() || i.Origin == "" || i.Origin == i.Key {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM items WHERE run = ? AND key = ? AND `+onDecidedMove.condition(), run, i.Origin)
+	return err
+}
 
-func scanItem(rows *sql.Rows) (Item, error) { return scanItemAnd(rows) }
+// An itemRow is an item as its columns are.
+type itemRow struct {
+	Item
+	base          sql.NullInt64 // written
+	based         bool          // read
+	changed       int64
+	attempts      int64
+	intentAt, due int64 // 0: none
+}
 
-// scanItemAnd is scanItem for rows with more columns.
-func scanItemAnd(rows *sql.Rows, more ...any) (i Item, err error) {
-	var modified, attempts, intent, due int64
-	var based bool
-	err = rows.Scan(append([]any{&i.Key, &i.Size, &modified, &i.VersionTag, &i.Obstacle, (*string)(&i.Action), &i.Reason, (*string)(&i.State),
-		&i.Category, &i.Folder, &i.Name, &i.Slot, &i.Digest, &attempts, &intent, &due, &i.Asset, &i.Class, &i.Error, &i.Origin, (*textOrNull)(&i.ContentType), &based}, more...)...)
-	if based {
+// itemTable is what an item is written and read by, but for its run.
+var itemTable = Columns[itemRow]{
+	{Name: "key", Value: func(r *itemRow) any { return r.Key }, Into: func(r *itemRow) any { return &r.Key }},
+	{Name: "size", Value: func(r *itemRow) any { return r.Size }, Into: func(r *itemRow) any { return &r.Size }},
+	{Name: "time", Value: func(r *itemRow) any { return nanos(r.Time) }, Into: func(r *itemRow) any { return &r.changed }},
+	{Name: "version_tag", Value: func(r *itemRow) any { return r.VersionTag }, Into: func(r *itemRow) any { return &r.VersionTag }},
+	{Name: "obstacle", Value: func(r *itemRow) any { return string(r.Obstacle) }, Into: func(r *itemRow) any { return (*string)(&r.Obstacle) }},
+	{Name: "action", Value: func(r *itemRow) any { return unlessEmpty(string(r.Action)) }, // none until it is decided
+		Read: `coalesce(action, '')`, Into: func(r *itemRow) any { return (*string)(&r.Action) }},
+	{Name: "reason", Value: func(r *itemRow) any { return r.Reason }, Into: func(r *itemRow) any { return &r.Reason }},
+	{Name: "state", Value: func(r *itemRow) any { return string(r.State) }, Into: func(r *itemRow) any { return (*string)(&r.State) }},
+	{Name: "base", Value: func(r *itemRow) any { return r.base }, Read: `base IS NOT NULL`, Into: func(r *itemRow) any { return &r.based }},
+	{Name: "category", Value: func(r *itemRow) any { return r.Category }, Read: categoryColumn, Into: func(r *itemRow) any { return &r.Category }},
+	{Name: "folder", Value: func(r *itemRow) any { return r.Folder }, Into: func(r *itemRow) any { return &r.Folder }},
+	{Name: "name", Value: func(r *itemRow) any { return r.Name }, Into: func(r *itemRow) any { return &r.Name }},
+	{Name: "slot", Value: func(r *itemRow) any { return r.Slot }, Into: func(r *itemRow) any { return &r.Slot }},
+	{Name: "digest", Value: func(r *itemRow) any { return r.Digest }, Into: func(r *itemRow) any { return &r.Digest }},
+	{Name: "attempts", Into: func(r *itemRow) any { return &r.attempts }},
+	{Name: "intent_at", Read: `coalesce(intent_at, 0)`, Into: func(r *itemRow) any { return &r.intentAt }},
+	{Name: "due_at", Read: `coalesce(due_at, 0)`, Into: func(r *itemRow) any { return &r.due }},
+	{Name: "asset", Value: func(r *itemRow) any { return r.Asset }, Into: func(r *itemRow) any { return &r.Asset }},
+	{Name: "class", Value: func(r *itemRow) any { return r.Class }, Into: func(r *itemRow) any { return &r.Class }},
+	{Name: "error", Value: func(r *itemRow) any { return r.Error }, Into: func(r *itemRow) any { return &r.Error }},
+	{Name: "origin", Value: func(r *itemRow) any { return r.Origin }, Into: func(r *itemRow) any { return &r.Origin }},
+	{Name: "content_type", Value: func(r *itemRow) any { return unlessEmpty(r.ContentType) }, Into: func(r *itemRow) any { return (*textOrNull)(&r.ContentType) }},
+}
+
+// What statements write and read of items.
+var (
+	stagedColumns = itemTable.Only("key", "size", "time", "version_tag", "obstacle", "action", "reason", "state",
+		"base", "category", "folder", "name", "slot", "asset", "class", "error", "content_type", "origin")
+	decidedColumns = itemTable.Only("action", "reason", "state", "base", "category", "folder",
+		"name", "slot", "digest", "asset", "class", "error", "origin")
+	itemColumns = itemTable.Reads()
+)
+
+// fill makes a row of an item that an event leads to.
+func (r *itemRow) fill(ctx context.Context, on event, i Item, common *bases) (err error) {
+	if err := on.leadsTo(i.State); err != nil {
+		return fmt.Errorf("%s: %w", i.Key, err)
+	}
+	r.Item = i
+	if r.base, err = common.ofItem(ctx, i); r.base.Valid {
+		r.Category, r.Name = "", ""
+	}
+	return err
+}
+
+// scanItems gives what scans the rows of one query, into one row that is used again for each of them.
+func scanItems() func(*sql.Rows) (Item, error) {
+	var r itemRow
+	targets := itemTable.Targets(&r)
+	return func(rows *sql.Rows) (Item, error) {
+		err := rows.Scan(targets...)
+		return r.item(), err
+	}
+}
+
+// scanItemAnd scans one row with more columns.
+func scanItemAnd(rows *sql.Rows, more ...any) (Item, error) {
+	var r itemRow
+	err := rows.Scan(itemTable.Targets(&r, more...)...)
+	return r.item(), err
+}
+
+func (r *itemRow) item() Item {
+	i := r.Item
+	if r.based {
 		i.Name = baseName(string(i.Key))
 	}
-	i.Attempts = int(attempts)
-	i.Time = fromNanos(modified)
-	if intent != 0 {
-		i.IntentAt = fromMillis(intent)
+	i.Attempts = int(r.attempts)
+	i.Time = fromNanos(r.changed)
+	if r.intentAt != 0 {
+		i.IntentAt = fromMillis(r.intentAt)
 	}
-	if due != 0 {
-		i.DueAt = fromMillis(due)
+	if r.due != 0 {
+		i.DueAt = fromMillis(r.due)
 	}
-	return i, err
+	return i
 }
 
 // Items lists the items of a run in key order, those in the given states or all.
@@ -250,7 +304,7 @@ func (s *Store) Items(ctx context.Context, run int64, states ...ItemState) iter.
 		from = inFlightOf
 	}
 	return paged(s.r, "", func(i Item) sources.Key { return i.Key }, func(after sources.Key) ([]Item, error) {
-		return query(ctx, s.r, "list items", scanItem, `SELECT `+itemColumns+` FROM`+from+`
+		return query(ctx, s.r, "list items", scanItems(), `SELECT `+itemColumns+` FROM`+from+`
 			AND key > ?`+where+` ORDER BY key LIMIT ?`, slices.Concat([]any{run, after}, args, []any{PageSize})...)
 	})
 }
@@ -267,7 +321,7 @@ func inStates(states []ItemState) (where string, args []any) {
 
 // Item finds one item of a run; ErrNotFound if there is none.
 func (s *Store) Item(ctx context.Context, run int64, key sources.Key) (Item, error) {
-	items, err := query(ctx, s.r, "find item", scanItem,
+	items, err := query(ctx, s.r, "find item", scanItems(),
 		`SELECT `+itemColumns+` FROM items WHERE run = ? AND key = ?`, run, key)
 	return First(items, err, "item "+string(key))
 }
@@ -318,7 +372,7 @@ func takeNext(ctx context.Context, tx *sql.Tx, run int64, next Next) ([]Item, er
 	if err != nil {
 		return nil, err
 	}
-	items, err := scanAll(rows, scanItem)
+	items, err := scanAll(rows, scanItems())
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
@@ -358,7 +412,7 @@ func take(ctx context.Context, tx *sql.Tx, run int64, serverTime time.Time, keys
 	if err != nil {
 		return nil, err
 	}
-	return scanAll(rows, scanItem)
+	return scanAll(rows, scanItems())
 }
 
 // NextDue is when the first waiting item of a run is due, and how many wait; the
@@ -429,7 +483,7 @@ func (s *Store) Interrupted(ctx context.Context, run int64) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return query(ctx, s.r, "list items in doubt", scanItem,
+	return query(ctx, s.r, "list items in doubt", scanItems(),
 		`SELECT `+itemColumns+` FROM`+inFlightOf+` AND state = 'in_doubt' ORDER BY key`, run)
 }
 

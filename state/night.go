@@ -16,7 +16,7 @@ func (s *Store) FinishedBefore(ctx context.Context, run Run, limit int) ([]Run, 
 
 // FirstOf lists the first items that a tally of a run counts, in key order.
 func (s *Store) FirstOf(ctx context.Context, run int64, t Tally, limit int) ([]Item, error) {
-	return query(ctx, s.r, "list items", scanItem, `SELECT `+itemColumns+` FROM items
+	return query(ctx, s.r, "list items", scanItems(), `SELECT `+itemColumns+` FROM items
 		WHERE run = ? AND coalesce(action, '') = ? AND reason = ? AND state = ? ORDER BY key LIMIT ?`, run, t.Action, t.Reason, t.State, limit)
 }
 
