@@ -57,7 +57,7 @@ func (s *Store) AliasOwner(ctx context.Context, pair int64, key sources.Key) (so
 // share, in key order; but for those that it creates again.
 func (s *Store) JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[Receipt, error] {
 	return paged(s.r, "", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
-		return queryBased(ctx, s, "list shared receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
+		return queryBased(ctx, s, "list shared receipts", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ?1 AND key > ?2 AND key IN (SELECT origin FROM items WHERE run = ?3 AND action = 'adopt' AND origin <> '' AND state = 'planned')
 			AND key NOT IN (SELECT key FROM items WHERE run = ?3 AND action = 'create')
 			ORDER BY key LIMIT ?4`, pair, after, run, PageSize)

@@ -74,13 +74,13 @@ func prepareFormer(ctx context.Context, tx *sql.Tx, receipt string) (*sql.Stmt, 
 }
 
 // formerColumns reads a receipt that is kept as JSON, as receiptColumns reads a row.
-const (
-	formerColumns = formerHead + `, coalesce(receipt ->> '$.modified', 0), ` + formerTail
-	formerHead    = `receipt ->> '$.key', receipt ->> '$.size', receipt ->> '$.time', receipt ->> '$.version_tag', unhex(receipt ->> '$.digest'),
-	receipt ->> '$.asset', receipt ->> '$.name', receipt ->> '$.extension', receipt ->> '$.category', receipt ->> '$.folder', receipt ->> '$.url',
-	receipt ->> '$.slot', receipt ->> '$.adopted', receipt ->> '$.undescribed'`
-	formerTail = `receipt ->> '$.content_type', receipt ->> '$.run', receipt ->> '$.base'`
-)
+var formerColumns = receiptRead.join(func(c Column[receiptRow]) string {
+	value := `receipt ->> '$.` + c.Name + `'`
+	if c.Name == "digest" {
+		return `unhex(` + value + `)`
+	}
+	return value
+})
 
 // A before is what is kept of an item: its former receipt and asset.
 type before struct {
@@ -111,8 +111,7 @@ const contentBack = `CASE WHEN EXISTS (SELECT 1 FROM items i WHERE i.run = forme
 // the keys of the items.
 func goBack(ctx context.Context, tx *sql.Tx, pair, undo int64, now time.Time, keys string, parameter any) (back ReceiptSum, err error) {
 	from := ofUndone + ` AND key IN (` + keys + `)`
-	rows, err := tx.QueryContext(ctx, `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension, category, folder,
-		url, slot, adopted, undescribed, modified, content_type, run, base, done_at, images, content_run, content_at) SELECT ?1, `+formerHead+`, receipt ->> '$.modified', `+formerTail+`,
+	rows, err := tx.QueryContext(ctx, `INSERT INTO receipts (pair, `+receiptRead.Names()+`, done_at, images, content_run, content_at) SELECT ?1, `+formerColumns+`,
 		receipt ->> '$.done_at', receipt ->> '$.images', receipt ->> '$.content_run', `+contentBack+from+` RETURNING size`, pair, parameter, undo, now.UnixMilli())
 	if err != nil {
 		return back, fmt.Errorf("bring back receipts: %w", err)

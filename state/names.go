@@ -19,7 +19,7 @@ const calledOtherwise = `base IS NULL
 // are, byte for byte, in key order. Only these are read, however many others there are.
 func (s *Store) CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[Receipt, error] {
 	return paged(s.r, "", func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
-		return queryBased(ctx, s, "list names", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_names
+		return queryBased(ctx, s, "list names", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_names
 			WHERE pair = ? AND key > ? AND `+calledOtherwise+` ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }

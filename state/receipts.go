@@ -39,9 +39,6 @@ type Receipt struct {
 	Images map[string]string
 }
 
-const insertReceipt = `INSERT INTO receipts (pair, key, size, time, version_tag, digest, asset, name, extension,
-	category, folder, url, slot, adopted, undescribed, modified, run, done_at, images, base, content_type, content_run, content_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-
 // Filename is the asset's name with its extension.
 func (r Receipt) Filename() string { return filename(r.Name, r.Extension) }
 
@@ -75,8 +72,10 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, 
 	if base.Valid {
 		c.Name, c.Extension, c.Category, c.URL = "", "", "", ""
 	}
-	_, err = r.receipt.ExecContext(ctx, r.pair, c.Key, c.Size, nanos(c.Time), c.VersionTag, c.Digest, c.Asset, c.Name, c.Extension,
-		c.Category, c.Folder, c.URL, c.Slot, c.Adopted, undescribed, millis(c.Modified), r.run, r.now, images, base, unlessEmpty(c.ContentType), known.contentRun, known.contentAt)
+	c.Undescribed, c.Run = undescribed, r.run
+	row := receiptRow{Receipt: c, pair: r.pair, doneAt: r.now, packed: images, base: base, inherited: known}
+	r.args = receiptTable.Values(r.args[:0], &row)
+	_, err = r.receipt.ExecContext(ctx, r.args...)
 	if err != nil {
 		return fmt.Errorf("save receipt: %w", err)
 	}
@@ -86,21 +85,76 @@ func (r *recorder) saveReceipt(ctx context.Context, c Receipt, known inherited, 
 	return r.describe(ctx, c.Key, c.Description)
 }
 
-const receiptColumns = `key, size, time, version_tag, digest, asset, name, extension, category, folder, url,
-	slot, adopted, undescribed, coalesce(modified, 0), content_type, run, base`
+// A receiptRow is a receipt as its columns are.
+type receiptRow struct {
+	Receipt
+	pair, doneAt int64
+	packed       any // images
+	base         sql.NullInt64
+	inherited
+	changed  int64         // read
+	modified sql.NullInt64 // read
+}
 
-func scanReceipt(rows *sql.Rows) (Receipt, sql.NullInt64, error) { return scanReceiptAnd(rows) }
+// receiptTable is what a receipt is written by; receiptRead is what is read of it.
+var receiptTable = Columns[receiptRow]{
+	{Name: "pair", Value: func(r *receiptRow) any { return r.pair }},
+	{Name: "key", Value: func(r *receiptRow) any { return r.Key }, Into: func(r *receiptRow) any { return &r.Key }},
+	{Name: "size", Value: func(r *receiptRow) any { return r.Size }, Into: func(r *receiptRow) any { return &r.Size }},
+	{Name: "time", Value: func(r *receiptRow) any { return nanos(r.Time) }, Into: func(r *receiptRow) any { return &r.changed }},
+	{Name: "version_tag", Value: func(r *receiptRow) any { return r.VersionTag }, Into: func(r *receiptRow) any { return &r.VersionTag }},
+	{Name: "digest", Value: func(r *receiptRow) any { return r.Digest }, Into: func(r *receiptRow) any { return &r.Digest }},
+	{Name: "asset", Value: func(r *receiptRow) any { return r.Asset }, Into: func(r *receiptRow) any { return &r.Asset }},
+	{Name: "name", Value: func(r *receiptRow) any { return r.Name }, Into: func(r *receiptRow) any { return &r.Name }},
+	{Name: "extension", Value: func(r *receiptRow) any { return r.Extension }, Into: func(r *receiptRow) any { return &r.Extension }},
+	{Name: "category", Value: func(r *receiptRow) any { return r.Category }, Into: func(r *receiptRow) any { return &r.Category }},
+	{Name: "folder", Value: func(r *receiptRow) any { return r.Folder }, Into: func(r *receiptRow) any { return &r.Folder }},
+	{Name: "url", Value: func(r *receiptRow) any { return r.URL }, Into: func(r *receiptRow) any { return &r.URL }},
+	{Name: "slot", Value: func(r *receiptRow) any { return r.Slot }, Into: func(r *receiptRow) any { return &r.Slot }},
+	{Name: "adopted", Value: func(r *receiptRow) any { return r.Adopted }, Into: func(r *receiptRow) any { return &r.Adopted }},
+	{Name: "undescribed", Value: func(r *receiptRow) any { return r.Undescribed }, Into: func(r *receiptRow) any { return &r.Undescribed }},
+	{Name: "modified", Value: func(r *receiptRow) any { return millis(r.Modified) }, Into: func(r *receiptRow) any { return &r.modified }},
+	{Name: "content_type", Value: func(r *receiptRow) any { return unlessEmpty(r.ContentType) }, Into: func(r *receiptRow) any { return (*textOrNull)(&r.ContentType) }},
+	{Name: "run", Value: func(r *receiptRow) any { return r.Run }, Into: func(r *receiptRow) any { return &r.Run }},
+	{Name: "base", Value: func(r *receiptRow) any { return r.base }, Into: func(r *receiptRow) any { return &r.base }},
+	{Name: "done_at", Value: func(r *receiptRow) any { return r.doneAt }},
+	{Name: "images", Value: func(r *receiptRow) any { return r.packed }},
+	{Name: "content_run", Value: func(r *receiptRow) any { return r.contentRun }},
+	{Name: "content_at", Value: func(r *receiptRow) any { return r.contentAt }},
+}
 
-// scanReceiptAnd is scanReceipt for rows with more columns.
-func scanReceiptAnd(rows *sql.Rows, more ...any) (r Receipt, base sql.NullInt64, err error) {
-	var changed, modified int64
-	err = rows.Scan(append([]any{&r.Key, &r.Size, &changed, &r.VersionTag, &r.Digest, &r.Asset, &r.Name, &r.Extension,
-		&r.Category, &r.Folder, &r.URL, &r.Slot, &r.Adopted, &r.Undescribed, &modified, (*textOrNull)(&r.ContentType), &r.Run, &base}, more...)...)
-	r.Time = fromNanos(changed)
-	if modified != 0 {
-		r.Modified = fromMillis(modified)
+// What statements write and read of receipts.
+var (
+	insertReceipt = `INSERT INTO receipts (` + receiptTable.Names() + `) VALUES (` + receiptTable.Marks() + `)`
+	receiptRead   = receiptTable.Only("key", "size", "time", "version_tag", "digest", "asset", "name", "extension", "category", "folder",
+		"url", "slot", "adopted", "undescribed", "modified", "content_type", "run", "base")
+	receiptColumns = receiptRead.Reads()
+)
+
+// scanReceipts gives what scans the rows of one query, into one row that is used again for each of them.
+func scanReceipts() func(*sql.Rows) (Receipt, sql.NullInt64, error) {
+	var r receiptRow
+	targets := receiptRead.Targets(&r)
+	return func(rows *sql.Rows) (Receipt, sql.NullInt64, error) {
+		err := rows.Scan(targets...)
+		return r.receipt(), r.base, err
 	}
-	return r, base, err
+}
+
+// scanReceiptAnd scans one row with more columns.
+func scanReceiptAnd(rows *sql.Rows, more ...any) (Receipt, sql.NullInt64, error) {
+	var r receiptRow
+	err := rows.Scan(receiptRead.Targets(&r, more...)...)
+	return r.receipt(), r.base, err
+}
+
+func (r *receiptRow) receipt() Receipt {
+	c := r.Receipt
+	c.Time = fromNanos(r.changed)
+	if r.modified.Valid {
+		c.Modified = fromMillis(r.modified.Int64)
+	}
+	return c
 }
 
 func (r *Receipt) complete(b base) {
@@ -112,7 +166,7 @@ func (r *Receipt) complete(b base) {
 // given one.
 func (s *Store) Receipts(ctx context.Context, pair int64, after sources.Key) iter.Seq2[Receipt, error] {
 	return paged(s.r, after, func(r Receipt) sources.Key { return r.Key }, func(after sources.Key) ([]Receipt, error) {
-		return queryBased(ctx, s, "list receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
+		return queryBased(ctx, s, "list receipts", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts
 			WHERE pair = ? AND key > ? ORDER BY key LIMIT ?`, pair, after, PageSize)
 	})
 }
@@ -139,7 +193,7 @@ func (s *Store) Fingerprints(ctx context.Context, pair int64, after sources.Key)
 
 // Receipt finds the receipt of an object; ErrNotFound if there is none.
 func (s *Store) Receipt(ctx context.Context, pair int64, key sources.Key) (Receipt, error) {
-	all, err := queryBased(ctx, s, "find receipt", scanReceipt, (*Receipt).complete,
+	all, err := queryBased(ctx, s, "find receipt", scanReceipts(), (*Receipt).complete,
 		`SELECT `+receiptColumns+` FROM receipts WHERE pair = ? AND key = ?`, pair, key)
 	return First(all, err, "receipt of "+string(key))
 }
@@ -147,7 +201,7 @@ func (s *Store) Receipt(ctx context.Context, pair int64, key sources.Key) (Recei
 // ReceiptsOf finds the receipts that some assets have in a pair, by asset. SQLite takes
 // the receipts of a pair for a few, and would read all of them unless told otherwise.
 func (s *Store) ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]Receipt, error) {
-	all, err := queryBased(ctx, s, "find receipts", scanReceipt, (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_asset
+	all, err := queryBased(ctx, s, "find receipts", scanReceipts(), (*Receipt).complete, `SELECT `+receiptColumns+` FROM receipts INDEXED BY receipts_asset
 		WHERE pair = ? AND asset IN `+List(len(assets)), listed(assets, pair)...)
 	byAsset := make(map[string]Receipt, len(all))
 	for _, r := range all {

@@ -127,6 +127,7 @@ type recorder struct {
 	alone           *sql.Stmt // nil if it has no aliases
 	description     *sql.Stmt // nil until there is one
 	described       *sql.Stmt // the same
+	args            []any     // of the last receipt
 	bases           bases
 	made            ReceiptSum // less what was forgotten
 }
