@@ -112,3 +112,40 @@ func TestHookOfSpooledRows(t *testing.T) {
 		t.Errorf("got %d rows and %v, want 1 and a fault", rows, failed)
 	}
 }
+
+// A spooled query that fails leaves nothing behind, and one whose reader stops is over.
+func TestHookOfASpooledQuery(t *testing.T) {
+	s := newStore(t)
+	scan := func(rows *sql.Rows) (n int, err error) { return n, rows.Scan(&n) }
+	all := spooled(t.Context(), s.r, "spool", scan, `SELECT 1 UNION ALL SELECT 2`)
+	for _, when := range []bool{false, true} {
+		s.SetHook(func(op string, done bool) error {
+			if op == "spool" && done == when {
+				return errHook
+			}
+			return nil
+		})
+		rows, failed := 0, 0
+		for _, err := range all {
+			if rows++; errors.Is(err, errHook) {
+				failed++
+			}
+		}
+		if rows != 1 || failed != 1 {
+			t.Errorf("done %v: got %d rows, %d of them faults, want one fault", when, rows, failed)
+		}
+	}
+	first := true
+	s.SetHook(func(_ string, done bool) error {
+		if first {
+			return nil
+		}
+		return errHook
+	})
+	for _, err := range all {
+		if first = false; err != nil {
+			t.Errorf("got %v", err)
+		}
+		break
+	}
+}

@@ -16,7 +16,7 @@ const spoolPage = 500
 // where SQLite would have sorted them anyway, and come from there by the page.
 func spooled[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		err := r.hook.around(op, func() error { return wrap(op, interrupted(ctx, op, spool(ctx, r, scan, yield, query, args))) })
+		err := wrap(op, interrupted(ctx, op, spool(ctx, r, op, scan, yield, query, args)))
 		if err != nil && !errors.Is(err, errStopped) {
 			var none T
 			yield(none, err)
@@ -27,20 +27,24 @@ func spooled[T any](ctx context.Context, r reader, op string, scan func(*sql.Row
 // errStopped says that no more rows are wanted.
 var errStopped = errors.New("no more rows are wanted")
 
-func spool[T any](ctx context.Context, r reader, scan func(*sql.Rows) (T, error), yield func(T, error) bool, query string, args []any) (err error) {
+func spool[T any](ctx context.Context, r reader, op string, scan func(*sql.Rows) (T, error), yield func(T, error) bool, query string, args []any) (err error) {
 	conn, err := r.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	// Rows of a table that is made like this are numbered in the order of the query.
-	if _, err := conn.ExecContext(ctx, `CREATE TEMP TABLE spool AS `+query, args...); err != nil {
-		return err
-	}
 	defer func() {
-		_, dropped := conn.ExecContext(context.WithoutCancel(ctx), `DROP TABLE temp.spool`)
+		_, dropped := conn.ExecContext(context.WithoutCancel(ctx), `DROP TABLE IF EXISTS temp.spool`)
 		err = errors.Join(err, dropped)
 	}()
+	// Rows of a table that is made like this are numbered in the order of the query.
+	err = r.hook.around(op, func() error {
+		_, err := conn.ExecContext(ctx, `CREATE TEMP TABLE spool AS `+query, args...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	for last := 0; ; last += spoolPage {
 		page, err := spoolPageOf(ctx, conn, scan, last)
 		if err != nil {
