@@ -1,27 +1,11 @@
 package migrate_test
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 
 	"assetferry/migrate"
 )
-
-// An unfinishing journal fails once when a plan is closed.
-type unfinishing struct {
-	migrate.Journal
-	fails bool
-}
-
-func (j *unfinishing) FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error {
-	if j.fails {
-		j.fails = false
-		return errBroken
-	}
-	return j.Journal.FinishPlan(ctx, run, hash, categories)
-}
 
 // A plan that is gone on with decides again, and by the same as the first time: what is to
 // be private must not go where objects go of which nothing was found.
@@ -30,7 +14,7 @@ func TestPlansThatGoOnLookAheadAgain(t *testing.T) {
 	vault := w.category("Vault", "jpg")
 	w.put("a.jpg", "a", "a.jpg.json", `{"secret": "yes"}`, "b.jpg", "b")
 	d := w.by(`- {when: 'has("secret")', category: Vault}`)
-	d.Journal = &unfinishing{w.journal, true}
+	w.before(nth(0, failing(errBroken)), "finish plan")
 	if _, err := w.tryWith(t.Context(), d, migrate.DefaultRules()); !errors.Is(err, errBroken) {
 		t.Fatalf("got %v", err)
 	}

@@ -238,6 +238,7 @@ func strikesAliases(t *testing.T, b blow, call int) bool {
 	d := w.deps()
 	b.strike(w, &d, at)
 	_, err := w.tryWith(w.Context(), d, joining())
+	w.unhook()
 	if err != nil && !at.Came() {
 		t.Errorf("%v %d: ended with %v", b, call, err)
 	}

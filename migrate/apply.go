@@ -211,7 +211,7 @@ func (a *Applier) work(ctx context.Context, s *structure, doubts []state.Item) (
 
 // keepAlive has a journal note signs of life, until the function it returns is
 // called.
-func keepAlive(j Journal) (stop func()) {
+func keepAlive(j *state.Store) (stop func()) {
 	done := make(chan struct{})
 	var ticking sync.WaitGroup
 	ticking.Go(func() {

@@ -62,11 +62,13 @@ func (w *world) tryApproved(ctx context.Context, d migrate.Deps, a *migrate.Appr
 	must(w, err)
 	run, err := w.journal.Unfinished(w.Context(), w.pair.ID)
 	if errors.Is(err, state.ErrNotFound) {
-		run, err = w.journal.Begin(w.Context(), w.pair, "apply", rules)
-		must(w, err)
-		err = w.journal.SetApprovedPlan(w.Context(), run.Num, a.Hash)
+		if run, err = w.journal.Begin(w.Context(), w.pair, "apply", rules); err == nil {
+			err = w.journal.SetApprovedPlan(w.Context(), run.Num, a.Hash)
+		}
 	}
-	must(w, err)
+	if err != nil {
+		return migrate.Plan{}, err
+	}
 	applier, planner := w.applier(d, changes...), migrate.NewPlanner(d, r)
 	planner.Approval, planner.Answer, planner.Describes = a, applier.Answer, applier.Provenance == "always"
 	plan, err := planner.Plan(ctx, run)

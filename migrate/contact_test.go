@@ -200,12 +200,11 @@ func TestInterruptedPlanStartsOver(t *testing.T) {
 	w.put("a.jpg", "a", "b.jpg", "b")
 	run, err := w.journal.Begin(t.Context(), w.pair, "migrate", marshal(w, migrate.DefaultRules()))
 	must(t, err)
-	failing := &inject.Journal{Journal: w.journal, Moment: inject.At(12), Kind: inject.JournalKinds()[0]}
-	d := w.deps()
-	d.Journal = failing
-	if _, err := migrate.NewPlanner(d, migrate.DefaultRules()).Plan(t.Context(), run); err == nil {
+	w.before(failing(inject.Err), "stage inventory")
+	if _, err := migrate.NewPlanner(w.deps(), migrate.DefaultRules()).Plan(t.Context(), run); err == nil {
 		t.Fatal("want the journal to fail")
 	}
+	w.unhook()
 	plan := w.migrate(migrate.DefaultRules())
 	if plan.Run.ID != run.ID {
 		t.Error("the run was not continued")
@@ -226,12 +225,10 @@ func TestManyPlaces(t *testing.T) {
 	for n := range 300 {
 		w.put(fmt.Sprintf("%03d.jpg", n), "a")
 	}
-	d := w.deps()
-	journal := &askedJournal{Journal: d.Journal}
-	d.Journal = journal
-	w.wantStates(w.syncWith(d, syncRules("keep")), map[string]int64{"adopt done": 1, "create done": 299})
-	if journal.asked > 5 {
-		t.Errorf("asked %d times", journal.asked)
+	asked := w.asked("look up inventory")
+	w.wantStates(w.syncs(syncRules("keep")), map[string]int64{"adopt done": 1, "create done": 299})
+	if n := asked(); n == 0 || n > 5 {
+		t.Errorf("asked %d times", n)
 	}
 }
 
@@ -285,20 +282,15 @@ func TestPlaceOfALaterObject(t *testing.T) {
 	}
 }
 
-// noFinish is a journal whose process dies when a plan is all but finished.
-type noFinish struct{ migrate.Journal }
-
-func (noFinish) FinishPlan(context.Context, int64, string, json.RawMessage) error { return inject.Err }
-
 func TestSecondPassForgetsTheFirst(t *testing.T) {
 	w := newWorld(t)
 	theirs := w.upload(w.images, "", "a.jpg", "a")
 	w.put("a.jpg", "a")
-	d := w.deps()
-	d.Journal = noFinish{w.journal}
-	if _, err := w.tryWith(t.Context(), d, migrate.DefaultRules()); !errors.Is(err, inject.Err) {
+	w.before(failing(inject.Err), "finish plan")
+	if _, err := w.try(t.Context(), migrate.DefaultRules()); !errors.Is(err, inject.Err) {
 		t.Fatalf("got %v", err)
 	}
+	w.unhook()
 	must(t, w.other.Trash(t.Context(), theirs.ID))
 	run, err := w.journal.Unfinished(t.Context(), w.pair.ID)
 	must(t, err)

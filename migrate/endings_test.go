@@ -372,19 +372,6 @@ func TestTwoSourcesIntoOneFolder(t *testing.T) {
 	}
 }
 
-// A slowJournal does something while it records for the first time.
-type slowJournal struct {
-	migrate.Journal
-	during func()
-}
-
-func (j *slowJournal) Advance(ctx context.Context, run, pair int64, outcomes []state.Outcome, next state.Next) ([]state.Item, error) {
-	if len(outcomes) > 0 {
-		j.during()
-	}
-	return j.Journal.Advance(ctx, run, pair, outcomes, next)
-}
-
 // A drainedWriter has one upload that is not begun because the run is told to stop.
 type drainedWriter struct {
 	migrate.Writer
@@ -408,9 +395,9 @@ func TestStoppedWhileRecording(t *testing.T) {
 		w := newWorld(t)
 		w.put("a.jpg", "a", "b.jpg", "b")
 		stop, begun := make(chan struct{}), make(chan struct{})
-		d := w.deps()
-		d.Journal = &slowJournal{d.Journal, sync.OnceFunc(func() { <-begun; close(stop) })}
-		_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *migrate.Applier) {
+		// The first time there is nothing to record yet, and after it there is nothing to take.
+		w.before(nth(1, func() error { <-begun; close(stop); return nil }), "record outcomes")
+		_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) {
 			a.Write, a.Stop = drainedWriter{a.Write, begun}, stop
 		})
 		if !errors.Is(err, migrate.ErrStopped) {
@@ -459,20 +446,6 @@ func TestFatalWithAFullBatch(t *testing.T) {
 	}
 }
 
-// A laterJournal is one an hour later, as far as items wait.
-type laterJournal struct{ migrate.Journal }
-
-func (j laterJournal) NextDue(ctx context.Context, run int64) (due time.Time, n int64, err error) {
-	if due, n, err = j.Journal.NextDue(ctx, run); n > 0 {
-		due = due.Add(-time.Hour)
-	}
-	return due, n, err
-}
-
-func (j laterJournal) TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) ([]state.Item, error) {
-	return j.Journal.TakeDue(ctx, run, now.Add(time.Hour), n, serverTime)
-}
-
 // An asset that could not be described is not forgotten by a run that describes
 // nothing.
 func TestUndescribedIsNotForgotten(t *testing.T) {
@@ -483,9 +456,8 @@ func TestUndescribedIsNotForgotten(t *testing.T) {
 	})
 	must(t, err)
 	w.wantStates(plan, map[string]int64{"create waiting": 1})
-	d := w.silent()
-	d.Journal = laterJournal{d.Journal}
-	w.wantStates(w.syncWith(d, migrate.DefaultRules()), map[string]int64{"create done": 1})
+	w.alter(`UPDATE items SET due_at = due_at - 3600000 WHERE due_at IS NOT NULL`) // an hour passes
+	w.wantStates(w.syncWith(w.silent(), migrate.DefaultRules()), map[string]int64{"create done": 1})
 	if r, err := w.journal.Receipt(t.Context(), w.pair.ID, "a.jpg"); err != nil || !r.Undescribed {
 		t.Errorf("got %+v (%v), want it undescribed", r, err)
 	}

@@ -534,26 +534,6 @@ func TestStopDrains(t *testing.T) {
 	}
 }
 
-// A fullJournal cannot write outcomes once after something has happened.
-type fullJournal struct {
-	migrate.Journal
-	after <-chan struct{}
-	once  sync.Once
-}
-
-func (j *fullJournal) Advance(ctx context.Context, run, pair int64, outcomes []state.Outcome, next state.Next) ([]state.Item, error) {
-	failed := false
-	select {
-	case <-j.after:
-		j.once.Do(func() { failed = true })
-	default:
-	}
-	if failed {
-		return nil, errNoDisk
-	}
-	return j.Journal.Advance(ctx, run, pair, outcomes, next)
-}
-
 // Told to stop, a run says all the same that its journal failed meanwhile.
 func TestStopDoesNotHideTheJournal(t *testing.T) {
 	w := newWorld(t)
@@ -562,9 +542,16 @@ func TestStopDoesNotHideTheJournal(t *testing.T) {
 	}
 	stop := make(chan struct{})
 	w.gate.on(atUpload(5, sync.OnceValue(func() error { close(stop); return nil })))
-	d := w.deps()
-	d.Journal = &fullJournal{Journal: d.Journal, after: stop}
-	_, err := w.tryWith(t.Context(), d, migrate.DefaultRules(), func(a *migrate.Applier) { a.Stop, a.Concurrency = stop, 1 })
+	full := nth(0, failing(errNoDisk)) // once
+	w.before(func() error {
+		select {
+		case <-stop:
+			return full()
+		default:
+			return nil
+		}
+	}, "record outcomes")
+	_, err := w.try(t.Context(), migrate.DefaultRules(), func(a *migrate.Applier) { a.Stop, a.Concurrency = stop, 1 })
 	if !errors.Is(err, errNoDisk) {
 		t.Errorf("got %v, want the error of the journal", err)
 	}

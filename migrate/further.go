@@ -43,7 +43,7 @@ func isAlike(a, b state.Entry) bool {
 
 // knownBeside finds out which of some assets may well be beside ours: what a plan saw there
 // before it placed ours, and what stands for an object of another source in this journal.
-func knownBeside(ctx context.Context, j Journal, pair state.Pair, ids []string) (map[string]bool, error) {
+func knownBeside(ctx context.Context, j *state.Store, pair state.Pair, ids []string) (map[string]bool, error) {
 	known := map[string]bool{}
 	for chunk := range slices.Chunk(ids, stagePage) {
 		namesakes, err := j.Namesakes(ctx, pair.ID, chunk)

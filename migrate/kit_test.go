@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,6 +65,7 @@ type world struct {
 	other   *assets.Client // of somebody else
 	gate    *gate
 	journal *state.Store
+	hooks   []state.Hook // of the journal
 	path    string
 	pair    state.Pair
 	images  string // ids of categories that are there from the beginning
@@ -181,6 +184,58 @@ func (w *world) loseJournal() {
 	w.openJournal(filepath.Join(w.TempDir(), "journal.db"))
 }
 
+// alter changes the journal behind its back.
+func (w *world) alter(statement string) {
+	w.Helper()
+	db, err := sql.Open("sqlite", w.path)
+	must(w, err)
+	_, err = db.ExecContext(w.Context(), statement)
+	must(w, errors.Join(err, db.Close()))
+}
+
+// hook has the journal ask a hook, besides those that it has, until unhook.
+func (w *world) hook(h state.Hook) {
+	w.hooks = append(w.hooks, h)
+	all := slices.Clone(w.hooks)
+	w.journal.SetHook(func(op string, done bool) error {
+		for _, h := range all {
+			if err := h(op, done); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (w *world) unhook() {
+	w.hooks = nil
+	w.journal.SetHook(nil)
+}
+
+// before has something done before the journal does what it calls by one of some names; an error
+// has the journal fail with it.
+func (w *world) before(do func() error, ops ...string) {
+	w.hook(func(op string, done bool) error {
+		if done || !slices.Contains(ops, op) {
+			return nil
+		}
+		return do()
+	})
+}
+
+// nth does something at the nth call, counting from 0, and nothing at others.
+func nth(n int64, do func() error) func() error {
+	var calls atomic.Int64
+	return func() error {
+		if calls.Add(1)-1 != n {
+			return nil
+		}
+		return do()
+	}
+}
+
+func failing(err error) func() error { return func() error { return err } }
+
 func (w *world) category(name string, extensions ...string) (id string) {
 	w.Helper()
 	id, err := w.other.CreateCategory(w.Context(), assets.NewCategory{Name: name, Extensions: extensions})
@@ -256,7 +311,9 @@ func (w *world) tryWith(ctx context.Context, d migrate.Deps, r migrate.Rules, ch
 	if errors.Is(err, state.ErrNotFound) {
 		run, err = w.journal.Begin(w.Context(), w.pair, "migrate", rules)
 	}
-	must(w, err)
+	if err != nil {
+		return migrate.Plan{}, err
+	}
 	applier, planner := w.applier(d, changes...), migrate.NewPlanner(d, r)
 	planner.Guards, planner.DriftShare = wide(), 0
 	planner.Describes, planner.Answer = applier.Provenance == "always", applier.Answer

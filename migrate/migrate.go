@@ -13,7 +13,6 @@ package migrate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -56,106 +55,6 @@ type Writer interface {
 // A Trasher is the part of the destination that trashing needs.
 type Trasher interface {
 	Trash(ctx context.Context, ids ...string) error
-}
-
-// A Journal is what the engine asks of state.Store, so that tests can make it fail.
-type Journal interface {
-	Begin(ctx context.Context, pair state.Pair, command string, rules json.RawMessage) (state.Run, error)
-	Run(ctx context.Context, id string) (state.Run, error)
-	SetRunState(ctx context.Context, run int64, from, to state.RunState) error
-	FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error
-	FinishRun(ctx context.Context, run int64) error
-	OutdateOthers(ctx context.Context, pair state.Pair) error
-
-	Relist(ctx context.Context, run int64) error
-	Stage(ctx context.Context, run int64, p state.Page) error
-	Decided(ctx context.Context, run int64, items []state.Item) error
-	Items(ctx context.Context, run int64, states ...state.ItemState) iter.Seq2[state.Item, error]
-	Item(ctx context.Context, run int64, key sources.Key) (state.Item, error)
-	Collisions(ctx context.Context, run, pair int64) ([]state.Collision, error)
-	Tallies(ctx context.Context, run int64) ([]state.Tally, error)
-
-	Take(ctx context.Context, run int64, next state.Next) ([]state.Item, error)
-	TakeDue(ctx context.Context, run int64, now time.Time, n int, serverTime time.Time) ([]state.Item, error)
-	NextDue(ctx context.Context, run int64) (time.Time, int64, error)
-	Resend(ctx context.Context, run int64, keys []sources.Key, serverTime time.Time) error
-	Release(ctx context.Context, run int64, keys []sources.Key) error
-	Interrupted(ctx context.Context, run int64) ([]state.Item, error)
-	OthersInDoubt(ctx context.Context, pair state.Pair, after time.Time) (n, largest int64, err error)
-	Record(ctx context.Context, run, pair int64, outcomes []state.Outcome) error
-	Advance(ctx context.Context, run, pair int64, outcomes []state.Outcome, next state.Next) ([]state.Item, error)
-
-	LastFinished(ctx context.Context, pair int64, command string) (state.Run, error)
-	RunsOf(ctx context.Context, pair int64, limit int) ([]state.Run, error)
-	Orphans(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Orphan, error]
-	MoveCandidates(ctx context.Context, run, pair int64, absent string) iter.Seq2[state.Candidate, error]
-	CalledOtherwise(ctx context.Context, pair int64) iter.Seq2[state.Receipt, error]
-	TakenPlaces(ctx context.Context, run, pair int64, slots []int64) (map[int64]bool, error)
-	Recased(ctx context.Context, run, pair int64, absent string) ([]state.Item, error)
-	AllAliases(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Alias, error]
-	AliasesOf(ctx context.Context, pair int64, owner sources.Key) iter.Seq2[state.Alias, error]
-	AliasOwner(ctx context.Context, pair int64, key sources.Key) (sources.Key, error)
-	Sharers(ctx context.Context, run, pair int64) iter.Seq2[state.Sharer, error]
-	JoinedReceipts(ctx context.Context, run, pair int64) iter.Seq2[state.Receipt, error]
-	ForgetAliasesOf(ctx context.Context, pair int64, owner sources.Key) error
-	SaveFormer(ctx context.Context, run, pair int64, all []state.Former) error
-	FormerAsset(ctx context.Context, run int64, key sources.Key) (json.RawMessage, error)
-	DriftCursor(ctx context.Context, pair int64) (sources.Key, error)
-	AddDrift(ctx context.Context, run int64, items []state.Item) error
-	NoteSync(ctx context.Context, run int64, stopped string, driftCursor sources.Key) error
-	FinishSync(ctx context.Context, run state.Run, e state.Ending) error
-
-	Failures(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Failure, error]
-	Alive()
-
-	Receipts(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Receipt, error]
-	Fingerprints(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Receipt, error]
-	Receipt(ctx context.Context, pair int64, key sources.Key) (state.Receipt, error)
-	ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]state.Receipt, error)
-	HoldsAsset(ctx context.Context, pair int64, asset string) (bool, error)
-	OwnsAsset(ctx context.Context, destination, asset string) (bool, error)
-	SumReceipts(ctx context.Context, pair int64) (state.ReceiptSum, error)
-	Described(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Described, error]
-	DescribedAs(ctx context.Context, pair int64, key sources.Key) (state.Described, error)
-
-	Sidecars(ctx context.Context, pair int64, after sources.Key) iter.Seq2[state.Sidecar, error]
-	PendingSidecars(ctx context.Context, pair int64) iter.Seq2[state.Sidecar, error]
-	SidecarsAmong(ctx context.Context, pair int64, folded []string) ([]state.Sidecar, error)
-	SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]state.SidecarOwner, error)
-	SaveSidecars(ctx context.Context, run int64, all []state.Sidecar) error
-	ClaimSidecars(ctx context.Context, pair, run int64, keys []sources.Key) error
-	UnreadSidecar(ctx context.Context, pair int64, key sources.Key) error
-	ForgetSidecar(ctx context.Context, pair int64, key sources.Key) error
-
-	Choices(ctx context.Context, destination string) (map[string]string, error)
-	SaveChoices(ctx context.Context, destination string, choices map[string]string) error
-	Folders(ctx context.Context, destination, category string) (map[string]string, error)
-	SaveFolder(ctx context.Context, destination, category, path, id string) error
-	SaveNewFolder(ctx context.Context, pair state.Pair, category, path, id string) error
-	SaveOurs(ctx context.Context, pair int64, category, path string) error
-	IsOurs(ctx context.Context, pair int64, category, path string) (bool, error)
-	ForgetOursOfOthers(ctx context.Context, pair state.Pair, places []state.PlaceKey) error
-	ForgetOurs(ctx context.Context, pair int64, category, path string) error
-	Intend(ctx context.Context, destination string, p state.PlaceKey, at time.Time) error
-	ForgetIntent(ctx context.Context, destination string, p state.PlaceKey) error
-	Intents(ctx context.Context, destination string) (map[state.PlaceKey]time.Time, error)
-
-	StageInventory(ctx context.Context, scope state.Scope, entries []state.Entry) error
-	DropInventory(ctx context.Context, scope state.Scope) error
-	EntriesAt(ctx context.Context, scope state.Scope, slots []int64) ([]state.Entry, error)
-	Containers(ctx context.Context, pair int64) ([]state.Container, error)
-	Sightings(ctx context.Context, pair int64) iter.Seq2[state.Sighting, error]
-	SaveVerification(ctx context.Context, v state.Verification, found []state.Difference) error
-
-	StageUndo(ctx context.Context, undo state.Run, later, shared string) error
-	Undoings(ctx context.Context, undo state.Run, keys []sources.Key) (map[sources.Key]state.Undoing, error)
-	DecideUndo(ctx context.Context, undo int64, items []state.Item) error
-	UndoContainers(ctx context.Context, undo state.Run) ([]state.Container, error)
-	SharedAssets(ctx context.Context, pair state.Pair, assets []string) (map[string]bool, error)
-	Namesakes(ctx context.Context, pair int64, assets []string) (map[string]bool, error)
-	FinishUndo(ctx context.Context, undo state.Run) error
-
-	SaveCategories(ctx context.Context, destination string, all []state.Category) error
 }
 
 // A Phase is a part of a run that people watch.
@@ -236,7 +135,7 @@ func (Silent) Others(int64, time.Time) {}
 type Deps struct {
 	Source  sources.Source
 	Dest    Reader
-	Journal Journal
+	Journal *state.Store
 	Watch   Observer
 	Log     *slog.Logger
 	Now     func() time.Time // the server's clock, as well as it is known
@@ -279,7 +178,7 @@ func categories(ctx context.Context, r Reader) ([]assets.Category, error) {
 }
 
 // saveCategories has the journal know the names of categories, and which are private.
-func saveCategories(ctx context.Context, j Journal, destination string, all []assets.Category) error {
+func saveCategories(ctx context.Context, j *state.Store, destination string, all []assets.Category) error {
 	seen := make([]state.Category, len(all))
 	for n, c := range all {
 		seen[n] = state.Category{ID: c.ID, Name: c.Name, Private: c.Private}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -350,19 +349,6 @@ func TestMovesAreStopped(t *testing.T) {
 	w.wantStates(plan, map[string]int64{"move done": 150})
 }
 
-// A journalAfter does not tell of receipts any more once something has happened.
-type journalAfter struct {
-	migrate.Journal
-	happened atomic.Bool
-}
-
-func (j *journalAfter) Receipt(ctx context.Context, pair int64, key sources.Key) (state.Receipt, error) {
-	if j.happened.Load() {
-		return state.Receipt{}, errNoDisk
-	}
-	return j.Journal.Receipt(ctx, pair, key)
-}
-
 // A move whose answer is lost is looked at, and where the journal fails meanwhile the run
 // says so.
 func TestLostMoveDoesNotHideTheJournal(t *testing.T) {
@@ -370,15 +356,13 @@ func TestLostMoveDoesNotHideTheJournal(t *testing.T) {
 	w.put("a.jpg", "a")
 	w.migrate(migrate.DefaultRules())
 	plan := w.planSync(syncRules("keep"), w.renames("a.jpg", "dir/a.jpg", w.images, "dir", "a.jpg"))
-	d := w.deps()
-	j := &journalAfter{Journal: d.Journal}
-	d.Journal = j
 	restore := w.answers("/assets/move", func(http.RoundTripper, *http.Request, string) (*http.Response, error) {
-		j.happened.Store(true)
+		w.before(failing(errNoDisk), "find receipt")
 		return nil, errors.New("connection lost")
 	})
-	err := w.applySync(t.Context(), d, plan, func(a *migrate.Applier) { a.Again = nil })
+	err := w.applySync(t.Context(), w.deps(), plan, func(a *migrate.Applier) { a.Again = nil })
 	restore()
+	w.unhook()
 	if !errors.Is(err, errNoDisk) {
 		t.Errorf("got %v, want the error of the journal", err)
 	}

@@ -117,12 +117,11 @@ func TestContinuedSyncFollowsWhatItTrashed(t *testing.T) {
 	w.syncs(removing)
 	run, err := w.journal.Begin(t.Context(), w.pair, "sync", marshal(w, removing))
 	must(t, err)
-	j := &brokenEnding{w.journal}
-	d := w.deps()
-	d.Journal = j
-	if _, err := w.tryWith(t.Context(), d, removing); !errors.Is(err, errAborted) {
+	w.before(failing(errAborted), "finish run")
+	if _, err := w.try(t.Context(), removing); !errors.Is(err, errAborted) {
 		t.Fatalf("the run was not broken off: %v", err)
 	}
+	w.unhook()
 	must(t, w.applier(w.deps()).SettleDoubts(t.Context(), run))
 	must(t, w.journal.Relist(t.Context(), run.Num))
 	w.put("a.jpg", "a")
@@ -130,11 +129,6 @@ func TestContinuedSyncFollowsWhatItTrashed(t *testing.T) {
 	w.wantDecisions(plan, map[string]string{"a.jpg": decided(state.Create, migrate.ReasonNew)})
 	w.wantSound()
 }
-
-// A brokenEnding is a journal in which no sync comes to its end.
-type brokenEnding struct{ *state.Store }
-
-func (brokenEnding) FinishSync(context.Context, state.Run, state.Ending) error { return errAborted }
 
 // Where nothing of what a sync did has changed since, it stays the run that it was, however
 // it looks at objects.

@@ -1,8 +1,6 @@
 package migrate_test
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -10,46 +8,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"assetferry/migrate"
-	"assetferry/state"
 )
 
-// A abortingJournal fails instead of one of the writes of a plan.
-type abortingJournal struct {
-	*state.Store
-	left int // writes until then
-}
-
 var errAborted = errors.New("the journal broke")
-
-func (j *abortingJournal) fails() error {
-	if j.left--; j.left == -1 {
-		return errAborted
-	}
-	return nil
-}
-
-func (j *abortingJournal) Decided(ctx context.Context, run int64, items []state.Item) error {
-	return errors.Join(j.fails(), j.unless(func() error { return j.Store.Decided(ctx, run, items) }))
-}
-
-func (j *abortingJournal) AddDrift(ctx context.Context, run int64, items []state.Item) error {
-	return errors.Join(j.fails(), j.unless(func() error { return j.Store.AddDrift(ctx, run, items) }))
-}
-
-func (j *abortingJournal) SaveFormer(ctx context.Context, run, pair int64, all []state.Former) error {
-	return errors.Join(j.fails(), j.unless(func() error { return j.Store.SaveFormer(ctx, run, pair, all) }))
-}
-
-func (j *abortingJournal) FinishPlan(ctx context.Context, run int64, hash string, categories json.RawMessage) error {
-	return errors.Join(j.fails(), j.unless(func() error { return j.Store.FinishPlan(ctx, run, hash, categories) }))
-}
-
-func (j *abortingJournal) unless(write func() error) error {
-	if j.left == -1 {
-		return nil
-	}
-	return write()
-}
 
 // A plan that breaks off between any two of its decisions decides the same when it is gone on
 // with.
@@ -130,25 +91,25 @@ func TestPlanBreaksOffAnywhere(t *testing.T) {
 			w := newWorld(t)
 			tc.given(w, tc.rules)
 			want := w.items(w.decideSync(tc.rules))
-			for n := 0; ; n++ {
+			for n := int64(0); ; n++ {
 				run, err := w.journal.Begin(w.Context(), w.pair, "plan", marshal(w, tc.rules))
 				must(w, err)
-				plan := func(j migrate.Journal) error {
-					d := w.deps()
-					d.Journal = j
-					p := migrate.NewPlanner(d, tc.rules)
+				plan := func() error {
+					p := migrate.NewPlanner(w.deps(), tc.rules)
 					p.Guards, p.DriftShare = wide(), 0
 					_, err := p.Plan(w.Context(), run)
 					return err
 				}
-				err = plan(&abortingJournal{w.journal, n})
+				w.before(nth(n, failing(errAborted)), "store decisions", "add drift", "keep what was before", "finish plan")
+				err = plan()
+				w.unhook()
 				if err == nil {
 					break
 				}
 				if !errors.Is(err, errAborted) {
 					t.Fatal(err)
 				}
-				must(w, plan(w.journal))
+				must(w, plan())
 				if diff := gocmp.Diff(want, w.items(migrate.Plan{Run: run})); diff != "" {
 					t.Errorf("broken off before write %d (-want +got):\n%s", n, diff)
 				}

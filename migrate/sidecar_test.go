@@ -1,12 +1,12 @@
 package migrate_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"assetferry/internal/mapping"
@@ -129,21 +129,11 @@ func TestSidecarsOfTakeout(t *testing.T) {
 	w.wantDescriptions(want)
 }
 
-// An askedJournal counts how often it is asked what sidecars describe, and what is in the
-// places of objects.
-type askedJournal struct {
-	migrate.Journal
-	asked int
-}
-
-func (j *askedJournal) SidecarOwners(ctx context.Context, run, pair int64, keys, begins []string) ([]state.SidecarOwner, error) {
-	j.asked++
-	return j.Journal.SidecarOwners(ctx, run, pair, keys, begins)
-}
-
-func (j *askedJournal) EntriesAt(ctx context.Context, scope state.Scope, slots []int64) ([]state.Entry, error) {
-	j.asked++
-	return j.Journal.EntriesAt(ctx, scope, slots)
+// asked counts from now on how often the journal is asked something.
+func (w *world) asked(op string) func() int64 {
+	var n atomic.Int64
+	w.before(func() error { n.Add(1); return nil }, op)
+	return n.Load
 }
 
 // What sidecars describe is asked for many of them at once.
@@ -153,12 +143,10 @@ func TestManySidecars(t *testing.T) {
 	for n := range 300 {
 		w.put(fmt.Sprintf("%03d.jpg", n), "a", fmt.Sprintf("%03d.jpg.json", n), saying("x"), fmt.Sprintf("%03d.XMP", n), xmp("y"))
 	}
-	d := w.deps()
-	journal := &askedJournal{Journal: d.Journal}
-	d.Journal = journal
-	w.syncWith(d, syncRules("keep"))
-	if journal.asked > 5 {
-		t.Errorf("asked %d times", journal.asked)
+	asked := w.asked("find what sidecars describe")
+	w.syncs(syncRules("keep"))
+	if n := asked(); n == 0 || n > 5 {
+		t.Errorf("asked %d times", n)
 	}
 }
 
@@ -327,27 +315,12 @@ func TestSidecarsOfAnEmptySource(t *testing.T) {
 	w.wantStates(w.sync(nil, syncRules("keep")), map[string]int64{"unchanged skipped": 2})
 }
 
-// An unsaving journal fails once when sidecars are saved.
-type unsaving struct {
-	migrate.Journal
-	fails bool
-}
-
-func (j *unsaving) SaveSidecars(ctx context.Context, run int64, all []state.Sidecar) error {
-	if j.fails && len(all) > 0 {
-		j.fails = false
-		return errBroken
-	}
-	return j.Journal.SaveSidecars(ctx, run, all)
-}
-
 // A run that ends just when sidecars were told from objects knows of them when it goes on.
 func TestSidecarsToldBeforeACrash(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.XMP", xmp("of a"), "a.jpg", "a")
-	d := w.deps()
-	d.Journal = &unsaving{w.journal, true}
-	if _, err := w.tryWith(t.Context(), d, migrate.DefaultRules()); !errors.Is(err, errBroken) {
+	w.before(nth(0, failing(errBroken)), "save sidecars")
+	if _, err := w.try(t.Context(), migrate.DefaultRules()); !errors.Is(err, errBroken) {
 		t.Fatalf("got %v", err)
 	}
 	w.migrate(migrate.DefaultRules())

@@ -318,9 +318,10 @@ func diesAt(t *testing.T, kind inject.JournalKind, call int, givesUp bool) (died
 		delete(want, "002.txt")
 		want["moved.txt"] = "moved"
 	}
-	d, at := w.deps(), inject.At(call)
-	d.Journal = &inject.Journal{Journal: d.Journal, Moment: at, Kind: kind}
-	_, err := w.tryWith(t.Context(), d, syncing())
+	at := inject.At(call)
+	w.hook(kind.Hook(at))
+	_, err := w.try(t.Context(), syncing())
+	w.unhook()
 	if !at.Came() {
 		must(t, err)
 	}

@@ -273,9 +273,7 @@ func (l *life) deps() migrate.Deps {
 func (l *life) once(ctx context.Context, d migrate.Deps, n round) (plan migrate.Plan, err error) {
 	a := migrate.NewApplier(d, l.client)
 	a.FormerAlive, a.Concurrency = l.journal.FormerAlive(), 4
-	run, err := d.Journal.(interface {
-		Unfinished(context.Context, int64) (state.Run, error)
-	}).Unfinished(ctx, l.pair.ID)
+	run, err := d.Journal.Unfinished(ctx, l.pair.ID)
 	switch {
 	case errors.Is(err, state.ErrNotFound) || err == nil && run.State != state.Applying:
 		run, err = d.Journal.Begin(ctx, l.pair, "sync", marshal(l.world, n.rules))

@@ -10,7 +10,6 @@ import (
 	inject "assetferry/internal/test/faults"
 	"assetferry/migrate"
 	"assetferry/sources"
-	"assetferry/state"
 )
 
 // trouble has a night begin, and something go wrong. It gives how far that came.
@@ -89,7 +88,7 @@ func (l *life) crash(n round) {
 	kind := pick(l, inject.JournalKinds())
 	at := inject.From(1 << 30)
 	if l.chance(60) {
-		at = inject.From(l.IntN(150))
+		at = inject.From(l.IntN(170))
 		l.notes("  trouble: it dies at the journal (%s)", kind.Name)
 	} else {
 		l.notes("  trouble: it dies at a request")
@@ -102,21 +101,12 @@ func (l *life) crash(n round) {
 		}
 		return nil
 	})
-	d.Journal = mortal{&inject.Journal{Journal: l.journal, Moment: at, Kind: kind}, l.journal}
+	l.hook(kind.Hook(at))
 	_, err := l.once(dies, d, n)
+	l.unhook()
 	l.notes("  it ended with %v", err)
 	l.gate.on(nil)
 	l.openJournal(l.path)
-}
-
-// A mortal is a journal whose process dies.
-type mortal struct {
-	*inject.Journal
-	store *state.Store
-}
-
-func (m mortal) Unfinished(ctx context.Context, pair int64) (state.Run, error) {
-	return m.store.Unfinished(ctx, pair)
 }
 
 // blow has something go wrong around a run, once or from some time on.
@@ -139,5 +129,3 @@ func (l *life) blow(n round) migrate.Plan {
 	l.notes("  it ended with %v", err)
 	return plan
 }
-
-var _ migrate.Journal = mortal{}

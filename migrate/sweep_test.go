@@ -46,8 +46,8 @@ func blows() (all []blow) {
 		}})
 	}
 	for _, k := range inject.JournalKinds() {
-		all = append(all, blow{"journal", k.Name, true, func(_ *world, d *migrate.Deps, at *inject.Moment) {
-			d.Journal = &inject.Journal{Journal: d.Journal, Moment: at, Kind: k}
+		all = append(all, blow{"journal", k.Name, true, func(w *world, _ *migrate.Deps, at *inject.Moment) {
+			w.hook(k.Hook(at))
 		}})
 	}
 	return all
@@ -208,6 +208,7 @@ func (s sweep) survives(t *testing.T, hits ...hit) bool {
 	}
 	_, err := s.try(w, d, approval)
 	w.gate.next = transport
+	w.unhook()
 	came := false
 	for n, at := range moments {
 		if came = came || at.Came(); at.Came() && hits[n].deadly && !errors.Is(err, inject.Err) {
@@ -416,6 +417,7 @@ func (s sweep) survivesUndo(t *testing.T, h hit) bool {
 	impatient := func(u *migrate.Undoer) { u.Again, u.Wait = []time.Duration{short}, 3*short }
 	_, err = w.takeBack(t.Context(), d, made.Run.ID, true, impatient)
 	w.gate.next = transport
+	w.unhook()
 	switch {
 	case at.Came() && h.deadly && !errors.Is(err, inject.Err):
 		t.Errorf("%v: the undo ended with %v, want the fault", h, err)

@@ -60,6 +60,7 @@ func (n night) survives(t *testing.T, h hit) bool {
 	h.strike(w, &d, at)
 	err := w.applySync(t.Context(), d, plan, n.patient)
 	w.gate.next = transport
+	w.unhook()
 	switch {
 	case at.Came() && h.deadly && !errors.Is(err, inject.Err):
 		t.Errorf("%v: the run ended with %v, want the fault", h, err)

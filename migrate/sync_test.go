@@ -1,14 +1,12 @@
 package migrate_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"assetferry/migrate"
 	"assetferry/sources"
@@ -205,17 +203,8 @@ func TestSyncRepairsWhatWasRenamed(t *testing.T) {
 	w.wantSound()
 }
 
-// A forgetful journal is one of a version that did not note when an asset was changed last.
-type forgetful struct{ migrate.Journal }
-
-func (j forgetful) ReceiptsOf(ctx context.Context, pair int64, assets []string) (map[string]state.Receipt, error) {
-	all, err := j.Journal.ReceiptsOf(ctx, pair, assets)
-	for id, r := range all {
-		r.Modified = time.Time{}
-		all[id] = r
-	}
-	return all, err
-}
+// forgets has the journal be one of a version that did not note when an asset was changed last.
+func (w *world) forgets() { w.alter(`UPDATE receipts SET modified = NULL`) }
 
 // Where nobody noted when an asset was changed last, its revisions tell whether somebody
 // gave it another content.
@@ -223,10 +212,9 @@ func TestSyncLooksAtRevisionsOfWhatAnOlderVersionLeft(t *testing.T) {
 	w := newWorld(t)
 	w.put("a.jpg", "a", "b.jpg", "b", "c.jpg", "c", "d.jpg", "d")
 	always := func(a *migrate.Applier) { a.Provenance = "always" }
-	d := w.deps()
-	d.Journal = forgetful{w.journal}
 	removing := syncing(func(s *migrate.SyncRules) { s.Delete, s.Quarantine = "trash", 0 })
-	w.syncWith(d, removing, always)
+	w.syncWith(w.deps(), removing, always)
+	w.forgets()
 	for _, key := range []string{"a.jpg", "c.jpg"} {
 		_, err := w.other.Replace(t.Context(), w.receipt(key).Asset, replacement(key, "!"))
 		must(t, err)
@@ -234,8 +222,9 @@ func TestSyncLooksAtRevisionsOfWhatAnOlderVersionLeft(t *testing.T) {
 	w.put("a.jpg", "A", "b.jpg", "B")
 	w.source.Delete("c.jpg")
 	w.source.Delete("d.jpg")
-	w.wantStates(w.syncWith(d, removing, always), map[string]int64{"conflict conflict": 1, "replace done": 1, "skip skipped": 2})
-	plan := w.syncWith(d, removing, always)
+	w.wantStates(w.syncWith(w.deps(), removing, always), map[string]int64{"conflict conflict": 1, "replace done": 1, "skip skipped": 2})
+	w.forgets()
+	plan := w.syncWith(w.deps(), removing, always)
 	if i := w.item(plan, "c.jpg"); i.Reason != string(migrate.ReasonEditedThere) {
 		t.Errorf("what somebody edited is %s (%s)", i.Action, i.Reason)
 	}

@@ -34,19 +34,21 @@ func (w *world) takeBack(ctx context.Context, d migrate.Deps, id string, content
 		c(undoer)
 	}
 	undone, err := w.journal.Run(w.Context(), id)
-	must(w, err)
+	if err != nil {
+		return migrate.Plan{}, err
+	}
 	undo, err := w.journal.Unfinished(w.Context(), w.pair.ID)
 	switch {
 	case err == nil && undo.Undoes == undone.Num && undo.State == state.Applying:
 		if err := undoer.Settle(ctx, undo); err != nil {
 			return migrate.Plan{Run: undo}, err
 		}
-		must(w, w.journal.Relist(w.Context(), undo.Num))
+		err = w.journal.Relist(w.Context(), undo.Num)
 	case err == nil || errors.Is(err, state.ErrNotFound):
 		undo, err = w.journal.BeginUndo(w.Context(), undone)
-		must(w, err)
-	default:
-		must(w, err)
+	}
+	if err != nil {
+		return migrate.Plan{Run: undo}, err
 	}
 	planner := migrate.NewUndoPlanner(d)
 	planner.Content = content

@@ -416,6 +416,7 @@ func survivesUndoOfSync(t *testing.T, h hit) bool {
 	impatient := func(u *migrate.Undoer) { u.Again, u.Wait = []time.Duration{short}, 3*short }
 	_, err := w.takeBack(t.Context(), d, night.Run.ID, true, impatient)
 	w.gate.next = transport
+	w.unhook()
 	switch {
 	case at.Came() && h.deadly && !errors.Is(err, inject.Err):
 		t.Errorf("%v: the undo ended with %v, want the fault", h, err)

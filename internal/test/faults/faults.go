@@ -1,6 +1,6 @@
 // Package faults makes the surroundings of a migration fail, for tests: one call
 // of many to the service, the source or the journal, or all from one on. Each
-// injector wraps the real thing and counts the calls that its kind of fault can
+// injector wraps the real thing, or is its hook, and counts the calls that its kind of fault can
 // strike.
 package faults
 

@@ -1,74 +1,60 @@
 package faults_test
 
 import (
-	"context"
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"iter"
-	"reflect"
-	"slices"
+	"fmt"
+	"path/filepath"
 	"testing"
 
 	"assetferry/internal/test/faults"
-	"assetferry/migrate"
+	"assetferry/sources"
 	"assetferry/state"
 )
 
-// What is not listed here passes by unharmed, and no sweep would notice.
-func TestEveryMethodOfTheJournalCanFail(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "journal.go", nil, 0)
+// newJournal makes a journal with a run of three objects.
+func newJournal(t *testing.T) (*state.Store, state.Run) {
+	t.Helper()
+	s, err := state.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var can []string
-	for _, d := range file.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
-			can = append(can, f.Name.Name)
-		}
+	t.Cleanup(func() { _ = s.Close() })
+	pair, err := s.Pair(t.Context(), "source", "destination", "")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for m := range reflect.TypeFor[migrate.Journal]().Methods() {
-		if !slices.Contains(can, m.Name) && m.Type.NumOut() > 0 {
-			t.Errorf("%s cannot fail", m.Name)
-		}
+	run, err := s.Begin(t.Context(), pair, "migrate", []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// A counting journal knows how often it was asked.
-type counting struct {
-	migrate.Journal
-	finished int
-}
-
-func (c *counting) FinishRun(context.Context, int64) error { c.finished++; return nil }
-
-func (c *counting) Items(context.Context, int64, ...state.ItemState) iter.Seq2[state.Item, error] {
-	return func(yield func(state.Item, error) bool) {
-		for range 3 {
-			if !yield(state.Item{}, nil) {
-				return
-			}
-		}
+	var page state.Page
+	for _, key := range []sources.Key{"a", "b", "c"} {
+		page.Items = append(page.Items, state.Item{Object: sources.Object{Key: key}, State: state.ItemStaged})
 	}
+	if err := s.Stage(t.Context(), run.Num, page); err != nil {
+		t.Fatal(err)
+	}
+	return s, run
 }
 
 func TestJournalFailsOnce(t *testing.T) {
-	for n, want := range []struct{ finished, rows int }{{2, 1}, {3, 2}} {
+	for n, want := range []struct{ saved, rows int }{{2, 1}, {3, 2}} {
 		kind := faults.JournalKinds()[n]
-		c := &counting{}
-		j := &faults.Journal{Journal: c, Moment: faults.At(1), Kind: kind}
+		s, run := newJournal(t)
+		s.SetHook(kind.Hook(faults.At(1)))
 		for call := range 3 {
-			if err := j.FinishRun(t.Context(), 1); errors.Is(err, faults.Err) != (call == 1) {
+			err := s.SaveChoices(t.Context(), "destination", map[string]string{fmt.Sprint(call): "category"})
+			if errors.Is(err, faults.Err) != (call == 1) {
 				t.Errorf("%s: call %d: got %v", kind.Name, call, err)
 			}
 		}
-		if c.finished != want.finished {
-			t.Errorf("%s: got %d calls through, want %d", kind.Name, c.finished, want.finished)
+		s.SetHook(nil)
+		if saved, err := s.Choices(t.Context(), "destination"); err != nil || len(saved) != want.saved {
+			t.Errorf("%s: got %d calls through (%v), want %d", kind.Name, len(saved), err, want.saved)
 		}
-		j.Moment = faults.At(1)
+		s.SetHook(kind.Hook(faults.At(2))) // the query comes before the rows
 		rows, failed := 0, 0
-		for _, err := range j.Items(t.Context(), 1) {
+		for _, err := range s.Items(t.Context(), run.Num) {
 			if err == nil {
 				rows++
 			} else {
@@ -85,12 +71,14 @@ func TestJournalFailsOnce(t *testing.T) {
 func TestUnheardFaultDoesNotCome(t *testing.T) {
 	for n, want := range []bool{true, false} {
 		kind := faults.JournalKinds()[n]
-		j := &faults.Journal{Journal: &counting{}, Moment: faults.At(0), Kind: kind}
-		for range j.Items(t.Context(), 1) {
+		s, run := newJournal(t)
+		at := faults.At(1) // the first row
+		s.SetHook(kind.Hook(at))
+		for range s.Items(t.Context(), run.Num) {
 			break
 		}
-		if j.Came() != want {
-			t.Errorf("%s: came %v, want %v", kind.Name, j.Came(), want)
+		if at.Came() != want {
+			t.Errorf("%s: came %v, want %v", kind.Name, at.Came(), want)
 		}
 	}
 }
