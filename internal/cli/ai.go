@@ -167,7 +167,7 @@ func (a *app) showUsage(ctx context.Context, s *aiService, from, to time.Time, u
 	}
 	used, err := s.accounts.Usage(ctx, from, to, users...)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &stop{exitError, err, "a service on premises bills nothing; if this is the vendor's, check --ai-url"}
+		return with(exitError, err, "a service on premises bills nothing; if this is the vendor's, check --ai-url")
 	} else if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ run of enrich. --all lists those of all users, which takes the scope ai:admin.
 			}
 			for _, id := range args {
 				if _, err := s.client.Conversation(ctx, id); errors.Is(err, fs.ErrNotExist) {
-					return &stop{exitNoSuch, fmt.Errorf("there is no conversation %s of the user %s", id, s.user), "assetferry ai conversations lists them; --user says whose"}
+					return with(exitNoSuch, fmt.Errorf("there is no conversation %s of the user %s", id, s.user), "assetferry ai conversations lists them; --user says whose")
 				} else if err != nil {
 					return err
 				}

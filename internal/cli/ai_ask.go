@@ -177,7 +177,7 @@ func (a *app) showAnswer(answer *ai.Stream, modifications bool) error {
 		}
 	}
 	if text.Len() == 0 {
-		return &stop{exitError, ai.ErrEmpty, "ask again, or choose another model with --ai-model"}
+		return with(exitError, ai.ErrEmpty, "ask again, or choose another model with --ai-model")
 	}
 	a.out.Stream(shown.End() + "\n")
 	for _, address := range line.Sources {
@@ -200,7 +200,7 @@ func (a *app) chooseModel(ctx context.Context, s *aiService) (ai.Model, error) {
 		err = fmt.Errorf("the model %s is gone since %s", m.ID, m.Removal.Format(time.DateOnly))
 	}
 	if err != nil {
-		err = &stop{exitError, err, "choose another model with --ai-model; assetferry ai models lists them"}
+		err = with(exitError, err, "choose another model with --ai-model; assetferry ai models lists them")
 	}
 	return m, err
 }

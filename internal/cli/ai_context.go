@@ -56,9 +56,9 @@ func (a *app) openAIWithContexts(ctx context.Context) (s *aiService, refs []ai.C
 func contextError(err error) error {
 	switch {
 	case errors.Is(err, ai.ErrContext):
-		return &stop{exitError, fmt.Errorf("--ai-context: %w", err), "assetferry ai contexts ls lists those that are there"}
+		return with(exitError, fmt.Errorf("--ai-context: %w", err), "assetferry ai contexts ls lists those that are there")
 	case errors.Is(err, fs.ErrNotExist):
-		return &stop{exitError, err, "where contexts are is a guess: --ai-route 'Contexts=GET /path' names another address, and assetferry doctor looks for it"}
+		return with(exitError, err, "where contexts are is a guess: --ai-route 'Contexts=GET /path' names another address, and assetferry doctor looks for it")
 	}
 	return err
 }

@@ -151,7 +151,7 @@ func wholeContext(ctx context.Context, s *aiService, id string) (ai.Context, err
 // noContext says what to do where there is no such context, or nothing of that ID in it.
 func noContext(err error, id string) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return &stop{exitNoSuch, fmt.Errorf("there is no context, or nothing in one, called %s: %w", id, err), "assetferry ai contexts ls lists the contexts with their IDs, and ai contexts show what is in one"}
+		return with(exitNoSuch, fmt.Errorf("there is no context, or nothing in one, called %s: %w", id, err), "assetferry ai contexts ls lists the contexts with their IDs, and ai contexts show what is in one")
 	}
 	return err
 }
@@ -392,7 +392,7 @@ func (a *app) createContext(ctx context.Context, s *aiService, o contextFields, 
 // createdInDoubt says how to find out whether something was made.
 func createdInDoubt(err error, look string) error {
 	if errors.Is(err, ai.ErrInDoubt) {
-		return &stop{exitItems, err, look + " shows whether it is there; only then run it again"}
+		return with(exitItems, err, look+" shows whether it is there; only then run it again")
 	}
 	return err
 }
@@ -400,7 +400,7 @@ func createdInDoubt(err error, look string) error {
 // addedInDoubt says how to find out what a context holds, and how to complete it.
 func addedInDoubt(err error, id string) error {
 	if errors.Is(err, ai.ErrInDoubt) {
-		return &stop{exitItems, err, "assetferry ai contexts show --all " + id + " shows what is in it; assetferry ai contexts add adds what is missing"}
+		return with(exitItems, err, "assetferry ai contexts show --all "+id+" shows what is in it; assetferry ai contexts add adds what is missing")
 	}
 	return err
 }
@@ -628,7 +628,7 @@ func checkDeleted(ctx context.Context, s *aiService, ref ai.ContextRef) error {
 		return nil
 	}
 	if err == nil {
-		err = &stop{exitError, fmt.Errorf("%s was not deleted: it is still there", ref), "assetferry doctor compares the endpoints with those of the service; --ai-route names another one"}
+		err = with(exitError, fmt.Errorf("%s was not deleted: it is still there", ref), "assetferry doctor compares the endpoints with those of the service; --ai-route names another one")
 	}
 	return err
 }

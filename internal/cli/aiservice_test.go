@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -125,7 +126,7 @@ func cmdWords(ts *testscript.TestScript, _ bool, args []string) {
 	f.Float64Var(&o.Credits, "credits", 0, "")
 	f.BoolVar(&o.OnPremises, "premises", false, "")
 	f.Func("rates", "", func(text string) (err error) {
-		o.Limits, err = parseRates(text)
+		o.Limits, err = aiservice.ParseLimits(text)
 		return err
 	})
 	f.Func("fault", "", func(text string) error {
@@ -134,7 +135,12 @@ func cmdWords(ts *testscript.TestScript, _ bool, args []string) {
 		return err
 	})
 	f.Func("profile", "", func(name string) (err error) {
-		o.Profile, err = readAIProfile(ts.MkAbs(name))
+		f, err := os.Open(ts.MkAbs(name))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		o.Profile, err = aiservice.ReadProfile(name, f)
 		return err
 	})
 	used := f.String("usage", "", "")

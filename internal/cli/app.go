@@ -84,19 +84,31 @@ func Main(args []string) (code int) { return run(context.Background(), args, std
 
 // run is Main without the process.
 func run(ctx context.Context, args []string, e environment) int {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	a := &app{environment: e, command: "assetferry", redactor: redact.New(), stop: make(chan struct{}), abort: cancel}
-	// Until the switches are known. A mistake in them is told in the form asked for.
-	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none", JSON: slices.Contains(args, "--json"), Now: clock.Now, Redact: a.redactor.Text, Hint: callable})
-	done := make(chan struct{})
-	var watcher sync.WaitGroup
-	watcher.Go(func() { a.watchSignals(done) })
+	a := newApp(e, slices.Contains(args, "--json"))
 	root := a.rootCommand()
 	if isCompletion(args) {
 		a.addCompletions(root)
 	}
 	root.SetArgs(args)
+	return a.run(ctx, root)
+}
+
+// newApp makes the factory of an invocation. Until the flags are known, mistakes in them are
+// shown as JSON or as text.
+func newApp(e environment, json bool) *app {
+	a := &app{environment: e, command: "assetferry", redactor: redact.New(), stop: make(chan struct{})}
+	a.out = ui.New(ui.Options{Stdout: e.stdout, Stderr: e.stderr, Progress: "none", JSON: json, Now: clock.Now, Redact: a.redactor.Text, Hint: callable})
+	return a
+}
+
+// run executes the command that was called, reports how it ended, and returns its exit code.
+func (a *app) run(ctx context.Context, root *cobra.Command) int {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a.abort = cancel
+	done := make(chan struct{})
+	var watcher sync.WaitGroup
+	watcher.Go(func() { a.watchSignals(done) })
 	code := a.end(because(ctx, root.ExecuteContext(ctx)))
 	close(done)
 	watcher.Wait()

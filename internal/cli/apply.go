@@ -86,15 +86,15 @@ finished, the same command tries again what failed.
 func (a *app) openApproved(name string) (*approvedPlan, error) {
 	file, err := approval.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &stop{exitError, fmt.Errorf("there is no plan %s", name), "write one: " + a.again("plan", a.sourceArgument("SOURCE"), withValue("output", name)...)}
+		return nil, with(exitError, fmt.Errorf("there is no plan %s", name), "write one: "+a.again("plan", a.sourceArgument("SOURCE"), withValue("output", name)...))
 	} else if err != nil {
 		return nil, err
 	}
 	a.closeLater(file.Close)
 	a.planFile = name
 	if file.Unmatched > 0 {
-		return nil, &stop{exitGuard, fmt.Errorf("the plan has %s with an extension that no category allows; nothing was sent", count(file.Unmatched, "object")),
-			"plan again with --unmatched skip or create, or after the extensions are allowed in a category of the service"}
+		return nil, with(exitGuard, fmt.Errorf("the plan has %s with an extension that no category allows; nothing was sent", count(file.Unmatched, "object")),
+			"plan again with --unmatched skip or create, or after the extensions are allowed in a category of the service")
 	}
 	return &approvedPlan{File: file, name: name}, nil
 }
@@ -112,8 +112,8 @@ func (p *approvedPlan) describesBy(now migrate.Rules) error {
 	if was := p.Head.Rules; now.Mapping == was.Mapping && now.Places == was.Places {
 		return nil
 	}
-	return &stop{exitGuard, fmt.Errorf("%s was made with other rules for metadata; nothing was sent", ui.Sanitize(p.name)),
-		"give apply the mapping, --precedence, --ignore-metadata, --gps and --on-limit of the plan, or plan again"}
+	return with(exitGuard, fmt.Errorf("%s was made with other rules for metadata; nothing was sent", ui.Sanitize(p.name)),
+		"give apply the mapping, --precedence, --ignore-metadata, --gps and --on-limit of the plan, or plan again")
 }
 
 // hasTable refuses to carry out a plan with another metadata table than its own.
@@ -121,8 +121,8 @@ func (p *approvedPlan) hasTable(checksum string) error {
 	if p == nil || p.Head.Metadata == checksum {
 		return nil
 	}
-	return &stop{exitGuard, fmt.Errorf("%s was made with another metadata table, or without one; nothing was sent", ui.Sanitize(p.name)),
-		"give apply the --metadata of the plan, or plan again"}
+	return with(exitGuard, fmt.Errorf("%s was made with another metadata table, or without one; nothing was sent", ui.Sanitize(p.name)),
+		"give apply the --metadata of the plan, or plan again")
 }
 
 // isFor refuses a plan that was made for another destination.
@@ -130,9 +130,9 @@ func (p *approvedPlan) isFor(d *destination) error {
 	if p == nil || p.Head.Destination == d.identity() {
 		return nil
 	}
-	return &stop{exitError, fmt.Errorf("the plan is for another destination: it was made for %s (%s), and this is %s (%s)",
+	return with(exitError, fmt.Errorf("the plan is for another destination: it was made for %s (%s), and this is %s (%s)",
 		ui.Sanitize(p.Head.Destination), ui.Sanitize(p.Noted.Address), d.identity(), d.url),
-		"name the destination of the plan with --to, or plan again for this one"}
+		"name the destination of the plan with --to, or plan again for this one")
 }
 
 // engine is the plan as the engine takes it.

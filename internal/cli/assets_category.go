@@ -115,14 +115,14 @@ func (a *app) addExtensions(ctx context.Context, c *assets.Client, id string, ex
 // addingError says what to do about extensions that were not added.
 func addingError(err error, c assets.Category) error {
 	if _, ok := errors.AsType[*assets.ChangedError](err); ok {
-		return &stop{exitError, err, "look at it with assetferry assets categories, then run the same command again"}
+		return with(exitError, err, "look at it with assetferry assets categories, then run the same command again")
 	}
 	if used, ok := errors.AsType[*assets.InUseError](err); ok {
-		return &stop{exitGuard, fmt.Errorf("category %s has files of extensions that it does not take, which would be deleted for good: %s; nothing was sent", c.Name, strings.Join(used.Extensions, ", ")),
-			"add these extensions in the same call"}
+		return with(exitGuard, fmt.Errorf("category %s has files of extensions that it does not take, which would be deleted for good: %s; nothing was sent", c.Name, strings.Join(used.Extensions, ", ")),
+			"add these extensions in the same call")
 	}
 	if errors.Is(err, assets.ErrInDoubt) {
-		return &stop{exitItems, err, "run the same command again: it looks first, and adds what is missing"}
+		return with(exitItems, err, "run the same command again: it looks first, and adds what is missing")
 	}
 	return err
 }

@@ -64,7 +64,7 @@ func (a *app) agree(ctx context.Context, ch change, question, format string, arg
 	}
 	yes, err := a.confirm(ctx, question)
 	if err == nil && !yes {
-		return &stop{exitError, fmt.Errorf(format, args...), "answer y, or use --yes"}
+		return with(exitError, fmt.Errorf(format, args...), "answer y, or use --yes")
 	}
 	return err
 }

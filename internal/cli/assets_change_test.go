@@ -165,6 +165,7 @@ func TestCategoryChangedMeanwhile(t *testing.T) {
 // are done, and what comes after it is not sent.
 func TestCopiesOfMany(t *testing.T) {
 	t.Parallel()
+	const copyBatch = 50 // in a request
 	fault, err := sandbox.ParseFault("POST /assets/copy drop=after once=2")
 	if err != nil {
 		t.Fatal(err)

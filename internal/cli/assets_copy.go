@@ -276,12 +276,12 @@ func copyOutcome(bad, open int64, to place, err error) error {
 		if failureOf(err).code == exitInterrupted {
 			code = exitInterrupted
 		}
-		return &stop{code, fmt.Errorf("whether %s arrived in %s is not known", countOf(open, "copy", "copies"), to.path),
-			commandLine("assets", []string{"--sort", "uploaded", "--desc"}, "ls", placeArgument(to))}
+		return with(code, fmt.Errorf("whether %s arrived in %s is not known", countOf(open, "copy", "copies"), to.path),
+			commandLine("assets", []string{"--sort", "uploaded", "--desc"}, "ls", placeArgument(to)))
 	case err != nil:
 		return err
 	case bad > 0:
-		return &stop{code: exitItems}
+		return said(exitItems)
 	}
 	return nil
 }

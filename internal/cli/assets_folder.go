@@ -88,7 +88,7 @@ func (a *app) renameFolder(ctx context.Context, c *assets.Client, at place, name
 		return err
 	}
 	if taken.ID != "" {
-		return &stop{exitError, fmt.Errorf("there is already a folder %q in the same place: %s", name, taken.ID), "choose another name: folders of equal names cannot be told apart"}
+		return with(exitError, fmt.Errorf("there is already a folder %q in the same place: %s", name, taken.ID), "choose another name: folders of equal names cannot be told apart")
 	}
 	if !ch.dryRun {
 		if err := c.RenameFolder(ctx, at.folder.ID, name); err != nil {
@@ -220,8 +220,8 @@ func checkEmpty(ctx context.Context, c *assets.Client, at place) error {
 }
 
 func notEmpty(at place, what string) error {
-	return &stop{exitGuard, fmt.Errorf("there are %s in the folder %s, so it was not deleted", what, at.path),
-		commandLine("assets", []string{"--recursive"}, "ls", at.folder.ID)}
+	return with(exitGuard, fmt.Errorf("there are %s in the folder %s, so it was not deleted", what, at.path),
+		commandLine("assets", []string{"--recursive"}, "ls", at.folder.ID))
 }
 
 func folderLine(at place) event.Folder {

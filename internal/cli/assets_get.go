@@ -64,7 +64,7 @@ with a dash goes behind two: assetferry assets get -- -NxTs6sfrd3a
 func findAsset(ctx context.Context, c *assets.Client, id string) (assets.Asset, error) {
 	asset, err := c.Asset(ctx, id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return asset, &stop{exitError, err, "assetferry assets ls PLACE lists assets with their IDs; what is in the trash is not there"}
+		return asset, with(exitError, err, "assetferry assets ls PLACE lists assets with their IDs; what is in the trash is not there")
 	}
 	return asset, err
 }
@@ -151,7 +151,7 @@ func fill(w io.Writer, body io.Reader, size int64) error {
 // writeNew writes a file that is there as a whole or not at all. Unless it is forced,
 // one that is there already stays what it is.
 func writeNew(path string, force bool, write func(io.Writer) error) (err error) {
-	taken := &stop{exitError, fmt.Errorf("%s is there already", path), "name another file, or overwrite it with --force"}
+	taken := with(exitError, fmt.Errorf("%s is there already", path), "name another file, or overwrite it with --force")
 	if _, err := os.Lstat(path); err == nil && !force {
 		return taken // before anything is downloaded for nothing
 	}
@@ -207,7 +207,7 @@ func draftName(path string) string {
 func hasFolder(path string) error {
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return &stop{exitError, fmt.Errorf("there is no folder %s to write %s to", folder, filepath.Base(path)), "make it, or name a file in another one"}
+		return with(exitError, fmt.Errorf("there is no folder %s to write %s to", folder, filepath.Base(path)), "make it, or name a file in another one")
 	}
 	return nil
 }

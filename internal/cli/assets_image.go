@@ -107,7 +107,7 @@ func otherFormats() []string {
 func (a *app) image(ctx context.Context, c *assets.Client, asset assets.Asset, r assets.Rendition, to target) error {
 	switch {
 	case len(asset.ImageURLs) == 0 && asset.Metadata.Status == "":
-		return &stop{exitError, fmt.Errorf("%s (%s) is no image to the service", asset.ID, asset.Filename()), "assetferry assets get downloads it as it is"}
+		return with(exitError, fmt.Errorf("%s (%s) is no image to the service", asset.ID, asset.Filename()), "assetferry assets get downloads it as it is")
 	case r.Width == 0:
 		return usage(fmt.Errorf("the width of %s is not known yet", asset.ID), "give --width, or wait until the service has processed it")
 	}

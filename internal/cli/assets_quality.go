@@ -82,7 +82,7 @@ func (a *app) showQualities(ctx context.Context, c *assets.Client, only []string
 		a.out.Event("quality", event.Quality{Format: string(q.Format), Quality: q.Quality})
 	}
 	if len(rows) == 0 {
-		return &stop{exitError, errors.New("the service tells no such quality"), ""}
+		return with(exitError, errors.New("the service tells no such quality"), "")
 	}
 	a.out.Printf("%s", ui.Table([]ui.Column{{Title: "Format"}, {Title: "Quality", Right: true}}, rows))
 	return nil
@@ -96,7 +96,7 @@ func qualityOf(ctx context.Context, c *assets.Client, format assets.ImageFormat)
 	}
 	i := slices.IndexFunc(all, func(q assets.ImageQuality) bool { return q.Format == format })
 	if i < 0 {
-		return 0, &stop{exitError, fmt.Errorf("the service has no quality for %s", format), "assetferry assets quality lists those that it has"}
+		return 0, with(exitError, fmt.Errorf("the service has no quality for %s", format), "assetferry assets quality lists those that it has")
 	}
 	return all[i].Quality, nil
 }
@@ -134,8 +134,8 @@ func changeQuality(ctx context.Context, c *assets.Client, format assets.ImageFor
 	}
 	is, err := qualityOf(ctx, c, format)
 	if err == nil && is != quality {
-		err = &stop{exitError, fmt.Errorf("the service took the request, but the quality of %s is %d, not %d", format, is, quality),
-			"set it in the service's own user interface; assetferry help profile tells what is a guess"}
+		err = with(exitError, fmt.Errorf("the service took the request, but the quality of %s is %d, not %d", format, is, quality),
+			"set it in the service's own user interface; assetferry help profile tells what is a guess")
 	}
 	return err
 }

@@ -43,13 +43,13 @@ func TestHelpFits(t *testing.T) {
 			check(below)
 		}
 	}
-	a := &app{environment: environment{stdout: io.Discard, stderr: io.Discard}}
+	a := newApp(environment{stdout: io.Discard, stderr: io.Discard}, false)
 	check(a.rootCommand())
 }
 
 // TestGroups has the help list every command by what it is for.
 func TestGroups(t *testing.T) {
-	a := &app{environment: environment{stdout: io.Discard, stderr: io.Discard}}
+	a := newApp(environment{stdout: io.Discard, stderr: io.Discard}, false)
 	for _, c := range a.rootCommand().Commands() {
 		if c.GroupID == "" && !isTopic(c) {
 			t.Errorf("%s is in no group", c.Name())
@@ -61,7 +61,7 @@ func TestGroups(t *testing.T) {
 func TestTopicsWithNamesOfCommands(t *testing.T) {
 	for name, text := range helpTopics(t) {
 		var shown strings.Builder
-		a := &app{environment: environment{stdout: &shown, stderr: io.Discard}}
+		a := newApp(environment{stdout: &shown, stderr: io.Discard}, false)
 		root := a.rootCommand()
 		if c, _, err := root.Find([]string{name}); err != nil || isTopic(c) && slices.ContainsFunc(allCommands(t), func(c *cobra.Command) bool { return c.CommandPath() == "assetferry "+name }) {
 			t.Errorf("%s: runs the topic, and not the command (%v)", name, err)

@@ -143,14 +143,14 @@ func (a *app) dial(dest *destination, acc access, readOnly bool) (err error) {
 func (d *destination) greet(ctx context.Context) error {
 	err := d.client.Ping(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return &stop{exitError, fmt.Errorf("first contact: no answer from %s in time", d.url), "check the base address, the network and the proxy"}
+		return with(exitError, fmt.Errorf("first contact: no answer from %s in time", d.url), "check the base address, the network and the proxy")
 	}
 	e, ok := errors.AsType[*assets.Error](err)
 	switch {
 	case ok && e.Status >= 500:
-		return &stop{exitError, err, "the service is not ready: run the same command again later"}
+		return with(exitError, err, "the service is not ready: run the same command again later")
 	case ok && e.Foreign && e.Status/100 != 3: // a redirect has a hint of its own
-		return &stop{exitError, err, d.askWhether(e.Hint())}
+		return with(exitError, err, d.askWhether(e.Hint()))
 	}
 	return err
 }

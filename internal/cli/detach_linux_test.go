@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -66,8 +67,12 @@ func controlIn(t *testing.T, dir string) sandbox.Control {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ports, err := readPorts(filepath.Join(dir, "data"))
+	text, err := os.ReadFile(filepath.Join(dir, "data", "addresses.json"))
 	if err != nil {
+		t.Fatal(err)
+	}
+	var ports struct{ Assets string }
+	if err := json.Unmarshal(text, &ports); err != nil {
 		t.Fatal(err)
 	}
 	return sandbox.Control{URL: "http://" + ports.Assets, Key: c.AccessKey, Now: time.Now}

@@ -133,8 +133,8 @@ func (d *examination) examine(ctx context.Context) error {
 	}
 	d.out.Printf("\n%s.", d.tally())
 	if d.failures > 0 {
-		return &stop{d.code, fmt.Errorf("of %s, %s", count(int64(len(checks)), "check"), d.failed()),
-			"begin with the first one: others may follow from it"}
+		return with(d.code, fmt.Errorf("of %s, %s", count(int64(len(checks)), "check"), d.failed()),
+			"begin with the first one: others may follow from it")
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (d *examination) Enter(ctx context.Context, to config.Destination) (_ *doct
 
 // Connect implements doctor.Host.
 func (d *examination) Connect() (*assets.Client, error) {
-	err := d.connect(d.dest, d.access, true)
+	err := d.app.connect(d.dest, d.access, true)
 	return d.dest.client, err
 }
 
@@ -208,12 +208,12 @@ func (d *examination) OpenSource(ctx context.Context, source, state string) (sou
 	if state != "" {
 		own = d.ownFiles(d.dest, state)
 	}
-	return d.openSource(ctx, source, own)
+	return d.app.openSource(ctx, source, own)
 }
 
 // OpenAI implements doctor.Host.
 func (d *examination) OpenAI(ctx context.Context) (*doctor.AIService, error) {
-	s, err := d.openAI(ctx)
+	s, err := d.app.openAI(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (d *examination) OpenAI(ctx context.Context) (*doctor.AIService, error) {
 
 // ChooseModel implements doctor.Host.
 func (d *examination) ChooseModel(ctx context.Context) (ai.Model, error) {
-	return d.chooseModel(ctx, d.ai)
+	return d.app.chooseModel(ctx, d.ai)
 }
 
 // Approvals implements doctor.Host. It reads the file of approvers as a command does that
@@ -243,4 +243,4 @@ func (d *examination) Approvals() (doctor.Approvals, error) {
 }
 
 // CloseLater implements doctor.Host.
-func (d *examination) CloseLater(c func() error) { d.closeLater(c) }
+func (d *examination) CloseLater(c func() error) { d.app.closeLater(c) }

@@ -121,7 +121,7 @@ func (d *examination) agree(ctx context.Context, o probeOptions) (begin bool, er
 	if begin, err = d.confirm(ctx, "Go ahead?"); begin || err != nil {
 		return begin, err
 	}
-	return false, &stop{exitError, errors.New("nobody said yes, so nothing was probed"), "answer y, or use --yes"}
+	return false, with(exitError, errors.New("nobody said yes, so nothing was probed"), "answer y, or use --yes")
 }
 
 // proberClient is a client without limits of its own: its pace is what is measured.

@@ -13,6 +13,7 @@ import (
 	"assetferry/internal/event"
 	"assetferry/internal/ui"
 	"assetferry/migrate"
+	"assetferry/state"
 	"assetferry/state/enrichment"
 )
 
@@ -81,43 +82,43 @@ func (a *app) applyProposals(ctx context.Context, o applyOptions) error {
 			return err
 		}
 		if !yes {
-			return &stop{exitError, errors.New("nobody said yes, so nothing was written"), "answer y, or use --yes"}
+			return with(exitError, errors.New("nobody said yes, so nothing was written"), "answer y, or use --yes")
 		}
 	}
 	return a.workOn(ctx, began, "enrich apply", e, e.Apply)
 }
 
 // undoEnrichment takes back what a run of enrich apply wrote.
-func (a *app) undoEnrichment(ctx context.Context, s *endpoints, run enrichment.Run, o undoOptions) error {
+func (a *app) undoEnrichment(ctx context.Context, dest *destination, journal *state.Store, run enrichment.Run, apply, yes bool) error {
 	began := time.Now()
 	switch {
 	case run.Command != "apply":
-		return &stop{exitError, fmt.Errorf("run %s of enrich %s wrote nothing into any asset", run.ID, run.Command), "assetferry runs lists the runs"}
-	case run.Destination != s.dest.identity():
-		return otherDestination(run.ID, run.Destination, s.dest)
+		return with(exitError, fmt.Errorf("run %s of enrich %s wrote nothing into any asset", run.ID, run.Command), "assetferry runs lists the runs")
+	case run.Destination != dest.identity():
+		return otherDestination(run.ID, run.Destination, dest)
 	}
-	if _, err := a.greet(ctx, s.dest); err != nil {
+	if _, err := a.greet(ctx, dest); err != nil {
 		return err
 	}
-	e := &enrichSession{dest: s.dest, journal: s.journal}
+	e := &enrichSession{dest: dest, journal: journal}
 	e.Engine = enrich.New(a.enrichDeps(e))
-	a.out.Notef("Destination  %s", s.dest)
+	a.out.Notef("Destination  %s", dest)
 	a.out.Notef("Takes back   run %s of enrich apply, begun %s", run.ID, run.StartedAt.Local().Format(time.DateTime))
 	n, err := a.showWritten(ctx, e, run)
 	if err != nil {
 		return err
 	}
-	if !o.apply {
+	if !apply {
 		a.out.Printf("%s would be taken back, as far as nobody wrote there since. Nothing was changed; --apply does it.", count(n, "text"))
 		return nil
 	}
-	if n > 0 && !o.yes {
-		yes, err := a.confirm(ctx, fmt.Sprintf("Take back %s at %s?", count(n, "text"), s.dest))
+	if n > 0 && !yes {
+		answer, err := a.confirm(ctx, fmt.Sprintf("Take back %s at %s?", count(n, "text"), dest))
 		if err != nil {
 			return err
 		}
-		if !yes {
-			return &stop{exitError, errors.New("nobody said yes, so nothing was changed"), "answer y, or use --yes"}
+		if !answer {
+			return with(exitError, errors.New("nobody said yes, so nothing was changed"), "answer y, or use --yes")
 		}
 	}
 	return a.workOn(ctx, began, "undo", e, func(ctx context.Context) (enrich.Result, error) { return e.Undo(ctx, run.ID) })
@@ -172,7 +173,7 @@ func (a *app) workOn(ctx context.Context, began time.Time, command string, e *en
 	case result.Stopped:
 		return a.whyStopped()
 	case result.States[enrichment.Failed]+result.States[enrichment.Conflict]+result.States[enrichment.Refused]+result.States[enrichment.Planned] > 0:
-		return &stop{code: exitItems}
+		return said(exitItems)
 	}
 	return nil
 }

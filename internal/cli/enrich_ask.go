@@ -178,7 +178,7 @@ func (a *app) askFor(ctx context.Context, o askingOptions, r enrich.Request) err
 			return err
 		}
 		if !yes {
-			return &stop{exitError, errors.New("not sent: nobody said yes"), "--yes answers the question"}
+			return with(exitError, errors.New("not sent: nobody said yes"), "--yes answers the question")
 		}
 	}
 	return a.workOn(ctx, began, "enrich "+string(r.Kind), e, func(ctx context.Context) (enrich.Result, error) { return e.Ask(ctx, r) })

@@ -107,7 +107,7 @@ func (a *app) documents(ctx context.Context, paths []string, o documentsOptions)
 			return err
 		}
 		if !yes {
-			return &stop{exitError, errors.New("not sent: nobody said yes"), "--yes answers the question"}
+			return with(exitError, errors.New("not sent: nobody said yes"), "--yes answers the question")
 		}
 	}
 	return a.workOnPages(ctx, s, plan, o, began)
@@ -180,7 +180,7 @@ func (a *app) workOnPages(ctx context.Context, s *aiService, plan altpages.Plan,
 		return a.whyStopped()
 	case sum.Refused > 0:
 		a.out.Notef("Try: run the same command again: what is written already is not sent again")
-		return &stop{code: exitItems}
+		return said(exitItems)
 	}
 	return nil
 }

@@ -130,8 +130,8 @@ func tooLate(nums []int64) error {
 	if len(nums) == 0 {
 		return nil
 	}
-	return &stop{exitNoSuch, fmt.Errorf("proposal %d cannot be decided on: there is none, or it was applied or is being asked for again (%s in all)",
-		nums[0], count(int64(len(nums)), "proposal")), "assetferry enrich proposals lists those that are open"}
+	return with(exitNoSuch, fmt.Errorf("proposal %d cannot be decided on: there is none, or it was applied or is being asked for again (%s in all)",
+		nums[0], count(int64(len(nums)), "proposal")), "assetferry enrich proposals lists those that are open")
 }
 
 // number is that of a proposal; 0 if the text is none.

@@ -83,7 +83,13 @@ func isSaid(err error) bool {
 }
 
 // usage is a stop for a wrong flag, setting or argument.
-func usage(err error, hint string) error { return &stop{exitUsage, err, hint} }
+func usage(err error, hint string) error { return with(exitUsage, err, hint) }
+
+// with ends a command with an exit code, an error that is shown, and the next step.
+func with(code int, err error, hint string) *stop { return &stop{code, err, hint} }
+
+// said ends a command with an exit code once everything has been said.
+func said(code int) *stop { return &stop{code: code} }
 
 // A failure is what a person is told about an error.
 type failure struct {

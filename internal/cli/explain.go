@@ -66,7 +66,7 @@ func (a *app) showHistories(ctx context.Context, e *explain.Explainer, asked str
 	first := true
 	for h, err := range e.Find(ctx, asked) {
 		if unknown, ok := errors.AsType[*explain.UnknownKeyError](err); ok {
-			return &stop{exitNoSuch, unknown, unknown.Hint()}
+			return with(exitNoSuch, unknown, unknown.Hint())
 		} else if err != nil {
 			return err
 		}

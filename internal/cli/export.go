@@ -115,7 +115,7 @@ func (a *app) export(ctx context.Context, to string, dryRun bool) error {
 		return err
 	case told.failed > 0:
 		a.out.Notef("Try: run the same command again: what is there already is not fetched again")
-		return &stop{code: exitItems}
+		return said(exitItems)
 	}
 	return nil
 }

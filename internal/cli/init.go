@@ -94,7 +94,7 @@ func (a *app) init(cmd *cobra.Command, o initOptions, asks bool) error {
 	if asks {
 		err := w.Ask(cmd.Context())
 		if errors.Is(err, wizard.ErrUnanswered) {
-			return &stop{exitError, err, "answer them, or use --yes for a file without answers"}
+			return with(exitError, err, "answer them, or use --yes for a file without answers")
 		} else if err != nil {
 			return err
 		}

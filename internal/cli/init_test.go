@@ -32,7 +32,7 @@ func (e *expecting) Write(p []byte) (int, error) {
 func askInit(ctx context.Context, t *testing.T, stdin io.Reader, stderr io.Writer) error {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	a := &app{environment: environment{stdin: stdin, stdout: io.Discard, stderr: stderr, lookup: func(string) (string, bool) { return "", false }}}
+	a := newApp(environment{stdin: stdin, stdout: io.Discard, stderr: stderr, lookup: func(string) (string, bool) { return "", false }}, false)
 	cmd, _, err := a.rootCommand().Find([]string{"init"})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestInitWithoutAService(t *testing.T) {
 
 // TestInitExplainsEverySetting needs a meaning of every setting from the help.
 func TestInitExplainsEverySetting(t *testing.T) {
-	root := (&app{environment: environment{stdout: io.Discard, stderr: io.Discard}}).rootCommand()
+	root := newApp(environment{stdout: io.Discard, stderr: io.Discard}, false).rootCommand()
 	for _, k := range config.Keys() {
 		if meaningOf(root, k.Flag) == "" {
 			t.Errorf("no help says what %s is for", k.Name)

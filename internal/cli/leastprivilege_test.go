@@ -101,6 +101,7 @@ func TestLeastPrivilegeOfContexts(t *testing.T) {
 	s := startService(t, sandbox.Options{})
 	w := startWords(t, s, aiservice.Options{})
 	var mu sync.Mutex
+	const contextScope, adminScope = "ai:contexts:read", "ai:admin"
 	with := map[string]bool{}
 	w.onRequest(func(r *http.Request) {
 		_, payload, _ := strings.Cut(r.Header.Get("Authorization"), ".")

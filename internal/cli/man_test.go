@@ -13,7 +13,7 @@ import (
 
 func pagesOf(t *testing.T, date string) map[string]string {
 	t.Helper()
-	a := &app{environment: environment{stdout: io.Discard, stderr: io.Discard}}
+	a := newApp(environment{stdout: io.Discard, stderr: io.Discard}, false)
 	return manPages(a.rootCommand(), date)
 }
 

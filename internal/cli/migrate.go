@@ -306,7 +306,7 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 		a.backUp(ctx, s.journal)
 	}
 	if failure == nil && run.Stopped != "" {
-		return &stop{exitGuard, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number"}
+		return with(exitGuard, errors.New(run.Stopped), "see that the source is whole; if it is meant, run it once with --accept-deletes and their number")
 	}
 	if failure == nil && (exitOf(tallies) != exitDone || wrong) {
 		steps, err := stepsAfter(ctx, s.journal, run, tallies)
@@ -316,7 +316,7 @@ func (a *app) conclude(ctx context.Context, s *endpoints, id string, began time.
 		for _, step := range steps {
 			a.out.Notef("Try: %s", step)
 		}
-		return &stop{code: exitItems}
+		return said(exitItems)
 	}
 	return failure
 }
@@ -410,10 +410,10 @@ func (a *app) resumeOrBegin(ctx context.Context, s *endpoints, applier *migrate.
 func (a *app) refuseRun(ctx context.Context, journal *state.Store, run state.Run, decided migrate.RunDecision) error {
 	switch decided.Why {
 	case migrate.WhyOtherPlan:
-		return &stop{exitError, fmt.Errorf("run %s is not finished, and it is of another plan", run.ID), a.finishOrGiveUp(run)}
+		return with(exitError, fmt.Errorf("run %s is not finished, and it is of another plan", run.ID), a.finishOrGiveUp(run))
 	case migrate.WhyOtherRules:
-		return &stop{exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(decided.Differences, "; ")),
-			fmt.Sprintf("go on with the rules it had (%s), or give it up with --restart; what arrived is kept either way", a.finishIt(run))}
+		return with(exitError, fmt.Errorf("run %s is not finished, and its rules differ: %s", run.ID, strings.Join(decided.Differences, "; ")),
+			fmt.Sprintf("go on with the rules it had (%s), or give it up with --restart; what arrived is kept either way", a.finishIt(run)))
 	}
 	waits, err := a.inTheWay(ctx, journal, run)
 	if err != nil {
@@ -489,6 +489,6 @@ func stillInDoubt(run state.Run, err error) error {
 	if !errors.Is(err, state.ErrConflict) {
 		return err
 	}
-	return &stop{exitItems, fmt.Errorf("run %s has items of which it cannot be found out whether they arrived", run.ID),
-		"run the same command again when source and destination answer; assetferry status tells more"}
+	return with(exitItems, fmt.Errorf("run %s has items of which it cannot be found out whether they arrived", run.ID),
+		"run the same command again when source and destination answer; assetferry status tells more")
 }

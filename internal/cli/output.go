@@ -100,9 +100,9 @@ func mustBeFree(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return &stop{exitError, fmt.Errorf("%s is there already and is no folder", ui.Sanitize(path)), "name another one"}
+		return with(exitError, fmt.Errorf("%s is there already and is no folder", ui.Sanitize(path)), "name another one")
 	case len(there) > 0:
-		return &stop{exitError, fmt.Errorf("%s is there already and not empty", ui.Sanitize(path)), "name a new folder: nothing in it would be overwritten"}
+		return with(exitError, fmt.Errorf("%s is there already and not empty", ui.Sanitize(path)), "name a new folder: nothing in it would be overwritten")
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func (a *app) refuse(need config.Requirement, format string, args ...any) error 
 	if a.called.Name() == "migrate" { // whose plan can be approved
 		hint = a.again("plan", a.called.Flags().Args(), "--output", "plan.jsonl")
 	}
-	return &stop{exitGuard, fmt.Errorf("destination %s requires an approval: %w; nothing was sent", need.Destination, fmt.Errorf(format, args...)), hint}
+	return with(exitGuard, fmt.Errorf("destination %s requires an approval: %w; nothing was sent", need.Destination, fmt.Errorf(format, args...)), hint)
 }
 
 // sameCommand is the command that was called, without what is about approvals and answers.
@@ -206,15 +206,15 @@ func ownApproval(signer approvers.Signer, r approval.Request) string {
 // approvers reads who may approve, from a file that this account cannot change.
 func (a *app) approvers(name string) (*approvers.List, error) {
 	if err := a.outOfReach(name); err != nil {
-		return nil, &stop{exitGuard, err, orHint(hintOf(err), "check approvers_file in assetferry.yaml")}
+		return nil, with(exitGuard, err, orHint(hintOf(err), "check approvers_file in assetferry.yaml"))
 	}
 	text, err := readSmall(name)
 	if err != nil {
-		return nil, &stop{exitGuard, fmt.Errorf("approvers_file: %w", err), "check approvers_file in assetferry.yaml"}
+		return nil, with(exitGuard, fmt.Errorf("approvers_file: %w", err), "check approvers_file in assetferry.yaml")
 	}
 	list, err := approvers.Parse(name, text)
 	if err != nil {
-		return nil, &stop{exitGuard, fmt.Errorf("approvers_file: %w", err), "each line needs a name, the type of a key and the key, as ssh-keygen(1) says under ALLOWED SIGNERS"}
+		return nil, with(exitGuard, fmt.Errorf("approvers_file: %w", err), "each line needs a name, the type of a key and the key, as ssh-keygen(1) says under ALLOWED SIGNERS")
 	}
 	return list, nil
 }
@@ -267,7 +267,7 @@ func (a *app) requestApproval(dest *destination, need config.Requirement, s subj
 	a.out.Printf("The approval request is in %s. It expires on %s. Nothing was sent.", ui.Sanitize(o.request), r.ExpiresAt.Local().Format(time.DateTime))
 	a.out.Printf("An approver reads and signs it, which writes %s.sig:\n    ssh-keygen -Y sign -n %s -f ~/.ssh/id_ed25519 %s", ui.Sanitize(o.request), approvers.Namespace, name)
 	a.out.Printf("Next: %s", a.sameCommand(append(s.acts, "--approval", o.request)...))
-	return &stop{code: exitDone}
+	return said(exitDone)
 }
 
 // commandSubject is a command that is approved with its arguments.

@@ -158,9 +158,9 @@ func (a *app) plan(ctx context.Context, cmd *cobra.Command, source string, o pla
 	case len(plan.Guarded) > 0 || plan.Run.Stopped != "":
 		return a.showGuards(plan)
 	case exitOf(plan.Tallies) != exitDone: // as the run that carries it out would
-		return &stop{code: exitItems}
+		return said(exitItems)
 	case o.exitCode && hasChanges(plan.Tallies):
-		return &stop{code: exitChanges}
+		return said(exitChanges)
 	}
 	return nil
 }
@@ -378,8 +378,8 @@ func unmatched(plan migrate.Plan) error {
 	for _, u := range plan.Unmatched {
 		n += u.Objects
 	}
-	return &stop{exitGuard, fmt.Errorf("%s with an extension that no category allows; nothing was sent", count(n, "object")),
-		unmatchedHint(plan)}
+	return with(exitGuard, fmt.Errorf("%s with an extension that no category allows; nothing was sent", count(n, "object")),
+		unmatchedHint(plan))
 }
 
 // unmatchedHint says what helps. A category is a list of extensions, so that files without

@@ -51,8 +51,8 @@ func (p *approvedPlan) bind(hash, which string) error {
 	if p.bound = strings.EqualFold(hash, p.Hash); p.bound {
 		return nil
 	}
-	return &stop{exitGuard, fmt.Errorf("%s is not the plan that was approved: its hash is not %s; nothing was sent", ui.Sanitize(p.name), which),
-		"get the file and the hash of the approved plan from its approver"}
+	return with(exitGuard, fmt.Errorf("%s is not the plan that was approved: its hash is not %s; nothing was sent", ui.Sanitize(p.name), which),
+		"get the file and the hash of the approved plan from its approver")
 }
 
 // made says which file the plan is in, and when it was made.

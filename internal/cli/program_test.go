@@ -29,7 +29,7 @@ func TestWithProgram(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	for _, c := range (&app{}).rootCommand().Commands() {
+	for _, c := range newApp(environment{}, false).rootCommand().Commands() {
 		if isTopic(c) {
 			continue
 		}

@@ -238,5 +238,5 @@ func (a *app) tellLacks(o reportOptions, err error) error {
 		a.out.Notef("%v", lacks)
 		return nil
 	}
-	return &stop{exitItems, lacks, hintOf(lacks)}
+	return with(exitItems, lacks, hintOf(lacks))
 }

@@ -157,7 +157,7 @@ func (a *app) rewrite(ctx context.Context, cmd *cobra.Command, args []string, jo
 		return err
 	}
 	if w.session.Counts.Failed > 0 || w.session.Counts.Left[rewrite.WrongLength]+w.session.Counts.Left[rewrite.TooLong] > 0 {
-		return &stop{code: exitItems}
+		return said(exitItems)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (a *app) restore(ctx context.Context, job rewriteJob) error {
 	w.tellBackup()
 	switch {
 	case w.session.Counts.Failed > 0:
-		return &stop{code: exitItems}
+		return said(exitItems)
 	case w.session.Counts.Changed > 0 && !job.write:
 		w.out.Notef("Nothing was written. Try: the same with --write")
 	}

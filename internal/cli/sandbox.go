@@ -218,7 +218,7 @@ func (a *app) runSandbox(ctx context.Context, o sandboxOptions, options sandbox.
 		if _, e := a.controlSandbox(o.data, func(c sandbox.Control) error { _, err := c.Status(ctx); return err }); e != nil {
 			hint = "wait for the command that uses it, such as one with --to sandbox; or if it was started with --credentials-from-env, stop it in a shell that has its access key"
 		}
-		return r, &stop{exitInUse, err, hint}
+		return r, with(exitInUse, err, hint)
 	}
 	if err != nil {
 		return r, err

@@ -42,8 +42,8 @@ func readPorts(dir string) (p sandboxPorts, err error) {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil {
-		return p, &stop{exitError, fmt.Errorf("read where the sandbox listened, %s: %w", ui.Sanitize(portsFile(dir)), err),
-			"delete that file; the sandbox chooses another port then"}
+		return p, with(exitError, fmt.Errorf("read where the sandbox listened, %s: %w", ui.Sanitize(portsFile(dir)), err),
+			"delete that file; the sandbox chooses another port then")
 	}
 	return p, nil
 }
@@ -76,8 +76,8 @@ func listenAgain(flag, chosen, before string, changed bool, start func(string) e
 	}
 	err := start(before)
 	if _, taken := errors.AsType[*net.OpError](err); taken {
-		return &stop{exitError, fmt.Errorf("%s, where this sandbox was before, cannot be used: %w", before, err),
-			"end the program that listens there, or add --" + flag + " 127.0.0.1:0 for another port; a shell that uses the sandbox needs the new address then"}
+		return with(exitError, fmt.Errorf("%s, where this sandbox was before, cannot be used: %w", before, err),
+			"end the program that listens there, or add --"+flag+" 127.0.0.1:0 for another port; a shell that uses the sandbox needs the new address then")
 	}
 	return err
 }
@@ -134,7 +134,7 @@ key of the address that was printed at the start may be spent by then. Exit code
 			var is sandbox.Status
 			control, err := a.controlSandbox(data, func(c sandbox.Control) (err error) { is, err = c.Status(ctx); return err })
 			if errors.Is(err, sandbox.ErrNotRunning) {
-				return &stop{exitNoSuch, fmt.Errorf("no sandbox runs%s", whichSandbox(control, data)), startHint(data) + " starts one"}
+				return with(exitNoSuch, fmt.Errorf("no sandbox runs%s", whichSandbox(control, data)), startHint(data)+" starts one")
 			} else if err != nil {
 				return err
 			}

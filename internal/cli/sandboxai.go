@@ -3,11 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -49,7 +46,7 @@ func (o *sandboxAI) start(ctx context.Context, beside sandbox.Options) (*running
 		Environments: beside.Environments, Credits: o.credits, OnPremises: o.onPremises,
 	}
 	var err error
-	if options.Limits, err = parseRates(o.rates); err != nil {
+	if options.Limits, err = aiservice.ParseLimits(o.rates); err != nil {
 		return nil, usage(fmt.Errorf("--ai-rates %q: %w", o.rates, err), "off, saas, or such as llm=75/1000,tokens=1e6/16e6")
 	}
 	if options.Profile, err = readAIProfile(o.profile); err != nil {
@@ -101,52 +98,4 @@ func besides(dir string) string {
 type runningAI struct {
 	url, tokenPath string
 	stop           func() error
-}
-
-// parseRates reads limits a minute: for a user, and behind a slash for all of them.
-func parseRates(text string) (l aiservice.Limits, err error) {
-	switch text {
-	case "off":
-		return l, nil
-	case "saas":
-		return aiservice.SaaS(), nil
-	}
-	for word := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(word, "=")
-		user, all, both := strings.Cut(value, "/")
-		mine, theirs := rateOf(&l.PerUser, name), rateOf(&l.PerOrganisation, name)
-		if mine == nil {
-			return l, fmt.Errorf("there is no %q; there are llm, search, scrape and tokens", name)
-		}
-		if *mine, err = parseRate(user); err == nil && both {
-			*theirs, err = parseRate(all)
-		}
-		if err != nil {
-			return l, err
-		}
-	}
-	return l, nil
-}
-
-func rateOf(r *aiservice.Rates, name string) *int {
-	switch name {
-	case "llm":
-		return &r.LLMRequests
-	case "search":
-		return &r.WebSearches
-	case "scrape":
-		return &r.WebScrapes
-	case "tokens":
-		return &r.InputTokens
-	}
-	return nil
-}
-
-// parseRate reads a number such as 75 or 16e6.
-func parseRate(text string) (int, error) {
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(n >= 0 && n <= 1e12) || n != math.Trunc(n) {
-		return 0, fmt.Errorf("%q is not a number a minute", text)
-	}
-	return int(n), nil
 }

@@ -201,7 +201,7 @@ func (a *app) writeUnit(path, text string) error {
 // scheduleIsForUnix refuses a system that has neither.
 func scheduleIsForUnix() error {
 	if runtime.GOOS == "windows" {
-		return &stop{exitError, errors.New("schedule supports systemd and cron, and Windows has neither"), "let the Task Scheduler start assetferry sync"}
+		return with(exitError, errors.New("schedule supports systemd and cron, and Windows has neither"), "let the Task Scheduler start assetferry sync")
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (a *app) checkLastRun(ctx context.Context, cmd *cobra.Command, source strin
 		return "", err
 	}
 	if decided.Step == migrate.StepRefuse {
-		return "", &stop{exitError, fmt.Errorf("run %s of %s is not finished, so a sync would stop", open.ID, open.Command), "finish it:\n    " + a.finishIt(open)}
+		return "", with(exitError, fmt.Errorf("run %s of %s is not finished, so a sync would stop", open.ID, open.Command), "finish it:\n    "+a.finishIt(open))
 	}
 	last, err := schedule.LastRun(ctx, journal, pair)
 	if err != nil || last.Num == 0 {

@@ -170,7 +170,7 @@ func TestScheduleTakesTheFlagsOfSync(t *testing.T) {
 		t.Skip("schedule is for Unix")
 	}
 	t.Parallel()
-	root := (&app{}).rootCommand()
+	root := newApp(environment{}, false).rootCommand()
 	sync, _, err := root.Find([]string{"sync"})
 	if err != nil {
 		t.Fatal(err)

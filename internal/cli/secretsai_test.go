@@ -22,6 +22,7 @@ func TestSecretsOfAI(t *testing.T) {
 	environment := sandbox.Environment{ID: "5f0c8a1be27d934610fe", AccessKey: key}
 	words := sandbox.Environment{ID: "77aa0c1be27d93461b0b", AccessKey: mark + "-access-key-of-the-words"}
 	const id = "ASSETFERRY_AI_ENVIRONMENT_ID="
+	contentScopes := []string{"ai:conversations:*", "ai:models:*", "ai:actions:*", "ai:reviews:*", "ai:documents:process"}
 	signed := func() string {
 		return aiservicetest.Sign(words.AccessKey, aiservicetest.Claims(words, "assetferry", contentScopes...))
 	}

@@ -38,7 +38,7 @@ func (a *app) selectRun(ctx context.Context, cmd *cobra.Command, journal *state.
 	case errors.Is(err, state.ErrNotFound):
 		return run, noSuchRun(journal, id)
 	case err == nil && source != "" && run.Pair.Source != source:
-		return run, &stop{exitNoSuch, fmt.Errorf("run %s is of the source %s", run.ID, ui.Sanitize(run.Pair.Source)), "leave --source or --job out"}
+		return run, with(exitNoSuch, fmt.Errorf("run %s is of the source %s", run.ID, ui.Sanitize(run.Pair.Source)), "leave --source or --job out")
 	}
 	return run, err
 }
@@ -52,8 +52,8 @@ func (a *app) selectedSource(cmd *cobra.Command) (string, error) {
 }
 
 func noSuchRun(journal *state.Store, id string) error {
-	return &stop{exitNoSuch, fmt.Errorf("there is no run %s in the journal %s", ui.Sanitize(id), ui.Sanitize(journal.Path())),
-		"assetferry status lists the runs; another destination has another journal, see --to and --state"}
+	return with(exitNoSuch, fmt.Errorf("there is no run %s in the journal %s", ui.Sanitize(id), ui.Sanitize(journal.Path())),
+		"assetferry status lists the runs; another destination has another journal, see --to and --state")
 }
 
 // noRunYet is the error of who asks for the newest run where there is none.
@@ -62,7 +62,7 @@ func noRunYet(journal *state.Store, source string) error {
 	if source != "" {
 		what = fmt.Sprintf("there is no run of the source %s in the journal %s", ui.Sanitize(source), ui.Sanitize(journal.Path()))
 	}
-	return &stop{exitNoSuch, errors.New(what), "assetferry status shows sources and runs; a mere plan is named with --run"}
+	return with(exitNoSuch, errors.New(what), "assetferry status shows sources and runs; a mere plan is named with --run")
 }
 
 // newestRun finds the newest run that was more than a plan, of a source or of all. Without

@@ -27,7 +27,7 @@ func TestSettingsOfEngineExist(t *testing.T) {
 		"accept_changes", "accept_deletes", "accept_rules", "content", "describe_again", "dry_run", "explain_mapping",
 		"files_from", "limit", "only", "output", "repair", "retry_parked", "verbose",
 	}
-	root := (&app{}).rootCommand()
+	root := newApp(environment{}, false).rootCommand()
 	for _, name := range perRun {
 		if known[name] || !hasFlag(root, flagname.Of(name)) {
 			t.Errorf("%s is a setting, or no command has the flag", name)

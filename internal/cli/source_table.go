@@ -76,7 +76,7 @@ func noTable(err error) error {
 	case mistakes || form || hosts:
 		return usage(err, hintOf(err))
 	case errors.Is(err, fs.ErrNotExist):
-		return &stop{exitError, err, "check the path of the table"}
+		return with(exitError, err, "check the path of the table")
 	}
 	return err
 }

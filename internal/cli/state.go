@@ -93,7 +93,7 @@ func (a *app) stateCheck(ctx context.Context, path string) error {
 	if len(problems) > 0 {
 		a.out.Notef("The journal is damaged: %s", count(int64(len(problems)), "problem"))
 		a.out.Notef("Try: assetferry help journal tells how to restore the backup, or take the journal over; the file was left as it is")
-		return &stop{code: exitDifference}
+		return said(exitDifference)
 	}
 	a.out.Printf("The journal is whole.")
 	return nil

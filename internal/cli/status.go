@@ -320,7 +320,7 @@ func (a *app) recordedDestination(ctx context.Context) (*destination, error) {
 // mustExist makes a journal that is not there an exit code of its own.
 func mustExist(path string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return &stop{exitNoSuch, fmt.Errorf("there is no journal %s yet", path), "assetferry migrate makes one; --state names another"}
+		return with(exitNoSuch, fmt.Errorf("there is no journal %s yet", path), "assetferry migrate makes one; --state names another")
 	} else if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // follow shows the newest run of the journal until it is over or nobody works on it.
 func (a *app) follow(ctx context.Context, journal *state.Store) error {
 	newest := func(ctx context.Context) (state.Run, error) { return newestRun(ctx, journal, "") }
-	f := &runstatus.Follower{
+	w := &runstatus.Follower{
 		Out: a.out, Now: clock.Now,
 		Look: func(ctx context.Context) (runstatus.Observation, error) {
 			return runstatus.Observe(ctx, journal, newest)
@@ -27,7 +27,7 @@ func (a *app) follow(ctx context.Context, journal *state.Store) error {
 			}
 		},
 	}
-	last, err := f.Follow(ctx)
+	last, err := w.Follow(ctx)
 	if err != nil {
 		return because(ctx, err)
 	}
@@ -56,12 +56,12 @@ func (a *app) endOfWatch(ctx context.Context, journal *state.Store, o runstatus.
 		}
 		a.out.Printf("Run %s is not finished, and nobody works on it: %s", o.Run.ID, items)
 		a.out.Notef("Try: %s goes on with it", command)
-		return &stop{code: exitItems}
+		return said(exitItems)
 	}
 	a.out.Printf("Run %s is %s: %s", o.Run.ID, o.Run.State, items)
 	if code := exitOf(o.Tallies); code != exitDone {
 		a.out.Notef("Try: assetferry report tells what to do about what did not arrive")
-		return &stop{code: code}
+		return said(code)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (a *app) watchStatus(ctx context.Context) error {
 	err = a.follow(ctx, journal)
 	if errors.Is(err, errInterrupted) {
 		a.out.Notef("Nobody watches any more; the run is left alone.")
-		return &stop{code: exitInterrupted}
+		return said(exitInterrupted)
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func (a *app) stay(ctx context.Context, cmd *cobra.Command, source string, o sta
 			verdict = turns.Ends
 		}
 		if verdict == turns.Ends {
-			last = &stop{code: code}
+			last = said(code)
 		} else if ctx.Err() == nil {
 			a.tellNext(o, verdict)
 		}
@@ -78,7 +78,7 @@ func mayStay(cmd *cobra.Command, source string, o stayOptions) error {
 	}
 	if !config.IsAddress(source) { // a mistyped path is a mistake now, and a disk that is missing later on is waited for
 		if info, err := os.Stat(source); err != nil || !info.IsDir() {
-			return &stop{exitError, fmt.Errorf("there is no folder %s", ui.Sanitize(source)), "check the path; is the disk mounted?"}
+			return with(exitError, fmt.Errorf("there is no folder %s", ui.Sanitize(source)), "check the path; is the disk mounted?")
 		}
 	}
 	if name, _ := cmd.Flags().GetString("files-from"); name == "-" {

@@ -11,7 +11,7 @@ import (
 // A standing approval says where a source is read, also where its address does not.
 func TestReachingLines(t *testing.T) {
 	variables := map[string]string{}
-	a := &app{environment: environment{lookup: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}}
+	a := newApp(environment{lookup: func(name string) (string, bool) { v, ok := variables[name]; return v, ok }}, false)
 	for _, c := range []struct {
 		name, address string
 		settings      config.Settings

@@ -130,7 +130,7 @@ func (a *app) syncRules(ctx context.Context, s *endpoints, o syncOptions) error 
 	}
 	if len(keys) == 0 {
 		a.out.Printf("Nothing is left of what failed before.")
-		return &stop{code: exitDone}
+		return said(exitDone)
 	}
 	r.Failed = migrate.NewKeyList(keys)
 	r.Failed.Digest = "failed" // of which there may be fewer when a run is gone on with
@@ -218,5 +218,5 @@ func (a *app) agreeToRepair(ctx context.Context, s *endpoints, plan migrate.Plan
 	if yes || err != nil {
 		return err
 	}
-	return &stop{exitError, errors.New("nobody said yes, so nothing was sent"), "answer y, or use --yes"}
+	return with(exitError, errors.New("nobody said yes, so nothing was sent"), "answer y, or use --yes")
 }

@@ -69,7 +69,7 @@ func allCommands(t *testing.T) (commands []*cobra.Command) {
 			add(sub)
 		}
 	}
-	a := &app{environment: environment{stdout: os.Stdout, stderr: os.Stderr}}
+	a := newApp(environment{stdout: os.Stdout, stderr: os.Stderr}, false)
 	add(a.rootCommand())
 	return commands
 }

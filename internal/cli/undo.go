@@ -102,7 +102,7 @@ func (a *app) undo(ctx context.Context, o undoOptions) error {
 		return err
 	}
 	if run, err := enrichment.In(s.journal).Run(ctx, o.run); err == nil {
-		return a.undoEnrichment(ctx, s, run, o)
+		return a.undoEnrichment(ctx, s.dest, s.journal, run, o.apply, o.yes)
 	} else if !errors.Is(err, state.ErrNotFound) {
 		return err
 	}
@@ -134,7 +134,7 @@ func (a *app) undo(ctx context.Context, o undoOptions) error {
 	if !o.apply {
 		a.out.Printf("%s Nothing was changed; --apply does it.", wouldText(plan.Tallies))
 		if code := exitOf(plan.Tallies); code != exitDone {
-			return &stop{code: code}
+			return said(code)
 		}
 		return nil
 	}
@@ -172,8 +172,8 @@ func (a *app) findUndone(ctx context.Context, s *endpoints, o undoOptions) (stat
 	case err != nil:
 		return undone, err
 	case undone.Undoes != 0:
-		return undone, &stop{exitError, fmt.Errorf("run %s is an undo itself", undone.ID),
-			"assetferry migrate brings again what it took back; or restore it from the trash of the service while that has it"}
+		return undone, with(exitError, fmt.Errorf("run %s is an undo itself", undone.ID),
+			"assetferry migrate brings again what it took back; or restore it from the trash of the service while that has it")
 	case undone.Pair.Destination != s.dest.identity():
 		return undone, otherDestination(undone.ID, undone.Pair.Destination, s.dest)
 	}
@@ -240,8 +240,8 @@ func (a *app) beginUndo(ctx context.Context, s *endpoints, undoer *migrate.Undoe
 // undoWaits is why a run has to be finished before another one can be undone, or itself.
 func (a *app) undoWaits(ctx context.Context, journal *state.Store, undone, open state.Run, why migrate.RunReason) (*stop, error) {
 	if why == migrate.WhyInDoubt {
-		return &stop{exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
-			fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", a.finishIt(undone))}, nil
+		return with(exitError, fmt.Errorf("run %s is not finished, and of some objects it is not known what became of them", undone.ID),
+			fmt.Sprintf("finish it with %s, or give it up with --restart; then undo it", a.finishIt(undone))), nil
 	}
 	return a.inTheWay(ctx, journal, open)
 }
@@ -293,13 +293,13 @@ func changedSome(ctx context.Context, journal *state.Store, run state.Run) (bool
 // inTheWay is why a run has to be finished first.
 func (a *app) inTheWay(ctx context.Context, journal *state.Store, open state.Run) (*stop, error) {
 	if open.Undoes == 0 {
-		return &stop{exitError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command), a.finishOrGiveUp(open)}, nil
+		return with(exitError, fmt.Errorf("run %s of %s is not finished", open.ID, open.Command), a.finishOrGiveUp(open)), nil
 	}
 	undone, err := journal.UndoneRun(ctx, open)
 	if err != nil {
 		return nil, err
 	}
-	return &stop{exitError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), a.finishUndo(undone)}, nil
+	return with(exitError, fmt.Errorf("run %s, an undo of run %s, is not finished", open.ID, undone.ID), a.finishUndo(undone)), nil
 }
 
 func (a *app) finishOrGiveUp(run state.Run) string {
@@ -423,5 +423,5 @@ func (a *app) agreeToUndo(ctx context.Context, s *endpoints, plan migrate.Plan, 
 	if trashes < all {
 		nothing = "changed"
 	}
-	return &stop{exitError, fmt.Errorf("nobody said yes, so nothing was %s", nothing), "answer y, or use --yes"}
+	return with(exitError, fmt.Errorf("nobody said yes, so nothing was %s", nothing), "answer y, or use --yes")
 }

@@ -261,7 +261,7 @@ func (a *app) choosePair(ctx context.Context, cmd *cobra.Command, journal *state
 	if cmd.Flags().Changed("run") {
 		run, err := a.selectRun(ctx, cmd, journal)
 		if err == nil && !slices.ContainsFunc(pairs, func(p state.Pair) bool { return p.ID == run.Pair.ID }) {
-			err = &stop{exitNoSuch, fmt.Errorf("run %s is of another destination, %s", run.ID, ui.Sanitize(run.Pair.Destination)), "check --to and --workspace"}
+			err = with(exitNoSuch, fmt.Errorf("run %s is of another destination, %s", run.ID, ui.Sanitize(run.Pair.Destination)), "check --to and --workspace")
 		}
 		return run.Pair, run, err
 	}
@@ -282,8 +282,8 @@ func (a *app) choosePair(ctx context.Context, cmd *cobra.Command, journal *state
 	case len(found) > 1:
 		return state.Pair{}, state.Run{}, severalPairs(found)
 	case source != "":
-		return state.Pair{}, state.Run{}, &stop{exitNoSuch, fmt.Errorf("nothing has arrived from a source %s", ui.Sanitize(source)),
-			"assetferry status shows the sources of the journal"}
+		return state.Pair{}, state.Run{}, with(exitNoSuch, fmt.Errorf("nothing has arrived from a source %s", ui.Sanitize(source)),
+			"assetferry status shows the sources of the journal")
 	}
 	return state.Pair{}, state.Run{}, nil // nothing has arrived
 }

@@ -40,7 +40,7 @@ func (a *app) checkURLs(ctx context.Context, cmd *cobra.Command, job urlsJob) er
 	watch.sayHidden()
 	a.tellCheck(c, t, time.Since(began))
 	if c.Different+c.Readable > 0 {
-		return &stop{code: exitDifference}
+		return said(exitDifference)
 	}
 	return nil
 }

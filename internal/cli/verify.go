@@ -91,9 +91,9 @@ func (a *app) verify(ctx context.Context, level string, sample int) error {
 	}
 	switch {
 	case verified == 0:
-		return &stop{exitNoSuch, errors.New("nothing has been sent yet, so there is nothing to verify"), "assetferry migrate sends it"}
+		return with(exitNoSuch, errors.New("nothing has been sent yet, so there is nothing to verify"), "assetferry migrate sends it")
 	case code != exitDone:
-		return &stop{code: code}
+		return said(code)
 	}
 	return nil
 }
@@ -209,8 +209,8 @@ func pairsOf(ctx context.Context, journal *state.Store, d *destination) ([]state
 		}
 	}
 	if len(pairs) == 0 {
-		return nil, &stop{exitNoSuch, fmt.Errorf("the journal %s knows nothing of %s", journal.Path(), d.identity()),
-			"check --to, --workspace and --state; assetferry status shows what the journal holds"}
+		return nil, with(exitNoSuch, fmt.Errorf("the journal %s knows nothing of %s", journal.Path(), d.identity()),
+			"check --to, --workspace and --state; assetferry status shows what the journal holds")
 	}
 	return pairs, nil
 }

@@ -1,7 +1,11 @@
 package aiservice
 
 import (
+	"fmt"
+	"math"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -159,4 +163,52 @@ func (l *limiter) view() (all []LimitStats) {
 		})
 	}
 	return all
+}
+
+// ParseLimits reads limits a minute: for a user, and behind a slash for all of them.
+func ParseLimits(text string) (l Limits, err error) {
+	switch text {
+	case "off":
+		return l, nil
+	case "saas":
+		return SaaS(), nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(word, "=")
+		user, all, both := strings.Cut(value, "/")
+		mine, theirs := rateOf(&l.PerUser, name), rateOf(&l.PerOrganisation, name)
+		if mine == nil {
+			return l, fmt.Errorf("there is no %q; there are llm, search, scrape and tokens", name)
+		}
+		if *mine, err = parseRate(user); err == nil && both {
+			*theirs, err = parseRate(all)
+		}
+		if err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+func rateOf(r *Rates, name string) *int {
+	switch name {
+	case "llm":
+		return &r.LLMRequests
+	case "search":
+		return &r.WebSearches
+	case "scrape":
+		return &r.WebScrapes
+	case "tokens":
+		return &r.InputTokens
+	}
+	return nil
+}
+
+// parseRate reads a number such as 75 or 16e6.
+func parseRate(text string) (int, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0 && n <= 1e12) || n != math.Trunc(n) {
+		return 0, fmt.Errorf("%q is not a number a minute", text)
+	}
+	return int(n), nil
 }
